@@ -1,0 +1,1 @@
+//! Prices, closed-form costs and the fan-out plan.

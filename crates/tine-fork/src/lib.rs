@@ -1,0 +1,1 @@
+//! The library: turn loop, fan-out and abort tree.

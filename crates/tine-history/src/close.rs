@@ -1,0 +1,113 @@
+//! Closing tool calls that have no result.
+//!
+//! The log keeps what happened, open calls included. A provider accepts no request with an open call, so they are closed
+//! when a request is built: by this one pure function, for the main loop and for forks alike.
+
+use tine_model::{Block, Message, Role, ToolCallId};
+
+/// What stands on the wire for one message, once the calls that the message before it left open are closed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closed<'a> {
+    /// The message.
+    pub message: &'a Message,
+    /// All calls of the message before, in call order.
+    pub open: &'a [ToolCallId],
+    /// Calls that get a placeholder result, in call order.
+    pub placeholders: Vec<&'a ToolCallId>,
+}
+
+impl Closed<'_> {
+    /// Whether the placeholders need a user message of their own, because `message` is not one.
+    pub fn apart(&self) -> bool {
+        !self.placeholders.is_empty() && self.message.role() != Role::User
+    }
+
+    /// Whether `call` is answered although nobody made it; such a result cannot be sent as one.
+    pub fn is_orphan(&self, call: &ToolCallId) -> bool {
+        self.message.role() == Role::User && !self.open.contains(call)
+    }
+
+    /// Whether the message can be sent as it was kept: nothing is added, nothing is an orphan, and results come first.
+    pub fn is_verbatim(&self) -> bool {
+        let mut results_over = false;
+        let sound = self.message.blocks().iter().all(|block| match block {
+            Block::ToolResult { call, .. } => !results_over && !self.is_orphan(call),
+            _ => {
+                results_over = true;
+                true
+            }
+        });
+        sound && (self.placeholders.is_empty() || self.apart())
+    }
+}
+
+/// Closes the calls in `open` before or in `next`. The outcome depends on these two values alone: siblings that share
+/// the calls get the same placeholders, in call order.
+pub fn close_calls<'a>(open: &'a [ToolCallId], next: &'a Message) -> Closed<'a> {
+    let answered = |call: &ToolCallId| {
+        next.role() == Role::User
+            && next.blocks().iter().any(|block| match block {
+                Block::ToolResult { call: other, .. } => other == call,
+                _ => false,
+            })
+    };
+    let placeholders = open.iter().filter(|call| !answered(call)).collect();
+    Closed { message: next, open, placeholders }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn calls(names: &[&str]) -> Vec<ToolCallId> {
+        names.iter().map(|name| ToolCallId((*name).into())).collect()
+    }
+
+    fn results(names: &[&str]) -> Message {
+        let block = |name: &&str| Block::result(ToolCallId((*name).into()), "ok", false);
+        Message::new(Role::User, names.iter().map(block).collect())
+    }
+
+    #[test]
+    fn missing_results_are_closed_in_call_order() {
+        let open = calls(&["a", "b", "c"]);
+        let next = results(&["b"]);
+        let closed = close_calls(&open, &next);
+        assert_eq!(closed.placeholders, [&open[0], &open[2]]);
+        assert!(!closed.apart());
+        assert!(!closed.is_verbatim());
+    }
+
+    #[test]
+    fn answered_calls_leave_the_message_as_it_is() {
+        let open = calls(&["a", "b"]);
+        let next = results(&["b", "a"]);
+        assert!(close_calls(&open, &next).is_verbatim());
+    }
+
+    #[test]
+    fn an_assistant_message_gets_the_placeholders_before_it() {
+        let open = calls(&["a"]);
+        let next = Message::new(Role::Assistant, vec![Block::Text("on".into())]);
+        let closed = close_calls(&open, &next);
+        assert!(closed.apart());
+        assert!(closed.is_verbatim());
+    }
+
+    #[test]
+    fn a_result_without_its_call_is_an_orphan() {
+        let next = results(&["z"]);
+        let closed = close_calls(&[], &next);
+        assert!(closed.is_orphan(&ToolCallId("z".into())));
+        assert!(!closed.is_verbatim());
+    }
+
+    #[test]
+    fn text_before_a_result_is_not_sent_as_it_is() {
+        let open = calls(&["a"]);
+        let blocks =
+            vec![Block::Text("first".into()), Block::result(ToolCallId("a".into()), "ok", false)];
+        let next = Message::new(Role::User, blocks);
+        assert!(!close_calls(&open, &next).is_verbatim());
+    }
+}

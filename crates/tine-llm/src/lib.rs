@@ -1,0 +1,1 @@
+//! LlmClient, HTTP transport and retries.

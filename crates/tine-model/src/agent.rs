@@ -1,0 +1,149 @@
+//! Agents and tasks as the registry knows them.
+
+use crate::{AgentId, EntryId, ModelSettings, Usage};
+
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $name { $($(#[$doc])* $variant,)+ }
+
+        impl $name {
+            /// Every value.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// The word used in the store and in `--json`.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word,)+ }
+            }
+
+            /// Reads the word.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name { $($word => Some(Self::$variant),)+ _ => None }
+            }
+        }
+    };
+}
+
+words! {
+    /// What an agent is to its parent.
+    Standing {
+        /// Begins a tree.
+        Root = "root",
+        /// Of the same standing as its parent: what `/fork` and `tine fork` make.
+        Peer = "peer",
+        /// Reports back to its parent and is depth-limited.
+        Worker = "worker",
+        /// A maintenance fork, listed only with `--all`.
+        Hidden = "hidden",
+    }
+}
+
+words! {
+    /// How much of the parent a child inherits, and in which form.
+    ContextMode {
+        /// Native and byte-identical; the cache is shared.
+        Full = "full",
+        /// Nothing.
+        Fresh = "fresh",
+    }
+}
+
+words! {
+    /// What an agent does now.
+    AgentState {
+        /// Waits for a prompt.
+        Idle = "idle",
+        /// A process holds its lease and runs it.
+        Running = "running",
+        /// Its process died in the middle of a run; it can be resumed.
+        Interrupted = "interrupted",
+        /// Killed; its rows stay.
+        Dead = "dead",
+    }
+}
+
+words! {
+    /// What became of a worker's task.
+    TaskStatus {
+        /// Made, not yet started.
+        Queued = "queued",
+        /// Under way.
+        Running = "running",
+        /// The worker ended its turn.
+        Completed = "completed",
+        /// A limit, a refusal or an error ended it.
+        Failed = "failed",
+        /// Somebody stopped it.
+        Cancelled = "cancelled",
+        /// Its time was up.
+        TimedOut = "timed_out",
+        /// Its process died; it can be resumed.
+        Interrupted = "interrupted",
+    }
+}
+
+impl TaskStatus {
+    /// Whether nothing more will happen by itself.
+    pub fn is_final(self) -> bool {
+        !matches!(self, Self::Queued | Self::Running)
+    }
+}
+
+/// One agent's registry row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentRecord {
+    /// Who it is.
+    pub id: AgentId,
+    /// What a user called it; unique among the living.
+    pub name: Option<String>,
+    /// Whose fork it is.
+    pub parent: Option<AgentId>,
+    /// The last inherited entry; `None` when nothing is inherited.
+    pub fork_point: Option<EntryId>,
+    /// What it is to its parent.
+    pub standing: Standing,
+    /// What it does now.
+    pub state: AgentState,
+    /// How it inherits.
+    pub context: ContextMode,
+    /// Model and settings, fixed for its life.
+    pub settings: ModelSettings,
+    /// Hash of the frozen head (system prompt and tool declarations), stored once for a whole lineage.
+    pub head: [u8; 32],
+    /// The directory it works in.
+    pub directory: String,
+    /// Number of model-made forks above it; user forks do not count.
+    pub depth: u32,
+    /// When it was made, in milliseconds since the Unix epoch.
+    pub created_ms: i64,
+    /// When it last changed, in milliseconds since the Unix epoch.
+    pub updated_ms: i64,
+}
+
+/// A worker seen from the agent that spawned it. Keyed by the worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskRecord {
+    /// The worker.
+    pub agent: AgentId,
+    /// Who is told when it ends.
+    pub spawner: AgentId,
+    /// What it was told to do.
+    pub directive: String,
+    /// What became of it.
+    pub status: TaskStatus,
+    /// Its last words, raw; `None` until it has ended, and when it said nothing.
+    pub report: Option<String>,
+    /// Why it did not complete.
+    pub error: Option<String>,
+    /// Tokens of all its requests.
+    pub usage: Usage,
+    /// Requests to the model.
+    pub turns: u32,
+    /// Tool calls that it made.
+    pub tool_uses: u32,
+    /// When it was made, in milliseconds since the Unix epoch.
+    pub created_ms: i64,
+    /// When it ended, in milliseconds since the Unix epoch.
+    pub ended_ms: Option<i64>,
+}

@@ -1,0 +1,22 @@
+//! The nouns of tine: ids, messages, log entries, agents, usage, outcomes.
+//!
+//! Everything here is plain data. This crate does no I/O, reads no clock, draws no random number, and
+//! knows no provider's JSON: a provider's own text travels through it as an opaque [`RawJson`].
+
+mod agent;
+mod entry;
+mod id;
+mod message;
+mod model;
+mod outcome;
+mod raw;
+mod usage;
+
+pub use agent::{AgentRecord, AgentState, ContextMode, Standing, TaskRecord, TaskStatus};
+pub use entry::{Entry, EntryBody, ForkRole};
+pub use id::{AgentId, AgentPrefix, EntryId, IdError, PREFIX_CHARS_MIN, RequestId, ToolCallId};
+pub use message::{Block, Message, RawMessage, Role, ToolInput};
+pub use model::{Effort, ModelError, ModelRef, ModelSettings, Provider, Thinking, WireFormat};
+pub use outcome::{Outcome, StopReason};
+pub use raw::{RawJson, RawJsonError};
+pub use usage::Usage;

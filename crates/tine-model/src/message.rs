@@ -1,0 +1,142 @@
+//! Messages as on the wire: a role and content blocks, and the provider's own text where there is one.
+
+use crate::{RawJson, ToolCallId, WireFormat};
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The person, the harness, and every tool result.
+    User,
+    /// The model.
+    Assistant,
+    /// An operator instruction in the middle of a conversation (never the system prompt, which is part of the head).
+    System,
+}
+
+/// What a model gave as the arguments of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolInput {
+    /// A JSON object, in the exact text that the model streamed.
+    Valid(RawJson),
+    /// Text that is not a JSON object. The call is answered with an error; on the wire it stands as `{}`.
+    Invalid(String),
+}
+
+/// One piece of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Block {
+    /// Plain text.
+    Text(String),
+    /// Visible reasoning, with the signature that binds it to its prefix where the provider gives one.
+    Thinking {
+        /// The reasoning; may be empty although a signature is present.
+        text: String,
+        /// Opaque; replayed unchanged.
+        signature: Option<String>,
+    },
+    /// Reasoning that the provider returns only in sealed form.
+    RedactedThinking(String),
+    /// A tool call.
+    ToolUse {
+        /// The provider's id of the call.
+        id: ToolCallId,
+        /// The tool.
+        name: String,
+        /// Its arguments.
+        input: ToolInput,
+    },
+    /// The answer to a tool call.
+    ToolResult {
+        /// The call that is answered.
+        call: ToolCallId,
+        /// Text and images; usually one text.
+        content: Vec<Block>,
+        /// Whether the tool failed or was refused. The model sees this; the run goes on.
+        is_error: bool,
+    },
+    /// An image, in the provider's own shape.
+    Image(RawJson),
+    /// A document, in the provider's own shape.
+    Document(RawJson),
+    /// A block of a kind that tine does not know; kept and replayed.
+    Unknown(RawJson),
+}
+
+/// A whole message in the provider's own words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawMessage {
+    /// The wire format in which the text is a message.
+    pub format: WireFormat,
+    /// The message object: role, content and every field that came with it, minus cache marks.
+    pub json: RawJson,
+}
+
+/// One message. Immutable: a message with a provider's text can only be made together with the blocks read from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    role: Role,
+    blocks: Vec<Block>,
+    raw: Option<RawMessage>,
+}
+
+impl Message {
+    /// A message that we wrote.
+    pub fn new(role: Role, blocks: Vec<Block>) -> Self {
+        Self { role, blocks, raw: None }
+    }
+
+    /// A user message of one text.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::new(Role::User, vec![Block::Text(text.into())])
+    }
+
+    /// A message that a provider sent (or that was imported in a provider's shape). `blocks` is the reading of `raw`;
+    /// only `tine-wire` makes that reading.
+    pub fn received(role: Role, blocks: Vec<Block>, raw: RawMessage) -> Self {
+        Self { role, blocks, raw: Some(raw) }
+    }
+
+    /// Who speaks.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The content, in order.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// The provider's own text, if there is one.
+    pub fn raw(&self) -> Option<&RawMessage> {
+        self.raw.as_ref()
+    }
+
+    /// All text blocks, joined by an empty line.
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self.blocks.iter().filter_map(Block::as_text).collect();
+        texts.join("\n\n")
+    }
+
+    /// The tool calls of this message, in call order.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCallId> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::ToolUse { id, .. } => Some(id),
+            _ => None,
+        })
+    }
+}
+
+impl Block {
+    /// The text of a text block.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A tool result of one text.
+    pub fn result(call: ToolCallId, text: impl Into<String>, is_error: bool) -> Self {
+        Self::ToolResult { call, content: vec![Self::Text(text.into())], is_error }
+    }
+}

@@ -1,0 +1,1 @@
+//! The agent tree, the fork transaction, tasks and permissions.

@@ -1,0 +1,2 @@
+//! tine.
+fn main() {}
