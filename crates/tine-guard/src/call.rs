@@ -1,0 +1,261 @@
+//! One tool call, and what it is about in the guard's eyes.
+//!
+//! The built-in tools are known by name, because a rule's pattern must know which argument it is
+//! about. Any other tool is only a name here: its arguments are never interpreted.
+
+use std::path::{Path, PathBuf};
+
+use tine_model::RawJson;
+
+use crate::arguments::Arguments;
+use crate::paths::{PathPlace, is_secret, is_steering, place_of};
+use crate::verdict::Reason;
+use crate::wildcard::COMMAND_BYTES_MAX;
+
+/// A tool call as the model wrote it, and the directory of the agent that would run it.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The canonical name of the tool.
+    pub tool: &'a str,
+    /// The arguments, untouched.
+    pub input: &'a RawJson,
+    /// The agent's working directory; must be absolute for anything to count as inside it.
+    pub directory: &'a Path,
+}
+
+/// What the argument of a tool is about, by the tool's canonical name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+    Search,
+    Command,
+    Unknown,
+}
+
+impl Kind {
+    /// The tools whose arguments the guard understands.
+    pub(crate) const KNOWN: [&str; 6] =
+        ["Bash", "FileEdit", "FileRead", "FileWrite", "Glob", "Grep"];
+
+    pub(crate) fn of(tool: &str) -> Self {
+        match tool {
+            "FileRead" => Self::Read,
+            "FileEdit" | "FileWrite" => Self::Write,
+            "Glob" | "Grep" => Self::Search,
+            "Bash" => Self::Command,
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// A call after its arguments were read.
+#[derive(Debug)]
+pub(crate) enum Subject {
+    Read(Target),
+    Write(Target),
+    Search(Target),
+    Command(String),
+    Unknown,
+}
+
+/// The path that a call is about.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) place: PathPlace,
+    pub(crate) absolute: PathBuf,
+    pub(crate) secret: bool,
+}
+
+impl Target {
+    fn new(directory: &Path, path: &str) -> Self {
+        let place = place_of(directory, path);
+        let absolute = match &place {
+            PathPlace::Inside(relative) => directory.join(relative),
+            PathPlace::Outside(path) => path.clone(),
+        };
+        Self { secret: is_secret(&absolute), place, absolute }
+    }
+
+    /// Whether the path is inside the directory and no writer can gain power through it.
+    pub(crate) fn is_harmless_to_write(&self) -> bool {
+        match &self.place {
+            PathPlace::Inside(relative) => {
+                !self.secret && !is_steering(relative) && relative != Path::new("")
+            }
+            PathPlace::Outside(_) => false,
+        }
+    }
+
+    /// The path as a person who stands in the directory would write it.
+    pub(crate) fn shown(&self) -> String {
+        match &self.place {
+            PathPlace::Inside(relative) if relative == Path::new("") => ".".to_owned(),
+            PathPlace::Inside(path) | PathPlace::Outside(path) => shown(&path.to_string_lossy()),
+        }
+    }
+}
+
+impl Subject {
+    /// Reads the call; the error says why it cannot be judged.
+    pub(crate) fn of(call: &Call<'_>) -> Result<Self, Reason> {
+        Self::read(call).map_err(Reason::new)
+    }
+
+    fn read(call: &Call<'_>) -> Result<Self, String> {
+        let arguments = Arguments::parse(call.input)?;
+        let kind = Kind::of(call.tool);
+        if kind == Kind::Unknown {
+            return Ok(Self::Unknown);
+        }
+        if let Some(field) = arguments.first_nested() {
+            return Err(format!(
+                "`{}` must be a plain value, not a list or an object",
+                shown(field)
+            ));
+        }
+        match kind {
+            Kind::Read => Ok(Self::Read(file_target(call, &arguments)?)),
+            Kind::Write => Ok(Self::Write(file_target(call, &arguments)?)),
+            Kind::Search => Ok(Self::Search(search_target(call, &arguments)?)),
+            Kind::Command => {
+                let command = required(&arguments, "command")?;
+                if command.len() > COMMAND_BYTES_MAX {
+                    return Err(format!("the command is longer than {COMMAND_BYTES_MAX} bytes"));
+                }
+                Ok(Self::Command(command.to_owned()))
+            }
+            Kind::Unknown => Ok(Self::Unknown),
+        }
+    }
+}
+
+fn required<'a>(arguments: &'a Arguments, field: &str) -> Result<&'a str, String> {
+    arguments.text(field)?.ok_or_else(|| format!("`{field}` is missing"))
+}
+
+fn file_target(call: &Call<'_>, arguments: &Arguments) -> Result<Target, String> {
+    let path = required(arguments, "file_path")?;
+    without_nul("file_path", path)?;
+    Ok(Target::new(call.directory, path))
+}
+
+/// Where a search starts. A `Glob` pattern may itself carry a directory, so it counts too.
+fn search_target(call: &Call<'_>, arguments: &Arguments) -> Result<Target, String> {
+    let path = arguments.text("path")?.unwrap_or("");
+    without_nul("path", path)?;
+    if call.tool == "Glob" {
+        let pattern = arguments.text("pattern")?.unwrap_or("");
+        without_nul("pattern", pattern)?;
+        let climbs = pattern.split(['/', '{', ',', '}']).any(|part| part == "..");
+        if pattern.starts_with(['/', '~']) || climbs {
+            return Ok(Target::new(call.directory, &literal_folders(pattern)));
+        }
+    }
+    let mut target = Target::new(call.directory, path);
+    if call.tool == "Grep" && arguments.text("glob")?.is_some_and(|glob| is_secret(glob.as_ref())) {
+        target.secret = true;
+    }
+    Ok(target)
+}
+
+/// The folders of a glob up to its first wildcard. A pattern that climbs after that is taken to the
+/// root, because it could end anywhere.
+pub(crate) fn literal_folders(pattern: &str) -> String {
+    let meta = |part: &&str| !part.contains(['*', '?', '[', '{', '\\']);
+    let literal: Vec<&str> = pattern.split('/').take_while(meta).collect();
+    let rest_climbs = pattern.split('/').skip(literal.len()).any(|part| part.contains(".."));
+    match literal.join("/") {
+        _ if rest_climbs => "/".to_owned(),
+        folders if folders.is_empty() && pattern.starts_with('/') => "/".to_owned(),
+        folders => folders,
+    }
+}
+
+fn without_nul(field: &str, text: &str) -> Result<(), String> {
+    if text.contains('\0') { Err(format!("`{field}` holds a NUL character")) } else { Ok(()) }
+}
+
+/// The longest description, so that a prompt stays one line of a terminal or two; what is cut is
+/// counted, because the end of a command matters to whoever says yes.
+const DESCRIPTION_CHARACTERS_MAX: usize = 200;
+
+/// One line for a prompt, such as `Bash: cargo test` or `FileEdit: src/a.rs`. Characters that would
+/// break the line, move the cursor or turn the reading direction are written as escapes.
+pub fn describe(call: &Call<'_>) -> String {
+    let argument = match Subject::of(call) {
+        Err(reason) => format!("({reason})"),
+        Ok(Subject::Command(command)) => shown(&command),
+        Ok(Subject::Read(target) | Subject::Write(target)) => target.shown(),
+        Ok(Subject::Search(target)) => {
+            let pattern = Arguments::parse(call.input)
+                .ok()
+                .and_then(|arguments| Some(shown(arguments.text("pattern").ok()??)))
+                .unwrap_or_default();
+            format!("{pattern} in {}", target.shown())
+        }
+        Ok(Subject::Unknown) => shown(call.input.as_str()),
+    };
+    cut(&format!("{}: {argument}", shown(call.tool)))
+}
+
+fn cut(line: &str) -> String {
+    let characters = line.chars().count();
+    if characters <= DESCRIPTION_CHARACTERS_MAX {
+        return line.to_owned();
+    }
+    let head: String = line.chars().take(DESCRIPTION_CHARACTERS_MAX).collect();
+    format!("{head}… ({} more characters)", characters - DESCRIPTION_CHARACTERS_MAX)
+}
+
+/// The text with every character escaped that is not seen as itself on a line.
+fn shown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        let unseen = character.is_control()
+            || matches!(character,
+                '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{feff}');
+        if unseen {
+            out.extend(character.escape_default());
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn described(tool: &str, input: &str) -> String {
+        let input = RawJson::parse(input).unwrap();
+        describe(&Call { tool, input: &input, directory: Path::new("/work/app") })
+    }
+
+    #[test]
+    fn a_call_is_described_in_one_line() {
+        insta::assert_snapshot!(described("Bash", r#"{"command":"cargo test"}"#), @"Bash: cargo test");
+        insta::assert_snapshot!(described("FileEdit", r#"{"file_path":"/work/app/src/a.rs"}"#), @"FileEdit: src/a.rs");
+        insta::assert_snapshot!(described("FileRead", r#"{"file_path":"../b"}"#), @"FileRead: /work/b");
+        insta::assert_snapshot!(described("Grep", r#"{"pattern":"fn main"}"#), @"Grep: fn main in .");
+        insta::assert_snapshot!(described("Glob", r#"{"pattern":"/etc/*.conf","path":"src"}"#), @"Glob: /etc/*.conf in /etc");
+        insta::assert_snapshot!(described("Agent", r#"{"prompt":"look"}"#), @r#"Agent: {"prompt":"look"}"#);
+        insta::assert_snapshot!(described("Bash", r#"{"cmd":"ls"}"#), @"Bash: (`command` is missing)");
+    }
+
+    #[test]
+    fn nothing_unseen_reaches_the_prompt() {
+        insta::assert_snapshot!(
+            described("Bash", r#"{"command":"ls\n\u001b[2Jrm\u202e x"}"#),
+            @r"Bash: ls\n\u{1b}[2Jrm\u{202e} x"
+        );
+    }
+
+    #[test]
+    fn a_long_command_says_how_much_is_cut() {
+        let line = described("Bash", &format!(r#"{{"command":"{}"}}"#, "x".repeat(300)));
+        assert!(line.ends_with("xx… (106 more characters)"), "{line}");
+    }
+}

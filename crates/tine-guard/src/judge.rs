@@ -1,0 +1,68 @@
+//! The verdict: rules first, then the mode.
+
+use crate::call::{Call, Subject};
+use crate::paths::PathPlace;
+use crate::rule::{Rule, Rules};
+use crate::verdict::{PermissionMode, Reason, Verdict};
+
+/// Judges one call.
+///
+/// A call whose arguments cannot be read without doubt is denied in every mode. Then a deny rule
+/// decides, then what the mode forbids or permits outright, then an ask rule, then an allow rule,
+/// and where no rule speaks, the mode.
+pub fn judge(call: &Call<'_>, mode: PermissionMode, rules: &Rules) -> Verdict {
+    let subject = match Subject::of(call) {
+        Ok(subject) => subject,
+        Err(reason) => return Verdict::Deny(reason),
+    };
+    if let Some(rule) = first(&rules.deny, |rule| rule.touches(call.tool, &subject)) {
+        return Verdict::Deny(Reason::new(format!("the rule `{rule}` denies it")));
+    }
+    match (mode, &subject) {
+        (PermissionMode::Bypass, _) => return Verdict::Allow,
+        (PermissionMode::ReadOnly, Subject::Write(_) | Subject::Command(_)) => {
+            let reason = format!("{} changes things and the mode is read-only", call.tool);
+            return Verdict::Deny(Reason::new(reason));
+        }
+        (PermissionMode::ReadOnly, _)
+        | (PermissionMode::Default | PermissionMode::AcceptEdits, _) => {}
+    }
+    if let Some(rule) = first(&rules.ask, |rule| rule.touches(call.tool, &subject)) {
+        return Verdict::Ask(Reason::new(format!("the rule `{rule}` asks")));
+    }
+    if rules.allow.iter().any(|rule| rule.allows(call.tool, &subject)) {
+        return Verdict::Allow;
+    }
+    without_rule(call.tool, mode, &subject)
+}
+
+/// The covering rule that comes first in the alphabet, so that the reason does not depend on the
+/// order of the list.
+fn first(rules: &[Rule], covers: impl Fn(&Rule) -> bool) -> Option<String> {
+    rules.iter().filter(|rule| covers(rule)).map(ToString::to_string).min()
+}
+
+fn without_rule(tool: &str, mode: PermissionMode, subject: &Subject) -> Verdict {
+    let reason = match subject {
+        Subject::Read(target) | Subject::Search(target) if target.secret => {
+            format!("`{}` may hold keys or passwords", target.shown())
+        }
+        Subject::Read(target) | Subject::Search(target) => match target.place {
+            PathPlace::Inside(_) => return Verdict::Allow,
+            PathPlace::Outside(_) => format!("`{}` is outside the directory", target.shown()),
+        },
+        Subject::Write(target) if mode == PermissionMode::AcceptEdits => {
+            if target.is_harmless_to_write() {
+                return Verdict::Allow;
+            }
+            match target.place {
+                PathPlace::Inside(_) => format!("`{}` is a sensitive place", target.shown()),
+                PathPlace::Outside(_) => format!("`{}` is outside the directory", target.shown()),
+            }
+        }
+        Subject::Write(target) => format!("{tool} would write `{}`", target.shown()),
+        Subject::Command(_) => "no rule allows this command".to_owned(),
+        Subject::Unknown => format!("no rule allows the tool `{}`", tool.escape_debug()),
+    };
+    Verdict::Ask(Reason::new(reason))
+}
