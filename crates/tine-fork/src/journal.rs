@@ -1,0 +1,74 @@
+//! Where a run's messages and requests are written down.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use async_trait::async_trait;
+use tine_model::{EntryId, Message, StopReason, Usage};
+
+/// A message could not be written down. The run ends: what was not written was not acknowledged.
+#[derive(Debug, thiserror::Error)]
+#[error("the log could not be written")]
+pub struct JournalError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+
+/// One answered request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestRecord {
+    /// The provider's id of the reply.
+    pub reply: Option<String>,
+    /// The model that the provider says answered.
+    pub model: Option<String>,
+    /// Tokens.
+    pub usage: Usage,
+    /// Why the model stopped.
+    pub stop: StopReason,
+    /// Number of messages in the request.
+    pub items: usize,
+    /// Length of the request's body in bytes.
+    pub body_bytes: u64,
+}
+
+/// The log of one agent, as the turn loop sees it.
+#[async_trait]
+pub trait Journal: Send + Sync {
+    /// Writes a message and says where it stands. When this returns, the message survives a crash.
+    async fn message(&self, message: &Arc<Message>) -> Result<EntryId, JournalError>;
+
+    /// Notes that a request starts, before it is sent. The cache's clock runs from here.
+    async fn request_started(&self) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    /// Notes what a request cost.
+    async fn request_answered(&self, record: &RequestRecord) -> Result<(), JournalError>;
+
+    /// Keeps something for people that is not part of the conversation, such as the part of a reply that
+    /// arrived before its stream broke.
+    async fn notice(&self, text: &str) -> Result<(), JournalError>;
+
+    /// Mail that has arrived since the last turn boundary; each text is delivered once.
+    async fn mail(&self) -> Result<Vec<String>, JournalError> {
+        Ok(Vec::new())
+    }
+}
+
+/// A journal that only counts: for runs that leave no transcript.
+#[derive(Debug, Default)]
+pub struct MemoryJournal {
+    last: AtomicI64,
+}
+
+#[async_trait]
+impl Journal for MemoryJournal {
+    async fn message(&self, _message: &Arc<Message>) -> Result<EntryId, JournalError> {
+        Ok(EntryId(self.last.fetch_add(1, Ordering::Relaxed) + 1))
+    }
+
+    async fn request_answered(&self, _record: &RequestRecord) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    async fn notice(&self, _text: &str) -> Result<(), JournalError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,356 @@
+//! The turn loop: the only one, for parents and forks alike.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tine_llm::{LlmClient, LlmError, Progress};
+use tine_model::{Message, Outcome, Role, StopReason, Usage};
+use tine_wire::{Event, Partial, Reply};
+use tokio_util::sync::CancellationToken;
+
+use crate::conversation::Conversation;
+use crate::flight::Flight;
+use crate::journal::{Journal, JournalError, RequestRecord};
+use crate::tools::{Dispatch, ToolAnswer, ToolCall, ToolDispatcher, ToolFilter};
+
+/// Most turns of a run unless the caller says otherwise.
+pub const TURNS_DEFAULT: u32 = 50;
+
+/// Where a run stops by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunLimits {
+    /// Most requests to the model. With 0 nothing is sent.
+    pub turns: u32,
+    /// Longest time for the whole run; `None` for no limit.
+    pub time: Option<Duration>,
+    /// Most tokens, prompt and output together, counted after each reply; `None` for no limit.
+    pub tokens: Option<u64>,
+}
+
+impl Default for RunLimits {
+    fn default() -> Self {
+        Self { turns: TURNS_DEFAULT, time: None, tokens: None }
+    }
+}
+
+/// What happens during a run, as it happens.
+#[derive(Debug)]
+pub enum RunEvent<'a> {
+    /// The first request is ready and waits for the leader of its flight.
+    Waiting,
+    /// A request goes out. Turns count from 1.
+    Request {
+        /// Which one.
+        turn: u32,
+    },
+    /// Part of a reply.
+    Stream(&'a Event),
+    /// A request is sent again after a wait.
+    Retry {
+        /// How many tries have failed.
+        attempt: u32,
+        /// How long until the next.
+        wait: Duration,
+        /// What failed.
+        cause: &'a LlmError,
+    },
+    /// A reply is complete.
+    Answered(&'a RequestRecord),
+    /// A message was written to the log.
+    Message(&'a Arc<Message>),
+    /// A tool call begins.
+    ToolStarted {
+        /// The call.
+        call: &'a ToolCall,
+    },
+    /// A tool call has its answer.
+    ToolFinished {
+        /// Which call.
+        id: &'a tine_model::ToolCallId,
+        /// What the model is told.
+        answer: &'a ToolAnswer,
+    },
+}
+
+/// Sees a run. Called on the run's own task: must be quick. A panic in it is swallowed; the run goes on.
+pub trait Observer: Send + Sync {
+    /// Something happened.
+    fn on_event(&self, event: &RunEvent<'_>);
+}
+
+impl<F: Fn(&RunEvent<'_>) + Send + Sync> Observer for F {
+    fn on_event(&self, event: &RunEvent<'_>) {
+        self(event);
+    }
+}
+
+/// Keeps a panicking observer from ending the loop.
+struct Shielded<'a>(&'a dyn Observer);
+
+impl Observer for Shielded<'_> {
+    fn on_event(&self, event: &RunEvent<'_>) {
+        if catch_unwind(AssertUnwindSafe(|| self.0.on_event(event))).is_err() {
+            tracing::warn!("an observer panicked; the run goes on");
+        }
+    }
+}
+
+/// Everything a run needs.
+pub struct Run<'a> {
+    /// Continued in place.
+    pub conversation: &'a mut Conversation,
+    /// Answers requests.
+    pub llm: &'a dyn LlmClient,
+    /// Answers tool calls.
+    pub tools: &'a dyn ToolDispatcher,
+    /// Refuses tool calls.
+    pub filter: &'a dyn ToolFilter,
+    /// Keeps what happens.
+    pub journal: &'a dyn Journal,
+    /// Sees what happens.
+    pub observer: &'a dyn Observer,
+    /// Where to stop.
+    pub limits: RunLimits,
+    /// The siblings that this run starts with, and its number among them.
+    pub flight: Option<(Arc<Flight>, usize)>,
+    /// Stops the run: the model call, and running tools. The run never cancels it.
+    pub cancel: CancellationToken,
+}
+
+/// How a run went. Always complete: partial work and usage are kept whatever the outcome.
+#[derive(Debug)]
+pub struct RunReport {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The messages that this run added, in order.
+    pub messages: Vec<Arc<Message>>,
+    /// Tokens of all its requests.
+    pub usage: Usage,
+    /// Tokens of its first request: what the inherited prefix cost.
+    pub first_usage: Option<Usage>,
+    /// Answered requests.
+    pub turns: u32,
+    /// Tool calls it made.
+    pub tool_uses: u32,
+    /// The error behind [`Outcome::Failed`].
+    pub error: Option<RunError>,
+}
+
+/// What ended a run for good.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A request failed.
+    #[error(transparent)]
+    Llm(#[from] LlmError),
+    /// A message could not be kept.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+impl RunReport {
+    /// The text of the last own assistant message that has any. Never the parent's words.
+    pub fn final_text(&self) -> Option<String> {
+        let own = self.messages.iter().rev().filter(|message| message.role() == Role::Assistant);
+        own.map(|message| message.text()).find(|text| !text.is_empty())
+    }
+}
+
+impl Run<'_> {
+    /// Appends `prompt`, if there is one, and takes turns until the model is done or a limit is met.
+    pub async fn go(self, prompt: Option<Message>) -> RunReport {
+        let cancel = self.cancel.child_token();
+        let limit = self.limits.time;
+        let shielded = Shielded(self.observer);
+        let mut turns = Turns {
+            run: Run { observer: &shielded, ..self },
+            report: RunReport {
+                outcome: Outcome::TurnLimit,
+                messages: Vec::new(),
+                usage: Usage::default(),
+                first_usage: None,
+                turns: 0,
+                tool_uses: 0,
+                error: None,
+            },
+        };
+        let mut timed_out = false;
+        let outcome = {
+            let work = turns.take(prompt, &cancel);
+            tokio::pin!(work);
+            match limit {
+                None => work.await,
+                Some(limit) => tokio::select! {
+                    outcome = &mut work => outcome,
+                    () = tokio::time::sleep(limit) => {
+                        // The loop sees the token, stops its tools and keeps what it has.
+                        timed_out = true;
+                        cancel.cancel();
+                        work.await
+                    }
+                },
+            }
+        };
+        turns.report.outcome = match outcome {
+            Ok(Outcome::Aborted) if timed_out => Outcome::TimedOut,
+            Ok(outcome) => outcome,
+            Err(error) => {
+                let outcome = Outcome::Failed(in_words(&error));
+                turns.report.error = Some(error);
+                outcome
+            }
+        };
+        turns.report
+    }
+}
+
+/// An error with its causes, on one line.
+fn in_words(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+struct Turns<'a> {
+    run: Run<'a>,
+    report: RunReport,
+}
+
+impl Turns<'_> {
+    async fn take(
+        &mut self,
+        prompt: Option<Message>,
+        cancel: &CancellationToken,
+    ) -> Result<Outcome, RunError> {
+        if let Some(prompt) = prompt {
+            self.keep(prompt).await?;
+        }
+        for _ in 0..self.run.limits.turns {
+            if cancel.is_cancelled() {
+                return Ok(Outcome::Aborted);
+            }
+            for mail in self.run.journal.mail().await? {
+                self.keep(Message::user(mail)).await?;
+            }
+            let Some(reply) = self.exchange(cancel).await? else { return Ok(Outcome::Aborted) };
+            let stop = reply.stop;
+            let message = self.keep(reply.message).await?;
+            if let Some(outcome) = self.ended(&stop, &message) {
+                return Ok(outcome);
+            }
+            if message.tool_calls().next().is_some() {
+                self.report.tool_uses += message.tool_calls().count() as u32;
+                let Run { tools, filter, observer, .. } = self.run;
+                let results = Dispatch { tools, filter, observer, cancel }.answer(&message).await;
+                self.keep(results).await?;
+            }
+        }
+        Ok(if cancel.is_cancelled() { Outcome::Aborted } else { Outcome::TurnLimit })
+    }
+
+    /// Whether the run is over after a reply.
+    fn ended(&self, stop: &StopReason, message: &Message) -> Option<Outcome> {
+        match stop {
+            StopReason::MaxTokens | StopReason::ContextExceeded => return Some(Outcome::LengthCut),
+            StopReason::Refusal => return Some(Outcome::Refused),
+            StopReason::EndTurn
+            | StopReason::ToolUse
+            | StopReason::StopSequence
+            | StopReason::Pause
+            | StopReason::Other(_) => {}
+        }
+        let spent = self.report.usage.prompt() + self.report.usage.output;
+        let calls = message.tool_calls().next().is_some();
+        if !calls && *stop != StopReason::Pause {
+            return Some(Outcome::Completed);
+        }
+        self.run.limits.tokens.is_some_and(|most| spent >= most).then_some(Outcome::BudgetExhausted)
+    }
+
+    /// Writes a message down, then makes it part of the conversation.
+    async fn keep(&mut self, message: Message) -> Result<Arc<Message>, RunError> {
+        let message = Arc::new(message);
+        let entry = self.run.journal.message(&message).await?;
+        self.run.conversation.push(entry, Arc::clone(&message));
+        self.report.messages.push(Arc::clone(&message));
+        self.run.observer.on_event(&RunEvent::Message(&message));
+        Ok(message)
+    }
+
+    /// One request and its reply; `None` when it was cancelled.
+    async fn exchange(&mut self, cancel: &CancellationToken) -> Result<Option<Reply>, RunError> {
+        let mut ticket = match self.run.flight.take() {
+            None => None,
+            Some((flight, member)) => {
+                self.run.observer.on_event(&RunEvent::Waiting);
+                Some(flight.enter(member, cancel).await)
+            }
+        };
+        self.run.journal.request_started().await?;
+        let (request, assembled) = self.run.conversation.request();
+        let observer = self.run.observer;
+        observer.on_event(&RunEvent::Request { turn: self.report.turns + 1 });
+        let mut on_progress = |progress: Progress<'_>| match progress {
+            Progress::Event(event) => {
+                if let Some(ticket) = &mut ticket {
+                    ticket.started();
+                }
+                observer.on_event(&RunEvent::Stream(event));
+            }
+            Progress::Retry { attempt, wait, cause } => {
+                observer.on_event(&RunEvent::Retry { attempt, wait, cause });
+            }
+        };
+        let result = self.run.llm.send(&request, &mut on_progress, cancel).await;
+        let reply = match result {
+            Ok(reply) => reply,
+            Err(LlmError::Cancelled { partial }) => {
+                self.keep_cancelled(*partial).await?;
+                return Ok(None);
+            }
+            Err(error) => return Err(self.keep_broken(error).await?),
+        };
+        self.run.conversation.answered(assembled.items);
+        let record = RequestRecord {
+            reply: reply.id.clone(),
+            model: reply.model.clone(),
+            usage: reply.usage,
+            stop: reply.stop.clone(),
+            items: assembled.items,
+            body_bytes: assembled.body.len(),
+        };
+        self.run.journal.request_answered(&record).await?;
+        self.report.turns += 1;
+        self.report.usage += reply.usage;
+        self.report.first_usage.get_or_insert(reply.usage);
+        observer.on_event(&RunEvent::Answered(&record));
+        Ok(Some(reply))
+    }
+
+    /// What the user saw before stopping a reply stays part of the conversation: the next prompt may refer to it.
+    async fn keep_cancelled(&mut self, partial: Partial) -> Result<(), RunError> {
+        self.report.usage += partial.usage;
+        if let Some(message) = partial.message {
+            self.keep(message).await?;
+        }
+        Ok(())
+    }
+
+    /// What arrived of a reply that broke is kept beside the conversation, so that the request can be sent again.
+    async fn keep_broken(&mut self, error: LlmError) -> Result<RunError, RunError> {
+        if let Some(partial) = error.partial() {
+            self.report.usage += partial.usage;
+            let text = partial.message.as_ref().map(Message::text).unwrap_or_default();
+            if !text.is_empty() {
+                let notice = format!("Part of a reply that broke off:\n{text}");
+                self.run.journal.notice(&notice).await?;
+            }
+        }
+        Ok(error.into())
+    }
+}

@@ -1,0 +1,150 @@
+//! Tool calls of one turn.
+
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use tine_model::{Block, Message, RawJson, Role, ToolCallId, ToolInput};
+use tokio_util::sync::CancellationToken;
+
+use crate::run::{Observer, RunEvent};
+
+/// What stands for the result of a call that was stopped.
+const STOPPED: &str = "Stopped before it finished.";
+
+/// One call, with arguments that are at least a JSON object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The provider's id of the call.
+    pub id: ToolCallId,
+    /// Canonical tool name.
+    pub name: String,
+    /// Arguments.
+    pub input: RawJson,
+}
+
+/// What the model is told. A failure is a value: the run goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolAnswer {
+    /// The text.
+    pub text: String,
+    /// Whether the tool failed or was refused.
+    pub is_error: bool,
+}
+
+impl ToolAnswer {
+    /// A failure.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_error: true }
+    }
+}
+
+/// Runs tools.
+#[async_trait]
+pub trait ToolDispatcher: Send + Sync {
+    /// Whether calls of this tool change nothing, so that neighbours may run at the same time.
+    fn is_read_only(&self, tool: &str) -> bool;
+
+    /// Runs one call. `cancel` stops it, and everything it started; an unknown tool is an error answer that names it.
+    async fn dispatch(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolAnswer;
+}
+
+/// Refuses calls before they are dispatched. Declarations stay as they are, so that the cached prefix does too.
+pub trait ToolFilter: Send + Sync {
+    /// Whether a call may be dispatched.
+    fn allows(&self, tool: &str, input: &RawJson) -> bool;
+
+    /// What the model is told otherwise: why, and what it may do instead.
+    fn denial_message(&self, tool: &str, input: &RawJson) -> String;
+}
+
+/// Lets every call through.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AllowAllFilter;
+
+impl ToolFilter for AllowAllFilter {
+    fn allows(&self, _tool: &str, _input: &RawJson) -> bool {
+        true
+    }
+
+    fn denial_message(&self, tool: &str, _input: &RawJson) -> String {
+        format!("{tool} is not allowed here.")
+    }
+}
+
+/// What answers the calls of a run.
+pub(crate) struct Dispatch<'a> {
+    pub(crate) tools: &'a dyn ToolDispatcher,
+    pub(crate) filter: &'a dyn ToolFilter,
+    pub(crate) observer: &'a dyn Observer,
+    pub(crate) cancel: &'a CancellationToken,
+}
+
+/// A call as the model made it.
+struct Asked<'a> {
+    id: &'a ToolCallId,
+    name: &'a str,
+    input: &'a ToolInput,
+}
+
+impl Dispatch<'_> {
+    /// Answers every call of `message` with one user message, results in call order. Neighbouring read-only calls run
+    /// at the same time. A cancelled call is answered too, so that the log has no hole.
+    pub(crate) async fn answer(&self, message: &Message) -> Message {
+        let calls: Vec<Asked<'_>> = message.blocks().iter().filter_map(asked).collect();
+        let mut blocks = Vec::with_capacity(calls.len());
+        let groups = calls.chunk_by(|a, b| {
+            self.tools.is_read_only(a.name) && self.tools.is_read_only(b.name)
+        });
+        for group in groups {
+            let answers = join_all(group.iter().map(|call| self.answer_one(call))).await;
+            for (call, answer) in group.iter().zip(answers) {
+                blocks.push(Block::result(call.id.clone(), answer.text, answer.is_error));
+            }
+        }
+        Message::new(Role::User, blocks)
+    }
+
+    async fn answer_one(&self, asked: &Asked<'_>) -> ToolAnswer {
+        let answer = match asked.input {
+            ToolInput::Invalid(text) => invalid_input(text),
+            ToolInput::Valid(input) => {
+                let call = ToolCall {
+                    id: asked.id.clone(),
+                    name: asked.name.to_owned(),
+                    input: input.clone(),
+                };
+                self.run_one(&call).await
+            }
+        };
+        self.observer.on_event(&RunEvent::ToolFinished { id: asked.id, answer: &answer });
+        answer
+    }
+
+    async fn run_one(&self, call: &ToolCall) -> ToolAnswer {
+        self.observer.on_event(&RunEvent::ToolStarted { call });
+        if !self.filter.allows(&call.name, &call.input) {
+            tracing::debug!(name: "fork.tool_filter", tool = %call.name, "refused");
+            return ToolAnswer::error(self.filter.denial_message(&call.name, &call.input));
+        }
+        if self.cancel.is_cancelled() {
+            return ToolAnswer::error(STOPPED);
+        }
+        // The tool sees the token and stops what it started by itself; it is not dropped in the middle of that.
+        self.tools.dispatch(call, self.cancel).await
+    }
+}
+
+fn asked(block: &Block) -> Option<Asked<'_>> {
+    match block {
+        Block::ToolUse { id, name, input } => Some(Asked { id, name, input }),
+        _ => None,
+    }
+}
+
+/// The model's own mistake, told so that it can mend it.
+fn invalid_input(text: &str) -> ToolAnswer {
+    const SHOWN_CHARS: usize = 200;
+    let shown: String = text.chars().take(SHOWN_CHARS).collect();
+    ToolAnswer::error(format!(
+        "The arguments of this call are not a JSON object, so it was not run. They begin: {shown}"
+    ))
+}

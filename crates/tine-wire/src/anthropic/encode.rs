@@ -1,0 +1,249 @@
+//! History → Anthropic Messages.
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tine_history::{Closed, Frame, Framer, Slot};
+use tine_model::{Block, Message, Role, Thinking, ToolInput, WireFormat};
+
+use crate::head::{Head, HeadParts};
+use crate::json::{self, Object};
+use crate::marks::PLACEHOLDER;
+
+/// The mark itself, inserted before the closing brace of a block.
+pub(crate) fn mark_text() -> &'static str {
+    r#","cache_control":{"type":"ephemeral"}"#
+}
+
+pub(crate) fn render_head(parts: &HeadParts) -> Head {
+    let settings = &parts.settings;
+    let mut text = String::from("{");
+    text.push_str(&format!("\"model\":{}", json::string(&settings.model.name)));
+    text.push_str(&format!(",\"max_tokens\":{}", settings.max_tokens));
+    text.push_str(match settings.thinking {
+        None => "",
+        Some(Thinking::Adaptive) => r#","thinking":{"type":"adaptive"}"#,
+        Some(Thinking::Budget(_)) => r#","thinking":{"type":"enabled","budget_tokens":"#,
+    });
+    if let Some(Thinking::Budget(tokens)) = settings.thinking {
+        text.push_str(&format!("{tokens}}}"));
+    }
+    if let Some(effort) = settings.effort {
+        text.push_str(&format!(",\"output_config\":{{\"effort\":\"{}\"}}", effort.as_str()));
+    }
+    text.push_str(&format!(",\"stream\":{}", parts.stream));
+    let mut slot = None;
+    if !parts.tools.is_empty() {
+        let tools: Vec<String> = parts.tools.iter().map(tool).collect();
+        text.push_str(&format!(",\"tools\":[{}", tools.join(",")));
+        slot = Some(text.len() - 1);
+        text.push(']');
+    }
+    if !parts.system.is_empty() {
+        let system = Object::new().string("type", "text").string("text", &parts.system).end();
+        text.push_str(&format!(",\"system\":[{system}"));
+        slot = Some(text.len() - 1);
+        text.push(']');
+    }
+    text.push_str(",\"messages\":[");
+    Head::new(WireFormat::Anthropic, text, slot, false)
+}
+
+fn tool(tool: &crate::ToolDeclaration) -> String {
+    Object::new()
+        .string("name", &tool.name)
+        .string("description", &tool.description)
+        .raw("input_schema", tool.schema.as_str())
+        .end()
+}
+
+/// Makes Anthropic frames.
+pub(crate) struct AnthropicFramer;
+
+impl Framer for AnthropicFramer {
+    fn format(&self) -> WireFormat {
+        WireFormat::Anthropic
+    }
+
+    fn frame(&self, closed: &Closed<'_>) -> Frame {
+        let mut frame = FrameText::default();
+        let placeholders = closed.placeholders.iter().map(|call| Piece {
+            json: Object::new()
+                .string("type", "tool_result")
+                .string("tool_use_id", &call.0)
+                .string("content", PLACEHOLDER)
+                .end(),
+            markable: true,
+        });
+        let (results, others) = pieces(closed);
+        if closed.apart() {
+            frame.message("user", placeholders.collect());
+            frame.message(role(closed.message.role()), [results, others].concat());
+        } else {
+            let all = results.into_iter().chain(placeholders).chain(others).collect();
+            frame.message(role(closed.message.role()), all);
+        }
+        frame.finish(closed.placeholders.len())
+    }
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        // A system message in mid-conversation is refused by most models; as a user message every model takes it.
+        Role::User | Role::System => "user",
+        Role::Assistant => "assistant",
+    }
+}
+
+#[derive(Clone)]
+struct Piece {
+    json: String,
+    markable: bool,
+}
+
+#[derive(Default)]
+struct FrameText {
+    text: String,
+    slots: Vec<Slot>,
+    blocks: usize,
+}
+
+impl FrameText {
+    fn message(&mut self, role: &str, pieces: Vec<Piece>) {
+        if pieces.is_empty() {
+            return;
+        }
+        if !self.text.is_empty() {
+            self.text.push(',');
+        }
+        self.text.push_str(&format!("{{\"role\":\"{role}\",\"content\":["));
+        for (index, piece) in pieces.iter().enumerate() {
+            if index > 0 {
+                self.text.push(',');
+            }
+            self.text.push_str(&piece.json);
+            if piece.markable {
+                self.slots.push(Slot { offset: self.text.len() - 1, block: self.blocks });
+            }
+            self.blocks += 1;
+        }
+        self.text.push_str("]}");
+    }
+
+    fn finish(self, placeholders: usize) -> Frame {
+        let Self { text, slots, blocks } = self;
+        Frame { bytes: Bytes::from(text), slots, blocks, placeholders }
+    }
+}
+
+/// The blocks of a message as JSON: its tool results, which must come first, and the rest.
+fn pieces(closed: &Closed<'_>) -> (Vec<Piece>, Vec<Piece>) {
+    let message = closed.message;
+    let kept = kept_blocks(message);
+    let (mut results, mut others) = (Vec::new(), Vec::new());
+    for (index, block) in message.blocks().iter().enumerate() {
+        let orphan = matches!(block, Block::ToolResult { call, .. } if closed.is_orphan(call));
+        let json = match kept.get(index) {
+            Some(kept) if !orphan => Some((*kept).to_owned()),
+            _ => encode_block(message, block, orphan),
+        };
+        let Some(json) = json.filter(|_| !is_empty_text(block)) else { continue };
+        let piece = Piece { json, markable: is_markable(block) };
+        match block {
+            Block::ToolResult { .. } if !orphan => results.push(piece),
+            _ => others.push(piece),
+        }
+    }
+    (results, others)
+}
+
+/// The provider's own text of each block; empty unless the message came in this format, block by block.
+fn kept_blocks(message: &Message) -> Vec<&str> {
+    #[derive(Deserialize)]
+    struct Kept<'a> {
+        #[serde(borrow)]
+        content: Vec<&'a RawValue>,
+    }
+    let Some(raw) = message.raw().filter(|raw| raw.format == WireFormat::Anthropic) else {
+        return Vec::new();
+    };
+    let kept: Option<Kept<'_>> = serde_json::from_str(raw.json.as_str()).ok();
+    let blocks: Vec<&str> =
+        kept.map_or_else(Vec::new, |kept| kept.content.into_iter().map(RawValue::get).collect());
+    if blocks.len() == message.blocks().len() { blocks } else { Vec::new() }
+}
+
+/// The API refuses empty text blocks, even those it sent itself.
+fn is_empty_text(block: &Block) -> bool {
+    matches!(block, Block::Text(text) if text.is_empty())
+}
+
+/// Where the API takes `cache_control`: not on thinking, and not on blocks that we do not know.
+fn is_markable(block: &Block) -> bool {
+    match block {
+        Block::Text(_)
+        | Block::ToolUse { .. }
+        | Block::ToolResult { .. }
+        | Block::Image(_)
+        | Block::Document(_) => true,
+        Block::Thinking { .. } | Block::RedactedThinking(_) | Block::Unknown(_) => false,
+    }
+}
+
+/// A block that has no text of its own in this format; `None` when it has no form in it.
+fn encode_block(message: &Message, block: &Block, orphan: bool) -> Option<String> {
+    let ours = message.raw().is_none_or(|raw| raw.format == WireFormat::Anthropic);
+    let object = Object::new();
+    Some(match block {
+        Block::Text(text) => object.string("type", "text").string("text", text).end(),
+        Block::ToolUse { id, name, input } => {
+            let input = match input {
+                ToolInput::Valid(input) => input.as_str(),
+                ToolInput::Invalid(_) => "{}",
+            };
+            let object = object.string("type", "tool_use").string("id", &id.0);
+            object.string("name", name).raw("input", input).end()
+        }
+        Block::ToolResult { call, content, .. } if orphan => {
+            let text = format!("Result of the earlier call {call}: {}", plain_text(content));
+            object.string("type", "text").string("text", &text).end()
+        }
+        Block::ToolResult { call, content, is_error } => {
+            let object = object.string("type", "tool_result").string("tool_use_id", &call.0);
+            let object = object.raw("content", &result_content(message, content));
+            if *is_error { object.raw("is_error", "true").end() } else { object.end() }
+        }
+        Block::Thinking { text, signature: Some(signature) } if ours => {
+            let object = object.string("type", "thinking").string("thinking", text);
+            object.string("signature", signature).end()
+        }
+        Block::RedactedThinking(data) if ours => {
+            object.string("type", "redacted_thinking").string("data", data).end()
+        }
+        Block::Image(json) | Block::Document(json) | Block::Unknown(json) if ours => {
+            json.as_str().to_owned()
+        }
+        // Reasoning is bound to the provider that signed it, and other providers' shapes mean nothing here.
+        Block::Thinking { .. }
+        | Block::RedactedThinking(_)
+        | Block::Image(_)
+        | Block::Document(_)
+        | Block::Unknown(_) => return None,
+    })
+}
+
+/// One text as a string, anything else as blocks.
+fn result_content(message: &Message, content: &[Block]) -> String {
+    if let [Block::Text(text)] = content {
+        return json::string(text);
+    }
+    let parts = content.iter().filter(|block| !is_empty_text(block));
+    let blocks: Vec<String> =
+        parts.filter_map(|block| encode_block(message, block, false)).collect();
+    format!("[{}]", blocks.join(","))
+}
+
+pub(crate) fn plain_text(content: &[Block]) -> String {
+    let texts: Vec<&str> = content.iter().filter_map(Block::as_text).collect();
+    texts.join("\n")
+}
