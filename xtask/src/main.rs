@@ -1,2 +1,55 @@
-//! Developer automation.
-fn main() {}
+//! Developer automation: what a developer or a CI job runs on this repository, in one place and without shell scripts.
+//!
+//! It ships nothing and no crate depends on it. It never changes a tracked file.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line program: results on stdout, progress and errors on stderr"
+)]
+
+mod arguments;
+mod bench;
+mod fuzz;
+mod process;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use arguments::{HELP, Task};
+
+/// Exit code of a command line that cannot be understood, as everywhere in tine.
+const EXIT_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let task = match Task::parse(&arguments) {
+        Ok(task) => task,
+        Err(cause) => {
+            eprintln!("error: {cause}\nhint: see `cargo xtask --help`");
+            return ExitCode::from(EXIT_USAGE);
+        }
+    };
+    match run(task) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(task: Task) -> anyhow::Result<()> {
+    match task {
+        Task::Help => {
+            print!("{HELP}");
+            Ok(())
+        }
+        Task::Tidy => tidy::run(),
+        Task::Test { runner_arguments } => test::run(&runner_arguments),
+        Task::Bench { filter } => bench::run(filter.as_deref()),
+        Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
+    }
+}

@@ -1,0 +1,150 @@
+//! The command line of `cargo xtask`, read by hand: four commands do not pay for a parser.
+
+/// What `--help` prints.
+pub(crate) const HELP: &str = "\
+Developer automation for tine.
+
+Usage: cargo xtask COMMAND
+
+  tidy                          check the rules of the house: crate edges, file sizes, boundaries
+  test [-- ARGUMENT...]         everything CI checks: formatting, tidy, clippy, tests, doctests;
+                                arguments go to the test runner (cargo-nextest if installed)
+  bench [FILTER]                run every bench of the workspace, or those whose name contains FILTER
+  fuzz [TARGET] [--seconds N]   run one fuzz target, or each in turn, for N seconds (default 60)
+
+Options:
+  -h, --help                    print this
+";
+
+/// Long enough to pass the start-up of every target, short enough to wait for.
+const FUZZ_SECONDS_DEFAULT: u32 = 60;
+
+/// What is to be done.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    /// Print [`HELP`].
+    Help,
+    /// Check the rules of the house.
+    Tidy,
+    /// Run everything CI runs.
+    Test {
+        /// Passed to the test runner unchanged.
+        runner_arguments: Vec<String>,
+    },
+    /// Run benches.
+    Bench {
+        /// Passed to each bench binary.
+        filter: Option<String>,
+    },
+    /// Run fuzz targets.
+    Fuzz {
+        /// All of them when `None`.
+        target: Option<String>,
+        /// For each target.
+        seconds: u32,
+    },
+}
+
+impl Task {
+    /// Reads the arguments after `cargo xtask`. The error is a sentence for the user.
+    pub(crate) fn parse(arguments: &[String]) -> Result<Self, String> {
+        let own = arguments.iter().take_while(|argument| *argument != "--");
+        if arguments.is_empty()
+            || own.clone().any(|a| matches!(a.as_str(), "-h" | "--help" | "help"))
+        {
+            return Ok(Self::Help);
+        }
+        let (command, rest) = (arguments[0].as_str(), &arguments[1..]);
+        match command {
+            "tidy" => no_more(rest).map(|()| Self::Tidy),
+            "test" => Ok(Self::Test { runner_arguments: runner_arguments(rest) }),
+            "bench" => bench(rest),
+            "fuzz" => fuzz(rest),
+            _ => Err(format!("unknown command `{command}`")),
+        }
+    }
+}
+
+/// The separating `--` may be left out; further ones belong to the runner.
+fn runner_arguments(rest: &[String]) -> Vec<String> {
+    let rest = rest.strip_prefix(&["--".to_owned()]).unwrap_or(rest);
+    rest.to_vec()
+}
+
+fn bench(rest: &[String]) -> Result<Task, String> {
+    match rest {
+        [] => Ok(Task::Bench { filter: None }),
+        [filter, more @ ..] if !filter.starts_with('-') => {
+            no_more(more).map(|()| Task::Bench { filter: Some(filter.clone()) })
+        }
+        [argument, ..] => Err(unexpected(argument)),
+    }
+}
+
+fn fuzz(rest: &[String]) -> Result<Task, String> {
+    let (mut target, mut seconds) = (None, FUZZ_SECONDS_DEFAULT);
+    let mut rest = rest.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--seconds" => {
+                let value = rest.next().map(String::as_str).unwrap_or_default();
+                let parsed = value.parse().ok().filter(|seconds| *seconds > 0);
+                seconds = parsed.ok_or_else(|| format!("`{value}` is not a number of seconds"))?;
+            }
+            name if target.is_none() && !name.starts_with('-') => target = Some(name.to_owned()),
+            _ => return Err(unexpected(argument)),
+        }
+    }
+    Ok(Task::Fuzz { target, seconds })
+}
+
+fn no_more(rest: &[String]) -> Result<(), String> {
+    rest.first().map_or(Ok(()), |argument| Err(unexpected(argument)))
+}
+
+fn unexpected(argument: &str) -> String {
+    format!("unexpected argument `{argument}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str, expected: Result<Task, &str>) {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        assert_eq!(Task::parse(&arguments), expected.map_err(str::to_owned), "{line}");
+    }
+
+    #[test]
+    fn every_command_is_read() {
+        check("", Ok(Task::Help));
+        check("tidy --help", Ok(Task::Help));
+        check("tidy", Ok(Task::Tidy));
+        check("test", Ok(Task::Test { runner_arguments: vec![] }));
+        check("bench", Ok(Task::Bench { filter: None }));
+        check("bench fork", Ok(Task::Bench { filter: Some("fork".to_owned()) }));
+        check("fuzz", Ok(Task::Fuzz { target: None, seconds: 60 }));
+        let named = Task::Fuzz { target: Some("sse".to_owned()), seconds: 5 };
+        check("fuzz --seconds 5 sse", Ok(named));
+    }
+
+    #[test]
+    fn what_follows_the_dashes_belongs_to_the_runner() {
+        let help = vec!["--help".to_owned()];
+        check("test -- --help", Ok(Task::Test { runner_arguments: help }));
+        let two = vec!["-p".to_owned(), "x".to_owned(), "--".to_owned(), "y".to_owned()];
+        check("test -- -p x -- y", Ok(Task::Test { runner_arguments: two }));
+    }
+
+    #[test]
+    fn a_mistake_is_named() {
+        check("tidi", Err("unknown command `tidi`"));
+        check("tidy now", Err("unexpected argument `now`"));
+        check("bench --fast", Err("unexpected argument `--fast`"));
+        check("bench a b", Err("unexpected argument `b`"));
+        check("fuzz a b", Err("unexpected argument `b`"));
+        check("fuzz --seconds soon", Err("`soon` is not a number of seconds"));
+        check("fuzz --seconds 0", Err("`0` is not a number of seconds"));
+        check("fuzz --seconds", Err("`` is not a number of seconds"));
+    }
+}
