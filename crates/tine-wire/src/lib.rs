@@ -6,18 +6,35 @@
 //! - [`Head::render`] makes everything that stands before the first message, once per lineage.
 //! - [`framer`] makes the bytes of messages, once per message.
 //! - [`assemble`] joins head, frames and cache marks into a [`Body`]: a chain of shared slices with an exact length.
+//! - [`Decoder`] turns the bytes of a stream into [`Event`]s and at the end a [`Reply`]; [`decode_reply`] and
+//!   [`decode_failure`] read what is not streamed.
+//! - [`read_message`] and [`import_messages`] read messages in a provider's shape.
 
 mod anthropic;
 mod assemble;
 mod body;
 mod endpoint;
+mod event;
+mod failure;
+mod growing;
 mod head;
+mod import;
 mod json;
 mod marks;
 mod openai_chat;
+mod read;
+mod reply;
+mod sse;
+mod strip;
 
 pub use assemble::{Assembled, assemble, framer};
 pub use body::Body;
 pub use endpoint::Endpoint;
+pub use event::{Decoder, Event};
+pub use failure::{Failure, FailureKind, decode_failure};
 pub use head::{Head, HeadError, HeadParts, ToolDeclaration};
+pub use import::{IMPORT_MESSAGES_MAX, ImportError, Imported, import_messages};
 pub use marks::{Mark, MarkPoints};
+pub use read::{ReadError, read_message};
+pub use reply::{DecodeError, Partial, Reply, decode_reply};
+pub use sse::{RECORD_BYTES_MAX, STREAM_BYTES_MAX};

@@ -1,5 +1,9 @@
 //! OpenAI Chat Completions, as OpenAI and compatible servers speak it.
 
+mod calls;
+pub(crate) mod decode;
 mod encode;
+pub(crate) mod read;
+mod usage;
 
 pub(crate) use encode::{ChatFramer, render_head};

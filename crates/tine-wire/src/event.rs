@@ -1,0 +1,149 @@
+//! A streamed reply: bytes → what an interface shows while it waits, and at the end the whole reply.
+//!
+//! The decoder is driven from outside and does no I/O. It never gives up what has arrived: after an error
+//! [`Decoder::partial`] still returns it.
+
+use tine_model::{ToolCallId, Usage, WireFormat};
+
+use crate::sse::{Framing, Record};
+use crate::{DecodeError, Partial, Reply, anthropic, openai_chat};
+
+/// Something that happened in a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The reply begins. In the chat format the usage is not known yet and is empty.
+    Started {
+        /// The provider's id of the reply.
+        id: Option<String>,
+        /// The model that answers.
+        model: Option<String>,
+        /// What the prompt cost, as far as the provider already says.
+        usage: Usage,
+    },
+    /// Text goes on.
+    Text {
+        /// The new part.
+        delta: String,
+    },
+    /// Visible reasoning goes on.
+    Thinking {
+        /// The new part.
+        delta: String,
+    },
+    /// A tool call begins.
+    ToolCall {
+        /// Its id.
+        id: ToolCallId,
+        /// The tool.
+        name: String,
+    },
+    /// The arguments of the last begun tool call go on.
+    ToolInput {
+        /// The new part of the JSON text.
+        delta: String,
+    },
+    /// A block is complete. The chat format has no such event: there all blocks end with the reply.
+    BlockDone {
+        /// Its place in the message.
+        index: usize,
+    },
+    /// The provider keeps the connection alive.
+    Ping,
+    /// Anything else; it may still change the reply.
+    Other,
+}
+
+/// Decodes one stream. Takes any chunking and gives the same events whatever the cuts.
+#[derive(Debug)]
+pub struct Decoder {
+    framing: Framing,
+    reply: Assembly,
+    failed: Option<DecodeError>,
+}
+
+/// The reply of one format while it grows.
+#[derive(Debug)]
+enum Assembly {
+    Anthropic(anthropic::decode::Assembly),
+    OpenAiChat(openai_chat::decode::Assembly),
+}
+
+impl Decoder {
+    /// A decoder for one stream.
+    pub fn new(format: WireFormat) -> Self {
+        let reply = match format {
+            WireFormat::Anthropic => Assembly::Anthropic(Default::default()),
+            WireFormat::OpenAiChat => Assembly::OpenAiChat(Default::default()),
+        };
+        Self { framing: Framing::new(), reply, failed: None }
+    }
+
+    /// Takes the next bytes. An error that follows events of the same bytes is returned by the next call, so
+    /// that no event is lost and the order does not depend on the chunking. After an error every call returns
+    /// it again. What comes after the end of the reply is ignored.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, DecodeError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let mut events = Vec::new();
+        if self.reply.is_done() {
+            return Ok(events);
+        }
+        let (records, broken) = self.framing.push(bytes);
+        self.failed = records
+            .iter()
+            .find_map(|record| self.reply.accept(record, &mut events).err())
+            .or(broken)
+            .filter(|_| !self.reply.is_done());
+        match &self.failed {
+            Some(error) if events.is_empty() => Err(error.clone()),
+            _ => Ok(events),
+        }
+    }
+
+    /// The end of the stream. [`DecodeError::Truncated`] when it came too early: without `message_stop`
+    /// (Anthropic), or with neither a finish reason nor `[DONE]` (chat).
+    pub fn finish(mut self) -> Result<Reply, DecodeError> {
+        if !self.reply.is_done() && self.failed.is_none() {
+            // Some servers leave out the blank line behind the last record. If what waits there is no whole
+            // record, the stream was cut in it, which `Truncated` says better than a syntax error.
+            let (records, _) = self.framing.push(b"\n\n");
+            for record in records {
+                let accepted = self.reply.accept(&record, &mut Vec::new());
+                self.failed = accepted.err().filter(|e| matches!(e, DecodeError::Provider(_)));
+            }
+        }
+        match (self.failed, self.reply) {
+            (Some(error), _) => Err(error),
+            (None, Assembly::Anthropic(reply)) => reply.finish(),
+            (None, Assembly::OpenAiChat(reply)) => reply.finish(),
+        }
+    }
+
+    /// What arrived so far of a stream that broke; see [`Partial`].
+    pub fn partial(self) -> Partial {
+        match self.reply {
+            Assembly::Anthropic(reply) => reply.partial(),
+            Assembly::OpenAiChat(reply) => reply.partial(),
+        }
+    }
+}
+
+impl Assembly {
+    fn is_done(&self) -> bool {
+        match self {
+            Self::Anthropic(reply) => reply.is_done(),
+            Self::OpenAiChat(reply) => reply.is_done(),
+        }
+    }
+
+    fn accept(&mut self, record: &Record, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        if self.is_done() {
+            return Ok(());
+        }
+        match self {
+            Self::Anthropic(reply) => reply.accept(record, events),
+            Self::OpenAiChat(reply) => reply.accept(record, events),
+        }
+    }
+}

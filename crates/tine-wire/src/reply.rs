@@ -1,0 +1,106 @@
+//! A whole reply, what is left of a broken one, and why decoding stopped.
+
+use serde_json::value::RawValue;
+use tine_model::{Message, Role, StopReason, Usage, WireFormat};
+
+use crate::failure::{self, Failure};
+use crate::read::{self, ReadError};
+use crate::{anthropic, openai_chat};
+
+/// Most tokens that one count of a usage report may claim. Larger ones are nonsense and are read as this, so
+/// that sums over millions of requests cannot overflow.
+pub(crate) const TOKENS_MAX: u64 = 1 << 40;
+
+/// What the model answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// The provider's id of the reply.
+    pub id: Option<String>,
+    /// The model that answered, in the provider's word.
+    pub model: Option<String>,
+    /// The message, with the provider's own text. A reply without any content is legal: its message has no
+    /// blocks and no text of the provider's, because no provider takes an empty message back; the framers send
+    /// nothing for it.
+    pub message: Message,
+    /// Why the model stopped.
+    pub stop: StopReason,
+    /// What it cost. A server that reports no usage at all gives `Usage::default()`: nothing is known, and a prompt
+    /// of 0 tokens, which no real request has, tells so.
+    pub usage: Usage,
+}
+
+/// What is left of a broken stream: complete blocks and the text of an unfinished text block. Never an
+/// unfinished tool call or reasoning without a signature, and never reasoning at the very end: those could not
+/// be replayed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partial {
+    /// `None` when nothing usable came.
+    pub message: Option<Message>,
+    /// What the provider had reported so far.
+    pub usage: Usage,
+    /// The provider's id of the reply.
+    pub id: Option<String>,
+}
+
+/// Why there is no reply.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// The stream ended before the reply did.
+    #[error("the stream ended before the reply was complete")]
+    Truncated,
+    /// The provider did not keep to its own format.
+    #[error("{at}: {what}")]
+    Protocol {
+        /// What is wrong.
+        what: String,
+        /// Where, in the format's own words.
+        at: String,
+    },
+    /// One event or the whole stream is larger than any honest reply.
+    #[error("the stream passes the limit of {limit} bytes")]
+    TooLarge {
+        /// The limit that was reached.
+        limit: usize,
+    },
+    /// The provider said that it failed.
+    #[error(transparent)]
+    Provider(#[from] Failure),
+}
+
+impl DecodeError {
+    pub(crate) fn protocol(at: &str, what: impl ToString) -> Self {
+        Self::Protocol { what: what.to_string(), at: at.to_owned() }
+    }
+
+    pub(crate) fn unreadable(error: &ReadError) -> Self {
+        Self::protocol("the reply", error.in_full())
+    }
+}
+
+/// Reads the body of a reply that was not streamed.
+pub fn decode_reply(format: WireFormat, body: &[u8]) -> Result<Reply, DecodeError> {
+    let text = std::str::from_utf8(body)
+        .map_err(|error| DecodeError::protocol("the reply", error))?
+        .trim_start_matches('\u{feff}');
+    let raw: &RawValue = serde_json::from_str(text).map_err(|error| {
+        if text.trim_start().starts_with('<') {
+            failure::not_the_api(format, None, text, true).into()
+        } else {
+            DecodeError::protocol("the reply", error)
+        }
+    })?;
+    match format {
+        WireFormat::Anthropic => anthropic::decode::whole(raw),
+        WireFormat::OpenAiChat => openai_chat::decode::whole(raw),
+    }
+}
+
+/// The message of a reply; see [`Reply::message`] for one without content.
+pub(crate) fn message(format: WireFormat, json: &str) -> Result<Message, DecodeError> {
+    let message = read::read_message(format, json).map_err(|e| DecodeError::unreadable(&e))?;
+    Ok(if message.blocks().is_empty() {
+        Message::new(Role::Assistant, Vec::new())
+    } else {
+        message
+    })
+}
