@@ -1,1 +1,22 @@
-//! Test helpers.
+//! For tests of the crates above the ports: everything that a run needs from outside, under the test's control.
+//!
+//! - [`ScriptedModel`] answers requests from a script, and keeps each request's exact bytes.
+//! - [`replies`] makes the messages and replies that a script is made of.
+//! - [`Gate`] stops an answer until the test lets it go on, so that no test needs to sleep.
+//! - [`FakeClock`], [`FakeIds`] and [`temp_home`] stand in for time, randomness and the user's home.
+//! - [`CaptureServer`] is a model's HTTP endpoint that keeps request bodies as they came over the wire.
+//!
+//! Only ever a dev-dependency. It knows no provider's JSON and imitates no provider: that is `tine-sim`'s job.
+
+mod capture;
+mod fakes;
+mod gate;
+mod http;
+mod model;
+pub mod replies;
+
+pub use capture::{Canned, CaptureServer};
+pub use fakes::{FakeClock, FakeIds, temp_home};
+pub use gate::Gate;
+pub use http::{BODY_BYTES_MAX, HEAD_BYTES_MAX, HttpRequest};
+pub use model::{Answer, Captured, ScriptedModel};

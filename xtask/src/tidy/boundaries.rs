@@ -26,7 +26,8 @@ const EXAMPLE_PATHS: &[(&str, &str)] = &[
     ("/work/./app", "the same project, written in another way"),
     ("/work/b", "an invented place outside of that project"),
     ("/work/x", "an invented place outside of that project"),
-    ("/home/user", "the invented home directory of documents and tests"),
+    ("/home/user", "an invented home directory in documents and tests"),
+    ("/home/somebody", "an invented home directory in tests"),
 ];
 
 /// Only `tine-wire` names keys of provider JSON; the simulator speaks the other side of the same wire.
