@@ -1,0 +1,12 @@
+//! The Chat Completions format as its server sees it: what a valid request is, which bytes its prompt consists of, and
+//! what a reply looks like on the wire. Opens no socket and knows no scenario.
+
+mod reply;
+mod request;
+
+pub(crate) use reply::{Head, PrefixUsage, dialect, error_body, frames, json_body};
+pub(crate) use request::Request;
+
+#[cfg(test)]
+#[path = "chat/validation_tests.rs"]
+mod tests;

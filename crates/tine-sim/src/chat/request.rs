@@ -1,0 +1,193 @@
+//! Reading a Chat Completions request.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use crate::cache::Digest;
+use crate::conversation::Piece;
+use crate::prefix_cache::PrefixPrompt;
+use crate::refusal::Refusal;
+
+/// Output tokens when the request does not limit them; the vendor's limit is the model's own.
+const MAX_TOKENS_DEFAULT: u64 = 128_000;
+
+/// A valid request.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) model: String,
+    pub(crate) max_tokens: u64,
+    pub(crate) stream: bool,
+    pub(crate) include_usage: bool,
+    tools: Vec<Value>,
+    messages: Vec<Value>,
+}
+
+impl Request {
+    /// Reads and checks a body.
+    pub(crate) fn parse(body: &[u8]) -> Result<Self, Refusal> {
+        let mut fields: Map<String, Value> = match serde_json::from_slice(body) {
+            Ok(Value::Object(fields)) => fields,
+            Ok(_) => return Err(Refusal::invalid("the request body is not a JSON object")),
+            Err(error) => {
+                return Err(Refusal::invalid(format!(
+                    "We could not parse the JSON body of your request: {error}"
+                )));
+            }
+        };
+        let model = match fields.get("model") {
+            Some(Value::String(model)) if !model.is_empty() => model.clone(),
+            _ => return Err(Refusal::invalid("you must provide a model parameter")),
+        };
+        let flag = |value: Option<&Value>, name: &str| match value {
+            None | Some(Value::Null) => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(_) => {
+                Err(Refusal::invalid(format!("Invalid type for '{name}': expected a boolean")))
+            }
+        };
+        let options = fields.get("stream_options").and_then(|options| options.get("include_usage"));
+        let request = Self {
+            model,
+            max_tokens: max_tokens(&fields)?,
+            stream: flag(fields.get("stream"), "stream")?,
+            include_usage: flag(options, "stream_options.include_usage")?,
+            tools: list(fields.shift_remove("tools"), "tools")?.unwrap_or_default(),
+            messages: list(fields.shift_remove("messages"), "messages")?
+                .ok_or_else(|| Refusal::invalid("Missing required parameter: 'messages'."))?,
+        };
+        match request.messages.is_empty() {
+            true => Err(Refusal::invalid(
+                "Invalid 'messages': empty array, expected at least one message",
+            )),
+            false => check_pairs(&request.messages).map(|()| request),
+        }
+    }
+
+    /// The conversation, for the scenario.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+        self.messages.iter().flat_map(message_pieces)
+    }
+
+    /// The prompt as the prefix cache sees it: the tools, then the messages, each as canonical JSON on a line of its own.
+    pub(crate) fn prompt(&self, scope: Digest) -> PrefixPrompt {
+        let mut bytes = String::new();
+        for value in self.tools.iter().chain(&self.messages) {
+            bytes.push_str(&value.to_string());
+            bytes.push('\n');
+        }
+        let mut seed = blake3::Hasher::new();
+        seed.update(&scope).update(self.model.as_bytes());
+        PrefixPrompt::new(seed.finalize().as_bytes(), bytes.as_bytes())
+    }
+}
+
+fn max_tokens(fields: &Map<String, Value>) -> Result<u64, Refusal> {
+    for key in ["max_completion_tokens", "max_tokens"] {
+        match fields.get(key) {
+            None | Some(Value::Null) => {}
+            Some(value) => {
+                return value.as_u64().filter(|tokens| *tokens > 0).ok_or_else(|| {
+                    Refusal::invalid(format!("Invalid '{key}': expected an integer of at least 1"))
+                });
+            }
+        }
+    }
+    Ok(MAX_TOKENS_DEFAULT)
+}
+
+fn list(value: Option<Value>, name: &str) -> Result<Option<Vec<Value>>, Refusal> {
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Array(items)) => Ok(Some(items)),
+        Some(_) => Err(Refusal::invalid(format!("Invalid type for '{name}': expected an array"))),
+    }
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn calls(message: &Value) -> impl Iterator<Item = &Value> {
+    message.get("tool_calls").and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Text of a message, given as a string or in parts.
+fn parts(message: &Value) -> Vec<&str> {
+    match message.get("content") {
+        Some(Value::String(text)) => vec![text],
+        Some(Value::Array(parts)) => {
+            parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn message_pieces(message: &Value) -> Vec<Piece<'_>> {
+    match text(message, "role") {
+        "user" => parts(message).into_iter().map(Piece::UserText).collect(),
+        "assistant" => std::iter::once(Piece::AssistantMessage)
+            .chain(parts(message).into_iter().map(Piece::Text))
+            .chain(calls(message).map(|call| Piece::Call {
+                id: text(call, "id"),
+                name: call.get("function").map_or("", |function| text(function, "name")),
+            }))
+            .collect(),
+        "tool" => {
+            let text_parts = parts(message);
+            let joined = match text_parts.as_slice() {
+                [one] => Cow::Borrowed(*one),
+                _ => Cow::Owned(text_parts.concat()),
+            };
+            vec![Piece::Result { id: text(message, "tool_call_id"), text: joined }]
+        }
+        _ => parts(message).into_iter().map(Piece::Text).collect(),
+    }
+}
+
+/// Every call is answered by a tool message right behind it, and every tool message answers a call.
+fn check_pairs(messages: &[Value]) -> Result<(), Refusal> {
+    let mut open: Vec<&str> = Vec::new();
+    let mut known: HashSet<&str> = HashSet::new();
+    for (index, message) in messages.iter().enumerate() {
+        let role = text(message, "role");
+        if !["system", "developer", "user", "assistant", "tool"].contains(&role) {
+            return Err(Refusal::invalid(format!(
+                "Invalid value for 'messages[{index}].role': expected one of 'system', 'developer', 'user', 'assistant', 'tool'"
+            )));
+        }
+        if role == "tool" {
+            let id = text(message, "tool_call_id");
+            if !known.contains(id) {
+                return Err(Refusal::invalid(format!(
+                    "Invalid parameter: messages[{index}] with role 'tool' must be a response to a preceding message with 'tool_calls'; '{id}' answers none."
+                )));
+            }
+            open.retain(|call| *call != id);
+            continue;
+        }
+        check_answered(&open)?;
+        known.clear();
+        open = calls(message).map(|call| text(call, "id")).collect();
+        known.extend(&open);
+        if message.get("content").is_none_or(Value::is_null)
+            && (role != "assistant" || open.is_empty())
+        {
+            return Err(Refusal::invalid(format!(
+                "Invalid value for 'messages[{index}].content': expected a string or an array of parts, got null"
+            )));
+        }
+    }
+    check_answered(&open)
+}
+
+fn check_answered(open: &[&str]) -> Result<(), Refusal> {
+    match open.is_empty() {
+        true => Ok(()),
+        false => Err(Refusal::invalid(format!(
+            "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: {}",
+            open.join(", ")
+        ))),
+    }
+}

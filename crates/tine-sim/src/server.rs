@@ -1,0 +1,165 @@
+//! The HTTP server: routes, start and shutdown. What an exchange consists of is in `exchange.rs`.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use axum::routing::{get, post};
+use axum::serve::ListenerExt;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::clock::{Clock, SystemClock};
+use crate::exchange::{Endpoint, Shared};
+use crate::log::{BodyLog, CapturedRequest};
+use crate::scenario::Scenario;
+
+/// How a server is started.
+pub struct SimOptions {
+    /// What it answers.
+    pub scenario: Scenario,
+    /// Where it listens; port 0 takes a free one.
+    pub address: SocketAddr,
+    /// A directory for the verbatim bodies (`0001.json`, …) and `index.jsonl`. It must not hold a log yet.
+    pub log_bodies: Option<PathBuf>,
+    /// What cache lifetimes are measured by.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl SimOptions {
+    /// A free port on loopback, the machine's clock, no log.
+    pub fn new(scenario: Scenario) -> Self {
+        Self {
+            scenario,
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            log_bodies: None,
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum SimError {
+    /// The address is taken, or not ours.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The directory for bodies cannot be used.
+    #[error("cannot start a body log in {directory} (it must be writable and hold no index.jsonl)")]
+    Log {
+        /// The directory.
+        directory: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// A running simulator. Dropping it stops it without waiting; [`SimServer::shutdown`] waits.
+pub struct SimServer {
+    address: SocketAddr,
+    base_url: String,
+    shared: Arc<Shared>,
+    tracker: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl SimServer {
+    /// Starts a server; it accepts connections when this returns. Any number may run in one process.
+    pub async fn start(options: SimOptions) -> Result<Self, SimError> {
+        let SimOptions { scenario, address, log_bodies, clock } = options;
+        let log = match log_bodies {
+            None => None,
+            Some(directory) => match BodyLog::create(&directory) {
+                Ok(log) => Some(Arc::new(log)),
+                Err(source) => return Err(SimError::Log { directory, source }),
+            },
+        };
+        let failed = |source| SimError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        // Small events must leave at once; a socket that cannot be told so is merely slower.
+        let listener = listener.tap_io(|socket| drop(socket.set_nodelay(true)));
+        let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
+        let shared = Arc::new(Shared::new(scenario, clock, log, tracker.clone(), stop.clone()));
+        let serve = axum::serve(listener, router(Arc::clone(&shared)))
+            .with_graceful_shutdown(stop.clone().cancelled_owned());
+        // axum's accept loop retries by itself and ends only by the token.
+        tracker.spawn(async move { drop(serve.await) });
+        let base_url = format!("http://{address}");
+        Ok(Self { address, base_url, shared, tracker, stop })
+    }
+
+    /// The URL without a path: `/v1/messages` and `/v1/chat/completions` are below it.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// Where the server listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The requests so far, in the order of their arrival. When very much was received the oldest are missing; their
+    /// numbers show it.
+    pub fn requests(&self) -> Vec<CapturedRequest> {
+        self.shared.requests()
+    }
+
+    /// Stops accepting, breaks off waits and stalls, and waits for the open exchanges to end.
+    pub async fn shutdown(self) {
+        self.stop.cancel();
+        self.tracker.close();
+        self.tracker.wait().await;
+    }
+}
+
+impl Drop for SimServer {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl std::fmt::Debug for SimServer {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("SimServer").field("base_url", &self.base_url).finish_non_exhaustive()
+    }
+}
+
+fn router(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .route("/", get(about))
+        .route("/v1/messages", post(messages))
+        .route("/v1/messages/count_tokens", post(count_tokens))
+        .route("/v1/chat/completions", post(chat))
+        .fallback(not_found)
+        .with_state(shared)
+}
+
+async fn about(State(shared): State<Arc<Shared>>) -> String {
+    shared.about()
+}
+
+async fn messages(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    shared.answer(Endpoint::Messages, request).await
+}
+
+async fn count_tokens(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    shared.answer(Endpoint::CountTokens, request).await
+}
+
+async fn chat(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    shared.answer(Endpoint::Chat, request).await
+}
+
+async fn not_found(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    shared.answer(Endpoint::Unknown, request).await
+}

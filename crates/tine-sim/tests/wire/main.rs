@@ -1,0 +1,5 @@
+//! The simulator over real sockets.
+
+mod exchange;
+mod faults;
+mod support;
