@@ -1,0 +1,148 @@
+//! `Bash`: a shell command in a process group of its own.
+
+mod excerpt;
+mod process;
+
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tine_model::RawJson;
+use tokio_util::sync::CancellationToken;
+
+use crate::arguments::Arguments;
+use crate::place::{Limits, Place};
+use crate::tool::{Effect, Failure, Tool, ToolOutput, ToolSpec};
+use excerpt::Excerpt;
+pub use process::is_withheld_variable;
+use process::{Ending, Process, SHELLS, StartError};
+
+static SPEC: ToolSpec = ToolSpec {
+    name: "Bash",
+    description: "Runs a command with `bash -c` in the working directory and returns what it prints \
+        (standard output and standard error together, in order) and its exit code. Nothing can be \
+        typed into it. The time limit is 120,000 ms unless `timeout_ms` says otherwise, at most \
+        600,000. Processes left in the background end with the command. Output beyond 30,000 \
+        characters loses its middle. Variables that hold keys are not passed on.",
+    schema: include_str!("schemas/Bash.json"),
+    effect: Effect::Runs,
+};
+
+/// The longest command: the longest single argument Linux passes to a program (`MAX_ARG_STRLEN`),
+/// with its final NUL.
+const COMMAND_BYTES_MAX: usize = 128 * 1024 - 1;
+
+/// Runs a shell command.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bash;
+
+#[async_trait]
+impl Tool for Bash {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    /// Cancelling or dropping ends every process of the command's group; those that have made
+    /// themselves a session of their own are out of reach.
+    async fn run(&self, place: &Place, input: &RawJson, cancel: &CancellationToken) -> ToolOutput {
+        match Order::parse(input, place.limits()) {
+            Ok(order) => execute(place, &order, cancel).await,
+            Err(failure) => failure.into(),
+        }
+    }
+}
+
+struct Order {
+    command: String,
+    limit: Duration,
+}
+
+impl Order {
+    fn parse(input: &RawJson, limits: Limits) -> Result<Self, Failure> {
+        // `description` is for whoever reads the transcript, `timeout` another host's spelling.
+        let known = ["command", "timeout_ms", "description", "timeout"];
+        let arguments = Arguments::parse(SPEC.name, &known, input)?;
+        arguments.text("description")?;
+        let command = arguments.required_text("command")?;
+        if command.trim().is_empty() {
+            return Err(Failure::new("`command` must not be empty"));
+        }
+        if command.contains('\0') {
+            return Err(Failure::new("`command` must not contain a NUL character"));
+        }
+        if command.len() > COMMAND_BYTES_MAX {
+            return Err(Failure::new(format!(
+                "`command` is longer than {COMMAND_BYTES_MAX} bytes; write a script with FileWrite \
+                 and run that"
+            )));
+        }
+        let limit = match arguments.count("timeout_ms", 1)? {
+            Some(limit_ms) => Some(limit_ms),
+            None => arguments.count("timeout", 1)?,
+        };
+        let limit = limit.map_or(limits.command_default, Duration::from_millis);
+        if limit > limits.command_max {
+            let max = limits.command_max.as_millis();
+            return Err(Failure::new(format!("`timeout_ms` must be at most {max}")));
+        }
+        Ok(Self { command: command.to_owned(), limit })
+    }
+}
+
+async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> ToolOutput {
+    if cancel.is_cancelled() {
+        return Failure::cancelled().into();
+    }
+    let limits = place.limits();
+    let process = match Process::start(&SHELLS, &order.command, place.directory()) {
+        Ok(process) => process,
+        Err(error) => return start_failure(place, &error).into(),
+    };
+    let mut excerpt = Excerpt::new(limits.command_output_characters);
+    let ending = process.run(order.limit, limits.command_grace, cancel, &mut excerpt).await;
+    let output = excerpt.finish();
+    let (note, is_error) = note(&ending, order.limit);
+    let break_line = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
+    ToolOutput { text: format!("{output}{break_line}{note}"), is_error }
+}
+
+fn start_failure(place: &Place, error: &StartError) -> Failure {
+    Failure::new(match error {
+        StartError::Directory => {
+            format!("the working directory `{}` does not exist", place.directory().display())
+        }
+        StartError::NoShell => {
+            "neither bash nor sh was found in PATH; commands cannot be run here".to_owned()
+        }
+        StartError::System(error) => format!("the command could not be started: {error}"),
+    })
+}
+
+/// The last line of the output, and whether the model should take the call as failed.
+fn note(ending: &Ending, limit: Duration) -> (String, bool) {
+    match ending {
+        Ending::Exited { status, left_behind } => {
+            let stopped =
+                if *left_behind { "; processes left in the background were stopped" } else { "" };
+            (format!("[{}{stopped}]", outcome(*status)), !status.success())
+        }
+        Ending::TimedOut => {
+            let limit_ms = limit.as_millis();
+            (format!("[timed out after {limit_ms} ms; the command was stopped]"), true)
+        }
+        Ending::Cancelled => ("[cancelled; the command was stopped]".to_owned(), true),
+        Ending::Lost(error) => (format!("[the command's end was not seen: {error}]"), true),
+    }
+}
+
+fn outcome(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("ended by signal {signal}"),
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! A child process, the group it leads, and the pipe it prints to.
+//!
+//! The group is ended on every way out: by asking and then killing where somebody waits, by killing
+//! at once where the future is dropped. Nothing here knows about tools.
+
+use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::{Child, Command};
+use tokio_util::sync::CancellationToken;
+
+use super::excerpt::Excerpt;
+
+/// Shells in the order in which they are tried; `sh` serves small systems without bash.
+pub(super) const SHELLS: [&str; 2] = ["bash", "sh"];
+
+/// Bytes taken from the pipe at once: its usual size on Linux.
+const READ_BYTES: usize = 64 * 1024;
+
+/// What is still read from the pipe after the command has ended: the largest pipe an ordinary user
+/// can have. A process that has left the group and goes on printing cannot hold the tool.
+const REST_BYTES_MAX: usize = 1024 * 1024;
+
+/// How often a group that was asked to end is looked at.
+const GRACE_STEP: Duration = Duration::from_millis(10);
+
+/// How long a killed process may take to disappear before its remains are left to the runtime.
+const REAP_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// Why no process was started.
+#[derive(Debug)]
+pub(super) enum StartError {
+    Directory,
+    NoShell,
+    System(io::Error),
+}
+
+impl From<io::Error> for StartError {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub(super) enum Ending {
+    /// By itself; `left_behind` says that processes of its group were still there and were ended.
+    Exited {
+        status: ExitStatus,
+        left_behind: bool,
+    },
+    TimedOut,
+    Cancelled,
+    /// The system did not tell.
+    Lost(io::Error),
+}
+
+/// A running command.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    group: Group,
+    output: Receiver,
+}
+
+impl Process {
+    /// Starts `command` with the first shell that exists.
+    pub(super) fn start(
+        shells: &[&str],
+        command: &str,
+        directory: &Path,
+    ) -> Result<Self, StartError> {
+        if !directory.is_dir() {
+            return Err(StartError::Directory);
+        }
+        for shell in shells {
+            match Self::start_with(shell, command, directory) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                result => return Ok(result?),
+            }
+        }
+        Err(StartError::NoShell)
+    }
+
+    fn start_with(shell: &str, command: &str, directory: &Path) -> io::Result<Self> {
+        // One pipe for both streams, so that their order is the order in which they were written.
+        let (reader, writer) = io::pipe()?;
+        let output = Receiver::from_owned_fd(OwnedFd::from(reader))?;
+        let mut builder = Command::new(shell);
+        builder
+            .arg("-c")
+            .arg(command)
+            .current_dir(directory)
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone()?)
+            .stderr(writer)
+            .process_group(0)
+            .kill_on_drop(true);
+        set_environment(&mut builder);
+        let child = builder.spawn()?;
+        // The builder holds the writing ends; while it lives the pipe would never end.
+        drop(builder);
+        let group = Group::led_by(&child);
+        Ok(Self { child, group, output })
+    }
+
+    /// Waits for the end, whichever comes first, and collects what is printed until then.
+    pub(super) async fn run(
+        mut self,
+        limit: Duration,
+        grace: Duration,
+        cancel: &CancellationToken,
+        excerpt: &mut Excerpt,
+    ) -> Ending {
+        let deadline = tokio::time::sleep(limit);
+        tokio::pin!(deadline);
+        let mut buffer = vec![0; READ_BYTES];
+        let mut open = true;
+        let ending = loop {
+            // Every branch may be dropped without loss: a read that is not ready has taken nothing.
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => break Ending::Cancelled,
+                () = &mut deadline => break Ending::TimedOut,
+                status = self.child.wait() => break match status {
+                    Ok(status) => Ending::Exited { status, left_behind: false },
+                    Err(error) => Ending::Lost(error),
+                },
+                read = self.output.read(&mut buffer), if open => match read {
+                    Ok(0) | Err(_) => open = false,
+                    Ok(length) => excerpt.push(&buffer[..length]),
+                },
+            }
+        };
+        let stopped = self.group.stop(&mut self.child, grace).await;
+        self.read_rest(&mut buffer, excerpt);
+        match ending {
+            Ending::Exited { status, .. } => Ending::Exited { status, left_behind: stopped },
+            Ending::TimedOut | Ending::Cancelled | Ending::Lost(_) => ending,
+        }
+    }
+
+    /// Takes what is left in the pipe, without waiting for more.
+    fn read_rest(&mut self, buffer: &mut [u8], excerpt: &mut Excerpt) {
+        let mut total = 0;
+        while total < REST_BYTES_MAX {
+            match self.output.try_read(buffer) {
+                Ok(length) if length > 0 => {
+                    excerpt.push(&buffer[..length]);
+                    total += length;
+                }
+                Ok(_) | Err(_) => return,
+            }
+        }
+    }
+}
+
+/// The process group that a child leads. Dropping it kills what is left of the group.
+#[derive(Debug)]
+struct Group(Option<Pid>);
+
+impl Group {
+    fn led_by(child: &Child) -> Self {
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        Self(id.and_then(Pid::from_raw))
+    }
+
+    /// Asks the group to end, and kills it when it has not after `grace`. Returns whether anything
+    /// was left. The leader is reaped meanwhile, because a dead leader still counts as a member.
+    async fn stop(&mut self, child: &mut Child, grace: Duration) -> bool {
+        let Some(id) = self.0 else { return false };
+        if test_kill_process_group(id).is_err() {
+            self.0 = None;
+            return false;
+        }
+        // Errors mean that the group is gone or belongs to another user; both are seen below.
+        let _ = kill_process_group(id, Signal::TERM);
+        let mut waited = Duration::ZERO;
+        while waited < grace {
+            tokio::time::sleep(GRACE_STEP).await;
+            waited += GRACE_STEP;
+            drop(child.try_wait());
+            if test_kill_process_group(id).is_err() {
+                self.0 = None;
+                return true;
+            }
+        }
+        let _ = kill_process_group(id, Signal::KILL);
+        self.0 = None;
+        drop(tokio::time::timeout(REAP_TIME_MAX, child.wait()).await);
+        true
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(id) = self.0 {
+            let _ = kill_process_group(id, Signal::KILL);
+        }
+    }
+}
+
+/// Endings of names of variables that hold keys or passwords.
+const WITHHELD_ENDINGS: [&str; 11] = [
+    "_API_KEY",
+    "_APIKEY",
+    "_TOKEN",
+    "_SECRET",
+    "_SECRET_KEY",
+    "_ACCESS_KEY",
+    "_ACCESS_KEY_ID",
+    "_PRIVATE_KEY",
+    "_PASSWORD",
+    "_PASSPHRASE",
+    "_CREDENTIALS",
+];
+
+/// Variables that make a shell run or change something before the command begins.
+const STARTUP_VARIABLES: [&str; 4] = ["BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS"];
+
+/// Variables that are set for every command.
+const SET_VARIABLES: [(&str, &str); 6] = [
+    // Lets a script know that an agent runs it.
+    ("TINE", "1"),
+    // Nobody can turn a page, answer a question or leave an editor.
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_EDITOR", "true"),
+    // No colours and no cursor movements in the output.
+    ("TERM", "dumb"),
+];
+
+/// Whether a variable of this name is kept from commands: provider keys and whatever else ends like
+/// a secret (`_API_KEY`, `_TOKEN`, `_SECRET`, `_PASSWORD`, `_ACCESS_KEY`, …), in any case, and the
+/// variables that would change how the shell starts (`BASH_ENV`, `ENV`, `SHELLOPTS`, `BASHOPTS`).
+pub fn is_withheld_variable(name: &str) -> bool {
+    let upper = name.to_uppercase();
+    STARTUP_VARIABLES.contains(&name)
+        || WITHHELD_ENDINGS
+            .iter()
+            .any(|ending| upper.ends_with(ending) || upper == ending.trim_start_matches('_'))
+}
+
+fn set_environment(builder: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if is_withheld_variable(&name.to_string_lossy()) {
+            builder.env_remove(name);
+        }
+    }
+    builder.envs(SET_VARIABLES);
+}

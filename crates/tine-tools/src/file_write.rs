@@ -1,0 +1,135 @@
+//! `FileWrite`: a whole file, new or replaced.
+
+use async_trait::async_trait;
+use tine_model::RawJson;
+use tokio_util::sync::CancellationToken;
+
+use crate::arguments::Arguments;
+use crate::disk::{self, Existing};
+use crate::place::Place;
+use crate::show::{self, counted};
+use crate::tool::{Effect, Failure, Tool, ToolOutput, ToolSpec, blocking};
+
+static SPEC: ToolSpec = ToolSpec {
+    name: "FileWrite",
+    description: "Writes a whole file, and the folders above it where they are missing. A file that \
+        already exists must have been read with FileRead, and must not have changed since. Use \
+        FileEdit to change a part of a file.",
+    schema: include_str!("schemas/FileWrite.json"),
+    effect: Effect::Writes,
+};
+
+/// Writes a whole file in one step.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FileWrite;
+
+#[async_trait]
+impl Tool for FileWrite {
+    fn spec(&self) -> &ToolSpec {
+        &SPEC
+    }
+
+    async fn run(&self, place: &Place, input: &RawJson, cancel: &CancellationToken) -> ToolOutput {
+        let (file_path, content) = match parse(input) {
+            Ok(order) => order,
+            Err(failure) => return failure.into(),
+        };
+        let place = place.share();
+        blocking(cancel, move |_| write(&place, &file_path, content.as_bytes())).await
+    }
+}
+
+fn parse(input: &RawJson) -> Result<(String, String), Failure> {
+    let arguments = Arguments::parse(SPEC.name, &["file_path", "content"], input)?;
+    let file_path = arguments.required_text("file_path")?.to_owned();
+    Ok((file_path, arguments.required_text("content")?.to_owned()))
+}
+
+fn write(place: &Place, file_path: &str, content: &[u8]) -> Result<String, Failure> {
+    let path = place.resolve("file_path", file_path)?;
+    let shown = place.show(&path);
+    let _turn = place.writing_turn();
+    let Some(existing) = disk::find(&path, &shown)? else {
+        let real = disk::create(&path, content, &shown)?;
+        place.remember(real, content);
+        let lines =
+            counted(content.split_inclusive(|byte| *byte == b'\n').count(), "line", "lines");
+        return Ok(format!("created `{shown}` ({lines})"));
+    };
+    check_seen(place, &existing, &shown)?;
+    if existing.content == content {
+        return Ok(format!("`{shown}` already has this content"));
+    }
+    disk::replace(&existing, content, &shown)?;
+    let difference = show::diff(&existing.content, content);
+    place.remember(existing.real, content);
+    Ok(format!("replaced `{shown}`\n{difference}"))
+}
+
+/// Refuses to touch a file that the agent does not know as it is now.
+pub(crate) fn check_seen(place: &Place, existing: &Existing, shown: &str) -> Result<(), Failure> {
+    match place.seen(&existing.real) {
+        None => Err(Failure::new(format!(
+            "`{shown}` exists and has not been read yet; read it with FileRead first"
+        ))),
+        Some(hash) if hash != blake3::hash(&existing.content) => Err(Failure::new(format!(
+            "`{shown}` has changed since it was last read; read it again with FileRead"
+        ))),
+        Some(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FileRead;
+    use crate::place::fixture::Fixture;
+
+    #[tokio::test]
+    async fn a_new_file_is_created_with_its_folders_and_counts_as_read() {
+        let fixture = Fixture::new();
+        let write = |input| fixture.run(&FileWrite, input);
+        insta::assert_snapshot!(write(r#"{"file_path":"a/b/c.txt","content":"x\ny\n"}"#).await, @"created `a/b/c.txt` (2 lines)");
+        insta::assert_snapshot!(write(r#"{"file_path":"a/b/c.txt","content":"x\nz\n"}"#).await, @"
+        replaced `a/b/c.txt`
+        @@ -1,2 +1,2 @@
+         x
+        -y
+        +z
+        ");
+        insta::assert_snapshot!(write(r#"{"file_path":"a/b/c.txt","content":"x\nz\n"}"#).await, @"`a/b/c.txt` already has this content");
+        assert_eq!(fixture.read("a/b/c.txt"), "x\nz\n");
+    }
+
+    #[tokio::test]
+    async fn an_existing_file_must_be_known_as_it_is() {
+        let fixture = Fixture::new();
+        fixture.write("a", "1");
+        let order = r#"{"file_path":"a","content":"2"}"#;
+        insta::assert_snapshot!(fixture.run(&FileWrite, order).await, @"error: `a` exists and has not been read yet; read it with FileRead first");
+        fixture.run(&FileRead, r#"{"file_path":"a"}"#).await;
+        fixture.write("a", "other");
+        insta::assert_snapshot!(fixture.run(&FileWrite, order).await, @"error: `a` has changed since it was last read; read it again with FileRead");
+        assert_eq!(fixture.read("a"), "other");
+    }
+
+    #[tokio::test]
+    async fn what_was_read_through_a_link_may_be_written_at_its_target() {
+        let fixture = Fixture::new();
+        fixture.write("real", "1\n");
+        std::os::unix::fs::symlink("real", fixture.path("link")).unwrap();
+        fixture.run(&FileRead, r#"{"file_path":"link"}"#).await;
+        let output = fixture.run(&FileWrite, r#"{"file_path":"real","content":"2\n"}"#).await;
+        assert!(output.starts_with("replaced"), "{output}");
+    }
+
+    #[tokio::test]
+    async fn directories_and_bad_parents_are_refused() {
+        let fixture = Fixture::new();
+        fixture.write("file", "1");
+        let write = |input| fixture.run(&FileWrite, input);
+        insta::assert_snapshot!(write(r#"{"file_path":".","content":""}"#).await, @"error: `.` is a directory; use Glob to list its files");
+        insta::assert_snapshot!(write(r#"{"file_path":"file/x","content":""}"#).await, @"error: cannot read `file/x`: a part of the path is a file, not a directory");
+        insta::assert_snapshot!(write(r#"{"file_path":"x"}"#).await, @"error: `content` is missing; it must be a string");
+    }
+}

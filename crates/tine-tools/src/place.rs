@@ -1,0 +1,233 @@
+//! Where an agent works: its directory, what it has read, and its limits.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::paths::{normalise, resolve};
+use crate::tool::Failure;
+
+/// Says of an absolute path that a search over a whole directory leaves its content out. The owner
+/// of the place decides what that is; a search that names such a path itself is not affected.
+pub type Withheld = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
+
+/// The directory is not absolute.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the working directory `{}` is not an absolute path", .0.display())]
+pub struct PlaceError(pub PathBuf);
+
+/// Limits that an embedder may want to change; the others are constants of the tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How long a command may run when the call does not say. Two minutes cover most builds and
+    /// tests without leaving a stuck one unseen.
+    pub command_default: Duration,
+    /// The longest time a call may ask for.
+    pub command_max: Duration,
+    /// How long a command may tidy up after it was asked to end, before it is killed.
+    pub command_grace: Duration,
+    /// How much of a command's output is kept, half from its head and half from its tail.
+    pub command_output_characters: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            command_default: Duration::from_secs(120),
+            command_max: Duration::from_secs(600),
+            command_grace: Duration::from_millis(500),
+            command_output_characters: 30_000,
+        }
+    }
+}
+
+/// The place of one agent. It remembers the content of every file the agent has seen, so that a
+/// file which changed behind its back is not overwritten.
+pub struct Place {
+    directory: Arc<Path>,
+    /// A std mutex, because it is held only for a look-up and never across an await.
+    ledger: Arc<Mutex<HashMap<PathBuf, blake3::Hash>>>,
+    limits: Limits,
+    withheld: Option<Withheld>,
+    /// Held from the check of a file to its replacement, and shared with every fork: two agents in
+    /// one directory cannot both pass the check and then overwrite each other.
+    writing: Arc<Mutex<()>>,
+}
+
+impl Place {
+    /// A place in `directory`, which must be absolute, where nothing has been read.
+    pub fn new(directory: &Path) -> Result<Self, PlaceError> {
+        if !directory.is_absolute() {
+            return Err(PlaceError(directory.to_path_buf()));
+        }
+        Ok(Self {
+            directory: normalise(directory).into(),
+            ledger: Arc::default(),
+            limits: Limits::default(),
+            withheld: None,
+            writing: Arc::default(),
+        })
+    }
+
+    /// The same place with other limits.
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// The same place, where searches over a directory leave out what `withheld` names.
+    pub fn with_withheld(self, withheld: Withheld) -> Self {
+        Self { withheld: Some(withheld), ..self }
+    }
+
+    /// The place of a forked child in the same directory. What the parent has read counts as read;
+    /// from here on the two learn independently.
+    pub fn fork(&self) -> Self {
+        Self { ledger: Arc::new(Mutex::new(self.ledger().clone())), ..self.share() }
+    }
+
+    /// The place of a forked child in a directory of its own. Paths that were read keep their
+    /// meaning; files of the new directory have not been read.
+    pub fn fork_in(&self, directory: &Path) -> Result<Self, PlaceError> {
+        let fresh = Self::new(directory)?;
+        Ok(Self { directory: fresh.directory, ..self.fork() })
+    }
+
+    /// The working directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The limits in force.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// The same place, for work on another thread.
+    pub(crate) fn share(&self) -> Self {
+        Self {
+            directory: Arc::clone(&self.directory),
+            ledger: Arc::clone(&self.ledger),
+            limits: self.limits,
+            withheld: self.withheld.clone(),
+            writing: Arc::clone(&self.writing),
+        }
+    }
+
+    /// Makes a path of a call absolute.
+    pub(crate) fn resolve(&self, field: &str, text: &str) -> Result<PathBuf, Failure> {
+        resolve(&self.directory, field, text)
+    }
+
+    /// A path as the model should write it: relative where it is inside the directory.
+    pub(crate) fn show(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.directory) {
+            Ok(relative) if relative == Path::new("") => ".".to_owned(),
+            Ok(relative) => relative.to_string_lossy().into_owned(),
+            Err(_) => path.to_string_lossy().into_owned(),
+        }
+    }
+
+    /// Remembers that the agent knows the content of the file at this real path.
+    pub(crate) fn remember(&self, real: PathBuf, content: &[u8]) {
+        self.ledger().insert(real, blake3::hash(content));
+    }
+
+    /// What the agent last saw of the file at this real path.
+    pub(crate) fn seen(&self, real: &Path) -> Option<blake3::Hash> {
+        self.ledger().get(real).copied()
+    }
+
+    pub(crate) fn is_withheld(&self, path: &Path) -> bool {
+        self.withheld.as_ref().is_some_and(|withheld| withheld(path))
+    }
+
+    /// Waits for the turn to write; blocks the thread.
+    pub(crate) fn writing_turn(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, HashMap<PathBuf, blake3::Hash>> {
+        // Every change is one insert, so a panic elsewhere cannot have left it half done.
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A place in a temporary directory, for the tests of the tools.
+#[cfg(test)]
+pub(crate) mod fixture {
+    use std::path::PathBuf;
+
+    use tempfile::TempDir;
+    use tine_model::RawJson;
+    use tokio_util::sync::CancellationToken;
+
+    use super::{Limits, Place};
+    use crate::Tool;
+
+    pub(crate) struct Fixture {
+        directory: TempDir,
+        pub(crate) place: Place,
+    }
+
+    impl Fixture {
+        pub(crate) fn new() -> Self {
+            Self::with_limits(Limits::default())
+        }
+
+        pub(crate) fn with_limits(limits: Limits) -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            // Real, because some systems keep their temporary directory behind a link.
+            let real = directory.path().canonicalize().unwrap();
+            let place = Place::new(&real).unwrap().with_limits(limits);
+            Self { directory, place }
+        }
+
+        pub(crate) fn path(&self, name: &str) -> PathBuf {
+            self.directory.path().join(name)
+        }
+
+        pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+            let path = self.path(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, content).unwrap();
+        }
+
+        pub(crate) fn read(&self, name: &str) -> String {
+            std::fs::read_to_string(self.path(name)).unwrap()
+        }
+
+        /// The output as text, errors marked.
+        pub(crate) async fn run(&self, tool: &dyn Tool, input: &str) -> String {
+            let input = RawJson::parse(input).unwrap();
+            let output = tool.run(&self.place, &input, &CancellationToken::new()).await;
+            if output.is_error { format!("error: {}", output.text) } else { output.text }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fork_inherits_what_was_read_and_then_learns_alone() {
+        let parent = Place::new(Path::new("/work/./app/")).unwrap();
+        assert_eq!(parent.directory(), Path::new("/work/app"));
+        parent.remember("/a".into(), b"1");
+        let child = parent.fork();
+        let elsewhere = parent.fork_in(Path::new("/other")).unwrap();
+        assert_eq!(child.seen(Path::new("/a")), Some(blake3::hash(b"1")));
+        assert_eq!(elsewhere.seen(Path::new("/a")), Some(blake3::hash(b"1")));
+        child.remember("/a".into(), b"2");
+        parent.remember("/b".into(), b"3");
+        assert_eq!(parent.seen(Path::new("/a")), Some(blake3::hash(b"1")));
+        assert_eq!(child.seen(Path::new("/b")), None);
+    }
+
+    #[test]
+    fn a_relative_directory_is_refused() {
+        let error = Place::new(Path::new("app")).err();
+        assert_eq!(error, Some(PlaceError("app".into())));
+    }
+}
