@@ -114,11 +114,8 @@ fn a_long_turn_spends_a_mark_in_the_middle() {
     push(&mut history, Message::new(Role::Assistant, calls.iter().map(|id| call(id)).collect()));
     let results = calls.iter().map(|id| Block::result(ToolCallId(id.clone()), "ok", false));
     push(&mut history, Message::new(Role::User, results.collect()));
-    let assembled = assemble(
-        &head("anthropic/m"),
-        &mut history,
-        MarkPoints { sent: Some(1), inherited: None },
-    );
+    let assembled =
+        assemble(&head("anthropic/m"), &mut history, MarkPoints { sent: Some(1), inherited: None });
     let places: Vec<_> = assembled.marks.iter().map(|mark| (mark.item, mark.block)).collect();
     assert_eq!(places, [(0, 0), (1, 14), (2, 17)]);
 }

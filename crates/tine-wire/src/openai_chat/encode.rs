@@ -76,11 +76,7 @@ fn kept(message: &Message) -> Option<String> {
 }
 
 fn result(call: &str, text: &str) -> String {
-    Object::new()
-        .string("role", "tool")
-        .string("tool_call_id", call)
-        .string("content", text)
-        .end()
+    Object::new().string("role", "tool").string("tool_call_id", call).string("content", text).end()
 }
 
 /// Tool results first, then everything else as one message.

@@ -1,0 +1,64 @@
+//! What a face may have to explain.
+
+use tine_model::AgentId;
+use tine_store::StoreError;
+use tine_wire::{HeadError, ImportError, ReadError};
+
+use crate::ports::ConnectError;
+
+/// Why an operation of the runtime failed. What it says has happened has; nothing else has.
+#[derive(Debug, thiserror::Error)]
+pub enum RuntimeError {
+    /// The store refused or failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The model cannot be reached at all.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// Another fork of this process is under way.
+    #[error("Fork already in progress")]
+    ForkInProgress,
+    /// A fork needs at least one directive.
+    #[error("a fan needs at least one directive")]
+    NoDirective,
+    /// Too many workers at once.
+    #[error("{asked} workers are more than the limit of {most}")]
+    TooMany {
+        /// How many were asked for.
+        asked: usize,
+        /// The limit.
+        most: usize,
+    },
+    /// There is nothing to send: no prompt, and the model has the last word.
+    #[error("agent {0} waits for a prompt")]
+    NothingToSend(AgentId),
+    /// A log entry cannot be read.
+    #[error("entry {entry} of the log cannot be read: {what}")]
+    Entry {
+        /// Which one.
+        entry: tine_model::EntryId,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The agent's frozen head cannot be read.
+    #[error(transparent)]
+    Head(#[from] HeadError),
+    /// The agent's frozen head is gone.
+    #[error("the head of agent {0} is not in the store")]
+    NoHead(AgentId),
+    /// This process cannot hold leases.
+    #[error(transparent)]
+    Owner(#[from] crate::owner::OwnerError),
+    /// The agent's directory cannot be worked in.
+    #[error(transparent)]
+    Place(#[from] tine_tools::PlaceError),
+    /// The import is not a conversation.
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    /// A message is not one.
+    #[error(transparent)]
+    Message(#[from] ReadError),
+    /// The imported conversation has no message.
+    #[error("the file holds no message")]
+    EmptyImport,
+}

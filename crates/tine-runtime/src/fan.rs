@@ -1,0 +1,339 @@
+//! Fan-out: several workers over one prefix.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use tine_cache::{FanCost, Launch, Prefix, Prices, fan_cost, plan};
+use tine_fork::{
+    Conversation, Flight, LEADER_WAIT_MAX, Report, RunEvent, RunReport, worker_directive,
+};
+use tine_model::{AgentId, AgentRecord, EntryId, Message, Outcome, TaskStatus, Usage};
+use tine_store::{Lease, TaskEnd};
+
+use crate::error::RuntimeError;
+use crate::load::Loaded;
+use crate::notice::task_notice;
+use crate::run::{Prepared, RunOptions};
+use crate::runtime::Runtime;
+
+/// Most workers of one fan. More would overrun every provider's rate limits, and the machine's.
+pub const FAN_MAX: usize = 256;
+
+/// Bytes of prompt that make about one token; good enough to tell a small gap from a large one.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// How the workers start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FanPlan {
+    /// Together when the prefix is warm, leader first when it is cold.
+    #[default]
+    Auto,
+    /// All at once.
+    Together,
+    /// One first.
+    LeaderFirst,
+}
+
+/// What a fan is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FanSpec {
+    /// Whose workers they are.
+    pub parent: AgentId,
+    /// One worker each.
+    pub directives: Vec<String>,
+    /// How they start.
+    pub plan: FanPlan,
+}
+
+/// Sees every worker. Called on the fan's own task: must be quick.
+pub trait FanWatcher: Send + Sync {
+    /// The workers exist; nothing runs yet.
+    fn on_start(&self, workers: &[AgentId], launch: Launch);
+
+    /// Something happened in the run of worker number `index`.
+    fn on_event(&self, index: usize, event: &RunEvent<'_>);
+
+    /// Worker number `index` has ended.
+    fn on_end(&self, index: usize, task: &FanTask);
+}
+
+/// One worker's task, ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FanTask {
+    /// The worker.
+    pub agent: AgentId,
+    /// What it was told.
+    pub directive: String,
+    /// What became of it.
+    pub status: TaskStatus,
+    /// How its run ended, in a word.
+    pub outcome: String,
+    /// Its report.
+    pub report: Option<Report>,
+    /// Why it did not complete.
+    pub error: Option<String>,
+    /// Tokens of all its requests.
+    pub usage: Usage,
+    /// Tokens of its first request.
+    pub first_usage: Option<Usage>,
+    /// Requests to the model.
+    pub turns: u32,
+    /// Tool calls that it made.
+    pub tool_uses: u32,
+    /// How long it took, in milliseconds.
+    pub duration_ms: i64,
+}
+
+/// What the cache did for a fan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CacheReport {
+    /// How the workers started.
+    pub launch: Launch,
+    /// Tokens of all first requests together: what forking itself cost.
+    pub first: Usage,
+    /// Tokens of all requests.
+    pub total: Usage,
+    /// The model that the money is counted by.
+    pub priced_as: Option<String>,
+    /// Money; `None` for a model without a known price.
+    pub cost: Option<FanCost>,
+}
+
+/// A fan that is over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FanReport {
+    /// Whose workers they were.
+    pub parent: AgentId,
+    /// The fork point that they share.
+    pub fork_point: Option<EntryId>,
+    /// The workers, in the order of their directives.
+    pub tasks: Vec<FanTask>,
+    /// What the cache did.
+    pub cache: CacheReport,
+}
+
+/// What all workers of a fan share.
+struct Shared<'a> {
+    llm: &'a dyn tine_llm::LlmClient,
+    flight: Arc<Flight>,
+    options: &'a RunOptions,
+    watcher: &'a Arc<dyn FanWatcher>,
+}
+
+impl Runtime {
+    /// Forks one worker per directive from the parent's head, runs them at the same time, and returns when all have
+    /// ended. Each has a task row; its end and the notice to the parent are one transaction. The watcher sees
+    /// the runs; `options.observer` is not used.
+    pub async fn fan(
+        &self,
+        spec: FanSpec,
+        options: &RunOptions,
+        watcher: Arc<dyn FanWatcher>,
+    ) -> Result<FanReport, RuntimeError> {
+        match spec.directives.len() {
+            0 => return Err(RuntimeError::NoDirective),
+            asked if asked > FAN_MAX => {
+                return Err(RuntimeError::TooMany { asked, most: FAN_MAX });
+            }
+            _ => {}
+        }
+        let parent = self.store().agent(spec.parent).await?;
+        let llm = self.ports().models.connect(&parent.settings.model).await?;
+        let forked = self.fork_workers(&parent, &spec.directives).await?;
+        let workers: Vec<AgentId> = forked.iter().map(|forked| forked.child).collect();
+        let Some(first) = workers.first() else { return Err(RuntimeError::NoDirective) };
+
+        // Loaded once, as the first child sees it; the others fork it in memory.
+        let mut base = self.load(*first).await?.conversation;
+        let launch = match spec.plan {
+            FanPlan::Together => Launch::Together,
+            FanPlan::LeaderFirst => Launch::LeaderFirst,
+            FanPlan::Auto => {
+                let prefix = self.prefix(&parent, &mut base).await?;
+                plan(prefix, workers.len(), self.now_ms())
+            }
+        };
+        watcher.on_start(&workers, launch);
+        let flight = match launch {
+            Launch::Together => Flight::together(),
+            Launch::LeaderFirst => {
+                Flight::leader_first(shortest(&spec.directives), LEADER_WAIT_MAX)
+            }
+        };
+        let shared = Shared { llm: &*llm, flight, options, watcher: &watcher };
+        let runs = workers.iter().zip(&spec.directives).enumerate().map(
+            |(index, (agent, directive))| {
+                self.work(index, (*agent, directive), base.fork(), &shared)
+            },
+        );
+        let runs: Vec<_> = runs.collect();
+        let tasks: Result<Vec<FanTask>, _> = join_all(runs).await.into_iter().collect();
+        let tasks = tasks?;
+        let cache = cache_report(&parent, launch, &tasks);
+        let fork_point = forked.first().and_then(|forked| forked.fork_point);
+        Ok(FanReport { parent: parent.id, fork_point, tasks, cache })
+    }
+
+    /// One worker from its lease to the end of its task.
+    async fn work(
+        &self,
+        index: usize,
+        (agent, directive): (AgentId, &String),
+        conversation: Conversation,
+        shared: &Shared<'_>,
+    ) -> Result<FanTask, RuntimeError> {
+        let start_ms = self.now_ms();
+        let record = self.store().agent(agent).await?;
+        let lease = self.acquire(agent).await?;
+        self.store().start_task(agent).await?;
+        let watcher = Arc::clone(shared.watcher);
+        let observer = move |event: &RunEvent<'_>| watcher.on_event(index, event);
+        let options = RunOptions { observer: Arc::new(observer), ..shared.options.clone() };
+        let prepared = Prepared {
+            loaded: Loaded { record, conversation },
+            lease: lease.clone(),
+            llm: shared.llm,
+            flight: Some((Arc::clone(&shared.flight), index)),
+            label: Some(directive.clone()),
+        };
+        let prompt = Message::user(worker_directive(directive));
+        let result = self.drive(prepared, Some(prompt), &options).await;
+        let task = match &result {
+            Ok(report) => ended(agent, directive, report),
+            Err(error) => failed(agent, directive, error),
+        };
+        let task = FanTask { duration_ms: self.now_ms() - start_ms, ..task };
+        self.finish(&lease, &task).await?;
+        self.store().release(&lease).await?;
+        shared.watcher.on_end(index, &task);
+        Ok(task)
+    }
+
+    /// Ends the task and tells the spawner, in one transaction. A worker that was killed has ended already.
+    async fn finish(&self, lease: &Lease, task: &FanTask) -> Result<(), RuntimeError> {
+        let now_ms = self.now_ms();
+        let mut row = match self.store().task(task.agent).await? {
+            Some(row) if !row.status.is_final() => row,
+            _ => return Ok(()),
+        };
+        row.status = task.status;
+        row.report = task.report.as_ref().map(|report| report.raw.clone());
+        row.error = task.error.clone();
+        row.usage = task.usage;
+        (row.turns, row.tool_uses) = (task.turns, task.tool_uses);
+        let end = TaskEnd {
+            agent: task.agent,
+            fence: Some(lease.fence),
+            status: task.status,
+            notice: task_notice(&row),
+            report: row.report,
+            error: row.error,
+            usage: task.usage,
+            turns: task.turns,
+            tool_uses: task.tool_uses,
+            now_ms,
+        };
+        self.store().finish_task(end).await?;
+        Ok(())
+    }
+
+    /// What is known of the prefix that the workers will share.
+    async fn prefix(
+        &self,
+        parent: &AgentRecord,
+        base: &mut Conversation,
+    ) -> Result<Prefix, RuntimeError> {
+        let mut last_request_ms = None;
+        for ancestor in self.store().ancestry(parent.id).await? {
+            let last = self.store().last_request(ancestor.id).await?;
+            last_request_ms = last_request_ms.max(last.map(|request| request.started_ms));
+        }
+        let sent = base.sent().unwrap_or(0);
+        let (_, assembled) = base.request();
+        let gap_bytes: u64 = base
+            .history()
+            .iter()
+            .skip(sent)
+            .flat_map(|item| item.message.blocks())
+            .map(|block| format!("{block:?}").len() as u64)
+            .sum();
+        Ok(Prefix {
+            tokens: assembled.body.len() / BYTES_PER_TOKEN,
+            gap_tokens: gap_bytes / BYTES_PER_TOKEN,
+            last_request_ms,
+        })
+    }
+}
+
+/// The member that starts fastest leads: the one with the least to read.
+fn shortest(directives: &[String]) -> usize {
+    let lengths = directives.iter().map(String::len).enumerate();
+    lengths.min_by_key(|(_, length)| *length).map_or(0, |(index, _)| index)
+}
+
+fn ended(agent: AgentId, directive: &str, report: &RunReport) -> FanTask {
+    let error = match &report.outcome {
+        Outcome::Completed => None,
+        Outcome::Failed(why) => Some(why.clone()),
+        other => Some(other.as_str().replace('_', " ")),
+    };
+    FanTask {
+        agent,
+        directive: directive.to_owned(),
+        status: match report.outcome {
+            Outcome::Completed => TaskStatus::Completed,
+            Outcome::Aborted => TaskStatus::Cancelled,
+            Outcome::TimedOut => TaskStatus::TimedOut,
+            Outcome::TurnLimit
+            | Outcome::LengthCut
+            | Outcome::Refused
+            | Outcome::BudgetExhausted
+            | Outcome::Failed(_) => TaskStatus::Failed,
+        },
+        outcome: report.outcome.as_str().to_owned(),
+        report: report.final_text().map(|text| Report::parse(&text)),
+        error,
+        usage: report.usage,
+        first_usage: report.first_usage,
+        turns: report.turns,
+        tool_uses: report.tool_uses,
+        duration_ms: 0,
+    }
+}
+
+fn failed(agent: AgentId, directive: &str, error: &RuntimeError) -> FanTask {
+    FanTask {
+        agent,
+        directive: directive.to_owned(),
+        status: TaskStatus::Failed,
+        outcome: "failed".to_owned(),
+        report: None,
+        error: Some(error.to_string()),
+        usage: Usage::default(),
+        first_usage: None,
+        turns: 0,
+        tool_uses: 0,
+        duration_ms: 0,
+    }
+}
+
+fn cache_report(parent: &AgentRecord, launch: Launch, tasks: &[FanTask]) -> CacheReport {
+    let (mut first, mut total) = (Usage::default(), Usage::default());
+    for task in tasks {
+        first += task.first_usage.unwrap_or_default();
+        total += task.usage;
+    }
+    let prices = Prices::bundled();
+    let model = parent.settings.model.to_string();
+    let siblings: Vec<(Usage, Usage)> = tasks
+        .iter()
+        .filter_map(|task| task.first_usage.map(|first| (first, task.usage)))
+        .collect();
+    CacheReport {
+        launch,
+        first,
+        total,
+        priced_as: prices.priced_as(&model).map(str::to_owned),
+        cost: prices.of(&model).map(|price| fan_cost(price, &siblings)),
+    }
+}

@@ -1,0 +1,156 @@
+//! Forking: one operation behind every door.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tine_model::{AgentId, AgentRecord, AgentState, EntryBody, EntryId, Role, Standing};
+use tine_store::{ForkFrom, ForkRequest, Forked, Head, NewAgent, NewChild, NewTask, StoreError};
+
+use crate::error::RuntimeError;
+use crate::runtime::Runtime;
+
+/// What a fork is made of. The child keeps its parent's head, model and settings: the context is `full`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForkSpec {
+    /// Whose fork it is.
+    pub parent: AgentId,
+    /// The last entry to inherit; `None` for the parent's head.
+    pub at: Option<EntryId>,
+    /// A name that no living agent has.
+    pub name: Option<String>,
+}
+
+/// A fork as it was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForkMade {
+    /// The child.
+    pub child: AgentId,
+    /// Its parent.
+    pub parent: AgentId,
+    /// The last inherited entry; `None` when nothing is inherited.
+    pub fork_point: Option<EntryId>,
+    /// The entry that was asked for, where the fork point had to move forward to keep calls and results together.
+    pub moved_from: Option<EntryId>,
+}
+
+/// The right to fork; given back when it is dropped, on every path.
+pub(crate) struct ForkGuard<'a>(&'a AtomicBool);
+
+impl<'a> ForkGuard<'a> {
+    pub(crate) fn take(flag: &'a AtomicBool) -> Result<Self, RuntimeError> {
+        match flag.compare_exchange(false, true, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => Ok(Self(flag)),
+            Err(_) => Err(RuntimeError::ForkInProgress),
+        }
+    }
+}
+
+impl Drop for ForkGuard<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+impl Runtime {
+    /// Makes a peer of the parent that inherits everything up to the fork point. Three rows, whatever the length of the
+    /// conversation; any failure leaves the store as it was.
+    pub async fn fork(&self, spec: ForkSpec) -> Result<ForkMade, RuntimeError> {
+        let guard = ForkGuard::take(&self.forking)?;
+        let parent = self.store().agent(spec.parent).await?;
+        let (from, moved_from) = match spec.at {
+            None => (ForkFrom::LastEntry, None),
+            Some(asked) => {
+                let at = self.boundary(parent.id, asked).await?;
+                (ForkFrom::Entry(at), (at != asked).then_some(asked))
+            }
+        };
+        let child = self.child_of(&parent, Standing::Peer, spec.name);
+        let id = child.id;
+        let made = self.commit(&parent, from, vec![NewChild { agent: child, task: None }]).await?;
+        drop(guard);
+        let fork_point = made.first().and_then(|forked| forked.fork_point);
+        Ok(ForkMade { child: id, parent: parent.id, fork_point, moved_from })
+    }
+
+    /// Makes one worker per directive, all from one fork point, in one transaction.
+    pub(crate) async fn fork_workers(
+        &self,
+        parent: &AgentRecord,
+        directives: &[String],
+    ) -> Result<Vec<Forked>, RuntimeError> {
+        let _guard = ForkGuard::take(&self.forking)?;
+        let worker = |directive: &String| NewChild {
+            agent: self.child_of(parent, Standing::Worker, None),
+            task: Some(NewTask { directive: directive.clone() }),
+        };
+        let children = directives.iter().map(worker).collect();
+        self.commit(parent, ForkFrom::LastEntry, children).await
+    }
+
+    fn child_of(&self, parent: &AgentRecord, standing: Standing, name: Option<String>) -> NewAgent {
+        let below = match standing {
+            Standing::Worker | Standing::Hidden => 1,
+            Standing::Root | Standing::Peer => 0,
+        };
+        NewAgent {
+            id: self.new_id(),
+            name,
+            standing,
+            context: parent.context,
+            settings: parent.settings.clone(),
+            head: Head { hash: parent.head, body: None },
+            directory: parent.directory.clone(),
+            depth: parent.depth + below,
+        }
+    }
+
+    async fn commit(
+        &self,
+        parent: &AgentRecord,
+        from: ForkFrom,
+        children: Vec<NewChild>,
+    ) -> Result<Vec<Forked>, RuntimeError> {
+        if parent.state == AgentState::Dead {
+            return Err(StoreError::Dead { agent: parent.id }.into());
+        }
+        let now_ms = self.now_ms();
+        let request =
+            ForkRequest { parent: parent.id, from, parent_fence: None, children, now_ms };
+        Ok(self.store().fork(request).await?)
+    }
+
+    /// The first place at or after `asked` where a conversation may be cut: behind the results of calls, not between
+    /// them.
+    async fn boundary(&self, agent: AgentId, asked: EntryId) -> Result<EntryId, RuntimeError> {
+        let fold = self.fold(agent, None).await?;
+        let entries = fold.entries();
+        let unknown = StoreError::UnknownEntry { agent, entry: asked };
+        let at = entries.iter().position(|folded| folded.entry.id == asked).ok_or(unknown)?;
+        let EntryBody::Message(message) = &entries[at].entry.body else { return Ok(asked) };
+        if message.tool_calls().next().is_none() {
+            return Ok(asked);
+        }
+        let next = entries[at + 1..].iter().find_map(|folded| match &folded.entry.body {
+            EntryBody::Message(next) if folded.effective => Some((folded.entry.id, next.role())),
+            _ => None,
+        });
+        Ok(match next {
+            Some((id, Role::User)) => id,
+            _ => asked,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_fork_is_refused_until_the_first_is_over() {
+        let flag = AtomicBool::new(false);
+        let first = ForkGuard::take(&flag).ok();
+        let refused = ForkGuard::take(&flag).err().map(|error| error.to_string());
+        assert_eq!(refused.as_deref(), Some("Fork already in progress"));
+        drop(first);
+        assert!(ForkGuard::take(&flag).is_ok());
+    }
+}

@@ -1,0 +1,72 @@
+//! Conversations in and out, in providers' shapes.
+
+use tine_model::{AgentId, EntryBody, WireFormat};
+
+use crate::codec;
+use crate::error::RuntimeError;
+use crate::runtime::{NewRoot, Runtime};
+
+/// An imported conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Imported {
+    /// The new agent.
+    pub agent: AgentId,
+    /// Number of log entries.
+    pub entries: usize,
+}
+
+impl Runtime {
+    /// Makes an agent of a JSON array or JSONL of provider-shaped messages, all of it or nothing. A system prompt at the
+    /// start of the file takes the place of `root.system`.
+    pub async fn import_messages(
+        &self,
+        root: NewRoot,
+        text: &str,
+    ) -> Result<Imported, RuntimeError> {
+        let preferred = root.settings.model.provider.format();
+        let imported = tine_wire::import_messages(text, preferred)?;
+        if imported.messages.is_empty() {
+            return Err(RuntimeError::EmptyImport);
+        }
+        let now_ms = self.now_ms();
+        let rows: Vec<_> =
+            imported.messages.iter().map(|message| codec::message_row(message, now_ms)).collect();
+        let entries = rows.len();
+        let system = imported.system.unwrap_or(root.system);
+        let agent = self.create_with(NewRoot { system, ..root }, rows).await?;
+        Ok(Imported { agent, entries })
+    }
+
+    /// The effective history as a JSON array of messages in a provider's shape, one message a line: what would be sent,
+    /// without cache marks.
+    pub async fn export_messages(
+        &self,
+        agent: AgentId,
+        format: Option<WireFormat>,
+    ) -> Result<String, RuntimeError> {
+        let record = self.store().agent(agent).await?;
+        let fold = self.fold(agent, None).await?;
+        let format = format.unwrap_or_else(|| record.settings.model.provider.format());
+        Ok(to_messages(fold.entries().iter().filter_map(|folded| match &folded.entry.body {
+            EntryBody::Message(message) if folded.effective => Some(&**message),
+            _ => None,
+        }), format))
+    }
+}
+
+/// Messages as a JSON array, one a line.
+pub fn to_messages<'a>(
+    messages: impl Iterator<Item = &'a tine_model::Message>,
+    format: WireFormat,
+) -> String {
+    let mut lines = Vec::new();
+    let mut open = Vec::new();
+    for message in messages {
+        let frame = tine_wire::framer(format).frame(&tine_history::close_calls(&open, message));
+        if !frame.bytes.is_empty() {
+            lines.push(String::from_utf8_lossy(&frame.bytes).into_owned());
+        }
+        open = message.tool_calls().cloned().collect();
+    }
+    format!("[\n{}\n]\n", lines.join(",\n"))
+}

@@ -1,0 +1,117 @@
+//! A run's journal over the store.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use tine_fork::{Journal, JournalError, RequestRecord};
+use tine_model::{AgentId, EntryId, Message, RequestId, StopReason, Usage};
+use tine_store::{Fence, MailId, NewEntry, RequestRow, Store, StoreError};
+
+use crate::codec;
+use crate::ports::{Clock, Ids, Ports};
+
+/// Writes one agent's messages under its lease.
+pub(crate) struct StoreJournal {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+    agent: AgentId,
+    fence: Fence,
+    model: String,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    started_ms: i64,
+    /// Mail that the next messages deliver; acknowledged in the same transaction as each of them.
+    delivering: Vec<MailId>,
+}
+
+impl StoreJournal {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        ports: &Ports,
+        (agent, fence): (AgentId, Fence),
+        model: String,
+    ) -> Self {
+        let (clock, ids) = (Arc::clone(&ports.clock), Arc::clone(&ports.ids));
+        Self { store, clock, ids, agent, fence, model, state: Mutex::default() }
+    }
+
+    fn with_state<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    async fn append(&self, row: NewEntry, ack: Option<MailId>) -> Result<EntryId, JournalError> {
+        let ids = self.store.append(self.agent, self.fence, &[row]).await.map_err(failed)?;
+        if let Some(ack) = ack {
+            self.store.ack_mail(self.agent, ack).await.map_err(failed)?;
+        }
+        ids.first().copied().ok_or_else(|| failed(StoreError::no_agent(self.agent)))
+    }
+}
+
+fn failed(error: StoreError) -> JournalError {
+    JournalError(Box::new(error))
+}
+
+#[async_trait]
+impl Journal for StoreJournal {
+    async fn message(&self, message: &Arc<Message>) -> Result<EntryId, JournalError> {
+        let ack = self.with_state(|state| {
+            (!state.delivering.is_empty()).then(|| state.delivering.remove(0))
+        });
+        self.append(codec::message_row(message, self.clock.now_ms()), ack).await
+    }
+
+    async fn request_started(&self) -> Result<(), JournalError> {
+        let now = self.clock.now_ms();
+        self.with_state(|state| state.started_ms = now);
+        Ok(())
+    }
+
+    async fn request_answered(&self, record: &RequestRecord) -> Result<(), JournalError> {
+        let row = RequestRow {
+            id: RequestId::from_random(self.ids.random()),
+            agent: self.agent,
+            started_ms: self.with_state(|state| state.started_ms),
+            model: self.model.clone(),
+            usage: (record.usage != Usage::default()).then_some(record.usage),
+            stop: Some(stop_word(&record.stop).to_owned()),
+            prompt_bytes: Some(record.body_bytes),
+        };
+        self.store.record_request(row).await.map_err(failed)?;
+        Ok(())
+    }
+
+    async fn notice(&self, text: &str) -> Result<(), JournalError> {
+        self.append(codec::notice_row(text, self.clock.now_ms()), None).await?;
+        Ok(())
+    }
+
+    async fn mail(&self) -> Result<Vec<String>, JournalError> {
+        let mail = self.store.unread_mail(self.agent).await.map_err(failed)?;
+        self.with_state(|state| state.delivering = mail.iter().map(|row| row.id).collect());
+        Ok(mail
+            .into_iter()
+            .map(|row| match row.sender {
+                None => row.body,
+                Some(sender) => format!("Message from agent {}:\n{}", sender.short(), row.body),
+            })
+            .collect())
+    }
+}
+
+fn stop_word(stop: &StopReason) -> &str {
+    match stop {
+        StopReason::EndTurn => "end_turn",
+        StopReason::ToolUse => "tool_use",
+        StopReason::MaxTokens => "max_tokens",
+        StopReason::StopSequence => "stop_sequence",
+        StopReason::Pause => "pause",
+        StopReason::Refusal => "refusal",
+        StopReason::ContextExceeded => "context_exceeded",
+        StopReason::Other(word) => word,
+    }
+}

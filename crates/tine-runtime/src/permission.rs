@@ -1,0 +1,123 @@
+//! The permission step: guard's verdict, and somebody to ask.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use tine_guard::{Call, PermissionMode, Rules, Verdict, describe, judge};
+use tine_model::{AgentId, RawJson};
+use tokio_util::sync::CancellationToken;
+
+/// A call that needs somebody's word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// Who asks.
+    pub agent: AgentId,
+    /// The name or task of the one who asks.
+    pub label: Option<String>,
+    /// The tool.
+    pub tool: String,
+    /// The call on one line.
+    pub what: String,
+    /// Its arguments.
+    pub input: RawJson,
+    /// Where it would run.
+    pub directory: String,
+    /// Why it needs a word.
+    pub why: String,
+}
+
+/// The word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// This once.
+    Once,
+    /// This very call, for as long as the run lasts, from every agent of it.
+    Always,
+    /// No.
+    No,
+    /// There is nobody to ask.
+    Nobody,
+}
+
+/// Somebody to ask. One queue for a whole tree: calls may come from several agents at once, and are put one by one.
+#[async_trait]
+pub trait Asker: Send + Sync {
+    /// Puts a request; must return soon after `cancel`.
+    async fn ask(&self, request: &Request, cancel: &CancellationToken) -> Answer;
+}
+
+/// Nobody to ask.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DenyAll;
+
+#[async_trait]
+impl Asker for DenyAll {
+    async fn ask(&self, _request: &Request, _cancel: &CancellationToken) -> Answer {
+        Answer::Nobody
+    }
+}
+
+/// What a run may do, shared by all agents of it.
+#[derive(Clone)]
+pub struct Permissions {
+    /// How much may happen without a question.
+    pub mode: PermissionMode,
+    /// What the user said beforehand.
+    pub rules: Arc<Rules>,
+    /// Whom to ask.
+    pub asker: Arc<dyn Asker>,
+    always: Arc<Mutex<HashSet<(String, RawJson)>>>,
+}
+
+impl Permissions {
+    /// Permissions of a run.
+    pub fn new(mode: PermissionMode, rules: Rules, asker: Arc<dyn Asker>) -> Self {
+        Self { mode, rules: Arc::new(rules), asker, always: Arc::default() }
+    }
+
+    /// Whether a call may run; otherwise what the model is told.
+    pub(crate) async fn check(
+        &self,
+        who: (AgentId, Option<&str>),
+        directory: &Path,
+        (tool, input): (&str, &RawJson),
+        cancel: &CancellationToken,
+    ) -> Result<(), String> {
+        let call = Call { tool, input, directory };
+        let why = match judge(&call, self.mode, &self.rules) {
+            Verdict::Allow => return Ok(()),
+            Verdict::Deny(reason) => {
+                return Err(format!(
+                    "Denied: {reason}. Go on without this call, or do it another way."
+                ));
+            }
+            Verdict::Ask(reason) => reason,
+        };
+        let key = (tool.to_owned(), input.clone());
+        if self.always.lock().unwrap_or_else(PoisonError::into_inner).contains(&key) {
+            return Ok(());
+        }
+        let request = Request {
+            agent: who.0,
+            label: who.1.map(str::to_owned),
+            tool: tool.to_owned(),
+            what: describe(&call),
+            input: input.clone(),
+            directory: directory.display().to_string(),
+            why: why.to_string(),
+        };
+        match self.asker.ask(&request, cancel).await {
+            Answer::Once => Ok(()),
+            Answer::Always => {
+                self.always.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
+                Ok(())
+            }
+            Answer::No => Err("Denied by the user. Do not try this call again.".to_owned()),
+            Answer::Nobody => Err(format!(
+                "Denied: {why}, and nobody can be asked here. Go on without this call, or do it another way."
+            )),
+        }
+    }
+}

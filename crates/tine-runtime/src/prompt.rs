@@ -1,0 +1,28 @@
+//! What a new agent is told.
+
+use std::path::Path;
+
+/// The system prompt of a new lineage. It holds nothing that changes: no time, no directory, no names. `instructions` are
+/// the project's own, as they were when the agent was made.
+pub fn system_prompt(instructions: Option<&str>) -> String {
+    let base = "You are an agent that works on a user's files from the command line, through tools.\n\
+        \n\
+        Look before you act: read the files that matter, and search instead of guessing. Read a file before you change \
+        it. Make the change that was asked for and nothing else; follow the conventions that the project already has. \
+        When something fails, read the error and find its cause. Call tools that do not depend on each other in one \
+        turn. A call that is refused stays refused: find another way, or say what you could not do.\n\
+        \n\
+        Your text is shown in a terminal. Answer briefly and plainly, say what you did and what you found, and name \
+        files as path:line.";
+    match instructions {
+        None => base.to_owned(),
+        Some(instructions) => {
+            format!("{base}\n\nInstructions of this project:\n\n{}", instructions.trim())
+        }
+    }
+}
+
+/// What the first prompt of a lineage carries about its surroundings. It is part of a message, never of the head.
+pub fn environment_note(directory: &Path) -> String {
+    format!("<environment>\nWorking directory: {}\n</environment>", directory.display())
+}

@@ -1,0 +1,199 @@
+//! Running an agent under its lease.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tine_fork::{AllowAllFilter, Flight, Observer, Run, RunLimits, RunReport};
+use tine_model::{AgentId, AgentState, Block, Message, Outcome, Role};
+use tine_store::{Lease, SetState};
+use tine_tools::Place;
+use tokio_util::sync::CancellationToken;
+
+use crate::dispatch::GuardedTools;
+use crate::error::RuntimeError;
+use crate::journal::StoreJournal;
+use crate::load::Loaded;
+use crate::permission::Permissions;
+use crate::prompt::environment_note;
+use crate::runtime::Runtime;
+
+/// How often a run looks whether another process has killed its agent. Costs one small read of the store.
+const KILL_POLL: Duration = Duration::from_millis(250);
+
+/// How a run is to go.
+#[derive(Clone)]
+pub struct RunOptions {
+    /// Where it stops by itself.
+    pub limits: RunLimits,
+    /// What it may do.
+    pub permissions: Permissions,
+    /// Sees it.
+    pub observer: Arc<dyn Observer>,
+    /// Stops it.
+    pub cancel: CancellationToken,
+}
+
+/// A run that is over.
+#[derive(Debug)]
+pub struct RunOutcome {
+    /// The agent.
+    pub agent: AgentId,
+    /// How it went.
+    pub report: RunReport,
+}
+
+/// One agent's run, prepared: the lease is held.
+pub(crate) struct Prepared<'a> {
+    pub(crate) loaded: Loaded,
+    pub(crate) lease: Lease,
+    pub(crate) llm: &'a dyn tine_llm::LlmClient,
+    pub(crate) flight: Option<(Arc<Flight>, usize)>,
+    pub(crate) label: Option<String>,
+}
+
+impl Runtime {
+    /// Runs an agent: appends `prompt`, if there is one, and takes turns until the model is done or a limit is met.
+    /// Without a prompt an interrupted run goes on. Every message is in the store before the next thing happens.
+    pub async fn run(
+        &self,
+        agent: AgentId,
+        prompt: Option<String>,
+        options: &RunOptions,
+    ) -> Result<RunOutcome, RuntimeError> {
+        let record = self.store().agent(agent).await?;
+        let llm = self.ports().models.connect(&record.settings.model).await?;
+        let lease = self.acquire(agent).await?;
+        let result = self.run_leased(&lease, prompt, options, &*llm).await;
+        // Whatever happened, the lease goes back; an error of that would hide the more important one.
+        let released = self.store().release(&lease).await;
+        let report = result?;
+        released?;
+        Ok(RunOutcome { agent, report })
+    }
+
+    async fn run_leased(
+        &self,
+        lease: &Lease,
+        prompt: Option<String>,
+        options: &RunOptions,
+        llm: &dyn tine_llm::LlmClient,
+    ) -> Result<RunReport, RuntimeError> {
+        let loaded = self.load(lease.agent).await?;
+        let prompt = match prompt {
+            Some(text) => Some(first_prompt(&loaded, text)),
+            None => {
+                self.require_something_to_send(&loaded).await?;
+                None
+            }
+        };
+        let (lease, label) = (lease.clone(), loaded.record.name.clone());
+        self.drive(Prepared { loaded, lease, llm, flight: None, label }, prompt, options).await
+    }
+
+    /// Marks the agent as running, runs it, and marks it as what it is then.
+    pub(crate) async fn drive(
+        &self,
+        prepared: Prepared<'_>,
+        prompt: Option<Message>,
+        options: &RunOptions,
+    ) -> Result<RunReport, RuntimeError> {
+        let Prepared { mut loaded, lease, llm, flight, label } = prepared;
+        let agent = lease.agent;
+        let place = Place::new(loaded.record.directory.as_ref())?;
+        self.mark(&lease, AgentState::Running).await?;
+        let journal = StoreJournal::new(
+            Arc::clone(self.store()),
+            self.ports(),
+            (agent, lease.fence),
+            loaded.record.settings.model.to_string(),
+        );
+        let tools = GuardedTools {
+            toolbox: Arc::clone(self.toolbox()),
+            place,
+            permissions: options.permissions.clone(),
+            agent,
+            label,
+        };
+        let cancel = options.cancel.child_token();
+        let run = Run {
+            conversation: &mut loaded.conversation,
+            llm,
+            tools: &tools,
+            filter: &AllowAllFilter,
+            journal: &journal,
+            observer: &*options.observer,
+            limits: options.limits,
+            flight,
+            cancel: cancel.clone(),
+        };
+        let report = tokio::select! {
+            report = run.go(prompt) => report,
+            // Never ends; dropping it loses nothing.
+            never = self.cancel_when_killed(agent, &cancel) => match never {},
+        };
+        let state = match report.outcome {
+            Outcome::Aborted | Outcome::Failed(_) => AgentState::Interrupted,
+            Outcome::Completed
+            | Outcome::TurnLimit
+            | Outcome::LengthCut
+            | Outcome::Refused
+            | Outcome::TimedOut
+            | Outcome::BudgetExhausted => AgentState::Idle,
+        };
+        match self.mark(&lease, state).await {
+            // Killed meanwhile: it stays dead, and the report says what it had done.
+            Ok(()) | Err(RuntimeError::Store(tine_store::StoreError::Dead { .. })) => Ok(report),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn mark(&self, lease: &Lease, state: AgentState) -> Result<(), RuntimeError> {
+        let (agent, fence, now_ms) = (lease.agent, Some(lease.fence), self.now_ms());
+        Ok(self.store().set_state(SetState { agent, state, fence, now_ms }).await?)
+    }
+
+    /// Cancels the run when another process has killed its agent.
+    async fn cancel_when_killed(
+        &self,
+        agent: AgentId,
+        cancel: &CancellationToken,
+    ) -> std::convert::Infallible {
+        let mut seen = None;
+        loop {
+            tokio::time::sleep(KILL_POLL).await;
+            let version = self.store().data_version().await.ok();
+            if version == seen {
+                continue;
+            }
+            seen = version;
+            let record = self.store().agent(agent).await;
+            if record.is_ok_and(|record| record.state == AgentState::Dead) {
+                cancel.cancel();
+            }
+        }
+    }
+
+    async fn require_something_to_send(&self, loaded: &Loaded) -> Result<(), RuntimeError> {
+        let history = loaded.conversation.history();
+        let pending = match history.last() {
+            None => false,
+            Some(last) => {
+                last.message.role() == Role::User || !history.open_calls().is_empty()
+            }
+        };
+        let agent = loaded.record.id;
+        if pending || !self.store().unread_mail(agent).await?.is_empty() {
+            return Ok(());
+        }
+        Err(RuntimeError::NothingToSend(agent))
+    }
+}
+
+/// The first prompt of a lineage says where it is.
+fn first_prompt(loaded: &Loaded, text: String) -> Message {
+    if !loaded.conversation.history().is_empty() {
+        return Message::user(text);
+    }
+    let note = environment_note(loaded.record.directory.as_ref());
+    Message::new(Role::User, vec![Block::Text(note), Block::Text(text)])
+}

@@ -1,0 +1,155 @@
+//! The runtime itself: one per process.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tine_model::{AgentId, ContextMode, ModelSettings, Standing};
+use tine_store::{Acquire, CreateAgent, Head as StoredHead, Lease, NewAgent, Recover, Recovered, Store};
+use tine_tools::Toolbox;
+use tine_wire::{Head, HeadParts, ToolDeclaration};
+
+use crate::error::RuntimeError;
+use crate::notice::task_notice;
+use crate::owner::{self, Owner, OwnerError};
+use crate::ports::Ports;
+
+/// An agent without a parent.
+#[derive(Debug, Clone)]
+pub struct NewRoot {
+    /// A name that no living agent has.
+    pub name: Option<String>,
+    /// Model and settings, for the life of the lineage.
+    pub settings: ModelSettings,
+    /// The system prompt, for the life of the lineage.
+    pub system: String,
+    /// Whether replies are streamed.
+    pub stream: bool,
+    /// The directory it works in; absolute.
+    pub directory: PathBuf,
+}
+
+/// Agents over a store. Shared by reference; all methods may be called at the same time.
+pub struct Runtime {
+    store: Arc<dyn Store>,
+    ports: Ports,
+    owners: PathBuf,
+    owner: Mutex<Option<Arc<Owner>>>,
+    toolbox: Arc<Toolbox>,
+    /// Held by the one fork of this process that is under way.
+    pub(crate) forking: AtomicBool,
+}
+
+impl Runtime {
+    /// A runtime over `store`. `owners` is a directory, shared by all processes that use the store, in which each keeps
+    /// the lock that says it is alive.
+    pub fn new(store: Arc<dyn Store>, ports: Ports, owners: PathBuf) -> Self {
+        Self {
+            store,
+            ports,
+            owners,
+            owner: Mutex::new(None),
+            toolbox: Arc::new(Toolbox::built_in()),
+            forking: AtomicBool::new(false),
+        }
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// What was given from outside.
+    pub fn ports(&self) -> &Ports {
+        &self.ports
+    }
+
+    pub(crate) fn toolbox(&self) -> &Arc<Toolbox> {
+        &self.toolbox
+    }
+
+    pub(crate) fn now_ms(&self) -> i64 {
+        self.ports.clock.now_ms()
+    }
+
+    pub(crate) fn new_id(&self) -> AgentId {
+        AgentId::from_random(self.ports.ids.random())
+    }
+
+    /// Makes an agent that has no parent. Its head is rendered here, once for the whole lineage.
+    pub async fn create_root(&self, new: NewRoot) -> Result<AgentId, RuntimeError> {
+        self.create_with(new, Vec::new()).await
+    }
+
+    pub(crate) async fn create_with(
+        &self,
+        new: NewRoot,
+        entries: Vec<tine_store::NewEntry>,
+    ) -> Result<AgentId, RuntimeError> {
+        let declare = |spec: &tine_tools::ToolSpec| -> Option<ToolDeclaration> {
+            let schema = tine_model::RawJson::parse(spec.schema).ok()?;
+            let (name, description) = (spec.name.to_owned(), spec.description.to_owned());
+            Some(ToolDeclaration { name, description, schema })
+        };
+        let head = Head::render(HeadParts {
+            settings: new.settings.clone(),
+            system: new.system,
+            tools: self.toolbox.specs().filter_map(declare).collect(),
+            stream: new.stream,
+        });
+        let id = self.new_id();
+        let agent = NewAgent {
+            id,
+            name: new.name,
+            standing: Standing::Root,
+            context: ContextMode::Full,
+            settings: new.settings,
+            head: StoredHead { hash: head.hash(), body: Some(head.to_stored()) },
+            directory: new.directory.to_string_lossy().into_owned(),
+            depth: 0,
+        };
+        let create = CreateAgent { agent, entries, now_ms: self.now_ms() };
+        self.store.create_agent(create).await?;
+        Ok(id)
+    }
+
+    /// Marks what died with its process as interrupted, and tells those who wait for it. Every face does this before it
+    /// shows states.
+    pub async fn recover(&self) -> Result<Vec<Recovered>, RuntimeError> {
+        let is_alive = |name: &str| owner::is_alive(&self.owners, name);
+        let recover =
+            Recover { is_alive: &is_alive, notice: &task_notice, now_ms: self.now_ms() };
+        Ok(self.store.recover(recover).await?)
+    }
+
+    /// Kills an agent and its descendants; returns those that were alive, ancestors first.
+    pub async fn kill(&self, agent: AgentId) -> Result<Vec<AgentId>, RuntimeError> {
+        let kill = tine_store::Kill { agent, notice: &task_notice, now_ms: self.now_ms() };
+        Ok(self.store.kill(kill).await?)
+    }
+
+    /// Takes the lease on an agent for this process.
+    pub(crate) async fn acquire(&self, agent: AgentId) -> Result<Lease, RuntimeError> {
+        let owner = self.owner()?;
+        let is_alive = |name: &str| owner::is_alive(&self.owners, name);
+        let acquire = Acquire {
+            agent,
+            owner: owner.name(),
+            is_alive: &is_alive,
+            notice: &task_notice,
+            now_ms: self.now_ms(),
+        };
+        Ok(self.store.acquire(acquire).await?)
+    }
+
+    /// This process as an owner; registered when it first takes a lease.
+    fn owner(&self) -> Result<Arc<Owner>, OwnerError> {
+        let mut slot = self.owner.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(owner) = &*slot {
+            return Ok(Arc::clone(owner));
+        }
+        let owner = Arc::new(Owner::register(&self.owners, self.ports.ids.random())?);
+        *slot = Some(Arc::clone(&owner));
+        Ok(owner)
+    }
+}
