@@ -1,0 +1,354 @@
+//! Why there is no reply.
+//!
+//! No text here contains a key, and none repeats its source.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use tine_model::{Provider, Usage, WireFormat};
+use tine_wire::{DecodeError, Failure, FailureKind, Partial};
+
+use crate::secret::Secret;
+
+/// Why a request has no reply, or why a client cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum LlmError {
+    /// The provider wants a key and none is configured.
+    #[error("no API key: {variable} is not set")]
+    MissingKey {
+        /// The environment variable that would hold it.
+        variable: String,
+    },
+    /// The provider has no address of its own and none is configured.
+    #[error("no base URL for provider `{}`{}", provider.as_str(), not_set(*variable))]
+    MissingBaseUrl {
+        /// The provider.
+        provider: Provider,
+        /// The environment variable that would hold it; `None` for a provider that has no such variable.
+        variable: Option<&'static str>,
+    },
+    /// The base URL cannot be used.
+    #[error("the base URL `{url}` cannot be used: {reason}")]
+    BadBaseUrl {
+        /// The address, without a name and password if it had them.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The key holds characters that no header can carry.
+    #[error("the API key holds characters that cannot be sent")]
+    BadKey,
+    /// The HTTP client cannot be set up on this machine.
+    #[error("the HTTP client cannot be set up")]
+    Setup {
+        /// Why.
+        source: TransportError,
+    },
+    /// The request is written in another format than the endpoint speaks.
+    #[error("a request in the format {} was given to an endpoint that speaks {}", request.as_str(), endpoint.as_str())]
+    WrongFormat {
+        /// Format of the request.
+        request: WireFormat,
+        /// Format of the endpoint.
+        endpoint: WireFormat,
+    },
+    /// No connection: refused, unknown host, or a failed TLS handshake. The provider did not see the request.
+    #[error("cannot reach {url}{}", after(*attempts))]
+    Unreachable {
+        /// Where the request was to go.
+        url: String,
+        /// How often it was tried.
+        attempts: u32,
+        /// Why not.
+        source: TransportError,
+    },
+    /// The provider (or something before it) answered with a failure, and trying again does not help or did not.
+    #[error("{failure}{}{}", after(*attempts), asked(*asked_wait))]
+    Refused {
+        /// The failure.
+        failure: Failure,
+        /// How often it was tried.
+        attempts: u32,
+        /// The wait that the provider asked for, when that was longer than the limit allows.
+        asked_wait: Option<Duration>,
+    },
+    /// The answer broke off. What had arrived is kept.
+    #[error("the reply broke off")]
+    Broken {
+        /// What had arrived.
+        partial: Box<Partial>,
+        /// What broke it.
+        #[source]
+        cause: BrokenCause,
+    },
+    /// The provider did not keep to its own format, or sent more than any honest reply has.
+    #[error("the reply is not what the format says")]
+    Protocol {
+        /// What had arrived before.
+        partial: Box<Partial>,
+        /// What is wrong.
+        source: DecodeError,
+    },
+    /// A time limit of this client struck.
+    #[error("the limit of {} {} passed", seconds(*allowed), limit.as_str())]
+    Timeout {
+        /// Which limit.
+        limit: TimeLimit,
+        /// How long it is.
+        allowed: Duration,
+        /// What had arrived.
+        partial: Box<Partial>,
+    },
+    /// The caller cancelled.
+    #[error("cancelled")]
+    Cancelled {
+        /// What had arrived.
+        partial: Box<Partial>,
+    },
+}
+
+impl LlmError {
+    /// What had arrived before the error; `None` where nothing can have arrived.
+    pub fn partial(&self) -> Option<&Partial> {
+        match self {
+            Self::Broken { partial, .. }
+            | Self::Protocol { partial, .. }
+            | Self::Timeout { partial, .. }
+            | Self::Cancelled { partial } => Some(partial),
+            Self::MissingKey { .. }
+            | Self::MissingBaseUrl { .. }
+            | Self::BadBaseUrl { .. }
+            | Self::BadKey
+            | Self::Setup { .. }
+            | Self::WrongFormat { .. }
+            | Self::Unreachable { .. }
+            | Self::Refused { .. } => None,
+        }
+    }
+
+    /// Whether the same request may succeed later, so that offering to try again makes sense. The client itself is more careful: it sends again
+    /// only while nothing of the reply has been reported.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Broken { .. } | Self::Timeout { .. } => true,
+            Self::Refused { failure, .. } => is_passing(failure),
+            Self::MissingKey { .. }
+            | Self::MissingBaseUrl { .. }
+            | Self::BadBaseUrl { .. }
+            | Self::BadKey
+            | Self::Setup { .. }
+            | Self::WrongFormat { .. }
+            | Self::Protocol { .. }
+            | Self::Cancelled { .. } => false,
+        }
+    }
+
+    /// Masks the key in everything that was quoted from the provider's answer.
+    pub(crate) fn redacted(mut self, key: &Secret) -> Self {
+        match &mut self {
+            Self::Refused { failure, .. }
+            | Self::Broken { cause: BrokenCause::Provider(failure), .. } => {
+                failure.message = key.redact(&failure.message);
+                failure.code = failure.code.as_deref().map(|code| key.redact(code));
+            }
+            Self::Protocol { source: DecodeError::Protocol { what, .. }, .. } => {
+                *what = key.redact(what);
+            }
+            _ => {}
+        }
+        self
+    }
+
+    /// The same error after so many tries.
+    pub(crate) fn after(mut self, tries: u32, wait: Option<Duration>) -> Self {
+        match &mut self {
+            Self::Refused { attempts, asked_wait, .. } => {
+                *attempts = tries;
+                *asked_wait = wait;
+            }
+            Self::Unreachable { attempts, .. } => *attempts = tries,
+            _ => {}
+        }
+        self
+    }
+}
+
+/// Statuses that pass: too many requests, conflict, overload, a provider's own trouble. 529 is Anthropic's overload.
+const PASSING_STATUSES: [u16; 8] = [408, 409, 429, 500, 502, 503, 504, 529];
+
+/// Statuses of a gateway in front of the provider: their web pages pass too.
+const GATEWAY_STATUSES: [u16; 3] = [502, 503, 504];
+
+/// Whether a failure is of the kind that passes by itself.
+pub(crate) fn is_passing(failure: &Failure) -> bool {
+    match failure.kind {
+        FailureKind::SpendLimit => false,
+        FailureKind::NotTheApi => {
+            failure.status.is_some_and(|status| GATEWAY_STATUSES.contains(&status))
+        }
+        FailureKind::RateLimited
+        | FailureKind::Overloaded
+        | FailureKind::Server
+        | FailureKind::Timeout
+        | FailureKind::Authentication
+        | FailureKind::Permission
+        | FailureKind::NotFound
+        | FailureKind::InvalidRequest
+        | FailureKind::TooLarge
+        | FailureKind::Other => match failure.status {
+            // An error inside an answer that began with 200 is known by its kind alone.
+            None | Some(200..=299) => matches!(
+                failure.kind,
+                FailureKind::RateLimited
+                    | FailureKind::Overloaded
+                    | FailureKind::Server
+                    | FailureKind::Timeout
+            ),
+            Some(status) => PASSING_STATUSES.contains(&status),
+        },
+    }
+}
+
+/// What broke a reply off.
+#[derive(Debug, thiserror::Error)]
+pub enum BrokenCause {
+    /// The answer ended too early, without an error.
+    #[error("the connection ended before the reply was complete")]
+    Ended,
+    /// The connection broke.
+    #[error("the connection was lost: {0}")]
+    Connection(TransportError),
+    /// The provider said inside the stream that it failed.
+    #[error("{0}")]
+    Provider(Failure),
+}
+
+/// Which limit of [`crate::HttpLimits`] struck.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TimeLimit {
+    /// For the connection, TLS included.
+    Connect,
+    /// For the first part of the reply.
+    FirstEvent,
+    /// Between two pieces of the answer.
+    Idle,
+    /// For everything, retries and waits included.
+    Whole,
+}
+
+impl TimeLimit {
+    /// What the time was allowed for.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Connect => "for the connection",
+            Self::FirstEvent => "for the first part of the reply",
+            Self::Idle => "between two parts of the reply",
+            Self::Whole => "for the whole request",
+        }
+    }
+}
+
+/// What went wrong below HTTP, in the words of the innermost cause (`Connection refused (os error 111)`): the layers between
+/// say the same less exactly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransportError(String);
+
+impl TransportError {
+    pub(crate) fn of(error: reqwest::Error) -> Self {
+        // The address is told by whoever wraps this.
+        let error = error.without_url();
+        let mut innermost: &dyn Error = &error;
+        while let Some(source) = innermost.source() {
+            innermost = source;
+        }
+        Self(innermost.to_string())
+    }
+}
+
+impl fmt::Display for TransportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for TransportError {}
+
+/// What there is before anything arrived.
+pub(crate) fn nothing() -> Box<Partial> {
+    Box::new(Partial { message: None, usage: Usage::default(), id: None })
+}
+
+fn not_set(variable: Option<&str>) -> String {
+    variable.map(|variable| format!(": {variable} is not set")).unwrap_or_default()
+}
+
+fn after(attempts: u32) -> String {
+    if attempts > 1 { format!(" (tried {attempts} times)") } else { String::new() }
+}
+
+fn asked(wait: Option<Duration>) -> String {
+    wait.map(|wait| format!("; it asked for a wait of {}", seconds(wait))).unwrap_or_default()
+}
+
+fn seconds(duration: Duration) -> String {
+    format!("{} s", duration.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(kind: FailureKind, status: Option<u16>) -> Failure {
+        Failure { status, kind, message: "words".into(), code: None, request_id: None }
+    }
+
+    #[test]
+    fn texts_name_the_variable_the_limit_and_the_tries() {
+        let refused = failure(FailureKind::RateLimited, Some(429));
+        let texts = [
+            LlmError::MissingKey { variable: "ANTHROPIC_API_KEY".into() },
+            LlmError::MissingBaseUrl { provider: Provider::OpenAiCompat, variable: Some("X_URL") },
+            LlmError::MissingBaseUrl { provider: Provider::Sim, variable: None },
+            LlmError::Refused { failure: refused.clone(), attempts: 1, asked_wait: None },
+            LlmError::Refused { failure: refused, attempts: 1, asked_wait: None }
+                .after(4, Some(Duration::from_secs(90))),
+            LlmError::Timeout {
+                limit: TimeLimit::Idle,
+                allowed: Duration::from_millis(1500),
+                partial: nothing(),
+            },
+        ]
+        .map(|error| error.to_string());
+        insta::assert_snapshot!(texts.join("\n"), @r#"
+        no API key: ANTHROPIC_API_KEY is not set
+        no base URL for provider `openai-compat`: X_URL is not set
+        no base URL for provider `sim`
+        rate limited (status 429): words
+        rate limited (status 429): words (tried 4 times); it asked for a wait of 90 s
+        the limit of 1.5 s between two parts of the reply passed
+        "#);
+    }
+
+    #[test]
+    fn only_what_passes_by_itself_is_retryable() {
+        use FailureKind::*;
+        let check = |kind, status, expected| {
+            let failure = failure(kind, status);
+            assert_eq!(is_passing(&failure), expected, "{failure:?}");
+        };
+        for status in [408, 409, 429, 500, 502, 503, 504, 529] {
+            check(Other, Some(status), true);
+        }
+        for status in [400, 401, 402, 403, 404, 413, 422, 301, 307] {
+            check(Other, Some(status), false);
+        }
+        check(SpendLimit, Some(429), false);
+        check(NotTheApi, Some(200), false);
+        check(NotTheApi, Some(500), false);
+        check(NotTheApi, Some(502), true);
+        check(Overloaded, None, true);
+        check(InvalidRequest, None, false);
+        check(Overloaded, Some(200), true);
+    }
+}

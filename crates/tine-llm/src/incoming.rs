@@ -1,0 +1,115 @@
+//! A reply that is coming in: the decoder, and whether anything was reported yet.
+
+use bytes::Bytes;
+use tine_model::{Block, Message, ToolInput, WireFormat};
+use tine_wire::{DecodeError, Decoder, Event, Partial, Reply};
+
+use crate::Progress;
+
+/// Where progress goes.
+pub(crate) type Report<'r> = dyn FnMut(Progress<'_>) + Send + 'r;
+
+/// A streamed reply on its way.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    decoder: Decoder,
+    /// Fed the same bytes. [`Decoder::finish`] gives up what arrived when the end came too early; this one still has it.
+    twin: Decoder,
+    begun: bool,
+}
+
+impl Incoming {
+    pub(crate) fn new(format: WireFormat) -> Self {
+        Self { decoder: Decoder::new(format), twin: Decoder::new(format), begun: false }
+    }
+
+    /// Whether a part of the reply was reported. From then on the request must not be sent again.
+    pub(crate) fn begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Takes the next bytes and reports their events.
+    pub(crate) fn push(
+        &mut self,
+        bytes: &Bytes,
+        report: &mut Report<'_>,
+    ) -> Result<(), DecodeError> {
+        // What the twin says is said by the decoder too.
+        let _ = self.twin.push(bytes);
+        for event in &self.decoder.push(bytes)? {
+            self.begun |= is_part(event);
+            report(Progress::Event(event));
+        }
+        // An error behind these events is told by the next call; a provider that keeps the connection open after
+        // its error would let us wait for it.
+        self.decoder.push(&[]).map(|_| ())
+    }
+
+    /// The end of the bytes, for whatever reason. A reply that was complete by then is a reply.
+    pub(crate) fn end(self) -> Result<Reply, (DecodeError, Box<Partial>)> {
+        let twin = self.twin;
+        self.decoder.finish().map_err(|error| (error, Box::new(twin.partial())))
+    }
+
+    /// What arrived.
+    pub(crate) fn partial(self) -> Box<Partial> {
+        Box::new(self.decoder.partial())
+    }
+}
+
+/// Whether an event shows a part of the reply.
+fn is_part(event: &Event) -> bool {
+    match event {
+        Event::Started { .. }
+        | Event::Text { .. }
+        | Event::Thinking { .. }
+        | Event::ToolCall { .. }
+        | Event::ToolInput { .. }
+        | Event::BlockDone { .. } => true,
+        Event::Ping | Event::Other => false,
+    }
+}
+
+/// Reports a reply that came in one piece with the events that a stream of it would have had.
+pub(crate) fn report_whole(reply: &Reply, report: &mut Report<'_>) {
+    let Reply { id, model, usage, message, .. } = reply;
+    report(Progress::Event(&Event::Started {
+        id: id.clone(),
+        model: model.clone(),
+        usage: *usage,
+    }));
+    for event in events_of(message) {
+        report(Progress::Event(&event));
+    }
+}
+
+fn events_of(message: &Message) -> Vec<Event> {
+    let mut events = Vec::new();
+    for (index, block) in message.blocks().iter().enumerate() {
+        match block {
+            Block::Text(text) if !text.is_empty() => {
+                events.push(Event::Text { delta: text.clone() });
+            }
+            Block::Thinking { text, .. } if !text.is_empty() => {
+                events.push(Event::Thinking { delta: text.clone() });
+            }
+            Block::ToolUse { id, name, input } => {
+                events.push(Event::ToolCall { id: id.clone(), name: name.clone() });
+                let delta = match input {
+                    ToolInput::Valid(json) => json.as_str().to_owned(),
+                    ToolInput::Invalid(text) => text.clone(),
+                };
+                events.push(Event::ToolInput { delta });
+            }
+            Block::Text(_)
+            | Block::Thinking { .. }
+            | Block::RedactedThinking(_)
+            | Block::ToolResult { .. }
+            | Block::Image(_)
+            | Block::Document(_)
+            | Block::Unknown(_) => {}
+        }
+        events.push(Event::BlockDone { index });
+    }
+    events
+}

@@ -1,0 +1,61 @@
+//! What goes out, and how a whole reply comes back.
+
+use tine_llm::{HttpOptions, LlmClient as _, LlmError};
+use tine_model::WireFormat;
+use tokio_util::sync::CancellationToken;
+
+use crate::server::{Server, hello};
+use crate::{KEY, client, limits, request, send_to};
+
+#[tokio::test]
+async fn the_request_has_an_exact_length_and_exactly_the_bytes() {
+    let server = Server::answering([hello()]);
+    let large = request(&"x".repeat(300_000));
+    let client = client(&server.base_url, limits());
+    client.send(&large, &mut |_| {}, &CancellationToken::new()).await.unwrap();
+    let sent = &server.requests()[0];
+    assert!(sent.head.starts_with("POST /v1/messages HTTP/1.1\r\n"), "{}", sent.head);
+    assert_eq!(sent.header("content-length"), Some(large.body.len().to_string().as_str()));
+    assert_eq!(sent.header("transfer-encoding"), None);
+    assert_eq!(sent.header("accept-encoding"), None);
+    assert_eq!(sent.header("content-type"), Some("application/json"));
+    assert_eq!(sent.header("x-api-key"), Some(KEY));
+    assert!(sent.body == large.body.to_vec(), "the bytes differ");
+}
+
+#[tokio::test]
+async fn a_retry_sends_the_same_bytes_again() {
+    let server = Server::answering([Vec::new(), hello()]);
+    assert_eq!(send_to(&server).await.text(), "Hello");
+    let sent = server.requests();
+    assert_eq!(sent.len(), 2);
+    assert_eq!(sent[0].body, sent[1].body);
+}
+
+#[tokio::test]
+async fn a_streamed_reply_is_reported_as_it_comes() {
+    let outcome = send_to(&Server::answering([hello()])).await;
+    assert_eq!(outcome.text(), "Hello");
+    insta::assert_snapshot!(outcome.log.join("\n"), @r#"
+    Started { id: Some("msg_1"), model: Some("m"), usage: Usage { uncached: 7, write_short: None, write_long: None, read: None, output: 1, reasoning: None } }
+    Ping
+    Other
+    Text { delta: "Hello" }
+    BlockDone { index: 0 }
+    Other
+    Other
+    "#);
+}
+
+#[tokio::test]
+async fn a_request_in_another_format_is_not_sent() {
+    let options = HttpOptions {
+        format: WireFormat::OpenAiChat,
+        base_url: "http://127.0.0.1:1".into(),
+        key: None,
+        limits: limits(),
+    };
+    let client = tine_llm::HttpClient::new(options).unwrap();
+    let sent = client.send(&request("Hi"), &mut |_| {}, &CancellationToken::new()).await;
+    assert!(matches!(sent, Err(LlmError::WrongFormat { .. })));
+}
