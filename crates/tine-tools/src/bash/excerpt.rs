@@ -11,7 +11,8 @@ pub(super) struct Excerpt {
     characters_max: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
-    /// Characters and line ends that are in neither.
+    /// Whether bytes are in neither, and how many characters and line ends begin there.
+    lost: bool,
     lost_characters: usize,
     lost_lines: usize,
 }
@@ -22,6 +23,7 @@ impl Excerpt {
             characters_max,
             head: Vec::new(),
             tail: VecDeque::new(),
+            lost: false,
             lost_characters: 0,
             lost_lines: 0,
         }
@@ -38,6 +40,7 @@ impl Excerpt {
         self.head.extend_from_slice(first);
         self.tail.extend(rest);
         let excess = self.tail.len().saturating_sub(end_max);
+        self.lost |= excess > 0;
         for byte in self.tail.drain(..excess) {
             self.lost_characters += usize::from(begins_character(byte));
             self.lost_lines += usize::from(byte == b'\n');
@@ -46,7 +49,7 @@ impl Excerpt {
 
     /// The text; where it was too long, a line in the middle says how much was cut.
     pub(super) fn finish(mut self) -> String {
-        let lost = self.lost_characters > 0;
+        let lost = self.lost;
         if !lost {
             self.head.extend(self.tail.drain(..));
         }
@@ -116,7 +119,20 @@ mod tests {
         ");
     }
 
+    #[test]
+    fn a_character_cut_by_both_ends_is_counted_once() {
+        // The head ends after the first byte of the crab, and only its other bytes are lost.
+        let text = format!("{}🦀{}", "x".repeat(7), "y".repeat(8));
+        insta::assert_snapshot!(excerpt(&text, 4, 1), @"
+        xx
+        … 12 characters (0 lines) cut …
+        yy
+        ");
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
         #[test]
         fn both_ends_are_kept_and_nothing_is_miscounted(
             text in "[a-cäß🦀\n]{0,200}",
