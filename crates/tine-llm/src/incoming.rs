@@ -13,14 +13,12 @@ pub(crate) type Report<'r> = dyn FnMut(Progress<'_>) + Send + 'r;
 #[derive(Debug)]
 pub(crate) struct Incoming {
     decoder: Decoder,
-    /// Fed the same bytes. [`Decoder::finish`] gives up what arrived when the end came too early; this one still has it.
-    twin: Decoder,
     begun: bool,
 }
 
 impl Incoming {
     pub(crate) fn new(format: WireFormat) -> Self {
-        Self { decoder: Decoder::new(format), twin: Decoder::new(format), begun: false }
+        Self { decoder: Decoder::new(format), begun: false }
     }
 
     /// Whether a part of the reply was reported. From then on the request must not be sent again.
@@ -34,8 +32,6 @@ impl Incoming {
         bytes: &Bytes,
         report: &mut Report<'_>,
     ) -> Result<(), DecodeError> {
-        // What the twin says is said by the decoder too.
-        let _ = self.twin.push(bytes);
         for event in &self.decoder.push(bytes)? {
             self.begun |= is_part(event);
             report(Progress::Event(event));
@@ -46,9 +42,8 @@ impl Incoming {
     }
 
     /// The end of the bytes, for whatever reason. A reply that was complete by then is a reply.
-    pub(crate) fn end(self) -> Result<Reply, (DecodeError, Box<Partial>)> {
-        let twin = self.twin;
-        self.decoder.finish().map_err(|error| (error, Box::new(twin.partial())))
+    pub(crate) fn end(mut self) -> Result<Reply, (DecodeError, Box<Partial>)> {
+        self.decoder.finish().map_err(|error| (error, self.partial()))
     }
 
     /// What arrived.

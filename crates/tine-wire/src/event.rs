@@ -102,8 +102,8 @@ impl Decoder {
     }
 
     /// The end of the stream. [`DecodeError::Truncated`] when it came too early: without `message_stop`
-    /// (Anthropic), or with neither a finish reason nor `[DONE]` (chat).
-    pub fn finish(mut self) -> Result<Reply, DecodeError> {
+    /// (Anthropic), or with neither a finish reason nor `[DONE]` (chat); [`Decoder::partial`] then has what arrived.
+    pub fn finish(&mut self) -> Result<Reply, DecodeError> {
         if !self.reply.is_done() && self.failed.is_none() {
             // Some servers leave out the blank line behind the last record. If what waits there is no whole
             // record, the stream was cut in it, which `Truncated` says better than a syntax error.
@@ -113,8 +113,8 @@ impl Decoder {
                 self.failed = accepted.err().filter(|e| matches!(e, DecodeError::Provider(_)));
             }
         }
-        match (self.failed, self.reply) {
-            (Some(error), _) => Err(error),
+        match (&self.failed, &mut self.reply) {
+            (Some(error), _) => Err(error.clone()),
             (None, Assembly::Anthropic(reply)) => reply.finish(),
             (None, Assembly::OpenAiChat(reply)) => reply.finish(),
         }

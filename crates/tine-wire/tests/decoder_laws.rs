@@ -42,7 +42,7 @@ fn run(format: WireFormat, bytes: &[u8], sizes: &[usize]) -> Outcome {
         }
         (decoder, events)
     };
-    let (decoder, events) = decode();
+    let (mut decoder, events) = decode();
     Outcome { events, reply: decoder.finish(), partial: decode().0.partial() }
 }
 

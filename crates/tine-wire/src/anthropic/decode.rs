@@ -167,16 +167,18 @@ impl Assembly {
         Ok(())
     }
 
-    pub(crate) fn finish(self) -> Result<Reply, DecodeError> {
+    /// Leaves what arrived in place when the end came too early.
+    pub(crate) fn finish(&mut self) -> Result<Reply, DecodeError> {
         if !self.done {
             return Err(DecodeError::Truncated);
         }
-        let usage = self.counts.normal();
+        let whole = std::mem::take(self);
+        let usage = whole.counts.normal();
         let blocks: Vec<(String, Option<String>)> =
-            self.blocks.into_values().map(GrowingBlock::close).collect();
+            whole.blocks.into_values().map(GrowingBlock::close).collect();
         let message = assembled(blocks)?;
-        let stop = stop_reason(self.stop.as_deref(), &message);
-        Ok(Reply { id: self.id, model: self.model, message, stop, usage })
+        let stop = stop_reason(whole.stop.as_deref(), &message);
+        Ok(Reply { id: whole.id, model: whole.model, message, stop, usage })
     }
 
     pub(crate) fn partial(self) -> Partial {

@@ -179,18 +179,20 @@ impl Assembly {
         reply::message(WireFormat::OpenAiChat, &object.to_json())
     }
 
-    pub(crate) fn finish(mut self) -> Result<Reply, DecodeError> {
+    /// Leaves what arrived in place when the end came too early.
+    pub(crate) fn finish(&mut self) -> Result<Reply, DecodeError> {
         if !self.done && self.finish.is_none() {
             return Err(DecodeError::Truncated);
         }
         if !self.chosen {
             return Err(DecodeError::protocol("the stream", "it holds no choice"));
         }
-        self.calls.announce_all(&mut Vec::new());
-        let message = self.message()?;
-        let refused = self.fields.text("refusal").is_some_and(|refusal| !refusal.is_empty());
-        let stop = stop_reason(self.finish.as_deref(), &message, refused);
-        Ok(Reply { id: self.id, model: self.model, message, stop, usage: self.counts.normal() })
+        let mut whole = std::mem::take(self);
+        whole.calls.announce_all(&mut Vec::new());
+        let message = whole.message()?;
+        let refused = whole.fields.text("refusal").is_some_and(|refusal| !refusal.is_empty());
+        let stop = stop_reason(whole.finish.as_deref(), &message, refused);
+        Ok(Reply { id: whole.id, model: whole.model, message, stop, usage: whole.counts.normal() })
     }
 
     /// Text, and the calls that are known to be complete. Nothing says whether reasoning is complete, so none
