@@ -1,0 +1,92 @@
+//! What every [`Store`] must do, as tests that any implementation can run: implement [`Fixture`] and call
+//! [`store_contract!`](crate::store_contract) in a test module. The functions panic where a store breaks its contract.
+
+mod agents;
+mod fork;
+mod lease;
+mod log;
+mod model;
+mod sample;
+mod work;
+
+use async_trait::async_trait;
+
+use crate::{Result, Store};
+
+pub use agents::*;
+pub use fork::*;
+pub use lease::*;
+pub use log::*;
+pub use model::{Inherit, Operation, lineage_equals_the_naive_model};
+pub use sample::{agent_id, create, end_of, fork_of, message, new_agent, plain_notice, request_of};
+pub use work::*;
+
+/// A storage that is empty at first.
+#[async_trait]
+pub trait Fixture: Send + Sync {
+    /// A new handle on the storage. What one handle has written, every later one finds.
+    async fn open(&self) -> Result<Box<dyn Store>>;
+}
+
+/// Asserts that an operation fails with an error of the given form.
+macro_rules! refused {
+    ($operation:expr, $pattern:pat $(if $guard:expr)?) => {
+        match $operation {
+            Err($pattern) $(if $guard)? => {}
+            other => panic!("expected {}, got {other:?}", stringify!($pattern)),
+        }
+    };
+}
+pub(crate) use refused;
+
+/// Defines one test for each function of the suite. Takes an expression that makes a new [`Fixture`]; needs tokio's test macro.
+#[macro_export]
+macro_rules! store_contract {
+    ($fixture:expr) => {
+        $crate::store_contract! { $fixture;
+            an_agent_is_read_as_it_was_made
+            an_id_is_used_once
+            a_head_is_stored_once_and_must_be_known
+            a_prefix_names_one_agent_or_is_refused
+            names_are_unique_among_the_living
+            hidden_and_dead_agents_are_not_listed
+            ancestry_runs_from_the_root
+            only_kill_makes_dead
+            kill_takes_all_descendants_and_tells_the_living
+            an_import_is_there_at_once
+            appended_rows_come_back_in_order
+            long_logs_and_long_bodies_come_back_whole
+            only_the_store_writes_fork_events
+            a_lineage_can_be_cut_at_any_entry
+            a_fork_inherits_up_to_its_fork_point
+            an_agent_without_entries_forks_without_fork_point
+            siblings_share_one_fork_point
+            a_fork_at_an_earlier_entry_forgets_the_rest
+            a_fork_may_inherit_from_a_grandparent
+            a_refused_fork_leaves_nothing
+            a_parent_run_by_somebody_else_can_be_forked
+            one_writer_at_a_time
+            a_lost_lease_writes_nothing
+            the_fence_never_goes_back
+            a_dead_owner_is_recovered_once
+            a_takeover_interrupts_like_a_recovery
+            a_task_ends_once_and_tells_its_spawner_once
+            an_interrupted_task_can_start_again
+            a_zombie_cannot_end_a_task
+            mail_is_read_until_acknowledged
+            mail_to_nobody_is_refused
+            a_request_counts_once
+            usage_adds_up_by_model_and_subtree
+            another_handle_sees_every_change
+        }
+    };
+    ($fixture:expr; $($name:ident)+) => {
+        $(
+            #[tokio::test]
+            async fn $name() {
+                let fixture = $fixture;
+                $crate::contract::$name(&fixture).await.unwrap();
+            }
+        )+
+    };
+}

@@ -1,0 +1,140 @@
+//! Plain values for tests.
+
+use tine_model::{
+    AgentId, ContextMode, Effort, ModelSettings, RequestId, Standing, TaskRecord, TaskStatus,
+    Thinking, Usage,
+};
+
+use crate::{
+    Acquire, CreateAgent, EntryKind, Fence, ForkFrom, ForkRequest, Forked, Head, Lease, NewAgent,
+    NewChild, NewEntry, RequestRow, Result, Store, StoreError, TaskEnd,
+};
+
+/// An id that differs from those of other numbers from the first character on.
+pub fn agent_id(number: u64) -> AgentId {
+    let mut bytes = [0; 16];
+    // An odd factor: different numbers stay different, and they spread as random ids do.
+    let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bytes[..8].copy_from_slice(&spread.to_be_bytes());
+    bytes[8..].copy_from_slice(&number.to_be_bytes());
+    AgentId::from_random(bytes)
+}
+
+/// An agent with every field set; the head's body is given.
+pub fn new_agent(number: u64) -> NewAgent {
+    NewAgent {
+        id: agent_id(number),
+        name: None,
+        standing: Standing::Root,
+        context: ContextMode::Full,
+        settings: ModelSettings {
+            model: tine_model::ModelRef {
+                provider: tine_model::Provider::Anthropic,
+                name: "some-model".to_owned(),
+            },
+            max_tokens: 32_000,
+            thinking: Some(Thinking::Budget(10_000)),
+            effort: Some(Effort::High),
+        },
+        head: Head { hash: [9; 32], body: Some(r#"{"system":[]}"#.to_owned()) },
+        directory: "/home/somebody/projects/something".to_owned(),
+        depth: 0,
+    }
+}
+
+/// Makes a root.
+pub async fn create(store: &dyn Store, number: u64) -> Result<AgentId> {
+    let create = CreateAgent { agent: new_agent(number), entries: Vec::new(), now_ms: 1000 };
+    store.create_agent(create).await?;
+    Ok(agent_id(number))
+}
+
+/// A fork into one peer that relies on the parent's head.
+pub fn fork_of(parent: AgentId, number: u64, from: ForkFrom) -> ForkRequest {
+    let mut agent = new_agent(number);
+    agent.standing = Standing::Peer;
+    agent.head.body = None;
+    let children = vec![NewChild { agent, task: None }];
+    ForkRequest { parent, from, parent_fence: None, children, now_ms: 2000 }
+}
+
+/// Makes one fork and returns it.
+pub(super) async fn fork(
+    store: &dyn Store,
+    parent: AgentId,
+    number: u64,
+    from: ForkFrom,
+) -> Result<Forked> {
+    let forked = store.fork(fork_of(parent, number, from)).await?;
+    assert_eq!(forked.len(), 1);
+    Ok(forked[0])
+}
+
+/// A message with an arbitrary body.
+pub fn message(text: &str) -> NewEntry {
+    NewEntry { kind: EntryKind::Message, body: format!(r#"{{"text":"{text}"}}"#), at_ms: 3000 }
+}
+
+/// The end of a task, completed.
+pub fn end_of(agent: AgentId) -> TaskEnd {
+    let usage = Usage { uncached: 1, read: Some(2), output: 3, ..Usage::default() };
+    TaskEnd {
+        agent,
+        fence: None,
+        status: TaskStatus::Completed,
+        report: Some("Scope: all of it".to_owned()),
+        error: None,
+        usage,
+        turns: 4,
+        tool_uses: 5,
+        notice: "it is done".to_owned(),
+        now_ms: 4000,
+    }
+}
+
+/// A request with usage.
+pub fn request_of(agent: AgentId, number: u8, model: &str) -> RequestRow {
+    let usage = Usage { uncached: 10, read: Some(90), output: 5, ..Usage::default() };
+    RequestRow {
+        id: RequestId::from_random([number; 16]),
+        agent,
+        started_ms: 5000,
+        model: model.to_owned(),
+        usage: Some(usage),
+        stop: Some("end_turn".to_owned()),
+        prompt_bytes: Some(400),
+    }
+}
+
+/// Words a notice as `<status> <short id>`.
+pub fn plain_notice(task: &TaskRecord) -> String {
+    format!("{} {}", task.status.as_str(), task.agent.short())
+}
+
+/// Takes a lease, with everybody else alive.
+pub(super) async fn lease(store: &dyn Store, agent: AgentId, owner: &str) -> Result<Lease> {
+    let (is_alive, notice) = (&|_: &str| true, &plain_notice);
+    store.acquire(Acquire { agent, owner, is_alive, notice, now_ms: 6000 }).await
+}
+
+/// Appends messages under a lease taken for the purpose.
+pub(super) async fn say(store: &dyn Store, agent: AgentId, texts: &[&str]) -> Result<Vec<i64>> {
+    let lease = lease(store, agent, "writer").await?;
+    let entries: Vec<NewEntry> = texts.iter().map(|text| message(text)).collect();
+    let ids = store.append(agent, lease.fence, &entries).await?;
+    store.release(&lease).await?;
+    Ok(ids.into_iter().map(|id| id.0).collect())
+}
+
+/// The texts of a lineage's messages.
+pub(super) async fn heard(store: &dyn Store, agent: AgentId) -> Result<Vec<String>> {
+    let rows = store.lineage(agent, None).await?;
+    let messages = rows.into_iter().filter(|row| row.kind == EntryKind::Message);
+    Ok(messages.map(|row| row.body.replace(r#"{"text":""#, "").replace(r#""}"#, "")).collect())
+}
+
+/// Whether an append under this fence is refused for the fence.
+pub(super) async fn is_fenced(store: &dyn Store, agent: AgentId, fence: Fence) -> bool {
+    let appended = store.append(agent, fence, &[message("late")]).await;
+    matches!(appended, Err(StoreError::Fenced { .. }))
+}

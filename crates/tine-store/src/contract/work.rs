@@ -1,0 +1,178 @@
+//! Tasks, mail, requests and the change signal.
+
+use tine_model::{AgentId, TaskStatus, Usage};
+
+use super::sample::{agent_id, create, end_of, fork, fork_of, plain_notice, request_of, say};
+use super::{Fixture, refused};
+use crate::{
+    ForkFrom, Kill, MailId, NewMail, NewTask, Recover, Result, Store, StoreError, TaskEnd,
+    UsageScope,
+};
+
+async fn root_and_worker(store: &dyn Store) -> Result<(AgentId, AgentId)> {
+    let root = create(store, 1).await?;
+    let mut request = fork_of(root, 2, ForkFrom::LastEntry);
+    request.children[0].task = Some(NewTask { directive: "look".to_owned() });
+    store.fork(request).await?;
+    Ok((root, agent_id(2)))
+}
+
+/// Final state and notice come together; a second end changes neither.
+pub async fn a_task_ends_once_and_tells_its_spawner_once(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let (root, worker) = root_and_worker(&*store).await?;
+    let queued = store.task(worker).await?.map(|task| (task.status, task.spawner, task.usage));
+    assert_eq!(queued, Some((TaskStatus::Queued, root, Usage::default())));
+    assert!(store.start_task(worker).await?);
+    assert!(!store.start_task(worker).await?);
+    for status in [TaskStatus::Queued, TaskStatus::Running] {
+        let end = TaskEnd { status, ..end_of(worker) };
+        refused!(store.finish_task(end).await, StoreError::NotAnEnd { .. });
+    }
+    let end = end_of(worker);
+    assert!(store.finish_task(end.clone()).await?);
+    let task = store.tasks(root).await?.remove(0);
+    assert_eq!((task.status, task.ended_ms), (TaskStatus::Completed, Some(end.now_ms)));
+    assert_eq!((&task.report, &task.error), (&end.report, &end.error));
+    assert_eq!((task.usage, task.turns, task.tool_uses), (end.usage, 4, 5));
+    let again = TaskEnd { status: TaskStatus::Failed, ..end };
+    assert!(!store.finish_task(again).await?);
+    assert_eq!(store.task(worker).await?, Some(task));
+    assert!(!store.start_task(worker).await?);
+    let mail = store.unread_mail(root).await?;
+    assert_eq!(mail.len(), 1);
+    assert_eq!((mail[0].sender, mail[0].body.as_str()), (Some(worker), "it is done"));
+    refused!(store.finish_task(end_of(root)).await, StoreError::NoTask { .. });
+    refused!(store.start_task(agent_id(7)).await, StoreError::NoTask { .. });
+    assert_eq!(store.task(root).await?, None);
+    Ok(())
+}
+
+/// Resumed, it ends and tells as if for the first time.
+pub async fn an_interrupted_task_can_start_again(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let (root, worker) = root_and_worker(&*store).await?;
+    super::sample::lease(&*store, worker, "dead").await?;
+    store.start_task(worker).await?;
+    let nobody = |_: &str| false;
+    store.recover(Recover { is_alive: &nobody, notice: &plain_notice, now_ms: 1 }).await?;
+    assert!(!store.finish_task(end_of(worker)).await?, "it has ended, as interrupted");
+    assert!(store.start_task(worker).await?);
+    let task = store.task(worker).await?.map(|task| (task.status, task.ended_ms));
+    assert_eq!(task, Some((TaskStatus::Running, None)));
+    assert!(store.finish_task(end_of(worker)).await?);
+    assert_eq!(store.unread_mail(root).await?.len(), 2);
+    Ok(())
+}
+
+/// In order, to its recipient alone, again after a crash, and never again once acknowledged.
+pub async fn mail_is_read_until_acknowledged(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let (one, two) = (create(&*store, 1).await?, create(&*store, 2).await?);
+    let send = |recipient, sender, body: &str| {
+        store.send_mail(NewMail { recipient, sender, body: body.to_owned(), now_ms: 7 })
+    };
+    let first = send(one, None, "a").await?;
+    let foreign = send(two, Some(one), "b").await?;
+    let second = send(one, Some(two), "c").await?;
+    let mail = fixture.open().await?.unread_mail(one).await?;
+    let brief: Vec<_> = mail.iter().map(|m| (m.id, m.sender, m.body.as_str())).collect();
+    assert_eq!(brief, [(first, None, "a"), (second, Some(two), "c")]);
+    store.ack_mail(one, first).await?;
+    assert_eq!(store.unread_mail(one).await?, mail[1..]);
+    store.ack_mail(one, second).await?;
+    store.ack_mail(one, first).await?;
+    assert!(store.unread_mail(one).await?.is_empty());
+    assert_eq!(store.unread_mail(two).await?.len(), 1);
+    for unknown in [foreign, MailId(i64::MAX), MailId(0)] {
+        refused!(store.ack_mail(one, unknown).await, StoreError::UnknownMail { .. });
+    }
+    let third = send(one, None, "d").await?;
+    assert_eq!(store.unread_mail(one).await?.iter().map(|m| m.id).collect::<Vec<_>>(), [third]);
+    Ok(())
+}
+
+/// The dead, the missing, and those who never read.
+pub async fn mail_to_nobody_is_refused(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let (dead, living) = (create(&*store, 1).await?, create(&*store, 2).await?);
+    store.kill(Kill { agent: dead, notice: &plain_notice, now_ms: 1 }).await?;
+    let mail = |recipient| NewMail { recipient, sender: None, body: String::new(), now_ms: 1 };
+    refused!(store.send_mail(mail(dead)).await, StoreError::Dead { .. });
+    refused!(store.send_mail(mail(agent_id(3))).await, StoreError::NotFound { .. });
+    store.send_mail(mail(living)).await?;
+    Ok(())
+}
+
+/// The first record stays.
+pub async fn a_request_counts_once(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let agent = create(&*store, 1).await?;
+    let first = request_of(agent, 1, "m");
+    assert!(store.record_request(first.clone()).await?);
+    let mut again = first.clone();
+    again.stop = Some("other".to_owned());
+    assert!(!store.record_request(again).await?);
+    let mut failed = request_of(agent, 2, "m");
+    (failed.usage, failed.stop, failed.prompt_bytes) = (None, None, None);
+    assert!(store.record_request(failed.clone()).await?);
+    assert_eq!(store.requests(agent).await?, [first, failed.clone()]);
+    assert_eq!(store.last_request(agent).await?, Some(failed));
+    assert_eq!(store.last_request(agent_id(2)).await?, None);
+    let usage = store.usage(agent, UsageScope::Own).await?;
+    assert_eq!(usage.len(), 1);
+    assert_eq!((usage[0].requests, usage[0].usage.read), (2, Some(90)));
+    refused!(
+        store.record_request(request_of(agent_id(2), 3, "m")).await,
+        StoreError::NotFound { .. }
+    );
+    Ok(())
+}
+
+/// Unreported parts stay unknown; senseless counts do no harm.
+pub async fn usage_adds_up_by_model_and_subtree(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let root = create(&*store, 1).await?;
+    fork(&*store, root, 2, ForkFrom::LastEntry).await?;
+    fork(&*store, agent_id(2), 3, ForkFrom::LastEntry).await?;
+    for (number, agent, model) in [(1, 1, "b"), (2, 2, "b"), (3, 3, "a"), (4, 3, "b")] {
+        store.record_request(request_of(agent_id(agent), number, model)).await?;
+    }
+    let brief = |agent, scope| {
+        let usage = store.usage(agent_id(agent), scope);
+        async move {
+            let usage = usage.await?;
+            let short = |one: &crate::ModelUsage| {
+                (one.model.clone(), one.requests, one.usage.prompt(), one.usage.write_short)
+            };
+            Result::Ok(usage.iter().map(short).collect::<Vec<_>>())
+        }
+    };
+    let line = |model: &str, requests, prompt| (model.to_owned(), requests, prompt, None);
+    assert_eq!(brief(1, UsageScope::Own).await?, [line("b", 1, 100)]);
+    let subtree = brief(1, UsageScope::Subtree).await?;
+    assert_eq!(subtree, [line("a", 1, 100), line("b", 3, 300)]);
+    assert_eq!(brief(2, UsageScope::Subtree).await?, [line("a", 1, 100), line("b", 2, 200)]);
+    let mut senseless = request_of(root, 9, "c");
+    senseless.usage = Some(Usage { uncached: u64::MAX, output: u64::MAX, ..Usage::default() });
+    store.record_request(senseless).await?;
+    assert_eq!(brief(1, UsageScope::Own).await?.len(), 2);
+    Ok(())
+}
+
+/// The change signal rises for changes by this handle and by others, and rests otherwise.
+pub async fn another_handle_sees_every_change(fixture: &dyn Fixture) -> Result<()> {
+    let (watcher, writer) = (fixture.open().await?, fixture.open().await?);
+    let agent = create(&*writer, 1).await?;
+    let before = watcher.data_version().await?;
+    assert_eq!(watcher.data_version().await?, before);
+    say(&*writer, agent, &["a"]).await?;
+    let foreign = watcher.data_version().await?;
+    assert_ne!(foreign, before);
+    say(&*watcher, agent, &["b"]).await?;
+    assert_ne!(watcher.data_version().await?, foreign);
+    assert_eq!(writer.lineage(agent, None).await?.len(), 2);
+    watcher.close().await?;
+    assert_eq!(watcher.lineage(agent, None).await?.len(), 2);
+    Ok(())
+}

@@ -1,0 +1,339 @@
+//! The registry: who exists, whose child, under which name, in which state.
+
+use std::path::Path;
+
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+use tine_model::{
+    AgentId, AgentPrefix, AgentRecord, AgentState, ContextMode, Effort, EntryId, ModelSettings,
+    Standing, TaskStatus,
+};
+
+use super::SqliteStore;
+use super::column::{Columns, thinking_from_text, thinking_to_text};
+use super::connection::Writing;
+use super::entries::append_entries;
+use super::leases::check_fence;
+use super::tasks::{cut_tasks, task_columns};
+use crate::{AgentFilter, CreateAgent, Kill, NewAgent, Rename, Result, SetState, StoreError};
+
+/// Candidates named for an ambiguous prefix: as many as fit under an error message.
+const CANDIDATES_MAX: i64 = 8;
+
+macro_rules! agent_columns {
+    () => {
+        "a.id, a.name, a.parent, a.fork_point, a.standing, a.state, a.context, a.model, \
+         a.max_tokens, a.thinking, a.effort, a.head, a.directory, a.depth, a.created_ms, \
+         a.updated_ms"
+    };
+}
+
+impl SqliteStore {
+    pub(super) async fn create_agent_row(&self, create: CreateAgent) -> Result<Vec<EntryId>> {
+        let mut write = self.connections.write().await?;
+        let place = Place { parent: None, fork_point: None, now_ms: create.now_ms };
+        insert_agent(&mut write, &create.agent, place).await?;
+        let entries = append_entries(&mut write, create.agent.id, &create.entries).await?;
+        write.commit().await?;
+        Ok(entries)
+    }
+
+    pub(super) async fn agent_row(&self, agent: AgentId) -> Result<AgentRecord> {
+        let sql = concat!("SELECT ", agent_columns!(), " FROM agents a WHERE a.id = ?");
+        let mut read = self.connections.read().await?;
+        let row = read.one(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
+        read.finish().await?;
+        let row = row.ok_or_else(|| StoreError::no_agent(agent))?;
+        agent_record(self.connections.path(), &row)
+    }
+
+    pub(super) async fn resolve_text(&self, text: &str) -> Result<AgentId> {
+        let path = self.connections.path();
+        let mut read = self.connections.read().await?;
+        let sql = "SELECT id FROM agents WHERE name = ? AND state <> 'dead'";
+        if let Some(row) = read.one(sqlx::query(sql).bind(text)).await? {
+            read.finish().await?;
+            return Columns::new(path, &row).agent(0);
+        }
+        let not_found = || StoreError::NotFound { name: text.to_owned() };
+        let prefix = match AgentPrefix::parse(text) {
+            Ok(prefix) => prefix,
+            Err(tine_model::IdError::NotHex(_)) => return Err(not_found()),
+            Err(error @ tine_model::IdError::TooShort(_)) => return Err(error.into()),
+        };
+        let sql = "SELECT id FROM agents WHERE id BETWEEN ? AND ? ORDER BY seq LIMIT ?";
+        let (low, high) = prefix_range(&prefix);
+        let sql = sqlx::query(sql).bind(low.as_slice()).bind(high.as_slice()).bind(CANDIDATES_MAX);
+        let rows = read.all(sql).await?;
+        read.finish().await?;
+        let candidates: Vec<AgentId> =
+            rows.iter().map(|row| Columns::new(path, row).agent(0)).collect::<Result<_>>()?;
+        match candidates[..] {
+            [] => Err(not_found()),
+            [agent] => Ok(agent),
+            [..] => Err(StoreError::Ambiguous { prefix: text.to_owned(), candidates }),
+        }
+    }
+
+    pub(super) async fn agent_rows(&self, filter: AgentFilter) -> Result<Vec<AgentRecord>> {
+        let all = concat!("SELECT ", agent_columns!(), " FROM agents a ORDER BY a.seq");
+        let listed = concat!(
+            "SELECT ",
+            agent_columns!(),
+            " FROM agents a WHERE a.state <> 'dead' AND a.standing <> 'hidden' ORDER BY a.seq"
+        );
+        let sql = match filter {
+            AgentFilter::All => all,
+            AgentFilter::Listed => listed,
+        };
+        let mut read = self.connections.read().await?;
+        let rows = read.all(sqlx::query(sql)).await?;
+        read.finish().await?;
+        self.agent_records(&rows)
+    }
+
+    pub(super) async fn child_rows(&self, agent: AgentId) -> Result<Vec<AgentRecord>> {
+        let sql = concat!(
+            "SELECT ",
+            agent_columns!(),
+            " FROM agents a WHERE a.parent = ? ORDER BY a.seq"
+        );
+        let mut read = self.connections.read().await?;
+        let rows = read.all(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
+        read.finish().await?;
+        self.agent_records(&rows)
+    }
+
+    pub(super) async fn ancestry_rows(&self, agent: AgentId) -> Result<Vec<AgentRecord>> {
+        let sql = concat!(
+            "WITH RECURSIVE line (id, up) AS (VALUES (?, 0) UNION ALL \
+             SELECT a.parent, line.up + 1 FROM line JOIN agents a ON a.id = line.id \
+             WHERE a.parent IS NOT NULL) SELECT ",
+            agent_columns!(),
+            " FROM line JOIN agents a ON a.id = line.id ORDER BY line.up DESC"
+        );
+        let mut read = self.connections.read().await?;
+        let rows = read.all(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
+        read.finish().await?;
+        match rows.is_empty() {
+            true => Err(StoreError::no_agent(agent)),
+            false => self.agent_records(&rows),
+        }
+    }
+
+    pub(super) async fn rename_agent(&self, rename: Rename) -> Result<()> {
+        let mut write = self.connections.write().await?;
+        require_living(&mut write, rename.agent).await?;
+        if let Some(name) = &rename.name {
+            require_free_name(&mut write, rename.agent, name).await?;
+        }
+        let sql = sqlx::query("UPDATE agents SET name = ?, updated_ms = ? WHERE id = ?")
+            .bind(rename.name)
+            .bind(rename.now_ms)
+            .bind(rename.agent.as_bytes().as_slice());
+        write.run("rename", sql).await?;
+        write.commit().await
+    }
+
+    pub(super) async fn set_agent_state(&self, change: SetState) -> Result<()> {
+        if change.state == AgentState::Dead {
+            return Err(StoreError::OnlyByKill { agent: change.agent });
+        }
+        let mut write = self.connections.write().await?;
+        require_living(&mut write, change.agent).await?;
+        if let Some(fence) = change.fence {
+            check_fence(&mut write, change.agent, fence).await?;
+        }
+        write_state(&mut write, change.agent, change.state, change.now_ms).await?;
+        write.commit().await
+    }
+
+    pub(super) async fn kill_tree(&self, kill: Kill<'_>) -> Result<Vec<AgentId>> {
+        let mut write = self.connections.write().await?;
+        let sql = "WITH RECURSIVE tree (id, seq) AS (\
+             SELECT id, seq FROM agents WHERE id = ? UNION ALL \
+             SELECT a.id, a.seq FROM tree JOIN agents a ON a.parent = tree.id) \
+             SELECT a.id, a.state FROM tree JOIN agents a ON a.id = tree.id ORDER BY tree.seq";
+        let sql = sqlx::query(sql).bind(kill.agent.as_bytes().as_slice());
+        let tree = write.all("subtree", sql).await?;
+        if tree.is_empty() {
+            return Err(StoreError::no_agent(kill.agent));
+        }
+        let mut killed = Vec::new();
+        for row in &tree {
+            let row = Columns::new(self.connections.path(), row);
+            if row.word(1, AgentState::from_name)? != AgentState::Dead {
+                killed.push(row.agent(0)?);
+            }
+        }
+        for agent in &killed {
+            write_state(&mut write, *agent, AgentState::Dead, kill.now_ms).await?;
+        }
+        // After all the deaths: a spawner that died too is not told.
+        for agent in &killed {
+            let unfinished = concat!(
+                "SELECT ",
+                task_columns!(),
+                " FROM tasks WHERE agent = ? AND status IN ('queued', 'running')"
+            );
+            let sql = sqlx::query(unfinished).bind(agent.as_bytes().as_slice());
+            cut_tasks(&mut write, sql, TaskStatus::Cancelled, kill.notice, kill.now_ms).await?;
+        }
+        write.commit().await?;
+        Ok(killed)
+    }
+
+    pub(super) async fn head_body(&self, hash: &[u8; 32]) -> Result<Option<String>> {
+        let mut read = self.connections.read().await?;
+        let sql = sqlx::query("SELECT body FROM heads WHERE hash = ?").bind(hash.as_slice());
+        let row = read.one(sql).await?;
+        read.finish().await?;
+        row.map(|row| Columns::new(self.connections.path(), &row).get(0)).transpose()
+    }
+
+    fn agent_records(&self, rows: &[SqliteRow]) -> Result<Vec<AgentRecord>> {
+        rows.iter().map(|row| agent_record(self.connections.path(), row)).collect()
+    }
+}
+
+/// Where a new agent stands in the tree.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) parent: Option<AgentId>,
+    pub(super) fork_point: Option<EntryId>,
+    pub(super) now_ms: i64,
+}
+
+pub(super) async fn insert_agent(
+    write: &mut Writing<'_>,
+    new: &NewAgent,
+    place: Place,
+) -> Result<()> {
+    require_new_id(write, new.id).await?;
+    if let Some(name) = &new.name {
+        require_free_name(write, new.id, name).await?;
+    }
+    store_head(write, new).await?;
+    let settings = &new.settings;
+    let sql = "INSERT INTO agents (id, name, parent, fork_point, standing, state, context, model, \
+         max_tokens, thinking, effort, head, directory, depth, created_ms, updated_ms) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let sql = sqlx::query(sql)
+        .bind(new.id.as_bytes().as_slice())
+        .bind(new.name.as_deref())
+        .bind(place.parent.as_ref().map(|parent| parent.as_bytes().as_slice()))
+        .bind(place.fork_point.map(|entry| entry.0))
+        .bind(new.standing.as_str())
+        .bind(AgentState::Idle.as_str())
+        .bind(new.context.as_str())
+        .bind(settings.model.to_string())
+        .bind(settings.max_tokens)
+        .bind(settings.thinking.map(thinking_to_text))
+        .bind(settings.effort.map(Effort::as_str))
+        .bind(new.head.hash.as_slice())
+        .bind(new.directory.as_str())
+        .bind(new.depth)
+        .bind(place.now_ms)
+        .bind(place.now_ms);
+    write.run("agent row", sql).await?;
+    Ok(())
+}
+
+/// The state of an agent that must exist.
+pub(super) async fn agent_state(write: &mut Writing<'_>, agent: AgentId) -> Result<AgentState> {
+    let sql = sqlx::query("SELECT state FROM agents WHERE id = ?");
+    let row = write.one("agent state", sql.bind(agent.as_bytes().as_slice())).await?;
+    let row = row.ok_or_else(|| StoreError::no_agent(agent))?;
+    Columns::new(write.path(), &row).word(0, AgentState::from_name)
+}
+
+pub(super) async fn require_living(write: &mut Writing<'_>, agent: AgentId) -> Result<()> {
+    match agent_state(write, agent).await? {
+        AgentState::Dead => Err(StoreError::Dead { agent }),
+        AgentState::Idle | AgentState::Running | AgentState::Interrupted => Ok(()),
+    }
+}
+
+pub(super) async fn write_state(
+    write: &mut Writing<'_>,
+    agent: AgentId,
+    state: AgentState,
+    now_ms: i64,
+) -> Result<()> {
+    let sql = sqlx::query("UPDATE agents SET state = ?, updated_ms = ? WHERE id = ?")
+        .bind(state.as_str())
+        .bind(now_ms)
+        .bind(agent.as_bytes().as_slice());
+    write.run("state", sql).await?;
+    Ok(())
+}
+
+async fn require_new_id(write: &mut Writing<'_>, agent: AgentId) -> Result<()> {
+    let sql = sqlx::query("SELECT 1 FROM agents WHERE id = ?");
+    match write.one("id in use", sql.bind(agent.as_bytes().as_slice())).await? {
+        Some(_) => Err(StoreError::Exists { agent }),
+        None => Ok(()),
+    }
+}
+
+async fn require_free_name(write: &mut Writing<'_>, agent: AgentId, name: &str) -> Result<()> {
+    let sql = "SELECT 1 FROM agents WHERE name = ? AND state <> 'dead' AND id <> ?";
+    let sql = sqlx::query(sql).bind(name).bind(agent.as_bytes().as_slice());
+    match write.one("name in use", sql).await? {
+        Some(_) => Err(StoreError::NameTaken { name: name.to_owned() }),
+        None => Ok(()),
+    }
+}
+
+async fn store_head(write: &mut Writing<'_>, new: &NewAgent) -> Result<()> {
+    let hash = new.head.hash.as_slice();
+    match &new.head.body {
+        Some(body) => {
+            let sql = "INSERT INTO heads (hash, body) VALUES (?, ?) ON CONFLICT DO NOTHING";
+            write.run("head row", sqlx::query(sql).bind(hash).bind(body.as_str())).await?;
+            Ok(())
+        }
+        None => {
+            let sql = sqlx::query("SELECT 1 FROM heads WHERE hash = ?").bind(hash);
+            let known = write.one("head known", sql).await?;
+            known.map(|_| ()).ok_or(StoreError::UnknownHead { agent: new.id })
+        }
+    }
+}
+
+fn agent_record(path: &Path, row: &SqliteRow) -> Result<AgentRecord> {
+    debug_assert_eq!(row.len(), 16);
+    let row = Columns::new(path, row);
+    Ok(AgentRecord {
+        id: row.agent(0)?,
+        name: row.get(1)?,
+        parent: row.agent_or_null(2)?,
+        fork_point: row.entry_or_null(3)?,
+        standing: row.word(4, Standing::from_name)?,
+        state: row.word(5, AgentState::from_name)?,
+        context: row.word(6, ContextMode::from_name)?,
+        settings: ModelSettings {
+            model: row.word(7, |text| text.parse().ok())?,
+            max_tokens: row.unsigned(8)?,
+            thinking: row.word_or_null(9, thinking_from_text)?,
+            effort: row.word_or_null(10, Effort::from_name)?,
+        },
+        head: row.bytes(11)?,
+        directory: row.get(12)?,
+        depth: row.unsigned(13)?,
+        created_ms: row.get(14)?,
+        updated_ms: row.get(15)?,
+    })
+}
+
+/// The lowest and the highest 16 bytes that begin with the prefix.
+fn prefix_range(prefix: &AgentPrefix) -> ([u8; 16], [u8; 16]) {
+    let (mut low, mut high) = ([0x00; 16], [0xff; 16]);
+    for (index, digit) in prefix.as_hex().chars().enumerate().take(32) {
+        let digit = digit.to_digit(16).unwrap_or(0) as u8;
+        let shift = if index % 2 == 0 { 4 } else { 0 };
+        low[index / 2] |= digit << shift;
+        high[index / 2] &= !((0x0f ^ digit) << shift);
+    }
+    (low, high)
+}

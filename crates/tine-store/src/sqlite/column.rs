@@ -1,0 +1,130 @@
+//! From columns to types and back. A value that no version of the program writes is damage, never a panic.
+
+use std::path::Path;
+
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Decode, Row, Sqlite, Type};
+use tine_model::{AgentId, EntryId, RequestId, Thinking, Usage};
+
+use super::failure::corrupt;
+use crate::{Result, StoreError};
+
+/// Most tokens kept for one request. Far beyond any model, and low enough that no sum leaves 64 bits.
+const TOKENS_MAX: u64 = 1 << 40;
+
+/// One row, read by position.
+pub(super) struct Columns<'r> {
+    path: &'r Path,
+    row: &'r SqliteRow,
+}
+
+impl<'r> Columns<'r> {
+    pub(super) fn new(path: &'r Path, row: &'r SqliteRow) -> Self {
+        Self { path, row }
+    }
+
+    pub(super) fn get<T: Decode<'r, Sqlite> + Type<Sqlite>>(&self, index: usize) -> Result<T> {
+        self.row.try_get(index).map_err(|error| corrupt(self.path, error))
+    }
+
+    pub(super) fn agent(&self, index: usize) -> Result<AgentId> {
+        Ok(AgentId::from_bytes(self.bytes(index)?))
+    }
+
+    pub(super) fn agent_or_null(&self, index: usize) -> Result<Option<AgentId>> {
+        match self.get::<Option<&[u8]>>(index)? {
+            Some(_) => self.agent(index).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    pub(super) fn request(&self, index: usize) -> Result<RequestId> {
+        Ok(RequestId::from_bytes(self.bytes(index)?))
+    }
+
+    pub(super) fn entry_or_null(&self, index: usize) -> Result<Option<EntryId>> {
+        Ok(self.get::<Option<i64>>(index)?.map(EntryId))
+    }
+
+    pub(super) fn bytes<const N: usize>(&self, index: usize) -> Result<[u8; N]> {
+        let bytes: &[u8] = self.get(index)?;
+        bytes.try_into().map_err(|_| self.damaged(index))
+    }
+
+    pub(super) fn unsigned<T: TryFrom<i64>>(&self, index: usize) -> Result<T> {
+        T::try_from(self.get::<i64>(index)?).map_err(|_| self.damaged(index))
+    }
+
+    pub(super) fn unsigned_or_null<T: TryFrom<i64>>(&self, index: usize) -> Result<Option<T>> {
+        match self.get::<Option<i64>>(index)? {
+            Some(_) => self.unsigned(index).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Reads a word of a closed vocabulary.
+    pub(super) fn word<T>(&self, index: usize, read: fn(&str) -> Option<T>) -> Result<T> {
+        read(self.get(index)?).ok_or_else(|| self.damaged(index))
+    }
+
+    pub(super) fn word_or_null<T>(
+        &self,
+        index: usize,
+        read: fn(&str) -> Option<T>,
+    ) -> Result<Option<T>> {
+        match self.get::<Option<&str>>(index)? {
+            Some(_) => self.word(index, read).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Six columns from `first`; parts that must be known are zero where they are NULL.
+    pub(super) fn usage(&self, first: usize) -> Result<Usage> {
+        Ok(Usage {
+            uncached: self.unsigned_or_null(first)?.unwrap_or(0),
+            write_short: self.unsigned_or_null(first + 1)?,
+            write_long: self.unsigned_or_null(first + 2)?,
+            read: self.unsigned_or_null(first + 3)?,
+            output: self.unsigned_or_null(first + 4)?.unwrap_or(0),
+            reasoning: self.unsigned_or_null(first + 5)?,
+        })
+    }
+
+    pub(super) fn damaged(&self, index: usize) -> StoreError {
+        use sqlx::Column;
+        let column = self.row.columns().get(index).map_or("?", |column| column.name());
+        corrupt(self.path, format!("unknown value in column `{column}`"))
+    }
+}
+
+/// The six columns of [`Columns::usage`].
+pub(super) fn usage_columns(usage: Option<&Usage>) -> [Option<i64>; 6] {
+    let tokens = |count: u64| count.min(TOKENS_MAX) as i64;
+    match usage {
+        None => [None; 6],
+        Some(usage) => [
+            Some(tokens(usage.uncached)),
+            usage.write_short.map(tokens),
+            usage.write_long.map(tokens),
+            usage.read.map(tokens),
+            Some(tokens(usage.output)),
+            usage.reasoning.map(tokens),
+        ],
+    }
+}
+
+const ADAPTIVE: &str = "adaptive";
+
+pub(super) fn thinking_to_text(thinking: Thinking) -> String {
+    match thinking {
+        Thinking::Adaptive => ADAPTIVE.to_owned(),
+        Thinking::Budget(tokens) => tokens.to_string(),
+    }
+}
+
+pub(super) fn thinking_from_text(text: &str) -> Option<Thinking> {
+    match text {
+        ADAPTIVE => Some(Thinking::Adaptive),
+        tokens => tokens.parse().ok().map(Thinking::Budget),
+    }
+}

@@ -1,0 +1,75 @@
+//! The fork: three rows a child, one transaction, whatever the length of the conversation.
+
+use tine_model::{AgentId, AgentState, EntryId, ForkRole};
+
+use super::SqliteStore;
+use super::agents::{Place, insert_agent};
+use super::column::Columns;
+use super::connection::Writing;
+use super::entries::{insert_entry, require_inherited};
+use super::leases::check_fence;
+use super::tasks::insert_task;
+use crate::{
+    EntryKind, ForkEvent, ForkFrom, ForkRequest, Forked, NewChild, NewEntry, Result, StoreError,
+};
+
+impl SqliteStore {
+    pub(super) async fn fork_rows(&self, request: ForkRequest) -> Result<Vec<Forked>> {
+        let mut write = self.connections.write().await?;
+        let last = last_entry_of_living(&mut write, request.parent).await?;
+        if let Some(fence) = request.parent_fence {
+            check_fence(&mut write, request.parent, fence).await?;
+        }
+        let fork_point = match request.from {
+            ForkFrom::LastEntry => last,
+            ForkFrom::Nothing => None,
+            ForkFrom::Entry(entry) => {
+                require_inherited(&mut write, request.parent, entry).await?;
+                Some(entry)
+            }
+        };
+        let place = Place { parent: Some(request.parent), fork_point, now_ms: request.now_ms };
+        let mut forked = Vec::with_capacity(request.children.len());
+        for child in &request.children {
+            forked.push(fork_child(&mut write, request.parent, child, place).await?);
+        }
+        write.commit().await?;
+        Ok(forked)
+    }
+}
+
+/// The parent's own last entry, read before any event of this fork is written.
+async fn last_entry_of_living(write: &mut Writing<'_>, parent: AgentId) -> Result<Option<EntryId>> {
+    let sql = "SELECT a.state, (SELECT max(e.id) FROM entries e WHERE e.agent = a.id) \
+         FROM agents a WHERE a.id = ?";
+    let sql = sqlx::query(sql).bind(parent.as_bytes().as_slice());
+    let row = write.one("fork point", sql).await?.ok_or_else(|| StoreError::no_agent(parent))?;
+    let row = Columns::new(write.path(), &row);
+    match row.word(0, AgentState::from_name)? {
+        AgentState::Dead => Err(StoreError::Dead { agent: parent }),
+        AgentState::Idle | AgentState::Running | AgentState::Interrupted => row.entry_or_null(1),
+    }
+}
+
+async fn fork_child(
+    write: &mut Writing<'_>,
+    parent: AgentId,
+    child: &NewChild,
+    place: Place,
+) -> Result<Forked> {
+    let id = child.agent.id;
+    insert_agent(write, &child.agent, place).await?;
+    let event = |role, other| NewEntry {
+        kind: EntryKind::Fork,
+        body: ForkEvent { role, other, fork_point: place.fork_point }.to_body(),
+        at_ms: place.now_ms,
+    };
+    let told = event(ForkRole::Parent, id);
+    let parent_event = insert_entry(write, "parent event", parent, &told).await?;
+    let told = event(ForkRole::Child, parent);
+    let child_event = insert_entry(write, "child event", id, &told).await?;
+    if let Some(task) = &child.task {
+        insert_task(write, id, parent, task, place.now_ms).await?;
+    }
+    Ok(Forked { child: id, fork_point: place.fork_point, parent_event, child_event })
+}

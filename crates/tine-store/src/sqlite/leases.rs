@@ -1,0 +1,144 @@
+//! Leases: one writer per agent, told from its predecessors by a fence, and what happens when it dies.
+
+use tine_model::{AgentId, AgentState, TaskStatus};
+
+use super::SqliteStore;
+use super::agents::{agent_state, require_living, write_state};
+use super::column::Columns;
+use super::connection::Writing;
+use super::tasks::{cut_tasks, task_columns};
+use crate::{Acquire, Fence, Lease, Recover, Recovered, Result, StoreError, WordNotice};
+
+/// Tasks that die with their process: the agent's own, and those it spawned that no process has taken up.
+const ORPHANED: &str = concat!(
+    "SELECT ",
+    task_columns!(),
+    " FROM tasks WHERE status IN ('queued', 'running') AND (agent = ?1 OR (spawner = ?1 \
+     AND agent NOT IN (SELECT agent FROM leases WHERE owner IS NOT NULL))) ORDER BY seq"
+);
+
+impl SqliteStore {
+    pub(super) async fn acquire_lease(&self, acquire: Acquire<'_>) -> Result<Lease> {
+        let agent = acquire.agent;
+        let mut write = self.connections.write().await?;
+        require_living(&mut write, agent).await?;
+        if let Some(owner) = lease_of(&mut write, agent).await?.map(|lease| lease.owner) {
+            if (acquire.is_alive)(&owner) {
+                return Err(StoreError::Held { agent, owner });
+            }
+            take_from_dead(&mut write, agent, owner, acquire.notice, acquire.now_ms).await?;
+        }
+        let sql = "INSERT INTO leases (agent, owner, fence, taken_ms) VALUES (?, ?, 1, ?) \
+             ON CONFLICT (agent) DO UPDATE SET owner = excluded.owner, fence = fence + 1, \
+             taken_ms = excluded.taken_ms RETURNING fence";
+        let sql = sqlx::query(sql)
+            .bind(agent.as_bytes().as_slice())
+            .bind(acquire.owner)
+            .bind(acquire.now_ms);
+        let row = write.one("lease row", sql).await?.ok_or(StoreError::Fenced { agent })?;
+        let fence = Fence(Columns::new(write.path(), &row).get(0)?);
+        write.commit().await?;
+        Ok(Lease { agent, owner: acquire.owner.to_owned(), fence, taken_ms: acquire.now_ms })
+    }
+
+    pub(super) async fn release_lease(&self, lease: &Lease) -> Result<()> {
+        let mut write = self.connections.write().await?;
+        let sql = sqlx::query("UPDATE leases SET owner = NULL WHERE agent = ? AND fence = ?")
+            .bind(lease.agent.as_bytes().as_slice())
+            .bind(lease.fence.0);
+        write.run("release", sql).await?;
+        write.commit().await
+    }
+
+    pub(super) async fn lease_row(&self, agent: AgentId) -> Result<Option<Lease>> {
+        let sql = "SELECT owner, fence, taken_ms FROM leases WHERE agent = ? AND owner IS NOT NULL";
+        let mut read = self.connections.read().await?;
+        let row = read.one(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
+        read.finish().await?;
+        let decode = |row| {
+            let row = Columns::new(self.connections.path(), &row);
+            let fence = Fence(row.get(1)?);
+            Ok(Lease { agent, owner: row.get(0)?, fence, taken_ms: row.get(2)? })
+        };
+        row.map(decode).transpose()
+    }
+
+    pub(super) async fn recover_leases(&self, recover: Recover<'_>) -> Result<Vec<Recovered>> {
+        if !self.has_dead_owner(recover).await? {
+            return Ok(Vec::new());
+        }
+        let mut write = self.connections.write().await?;
+        let sql = "SELECT l.agent, l.owner FROM leases l JOIN agents a ON a.id = l.agent \
+             WHERE l.owner IS NOT NULL ORDER BY a.seq";
+        let rows = write.all("leases", sqlx::query(sql)).await?;
+        let mut dead = Vec::new();
+        for row in &rows {
+            let row = Columns::new(self.connections.path(), row);
+            let (agent, owner) = (row.agent(0)?, row.get::<String>(1)?);
+            if !(recover.is_alive)(&owner) {
+                dead.push((agent, owner));
+            }
+        }
+        let mut recovered = Vec::with_capacity(dead.len());
+        for (agent, owner) in dead {
+            let (notice, now_ms) = (recover.notice, recover.now_ms);
+            recovered.push(take_from_dead(&mut write, agent, owner, notice, now_ms).await?);
+        }
+        write.commit().await?;
+        Ok(recovered)
+    }
+
+    /// Asked first, outside the transaction: nearly always there is nothing to recover, and then nothing is written.
+    async fn has_dead_owner(&self, recover: Recover<'_>) -> Result<bool> {
+        let sql = "SELECT DISTINCT owner FROM leases WHERE owner IS NOT NULL";
+        let mut read = self.connections.read().await?;
+        let rows = read.all(sqlx::query(sql)).await?;
+        read.finish().await?;
+        for row in &rows {
+            let owner: String = Columns::new(self.connections.path(), row).get(0)?;
+            if !(recover.is_alive)(&owner) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Refuses a write under a lease that is no longer the agent's current one.
+pub(super) async fn check_fence(
+    write: &mut Writing<'_>,
+    agent: AgentId,
+    fence: Fence,
+) -> Result<()> {
+    match lease_of(write, agent).await? {
+        Some(lease) if lease.fence == fence => Ok(()),
+        Some(_) | None => Err(StoreError::Fenced { agent }),
+    }
+}
+
+async fn lease_of(write: &mut Writing<'_>, agent: AgentId) -> Result<Option<Lease>> {
+    let sql = "SELECT owner, fence, taken_ms FROM leases WHERE agent = ? AND owner IS NOT NULL";
+    let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
+    let Some(row) = write.one("lease", sql).await? else { return Ok(None) };
+    let row = Columns::new(write.path(), &row);
+    let fence = Fence(row.get(1)?);
+    Ok(Some(Lease { agent, owner: row.get(0)?, fence, taken_ms: row.get(2)? }))
+}
+
+async fn take_from_dead(
+    write: &mut Writing<'_>,
+    agent: AgentId,
+    owner: String,
+    notice: WordNotice<'_>,
+    now_ms: i64,
+) -> Result<Recovered> {
+    let sql = sqlx::query("UPDATE leases SET owner = NULL WHERE agent = ?");
+    write.run("lease taken", sql.bind(agent.as_bytes().as_slice())).await?;
+    let interrupted = agent_state(write, agent).await? == AgentState::Running;
+    if interrupted {
+        write_state(write, agent, AgentState::Interrupted, now_ms).await?;
+    }
+    let sql = sqlx::query(ORPHANED).bind(agent.as_bytes().as_slice());
+    let tasks = cut_tasks(write, sql, TaskStatus::Interrupted, notice, now_ms).await?;
+    Ok(Recovered { agent, owner, interrupted, tasks })
+}

@@ -1,0 +1,75 @@
+//! Mailboxes: durable, read in order, acknowledged by a cursor.
+
+use tine_model::AgentId;
+
+use super::SqliteStore;
+use super::agents::require_living;
+use super::column::Columns;
+use super::connection::Writing;
+use crate::{MailId, MailRow, NewMail, Result, StoreError};
+
+/// Unread messages that a mailbox takes from senders. Nobody reads more than that; notices of tasks always fit, since
+/// there is one for each task.
+const UNREAD_MAX: i64 = 1000;
+
+impl SqliteStore {
+    pub(super) async fn send_mail_row(&self, mail: NewMail) -> Result<MailId> {
+        let mut write = self.connections.write().await?;
+        require_living(&mut write, mail.recipient).await?;
+        let sql = "SELECT count(*) FROM mail WHERE recipient = ?1 \
+             AND id > (SELECT mail_cursor FROM agents WHERE id = ?1)";
+        let sql = sqlx::query(sql).bind(mail.recipient.as_bytes().as_slice());
+        let unread = match write.one("unread mail", sql).await? {
+            Some(row) => Columns::new(write.path(), &row).get::<i64>(0)?,
+            None => 0,
+        };
+        if unread >= UNREAD_MAX {
+            return Err(StoreError::MailboxFull { recipient: mail.recipient });
+        }
+        let id = insert_mail(&mut write, &mail).await?;
+        write.commit().await?;
+        Ok(id)
+    }
+
+    pub(super) async fn unread_mail_rows(&self, agent: AgentId) -> Result<Vec<MailRow>> {
+        let sql = "SELECT id, sender, at_ms, body FROM mail WHERE recipient = ?1 \
+             AND id > (SELECT mail_cursor FROM agents WHERE id = ?1) ORDER BY id";
+        let mut read = self.connections.read().await?;
+        let rows = read.all(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
+        read.finish().await?;
+        let decode = |row| {
+            let row = Columns::new(self.connections.path(), row);
+            Ok(MailRow {
+                id: MailId(row.get(0)?),
+                recipient: agent,
+                sender: row.agent_or_null(1)?,
+                at_ms: row.get(2)?,
+                body: row.get(3)?,
+            })
+        };
+        rows.iter().map(decode).collect()
+    }
+
+    pub(super) async fn ack_mail_row(&self, agent: AgentId, upto: MailId) -> Result<()> {
+        let mut write = self.connections.write().await?;
+        // A cursor beyond the last mail would swallow the next one.
+        let sql = sqlx::query("SELECT 1 FROM mail WHERE id = ? AND recipient = ?");
+        let sql = sql.bind(upto.0).bind(agent.as_bytes().as_slice());
+        if write.one("mail known", sql).await?.is_none() {
+            return Err(StoreError::UnknownMail { agent, mail: upto });
+        }
+        let sql = "UPDATE agents SET mail_cursor = max(mail_cursor, ?) WHERE id = ?";
+        let sql = sqlx::query(sql).bind(upto.0).bind(agent.as_bytes().as_slice());
+        write.run("mail cursor", sql).await?;
+        write.commit().await
+    }
+}
+
+pub(super) async fn insert_mail(write: &mut Writing<'_>, mail: &NewMail) -> Result<MailId> {
+    let sql = sqlx::query("INSERT INTO mail (recipient, sender, at_ms, body) VALUES (?, ?, ?, ?)")
+        .bind(mail.recipient.as_bytes().as_slice())
+        .bind(mail.sender.as_ref().map(|sender| sender.as_bytes().as_slice()))
+        .bind(mail.now_ms)
+        .bind(mail.body.as_str());
+    Ok(MailId(write.run("mail row", sql).await?.last_insert_rowid()))
+}

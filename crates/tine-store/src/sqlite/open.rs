@@ -1,0 +1,122 @@
+//! Opening, and making what is not there yet.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, Row};
+
+use super::connection::Connections;
+use super::failure::{corrupt, io_error};
+use super::{OpenOptions, SqliteStore};
+use crate::{Result, StoreError};
+
+/// Schema version that this program writes.
+const SCHEMA_VERSION: i64 = 1;
+
+/// Takes an empty database to [`SCHEMA_VERSION`], and sets the version as its last act.
+const SCHEMA: &str = include_str!("../../migrations/sqlite/0001_initial.sql");
+
+/// Rows on their way from SQLite's thread. Ten times the default: a history is read as a whole.
+const ROWS_BUFFERED: usize = 500;
+
+impl SqliteStore {
+    /// Opens a store, and makes it first where there is none: directories for their owner alone, and so the file.
+    pub async fn open(path: impl Into<PathBuf>, options: OpenOptions) -> Result<Self> {
+        let path = path.into();
+        if !path.exists() {
+            make_directory(directory_of(&path))?;
+        }
+        let connect = SqliteConnectOptions::new()
+            .filename(&path)
+            .foreign_keys(true)
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(options.busy_wait)
+            .row_buffer_size(ROWS_BUFFERED)
+            .disable_statement_logging();
+        let store = Self { connections: Connections::new(path, connect, options.step_hook) };
+        if !store.connections.path().exists() || store.version().await? == 0 {
+            store.make().await?;
+        }
+        Ok(store)
+    }
+
+    /// Version of the schema; an error when it is not one of ours to read.
+    async fn version(&self) -> Result<i64> {
+        let path = self.connections.path();
+        let mut read = self.connections.read().await?;
+        let row = read.one(sqlx::query("PRAGMA user_version")).await?;
+        let found: i64 = match row {
+            Some(row) => row.try_get(0).map_err(|error| corrupt(path, error))?,
+            None => 0,
+        };
+        read.finish().await?;
+        if found > SCHEMA_VERSION {
+            return Err(StoreError::Newer { path: path.into(), found, known: SCHEMA_VERSION });
+        }
+        if found < 0 {
+            return Err(StoreError::Foreign { path: path.into() });
+        }
+        Ok(found)
+    }
+
+    /// Makes file and schema, one process at a time: the change to WAL cannot wait for a lock as other statements do.
+    async fn make(&self) -> Result<()> {
+        let path = self.connections.path();
+        let _lock = lock_directory(directory_of(path)).await;
+        make_file(path)?;
+        if self.version().await? == SCHEMA_VERSION {
+            return Ok(());
+        }
+        let mut read = self.connections.read().await?;
+        let foreign = read.one(sqlx::query("SELECT 1 FROM sqlite_schema LIMIT 1")).await?;
+        if foreign.is_some() {
+            return Err(StoreError::Foreign { path: path.into() });
+        }
+        // Where the file system cannot do WAL, SQLite keeps its rollback journal, which is as durable.
+        read.one(sqlx::query("PRAGMA journal_mode = WAL")).await?;
+        read.finish().await?;
+        let mut write = self.connections.write().await?;
+        write.script("schema", SCHEMA).await?;
+        write.commit().await
+    }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn make_directory(path: &Path) -> Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(|error| io_error(path, error))
+}
+
+/// Makes the file empty; SQLite gives its side files the same mode. An existing file is not opened: closing it
+/// would drop the locks that SQLite holds on it in this process.
+fn make_file(path: &Path) -> Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(io_error(path, error)),
+    }
+}
+
+/// Holds a lock until the file is dropped or the process dies. On a thread of its own, since waiting blocks and the holder
+/// may be another task of this thread. Where directories cannot be locked there is none: SQLite's own locks
+/// still keep the store whole, and the loser of a race sees `Busy`.
+async fn lock_directory(path: &Path) -> Option<File> {
+    let path = path.to_owned();
+    let lock = move || File::open(path).and_then(|file| file.lock().map(|()| file)).ok();
+    tokio::task::spawn_blocking(lock).await.ok().flatten()
+}

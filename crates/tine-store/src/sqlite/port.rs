@@ -1,0 +1,143 @@
+//! [`Store`] for SQLite: each operation is in the file of its table.
+
+use async_trait::async_trait;
+use tine_model::{AgentId, AgentRecord, EntryId, TaskRecord};
+
+use super::SqliteStore;
+use crate::{
+    Acquire, AgentFilter, CreateAgent, EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId,
+    MailRow, ModelUsage, NewEntry, NewMail, Recover, Recovered, Rename, RequestRow, Result,
+    SetState, Store, TaskEnd, UsageScope,
+};
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn create_agent(&self, create: CreateAgent) -> Result<Vec<EntryId>> {
+        self.create_agent_row(create).await
+    }
+
+    async fn fork(&self, request: ForkRequest) -> Result<Vec<Forked>> {
+        self.fork_rows(request).await
+    }
+
+    async fn agent(&self, agent: AgentId) -> Result<AgentRecord> {
+        self.agent_row(agent).await
+    }
+
+    async fn resolve(&self, text: &str) -> Result<AgentId> {
+        self.resolve_text(text).await
+    }
+
+    async fn agents(&self, filter: AgentFilter) -> Result<Vec<AgentRecord>> {
+        self.agent_rows(filter).await
+    }
+
+    async fn children(&self, agent: AgentId) -> Result<Vec<AgentRecord>> {
+        self.child_rows(agent).await
+    }
+
+    async fn ancestry(&self, agent: AgentId) -> Result<Vec<AgentRecord>> {
+        self.ancestry_rows(agent).await
+    }
+
+    async fn rename(&self, rename: Rename) -> Result<()> {
+        self.rename_agent(rename).await
+    }
+
+    async fn set_state(&self, change: SetState) -> Result<()> {
+        self.set_agent_state(change).await
+    }
+
+    async fn kill(&self, kill: Kill<'_>) -> Result<Vec<AgentId>> {
+        self.kill_tree(kill).await
+    }
+
+    async fn head(&self, hash: &[u8; 32]) -> Result<Option<String>> {
+        self.head_body(hash).await
+    }
+
+    async fn append(
+        &self,
+        agent: AgentId,
+        fence: Fence,
+        entries: &[NewEntry],
+    ) -> Result<Vec<EntryId>> {
+        self.append_rows(agent, fence, entries).await
+    }
+
+    async fn lineage(&self, agent: AgentId, at: Option<EntryId>) -> Result<Vec<EntryRow>> {
+        self.lineage_rows(agent, at).await
+    }
+
+    async fn own_entries(&self, agent: AgentId, after: Option<EntryId>) -> Result<Vec<EntryRow>> {
+        self.own_rows(agent, after).await
+    }
+
+    async fn task(&self, agent: AgentId) -> Result<Option<TaskRecord>> {
+        self.task_row(agent).await
+    }
+
+    async fn tasks(&self, spawner: AgentId) -> Result<Vec<TaskRecord>> {
+        self.task_rows(spawner).await
+    }
+
+    async fn start_task(&self, agent: AgentId) -> Result<bool> {
+        self.start_task_row(agent).await
+    }
+
+    async fn finish_task(&self, end: TaskEnd) -> Result<bool> {
+        self.finish_task_row(end).await
+    }
+
+    async fn send_mail(&self, mail: NewMail) -> Result<MailId> {
+        self.send_mail_row(mail).await
+    }
+
+    async fn unread_mail(&self, agent: AgentId) -> Result<Vec<MailRow>> {
+        self.unread_mail_rows(agent).await
+    }
+
+    async fn ack_mail(&self, agent: AgentId, upto: MailId) -> Result<()> {
+        self.ack_mail_row(agent, upto).await
+    }
+
+    async fn record_request(&self, request: RequestRow) -> Result<bool> {
+        self.record_request_row(request).await
+    }
+
+    async fn requests(&self, agent: AgentId) -> Result<Vec<RequestRow>> {
+        self.request_rows(agent).await
+    }
+
+    async fn last_request(&self, agent: AgentId) -> Result<Option<RequestRow>> {
+        self.last_request_row(agent).await
+    }
+
+    async fn usage(&self, agent: AgentId, scope: UsageScope) -> Result<Vec<ModelUsage>> {
+        self.usage_rows(agent, scope).await
+    }
+
+    async fn acquire(&self, acquire: Acquire<'_>) -> Result<Lease> {
+        self.acquire_lease(acquire).await
+    }
+
+    async fn release(&self, lease: &Lease) -> Result<()> {
+        self.release_lease(lease).await
+    }
+
+    async fn lease(&self, agent: AgentId) -> Result<Option<Lease>> {
+        self.lease_row(agent).await
+    }
+
+    async fn recover(&self, recover: Recover<'_>) -> Result<Vec<Recovered>> {
+        self.recover_leases(recover).await
+    }
+
+    async fn data_version(&self) -> Result<i64> {
+        self.connections.data_version().await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.connections.close().await
+    }
+}

@@ -1,0 +1,172 @@
+//! Tasks: a worker seen from its spawner. A task's end and the notice of it are one transaction.
+
+use std::path::Path;
+
+use sqlx::sqlite::SqliteRow;
+use tine_model::{AgentId, AgentState, TaskRecord, TaskStatus, Usage};
+
+use super::SqliteStore;
+use super::agents::agent_state;
+use super::column::{Columns, usage_columns};
+use super::connection::{Sql, Writing};
+use super::leases::check_fence;
+use super::mail::insert_mail;
+use crate::{NewMail, NewTask, Result, StoreError, TaskEnd, WordNotice};
+
+macro_rules! task_columns {
+    () => {
+        "agent, spawner, directive, status, report, error, uncached, write_short, write_long, \
+         read, output, reasoning, turns, tool_uses, created_ms, ended_ms"
+    };
+}
+pub(super) use task_columns;
+
+impl SqliteStore {
+    pub(super) async fn task_row(&self, agent: AgentId) -> Result<Option<TaskRecord>> {
+        let sql = concat!("SELECT ", task_columns!(), " FROM tasks WHERE agent = ?");
+        let mut read = self.connections.read().await?;
+        let row = read.one(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
+        read.finish().await?;
+        row.map(|row| task_record(self.connections.path(), &row)).transpose()
+    }
+
+    pub(super) async fn task_rows(&self, spawner: AgentId) -> Result<Vec<TaskRecord>> {
+        let sql = concat!("SELECT ", task_columns!(), " FROM tasks WHERE spawner = ? ORDER BY seq");
+        let mut read = self.connections.read().await?;
+        let rows = read.all(sqlx::query(sql).bind(spawner.as_bytes().as_slice())).await?;
+        read.finish().await?;
+        rows.iter().map(|row| task_record(self.connections.path(), row)).collect()
+    }
+
+    pub(super) async fn start_task_row(&self, agent: AgentId) -> Result<bool> {
+        let mut write = self.connections.write().await?;
+        let task = task_of(&mut write, agent).await?;
+        let starts = matches!(task.status, TaskStatus::Queued | TaskStatus::Interrupted);
+        if starts {
+            let sql = "UPDATE tasks SET status = ?, error = NULL, ended_ms = NULL WHERE agent = ?";
+            let sql = sqlx::query(sql)
+                .bind(TaskStatus::Running.as_str())
+                .bind(agent.as_bytes().as_slice());
+            write.run("task started", sql).await?;
+        }
+        write.commit().await?;
+        Ok(starts)
+    }
+
+    pub(super) async fn finish_task_row(&self, end: TaskEnd) -> Result<bool> {
+        if !end.status.is_final() {
+            return Err(StoreError::NotAnEnd { status: end.status });
+        }
+        let mut write = self.connections.write().await?;
+        let task = task_of(&mut write, end.agent).await?;
+        if let Some(fence) = end.fence {
+            check_fence(&mut write, end.agent, fence).await?;
+        }
+        let ends = !task.status.is_final();
+        if ends {
+            end_task(&mut write, task.spawner, end).await?;
+        }
+        write.commit().await?;
+        Ok(ends)
+    }
+}
+
+pub(super) async fn insert_task(
+    write: &mut Writing<'_>,
+    agent: AgentId,
+    spawner: AgentId,
+    task: &NewTask,
+    now_ms: i64,
+) -> Result<()> {
+    let sql = "INSERT INTO tasks (agent, spawner, directive, status, created_ms) \
+         VALUES (?, ?, ?, ?, ?)";
+    let sql = sqlx::query(sql)
+        .bind(agent.as_bytes().as_slice())
+        .bind(spawner.as_bytes().as_slice())
+        .bind(task.directive.as_str())
+        .bind(TaskStatus::Queued.as_str())
+        .bind(now_ms);
+    write.run("task row", sql).await?;
+    Ok(())
+}
+
+/// Ends the unfinished tasks that `select` finds and tells their spawners; returns the workers.
+pub(super) async fn cut_tasks(
+    write: &mut Writing<'_>,
+    select: Sql<'_>,
+    status: TaskStatus,
+    notice: WordNotice<'_>,
+    now_ms: i64,
+) -> Result<Vec<AgentId>> {
+    let rows = write.all("unfinished tasks", select).await?;
+    let mut workers = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let mut task = task_record(write.path(), row)?;
+        (task.status, task.ended_ms) = (status, Some(now_ms));
+        let end = TaskEnd {
+            agent: task.agent,
+            fence: None,
+            status,
+            notice: notice(&task),
+            report: task.report,
+            error: task.error,
+            usage: task.usage,
+            turns: task.turns,
+            tool_uses: task.tool_uses,
+            now_ms,
+        };
+        workers.push(task.agent);
+        end_task(write, task.spawner, end).await?;
+    }
+    Ok(workers)
+}
+
+async fn end_task(write: &mut Writing<'_>, spawner: AgentId, end: TaskEnd) -> Result<()> {
+    let sql = "UPDATE tasks SET status = ?, report = ?, error = ?, uncached = ?, write_short = ?, \
+         write_long = ?, read = ?, output = ?, reasoning = ?, turns = ?, tool_uses = ?, \
+         ended_ms = ? WHERE agent = ?";
+    let mut sql = sqlx::query(sql).bind(end.status.as_str()).bind(end.report).bind(end.error);
+    for part in usage_columns(Some(&end.usage)) {
+        sql = sql.bind(part);
+    }
+    let sql = sql
+        .bind(end.turns)
+        .bind(end.tool_uses)
+        .bind(end.now_ms)
+        .bind(end.agent.as_bytes().as_slice());
+    write.run("task end", sql).await?;
+    match agent_state(write, spawner).await? {
+        AgentState::Dead => {}
+        AgentState::Idle | AgentState::Running | AgentState::Interrupted => {
+            let (sender, now_ms) = (Some(end.agent), end.now_ms);
+            let mail = NewMail { recipient: spawner, sender, body: end.notice, now_ms };
+            insert_mail(write, &mail).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn task_of(write: &mut Writing<'_>, agent: AgentId) -> Result<TaskRecord> {
+    let sql = concat!("SELECT ", task_columns!(), " FROM tasks WHERE agent = ?");
+    let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice());
+    let row = write.one("task", sql).await?.ok_or(StoreError::NoTask { agent })?;
+    task_record(write.path(), &row)
+}
+
+fn task_record(path: &Path, row: &SqliteRow) -> Result<TaskRecord> {
+    let row = Columns::new(path, row);
+    let usage: Usage = row.usage(6)?;
+    Ok(TaskRecord {
+        agent: row.agent(0)?,
+        spawner: row.agent(1)?,
+        directive: row.get(2)?,
+        status: row.word(3, TaskStatus::from_name)?,
+        report: row.get(4)?,
+        error: row.get(5)?,
+        usage,
+        turns: row.unsigned(12)?,
+        tool_uses: row.unsigned(13)?,
+        created_ms: row.get(14)?,
+        ended_ms: row.get(15)?,
+    })
+}

@@ -1,0 +1,271 @@
+//! Failures at every step of a transaction: an error, a panic, a dropped future, and the death of the process. Afterwards
+//! either everything is there or nothing; and everything, once COMMIT has returned.
+
+use std::fmt::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::Notify;
+
+use super::{Directory, block_on};
+use crate::contract::{agent_id, create, end_of, fork_of, message, plain_notice};
+use crate::{
+    Acquire, AgentFilter, Fence, ForkFrom, NewTask, OpenOptions, Result, SqliteStore, StepHook,
+    Store, StoreError,
+};
+
+/// The last step of every transaction: it stands behind COMMIT.
+const COMMITTED: &str = "committed";
+
+/// Tells the re-executed test which change to die in: `change:step:path`.
+const DEATH: &str = "TINE_STORE_TEST_DEATH";
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Change {
+    Fork,
+    FanOut,
+    Finish,
+    Append,
+}
+
+const WRITES: [Change; 4] = [Change::Fork, Change::FanOut, Change::Finish, Change::Append];
+
+/// A root with messages and a lease, and a worker with a running task.
+async fn prepare(path: &Path) {
+    let store = SqliteStore::open(path, OpenOptions::default()).await.unwrap();
+    let root = create(&store, 1).await.unwrap();
+    let acquire =
+        Acquire { agent: root, owner: "me", is_alive: &|_| true, notice: &plain_notice, now_ms: 1 };
+    let lease = store.acquire(acquire).await.unwrap();
+    assert_eq!(lease.fence, Fence(1));
+    store.append(root, lease.fence, &[message("a"), message("b")]).await.unwrap();
+    let mut request = fork_of(root, 2, ForkFrom::LastEntry);
+    request.children[0].task = Some(NewTask { directive: "look".to_owned() });
+    store.fork(request).await.unwrap();
+    store.start_task(agent_id(2)).await.unwrap();
+    store.close().await.unwrap();
+}
+
+async fn perform(store: &SqliteStore, change: Change) -> Result<()> {
+    let root = agent_id(1);
+    match change {
+        Change::Fork => {
+            let mut request = fork_of(root, 3, ForkFrom::LastEntry);
+            request.parent_fence = Some(Fence(1));
+            request.children[0].agent.name = Some("third".to_owned());
+            store.fork(request).await.map(|_| ())
+        }
+        Change::FanOut => {
+            let mut request = fork_of(root, 3, ForkFrom::LastEntry);
+            request.children[0].task = Some(NewTask { directive: "one".to_owned() });
+            let mut another = request.children[0].clone();
+            another.agent.id = agent_id(4);
+            another.agent.head.hash = [8; 32];
+            another.agent.head.body = Some("another head".to_owned());
+            request.children.push(another);
+            store.fork(request).await.map(|_| ())
+        }
+        Change::Finish => store.finish_task(end_of(agent_id(2))).await.map(|_| ()),
+        Change::Append => {
+            let entries = [message("c"), message("d"), message("e")];
+            store.append(root, Fence(1), &entries).await.map(|_| ())
+        }
+    }
+}
+
+/// Everything that the writes could have touched, as text, read by a new handle.
+async fn contents(path: &Path) -> String {
+    let store = SqliteStore::open(path, OpenOptions::default()).await.unwrap();
+    let mut text = String::new();
+    for agent in store.agents(AgentFilter::All).await.unwrap() {
+        let history = store.lineage(agent.id, None).await.unwrap();
+        let task = store.task(agent.id).await.unwrap();
+        let mail = store.unread_mail(agent.id).await.unwrap();
+        writeln!(text, "{agent:?}\n{history:?}\n{task:?}\n{mail:?}").unwrap();
+    }
+    writeln!(text, "{:?}", store.head(&[8; 32]).await.unwrap()).unwrap();
+    store.close().await.unwrap();
+    text
+}
+
+async fn open(path: &Path, hook: StepHook) -> SqliteStore {
+    let options = OpenOptions { step_hook: Some(hook), ..OpenOptions::default() };
+    SqliteStore::open(path, options).await.unwrap()
+}
+
+/// A hook that acts at one step, once.
+fn at_step(step: usize, act: impl Fn() -> Result<()> + Send + Sync + 'static) -> StepHook {
+    let reached = AtomicUsize::new(0);
+    Arc::new(move |_| match reached.fetch_add(1, Ordering::SeqCst) == step {
+        true => act(),
+        false => Ok(()),
+    })
+}
+
+fn injected() -> StoreError {
+    StoreError::Full { path: "injected".into() }
+}
+
+struct Expected {
+    steps: Vec<&'static str>,
+    before: String,
+    after: String,
+}
+
+/// The steps of a change as they really are, so that none is missed, and the store before and after it.
+async fn expected(change: Change) -> Expected {
+    let directory = Directory::new();
+    prepare(&directory.path()).await;
+    let before = contents(&directory.path()).await;
+    let steps = Arc::new(Mutex::new(Vec::new()));
+    let seen = steps.clone();
+    let recorder: StepHook = Arc::new(move |step| {
+        seen.lock().unwrap().push(step);
+        Ok(())
+    });
+    perform(&open(&directory.path(), recorder).await, change).await.unwrap();
+    let after = contents(&directory.path()).await;
+    assert_ne!(before, after);
+    let steps = steps.lock().unwrap().clone();
+    Expected { steps, before, after }
+}
+
+fn assert_whole(change: Change, step: &str, found: &str, expected: &Expected) {
+    let wanted = if step == COMMITTED { &expected.after } else { &expected.before };
+    assert_eq!(found, wanted, "{change:?} failed at `{step}`");
+}
+
+#[tokio::test]
+async fn a_fork_takes_its_steps_in_the_order_of_the_design() {
+    insta::assert_snapshot!(expected(Change::Fork).await.steps.join("\n"), @r"
+    begin
+    fork point
+    lease
+    id in use
+    name in use
+    head known
+    agent row
+    parent event
+    child event
+    commit
+    committed
+    ");
+}
+
+#[tokio::test]
+async fn an_error_at_any_step_leaves_everything_or_nothing() {
+    for change in WRITES {
+        let expected = expected(change).await;
+        for (number, step) in expected.steps.iter().enumerate() {
+            let directory = Directory::new();
+            prepare(&directory.path()).await;
+            let store = open(&directory.path(), at_step(number, || Err(injected()))).await;
+            assert!(matches!(perform(&store, change).await, Err(StoreError::Full { .. })));
+            assert_whole(change, step, &contents(&directory.path()).await, &expected);
+            // The same handle does it at the next attempt.
+            if *step != COMMITTED {
+                perform(&store, change).await.unwrap();
+                assert_eq!(contents(&directory.path()).await, expected.after);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_panic_at_any_step_leaves_everything_or_nothing() {
+    for change in WRITES {
+        let expected = block_on(expected(change));
+        for (number, step) in expected.steps.iter().enumerate() {
+            let directory = Directory::new();
+            block_on(prepare(&directory.path()));
+            let hook = at_step(number, || panic!("injected"));
+            let store = block_on(open(&directory.path(), hook));
+            let work = AssertUnwindSafe(|| block_on(perform(&store, change)));
+            assert!(catch_unwind(work).is_err());
+            assert_whole(change, step, &block_on(contents(&directory.path())), &expected);
+            if *step != COMMITTED {
+                block_on(perform(&store, change)).unwrap();
+                assert_eq!(block_on(contents(&directory.path())), expected.after);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_future_dropped_at_any_step_leaves_everything_or_nothing() {
+    for change in WRITES {
+        let expected = expected(change).await;
+        for number in 0..expected.steps.len() {
+            let directory = Directory::new();
+            prepare(&directory.path()).await;
+            let reached = Arc::new(AtomicUsize::new(0));
+            let notify = Arc::new(Notify::new());
+            let (count, tell) = (reached.clone(), notify.clone());
+            let hook: StepHook = Arc::new(move |_| {
+                if count.fetch_add(1, Ordering::SeqCst) == number {
+                    tell.notify_one();
+                }
+                Ok(())
+            });
+            let store = open(&directory.path(), hook).await;
+            // Dropped while a statement is under way: this step's, or a later one's when SQLite is quick.
+            tokio::select! {
+                biased;
+                () = notify.notified() => {}
+                done = perform(&store, change) => done.unwrap(),
+            }
+            let last = reached.load(Ordering::SeqCst) - 1;
+            // SQLite's thread may still be at it; nobody gets the write lock before it is done.
+            store.connections.write().await.unwrap().commit().await.unwrap();
+            let found = contents(&directory.path()).await;
+            match expected.steps[last] {
+                "commit" => assert!(found == expected.before || found == expected.after),
+                last => assert_whole(change, last, &found, &expected),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_killed_process_leaves_everything_or_nothing() {
+    for (index, change) in WRITES.into_iter().enumerate() {
+        let expected = block_on(expected(change));
+        for (number, step) in expected.steps.iter().enumerate() {
+            let directory = Directory::new();
+            block_on(prepare(&directory.path()));
+            let death = format!("{index}:{number}:{}", directory.path().display());
+            #[expect(clippy::disallowed_methods, reason = "only a process can be killed like one")]
+            let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+            let status = command
+                .args(["--exact", "sqlite::tests::fault::the_process_that_dies", "--nocapture"])
+                .env(DEATH, death)
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::null())
+                .status()
+                .unwrap();
+            use std::os::unix::process::ExitStatusExt;
+            assert_eq!(status.signal(), Some(9), "{change:?} at `{step}`: {status}");
+            assert_whole(change, step, &block_on(contents(&directory.path())), &expected);
+        }
+    }
+}
+
+/// Not a test of its own: the other side of the one above. Without its variable it does nothing.
+#[tokio::test]
+async fn the_process_that_dies() {
+    let Ok(death) = std::env::var(DEATH) else { return };
+    let mut parts = death.splitn(3, ':');
+    let mut number = || parts.next().unwrap().parse::<usize>().unwrap();
+    let (change, step) = (WRITES[number()], number());
+    let hook = at_step(step, || {
+        let this = rustix::process::getpid();
+        rustix::process::kill_process(this, rustix::process::Signal::KILL).unwrap();
+        // The signal may take a moment; nothing may happen after it.
+        loop {
+            std::thread::park();
+        }
+    });
+    perform(&open(Path::new(parts.next().unwrap()), hook).await, change).await.unwrap();
+}

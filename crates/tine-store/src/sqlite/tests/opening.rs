@@ -1,0 +1,219 @@
+//! Files that are missing, foreign, damaged, newer, full or locked.
+
+use std::fs;
+use std::time::Duration;
+
+use sqlx::{Connection, SqliteConnection};
+
+use super::Directory;
+use crate::contract::{agent_id, create, fork_of, message, new_agent, refused};
+use crate::{CreateAgent, ForkFrom, NewMail, OpenOptions, SqliteStore, Store, StoreError};
+
+async fn execute(directory: &Directory, sql: &'static str) {
+    let url = format!("sqlite://{}?mode=rwc", directory.path().display());
+    let mut connection = SqliteConnection::connect(&url).await.unwrap();
+    sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+}
+
+async fn open(directory: &Directory) -> Result<SqliteStore, StoreError> {
+    SqliteStore::open(directory.path(), OpenOptions::default()).await
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_new_store_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = Directory::new();
+    let store = directory.sqlite().await;
+    create(&store, 1).await.unwrap();
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(directory.path().parent().unwrap()), 0o700);
+    for entry in fs::read_dir(directory.path().parent().unwrap()).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+    }
+}
+
+#[tokio::test]
+async fn every_connection_is_durable_and_checks_references() {
+    let directory = Directory::new();
+    let store = directory.sqlite().await;
+    let mut first = store.connections.read().await.unwrap();
+    let mut second = store.connections.read().await.unwrap();
+    for read in [&mut first, &mut second] {
+        use sqlx::Row;
+        for (pragma, expected) in [
+            ("PRAGMA journal_mode", "wal"),
+            ("PRAGMA synchronous", "2"),
+            ("PRAGMA foreign_keys", "1"),
+            ("PRAGMA user_version", "1"),
+        ] {
+            let row = read.one(sqlx::query(pragma)).await.unwrap().unwrap();
+            let found = row
+                .try_get::<String, _>(0)
+                .or_else(|_| row.try_get::<i64, _>(0).map(|number| number.to_string()));
+            assert_eq!(found.unwrap(), expected, "{pragma}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_refused_with_both_versions() {
+    let directory = Directory::new();
+    directory.sqlite().await.close().await.unwrap();
+    execute(&directory, "PRAGMA user_version = 7").await;
+    refused!(open(&directory).await, StoreError::Newer { found: 7, known: 1, .. });
+}
+
+#[tokio::test]
+async fn a_foreign_database_is_left_alone() {
+    let directory = Directory::new();
+    fs::create_dir_all(directory.path().parent().unwrap()).unwrap();
+    execute(&directory, "CREATE TABLE theirs (x)").await;
+    let before = fs::read(directory.path()).unwrap();
+    refused!(open(&directory).await, StoreError::Foreign { .. });
+    assert_eq!(fs::read(directory.path()).unwrap(), before);
+}
+
+#[tokio::test]
+async fn what_is_no_database_is_called_damaged() {
+    let directory = Directory::new();
+    fs::create_dir_all(directory.path().parent().unwrap()).unwrap();
+    fs::write(directory.path(), "not a database, and longer than its header would be".repeat(9))
+        .unwrap();
+    refused!(open(&directory).await, StoreError::Corrupt { .. });
+}
+
+#[tokio::test]
+async fn an_unknown_word_in_a_row_is_damage_and_no_panic() {
+    let directory = Directory::new();
+    create(&directory.sqlite().await, 1).await.unwrap();
+    execute(&directory, "UPDATE agents SET standing = 'aunt'").await;
+    let error = directory.sqlite().await.agent(agent_id(1)).await.unwrap_err();
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert_eq!(cause, "unknown value in column `standing`");
+    refused!(Err::<(), _>(error), StoreError::Corrupt { .. });
+}
+
+#[tokio::test]
+async fn an_empty_file_becomes_a_store() {
+    let directory = Directory::new();
+    fs::create_dir_all(directory.path().parent().unwrap()).unwrap();
+    fs::write(directory.path(), "").unwrap();
+    create(&open(&directory).await.unwrap(), 1).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_path_that_cannot_be_is_named_in_the_error() {
+    let directory = Directory::new();
+    fs::write(directory.0.path().join("data"), "a file where a directory should be").unwrap();
+    let error = open(&directory).await.unwrap_err();
+    let path = directory.path();
+    let named = format!("cannot use `{}`", path.parent().unwrap().display());
+    assert!(error.to_string() == named, "{error}");
+}
+
+/// Root may write anywhere, so that the test says something only for others.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_read_only_directory_is_told_from_other_failures() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = Directory::new();
+    let parent = directory.path().parent().unwrap().to_owned();
+    fs::create_dir_all(&parent).unwrap();
+    fs::set_permissions(&parent, fs::Permissions::from_mode(0o500)).unwrap();
+    match open(&directory).await {
+        Err(StoreError::ReadOnly { .. }) => {}
+        Ok(_) => assert!(fs::write(parent.join("probe"), "").is_ok(), "only root may pass"),
+        Err(other) => panic!("{other:?}"),
+    }
+    fs::set_permissions(&parent, fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[tokio::test]
+async fn a_read_only_store_can_be_read() {
+    let directory = Directory::new();
+    let store = directory.sqlite().await;
+    create(&store, 1).await.unwrap();
+    let mut read = store.connections.read().await.unwrap();
+    read.run(sqlx::query("PRAGMA query_only = ON")).await.unwrap();
+    read.finish().await.unwrap();
+    refused!(create(&store, 2).await, StoreError::ReadOnly { .. });
+    store.agent(agent_id(1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_full_disk_is_told_and_nothing_is_half_written() {
+    let directory = Directory::new();
+    let store = directory.sqlite().await;
+    let root = create(&store, 1).await.unwrap();
+    let mut read = store.connections.read().await.unwrap();
+    // No page more than there are: what SQLite says is what it says of a full disk.
+    read.all(sqlx::query("PRAGMA max_page_count = 1")).await.unwrap();
+    read.finish().await.unwrap();
+    let mut request = fork_of(root, 2, ForkFrom::LastEntry);
+    request.children[0].agent.directory = "d".repeat(100_000);
+    refused!(store.fork(request).await, StoreError::Full { .. });
+    assert!(store.lineage(root, None).await.unwrap().is_empty());
+    store.fork(fork_of(root, 2, ForkFrom::LastEntry)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_lock_that_does_not_go_away_is_busy() {
+    let directory = Directory::new();
+    let holder = directory.sqlite().await;
+    let held = holder.connections.write().await.unwrap();
+    let options = OpenOptions { busy_wait: Duration::from_millis(1), step_hook: None };
+    let store = SqliteStore::open(directory.path(), options).await.unwrap();
+    refused!(create(&store, 1).await, StoreError::Busy { .. });
+    assert!(store.agents(crate::AgentFilter::All).await.unwrap().is_empty(), "readers go on");
+    held.commit().await.unwrap();
+    create(&store, 1).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_mailbox_that_nobody_reads_fills_up() {
+    let directory = Directory::new();
+    let store = directory.sqlite().await;
+    let agent = create(&store, 1).await.unwrap();
+    execute(
+        &directory,
+        "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 1000) \
+         INSERT INTO mail (recipient, at_ms, body) SELECT a.id, 0, '' FROM n, agents a",
+    )
+    .await;
+    let mail = NewMail { recipient: agent, sender: None, body: String::new(), now_ms: 1 };
+    refused!(store.send_mail(mail.clone()).await, StoreError::MailboxFull { .. });
+    let unread = store.unread_mail(agent).await.unwrap();
+    store.ack_mail(agent, unread[0].id).await.unwrap();
+    store.send_mail(mail).await.unwrap();
+}
+
+#[tokio::test]
+async fn many_handles_may_make_the_store_at_once() {
+    let directory = Directory::new();
+    let (a, b, c, d) =
+        tokio::join!(open(&directory), open(&directory), open(&directory), open(&directory));
+    for (number, store) in (1..).zip([a, b, c, d]) {
+        let mut new = new_agent(number);
+        new.name = Some(format!("maker {number}"));
+        let create = CreateAgent { agent: new, entries: vec![message("a")], now_ms: 1 };
+        store.unwrap().create_agent(create).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_making_that_fails_at_any_step_can_be_done_again() {
+    for broken in ["begin", "schema", "commit", "committed"] {
+        let directory = Directory::new();
+        let step_hook: crate::StepHook = std::sync::Arc::new(move |step| match step == broken {
+            true => Err(StoreError::Full { path: "injected".into() }),
+            false => Ok(()),
+        });
+        let options = OpenOptions { step_hook: Some(step_hook), ..OpenOptions::default() };
+        let opened = SqliteStore::open(directory.path(), options).await;
+        refused!(opened, StoreError::Full { .. });
+        create(&open(&directory).await.unwrap(), 1).await.unwrap();
+    }
+}

@@ -1,0 +1,120 @@
+//! The port: what every store can do. The suite in `contract` says it in code.
+
+use async_trait::async_trait;
+use tine_model::{AgentId, AgentRecord, EntryId, TaskRecord};
+
+use crate::{
+    Acquire, AgentFilter, CreateAgent, EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId,
+    MailRow, ModelUsage, NewEntry, NewMail, Recover, Recovered, Rename, RequestRow, Result,
+    SetState, TaskEnd, UsageScope,
+};
+
+/// The durable agent tree. Every writing operation is one transaction: when it returns `Ok` it survives a power cut, and
+/// when it fails, or its future is dropped before the end, it has done everything or nothing. May be shared by
+/// any number of tasks, and its storage by any number of processes.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Makes an agent without a parent; returns the ids of its first entries.
+    async fn create_agent(&self, create: CreateAgent) -> Result<Vec<EntryId>>;
+
+    /// Forks an agent. The fork point is read before any event of the fork is written; the children share it.
+    /// Writes per child one agent, one event in each log, and the task if there is one.
+    async fn fork(&self, request: ForkRequest) -> Result<Vec<Forked>>;
+
+    /// The registry row of an agent, dead or alive.
+    async fn agent(&self, agent: AgentId) -> Result<AgentRecord>;
+
+    /// Whom a user means: the exact name of a living agent, else a unique prefix of any agent's id.
+    async fn resolve(&self, text: &str) -> Result<AgentId>;
+
+    /// Agents, newest last.
+    async fn agents(&self, filter: AgentFilter) -> Result<Vec<AgentRecord>>;
+
+    /// Direct forks of an agent, dead ones too, newest last.
+    async fn children(&self, agent: AgentId) -> Result<Vec<AgentRecord>>;
+
+    /// The line from the root down to the agent itself.
+    async fn ancestry(&self, agent: AgentId) -> Result<Vec<AgentRecord>>;
+
+    /// Gives an agent a name that is unique among the living.
+    async fn rename(&self, rename: Rename) -> Result<()>;
+
+    /// Changes what an agent does.
+    async fn set_state(&self, change: SetState) -> Result<()>;
+
+    /// Marks an agent and its descendants as dead, cancels their unfinished tasks, and tells the living spawners.
+    /// Leases stay, so that a runner finds out at its next write. Returns those that were alive, ancestors first.
+    async fn kill(&self, kill: Kill<'_>) -> Result<Vec<AgentId>>;
+
+    /// The body of a head; `None` when no agent has it.
+    async fn head(&self, hash: &[u8; 32]) -> Result<Option<String>>;
+
+    /// Appends to an agent's log under the current lease; refuses the dead.
+    async fn append(
+        &self,
+        agent: AgentId,
+        fence: Fence,
+        entries: &[NewEntry],
+    ) -> Result<Vec<EntryId>>;
+
+    /// All rows that make up the effective history up to `at` (all of it for `None`), ancestors' rows first. Rows that an
+    /// ancestor wrote after the fork point are not among them.
+    async fn lineage(&self, agent: AgentId, at: Option<EntryId>) -> Result<Vec<EntryRow>>;
+
+    /// The agent's own rows after `after` (from the first for `None`).
+    async fn own_entries(&self, agent: AgentId, after: Option<EntryId>) -> Result<Vec<EntryRow>>;
+
+    /// The task of a worker; `None` for an agent that is not one.
+    async fn task(&self, agent: AgentId) -> Result<Option<TaskRecord>>;
+
+    /// The tasks that an agent has spawned, newest last.
+    async fn tasks(&self, spawner: AgentId) -> Result<Vec<TaskRecord>>;
+
+    /// Marks a queued or interrupted task as running; `false` when it is in another status.
+    async fn start_task(&self, agent: AgentId) -> Result<bool>;
+
+    /// Ends a task and puts the notice into the spawner's mailbox; `false`, and nothing done, when it has ended before.
+    /// A dead spawner gets no notice.
+    async fn finish_task(&self, end: TaskEnd) -> Result<bool>;
+
+    /// Puts a message into a living agent's mailbox.
+    async fn send_mail(&self, mail: NewMail) -> Result<MailId>;
+
+    /// Mail that the agent has not acknowledged, oldest first.
+    async fn unread_mail(&self, agent: AgentId) -> Result<Vec<MailRow>>;
+
+    /// Acknowledges mail up to and with `upto`; never takes an acknowledgement back.
+    async fn ack_mail(&self, agent: AgentId, upto: MailId) -> Result<()>;
+
+    /// Records a request; `false`, and nothing done, when its id is recorded.
+    async fn record_request(&self, request: RequestRow) -> Result<bool>;
+
+    /// Requests of an agent in the order in which they were recorded.
+    async fn requests(&self, agent: AgentId) -> Result<Vec<RequestRow>>;
+
+    /// The request that an agent recorded last.
+    async fn last_request(&self, agent: AgentId) -> Result<Option<RequestRow>>;
+
+    /// What requests used, by model.
+    async fn usage(&self, agent: AgentId, scope: UsageScope) -> Result<Vec<ModelUsage>>;
+
+    /// Takes the lease on an agent. Taken over from a dead owner, the agent is left in the state `interrupted`.
+    async fn acquire(&self, acquire: Acquire<'_>) -> Result<Lease>;
+
+    /// Gives a lease back; one that is lost already is no error.
+    async fn release(&self, lease: &Lease) -> Result<()>;
+
+    /// The lease on an agent, if somebody holds it.
+    async fn lease(&self, agent: AgentId) -> Result<Option<Lease>>;
+
+    /// Takes the leases of dead owners away. Their agents that were running become interrupted, and so do those agents' own
+    /// unfinished tasks and the tasks they spawned that nobody runs; each spawner is told once. Nothing is run again.
+    async fn recover(&self, recover: Recover<'_>) -> Result<Vec<Recovered>>;
+
+    /// A number that changes when anything in the store does, made by this process or another; cheap to ask often.
+    /// Only two answers of the same handle can be compared.
+    async fn data_version(&self) -> Result<i64>;
+
+    /// Closes what is open. Later operations open it again; without it, nothing is lost either.
+    async fn close(&self) -> Result<()>;
+}
