@@ -85,6 +85,19 @@ pub(crate) fn notice_row(text: &str, at_ms: i64) -> NewEntry {
     NewEntry { kind: EntryKind::Notice, body: text.to_owned(), at_ms }
 }
 
+pub(crate) fn clear_row(at_ms: i64) -> NewEntry {
+    NewEntry { kind: EntryKind::Clear, body: String::new(), at_ms }
+}
+
+pub(crate) fn mark_row(label: Option<String>, at_ms: i64) -> NewEntry {
+    NewEntry { kind: EntryKind::Mark, body: to_text(&StoredMark { label }), at_ms }
+}
+
+pub(crate) fn rewind_row(to: Option<EntryId>, at_ms: i64) -> NewEntry {
+    let stored = StoredRewind { to: to.map(|entry| entry.0) };
+    NewEntry { kind: EntryKind::Rewind, body: to_text(&stored), at_ms }
+}
+
 /// Reads a row.
 pub(crate) fn read_row(row: EntryRow) -> Result<Entry, RuntimeError> {
     let body = read_body(row.kind, &row.body)
@@ -132,7 +145,10 @@ fn parse<'a, T: Deserialize<'a>>(body: &'a str) -> Result<T, String> {
     serde_json::from_str(body).map_err(|error| error.to_string())
 }
 
-#[expect(clippy::expect_used, reason = "our own structs of strings and checked JSON always serialise")]
+#[expect(
+    clippy::expect_used,
+    reason = "our own structs of strings and checked JSON always serialise"
+)]
 fn to_text(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("plain data serialises")
 }

@@ -36,9 +36,7 @@ impl ToolDispatcher for GuardedTools {
         };
         let who = (self.agent, self.label.as_deref());
         let what = (call.name.as_str(), &call.input);
-        if let Err(told) =
-            self.permissions.check(who, self.place.directory(), what, cancel).await
-        {
+        if let Err(told) = self.permissions.check(who, self.place.directory(), what, cancel).await {
             return ToolAnswer::error(told);
         }
         let output = tool.run(&self.place, &call.input, cancel).await;

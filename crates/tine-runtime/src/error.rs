@@ -61,4 +61,23 @@ pub enum RuntimeError {
     /// The imported conversation has no message.
     #[error("the file holds no message")]
     EmptyImport,
+    /// The text cannot be the name of an agent.
+    #[error("`{}` cannot be a name: {why}", .name.escape_debug())]
+    Name {
+        /// The text.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// There is nothing in the message.
+    #[error("the message is empty")]
+    EmptyMail,
+    /// More than a mailbox takes in one message.
+    #[error("the message has {bytes} bytes, more than {most}")]
+    MailTooLong {
+        /// Its length.
+        bytes: usize,
+        /// The limit.
+        most: usize,
+    },
 }

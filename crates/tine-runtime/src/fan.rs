@@ -161,11 +161,10 @@ impl Runtime {
             }
         };
         let shared = Shared { llm: &*llm, flight, options, watcher: &watcher };
-        let runs = workers.iter().zip(&spec.directives).enumerate().map(
-            |(index, (agent, directive))| {
+        let runs =
+            workers.iter().zip(&spec.directives).enumerate().map(|(index, (agent, directive))| {
                 self.work(index, (*agent, directive), base.fork(), &shared)
-            },
-        );
+            });
         let runs: Vec<_> = runs.collect();
         let tasks: Result<Vec<FanTask>, _> = join_all(runs).await.into_iter().collect();
         let tasks = tasks?;
@@ -325,10 +324,8 @@ fn cache_report(parent: &AgentRecord, launch: Launch, tasks: &[FanTask]) -> Cach
     }
     let prices = Prices::bundled();
     let model = parent.settings.model.to_string();
-    let siblings: Vec<(Usage, Usage)> = tasks
-        .iter()
-        .filter_map(|task| task.first_usage.map(|first| (first, task.usage)))
-        .collect();
+    let siblings: Vec<(Usage, Usage)> =
+        tasks.iter().filter_map(|task| task.first_usage.map(|first| (first, task.usage))).collect();
     CacheReport {
         launch,
         first,

@@ -6,6 +6,7 @@ use tine_model::{AgentId, AgentRecord, AgentState, EntryBody, EntryId, Role, Sta
 use tine_store::{ForkFrom, ForkRequest, Forked, Head, NewAgent, NewChild, NewTask, StoreError};
 
 use crate::error::RuntimeError;
+use crate::registry::check_name;
 use crate::runtime::Runtime;
 
 /// What a fork is made of. The child keeps its parent's head, model and settings: the context is `full`.
@@ -54,6 +55,7 @@ impl Runtime {
     /// Makes a peer of the parent that inherits everything up to the fork point. Three rows, whatever the length of the
     /// conversation; any failure leaves the store as it was.
     pub async fn fork(&self, spec: ForkSpec) -> Result<ForkMade, RuntimeError> {
+        check_name(spec.name.as_deref())?;
         let guard = ForkGuard::take(&self.forking)?;
         let parent = self.store().agent(spec.parent).await?;
         let (from, moved_from) = match spec.at {
@@ -113,8 +115,7 @@ impl Runtime {
             return Err(StoreError::Dead { agent: parent.id }.into());
         }
         let now_ms = self.now_ms();
-        let request =
-            ForkRequest { parent: parent.id, from, parent_fence: None, children, now_ms };
+        let request = ForkRequest { parent: parent.id, from, parent_fence: None, children, now_ms };
         Ok(self.store().fork(request).await?)
     }
 

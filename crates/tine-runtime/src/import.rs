@@ -13,6 +13,8 @@ pub struct Imported {
     pub agent: AgentId,
     /// Number of log entries.
     pub entries: usize,
+    /// Whether the file's system prompt took the place of the given one.
+    pub has_system: bool,
 }
 
 impl Runtime {
@@ -32,9 +34,10 @@ impl Runtime {
         let rows: Vec<_> =
             imported.messages.iter().map(|message| codec::message_row(message, now_ms)).collect();
         let entries = rows.len();
+        let has_system = imported.system.is_some();
         let system = imported.system.unwrap_or(root.system);
         let agent = self.create_with(NewRoot { system, ..root }, rows).await?;
-        Ok(Imported { agent, entries })
+        Ok(Imported { agent, entries, has_system })
     }
 
     /// The effective history as a JSON array of messages in a provider's shape, one message a line: what would be sent,
@@ -47,10 +50,13 @@ impl Runtime {
         let record = self.store().agent(agent).await?;
         let fold = self.fold(agent, None).await?;
         let format = format.unwrap_or_else(|| record.settings.model.provider.format());
-        Ok(to_messages(fold.entries().iter().filter_map(|folded| match &folded.entry.body {
-            EntryBody::Message(message) if folded.effective => Some(&**message),
-            _ => None,
-        }), format))
+        Ok(to_messages(
+            fold.entries().iter().filter_map(|folded| match &folded.entry.body {
+                EntryBody::Message(message) if folded.effective => Some(&**message),
+                _ => None,
+            }),
+            format,
+        ))
     }
 }
 

@@ -1,5 +1,6 @@
 //! A run's journal over the store.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -24,8 +25,8 @@ pub(crate) struct StoreJournal {
 #[derive(Default)]
 struct State {
     started_ms: i64,
-    /// Mail that the next messages deliver; acknowledged in the same transaction as each of them.
-    delivering: Vec<MailId>,
+    /// Mail that the next messages deliver, each in one transaction with its message.
+    delivering: VecDeque<MailId>,
 }
 
 impl StoreJournal {
@@ -43,11 +44,8 @@ impl StoreJournal {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    async fn append(&self, row: NewEntry, ack: Option<MailId>) -> Result<EntryId, JournalError> {
+    async fn append(&self, row: NewEntry) -> Result<EntryId, JournalError> {
         let ids = self.store.append(self.agent, self.fence, &[row]).await.map_err(failed)?;
-        if let Some(ack) = ack {
-            self.store.ack_mail(self.agent, ack).await.map_err(failed)?;
-        }
         ids.first().copied().ok_or_else(|| failed(StoreError::no_agent(self.agent)))
     }
 }
@@ -59,10 +57,14 @@ fn failed(error: StoreError) -> JournalError {
 #[async_trait]
 impl Journal for StoreJournal {
     async fn message(&self, message: &Arc<Message>) -> Result<EntryId, JournalError> {
-        let ack = self.with_state(|state| {
-            (!state.delivering.is_empty()).then(|| state.delivering.remove(0))
-        });
-        self.append(codec::message_row(message, self.clock.now_ms()), ack).await
+        let row = codec::message_row(message, self.clock.now_ms());
+        match self.with_state(|state| state.delivering.pop_front()) {
+            None => self.append(row).await,
+            Some(mail) => {
+                let delivered = self.store.deliver_mail(self.agent, self.fence, mail, row);
+                delivered.await.map_err(failed)
+            }
+        }
     }
 
     async fn request_started(&self) -> Result<(), JournalError> {
@@ -86,7 +88,7 @@ impl Journal for StoreJournal {
     }
 
     async fn notice(&self, text: &str) -> Result<(), JournalError> {
-        self.append(codec::notice_row(text, self.clock.now_ms()), None).await?;
+        self.append(codec::notice_row(text, self.clock.now_ms())).await?;
         Ok(())
     }
 

@@ -11,10 +11,9 @@ pub(crate) fn task_notice(task: &TaskRecord) -> String {
         TaskStatus::Completed => "completed",
         TaskStatus::Cancelled => "killed",
         TaskStatus::TimedOut => "timeout",
-        TaskStatus::Queued
-        | TaskStatus::Running
-        | TaskStatus::Failed
-        | TaskStatus::Interrupted => "failed",
+        TaskStatus::Queued | TaskStatus::Running | TaskStatus::Failed | TaskStatus::Interrupted => {
+            "failed"
+        }
     };
     let told = match task.status {
         TaskStatus::Interrupted => Some("its process died; the task can be resumed"),

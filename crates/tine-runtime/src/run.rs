@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tine_fork::{AllowAllFilter, Flight, Observer, Run, RunLimits, RunReport};
 use tine_model::{AgentId, AgentState, Block, Message, Outcome, Role};
-use tine_store::{Lease, SetState};
+use tine_store::{Lease, SetState, StoreError};
 use tine_tools::Place;
 use tokio_util::sync::CancellationToken;
 
@@ -63,7 +63,7 @@ impl Runtime {
         let record = self.store().agent(agent).await?;
         let llm = self.ports().models.connect(&record.settings.model).await?;
         let lease = self.acquire(agent).await?;
-        let result = self.run_leased(&lease, prompt, options, &*llm).await;
+        let result = Box::pin(self.run_leased(&lease, prompt, options, &*llm)).await;
         // Whatever happened, the lease goes back; an error of that would hide the more important one.
         let released = self.store().release(&lease).await;
         let report = result?;
@@ -99,7 +99,8 @@ impl Runtime {
     ) -> Result<RunReport, RuntimeError> {
         let Prepared { mut loaded, lease, llm, flight, label } = prepared;
         let agent = lease.agent;
-        let place = Place::new(loaded.record.directory.as_ref())?;
+        let place = Place::new(loaded.record.directory.as_ref())?
+            .with_withheld(Arc::new(tine_guard::is_secret));
         self.mark(&lease, AgentState::Running).await?;
         let journal = StoreJournal::new(
             Arc::clone(self.store()),
@@ -141,8 +142,11 @@ impl Runtime {
             | Outcome::BudgetExhausted => AgentState::Idle,
         };
         match self.mark(&lease, state).await {
+            Ok(()) => Ok(report),
             // Killed meanwhile: it stays dead, and the report says what it had done.
-            Ok(()) | Err(RuntimeError::Store(tine_store::StoreError::Dead { .. })) => Ok(report),
+            Err(RuntimeError::Store(StoreError::Dead { .. })) => {
+                Ok(RunReport { outcome: Outcome::Aborted, ..report })
+            }
             Err(error) => Err(error),
         }
     }
@@ -177,9 +181,7 @@ impl Runtime {
         let history = loaded.conversation.history();
         let pending = match history.last() {
             None => false,
-            Some(last) => {
-                last.message.role() == Role::User || !history.open_calls().is_empty()
-            }
+            Some(last) => last.message.role() == Role::User || !history.open_calls().is_empty(),
         };
         let agent = loaded.record.id;
         if pending || !self.store().unread_mail(agent).await?.is_empty() {

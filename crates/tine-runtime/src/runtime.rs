@@ -5,7 +5,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tine_model::{AgentId, ContextMode, ModelSettings, Standing};
-use tine_store::{Acquire, CreateAgent, Head as StoredHead, Lease, NewAgent, Recover, Recovered, Store};
+use tine_store::{
+    Acquire, CreateAgent, Head as StoredHead, Lease, NewAgent, Recover, Recovered, Store,
+};
 use tine_tools::Toolbox;
 use tine_wire::{Head, HeadParts, ToolDeclaration};
 
@@ -13,6 +15,7 @@ use crate::error::RuntimeError;
 use crate::notice::task_notice;
 use crate::owner::{self, Owner, OwnerError};
 use crate::ports::Ports;
+use crate::registry::check_name;
 
 /// An agent without a parent.
 #[derive(Debug, Clone)]
@@ -86,6 +89,7 @@ impl Runtime {
         new: NewRoot,
         entries: Vec<tine_store::NewEntry>,
     ) -> Result<AgentId, RuntimeError> {
+        check_name(new.name.as_deref())?;
         let declare = |spec: &tine_tools::ToolSpec| -> Option<ToolDeclaration> {
             let schema = tine_model::RawJson::parse(spec.schema).ok()?;
             let (name, description) = (spec.name.to_owned(), spec.description.to_owned());
@@ -117,8 +121,7 @@ impl Runtime {
     /// shows states.
     pub async fn recover(&self) -> Result<Vec<Recovered>, RuntimeError> {
         let is_alive = |name: &str| owner::is_alive(&self.owners, name);
-        let recover =
-            Recover { is_alive: &is_alive, notice: &task_notice, now_ms: self.now_ms() };
+        let recover = Recover { is_alive: &is_alive, notice: &task_notice, now_ms: self.now_ms() };
         Ok(self.store.recover(recover).await?)
     }
 

@@ -112,7 +112,7 @@ impl fmt::Display for MailId {
 /// A message in an agent's mailbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MailRow {
-    /// Its place in the mailbox; what [`crate::Store::ack_mail`] takes.
+    /// Its place in the mailbox; what [`crate::Store::deliver_mail`] takes.
     pub id: MailId,
     /// Who gets it.
     pub recipient: AgentId,

@@ -80,11 +80,18 @@ pub trait Store: Send + Sync {
     /// Puts a message into a living agent's mailbox.
     async fn send_mail(&self, mail: NewMail) -> Result<MailId>;
 
-    /// Mail that the agent has not acknowledged, oldest first.
+    /// Mail that was not yet delivered, oldest first.
     async fn unread_mail(&self, agent: AgentId) -> Result<Vec<MailRow>>;
 
-    /// Acknowledges mail up to and with `upto`; never takes an acknowledgement back.
-    async fn ack_mail(&self, agent: AgentId, upto: MailId) -> Result<()>;
+    /// Appends the entry that delivers a piece of unread mail, and acknowledges the mail up to and with it: both or
+    /// neither, so that a crash neither loses mail nor delivers it twice.
+    async fn deliver_mail(
+        &self,
+        agent: AgentId,
+        fence: Fence,
+        mail: MailId,
+        entry: NewEntry,
+    ) -> Result<EntryId>;
 
     /// Records a request; `false`, and nothing done, when its id is recorded.
     async fn record_request(&self, request: RequestRow) -> Result<bool>;

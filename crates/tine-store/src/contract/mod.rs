@@ -73,7 +73,7 @@ macro_rules! store_contract {
             a_task_ends_once_and_tells_its_spawner_once
             an_interrupted_task_can_start_again
             a_zombie_cannot_end_a_task
-            mail_is_read_until_acknowledged
+            mail_is_read_until_delivered
             mail_to_nobody_is_refused
             a_request_counts_once
             usage_adds_up_by_model_and_subtree

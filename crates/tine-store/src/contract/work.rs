@@ -2,10 +2,12 @@
 
 use tine_model::{AgentId, TaskStatus, Usage};
 
-use super::sample::{agent_id, create, end_of, fork, fork_of, plain_notice, request_of, say};
+use super::sample::{
+    agent_id, create, end_of, fork, fork_of, heard, lease, message, plain_notice, request_of, say,
+};
 use super::{Fixture, refused};
 use crate::{
-    ForkFrom, Kill, MailId, NewMail, NewTask, Recover, Result, Store, StoreError, TaskEnd,
+    Fence, ForkFrom, Kill, MailId, NewMail, NewTask, Recover, Result, Store, StoreError, TaskEnd,
     UsageScope,
 };
 
@@ -65,8 +67,8 @@ pub async fn an_interrupted_task_can_start_again(fixture: &dyn Fixture) -> Resul
     Ok(())
 }
 
-/// In order, to its recipient alone, again after a crash, and never again once acknowledged.
-pub async fn mail_is_read_until_acknowledged(fixture: &dyn Fixture) -> Result<()> {
+/// In order, to its recipient alone, again after a crash, and never again once delivered.
+pub async fn mail_is_read_until_delivered(fixture: &dyn Fixture) -> Result<()> {
     let store = fixture.open().await?;
     let (one, two) = (create(&*store, 1).await?, create(&*store, 2).await?);
     let send = |recipient, sender, body: &str| {
@@ -78,14 +80,22 @@ pub async fn mail_is_read_until_acknowledged(fixture: &dyn Fixture) -> Result<()
     let mail = fixture.open().await?.unread_mail(one).await?;
     let brief: Vec<_> = mail.iter().map(|m| (m.id, m.sender, m.body.as_str())).collect();
     assert_eq!(brief, [(first, None, "a"), (second, Some(two), "c")]);
-    store.ack_mail(one, first).await?;
+    let lease = lease(&*store, one, "runner").await?;
+    let deliver = |mail| store.deliver_mail(one, lease.fence, mail, message("mail"));
+    let entry = deliver(first).await?;
     assert_eq!(store.unread_mail(one).await?, mail[1..]);
-    store.ack_mail(one, second).await?;
-    store.ack_mail(one, first).await?;
+    assert!(deliver(second).await? > entry);
+    refused!(deliver(first).await, StoreError::UnknownMail { .. });
     assert!(store.unread_mail(one).await?.is_empty());
+    assert_eq!(heard(&*store, one).await?, ["mail", "mail"]);
+    let fenced = Fence(lease.fence.0 + 1);
+    refused!(
+        store.deliver_mail(one, fenced, second, message("x")).await,
+        StoreError::Fenced { .. }
+    );
     assert_eq!(store.unread_mail(two).await?.len(), 1);
     for unknown in [foreign, MailId(i64::MAX), MailId(0)] {
-        refused!(store.ack_mail(one, unknown).await, StoreError::UnknownMail { .. });
+        refused!(deliver(unknown).await, StoreError::UnknownMail { .. });
     }
     let third = send(one, None, "d").await?;
     assert_eq!(store.unread_mail(one).await?.iter().map(|m| m.id).collect::<Vec<_>>(), [third]);

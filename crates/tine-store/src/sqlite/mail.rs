@@ -1,12 +1,14 @@
-//! Mailboxes: durable, read in order, acknowledged by a cursor.
+//! Mailboxes: durable, read in order, delivered by a cursor.
 
-use tine_model::AgentId;
+use tine_model::{AgentId, EntryId};
 
 use super::SqliteStore;
 use super::agents::require_living;
 use super::column::Columns;
 use super::connection::Writing;
-use crate::{MailId, MailRow, NewMail, Result, StoreError};
+use super::entries::append_entries;
+use super::leases::check_fence;
+use crate::{Fence, MailId, MailRow, NewEntry, NewMail, Result, StoreError};
 
 /// Unread messages that a mailbox takes from senders. Nobody reads more than that; notices of tasks always fit, since
 /// there is one for each task.
@@ -50,18 +52,30 @@ impl SqliteStore {
         rows.iter().map(decode).collect()
     }
 
-    pub(super) async fn ack_mail_row(&self, agent: AgentId, upto: MailId) -> Result<()> {
+    pub(super) async fn deliver_mail_row(
+        &self,
+        agent: AgentId,
+        fence: Fence,
+        mail: MailId,
+        entry: NewEntry,
+    ) -> Result<EntryId> {
         let mut write = self.connections.write().await?;
-        // A cursor beyond the last mail would swallow the next one.
-        let sql = sqlx::query("SELECT 1 FROM mail WHERE id = ? AND recipient = ?");
-        let sql = sql.bind(upto.0).bind(agent.as_bytes().as_slice());
-        if write.one("mail known", sql).await?.is_none() {
-            return Err(StoreError::UnknownMail { agent, mail: upto });
+        require_living(&mut write, agent).await?;
+        check_fence(&mut write, agent, fence).await?;
+        // A cursor beyond the last mail would swallow the next one; one that stands there already has delivered it.
+        let sql = "SELECT 1 FROM mail WHERE id = ?1 AND recipient = ?2 \
+             AND id > (SELECT mail_cursor FROM agents WHERE id = ?2)";
+        let sql = sqlx::query(sql).bind(mail.0).bind(agent.as_bytes().as_slice());
+        if write.one("mail unread", sql).await?.is_none() {
+            return Err(StoreError::UnknownMail { agent, mail });
         }
-        let sql = "UPDATE agents SET mail_cursor = max(mail_cursor, ?) WHERE id = ?";
-        let sql = sqlx::query(sql).bind(upto.0).bind(agent.as_bytes().as_slice());
+        let at_ms = entry.at_ms;
+        let ids = append_entries(&mut write, agent, &[entry]).await?;
+        let sql = "UPDATE agents SET mail_cursor = ?, updated_ms = ? WHERE id = ?";
+        let sql = sqlx::query(sql).bind(mail.0).bind(at_ms).bind(agent.as_bytes().as_slice());
         write.run("mail cursor", sql).await?;
-        write.commit().await
+        write.commit().await?;
+        ids.first().copied().ok_or_else(|| StoreError::no_agent(agent))
     }
 }
 

@@ -97,8 +97,14 @@ impl Store for SqliteStore {
         self.unread_mail_rows(agent).await
     }
 
-    async fn ack_mail(&self, agent: AgentId, upto: MailId) -> Result<()> {
-        self.ack_mail_row(agent, upto).await
+    async fn deliver_mail(
+        &self,
+        agent: AgentId,
+        fence: Fence,
+        mail: MailId,
+        entry: NewEntry,
+    ) -> Result<EntryId> {
+        self.deliver_mail_row(agent, fence, mail, entry).await
     }
 
     async fn record_request(&self, request: RequestRow) -> Result<bool> {

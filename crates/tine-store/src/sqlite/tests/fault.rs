@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
 use super::{Directory, block_on};
+use crate::NewMail;
 use crate::contract::{agent_id, create, end_of, fork_of, message, plain_notice};
 use crate::{
     Acquire, AgentFilter, Fence, ForkFrom, NewTask, OpenOptions, Result, SqliteStore, StepHook,
@@ -27,10 +28,12 @@ enum Change {
     Fork,
     FanOut,
     Finish,
+    Deliver,
     Append,
 }
 
-const WRITES: [Change; 4] = [Change::Fork, Change::FanOut, Change::Finish, Change::Append];
+const WRITES: [Change; 5] =
+    [Change::Fork, Change::FanOut, Change::Finish, Change::Deliver, Change::Append];
 
 /// A root with messages and a lease, and a worker with a running task.
 async fn prepare(path: &Path) {
@@ -45,6 +48,8 @@ async fn prepare(path: &Path) {
     request.children[0].task = Some(NewTask { directive: "look".to_owned() });
     store.fork(request).await.unwrap();
     store.start_task(agent_id(2)).await.unwrap();
+    let mail = NewMail { recipient: root, sender: None, body: "m".to_owned(), now_ms: 1 };
+    store.send_mail(mail).await.unwrap();
     store.close().await.unwrap();
 }
 
@@ -68,6 +73,10 @@ async fn perform(store: &SqliteStore, change: Change) -> Result<()> {
             store.fork(request).await.map(|_| ())
         }
         Change::Finish => store.finish_task(end_of(agent_id(2))).await.map(|_| ()),
+        Change::Deliver => {
+            let unread = store.unread_mail(root).await?;
+            store.deliver_mail(root, Fence(1), unread[0].id, message("mail")).await.map(|_| ())
+        }
         Change::Append => {
             let entries = [message("c"), message("d"), message("e")];
             store.append(root, Fence(1), &entries).await.map(|_| ())

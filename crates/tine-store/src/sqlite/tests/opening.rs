@@ -6,8 +6,8 @@ use std::time::Duration;
 use sqlx::{Connection, SqliteConnection};
 
 use super::Directory;
-use crate::contract::{agent_id, create, fork_of, message, new_agent, refused};
-use crate::{CreateAgent, ForkFrom, NewMail, OpenOptions, SqliteStore, Store, StoreError};
+use crate::contract::{agent_id, create, fork_of, message, new_agent, plain_notice, refused};
+use crate::{Acquire, CreateAgent, ForkFrom, NewMail, OpenOptions, SqliteStore, Store, StoreError};
 
 async fn execute(directory: &Directory, sql: &'static str) {
     let url = format!("sqlite://{}?mode=rwc", directory.path().display());
@@ -186,7 +186,10 @@ async fn a_mailbox_that_nobody_reads_fills_up() {
     let mail = NewMail { recipient: agent, sender: None, body: String::new(), now_ms: 1 };
     refused!(store.send_mail(mail.clone()).await, StoreError::MailboxFull { .. });
     let unread = store.unread_mail(agent).await.unwrap();
-    store.ack_mail(agent, unread[0].id).await.unwrap();
+    let owner =
+        Acquire { agent, owner: "me", is_alive: &|_| true, notice: &plain_notice, now_ms: 1 };
+    let lease = store.acquire(owner).await.unwrap();
+    store.deliver_mail(agent, lease.fence, unread[0].id, message("mail")).await.unwrap();
     store.send_mail(mail).await.unwrap();
 }
 

@@ -1,0 +1,79 @@
+//! What faces ask for beside runs and forks: names, mail from the user, one agent's own log.
+
+use tine_model::{AgentId, Entry, EntryId};
+use tine_store::{MailId, NewMail, Rename};
+
+use crate::codec;
+use crate::error::RuntimeError;
+use crate::runtime::Runtime;
+
+/// Longest name of an agent, in characters: it has to fit into a line of a list.
+pub const NAME_CHARS_MAX: usize = 64;
+
+/// Most bytes of one message that a user sends. It becomes part of the conversation at once and in one piece; what is
+/// larger belongs into a file that the agent is told to read.
+pub const MAIL_BYTES_MAX: usize = 64 * 1024;
+
+impl Runtime {
+    /// Gives an agent a name, or takes it away.
+    pub async fn rename(&self, agent: AgentId, name: Option<String>) -> Result<(), RuntimeError> {
+        check_name(name.as_deref())?;
+        Ok(self.store().rename(Rename { agent, name, now_ms: self.now_ms() }).await?)
+    }
+
+    /// Puts a message of the user into an agent's mailbox; it is read at the agent's next turn.
+    pub async fn send(&self, agent: AgentId, text: String) -> Result<MailId, RuntimeError> {
+        if text.trim().is_empty() {
+            return Err(RuntimeError::EmptyMail);
+        }
+        if text.len() > MAIL_BYTES_MAX {
+            return Err(RuntimeError::MailTooLong { bytes: text.len(), most: MAIL_BYTES_MAX });
+        }
+        let mail = NewMail { recipient: agent, sender: None, body: text, now_ms: self.now_ms() };
+        Ok(self.store().send_mail(mail).await?)
+    }
+
+    /// An agent's own entries after `after` (from the first for `None`), without those it inherited.
+    pub async fn log(
+        &self,
+        agent: AgentId,
+        after: Option<EntryId>,
+    ) -> Result<Vec<Entry>, RuntimeError> {
+        let rows = self.store().own_entries(agent, after).await?;
+        rows.into_iter().map(codec::read_row).collect()
+    }
+}
+
+/// Refuses names that cannot be typed, or that would break the lines they are shown in.
+pub(crate) fn check_name(name: Option<&str>) -> Result<(), RuntimeError> {
+    let Some(name) = name else { return Ok(()) };
+    let why = if name.trim().is_empty() {
+        "it is empty"
+    } else if name.chars().count() > NAME_CHARS_MAX {
+        "it has more than 64 characters"
+    } else if name.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        "it holds blanks or control characters"
+    } else if name.starts_with('-') {
+        "it begins with a dash, like an option"
+    } else {
+        return Ok(());
+    };
+    Err(RuntimeError::Name { name: name.to_owned(), why })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_word_that_can_be_typed() {
+        for name in ["a", "try-2", "größe", "a/b.c", "cafe"] {
+            assert!(check_name(Some(name)).is_ok(), "{name}");
+        }
+        let long = "x".repeat(NAME_CHARS_MAX + 1);
+        for name in ["", " ", "a b", "a\u{1b}[31m", "-x", "a\n", &long] {
+            assert!(check_name(Some(name)).is_err(), "{name:?}");
+        }
+        assert!(check_name(None).is_ok());
+    }
+}

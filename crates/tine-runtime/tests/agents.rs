@@ -1,0 +1,294 @@
+//! Agents over a real database: what a run keeps, what a fork inherits, what a restart brings back.
+
+#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
+
+mod fixture;
+
+use std::sync::{Arc, Mutex};
+
+use fixture::{House, options};
+use tine_cache::Launch;
+use tine_fork::{RunEvent, RunLimits};
+use tine_model::{AgentId, AgentState, Outcome, TaskStatus};
+use tine_runtime::{FanPlan, FanSpec, FanTask, FanWatcher, ForkSpec, RuntimeError};
+use tine_store::{AgentFilter, NewMail, StoreError};
+use tine_testkit::{Answer, Gate, ScriptedModel};
+
+fn fork_of(parent: AgentId) -> ForkSpec {
+    ForkSpec { parent, at: None, name: None }
+}
+
+async fn say(house: &House, agent: AgentId, prompt: &str) -> Outcome {
+    let run = house.runtime.run(agent, Some(prompt.into()), &options()).await.unwrap();
+    run.report.outcome
+}
+
+/// The effective texts of an agent, oldest first.
+async fn texts(house: &House, agent: AgentId) -> Vec<String> {
+    let fold = house.runtime.fold(agent, None).await.unwrap();
+    let last_line = |text: String| text.lines().last().unwrap_or_default().to_owned();
+    fold.items().map(|item| last_line(item.message.text())).collect()
+}
+
+#[tokio::test]
+async fn a_run_keeps_every_message_and_leaves_the_agent_idle() {
+    let house = House::new(ScriptedModel::new([
+        Answer::calls([("c1", "Glob", r#"{"pattern":"*.txt"}"#)]),
+        Answer::text("Nothing there."),
+    ]))
+    .await;
+    let root = house.root().await;
+    assert_eq!(say(&house, root, "Look.").await, Outcome::Completed);
+    let house = house.reopened().await;
+    assert_eq!(texts(&house, root).await, ["Look.", "", "", "Nothing there."]);
+    let record = house.runtime.store().agent(root).await.unwrap();
+    assert_eq!(record.state, AgentState::Idle);
+}
+
+#[tokio::test]
+async fn a_restart_sends_the_same_prefix_byte_for_byte() {
+    let house = House::new(ScriptedModel::new([
+        Answer::calls([("c1", "Glob", r#"{ "pattern" : "*.txt" }"#)]),
+        Answer::text("one"),
+        Answer::text("two"),
+    ]))
+    .await;
+    let root = house.root().await;
+    say(&house, root, "first").await;
+    let house = house.reopened().await;
+    say(&house, root, "second").await;
+    let plain = |text: String| text.replace(r#","cache_control":{"type":"ephemeral"}"#, "");
+    let bodies: Vec<String> = house.model.requests().iter().map(|r| plain(r.text())).collect();
+    for pair in bodies.windows(2) {
+        let shared = pair[0].strip_suffix("]}").unwrap();
+        assert!(pair[1].starts_with(shared), "{}\n{}", pair[0], pair[1]);
+    }
+}
+
+#[tokio::test]
+async fn a_fork_inherits_and_neither_side_sees_the_others_later_words() {
+    let words = |n: usize| Answer::text(format!("reply {n}"));
+    let house = House::new(ScriptedModel::new((1..=3).map(words))).await;
+    let root = house.root().await;
+    say(&house, root, "common").await;
+    let made = house.runtime.fork(fork_of(root)).await.unwrap();
+    say(&house, root, "to the parent").await;
+    say(&house, made.child, "to the child").await;
+    assert_eq!(texts(&house, root).await, ["common", "reply 1", "to the parent", "reply 2"]);
+    assert_eq!(texts(&house, made.child).await, ["common", "reply 1", "to the child", "reply 3"]);
+}
+
+#[tokio::test]
+async fn a_fork_of_an_empty_agent_inherits_nothing_also_after_a_restart() {
+    let house = House::new(ScriptedModel::new([Answer::text("hello")])).await;
+    let root = house.root().await;
+    let made = house.runtime.fork(fork_of(root)).await.unwrap();
+    assert_eq!(made.fork_point, None);
+    say(&house, root, "later").await;
+    let house = house.reopened().await;
+    assert_eq!(texts(&house, made.child).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_fork_at_a_call_moves_behind_its_result() {
+    let house = House::new(ScriptedModel::new([
+        Answer::calls([("c1", "Glob", r#"{"pattern":"*"}"#)]),
+        Answer::text("done"),
+    ]))
+    .await;
+    let root = house.root().await;
+    say(&house, root, "look").await;
+    let fold = house.runtime.fold(root, None).await.unwrap();
+    let ids: Vec<_> = fold.items().map(|item| item.entry).collect();
+    let spec = ForkSpec { at: Some(ids[1]), ..fork_of(root) };
+    let made = house.runtime.fork(spec).await.unwrap();
+    assert_eq!((made.fork_point, made.moved_from), (Some(ids[2]), Some(ids[1])));
+    assert_eq!(texts(&house, made.child).await.len(), 3);
+}
+
+#[tokio::test]
+async fn clear_and_rewind_change_what_counts_and_never_a_child() {
+    let words = |n: usize| Answer::text(format!("reply {n}"));
+    let house = House::new(ScriptedModel::new((1..=3).map(words))).await;
+    let root = house.root().await;
+    say(&house, root, "one").await;
+    let mark = house.runtime.fold(root, None).await.unwrap().items().last().unwrap().entry;
+    say(&house, root, "two").await;
+    let child = house.runtime.fork(fork_of(root)).await.unwrap().child;
+    house.runtime.rewind(root, Some(mark)).await.unwrap();
+    assert_eq!(texts(&house, root).await, ["one", "reply 1"]);
+    assert_eq!(texts(&house, child).await, ["one", "reply 1", "two", "reply 2"]);
+    house.runtime.rewind(child, Some(mark)).await.unwrap();
+    say(&house, child, "three").await;
+    house.runtime.clear(root).await.unwrap();
+    let house = house.reopened().await;
+    assert_eq!(texts(&house, root).await, Vec::<String>::new());
+    assert_eq!(texts(&house, child).await, ["one", "reply 1", "three", "reply 3"]);
+}
+
+#[tokio::test]
+async fn mail_is_delivered_once_at_the_next_turn() {
+    let house =
+        House::new(ScriptedModel::new([Answer::text("first"), Answer::text("second")])).await;
+    let root = house.root().await;
+    let mail = NewMail { recipient: root, sender: None, body: "Stop at noon.".into(), now_ms: 1 };
+    house.runtime.store().send_mail(mail).await.unwrap();
+    say(&house, root, "go").await;
+    assert_eq!(texts(&house, root).await, ["go", "Stop at noon.", "first"]);
+    say(&house, root, "on").await;
+    assert_eq!(texts(&house, root).await, ["go", "Stop at noon.", "first", "on", "second"]);
+}
+
+#[tokio::test]
+async fn an_agent_that_runs_is_held_and_a_killed_one_stops() {
+    let gate = Gate::new();
+    let house =
+        House::new(ScriptedModel::new([Answer::text_then_hang("half").behind(&gate)])).await;
+    let root = house.root().await;
+    gate.open();
+    let options = options();
+    let run = house.runtime.run(root, Some("go".into()), &options);
+    let others = async {
+        house.model.requested(1).await;
+        let held = house.runtime.run(root, Some("me too".into()), &options).await;
+        assert!(matches!(held, Err(RuntimeError::Store(StoreError::Held { .. }))), "{held:?}");
+        let child = house.runtime.fork(fork_of(root)).await.unwrap().child;
+        let killed = house.runtime.kill(root).await.unwrap();
+        assert_eq!(killed, [root, child]);
+    };
+    let (run, ()) = tokio::join!(run, others);
+    // The agent died under its run: nothing more is written for it.
+    match run {
+        Ok(run) => assert_eq!(run.report.outcome, Outcome::Aborted),
+        Err(error) => panic!("{error}"),
+    }
+    assert_eq!(house.runtime.store().agent(root).await.unwrap().state, AgentState::Dead);
+}
+
+#[tokio::test]
+async fn a_denied_call_is_told_to_the_model_and_the_run_goes_on() {
+    let house = House::new(ScriptedModel::new([
+        Answer::calls([("c1", "Bash", r#"{"command":"touch x"}"#)]),
+        Answer::text("understood"),
+    ]))
+    .await;
+    let root = house.root().await;
+    assert_eq!(say(&house, root, "touch it").await, Outcome::Completed);
+    let second = house.model.requests()[1].text();
+    assert!(second.contains("nobody can be asked here"), "{second}");
+    assert!(!house.home.path().join("x").exists());
+}
+
+#[tokio::test]
+async fn a_run_stops_at_its_limits() {
+    let again = || Answer::calls([("c", "Glob", r#"{"pattern":"*"}"#)]);
+    let house = House::new(ScriptedModel::new([again(), again(), again(), again()])).await;
+    let root = house.root().await;
+    let limits = RunLimits { turns: 2, ..RunLimits::default() };
+    let limited = tine_runtime::RunOptions { limits, ..options() };
+    let run = house.runtime.run(root, Some("go".into()), &limited).await.unwrap();
+    assert_eq!((run.report.outcome, run.report.turns), (Outcome::TurnLimit, 2));
+    let limits = RunLimits { tokens: Some(1), ..RunLimits::default() };
+    let limited = tine_runtime::RunOptions { limits, ..options() };
+    let run = house.runtime.run(root, None, &limited).await.unwrap();
+    assert_eq!((run.report.outcome, run.report.turns), (Outcome::BudgetExhausted, 1));
+}
+
+#[derive(Default)]
+struct Ends {
+    launch: Mutex<Option<Launch>>,
+    ended: Mutex<Vec<usize>>,
+}
+
+impl FanWatcher for Ends {
+    fn on_start(&self, _workers: &[AgentId], launch: Launch) {
+        *self.launch.lock().unwrap() = Some(launch);
+    }
+
+    fn on_event(&self, _index: usize, _event: &RunEvent<'_>) {}
+
+    fn on_end(&self, index: usize, _task: &FanTask) {
+        self.ended.lock().unwrap().push(index);
+    }
+}
+
+#[tokio::test]
+async fn siblings_send_the_same_bytes_up_to_their_directive() {
+    let long = "word ".repeat(4000);
+    let house = House::new(ScriptedModel::answering(move |request| {
+        let text = request.text();
+        match text.rsplit("Task: ").next() {
+            Some(task) if text.contains("Task: ") => {
+                Answer::text(format!("Scope: {}\nResult: ok", task.chars().next().unwrap()))
+            }
+            _ => Answer::text(long.clone()),
+        }
+    }))
+    .await;
+    let root = house.root().await;
+    say(&house, root, "know this").await;
+    house.clock.advance_ms(3_600_000);
+    let directives: Vec<String> = ('a'..='h').map(|task| format!("{task} job")).collect();
+    let watcher = Arc::new(Ends::default());
+    let spec = FanSpec { parent: root, directives, plan: FanPlan::Auto };
+    let fan = house.runtime.fan(spec, &options(), watcher.clone()).await.unwrap();
+    assert_eq!(*watcher.launch.lock().unwrap(), Some(Launch::LeaderFirst));
+    assert_eq!(watcher.ended.lock().unwrap().len(), 8);
+    for (task, letter) in fan.tasks.iter().zip('a'..='h') {
+        assert_eq!(task.status, TaskStatus::Completed);
+        let report = task.report.as_ref().unwrap();
+        assert_eq!(report.scope.as_deref(), Some(letter.to_string().as_str()));
+    }
+    let bodies: Vec<String> = house.model.requests()[1..].iter().map(|r| r.text()).collect();
+    let cut = bodies[0].rfind("Task: ").unwrap() + "Task: ".len();
+    for body in &bodies {
+        assert_eq!(body[..cut], bodies[0][..cut]);
+    }
+    let mail = house.runtime.store().unread_mail(root).await.unwrap();
+    assert_eq!(mail.len(), 8, "one notice each");
+    let agents = house.runtime.store().agents(AgentFilter::All).await.unwrap();
+    assert_eq!(agents.len(), 9);
+}
+
+#[tokio::test]
+async fn a_worker_that_fails_does_not_take_its_siblings_down() {
+    let house = House::new(ScriptedModel::answering(|request| {
+        if request.text().contains("Task: bad") {
+            Answer::refused(tine_wire::FailureKind::InvalidRequest, "no")
+        } else {
+            Answer::text("Scope: x\nResult: ok")
+        }
+    }))
+    .await;
+    let root = house.root().await;
+    let directives = vec!["good".to_owned(), "bad".to_owned()];
+    let spec = FanSpec { parent: root, directives, plan: FanPlan::LeaderFirst };
+    let fan = house.runtime.fan(spec, &options(), Arc::new(Ends::default())).await.unwrap();
+    let statuses: Vec<_> = fan.tasks.iter().map(|task| task.status).collect();
+    assert_eq!(statuses, [TaskStatus::Completed, TaskStatus::Failed]);
+    let stored = house.runtime.store().tasks(root).await.unwrap();
+    assert_eq!(stored.iter().map(|task| task.status).collect::<Vec<_>>(), statuses);
+    assert!(stored[1].error.as_ref().unwrap().contains("no"), "{:?}", stored[1].error);
+}
+
+#[tokio::test]
+async fn one_chat_conversation_goes_in_and_comes_out_unchanged() {
+    let house = House::new(ScriptedModel::new([])).await;
+    let text = r#"[
+{"role":"user","content":[{"type":"text","text":"hi"}]},
+{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"s=="},{"type":"text","text":"é","zz":1.0},{"type":"tool_use","id":"t1","name":"A","input":{"b":1,"a":[ 2 ]}}]},
+{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]}
+]
+"#;
+    let root = tine_runtime::NewRoot {
+        name: None,
+        settings: house.runtime.store().agent(house.root().await).await.unwrap().settings,
+        system: String::new(),
+        stream: true,
+        directory: house.home.path().to_owned(),
+    };
+    let imported = house.runtime.import_messages(root, text).await.unwrap();
+    assert_eq!(imported.entries, 3);
+    let out = house.runtime.export_messages(imported.agent, None).await.unwrap();
+    assert_eq!(out, text);
+}
