@@ -44,9 +44,11 @@ impl Report {
     /// Whether the report has the form that workers are told to use: it begins with its scope.
     pub fn is_conforming(&self) -> bool {
         self.scope.is_some()
-            && self.raw.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| {
-                label_of(line).is_some_and(|(label, _)| label == Label::Scope)
-            })
+            && self
+                .raw
+                .lines()
+                .find(|line| !line.trim().is_empty())
+                .is_some_and(|line| label_of(line).is_some_and(|(label, _)| label == Label::Scope))
     }
 
     fn keep(&mut self, part: Option<(Label, String)>) {

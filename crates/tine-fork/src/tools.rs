@@ -91,9 +91,8 @@ impl Dispatch<'_> {
     pub(crate) async fn answer(&self, message: &Message) -> Message {
         let calls: Vec<Asked<'_>> = message.blocks().iter().filter_map(asked).collect();
         let mut blocks = Vec::with_capacity(calls.len());
-        let groups = calls.chunk_by(|a, b| {
-            self.tools.is_read_only(a.name) && self.tools.is_read_only(b.name)
-        });
+        let groups = calls
+            .chunk_by(|a, b| self.tools.is_read_only(a.name) && self.tools.is_read_only(b.name));
         for group in groups {
             let answers = join_all(group.iter().map(|call| self.answer_one(call))).await;
             for (call, answer) in group.iter().zip(answers) {

@@ -72,7 +72,7 @@ fn main() {
 fn conversation(messages: usize, bytes: usize) -> History {
     let text = "x".repeat(bytes);
     let item = |index: usize| {
-        let role = if index % 2 == 0 { Role::User } else { Role::Assistant };
+        let role = if index.is_multiple_of(2) { Role::User } else { Role::Assistant };
         let message = Message::new(role, vec![Block::Text(text.clone())]);
         Item { entry: EntryId(index as i64 + 1), message: Arc::new(message) }
     };

@@ -1,0 +1,272 @@
+//! The turn loop against a scripted model: outcomes, tools, limits, what is kept.
+
+#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tine_fork::{
+    AllowAllFilter, Conversation, Journal, JournalError, MemoryJournal, Observer, RequestRecord,
+    Run, RunEvent, RunLimits, RunReport, ToolAnswer, ToolCall, ToolDispatcher, ToolFilter,
+};
+use tine_history::History;
+use tine_llm::{BrokenCause, LlmError};
+use tine_model::{Block, EntryId, Message, ModelSettings, Outcome, RawJson, StopReason, Usage};
+use tine_testkit::{Answer, ScriptedModel};
+use tine_wire::{Head, HeadParts, MarkPoints, Partial};
+use tokio::sync::Barrier;
+use tokio_util::sync::CancellationToken;
+
+fn conversation() -> Conversation {
+    let settings = ModelSettings {
+        model: "anthropic/m".parse().unwrap(),
+        max_tokens: 100,
+        thinking: None,
+        effort: None,
+    };
+    let (system, tools) = ("Be brief.".to_owned(), Vec::new());
+    let head = Head::render(HeadParts { settings, system, tools, stream: true });
+    Conversation::new(Arc::new(head), History::new(), MarkPoints::default())
+}
+
+/// Answers each call with its tool's name; `Meet` calls wait for each other, `Wait` waits for the cancellation.
+struct Tools {
+    meeting: Barrier,
+}
+
+impl Tools {
+    fn new() -> Self {
+        Self { meeting: Barrier::new(2) }
+    }
+}
+
+#[async_trait]
+impl ToolDispatcher for Tools {
+    fn is_read_only(&self, tool: &str) -> bool {
+        tool == "Meet"
+    }
+
+    async fn dispatch(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolAnswer {
+        match call.name.as_str() {
+            "Meet" => {
+                self.meeting.wait().await;
+            }
+            "Wait" => cancel.cancelled().await,
+            _ => {}
+        }
+        ToolAnswer { text: format!("{} {}", call.name, call.input), is_error: false }
+    }
+}
+
+#[derive(Default)]
+struct Notes {
+    memory: MemoryJournal,
+    notices: Mutex<Vec<String>>,
+}
+
+#[async_trait]
+impl Journal for Notes {
+    async fn message(&self, message: &Arc<Message>) -> Result<EntryId, JournalError> {
+        self.memory.message(message).await
+    }
+
+    async fn request_answered(&self, _record: &RequestRecord) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    async fn notice(&self, text: &str) -> Result<(), JournalError> {
+        self.notices.lock().unwrap().push(text.to_owned());
+        Ok(())
+    }
+}
+
+struct NoShell;
+
+impl ToolFilter for NoShell {
+    fn allows(&self, tool: &str, _input: &RawJson) -> bool {
+        tool != "Bash"
+    }
+
+    fn denial_message(&self, _tool: &str, _input: &RawJson) -> String {
+        "No shell here; use Grep.".to_owned()
+    }
+}
+
+#[derive(Default)]
+struct Setup {
+    limits: RunLimits,
+    notes: Notes,
+    cancel: CancellationToken,
+}
+
+impl Setup {
+    async fn run(&self, model: &ScriptedModel, observer: &dyn Observer) -> RunReport {
+        self.run_filtered(model, observer, &AllowAllFilter).await
+    }
+
+    async fn run_filtered(
+        &self,
+        model: &ScriptedModel,
+        observer: &dyn Observer,
+        filter: &dyn ToolFilter,
+    ) -> RunReport {
+        let run = Run {
+            conversation: &mut conversation(),
+            llm: model,
+            tools: &Tools::new(),
+            filter,
+            journal: &self.notes,
+            observer,
+            limits: self.limits,
+            flight: None,
+            cancel: self.cancel.clone(),
+        };
+        run.go(Some(Message::user("go"))).await
+    }
+}
+
+fn nobody(_: &RunEvent<'_>) {}
+
+fn results(message: &Message) -> Vec<String> {
+    let text = |block: &Block| match block {
+        Block::ToolResult { call, content, is_error } => {
+            let text = content.first().and_then(Block::as_text).unwrap_or_default();
+            format!("{call} {is_error} {text}")
+        }
+        other => format!("{other:?}"),
+    };
+    message.blocks().iter().map(text).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn read_only_calls_run_together_and_results_keep_call_order() {
+    let calls = [("a", "Meet", "{}"), ("b", "Meet", "{}"), ("c", "Write", r#"{"x":1}"#)];
+    let model = ScriptedModel::new([Answer::calls(calls), Answer::text("done")]);
+    let report = Setup::default().run(&model, &nobody).await;
+    assert_eq!(report.outcome, Outcome::Completed);
+    assert_eq!((report.turns, report.tool_uses), (2, 3));
+    let expected = ["a false Meet {}", "b false Meet {}", r#"c false Write {"x":1}"#];
+    assert_eq!(results(&report.messages[2]), expected);
+    assert_eq!(report.final_text().as_deref(), Some("done"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_call_is_an_answer_and_the_run_goes_on() {
+    let model = ScriptedModel::new([Answer::calls([("a", "Bash", "{}")]), Answer::text("ok")]);
+    let report = Setup::default().run_filtered(&model, &nobody, &NoShell).await;
+    assert_eq!(report.outcome, Outcome::Completed);
+    assert_eq!(results(&report.messages[2]), ["a true No shell here; use Grep."]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn arguments_that_are_no_object_are_told_to_the_model() {
+    let model =
+        ScriptedModel::new([Answer::calls([("a", "Grep", "{\"pat")]), Answer::text("sorry")]);
+    let report = Setup::default().run(&model, &nobody).await;
+    assert_eq!(report.outcome, Outcome::Completed);
+    let told = &results(&report.messages[2])[0];
+    assert!(told.starts_with("a true The arguments of this call are not a JSON object"), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_turns_nothing_is_sent() {
+    let model = ScriptedModel::new([]);
+    let limits = RunLimits { turns: 0, ..RunLimits::default() };
+    let report = Setup { limits, ..Setup::default() }.run(&model, &nobody).await;
+    assert_eq!((report.outcome, report.turns), (Outcome::TurnLimit, 0));
+    assert!(model.requests().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_that_is_up_stops_the_model_call_and_keeps_what_was_said() {
+    let model = ScriptedModel::new([Answer::text_then_hang("half a thought")]);
+    let limits = RunLimits { time: Some(Duration::from_secs(9)), ..RunLimits::default() };
+    let setup = Setup { limits, ..Setup::default() };
+    let report = setup.run(&model, &nobody).await;
+    assert_eq!(report.outcome, Outcome::TimedOut);
+    assert_eq!(report.final_text().as_deref(), Some("half a thought"));
+    assert!(!setup.cancel.is_cancelled(), "the caller's token is never cancelled");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_abort_stops_a_running_tool_and_answers_every_call() {
+    let calls = [("a", "Wait", "{}"), ("b", "Write", "{}")];
+    let model = ScriptedModel::new([Answer::calls(calls)]);
+    let setup = Setup::default();
+    let stop = async {
+        // Paused time passes once the run has nothing left to do but wait for its tool.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        setup.cancel.cancel();
+    };
+    let (report, ()) = tokio::join!(setup.run(&model, &nobody), stop);
+    assert_eq!(report.outcome, Outcome::Aborted);
+    let expected = ["a false Wait {}", "b true Stopped before it finished."];
+    assert_eq!(results(&report.messages[2]), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_reply_is_kept_beside_the_conversation() {
+    let partial = Partial {
+        message: Some(tine_testkit::replies::text("half")),
+        usage: Usage { uncached: 7, ..Usage::default() },
+        id: None,
+    };
+    let broken = LlmError::Broken { partial: Box::new(partial), cause: BrokenCause::Ended };
+    let model = ScriptedModel::new([Answer::error(broken)]);
+    let setup = Setup::default();
+    let report = setup.run(&model, &nobody).await;
+    let why = "the reply broke off: the connection ended before the reply was complete";
+    assert_eq!(report.outcome, Outcome::Failed(why.to_owned()));
+    assert_eq!(report.messages.len(), 1, "only the prompt counts");
+    assert_eq!(report.usage.uncached, 7);
+    let notices = setup.notes.notices.lock().unwrap().clone();
+    assert_eq!(notices, ["Part of a reply that broke off:\nhalf"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cut_reply_and_a_refusal_are_outcomes_of_their_own() {
+    for (stop, outcome) in
+        [(StopReason::MaxTokens, Outcome::LengthCut), (StopReason::Refusal, Outcome::Refused)]
+    {
+        let model = ScriptedModel::new([Answer::text("well").with_stop(stop)]);
+        let report = Setup::default().run(&model, &nobody).await;
+        assert_eq!(report.outcome, outcome);
+        assert_eq!(report.final_text().as_deref(), Some("well"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panicking_observer_does_not_end_the_run() {
+    let model = ScriptedModel::new([Answer::text("fine")]);
+    let seen = AtomicUsize::new(0);
+    let panicking = |_: &RunEvent<'_>| {
+        seen.fetch_add(1, Ordering::Relaxed);
+        panic!("observer");
+    };
+    let report = Setup::default().run(&model, &panicking).await;
+    assert_eq!(report.outcome, Outcome::Completed);
+    assert!(seen.load(Ordering::Relaxed) > 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_final_text_is_never_the_parents() {
+    let model = ScriptedModel::new([Answer::calls([("a", "Write", "{}")]), Answer::text("")]);
+    let mut parent = conversation();
+    parent.push(EntryId(1), Arc::new(Message::user("q")));
+    parent.push(EntryId(2), Arc::new(tine_testkit::replies::text("the parent's words")));
+    let run = Run {
+        conversation: &mut parent.fork(),
+        llm: &model,
+        tools: &Tools::new(),
+        filter: &AllowAllFilter,
+        journal: &MemoryJournal::default(),
+        observer: &nobody,
+        limits: RunLimits::default(),
+        flight: None,
+        cancel: CancellationToken::new(),
+    };
+    let report = run.go(Some(Message::user("task"))).await;
+    assert_eq!(report.final_text(), None);
+}
