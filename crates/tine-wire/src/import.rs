@@ -2,10 +2,12 @@
 //!
 //! Takes a JSON array, or objects one after another (JSON Lines), each a message in a provider's shape. Which
 //! provider's is found out from the shapes; a conversation of plain texts is the same in both. This module
-//! never repairs what it reads; open and orphaned tool calls are the framers' business.
+//! never repairs what it reads; open and orphaned tool calls are the framers' business. Answers to the calls of one turn
+//! become one message.
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
-use tine_model::{Message, Role, WireFormat};
+use tine_model::{Block, Message, Role, WireFormat};
 
 use crate::read::{ReadError, read_message};
 use crate::strip;
@@ -98,10 +100,44 @@ pub fn import_messages(text: &str, preferred: WireFormat) -> Result<Imported, Im
             system.push(message.text());
             continue;
         }
-        messages.push(message);
+        match messages.last_mut().filter(|last| is_results(last) && is_results(&message)) {
+            Some(last) => *last = joined(format, last, &message),
+            None => messages.push(message),
+        }
     }
     let system = (!system.is_empty()).then(|| system.join("\n\n"));
     Ok(Imported { format, system, messages })
+}
+
+/// Whether a message is nothing but answers to calls.
+fn is_results(message: &Message) -> bool {
+    message.role() == Role::User
+        && !message.blocks().is_empty()
+        && message.blocks().iter().all(|block| matches!(block, Block::ToolResult { .. }))
+}
+
+/// The answers to the calls of one turn are one message here, however many the source made of them: each chat answer is a
+/// message of its own, and some Anthropic transcripts have one answer a message.
+fn joined(format: WireFormat, first: &Message, second: &Message) -> Message {
+    #[derive(Deserialize)]
+    struct Content<'a> {
+        #[serde(borrow)]
+        content: Vec<&'a RawValue>,
+    }
+    let content = |message: &Message| -> Option<String> {
+        let content: Content<'_> = serde_json::from_str(message.raw()?.json.as_str()).ok()?;
+        let blocks: Vec<&str> = content.content.iter().map(|block| block.get()).collect();
+        Some(blocks.join(","))
+    };
+    if format == WireFormat::Anthropic
+        && let (Some(first), Some(second)) = (content(first), content(second))
+        && let Ok(message) =
+            read_message(format, &format!(r#"{{"role":"user","content":[{first},{second}]}}"#))
+    {
+        return message;
+    }
+    // In the chat format an answer has no field besides its call and its text.
+    Message::new(Role::User, [first.blocks(), second.blocks()].concat())
 }
 
 /// One message of the text.
