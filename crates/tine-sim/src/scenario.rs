@@ -26,6 +26,7 @@
 //! | `not_user_text` | user texts that begin with one of these are not the user's words (`<system-reminder`) |
 //! | `when` | `user_contains`, `user_equals`, `tool_results`, `turn`, `last_tool`, `any_contains`; all must hold |
 //! | answer | `thinking`, `text`, `tool_calls`, `stop_reason` |
+//! | holes | `{{user}}`, `{{tool_result.N}}`, `{{tool_result.last}}`; after `\|` the filters `lines N`, `skip N`, `skip_last N`, `first_line`, `count_lines`, `trim`, `indent N` |
 //! | `fault` | `times`; one of `status` (with `retry_after`, `message`, `html`), `close_before_first_byte`, `cut_after_events` (with `cut_mid_line`), `error_event_after` (with `error_event`), `stall_after_events`; and `first_byte_ms`, `pings`, `unknown_events`, `broken_tool_input`, `no_usage` |
 //!
 //! `tool_results` and `turn` count results and assistant messages since the last user text. A rule that has only a fault
@@ -43,7 +44,10 @@ use crate::fault::{Ending, Fault};
 use crate::template::{Template, TemplateError};
 
 /// The scenarios that are part of the program: name and text.
-const BUILT_IN: &[(&str, &str)] = &[("echo", include_str!("../scenarios/echo.toml"))];
+const BUILT_IN: &[(&str, &str)] = &[
+    ("echo", include_str!("../scenarios/echo.toml")),
+    ("demo", include_str!("../scenarios/demo.toml")),
+];
 
 /// A reminder that hosts put beside tool results; it is not taken for the user's words unless a scenario says so.
 const REMINDER: &str = "<system-reminder";
@@ -353,6 +357,18 @@ impl Scenario {
     /// The real model whose prices a cost report should use.
     pub fn prices_as(&self) -> Option<&str> {
         self.prices_as.as_deref()
+    }
+
+    /// What stands in `field` of every call of `tool`, where it is a text without holes: what a host that plays a built-in
+    /// scenario may allow literally beforehand.
+    pub fn literal_inputs(&self, tool: &str, field: &str) -> Vec<&str> {
+        let answers = self.rules.iter().filter_map(|rule| rule.answer.as_ref());
+        let calls = answers.flat_map(|answer| &answer.tool_calls).filter(|call| call.name == tool);
+        let texts = calls.filter_map(|call| match &call.input {
+            InputTemplate::Object(fields) => fields.get(field)?.as_str(),
+            InputTemplate::Raw(_) => None,
+        });
+        texts.filter(|text| !text.contains("{{")).collect()
     }
 
     /// Whether a request for this model is answered.

@@ -50,7 +50,7 @@ fn a_wrong_template_inside_a_tool_input_is_refused_too() {
       |
     3 | tool_calls = [{ name = "bash", input = { command = ["{{user | up}}"] } }]
       |              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-    unknown filter `up`: expected `lines N`, `first_line`, `count_lines`, `trim` or `indent N` (N at most 80)
+    unknown filter `up`: expected `lines N`, `skip N`, `skip_last N`, `first_line`, `count_lines`, `trim` or `indent N` (N at most 80)
     "#);
 }
 
@@ -105,7 +105,7 @@ fn other_slips_are_refused() {
 #[test]
 fn an_unknown_scenario_is_told_the_built_in_names() {
     let error = Scenario::load("no-such-scenario").err().map(|error| error.to_string());
-    insta::assert_snapshot!(error.unwrap_or_default(), @"no scenario `no-such-scenario`: it is neither a file nor one of the built-in scenarios (echo)");
+    insta::assert_snapshot!(error.unwrap_or_default(), @"no scenario `no-such-scenario`: it is neither a file nor one of the built-in scenarios (echo, demo)");
 }
 
 #[test]
@@ -114,6 +114,44 @@ fn every_built_in_scenario_loads_under_its_own_name() {
         let scenario = Scenario::built_in(name).expect(name);
         assert_eq!(scenario.name(), name);
         assert!(!scenario.description().is_empty(), "{name} describes itself");
+    }
+}
+
+#[test]
+fn literal_inputs_are_those_without_holes() {
+    let text = r#"
+name = "x"
+[[turn]]
+tool_calls = [
+    { name = "Bash", input = { command = "ls" } },
+    { name = "Bash", input = { command = "cat {{user}}" } },
+    { name = "Bash", input_raw = "{}" },
+    { name = "Grep", input = { pattern = "x" } },
+]
+[[turn]]
+tool_calls = [{ name = "Bash", input = { command = "pwd", timeout_ms = 5 } }]
+"#;
+    let scenario = Scenario::parse(text, "test").expect("a scenario");
+    assert_eq!(scenario.literal_inputs("Bash", "command"), ["ls", "pwd"]);
+}
+
+#[test]
+fn the_commands_of_the_demo_can_be_allowed_one_by_one() {
+    // The longest pattern that a permission rule may have.
+    const RULE_BYTES_MAX: usize = 1_000;
+    let demo = Scenario::built_in("demo").expect("a scenario");
+    let commands = demo.literal_inputs("Bash", "command");
+    let calls = demo.rules.iter().filter_map(|rule| rule.answer.as_ref());
+    let calls = calls.flat_map(|answer| &answer.tool_calls).filter(|call| call.name == "Bash");
+    assert_eq!(
+        commands.len(),
+        calls.count(),
+        "a command with a hole could not be allowed literally"
+    );
+    for command in commands {
+        assert!(!command.contains('*'), "would be a pattern: {command}");
+        assert_eq!(command.trim(), command, "would be trimmed");
+        assert!(command.len() <= RULE_BYTES_MAX, "{} bytes: {command}", command.len());
     }
 }
 

@@ -27,6 +27,8 @@ enum Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Filter {
     Lines(usize),
+    Skip(usize),
+    SkipLast(usize),
     FirstLine,
     CountLines,
     Trim,
@@ -47,7 +49,7 @@ pub(crate) enum TemplateError {
     UnknownName(String),
     /// A part after a `|` is not a known filter.
     #[error(
-        "unknown filter `{0}`: expected `lines N`, `first_line`, `count_lines`, `trim` or `indent N` (N at most {INDENT_MAX})"
+        "unknown filter `{0}`: expected `lines N`, `skip N`, `skip_last N`, `first_line`, `count_lines`, `trim` or `indent N` (N at most {INDENT_MAX})"
     )]
     UnknownFilter(String),
 }
@@ -124,6 +126,8 @@ fn filter(text: &str) -> Result<Filter, TemplateError> {
         ["count_lines"] => Ok(Filter::CountLines),
         ["trim"] => Ok(Filter::Trim),
         ["lines", count] => count.parse().map(Filter::Lines).map_err(|_| unknown()),
+        ["skip", count] => count.parse().map(Filter::Skip).map_err(|_| unknown()),
+        ["skip_last", count] => count.parse().map(Filter::SkipLast).map_err(|_| unknown()),
         ["indent", width] => match width.parse() {
             Ok(width) if width <= INDENT_MAX => Ok(Filter::Indent(width)),
             _ => Err(unknown()),
@@ -149,6 +153,11 @@ impl Filter {
         let join = |lines: Vec<String>| lines.join("\n");
         match self {
             Self::Lines(count) => join(text.lines().take(count).map(str::to_owned).collect()),
+            Self::Skip(count) => join(text.lines().skip(count).map(str::to_owned).collect()),
+            Self::SkipLast(count) => {
+                let kept = text.lines().count().saturating_sub(count);
+                join(text.lines().take(kept).map(str::to_owned).collect())
+            }
             Self::FirstLine => text.lines().next().unwrap_or_default().to_owned(),
             Self::CountLines => text.lines().count().to_string(),
             Self::Trim => text.trim().to_owned(),
@@ -191,6 +200,10 @@ mod tests {
     #[test]
     fn filters_apply_left_to_right() {
         check("{{tool_result.0 | lines 2}}", "a\nb");
+        check("{{tool_result.0 | skip 1}}", "b\nc");
+        check("{{tool_result.0 | skip_last 1}}", "a\nb");
+        check("[{{tool_result.0 | skip 4}}{{tool_result.0 | skip_last 4}}]", "[]");
+        check("{{tool_result.0 | skip 1 | first_line}}", "b");
         check("{{tool_result.0 | first_line}}", "a");
         check("{{tool_result.0 | count_lines}}", "3");
         check("[{{tool_result.last | trim}}]", "[last]");
@@ -205,7 +218,7 @@ mod tests {
         check("{{tool_result.x}}", &format!("error: unknown name `tool_result.x`: {names}"));
         check(
             "{{user | shout}}",
-            "error: unknown filter `shout`: expected `lines N`, `first_line`, `count_lines`, `trim` or `indent N` (N at most 80)",
+            "error: unknown filter `shout`: expected `lines N`, `skip N`, `skip_last N`, `first_line`, `count_lines`, `trim` or `indent N` (N at most 80)",
         );
     }
 }
