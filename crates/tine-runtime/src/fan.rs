@@ -247,6 +247,9 @@ impl Runtime {
             let last = self.store().last_request(ancestor.id).await?;
             last_request_ms = last_request_ms.max(last.map(|request| request.started_ms));
         }
+        if let Some(since_ms) = self.ports().models.cache_since_ms(&parent.settings.model) {
+            last_request_ms = last_request_ms.filter(|last_ms| *last_ms >= since_ms);
+        }
         let sent = base.sent().unwrap_or(0);
         let (_, assembled) = base.request();
         let gap_bytes: u64 = base

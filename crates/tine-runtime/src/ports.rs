@@ -39,6 +39,12 @@ pub enum ConnectError {
 pub trait Connector: Send + Sync {
     /// A client for a model; may be shared with other agents.
     async fn connect(&self, model: &ModelRef) -> Result<Arc<dyn LlmClient>, ConnectError>;
+
+    /// When the cache behind a model began to exist, in milliseconds since the Unix epoch: nothing that was sent before can be
+    /// in it. `None` for a cache that is older than anybody's requests, as a provider's is.
+    fn cache_since_ms(&self, _model: &ModelRef) -> Option<i64> {
+        None
+    }
 }
 
 /// Everything from outside.
