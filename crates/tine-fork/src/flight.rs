@@ -47,8 +47,12 @@ impl Flight {
         Arc::new(Self { state: Mutex::new(state), changed: Notify::new(), wait_max })
     }
 
-    /// Waits for the right to send. Returns at once for the leader, and when `cancel` is cancelled.
-    pub async fn enter(self: &Arc<Self>, member: usize, cancel: &CancellationToken) -> Ticket {
+    /// A member's place. Every member takes its seat before any of them starts.
+    pub fn seat(self: &Arc<Self>, member: usize) -> Seat {
+        Seat { flight: Arc::clone(self), member }
+    }
+
+    async fn enter(self: &Arc<Self>, member: usize, cancel: &CancellationToken) -> Ticket {
         let deadline = tokio::time::sleep(self.wait_max);
         tokio::pin!(deadline);
         loop {
@@ -82,9 +86,40 @@ impl Flight {
         Some(Ticket { flight: Arc::clone(self), leads })
     }
 
+    /// Lets another lead when the one who was to lead will not.
+    fn give_up(&self, member: usize) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*state, State::Waiting { leader } if leader == member) {
+            *state = State::Vacant;
+            drop(state);
+            self.changed.notify_waiters();
+        }
+    }
+
     fn open(&self) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = State::Open;
         self.changed.notify_waiters();
+    }
+}
+
+/// A member's place in a flight. A leader whose seat is dropped, or whose wait is cancelled, before it sends is
+/// replaced.
+#[derive(Debug)]
+pub struct Seat {
+    flight: Arc<Flight>,
+    member: usize,
+}
+
+impl Seat {
+    /// Waits for the right to send. Returns at once for the leader, and when `cancel` is cancelled.
+    pub async fn enter(self, cancel: &CancellationToken) -> Ticket {
+        self.flight.enter(self.member, cancel).await
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.flight.give_up(self.member);
     }
 }
 
@@ -136,9 +171,9 @@ mod tests {
     async fn followers_wait_for_the_leaders_first_event() {
         let flight = Flight::leader_first(1, LEADER_WAIT_MAX);
         let cancel = token();
-        let mut follower = Box::pin(flight.enter(0, &cancel));
+        let mut follower = Box::pin(flight.seat(0).enter(&cancel));
         assert!(follower.as_mut().now_or_never().is_none());
-        let mut leader = flight.enter(1, &cancel).await;
+        let mut leader = flight.seat(1).enter(&cancel).await;
         assert!(leader.leads());
         assert!(follower.as_mut().now_or_never().is_none());
         leader.started();
@@ -149,9 +184,9 @@ mod tests {
     async fn a_failed_leader_is_replaced_and_the_rest_keep_waiting() {
         let flight = Flight::leader_first(0, LEADER_WAIT_MAX);
         let cancel = token();
-        let leader = flight.enter(0, &cancel).await;
-        let mut second = Box::pin(flight.enter(1, &cancel));
-        let mut third = Box::pin(flight.enter(2, &cancel));
+        let leader = flight.seat(0).enter(&cancel).await;
+        let mut second = Box::pin(flight.seat(1).enter(&cancel));
+        let mut third = Box::pin(flight.seat(2).enter(&cancel));
         assert!(second.as_mut().now_or_never().is_none());
         assert!(third.as_mut().now_or_never().is_none());
         drop(leader);
@@ -161,12 +196,23 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_leader_that_never_comes_is_replaced_at_once() {
+        let flight = Flight::leader_first(0, LEADER_WAIT_MAX);
+        let cancel = token();
+        let mut follower = Box::pin(flight.seat(1).enter(&cancel));
+        let leader = flight.seat(0);
+        assert!(follower.as_mut().now_or_never().is_none());
+        drop(leader);
+        assert!(follower.await.leads());
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn the_wait_is_capped() {
         let flight = Flight::leader_first(0, LEADER_WAIT_MAX);
         let cancel = token();
-        let _leader = flight.enter(0, &cancel).await;
+        let _leader = flight.seat(0).enter(&cancel).await;
         let before = tokio::time::Instant::now();
-        assert!(!flight.enter(1, &cancel).await.leads());
+        assert!(!flight.seat(1).enter(&cancel).await.leads());
         assert_eq!(before.elapsed(), LEADER_WAIT_MAX);
     }
 
@@ -175,14 +221,14 @@ mod tests {
         let flight = Flight::leader_first(0, LEADER_WAIT_MAX);
         let cancel = token();
         cancel.cancel();
-        assert!(!flight.enter(1, &cancel).await.leads());
+        assert!(!flight.seat(1).enter(&cancel).await.leads());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_warm_prefix_holds_nobody() {
         let flight = Flight::together();
         for member in 0..8 {
-            assert!(!flight.enter(member, &token()).await.leads());
+            assert!(!flight.seat(member).enter(&token()).await.leads());
         }
     }
 }

@@ -13,7 +13,7 @@ mod tools;
 mod worker;
 
 pub use conversation::Conversation;
-pub use flight::{Flight, LEADER_WAIT_MAX, Ticket};
+pub use flight::{Flight, LEADER_WAIT_MAX, Seat, Ticket};
 pub use journal::{Journal, JournalError, MemoryJournal, RequestRecord};
 pub use report::Report;
 pub use run::{Observer, Run, RunError, RunEvent, RunLimits, RunReport, TURNS_DEFAULT};

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tine_llm::{LlmClient, LlmError, Progress};
 use tine_model::{Message, Outcome, Role, StopReason, Usage};
-use tine_wire::{Event, Partial, Reply};
+use tine_wire::{Assembled, Event, Partial, Reply};
 use tokio_util::sync::CancellationToken;
 
 use crate::conversation::Conversation;
-use crate::flight::Flight;
+use crate::flight::Seat;
 use crate::journal::{Journal, JournalError, RequestRecord};
 use crate::tools::{Dispatch, ToolAnswer, ToolCall, ToolDispatcher, ToolFilter};
 
@@ -112,8 +112,8 @@ pub struct Run<'a> {
     pub observer: &'a dyn Observer,
     /// Where to stop.
     pub limits: RunLimits,
-    /// The siblings that this run starts with, and its number among them.
-    pub flight: Option<(Arc<Flight>, usize)>,
+    /// Its place among the siblings that it starts with.
+    pub seat: Option<Seat>,
     /// Stops the run: the model call, and running tools. The run never cancels it.
     pub cancel: CancellationToken,
 }
@@ -237,9 +237,13 @@ impl Turns<'_> {
             for mail in self.run.journal.mail().await? {
                 self.keep(Message::user(mail)).await?;
             }
-            let Some(reply) = self.exchange(cancel).await? else { return Ok(Outcome::Aborted) };
-            let stop = reply.stop;
-            let message = self.keep(reply.message).await?;
+            let Some((reply, assembled)) = self.exchange(cancel).await? else {
+                return Ok(Outcome::Aborted);
+            };
+            let Reply { id, model, message, stop, usage } = reply;
+            // The reply first: it is paid for, and worth more than the note of what it cost.
+            let message = self.keep(message).await?;
+            self.record((id, model), (usage, stop.clone()), &assembled).await?;
             if let Some(outcome) = self.ended(&stop, &message) {
                 return Ok(outcome);
             }
@@ -283,12 +287,15 @@ impl Turns<'_> {
     }
 
     /// One request and its reply; `None` when it was cancelled.
-    async fn exchange(&mut self, cancel: &CancellationToken) -> Result<Option<Reply>, RunError> {
-        let mut ticket = match self.run.flight.take() {
+    async fn exchange(
+        &mut self,
+        cancel: &CancellationToken,
+    ) -> Result<Option<(Reply, Assembled)>, RunError> {
+        let mut ticket = match self.run.seat.take() {
             None => None,
-            Some((flight, member)) => {
+            Some(seat) => {
                 self.run.observer.on_event(&RunEvent::Waiting);
-                Some(flight.enter(member, cancel).await)
+                Some(seat.enter(cancel).await)
             }
         };
         self.run.journal.request_started().await?;
@@ -297,7 +304,9 @@ impl Turns<'_> {
         observer.on_event(&RunEvent::Request { turn: self.report.turns + 1 });
         let mut on_progress = |progress: Progress<'_>| match progress {
             Progress::Event(event) => {
-                if let Some(ticket) = &mut ticket {
+                // A sign of life is not the beginning of the reply: the cache entry may not exist yet.
+                let begun = !matches!(event, Event::Ping | Event::Other);
+                if let Some(ticket) = ticket.as_mut().filter(|_| begun) {
                     ticket.started();
                 }
                 observer.on_event(&RunEvent::Stream(event));
@@ -310,31 +319,67 @@ impl Turns<'_> {
         let reply = match result {
             Ok(reply) => reply,
             Err(LlmError::Cancelled { partial }) => {
-                self.keep_cancelled(*partial).await?;
+                self.keep_cancelled(*partial, &assembled).await?;
                 return Ok(None);
             }
-            Err(error) => return Err(self.keep_broken(error).await?),
+            Err(error) => return Err(self.keep_broken(error, &assembled).await?),
         };
+        if let Some(ticket) = &mut ticket {
+            ticket.started();
+        }
         self.run.conversation.answered(assembled.items);
+        self.report.turns += 1;
+        self.count(reply.usage);
+        Ok(Some((reply, assembled)))
+    }
+
+    fn count(&mut self, usage: Usage) {
+        self.report.usage += usage;
+        self.report.first_usage.get_or_insert(usage);
+    }
+
+    /// Notes what a request cost, once its reply is kept.
+    async fn record(
+        &self,
+        (id, model): (Option<String>, Option<String>),
+        (usage, stop): (Usage, StopReason),
+        assembled: &Assembled,
+    ) -> Result<(), RunError> {
         let record = RequestRecord {
-            reply: reply.id.clone(),
-            model: reply.model.clone(),
-            usage: reply.usage,
-            stop: reply.stop.clone(),
+            reply: id,
+            model,
+            usage,
+            stop,
             items: assembled.items,
             body_bytes: assembled.body.len(),
         };
         self.run.journal.request_answered(&record).await?;
-        self.report.turns += 1;
-        self.report.usage += reply.usage;
-        self.report.first_usage.get_or_insert(reply.usage);
-        observer.on_event(&RunEvent::Answered(&record));
-        Ok(Some(reply))
+        self.run.observer.on_event(&RunEvent::Answered(&record));
+        Ok(())
+    }
+
+    /// What the provider had billed by then is recorded; a request that it never saw is not.
+    async fn record_partial(
+        &mut self,
+        partial: &Partial,
+        stop: &str,
+        assembled: &Assembled,
+    ) -> Result<(), RunError> {
+        if partial.usage == Usage::default() {
+            return Ok(());
+        }
+        self.count(partial.usage);
+        let what = (partial.usage, StopReason::Other(stop.to_owned()));
+        self.record((partial.id.clone(), None), what, assembled).await
     }
 
     /// What the user saw before stopping a reply stays part of the conversation: the next prompt may refer to it.
-    async fn keep_cancelled(&mut self, partial: Partial) -> Result<(), RunError> {
-        self.report.usage += partial.usage;
+    async fn keep_cancelled(
+        &mut self,
+        partial: Partial,
+        assembled: &Assembled,
+    ) -> Result<(), RunError> {
+        self.record_partial(&partial, "cancelled", assembled).await?;
         if let Some(message) = partial.message {
             self.keep(message).await?;
         }
@@ -342,9 +387,13 @@ impl Turns<'_> {
     }
 
     /// What arrived of a reply that broke is kept beside the conversation, so that the request can be sent again.
-    async fn keep_broken(&mut self, error: LlmError) -> Result<RunError, RunError> {
+    async fn keep_broken(
+        &mut self,
+        error: LlmError,
+        assembled: &Assembled,
+    ) -> Result<RunError, RunError> {
         if let Some(partial) = error.partial() {
-            self.report.usage += partial.usage;
+            self.record_partial(partial, "broken", assembled).await?;
             let text = partial.message.as_ref().map(Message::text).unwrap_or_default();
             if !text.is_empty() {
                 let notice = format!("Part of a reply that broke off:\n{text}");

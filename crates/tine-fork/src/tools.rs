@@ -1,11 +1,16 @@
 //! Tool calls of one turn.
 
+use std::panic::AssertUnwindSafe;
+
 use async_trait::async_trait;
-use futures_util::future::join_all;
+use futures_util::{FutureExt, StreamExt, stream};
 use tine_model::{Block, Message, RawJson, Role, ToolCallId, ToolInput};
 use tokio_util::sync::CancellationToken;
 
 use crate::run::{Observer, RunEvent};
+
+/// Most read-only calls of one turn that run at the same time: more would only wait for the same disk.
+const CALLS_AT_ONCE_MAX: usize = 16;
 
 /// What stands for the result of a call that was stopped.
 const STOPPED: &str = "Stopped before it finished.";
@@ -94,7 +99,8 @@ impl Dispatch<'_> {
         let groups = calls
             .chunk_by(|a, b| self.tools.is_read_only(a.name) && self.tools.is_read_only(b.name));
         for group in groups {
-            let answers = join_all(group.iter().map(|call| self.answer_one(call))).await;
+            let running = stream::iter(group.iter().map(|call| self.answer_one(call)));
+            let answers: Vec<ToolAnswer> = running.buffered(CALLS_AT_ONCE_MAX).collect().await;
             for (call, answer) in group.iter().zip(answers) {
                 blocks.push(Block::result(call.id.clone(), answer.text, answer.is_error));
             }
@@ -128,7 +134,11 @@ impl Dispatch<'_> {
             return ToolAnswer::error(STOPPED);
         }
         // The tool sees the token and stops what it started by itself; it is not dropped in the middle of that.
-        self.tools.dispatch(call, self.cancel).await
+        let dispatched = AssertUnwindSafe(self.tools.dispatch(call, self.cancel)).catch_unwind();
+        dispatched.await.unwrap_or_else(|_| {
+            tracing::error!(tool = %call.name, "a tool panicked");
+            ToolAnswer::error("The tool failed in a way that it should not: this is a bug in tine.")
+        })
     }
 }
 

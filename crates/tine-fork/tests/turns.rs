@@ -120,7 +120,7 @@ impl Setup {
             journal: &self.notes,
             observer,
             limits: self.limits,
-            flight: None,
+            seat: None,
             cancel: self.cancel.clone(),
         };
         run.go(Some(Message::user("go"))).await
@@ -264,7 +264,7 @@ async fn the_final_text_is_never_the_parents() {
         journal: &MemoryJournal::default(),
         observer: &nobody,
         limits: RunLimits::default(),
-        flight: None,
+        seat: None,
         cancel: CancellationToken::new(),
     };
     let report = run.go(Some(Message::user("task"))).await;

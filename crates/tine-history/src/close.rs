@@ -22,22 +22,29 @@ impl Closed<'_> {
         !self.placeholders.is_empty() && self.message.role() != Role::User
     }
 
-    /// Whether `call` is answered although nobody made it; such a result cannot be sent as one.
-    pub fn is_orphan(&self, call: &ToolCallId) -> bool {
-        self.message.role() == Role::User && !self.open.contains(call)
+    /// Whether block number `index` answers a call that nobody made, or that an earlier block has answered; such a result
+    /// cannot be sent as one.
+    pub fn is_orphan(&self, index: usize) -> bool {
+        let call_of = |block: &'_ Block| match block {
+            Block::ToolResult { call, .. } => Some(call.clone()),
+            _ => None,
+        };
+        let blocks = self.message.blocks();
+        let Some(call) = blocks.get(index).and_then(call_of) else { return false };
+        let before = || blocks[..index].iter().any(|block| call_of(block).as_ref() == Some(&call));
+        self.message.role() == Role::User && (!self.open.contains(&call) || before())
     }
 
-    /// Whether the message can be sent as it was kept: nothing is added, nothing is an orphan, and results come first.
-    pub fn is_verbatim(&self) -> bool {
+    /// Whether the message's own blocks can be sent as they were kept: there is no orphan, and results come first.
+    pub fn is_sound(&self) -> bool {
         let mut results_over = false;
-        let sound = self.message.blocks().iter().all(|block| match block {
-            Block::ToolResult { call, .. } => !results_over && !self.is_orphan(call),
+        self.message.blocks().iter().enumerate().all(|(index, block)| match block {
+            Block::ToolResult { .. } => !results_over && !self.is_orphan(index),
             _ => {
                 results_over = true;
                 true
             }
-        });
-        sound && (self.placeholders.is_empty() || self.apart())
+        })
     }
 }
 
@@ -51,7 +58,9 @@ pub fn close_calls<'a>(open: &'a [ToolCallId], next: &'a Message) -> Closed<'a> 
                 _ => false,
             })
     };
-    let placeholders = open.iter().filter(|call| !answered(call)).collect();
+    let first = |(index, call): &(usize, &ToolCallId)| !open[..*index].contains(call);
+    let distinct = open.iter().enumerate().filter(first).map(|(_, call)| call);
+    let placeholders = distinct.filter(|call| !answered(call)).collect();
     Closed { message: next, open, placeholders }
 }
 
@@ -75,14 +84,15 @@ mod tests {
         let closed = close_calls(&open, &next);
         assert_eq!(closed.placeholders, [&open[0], &open[2]]);
         assert!(!closed.apart());
-        assert!(!closed.is_verbatim());
+        assert!(closed.is_sound());
     }
 
     #[test]
     fn answered_calls_leave_the_message_as_it_is() {
         let open = calls(&["a", "b"]);
         let next = results(&["b", "a"]);
-        assert!(close_calls(&open, &next).is_verbatim());
+        let closed = close_calls(&open, &next);
+        assert!(closed.is_sound() && closed.placeholders.is_empty());
     }
 
     #[test]
@@ -91,15 +101,25 @@ mod tests {
         let next = Message::new(Role::Assistant, vec![Block::Text("on".into())]);
         let closed = close_calls(&open, &next);
         assert!(closed.apart());
-        assert!(closed.is_verbatim());
+        assert!(closed.is_sound());
     }
 
     #[test]
     fn a_result_without_its_call_is_an_orphan() {
         let next = results(&["z"]);
         let closed = close_calls(&[], &next);
-        assert!(closed.is_orphan(&ToolCallId("z".into())));
-        assert!(!closed.is_verbatim());
+        assert!(closed.is_orphan(0));
+        assert!(!closed.is_sound());
+    }
+
+    #[test]
+    fn a_second_result_for_one_call_is_an_orphan() {
+        let open = calls(&["a", "a"]);
+        let next = results(&["a", "a"]);
+        let closed = close_calls(&open, &next);
+        assert!(!closed.is_orphan(0) && closed.is_orphan(1));
+        let silence = Message::user("no result");
+        assert_eq!(close_calls(&open, &silence).placeholders, [&open[0]]);
     }
 
     #[test]
@@ -108,6 +128,6 @@ mod tests {
         let blocks =
             vec![Block::Text("first".into()), Block::result(ToolCallId("a".into()), "ok", false)];
         let next = Message::new(Role::User, blocks);
-        assert!(!close_calls(&open, &next).is_verbatim());
+        assert!(!close_calls(&open, &next).is_sound());
     }
 }

@@ -82,18 +82,14 @@ impl History {
         }
     }
 
-    /// Message number `index`. Logarithmic in the number of forks above.
+    /// Message number `index`. Logarithmic in the number of nodes.
     pub fn get(&self, index: usize) -> Option<&Item> {
         let shared = self.len() - self.tail.len();
         if index >= shared {
             return self.tail.get(index - shared);
         }
-        // Borrow from the chain that `self` keeps alive, not from the shortened link.
-        let mut link = self.base.as_ref()?;
-        while link.node.start > index {
-            link = link.node.parent()?;
-        }
-        link.node.items.get(index - link.node.start)
+        let node = self.base.as_ref()?.node_at(index);
+        node.items.get(index - node.start)
     }
 
     /// The last message.

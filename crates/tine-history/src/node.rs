@@ -113,18 +113,24 @@ impl Link {
         self.node.items.get((self.len - self.node.start).checked_sub(1)?)
     }
 
+    /// The node that holds message number `index`, which must be in view. Logarithmic in the number of nodes.
+    pub(crate) fn node_at(&self, index: usize) -> &Arc<Node> {
+        let mut node = &self.node;
+        while node.start > index {
+            node = match (&node.jump, &node.parent) {
+                (Some(jump), _) if jump.start > index => jump,
+                (_, Some(parent)) => &parent.node,
+                (_, None) => break,
+            };
+        }
+        debug_assert!(index < node.end(), "a link never ends beyond its node");
+        node
+    }
+
     /// The same chain, seen only up to its first `len` messages; `None` when nothing is left.
     pub(crate) fn shortened(&self, len: usize) -> Option<Self> {
         let last = len.checked_sub(1)?;
-        let mut node = &self.node;
-        while node.start > last {
-            node = match &node.jump {
-                Some(jump) if jump.start > last => jump,
-                _ => &node.parent.as_ref()?.node,
-            };
-        }
-        debug_assert!(last < node.end(), "a link never ends beyond its node");
-        Some(Self { node: Arc::clone(node), len })
+        Some(Self { node: Arc::clone(self.node_at(last)), len })
     }
 }
 

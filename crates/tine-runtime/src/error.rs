@@ -58,6 +58,11 @@ pub enum RuntimeError {
     /// A message is not one.
     #[error(transparent)]
     Message(#[from] ReadError),
+    /// The imported conversation begins with the assistant, which the model's provider refuses.
+    #[error(
+        "the conversation begins with an assistant message; its provider wants a user message first"
+    )]
+    AssistantFirst,
     /// The imported conversation has no message.
     #[error("the file holds no message")]
     EmptyImport,

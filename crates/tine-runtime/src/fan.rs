@@ -1,14 +1,15 @@
 //! Fan-out: several workers over one prefix.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 use tine_cache::{FanCost, Launch, Prefix, Prices, fan_cost, plan};
 use tine_fork::{
-    Conversation, Flight, LEADER_WAIT_MAX, Report, RunEvent, RunReport, worker_directive,
+    Conversation, Flight, LEADER_WAIT_MAX, Report, RunEvent, RunReport, Seat, worker_directive,
 };
 use tine_model::{AgentId, AgentRecord, EntryId, Message, Outcome, TaskStatus, Usage};
-use tine_store::{Lease, TaskEnd};
+use tine_store::{Forked, Lease, StoreError, TaskEnd};
 
 use crate::error::RuntimeError;
 use crate::load::Loaded;
@@ -112,12 +113,39 @@ pub struct FanReport {
     pub cache: CacheReport,
 }
 
-/// What all workers of a fan share.
-struct Shared<'a> {
-    llm: &'a dyn tine_llm::LlmClient,
-    flight: Arc<Flight>,
-    options: &'a RunOptions,
-    watcher: &'a Arc<dyn FanWatcher>,
+/// One worker that is about to run.
+struct Worker<'a> {
+    index: usize,
+    agent: AgentId,
+    directive: &'a String,
+    lease: Option<Lease>,
+    conversation: Conversation,
+    seat: Seat,
+}
+
+/// Keeps a panicking watcher from taking the workers down.
+struct Shielded(Arc<dyn FanWatcher>);
+
+impl Shielded {
+    fn call(&self, tell: impl FnOnce(&dyn FanWatcher)) {
+        if catch_unwind(AssertUnwindSafe(|| tell(&*self.0))).is_err() {
+            tracing::warn!("a watcher panicked; the workers go on");
+        }
+    }
+}
+
+impl FanWatcher for Shielded {
+    fn on_start(&self, workers: &[AgentId], launch: Launch) {
+        self.call(|watcher| watcher.on_start(workers, launch));
+    }
+
+    fn on_event(&self, index: usize, event: &RunEvent<'_>) {
+        self.call(|watcher| watcher.on_event(index, event));
+    }
+
+    fn on_end(&self, index: usize, task: &FanTask) {
+        self.call(|watcher| watcher.on_end(index, task));
+    }
 }
 
 impl Runtime {
@@ -139,17 +167,40 @@ impl Runtime {
         }
         let parent = self.store().agent(spec.parent).await?;
         let llm = self.ports().models.connect(&parent.settings.model).await?;
+        let watcher: Arc<dyn FanWatcher> = Arc::new(Shielded(watcher));
         let forked = self.fork_workers(&parent, &spec.directives).await?;
+        let result = self.run_workers(&parent, &spec, &forked, &*llm, options, &watcher).await;
+        if let Err(error) = &result {
+            // The workers exist, and nobody will run them: they must not look as if somebody did.
+            for (made, directive) in forked.iter().zip(&spec.directives) {
+                if let Some(lease) = &made.lease {
+                    let task = failed(made.child, directive, error);
+                    self.finish(lease, &task).await?;
+                    self.store().release(lease).await?;
+                }
+            }
+        }
+        result
+    }
+
+    async fn run_workers(
+        &self,
+        parent: &AgentRecord,
+        spec: &FanSpec,
+        forked: &[Forked],
+        llm: &dyn tine_llm::LlmClient,
+        options: &RunOptions,
+        watcher: &Arc<dyn FanWatcher>,
+    ) -> Result<FanReport, RuntimeError> {
         let workers: Vec<AgentId> = forked.iter().map(|forked| forked.child).collect();
         let Some(first) = workers.first() else { return Err(RuntimeError::NoDirective) };
-
         // Loaded once, as the first child sees it; the others fork it in memory.
         let mut base = self.load(*first).await?.conversation;
         let launch = match spec.plan {
             FanPlan::Together => Launch::Together,
             FanPlan::LeaderFirst => Launch::LeaderFirst,
             FanPlan::Auto => {
-                let prefix = self.prefix(&parent, &mut base).await?;
+                let prefix = self.prefix(parent, &mut base).await?;
                 plan(prefix, workers.len(), self.now_ms())
             }
         };
@@ -160,52 +211,76 @@ impl Runtime {
                 Flight::leader_first(shortest(&spec.directives), LEADER_WAIT_MAX)
             }
         };
-        let shared = Shared { llm: &*llm, flight, options, watcher: &watcher };
         let runs =
-            workers.iter().zip(&spec.directives).enumerate().map(|(index, (agent, directive))| {
-                self.work(index, (*agent, directive), base.fork(), &shared)
+            forked.iter().zip(&spec.directives).enumerate().map(|(index, (made, directive))| {
+                let worker = Worker {
+                    index,
+                    agent: made.child,
+                    directive,
+                    lease: made.lease.clone(),
+                    conversation: base.fork(),
+                    seat: flight.seat(index),
+                };
+                self.work(worker, llm, options, watcher)
             });
         let runs: Vec<_> = runs.collect();
-        let tasks: Result<Vec<FanTask>, _> = join_all(runs).await.into_iter().collect();
-        let tasks = tasks?;
-        let cache = cache_report(&parent, launch, &tasks);
+        let tasks = join_all(runs).await;
+        let cache = cache_report(parent, launch, &tasks);
         let fork_point = forked.first().and_then(|forked| forked.fork_point);
         Ok(FanReport { parent: parent.id, fork_point, tasks, cache })
     }
 
-    /// One worker from its lease to the end of its task.
+    /// One worker from its first step to the end of its task. Whatever goes wrong is its own failure: its siblings go on.
     async fn work(
         &self,
-        index: usize,
-        (agent, directive): (AgentId, &String),
-        conversation: Conversation,
-        shared: &Shared<'_>,
-    ) -> Result<FanTask, RuntimeError> {
+        worker: Worker<'_>,
+        llm: &dyn tine_llm::LlmClient,
+        options: &RunOptions,
+        watcher: &Arc<dyn FanWatcher>,
+    ) -> FanTask {
         let start_ms = self.now_ms();
+        let (index, agent, directive) = (worker.index, worker.agent, worker.directive);
+        let lease = worker.lease.clone();
+        let mut task = match self.drive_worker(worker, llm, options, watcher).await {
+            Ok(report) => ended(agent, directive, &report),
+            Err(error) => failed(agent, directive, &error),
+        };
+        task.duration_ms = self.now_ms() - start_ms;
+        if let Some(lease) = lease {
+            let closed = async {
+                self.finish(&lease, &task).await?;
+                Ok::<_, RuntimeError>(self.store().release(&lease).await?)
+            };
+            if let Err(error) = closed.await {
+                task.error.get_or_insert(error.to_string());
+            }
+        }
+        watcher.on_end(index, &task);
+        task
+    }
+
+    async fn drive_worker(
+        &self,
+        worker: Worker<'_>,
+        llm: &dyn tine_llm::LlmClient,
+        options: &RunOptions,
+        watcher: &Arc<dyn FanWatcher>,
+    ) -> Result<RunReport, RuntimeError> {
+        let Worker { index, agent, directive, lease, conversation, seat } = worker;
         let record = self.store().agent(agent).await?;
-        let lease = self.acquire(agent).await?;
+        let lease = lease.ok_or(StoreError::Fenced { agent })?;
         self.store().start_task(agent).await?;
-        let watcher = Arc::clone(shared.watcher);
+        let watcher = Arc::clone(watcher);
         let observer = move |event: &RunEvent<'_>| watcher.on_event(index, event);
-        let options = RunOptions { observer: Arc::new(observer), ..shared.options.clone() };
+        let options = RunOptions { observer: Arc::new(observer), ..options.clone() };
         let prepared = Prepared {
             loaded: Loaded { record, conversation },
-            lease: lease.clone(),
-            llm: shared.llm,
-            flight: Some((Arc::clone(&shared.flight), index)),
+            lease,
+            llm,
+            seat: Some(seat),
             label: Some(directive.clone()),
         };
-        let prompt = Message::user(worker_directive(directive));
-        let result = self.drive(prepared, Some(prompt), &options).await;
-        let task = match &result {
-            Ok(report) => ended(agent, directive, report),
-            Err(error) => failed(agent, directive, error),
-        };
-        let task = FanTask { duration_ms: self.now_ms() - start_ms, ..task };
-        self.finish(&lease, &task).await?;
-        self.store().release(&lease).await?;
-        shared.watcher.on_end(index, &task);
-        Ok(task)
+        self.drive(prepared, Some(Message::user(worker_directive(directive))), &options).await
     }
 
     /// Ends the task and tells the spawner, in one transaction. A worker that was killed has ended already.
@@ -243,12 +318,13 @@ impl Runtime {
         base: &mut Conversation,
     ) -> Result<Prefix, RuntimeError> {
         let mut last_request_ms = None;
-        for ancestor in self.store().ancestry(parent.id).await? {
-            let last = self.store().last_request(ancestor.id).await?;
-            last_request_ms = last_request_ms.max(last.map(|request| request.started_ms));
-        }
-        if let Some(since_ms) = self.ports().models.cache_since_ms(&parent.settings.model) {
-            last_request_ms = last_request_ms.filter(|last_ms| *last_ms >= since_ms);
+        let line = self.store().ancestry(parent.id).await?;
+        for (index, ancestor) in line.iter().enumerate() {
+            // What an ancestor sent after it was forked is no part of this prefix.
+            let until_ms = line.get(index + 1).map_or(i64::MAX, |next| next.created_ms);
+            let sent = self.store().requests(ancestor.id).await?.into_iter();
+            let started = sent.map(|row| row.started_ms).filter(|start| *start <= until_ms).max();
+            last_request_ms = last_request_ms.max(started);
         }
         let sent = base.sent().unwrap_or(0);
         let (_, assembled) = base.request();

@@ -1,8 +1,9 @@
 //! Forking: one operation behind every door.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
 
-use tine_model::{AgentId, AgentRecord, AgentState, EntryBody, EntryId, Role, Standing};
+use tine_model::{AgentId, AgentRecord, AgentState, Block, EntryBody, EntryId, Message, Standing};
 use tine_store::{ForkFrom, ForkRequest, Forked, Head, NewAgent, NewChild, NewTask, StoreError};
 
 use crate::error::RuntimeError;
@@ -33,21 +34,27 @@ pub struct ForkMade {
     pub moved_from: Option<EntryId>,
 }
 
-/// The right to fork; given back when it is dropped, on every path.
-pub(crate) struct ForkGuard<'a>(&'a AtomicBool);
+/// Parents of forks that are under way in this process.
+pub(crate) type Forking = Mutex<HashSet<AgentId>>;
+
+/// The right to fork one parent; given back when it is dropped, on every path.
+pub(crate) struct ForkGuard<'a> {
+    forking: &'a Forking,
+    parent: AgentId,
+}
 
 impl<'a> ForkGuard<'a> {
-    pub(crate) fn take(flag: &'a AtomicBool) -> Result<Self, RuntimeError> {
-        match flag.compare_exchange(false, true, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => Ok(Self(flag)),
-            Err(_) => Err(RuntimeError::ForkInProgress),
+    pub(crate) fn take(forking: &'a Forking, parent: AgentId) -> Result<Self, RuntimeError> {
+        match forking.lock().unwrap_or_else(PoisonError::into_inner).insert(parent) {
+            true => Ok(Self { forking, parent }),
+            false => Err(RuntimeError::ForkInProgress),
         }
     }
 }
 
 impl Drop for ForkGuard<'_> {
     fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
+        self.forking.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.parent);
     }
 }
 
@@ -56,7 +63,7 @@ impl Runtime {
     /// conversation; any failure leaves the store as it was.
     pub async fn fork(&self, spec: ForkSpec) -> Result<ForkMade, RuntimeError> {
         check_name(spec.name.as_deref())?;
-        let guard = ForkGuard::take(&self.forking)?;
+        let guard = ForkGuard::take(&self.forking, spec.parent)?;
         let parent = self.store().agent(spec.parent).await?;
         let (from, moved_from) = match spec.at {
             None => (ForkFrom::LastEntry, None),
@@ -67,25 +74,27 @@ impl Runtime {
         };
         let child = self.child_of(&parent, Standing::Peer, spec.name);
         let id = child.id;
-        let made = self.commit(&parent, from, vec![NewChild { agent: child, task: None }]).await?;
+        let children = vec![NewChild { agent: child, task: None }];
+        let made = self.commit(&parent, from, children, None).await?;
         drop(guard);
         let fork_point = made.first().and_then(|forked| forked.fork_point);
         Ok(ForkMade { child: id, parent: parent.id, fork_point, moved_from })
     }
 
-    /// Makes one worker per directive, all from one fork point, in one transaction.
+    /// Makes one worker per directive, all from one fork point, in one transaction, with this process's lease on each.
     pub(crate) async fn fork_workers(
         &self,
         parent: &AgentRecord,
         directives: &[String],
     ) -> Result<Vec<Forked>, RuntimeError> {
-        let _guard = ForkGuard::take(&self.forking)?;
+        let _guard = ForkGuard::take(&self.forking, parent.id)?;
         let worker = |directive: &String| NewChild {
             agent: self.child_of(parent, Standing::Worker, None),
             task: Some(NewTask { directive: directive.clone() }),
         };
         let children = directives.iter().map(worker).collect();
-        self.commit(parent, ForkFrom::LastEntry, children).await
+        let owner = self.owner()?.name().to_owned();
+        self.commit(parent, ForkFrom::LastEntry, children, Some(owner)).await
     }
 
     fn child_of(&self, parent: &AgentRecord, standing: Standing, name: Option<String>) -> NewAgent {
@@ -110,12 +119,13 @@ impl Runtime {
         parent: &AgentRecord,
         from: ForkFrom,
         children: Vec<NewChild>,
+        owner: Option<String>,
     ) -> Result<Vec<Forked>, RuntimeError> {
         if parent.state == AgentState::Dead {
             return Err(StoreError::Dead { agent: parent.id }.into());
         }
-        let now_ms = self.now_ms();
-        let request = ForkRequest { parent: parent.id, from, parent_fence: None, children, now_ms };
+        let (parent, now_ms) = (parent.id, self.now_ms());
+        let request = ForkRequest { parent, from, parent_fence: None, children, owner, now_ms };
         Ok(self.store().fork(request).await?)
     }
 
@@ -127,18 +137,25 @@ impl Runtime {
         let unknown = StoreError::UnknownEntry { agent, entry: asked };
         let at = entries.iter().position(|folded| folded.entry.id == asked).ok_or(unknown)?;
         let EntryBody::Message(message) = &entries[at].entry.body else { return Ok(asked) };
-        if message.tool_calls().next().is_none() {
-            return Ok(asked);
+        // The results are the next message, if nothing else came between.
+        for folded in &entries[at + 1..] {
+            match &folded.entry.body {
+                EntryBody::Message(next) if answers(next, message) => return Ok(folded.entry.id),
+                EntryBody::Message(_) | EntryBody::Clear | EntryBody::Rewind { .. } => break,
+                EntryBody::Fork { .. } | EntryBody::Mark { .. } | EntryBody::Notice(_) => {}
+            }
         }
-        let next = entries[at + 1..].iter().find_map(|folded| match &folded.entry.body {
-            EntryBody::Message(next) if folded.effective => Some((folded.entry.id, next.role())),
-            _ => None,
-        });
-        Ok(match next {
-            Some((id, Role::User)) => id,
-            _ => asked,
-        })
+        Ok(asked)
     }
+}
+
+/// Whether `next` holds a result for one of the calls of `message`.
+fn answers(next: &Message, message: &Message) -> bool {
+    message.tool_calls().any(|call| {
+        next.blocks().iter().any(
+            |block| matches!(block, Block::ToolResult { call: answered, .. } if answered == call),
+        )
+    })
 }
 
 #[cfg(test)]
@@ -147,11 +164,13 @@ mod tests {
 
     #[test]
     fn a_second_fork_is_refused_until_the_first_is_over() {
-        let flag = AtomicBool::new(false);
-        let first = ForkGuard::take(&flag).ok();
-        let refused = ForkGuard::take(&flag).err().map(|error| error.to_string());
+        let forking = Forking::default();
+        let [parent, other] = [1, 2].map(|byte| AgentId::from_random([byte; 16]));
+        let first = ForkGuard::take(&forking, parent).ok();
+        let refused = ForkGuard::take(&forking, parent).err().map(|error| error.to_string());
         assert_eq!(refused.as_deref(), Some("Fork already in progress"));
+        assert!(ForkGuard::take(&forking, other).is_ok());
         drop(first);
-        assert!(ForkGuard::take(&flag).is_ok());
+        assert!(ForkGuard::take(&forking, parent).is_ok());
     }
 }

@@ -30,6 +30,10 @@ impl Runtime {
         if imported.messages.is_empty() {
             return Err(RuntimeError::EmptyImport);
         }
+        let first = imported.messages.first().map(tine_model::Message::role);
+        if preferred == WireFormat::Anthropic && first == Some(tine_model::Role::Assistant) {
+            return Err(RuntimeError::AssistantFirst);
+        }
         let now_ms = self.now_ms();
         let rows: Vec<_> =
             imported.messages.iter().map(|message| codec::message_row(message, now_ms)).collect();

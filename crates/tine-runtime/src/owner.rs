@@ -60,7 +60,8 @@ pub(crate) fn is_alive(directory: &Path, name: &str) -> bool {
         Ok(file) => file,
         Err(error) => return error.kind() != std::io::ErrorKind::NotFound,
     };
-    match file.try_lock() {
+    // A shared lock, so that two who ask at the same time do not take each other for the owner.
+    match file.try_lock_shared() {
         Ok(()) => {
             let _ = fs::remove_file(&path);
             false

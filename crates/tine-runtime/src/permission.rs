@@ -108,7 +108,12 @@ impl Permissions {
             directory: directory.display().to_string(),
             why: why.to_string(),
         };
-        match self.asker.ask(&request, cancel).await {
+        let answer = self.asker.ask(&request, cancel).await;
+        if cancel.is_cancelled() {
+            // Nobody has said no: the run was stopped while it waited for a word.
+            return Err("Stopped before it was allowed.".to_owned());
+        }
+        match answer {
             Answer::Once => Ok(()),
             Answer::Always => {
                 self.always.lock().unwrap_or_else(PoisonError::into_inner).insert(key);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tine_fork::{AllowAllFilter, Flight, Observer, Run, RunLimits, RunReport};
+use tine_fork::{AllowAllFilter, Observer, Run, RunLimits, RunReport, Seat};
 use tine_model::{AgentId, AgentState, Block, Message, Outcome, Role};
 use tine_store::{Lease, SetState, StoreError};
 use tine_tools::Place;
@@ -47,7 +47,7 @@ pub(crate) struct Prepared<'a> {
     pub(crate) loaded: Loaded,
     pub(crate) lease: Lease,
     pub(crate) llm: &'a dyn tine_llm::LlmClient,
-    pub(crate) flight: Option<(Arc<Flight>, usize)>,
+    pub(crate) seat: Option<Seat>,
     pub(crate) label: Option<String>,
 }
 
@@ -79,7 +79,7 @@ impl Runtime {
         llm: &dyn tine_llm::LlmClient,
     ) -> Result<RunReport, RuntimeError> {
         let loaded = self.load(lease.agent).await?;
-        let prompt = match prompt {
+        let prompt = match prompt.filter(|text| !text.trim().is_empty()) {
             Some(text) => Some(first_prompt(&loaded, text)),
             None => {
                 self.require_something_to_send(&loaded).await?;
@@ -87,7 +87,7 @@ impl Runtime {
             }
         };
         let (lease, label) = (lease.clone(), loaded.record.name.clone());
-        self.drive(Prepared { loaded, lease, llm, flight: None, label }, prompt, options).await
+        self.drive(Prepared { loaded, lease, llm, seat: None, label }, prompt, options).await
     }
 
     /// Marks the agent as running, runs it, and marks it as what it is then.
@@ -97,7 +97,7 @@ impl Runtime {
         prompt: Option<Message>,
         options: &RunOptions,
     ) -> Result<RunReport, RuntimeError> {
-        let Prepared { mut loaded, lease, llm, flight, label } = prepared;
+        let Prepared { mut loaded, lease, llm, seat, label } = prepared;
         let agent = lease.agent;
         let place = Place::new(loaded.record.directory.as_ref())?
             .with_withheld(Arc::new(tine_guard::is_secret));
@@ -124,7 +124,7 @@ impl Runtime {
             journal: &journal,
             observer: &*options.observer,
             limits: options.limits,
-            flight,
+            seat,
             cancel: cancel.clone(),
         };
         let report = tokio::select! {

@@ -1,7 +1,6 @@
 //! The runtime itself: one per process.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tine_model::{AgentId, ContextMode, ModelSettings, Standing};
@@ -12,6 +11,7 @@ use tine_tools::Toolbox;
 use tine_wire::{Head, HeadParts, ToolDeclaration};
 
 use crate::error::RuntimeError;
+use crate::fork::Forking;
 use crate::notice::task_notice;
 use crate::owner::{self, Owner, OwnerError};
 use crate::ports::Ports;
@@ -39,8 +39,8 @@ pub struct Runtime {
     owners: PathBuf,
     owner: Mutex<Option<Arc<Owner>>>,
     toolbox: Arc<Toolbox>,
-    /// Held by the one fork of this process that is under way.
-    pub(crate) forking: AtomicBool,
+    /// Parents whose fork is under way in this process.
+    pub(crate) forking: Forking,
 }
 
 impl Runtime {
@@ -53,7 +53,7 @@ impl Runtime {
             owners,
             owner: Mutex::new(None),
             toolbox: Arc::new(Toolbox::built_in()),
-            forking: AtomicBool::new(false),
+            forking: Forking::default(),
         }
     }
 
@@ -146,7 +146,7 @@ impl Runtime {
     }
 
     /// This process as an owner; registered when it first takes a lease.
-    fn owner(&self) -> Result<Arc<Owner>, OwnerError> {
+    pub(crate) fn owner(&self) -> Result<Arc<Owner>, OwnerError> {
         let mut slot = self.owner.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(owner) = &*slot {
             return Ok(Arc::clone(owner));

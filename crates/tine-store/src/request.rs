@@ -5,7 +5,7 @@ use tine_model::{
     Usage,
 };
 
-use crate::{EntryKind, Fence};
+use crate::{EntryKind, Fence, Lease};
 
 /// System prompt and tool declarations of a lineage, stored once under their hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,12 +130,15 @@ pub struct ForkRequest {
     pub parent_fence: Option<Fence>,
     /// The children, in order; all of them are made or none is.
     pub children: Vec<NewChild>,
+    /// Where given, the owner of a lease on each child from its first moment, so that none is ever without one who runs it
+    /// or is known to be dead.
+    pub owner: Option<String>,
     /// When, in milliseconds since the Unix epoch.
     pub now_ms: i64,
 }
 
 /// A child as it was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forked {
     /// The child.
     pub child: AgentId,
@@ -145,6 +148,8 @@ pub struct Forked {
     pub parent_event: EntryId,
     /// The event in the child's log: its first own entry.
     pub child_event: EntryId,
+    /// The lease on the child, where the request named an owner.
+    pub lease: Option<Lease>,
 }
 
 /// Ends a task and tells its spawner, at once or not at all.

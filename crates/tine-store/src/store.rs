@@ -108,7 +108,8 @@ pub trait Store: Send + Sync {
     /// Takes the lease on an agent. Taken over from a dead owner, the agent is left in the state `interrupted`.
     async fn acquire(&self, acquire: Acquire<'_>) -> Result<Lease>;
 
-    /// Gives a lease back; one that is lost already is no error.
+    /// Gives a lease back; one that is lost already is no error. An agent that is still marked as running then becomes
+    /// interrupted: nobody runs it.
     async fn release(&self, lease: &Lease) -> Result<()>;
 
     /// The lease on an agent, if somebody holds it.

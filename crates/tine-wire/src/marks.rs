@@ -39,7 +39,8 @@ pub struct Mark {
 pub(crate) fn choose(layout: &Layout, points: MarkPoints, most: usize) -> Vec<Mark> {
     let Some(tail) = at_or_before(layout, layout.items()) else { return Vec::new() };
     let anchor = points.sent.and_then(|sent| at_or_before(layout, sent.min(layout.items())));
-    let fork_point = points.inherited.and_then(|inherited| fork_point(layout, inherited));
+    let fork_point =
+        points.inherited.and_then(|inherited| fork_point(layout, inherited.min(layout.items())));
     let mut marks: Vec<Mark> = anchor.into_iter().collect();
     // Once the child has sent a request of its own, its anchor lies behind the fork point.
     marks.extend(fork_point.filter(|point| anchor.is_none_or(|anchor| anchor < *point)));

@@ -43,6 +43,35 @@ pub async fn one_writer_at_a_time(fixture: &dyn Fixture) -> Result<()> {
     Ok(())
 }
 
+/// From its first moment, and its death before its first step interrupts its task.
+pub async fn a_forked_worker_is_held_at_once(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let (root, worker) = (create(&*store, 1).await?, agent_id(2));
+    let mut request = fork_of(root, 2, ForkFrom::LastEntry);
+    request.children[0].task = Some(NewTask { directive: "look".to_owned() });
+    request.owner = Some("host:1".to_owned());
+    let forked = store.fork(request).await?;
+    assert_eq!(forked[0].lease, store.lease(worker).await?);
+    refused!(lease(&*store, worker, "host:2").await, StoreError::Held { .. });
+    let recover = Recover { is_alive: &|_| false, notice: &plain_notice, now_ms: 9000 };
+    let recovered = store.recover(recover).await?;
+    assert_eq!(recovered[0].tasks, [worker]);
+    assert_eq!(store.unread_mail(root).await?.len(), 1);
+    Ok(())
+}
+
+/// Nobody runs it any more, and how its run ended is not known.
+pub async fn a_lease_given_back_in_a_run_interrupts(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let agent = create(&*store, 1).await?;
+    let held = lease(&*store, agent, "host:1").await?;
+    let (state, fence) = (AgentState::Running, Some(held.fence));
+    store.set_state(SetState { agent, state, fence, now_ms: 8000 }).await?;
+    store.release(&held).await?;
+    assert_eq!(store.agent(agent).await?.state, AgentState::Interrupted);
+    Ok(())
+}
+
 /// No lease, a released one and that of another time are all refused; death comes before them.
 pub async fn a_lost_lease_writes_nothing(fixture: &dyn Fixture) -> Result<()> {
     let store = fixture.open().await?;

@@ -65,6 +65,8 @@ macro_rules! store_contract {
             a_fork_may_inherit_from_a_grandparent
             a_refused_fork_leaves_nothing
             a_parent_run_by_somebody_else_can_be_forked
+            a_forked_worker_is_held_at_once
+            a_lease_given_back_in_a_run_interrupts
             one_writer_at_a_time
             a_lost_lease_writes_nothing
             the_fence_never_goes_back

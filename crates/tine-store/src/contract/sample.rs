@@ -55,7 +55,7 @@ pub fn fork_of(parent: AgentId, number: u64, from: ForkFrom) -> ForkRequest {
     agent.standing = Standing::Peer;
     agent.head.body = None;
     let children = vec![NewChild { agent, task: None }];
-    ForkRequest { parent, from, parent_fence: None, children, now_ms: 2000 }
+    ForkRequest { parent, from, parent_fence: None, children, owner: None, now_ms: 2000 }
 }
 
 /// Makes one fork and returns it.
@@ -67,7 +67,7 @@ pub(super) async fn fork(
 ) -> Result<Forked> {
     let forked = store.fork(fork_of(parent, number, from)).await?;
     assert_eq!(forked.len(), 1);
-    Ok(forked[0])
+    Ok(forked[0].clone())
 }
 
 /// A message with an arbitrary body.

@@ -260,10 +260,11 @@ pub(super) async fn write_state(
     state: AgentState,
     now_ms: i64,
 ) -> Result<()> {
-    let sql = sqlx::query("UPDATE agents SET state = ?, updated_ms = ? WHERE id = ?")
-        .bind(state.as_str())
-        .bind(now_ms)
-        .bind(agent.as_bytes().as_slice());
+    let sql =
+        sqlx::query("UPDATE agents SET state = ?, updated_ms = max(updated_ms, ?) WHERE id = ?")
+            .bind(state.as_str())
+            .bind(now_ms)
+            .bind(agent.as_bytes().as_slice());
     write.run("state", sql).await?;
     Ok(())
 }

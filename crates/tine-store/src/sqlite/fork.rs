@@ -7,7 +7,7 @@ use super::agents::{Place, insert_agent};
 use super::column::Columns;
 use super::connection::Writing;
 use super::entries::{insert_entry, require_inherited};
-use super::leases::check_fence;
+use super::leases::{check_fence, insert_lease};
 use super::tasks::insert_task;
 use crate::{
     EntryKind, ForkEvent, ForkFrom, ForkRequest, Forked, NewChild, NewEntry, Result, StoreError,
@@ -31,7 +31,11 @@ impl SqliteStore {
         let place = Place { parent: Some(request.parent), fork_point, now_ms: request.now_ms };
         let mut forked = Vec::with_capacity(request.children.len());
         for child in &request.children {
-            forked.push(fork_child(&mut write, request.parent, child, place).await?);
+            let mut made = fork_child(&mut write, request.parent, child, place).await?;
+            if let Some(owner) = &request.owner {
+                made.lease = Some(insert_lease(&mut write, made.child, owner, place.now_ms).await?);
+            }
+            forked.push(made);
         }
         write.commit().await?;
         Ok(forked)
@@ -71,5 +75,6 @@ async fn fork_child(
     if let Some(task) = &child.task {
         insert_task(write, id, parent, task, place.now_ms).await?;
     }
-    Ok(Forked { child: id, fork_point: place.fork_point, parent_event, child_event })
+    let fork_point = place.fork_point;
+    Ok(Forked { child: id, fork_point, parent_event, child_event, lease: None })
 }

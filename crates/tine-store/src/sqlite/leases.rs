@@ -28,17 +28,9 @@ impl SqliteStore {
             }
             take_from_dead(&mut write, agent, owner, acquire.notice, acquire.now_ms).await?;
         }
-        let sql = "INSERT INTO leases (agent, owner, fence, taken_ms) VALUES (?, ?, 1, ?) \
-             ON CONFLICT (agent) DO UPDATE SET owner = excluded.owner, fence = fence + 1, \
-             taken_ms = excluded.taken_ms RETURNING fence";
-        let sql = sqlx::query(sql)
-            .bind(agent.as_bytes().as_slice())
-            .bind(acquire.owner)
-            .bind(acquire.now_ms);
-        let row = write.one("lease row", sql).await?.ok_or(StoreError::Fenced { agent })?;
-        let fence = Fence(Columns::new(write.path(), &row).get(0)?);
+        let lease = insert_lease(&mut write, agent, acquire.owner, acquire.now_ms).await?;
         write.commit().await?;
-        Ok(Lease { agent, owner: acquire.owner.to_owned(), fence, taken_ms: acquire.now_ms })
+        Ok(lease)
     }
 
     pub(super) async fn release_lease(&self, lease: &Lease) -> Result<()> {
@@ -46,7 +38,11 @@ impl SqliteStore {
         let sql = sqlx::query("UPDATE leases SET owner = NULL WHERE agent = ? AND fence = ?")
             .bind(lease.agent.as_bytes().as_slice())
             .bind(lease.fence.0);
-        write.run("release", sql).await?;
+        let released = write.run("release", sql).await?.rows_affected() > 0;
+        // Whoever gives a lease back in the middle of a run could not say how it ended.
+        if released && agent_state(&mut write, lease.agent).await? == AgentState::Running {
+            write_state(&mut write, lease.agent, AgentState::Interrupted, lease.taken_ms).await?;
+        }
         write.commit().await
     }
 
@@ -102,6 +98,22 @@ impl SqliteStore {
         }
         Ok(false)
     }
+}
+
+/// Takes a lease that nobody holds.
+pub(super) async fn insert_lease(
+    write: &mut Writing<'_>,
+    agent: AgentId,
+    owner: &str,
+    now_ms: i64,
+) -> Result<Lease> {
+    let sql = "INSERT INTO leases (agent, owner, fence, taken_ms) VALUES (?, ?, 1, ?) \
+         ON CONFLICT (agent) DO UPDATE SET owner = excluded.owner, fence = fence + 1, \
+         taken_ms = excluded.taken_ms RETURNING fence";
+    let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice()).bind(owner).bind(now_ms);
+    let row = write.one("lease row", sql).await?.ok_or(StoreError::Fenced { agent })?;
+    let fence = Fence(Columns::new(write.path(), &row).get(0)?);
+    Ok(Lease { agent, owner: owner.to_owned(), fence, taken_ms: now_ms })
 }
 
 /// Refuses a write under a lease that is no longer the agent's current one.

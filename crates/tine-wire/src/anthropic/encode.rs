@@ -141,8 +141,8 @@ fn pieces(closed: &Closed<'_>) -> (Vec<Piece>, Vec<Piece>) {
     let message = closed.message;
     let kept = kept_blocks(message);
     let (mut results, mut others) = (Vec::new(), Vec::new());
-    for (index, block) in message.blocks().iter().enumerate() {
-        let orphan = matches!(block, Block::ToolResult { call, .. } if closed.is_orphan(call));
+    for (index, block) in without_trailing_reasoning(message).iter().enumerate() {
+        let orphan = closed.is_orphan(index);
         let json = match kept.get(index) {
             Some(kept) if !orphan => Some((*kept).to_owned()),
             _ => encode_block(message, block, orphan),
@@ -173,9 +173,19 @@ fn kept_blocks(message: &Message) -> Vec<&str> {
     if blocks.len() == message.blocks().len() { blocks } else { Vec::new() }
 }
 
-/// The API refuses empty text blocks, even those it sent itself.
+/// The API refuses text blocks that show nothing, even those it sent itself.
 fn is_empty_text(block: &Block) -> bool {
-    matches!(block, Block::Text(text) if text.is_empty())
+    matches!(block, Block::Text(text) if text.trim().is_empty())
+}
+
+/// The API refuses an assistant message that ends in reasoning, as one does that was cut at its token limit.
+fn without_trailing_reasoning(message: &Message) -> &[Block] {
+    let blocks = message.blocks();
+    let is_reasoning =
+        |block: &Block| matches!(block, Block::Thinking { .. } | Block::RedactedThinking(_));
+    let shown = |block: &Block| !is_reasoning(block) && !is_empty_text(block);
+    let end = blocks.iter().rposition(shown).map_or(0, |last| last + 1);
+    if message.role() == Role::Assistant { &blocks[..end] } else { blocks }
 }
 
 /// Where the API takes `cache_control`: not on thinking, and not on blocks that we do not know.

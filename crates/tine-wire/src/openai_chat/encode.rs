@@ -70,9 +70,12 @@ impl Framer for ChatFramer {
     }
 }
 
+/// The provider's own text, unless a call in it has arguments that servers refuse to read back.
 fn kept(message: &Message) -> Option<String> {
     let raw = message.raw().filter(|raw| raw.format == WireFormat::OpenAiChat)?;
-    Some(raw.json.as_str().to_owned())
+    let invalid =
+        |block: &Block| matches!(block, Block::ToolUse { input: ToolInput::Invalid(_), .. });
+    (!message.blocks().iter().any(invalid)).then(|| raw.json.as_str().to_owned())
 }
 
 fn result(call: &str, text: &str) -> String {
@@ -81,15 +84,18 @@ fn result(call: &str, text: &str) -> String {
 
 /// Tool results first, then everything else as one message.
 fn user(closed: &Closed<'_>) -> (Vec<String>, Vec<String>) {
-    if closed.is_verbatim()
+    if closed.is_sound()
         && let Some(kept) = kept(closed.message)
     {
-        return (Vec::new(), vec![kept]);
+        // An answer goes before the placeholders, anything else behind them.
+        let answers =
+            closed.message.blocks().iter().any(|block| matches!(block, Block::ToolResult { .. }));
+        return if answers { (vec![kept], Vec::new()) } else { (Vec::new(), vec![kept]) };
     }
     let (mut results, mut texts) = (Vec::new(), Vec::new());
-    for block in closed.message.blocks() {
+    for (index, block) in closed.message.blocks().iter().enumerate() {
         match block {
-            Block::ToolResult { call, content, .. } if closed.is_orphan(call) => {
+            Block::ToolResult { call, content, .. } if closed.is_orphan(index) => {
                 texts.push(format!("Result of the earlier call {call}: {}", plain_text(content)));
             }
             Block::ToolResult { call, content, .. } => {
@@ -130,7 +136,7 @@ fn call(block: &Block) -> Option<String> {
     let Block::ToolUse { id, name, input } = block else { return None };
     let arguments = match input {
         ToolInput::Valid(input) => input.as_str(),
-        ToolInput::Invalid(text) => text,
+        ToolInput::Invalid(_) => "{}",
     };
     let function = Object::new().string("name", name).string("arguments", arguments).end();
     let object = Object::new().string("id", &id.0).string("type", "function");

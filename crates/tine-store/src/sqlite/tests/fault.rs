@@ -70,6 +70,7 @@ async fn perform(store: &SqliteStore, change: Change) -> Result<()> {
             another.agent.head.hash = [8; 32];
             another.agent.head.body = Some("another head".to_owned());
             request.children.push(another);
+            request.owner = Some("me".to_owned());
             store.fork(request).await.map(|_| ())
         }
         Change::Finish => store.finish_task(end_of(agent_id(2))).await.map(|_| ()),

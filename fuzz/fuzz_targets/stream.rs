@@ -1,0 +1,32 @@
+//! A provider's stream: any bytes, any chunking, both formats; the same events whatever the cuts.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tine_model::WireFormat;
+use tine_wire::{Decoder, Event};
+
+fn decode(format: WireFormat, pieces: impl Iterator<Item = Vec<u8>>) -> (Vec<Event>, bool) {
+    let mut decoder = Decoder::new(format);
+    let mut events = Vec::new();
+    for piece in pieces {
+        match decoder.push(&piece) {
+            Ok(more) => events.extend(more),
+            Err(_) => break,
+        }
+    }
+    let whole = decoder.finish().is_ok();
+    let _ = decoder.partial();
+    (events, whole)
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((size, bytes)) = data.split_first() else { return };
+    for format in WireFormat::ALL {
+        let at_once = decode(format, std::iter::once(bytes.to_vec()));
+        let size = usize::from(*size).max(1);
+        let in_pieces = decode(format, bytes.chunks(size).map(<[u8]>::to_vec));
+        assert_eq!(at_once, in_pieces);
+        let _ = tine_wire::decode_reply(format, bytes);
+        let _ = tine_wire::decode_failure(format, 500, None, bytes);
+    }
+});
