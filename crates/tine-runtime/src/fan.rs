@@ -326,6 +326,9 @@ impl Runtime {
             let started = sent.map(|row| row.started_ms).filter(|start| *start <= until_ms).max();
             last_request_ms = last_request_ms.max(started);
         }
+        if let Some(since_ms) = self.ports().models.cache_since_ms(&parent.settings.model) {
+            last_request_ms = last_request_ms.filter(|last_ms| *last_ms >= since_ms);
+        }
         let sent = base.sent().unwrap_or(0);
         let (_, assembled) = base.request();
         let gap_bytes: u64 = base
