@@ -26,10 +26,13 @@ impl FanCost {
 
 /// Prices a fan-out of siblings, each given as (usage of its first request, usage of all its requests).
 ///
-/// The shared prefix is the most that any sibling read on its first request. Naive pays a write for every token that was
-/// read there; ideal pays a read for every token of the prefix that was written there.
+/// The shared prefix is the most that any sibling read on its first request; when none read anything, it is the shortest
+/// first prompt, which is longer than the prefix by one directive. Naive pays a write for every token that was read
+/// there; ideal pays a read for every token of the prefix that was written there.
 pub fn fan_cost(price: &Price, siblings: &[(Usage, Usage)]) -> FanCost {
-    let shared = siblings.iter().filter_map(|(first, _)| first.read).max().unwrap_or(0);
+    let read = siblings.iter().filter_map(|(first, _)| first.read).max().unwrap_or(0);
+    let shortest = || siblings.iter().map(|(first, _)| first.prompt()).min().unwrap_or(0);
+    let shared = if read > 0 { read } else { shortest() };
     let actual: f64 = siblings.iter().map(|(_, all)| price.cost(all)).sum();
     let uncached = siblings.iter().map(|(_, all)| price.cost_uncached(all)).sum();
     let (mut naive, mut ideal) = (actual, actual);
@@ -67,5 +70,15 @@ mod tests {
         close(cost.naive, dollars(n * (p + d), 5.0));
         close(cost.ideal, dollars(n * p, 0.2) + dollars(n * d, 5.0));
         close(cost.uncached, dollars(n * (p + d), 4.0));
+    }
+
+    #[test]
+    fn a_fan_out_that_lost_the_cache_is_not_called_efficient() {
+        let price =
+            Price { input: 4.0, write_short: 5.0, write_long: 8.0, read: 0.2, output: 20.0 };
+        let missed = Usage { write_short: Some(100_000), read: Some(0), ..Usage::default() };
+        let cost = fan_cost(&price, &[(missed, missed); 4]);
+        assert_eq!(cost.naive, cost.actual);
+        assert!(cost.efficiency() < 0.05, "{}", cost.efficiency());
     }
 }

@@ -1,2 +1,44 @@
-//! tine.
-fn main() {}
+//! The `tine` binary: parse, wire up, run, exit code. It holds no rules; those are in `tine-runtime`.
+
+mod ask;
+mod cli;
+mod commands;
+mod config;
+mod connect;
+mod context;
+mod dirs;
+mod ending;
+mod fail;
+mod interrupt;
+mod limits;
+mod manual;
+mod output;
+mod prompt;
+mod render;
+mod system;
+mod talk;
+mod watch;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Clap writes help and version to stdout and mistakes to stderr, and knows which code belongs to which.
+            let code = if error.use_stderr() { fail::USAGE } else { 0 };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let result = commands::run(cli);
+    match result {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            failure.print();
+            ExitCode::from(failure.code)
+        }
+    }
+}

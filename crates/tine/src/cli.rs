@@ -1,0 +1,438 @@
+//! The command line as data. Help, completions and the manual come from these types.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::manual::examples;
+
+/// Exit codes, for the manual and the help.
+const EXIT_CODES: &str = "Exit codes: 0 success, 1 failure, 2 usage, 42 bad input, 53 turn limit, \
+54 tool failure, 55 budget, 56 permission denied, 124 timed out, 130 interrupted.";
+
+/// A fork() for LLM agents.
+///
+/// A fork inherits its parent's whole conversation byte for byte, so that the provider's prompt cache serves the
+/// inherited part. `tine demo` shows it, without a key and without a network.
+#[derive(Debug, Parser)]
+#[command(name = "tine", version, arg_required_else_help = true, after_help = EXIT_CODES, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Work in this directory instead of the current one
+    #[arg(short = 'C', long, global = true, value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Talk to an agent: a new one, the last one, or any
+    #[command(after_help = examples::RUN)]
+    Run(RunArgs),
+    /// Fork an agent; with a prompt, run the fork
+    #[command(after_help = examples::FORK)]
+    Fork(ForkArgs),
+    /// Fork an agent into several workers at once, and collect their reports
+    #[command(after_help = examples::FAN)]
+    Fan(FanArgs),
+    /// List agents
+    #[command(after_help = examples::PS)]
+    Ps(ListArgs),
+    /// Draw the tree of agents
+    #[command(after_help = examples::TREE)]
+    Tree(TreeArgs),
+    /// Show an agent and its conversation
+    #[command(after_help = examples::SHOW)]
+    Show(ShowArgs),
+    /// Print an agent's log
+    #[command(after_help = examples::LOGS)]
+    Logs(LogsArgs),
+    /// Wait until agents have nothing left to do
+    #[command(after_help = examples::WAIT)]
+    Wait(WaitArgs),
+    /// Put a message into an agent's mailbox; it reads it at its next turn
+    #[command(after_help = examples::SEND)]
+    Send(SendArgs),
+    /// Kill an agent and all its forks
+    #[command(after_help = examples::KILL)]
+    Kill(KillArgs),
+    /// Give an agent a name
+    #[command(after_help = examples::RENAME)]
+    Rename(RenameArgs),
+    /// Make an agent of a conversation in a file
+    #[command(after_help = examples::IMPORT)]
+    Import(ImportArgs),
+    /// Write an agent's conversation as provider messages
+    #[command(after_help = examples::EXPORT)]
+    Export(ExportArgs),
+    /// Show what agents cost
+    #[command(after_help = examples::COST)]
+    Cost(CostArgs),
+    /// The provider simulator
+    #[command(subcommand)]
+    Sim(SimCommand),
+    /// See forks at work on this directory: no key, no network
+    #[command(after_help = examples::DEMO)]
+    Demo(DemoArgs),
+    /// Check that everything tine needs is there
+    #[command(after_help = examples::DOCTOR)]
+    Doctor(JsonArgs),
+    /// Print shell completions
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(CompletionsArgs),
+    /// Print the manual as a man page
+    #[command(after_help = examples::MAN)]
+    Man,
+}
+
+/// Which model, for a new lineage.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ModelArgs {
+    /// The model, as provider/name
+    #[arg(short, long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// System prompt instead of tine's own
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) system: Option<String>,
+    /// Most tokens of one reply
+    #[arg(long, value_name = "N")]
+    pub(crate) max_output_tokens: Option<u32>,
+    /// How much work the model puts in: low, medium, high
+    #[arg(long, value_name = "EFFORT")]
+    pub(crate) effort: Option<String>,
+    /// Reasoning: adaptive, or a number of tokens
+    #[arg(long, value_name = "THINKING")]
+    pub(crate) thinking: Option<String>,
+}
+
+/// Limits and permissions of a run.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct LimitArgs {
+    /// Most turns [default: 50; workers: 200]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_turns: Option<u32>,
+    /// Stop after this many seconds
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) timeout: Option<u64>,
+    /// Stop once this many tokens are used
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) budget: Option<u64>,
+    /// What may happen without a question: default, accept-edits, read-only, bypass
+    #[arg(long, value_name = "MODE")]
+    pub(crate) permission_mode: Option<String>,
+    /// Allow a tool call, as Tool or Tool(pattern); may be repeated
+    #[arg(long, value_name = "RULE")]
+    pub(crate) allow: Vec<String>,
+    /// Refuse a tool call, as Tool or Tool(pattern); may be repeated
+    #[arg(long, value_name = "RULE")]
+    pub(crate) deny: Vec<String>,
+    /// Exit with 54 when a tool call failed
+    #[arg(long)]
+    pub(crate) fail_on_tool_error: bool,
+}
+
+/// How a run is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// The text: as it comes on a terminal, the final answer alone in a pipe
+    #[default]
+    Text,
+    /// One JSON object at the end
+    Json,
+    /// One JSON object a line, as things happen
+    StreamJson,
+}
+
+/// Output of a run.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct OutputArgs {
+    /// How to print the run
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) output_format: OutputFormat,
+    /// The same as --output-format json
+    #[arg(long, conflicts_with = "output_format")]
+    pub(crate) json: bool,
+    /// Print nothing but the result
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// `tine run`
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// What to say; read from standard input when it is not given. `/fork` and `/fork "prompt"` fork the agent
+    pub(crate) prompt: Option<String>,
+    /// Go on with the agent that was last used in this directory
+    #[arg(short, long = "continue", conflicts_with = "resume")]
+    pub(crate) continue_last: bool,
+    /// Go on with this agent: its name, or the first characters of its id
+    #[arg(short, long, value_name = "AGENT")]
+    pub(crate) resume: Option<String>,
+    /// Name the new agent
+    #[arg(short, long, value_name = "NAME", conflicts_with_all = ["continue_last", "resume"])]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// `tine fork`
+#[derive(Debug, Args)]
+pub(crate) struct ForkArgs {
+    /// The agent to fork: its name, or the first characters of its id
+    pub(crate) agent: String,
+    /// What to say to the fork; without it nothing is sent
+    pub(crate) prompt: Option<String>,
+    /// Inherit up to this entry only (see `tine show`)
+    #[arg(long, value_name = "ENTRY")]
+    pub(crate) at: Option<i64>,
+    /// Name the fork
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// How workers start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum PlanArg {
+    /// Leader first when the prefix is cold, together when it is warm
+    #[default]
+    Auto,
+    /// All at once
+    Together,
+    /// One first; the rest when its reply begins
+    Leader,
+}
+
+/// `tine fan`
+#[derive(Debug, Args)]
+pub(crate) struct FanArgs {
+    /// The agent to fork: its name, or the first characters of its id
+    pub(crate) agent: String,
+    /// One worker's task; repeat it for each worker
+    #[arg(short, long = "directive", value_name = "TEXT", required = true)]
+    pub(crate) directives: Vec<String>,
+    /// How the workers start
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) plan: PlanArg,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+}
+
+/// `tine ps`
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Dead and hidden agents too
+    #[arg(short, long)]
+    pub(crate) all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tine tree`
+#[derive(Debug, Args)]
+pub(crate) struct TreeArgs {
+    /// Only the tree below this agent
+    pub(crate) agent: Option<String>,
+    /// Dead and hidden agents too
+    #[arg(short, long)]
+    pub(crate) all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tine show`
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// The agent: its name, or the first characters of its id
+    pub(crate) agent: String,
+    /// Everything, at full length
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tine logs`
+#[derive(Debug, Args)]
+pub(crate) struct LogsArgs {
+    /// The agent: its name, or the first characters of its id
+    pub(crate) agent: String,
+    /// Go on printing as the log grows, until the agent stops running
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tine wait`
+#[derive(Debug, Args)]
+pub(crate) struct WaitArgs {
+    /// The agents: names, or first characters of ids
+    #[arg(required = true)]
+    pub(crate) agents: Vec<String>,
+    /// Give up after this many seconds, with code 124
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) timeout: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tine send`
+#[derive(Debug, Args)]
+pub(crate) struct SendArgs {
+    /// Who gets it: a name, or the first characters of an id
+    pub(crate) agent: String,
+    /// The message; read from standard input when it is not given
+    pub(crate) text: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tine kill`
+#[derive(Debug, Args)]
+pub(crate) struct KillArgs {
+    /// The agents: names, or first characters of ids
+    #[arg(required = true)]
+    pub(crate) agents: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tine rename`
+#[derive(Debug, Args)]
+pub(crate) struct RenameArgs {
+    /// The agent: its name, or the first characters of its id
+    pub(crate) agent: String,
+    /// The new name; without it the agent loses its name
+    pub(crate) name: Option<String>,
+}
+
+/// The shape of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum FileFormat {
+    /// A JSON array, or JSONL, of messages in a provider's shape
+    #[default]
+    Messages,
+}
+
+/// `tine import`
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// The file; `-` for standard input
+    pub(crate) file: PathBuf,
+    /// Its shape
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: FileFormat,
+    /// Name the new agent
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tine export`
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The agent: its name, or the first characters of its id
+    pub(crate) agent: String,
+    /// The shape
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: FileFormat,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// `tine cost`
+#[derive(Debug, Args)]
+pub(crate) struct CostArgs {
+    /// The agent; without it, all trees
+    pub(crate) agent: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tine sim`
+#[derive(Debug, Subcommand)]
+pub(crate) enum SimCommand {
+    /// Serve a scenario on loopback until interrupted; prints the URLs as JSON
+    #[command(after_help = examples::SIM_SERVE)]
+    Serve(SimServeArgs),
+}
+
+/// `tine sim serve`
+#[derive(Debug, Args)]
+pub(crate) struct SimServeArgs {
+    /// A built-in scenario or a TOML file
+    #[arg(long, default_value = "echo", value_name = "SCENARIO")]
+    pub(crate) scenario: String,
+    /// Port on loopback; 0 takes a free one
+    #[arg(short, long, default_value_t = 0)]
+    pub(crate) port: u16,
+    /// Write each request's body, verbatim, into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) log_bodies: Option<PathBuf>,
+}
+
+/// `tine demo`
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Keep the demo's agents in your own database instead of a temporary one
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Only `--json`.
+#[derive(Debug, Args)]
+pub(crate) struct JsonArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tine completions`
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,291 @@
+//! `tine cost`: what agents cost, by model, and what the cache saved.
+
+use serde::Serialize;
+use tine_model::{AgentId, AgentRecord, Usage};
+use tine_runtime::{CostLine, CostReport};
+use tine_store::AgentFilter;
+
+use crate::cli::CostArgs;
+use crate::commands::listing;
+use crate::context::Context;
+use crate::fail::Failure;
+use crate::output;
+use crate::render::figures::{grouped, money};
+use crate::render::table::{Align, Table};
+use crate::render::words::one_line;
+
+/// The JSON shape of costs. Others rely on it: fields are only ever added.
+#[derive(Serialize)]
+struct CostJson<'a> {
+    agents: Vec<AgentCostJson<'a>>,
+    /// Everything in `subtree` of all agents.
+    total: SumJson,
+    prices_date: &'a str,
+}
+
+#[derive(Serialize)]
+struct AgentCostJson<'a> {
+    agent: String,
+    name: Option<&'a str>,
+    own: Vec<LineJson<'a>>,
+    subtree: Vec<LineJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct LineJson<'a> {
+    model: &'a str,
+    /// The model whose prices stand in; requests to the simulator themselves cost nothing.
+    priced_as: Option<&'a str>,
+    requests: u64,
+    tokens: TokensJson,
+    /// In USD; `null` for a model without a known price.
+    dollars: Option<f64>,
+    dollars_uncached: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct SumJson {
+    requests: u64,
+    tokens: TokensJson,
+    /// In USD, over the lines with a known price.
+    dollars: f64,
+    dollars_uncached: f64,
+    /// Whether every line has a known price.
+    complete: bool,
+}
+
+/// `null` is what no provider reported; it is not zero.
+#[derive(Serialize)]
+struct TokensJson {
+    uncached: u64,
+    written: Option<u64>,
+    read: Option<u64>,
+    output: u64,
+    hit_ratio: Option<f64>,
+}
+
+/// An agent and what it cost.
+struct Costs {
+    record: AgentRecord,
+    report: CostReport,
+}
+
+pub(crate) async fn cost(context: &Context, args: CostArgs) -> Result<u8, Failure> {
+    let one = match &args.agent {
+        Some(agent) => Some(context.agent(agent).await?),
+        None => None,
+    };
+    let mut costs = Vec::new();
+    for record in asked(context, one).await? {
+        let report = context.runtime.cost(record.id).await?;
+        if one.is_some() || !report.subtree.is_empty() {
+            costs.push(Costs { record, report });
+        }
+    }
+    let Some(prices_date) = costs.first().map(|costs| costs.report.prices_date.clone()) else {
+        return nothing(context, args.json).await;
+    };
+    let lines = || costs.iter().flat_map(|costs| &costs.report.subtree);
+    if args.json {
+        let agents = costs.iter().map(agent_json).collect();
+        output::json(&CostJson { agents, total: sum(lines()), prices_date: &prices_date })?;
+    } else {
+        let table = if one.is_some() { one_table(&costs) } else { all_table(&costs) };
+        let notes = notes(lines(), &prices_date);
+        output::write_out(&format!("{}\n{notes}", table.to_text()))?;
+    }
+    Ok(0)
+}
+
+/// One agent, or every root: the money of the dead was spent too.
+async fn asked(context: &Context, one: Option<AgentId>) -> Result<Vec<AgentRecord>, Failure> {
+    let store = context.runtime.store();
+    if let Some(agent) = one {
+        return Ok(vec![store.agent(agent).await?]);
+    }
+    let mut agents = store.agents(AgentFilter::All).await?;
+    agents.retain(|record| record.parent.is_none());
+    Ok(agents)
+}
+
+async fn nothing(context: &Context, json: bool) -> Result<u8, Failure> {
+    if json {
+        let prices_date = tine_cache::Prices::bundled().date().to_owned();
+        let total = sum(std::iter::empty());
+        output::json(&CostJson { agents: Vec::new(), total, prices_date: &prices_date })?;
+    } else if context.runtime.store().agents(AgentFilter::All).await?.is_empty() {
+        listing::say_empty(context).await?;
+    } else {
+        output::say("no requests yet");
+    }
+    Ok(0)
+}
+
+fn one_table(costs: &[Costs]) -> Table {
+    let mut table = cost_table("SCOPE");
+    for costs in costs {
+        let report = &costs.report;
+        rows(&mut table, "own", &report.own);
+        if report.subtree != report.own {
+            rows(&mut table, "with its forks", &report.subtree);
+        }
+        if report.own.is_empty() && report.subtree.is_empty() {
+            rows(&mut table, "own", &[nothing_asked(&costs.record)]);
+        }
+    }
+    table
+}
+
+fn all_table(costs: &[Costs]) -> Table {
+    let mut table = cost_table("TREE");
+    for costs in costs {
+        let name = costs.record.name.as_deref().map(one_line).unwrap_or_default();
+        let tree = format!("{} {name}", costs.record.id.short());
+        rows(&mut table, tree.trim_end(), &costs.report.subtree);
+    }
+    let sum = sum(costs.iter().flat_map(|costs| &costs.report.subtree));
+    let known = |dollars| {
+        let text = money(dollars);
+        if sum.complete { text } else { format!("{text} + unknown") }
+    };
+    table.row([
+        "all".into(),
+        "".into(),
+        grouped(sum.requests).into(),
+        grouped(sum.tokens.uncached).into(),
+        reported(sum.tokens.written).into(),
+        reported(sum.tokens.read).into(),
+        grouped(sum.tokens.output).into(),
+        percent(sum.tokens.hit_ratio).into(),
+        known(sum.dollars).into(),
+        known(sum.dollars_uncached).into(),
+    ]);
+    table
+}
+
+fn cost_table(first: &'static str) -> Table {
+    use Align::{Left, Right};
+    Table::new(&[
+        (first, Left),
+        ("MODEL", Left),
+        ("REQUESTS", Right),
+        ("UNCACHED", Right),
+        ("WRITTEN", Right),
+        ("READ", Right),
+        ("OUTPUT", Right),
+        ("HIT", Right),
+        ("COST", Right),
+        ("WITHOUT CACHE", Right),
+    ])
+}
+
+fn rows(table: &mut Table, scope: &str, lines: &[CostLine]) {
+    let price = |dollars: Option<f64>| dollars.map_or("unknown price".to_owned(), money);
+    for (at, line) in lines.iter().enumerate() {
+        let tokens = tokens(&line.usage);
+        table.row([
+            if at == 0 { scope } else { "" }.into(),
+            one_line(&line.model).into(),
+            grouped(line.requests).into(),
+            grouped(tokens.uncached).into(),
+            reported(tokens.written).into(),
+            reported(tokens.read).into(),
+            grouped(tokens.output).into(),
+            percent(tokens.hit_ratio).into(),
+            price(line.dollars).into(),
+            price(line.dollars_uncached).into(),
+        ]);
+    }
+}
+
+/// The line of an agent that has sent nothing yet.
+fn nothing_asked(record: &AgentRecord) -> CostLine {
+    CostLine {
+        model: record.settings.model.to_string(),
+        priced_as: None,
+        requests: 0,
+        usage: Usage::default(),
+        dollars: Some(0.0),
+        dollars_uncached: Some(0.0),
+    }
+}
+
+/// What a reader of the table has to know about its prices.
+fn notes<'a>(lines: impl Iterator<Item = &'a CostLine>, prices_date: &str) -> String {
+    let mut notes = vec![format!("prices in USD, as of {prices_date}")];
+    for line in lines {
+        let model = one_line(&line.model);
+        let note = match (&line.priced_as, line.dollars) {
+            (Some(other), _) if is_simulated(&line.model) => {
+                format!("{model}: at {other} prices; the simulator itself costs nothing")
+            }
+            (Some(other), _) => format!("{model}: at {other} prices"),
+            (None, None) => format!("{model}: its price is unknown and not part of any sum"),
+            (None, Some(_)) => continue,
+        };
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes.iter().map(|note| format!("{note}\n")).collect()
+}
+
+fn is_simulated(model: &str) -> bool {
+    model.starts_with("sim/")
+}
+
+fn agent_json(costs: &Costs) -> AgentCostJson<'_> {
+    AgentCostJson {
+        agent: costs.record.id.to_string(),
+        name: costs.record.name.as_deref(),
+        own: costs.report.own.iter().map(line_json).collect(),
+        subtree: costs.report.subtree.iter().map(line_json).collect(),
+    }
+}
+
+fn line_json(line: &CostLine) -> LineJson<'_> {
+    LineJson {
+        model: &line.model,
+        priced_as: line.priced_as.as_deref(),
+        requests: line.requests,
+        tokens: tokens(&line.usage),
+        dollars: line.dollars,
+        dollars_uncached: line.dollars_uncached,
+    }
+}
+
+fn sum<'a>(lines: impl Iterator<Item = &'a CostLine>) -> SumJson {
+    let (mut usage, mut requests) = (Usage::default(), 0);
+    let (mut dollars, mut dollars_uncached, mut complete) = (0.0, 0.0, true);
+    for line in lines {
+        usage += line.usage;
+        requests += line.requests;
+        dollars += line.dollars.unwrap_or(0.0);
+        dollars_uncached += line.dollars_uncached.unwrap_or(0.0);
+        complete &= line.dollars.is_some();
+    }
+    SumJson { requests, tokens: tokens(&usage), dollars, dollars_uncached, complete }
+}
+
+fn tokens(usage: &Usage) -> TokensJson {
+    let written = match (usage.write_short, usage.write_long) {
+        (None, None) => None,
+        _ => Some(usage.written()),
+    };
+    TokensJson {
+        uncached: usage.uncached,
+        written,
+        read: usage.read,
+        output: usage.output,
+        hit_ratio: usage.hit_ratio(),
+    }
+}
+
+/// A count, or a dash for what no provider reported.
+fn reported(count: Option<u64>) -> String {
+    count.map_or_else(|| "-".to_owned(), grouped)
+}
+
+fn percent(ratio: Option<f64>) -> String {
+    ratio.map_or_else(|| "-".to_owned(), |ratio| format!("{:.1}%", ratio * 100.0))
+}

@@ -1,0 +1,111 @@
+//! `tine demo`: an agent looks around in this directory and forks into workers. Everything is real but the model, which is
+//! the simulator and says so.
+
+mod home;
+mod picture;
+mod savings;
+mod shape;
+mod story;
+mod view;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tine_fork::{RunLimits, RunReport};
+use tine_model::{AgentId, Outcome, TaskStatus};
+use tine_runtime::{FanPlan, FanReport, FanSpec, FanWatcher, RunOptions, Runtime};
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::DemoArgs;
+use crate::context::work_directory;
+use crate::fail::{FAILED, Failure, INTERRUPTED};
+use crate::interrupt::interruptible;
+use crate::output;
+use crate::render::screen::Screen;
+use home::Home;
+use story::{JOBS, MODEL, PROMPT};
+use view::{FanView, LookView};
+
+/// What has happened.
+struct Told {
+    root: AgentId,
+    looked: RunReport,
+    fan: FanReport,
+}
+
+/// Plays the demo in `directory`.
+pub(crate) async fn demo(directory: Option<PathBuf>, args: DemoArgs) -> Result<u8, Failure> {
+    let directory = work_directory(directory)?;
+    let screen = Arc::new(Screen::stderr());
+    let home = Home::open(args.keep).await?;
+    let result = play(&home, &screen, &directory, &args).await;
+    home.close().await;
+    result
+}
+
+async fn play(
+    home: &Home,
+    screen: &Arc<Screen>,
+    directory: &Path,
+    args: &DemoArgs,
+) -> Result<u8, Failure> {
+    let cancel = CancellationToken::new();
+    view::greet(screen, directory);
+    let work = tell(home.runtime(), screen, directory, &cancel);
+    let told = interruptible(work, &cancel, || {}).await?;
+    if cancel.is_cancelled() {
+        view::say_interrupted(screen, args.keep);
+        return Ok(INTERRUPTED);
+    }
+    let told = told?;
+    if args.json {
+        output::json(&shape::DemoShape::new(&told, directory))?;
+    } else {
+        let rows = output::stdout_is_terminal().then(|| screen.rows());
+        let page = picture::Page { told: &told, kept: args.keep, columns: screen.columns(), rows };
+        output::write_out(&page.to_text())?;
+    }
+    let completed = told.fan.tasks.iter().all(|task| task.status == TaskStatus::Completed);
+    Ok(if completed { 0 } else { FAILED })
+}
+
+/// The story: one agent looks around, then forks into a worker for each job.
+async fn tell(
+    runtime: &Runtime,
+    screen: &Arc<Screen>,
+    directory: &Path,
+    cancel: &CancellationToken,
+) -> Result<Told, Failure> {
+    let root = runtime.create_root(story::root(directory)?).await?;
+    let look = Arc::new(LookView::new(Arc::clone(screen), directory.to_owned()));
+    look.begin(root);
+    let options = RunOptions {
+        limits: RunLimits::default(),
+        permissions: story::permissions()?,
+        observer: Arc::clone(&look) as Arc<dyn tine_fork::Observer>,
+        cancel: cancel.clone(),
+    };
+    let outcome = runtime.run(root, Some(PROMPT.to_owned()), &options).await;
+    look.end();
+    let looked = outcome?.report;
+    match &looked.outcome {
+        Outcome::Completed => {}
+        Outcome::Failed(why) => return Err(Failure::failed(why.clone())),
+        other => {
+            return Err(Failure::failed(format!("the root agent ended early: {}", other.as_str())));
+        }
+    }
+    let view = Arc::new(FanView::new(Arc::clone(screen), directory.to_owned()));
+    // The prefix is warm but for the root's last reply. With a leader that is written once too, so that the demo shows
+    // what a cold prefix would show: each of its tokens is written once, by whoever comes first.
+    let directives = JOBS.iter().map(|job| job.directive.to_owned()).collect();
+    let spec = FanSpec { parent: root, directives, plan: FanPlan::LeaderFirst };
+    let fan = runtime.fan(spec, &options, Arc::clone(&view) as Arc<dyn FanWatcher>).await;
+    view.end();
+    Ok(Told { root, looked, fan: fan? })
+}
+
+/// The model, for people: it is none.
+fn model_words() -> String {
+    format!("{MODEL}: the simulator, not a model")
+}

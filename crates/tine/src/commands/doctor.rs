@@ -1,0 +1,117 @@
+//! `tine doctor`: checks that everything tine needs is there, and says what it found. Asks no provider anything.
+
+mod checks;
+mod trial;
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::cli::JsonArgs;
+use crate::config::Config;
+use crate::connect::variable;
+use crate::context::work_directory;
+use crate::dirs::Dirs;
+use crate::fail::{FAILED, Failure};
+use crate::output;
+use crate::render::words::{CYAN, GREEN, RED, YELLOW, one_line, styled};
+
+/// How a check went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Status {
+    Ok,
+    /// Something works less well than it could.
+    Warning,
+    Failure,
+}
+
+/// One check. Its JSON shape is what others rely on: fields are only ever added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Check {
+    name: String,
+    status: Status,
+    detail: String,
+    hint: Option<String>,
+}
+
+/// The JSON shape of the whole.
+#[derive(Serialize)]
+struct DoctorJson {
+    /// Whether no check failed.
+    ok: bool,
+    checks: Vec<Check>,
+}
+
+impl Check {
+    fn new(name: impl Into<String>, status: Status, detail: impl Into<String>) -> Self {
+        Self { name: name.into(), status, detail: detail.into(), hint: None }
+    }
+
+    fn ok(name: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(name, Status::Ok, detail)
+    }
+
+    fn warning(name: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(name, Status::Warning, detail)
+    }
+
+    /// A check that ended in an error: its words, and its hints.
+    fn failure(name: impl Into<String>, failure: &Failure) -> Self {
+        let text = failure.text();
+        let mut lines = text
+            .lines()
+            .map(|line| line.trim_start_matches("error: ").trim_start_matches("hint: ").to_owned());
+        let detail = lines.next().unwrap_or_default();
+        let hints: Vec<String> = lines.collect();
+        let hint = (!hints.is_empty()).then(|| hints.join("; "));
+        Self { hint, ..Self::new(name, Status::Failure, detail) }
+    }
+
+    fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+pub(crate) async fn doctor(directory: Option<PathBuf>, args: JsonArgs) -> Result<u8, Failure> {
+    let directory = work_directory(directory)?;
+    let mut checks = vec![checks::version()];
+    match Dirs::find(&variable) {
+        Err(failure) => checks.push(Check::failure("directories", &failure)),
+        Ok(dirs) => {
+            checks.extend(checks::directories(&dirs));
+            checks.extend(checks::database(&dirs).await);
+            match Config::load(&dirs.config_file, &directory, &variable) {
+                Err(failure) => checks.push(Check::failure("settings", &failure)),
+                Ok(config) => checks.extend(checks::settings(&config)),
+            }
+        }
+    }
+    checks.extend(checks::programs(variable("PATH").unwrap_or_default().as_ref()));
+    checks.push(checks::terminal());
+    checks.push(trial::simulator(&directory).await);
+
+    let ok = checks.iter().all(|check| check.status != Status::Failure);
+    if args.json {
+        output::json(&DoctorJson { ok, checks })?;
+    } else {
+        let text: String = checks.iter().map(line).collect();
+        output::write_out(&text)?;
+    }
+    Ok(if ok { 0 } else { FAILED })
+}
+
+/// One check as a line, and its hint below.
+fn line(check: &Check) -> String {
+    let (style, word) = match check.status {
+        Status::Ok => (GREEN, "ok  "),
+        Status::Warning => (YELLOW, "warn"),
+        Status::Failure => (RED, "fail"),
+    };
+    let word = styled(style, word);
+    let hint = check
+        .hint
+        .iter()
+        .map(|hint| format!("      {} {}\n", styled(CYAN, "hint:"), one_line(hint)));
+    format!("{word}  {}: {}\n", check.name, one_line(&check.detail)) + &hint.collect::<String>()
+}

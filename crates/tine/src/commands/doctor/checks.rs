@@ -1,0 +1,261 @@
+//! The single checks.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Arc;
+
+use tine_model::{ModelRef, Provider};
+use tine_runtime::{Ports, Runtime};
+use tine_store::{AgentFilter, OpenOptions, SqliteStore};
+use tine_wire::Endpoint;
+
+use super::{Check, Status};
+use crate::cli::ModelArgs;
+use crate::config::{Config, Setting};
+use crate::connect::{Models, variable};
+use crate::context::{default_model, model_settings};
+use crate::dirs::Dirs;
+use crate::fail::Failure;
+use crate::render::figures::plural;
+use crate::system::{SystemClock, SystemIds};
+
+/// Programs that agents need, and what for.
+const PROGRAMS: [(&str, Status, &str); 2] = [
+    ("bash", Status::Failure, "the Bash tool runs commands with it"),
+    ("git", Status::Warning, "agents use it to see what changed"),
+];
+
+/// The providers that are asked over the network.
+const PROVIDERS: [Provider; 3] = [Provider::Anthropic, Provider::OpenAi, Provider::OpenAiCompat];
+
+pub(super) fn version() -> Check {
+    let (system, machine) = (std::env::consts::OS, std::env::consts::ARCH);
+    Check::ok("version", format!("tine {} on {system} {machine}", env!("CARGO_PKG_VERSION")))
+}
+
+/// The directories that tine writes to.
+pub(super) fn directories(dirs: &Dirs) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for (name, path) in [
+        ("data directory", dirs.database.parent()),
+        ("lock directory", Some(dirs.owners.as_path())),
+    ] {
+        let Some(path) = path else { continue };
+        checks.push(match is_writable(path) {
+            Ok(true) => Check::ok(name, format!("{} is writable", path.display())),
+            Ok(false) => {
+                Check::ok(name, format!("{} is made when it is first needed", path.display()))
+            }
+            Err(error) => Check::failure(
+                name,
+                &Failure::failed(format!("cannot write in {}", path.display()))
+                    .because(&error)
+                    .hint("make it writable, or set TINE_HOME to a directory that is"),
+            ),
+        });
+    }
+    checks
+}
+
+/// Whether a file can be made in a directory; `false` when there is no directory yet.
+fn is_writable(path: &Path) -> std::io::Result<bool> {
+    match path.metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+        Ok(_) => {}
+    }
+    let probe = path.join(format!(".doctor-{}", std::process::id()));
+    File::create_new(&probe)?;
+    std::fs::remove_file(&probe)?;
+    Ok(true)
+}
+
+/// The database, and what dead processes left in it.
+pub(super) async fn database(dirs: &Dirs) -> Vec<Check> {
+    match open(dirs).await {
+        Err(failure) => vec![Check::failure("database", &failure)],
+        Ok(checks) => checks,
+    }
+}
+
+async fn open(dirs: &Dirs) -> Result<Vec<Check>, Failure> {
+    let store = SqliteStore::open(dirs.database.clone(), OpenOptions::default()).await?;
+    let ports = Ports {
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(SystemIds),
+        models: Arc::new(Models::new(Default::default())),
+    };
+    let runtime = Runtime::new(Arc::new(store), ports, dirs.owners.clone());
+    let agents = runtime.store().agents(AgentFilter::All).await?;
+    let count = plural(agents.len() as u64, "agent");
+    let path = dirs.database.display();
+    let mut checks = vec![Check::ok(
+        "database",
+        format!("{path} opens, has this version's schema, and holds {count}"),
+    )];
+    let recovered = runtime.recover().await?;
+    let interrupted: Vec<String> = recovered
+        .iter()
+        .filter(|recovered| recovered.interrupted)
+        .map(|recovered| recovered.agent.short())
+        .collect();
+    checks.push(match (recovered.len(), interrupted.is_empty()) {
+        (0, _) => Check::ok("leases", "no agent is held by a dead process"),
+        (count, true) => Check::ok("leases", format!("{count} of dead processes cleared away")),
+        (_, false) => Check::warning(
+            "leases",
+            format!("their process died in the middle of a run: {}", interrupted.join(", ")),
+        )
+        .hint("they are marked as interrupted now; `tine run --resume ID` goes on"),
+    });
+    Ok(checks)
+}
+
+/// What is set and where it comes from, the keys, and the model that follows from it.
+pub(super) fn settings(config: &Config) -> Vec<Check> {
+    let files: Vec<String> = config.files.iter().map(|path| path.display().to_string()).collect();
+    let mut checks = vec![Check::ok(
+        "settings",
+        match files.is_empty() {
+            true => "no configuration file".to_owned(),
+            false => format!("read from {}", files.join(", ")),
+        },
+    )];
+    fn set<T: ToString>(name: &str, setting: &Option<Setting<T>>) -> Option<Check> {
+        let setting = setting.as_ref()?;
+        let detail = format!("{} (from {})", setting.value.to_string(), setting.origin);
+        Some(Check::ok(format!("setting {name}"), detail))
+    }
+    checks.extend(set("model", &config.model));
+    checks.extend(set("permission_mode", &config.permission_mode));
+    checks.extend(set("max_output_tokens", &config.max_output_tokens));
+    checks.extend(set("effort", &config.effort));
+    checks.extend(set("thinking", &config.thinking));
+    checks.extend(set("stream", &config.stream));
+    for (word, rules) in [
+        ("allow", &config.permissions.allow),
+        ("ask", &config.permissions.ask),
+        ("deny", &config.permissions.deny),
+    ] {
+        if !rules.is_empty() {
+            checks.push(Check::ok(format!("setting permissions.{word}"), rules.join(", ")));
+        }
+    }
+    checks.extend(PROVIDERS.iter().filter_map(|provider| key(config, *provider)));
+    checks.push(model(config));
+    checks
+}
+
+/// Whether a provider can be asked, without asking it. A key itself is never shown.
+fn key(config: &Config, provider: Provider) -> Option<Check> {
+    let endpoint = Endpoint::of(provider)?;
+    let table = config.providers.get(provider.as_str()).cloned().unwrap_or_default();
+    let set = |name: &str| variable(name).is_some_and(|value| !value.trim().is_empty());
+    let key_variable = table.key_variable.as_deref().unwrap_or(endpoint.key_variable);
+    let configured = table
+        .base_url
+        .or_else(|| variable(endpoint.base_url_variable).filter(|value| !value.trim().is_empty()));
+    let address = match (&configured, endpoint.base_url) {
+        (Some(url), _) if !url.contains('@') => format!("requests go to {url}"),
+        (Some(_), _) => "its base URL holds a name or password, which is refused".to_owned(),
+        (None, Some(url)) => format!("requests go to {url}"),
+        (None, None) => format!("no base URL ({} is not set)", endpoint.base_url_variable),
+    };
+    let state = if set(key_variable) { "is set" } else { "is not set" };
+    let name = format!("provider {}", provider.as_str());
+    Some(Check::ok(name, format!("{key_variable} {state}; {address}")))
+}
+
+fn model(config: &Config) -> Check {
+    let origin = default_model(config).map(|setting| setting.origin).unwrap_or_default();
+    match model_settings(config, &ModelArgs::default()) {
+        Ok(settings) => match missing_key(config, &settings.model) {
+            None => Check::ok("default model", format!("{} ({origin})", settings.model)),
+            Some(key) => Check::warning(
+                "default model",
+                format!("{} ({origin}), but {key} is not set", settings.model),
+            )
+            .hint(format!("set {key}, or name another model with --model")),
+        },
+        Err(failure) => {
+            let failed = Check::failure("default model", &failure);
+            // Without a model, everything but new agents works; a wrong one is a mistake.
+            let status = if origin.is_empty() { Status::Warning } else { Status::Failure };
+            Check { status, ..failed }
+        }
+    }
+}
+
+fn missing_key(config: &Config, model: &ModelRef) -> Option<String> {
+    let endpoint = Endpoint::of(model.provider)?;
+    let table = config.providers.get(model.provider.as_str());
+    let named = table.and_then(|table| table.key_variable.as_deref());
+    let is_elsewhere = table.is_some_and(|table| table.base_url.is_some())
+        || variable(endpoint.base_url_variable).is_some();
+    let names = [named, Some(endpoint.key_variable)];
+    let is_set = names.into_iter().flatten().any(|name| variable(name).is_some());
+    let is_needed = endpoint.key_required && !is_elsewhere;
+    (is_needed && !is_set).then(|| named.unwrap_or(endpoint.key_variable).to_owned())
+}
+
+/// Looks for programs as a shell would, and starts none of them.
+pub(super) fn programs(path: &OsStr) -> Vec<Check> {
+    let find = |name: &str| {
+        std::env::split_paths(path).map(|place| place.join(name)).find(|file| is_program(file))
+    };
+    let check = |(name, status, use_): (&str, Status, &str)| match find(name) {
+        Some(file) => Check::ok(name, file.display().to_string()),
+        None => Check::new(name, status, "not found on PATH")
+            .hint(format!("install {name} from your distribution: {use_}")),
+    };
+    PROGRAMS.into_iter().map(check).collect()
+}
+
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// What the terminal can do; nothing that it lacks is a fault.
+pub(super) fn terminal() -> Check {
+    let stream = |name: &str, is_terminal: bool| {
+        format!("{name} {}", if is_terminal { "is a terminal" } else { "is not a terminal" })
+    };
+    let mut found = vec![
+        stream("stdout", std::io::stdout().is_terminal()),
+        stream("stderr", std::io::stderr().is_terminal()),
+    ];
+    if let Some((width, height)) = terminal_size::terminal_size() {
+        found.push(format!("{} columns, {} rows", width.0, height.0));
+    }
+    found.push(format!("TERM={}", variable("TERM").unwrap_or_default()));
+    if variable("NO_COLOR").is_some_and(|value| !value.is_empty()) {
+        found.push("no colour (NO_COLOR)".to_owned());
+    }
+    Check::ok("terminal", found.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_found_only_where_it_can_be_run() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("bash"), "").unwrap();
+        std::fs::create_dir(directory.path().join("git")).unwrap();
+        let found = programs(directory.path().as_os_str());
+        let statuses: Vec<Status> = found.iter().map(|check| check.status).collect();
+        assert_eq!(statuses, [Status::Failure, Status::Warning]);
+        assert!(programs("".as_ref()).iter().all(|check| check.hint.is_some()));
+    }
+
+    #[test]
+    fn a_directory_that_is_a_file_cannot_be_written_in() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(is_writable(file.path()).is_err());
+        assert!(matches!(is_writable(&file.path().with_extension("none")), Ok(false)));
+    }
+}

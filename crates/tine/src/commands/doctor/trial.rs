@@ -1,0 +1,88 @@
+//! One whole run against the simulator, in a directory that is gone afterwards: store, runtime, HTTP and wire format.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tine_fork::{RunEvent, RunLimits};
+use tine_guard::{PermissionMode, Rules};
+use tine_model::{ModelRef, ModelSettings, Provider};
+use tine_runtime::{DenyAll, Ids, NewRoot, Permissions, Ports, RunOptions, Runtime, system_prompt};
+use tine_store::{OpenOptions, SqliteStore};
+use tokio_util::sync::CancellationToken;
+
+use super::Check;
+use crate::connect::Models;
+use crate::fail::Failure;
+use crate::system::{SystemClock, SystemIds};
+
+/// What the simulator is to say back.
+const WORD: &str = "tine doctor asks for an echo";
+
+/// A directory that is removed when the trial is over.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // It lies among the system's temporary files, which are cleared away anyway.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Whether an agent can be made, run and answered.
+pub(super) async fn simulator(directory: &Path) -> Check {
+    match run(directory).await {
+        Ok(Some(text)) if text.contains(WORD) => {
+            Check::ok("simulator", "an agent was made, asked sim/echo, and was answered")
+        }
+        Ok(answer) => {
+            let answer = answer.unwrap_or_else(|| "nothing".to_owned());
+            Check::failure("simulator", &Failure::failed(format!("it answered: {answer}")))
+        }
+        Err(failure) => Check::failure("simulator", &failure),
+    }
+}
+
+async fn run(directory: &Path) -> Result<Option<String>, Failure> {
+    let random: String = SystemIds.random().iter().map(|byte| format!("{byte:02x}")).collect();
+    let scratch = Scratch(std::env::temp_dir().join(format!("tine-doctor-{random}")));
+    let store = SqliteStore::open(scratch.0.join("tine.db"), OpenOptions::default()).await?;
+    let ports = Ports {
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(SystemIds),
+        models: Arc::new(Models::new(Default::default())),
+    };
+    let runtime = Runtime::new(Arc::new(store), ports, scratch.0.join("run"));
+    let agent = runtime.create_root(root(directory)).await?;
+    let options = RunOptions {
+        limits: RunLimits { turns: 1, ..RunLimits::default() },
+        permissions: Permissions::new(
+            PermissionMode::ReadOnly,
+            Rules::default(),
+            Arc::new(DenyAll),
+        ),
+        observer: Arc::new(|_: &RunEvent<'_>| {}),
+        cancel: CancellationToken::new(),
+    };
+    let outcome = runtime.run(agent, Some(WORD.to_owned()), &options).await?;
+    runtime.store().close().await?;
+    let said = outcome.report.final_text();
+    match outcome.report.error {
+        Some(error) => Err(Failure::failed("the run failed").because(&error)),
+        None => Ok(said),
+    }
+}
+
+fn root(directory: &Path) -> NewRoot {
+    NewRoot {
+        name: None,
+        settings: ModelSettings {
+            model: ModelRef { provider: Provider::Sim, name: "echo".to_owned() },
+            max_tokens: 256,
+            thinking: None,
+            effort: None,
+        },
+        system: system_prompt(None),
+        stream: true,
+        directory: directory.to_owned(),
+    }
+}

@@ -1,0 +1,299 @@
+//! `tine fan`: several workers over one prefix, and what the cache saved.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use tine_cache::{FanCost, Launch};
+use tine_fork::{Observer, Report, RunEvent, WORKER_TURNS_DEFAULT};
+use tine_model::{AgentId, TaskStatus, Usage};
+use tine_runtime::{CacheReport, FanPlan, FanReport, FanSpec, FanTask, FanWatcher, RunOptions};
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::{FanArgs, PlanArg};
+use crate::context::Context;
+use crate::ending::{Tally, rule_for};
+use crate::fail::{FAILED, Failure, INTERRUPTED, TOOL_FAILED};
+use crate::interrupt::interruptible;
+use crate::limits::{Guarded, run_limits};
+use crate::output;
+use crate::render::figures::{grouped, money, plural, span};
+use crate::render::json::UsageShape;
+use crate::render::screen::Screen;
+use crate::render::table::{Align, Table};
+use crate::render::words::{BOLD, DIM, harmless, one_line, styled};
+use crate::render::workers::WorkerBoard;
+use crate::talk::STOPPING;
+
+/// `tine fan --json`. A promise to scripts: fields may be added, never renamed or removed.
+#[derive(Serialize)]
+struct FanShape<'a> {
+    parent: String,
+    fork_point: Option<i64>,
+    tasks: Vec<TaskShape<'a>>,
+    cache: CacheShape<'a>,
+}
+
+#[derive(Serialize)]
+pub(super) struct TaskShape<'a> {
+    agent: String,
+    /// `completed`, `failed`, `cancelled`, `timed_out`.
+    status: &'static str,
+    /// How its run ended; as in `tine run --json`.
+    outcome: &'a str,
+    directive: &'a str,
+    /// `null` when it said nothing.
+    report: Option<ReportShape<'a>>,
+    error: Option<&'a str>,
+    usage: UsageShape,
+    /// Of its first request: what the inherited prefix cost; `null` when no request was answered.
+    first_usage: Option<UsageShape>,
+    turns: u32,
+    tool_uses: u32,
+    duration_ms: i64,
+}
+
+/// The parts of a report; those that the worker left out are `null`. `raw` is the whole text.
+#[derive(Serialize)]
+struct ReportShape<'a> {
+    scope: Option<&'a str>,
+    result: Option<&'a str>,
+    key_files: Option<&'a str>,
+    files_changed: Option<&'a str>,
+    issues: Option<&'a str>,
+    raw: &'a str,
+}
+
+/// What the cache did. Money is `null` for a model without a known price.
+#[derive(Serialize)]
+pub(super) struct CacheShape<'a> {
+    launch: &'static str,
+    /// Of all first requests together.
+    first: UsageShape,
+    /// Of all requests together.
+    total: UsageShape,
+    cost_usd: Option<f64>,
+    /// Had every worker written the prefix for itself.
+    naive_usd: Option<f64>,
+    /// Had the whole prefix been cached before.
+    ideal_usd: Option<f64>,
+    /// Had nothing been cached at all.
+    uncached_usd: Option<f64>,
+    /// Ideal by actual; 1 is perfect.
+    efficiency: Option<f64>,
+    priced_as: Option<&'a str>,
+}
+
+pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure> {
+    let parent = context.agent(&args.agent).await?;
+    let screen = Arc::new(Screen::stderr());
+    let guarded = Guarded::new(&context.config, &args.limits, &screen, true)?;
+    let board = WorkerBoard::on(screen, context.directory.clone(), args.directives.clone());
+    let watch = Arc::new(Watch { board, tally: Tally::new(Arc::new(|_: &RunEvent<'_>| {})) });
+    let cancel = CancellationToken::new();
+    let options = RunOptions {
+        limits: run_limits(&args.limits, WORKER_TURNS_DEFAULT),
+        permissions: guarded.permissions.clone(),
+        observer: Arc::new(|_: &RunEvent<'_>| {}),
+        cancel: cancel.clone(),
+    };
+    let spec = FanSpec { parent, directives: args.directives, plan: plan(args.plan) };
+    let watcher = Arc::clone(&watch) as Arc<dyn FanWatcher>;
+    let fan = Box::pin(context.runtime.fan(spec, &options, watcher));
+    let fanned = interruptible(fan, &cancel, || watch.board.say(STOPPING)).await;
+    watch.board.finish();
+    let report = fanned??;
+    if args.json {
+        output::json(&shape(&report))?;
+    } else {
+        if output::stdout_is_terminal() && output::stderr_is_terminal() {
+            output::say("");
+        }
+        output::write_out(&text(&report))?;
+    }
+    let failed_calls = if args.limits.fail_on_tool_error { watch.tally.failed() } else { vec![] };
+    verdict(&report, cancel.is_cancelled(), &guarded, &failed_calls)
+}
+
+fn plan(plan: PlanArg) -> FanPlan {
+    match plan {
+        PlanArg::Auto => FanPlan::Auto,
+        PlanArg::Together => FanPlan::Together,
+        PlanArg::Leader => FanPlan::LeaderFirst,
+    }
+}
+
+/// The board, and the memory of failed calls.
+struct Watch {
+    board: WorkerBoard,
+    tally: Tally,
+}
+
+impl FanWatcher for Watch {
+    fn on_start(&self, workers: &[AgentId], launch: Launch) {
+        self.board.on_start(workers, launch);
+    }
+
+    fn on_event(&self, index: usize, event: &RunEvent<'_>) {
+        self.tally.on_event(event);
+        self.board.on_event(index, event);
+    }
+
+    fn on_end(&self, index: usize, task: &FanTask) {
+        self.board.on_end(index, task);
+    }
+}
+
+/// The exit code: 0 only when all workers completed.
+fn verdict(
+    report: &FanReport,
+    interrupted: bool,
+    guarded: &Guarded,
+    failed_calls: &[String],
+) -> Result<u8, Failure> {
+    let refused = guarded.nobody.refused();
+    if let Some(first) = refused.first() {
+        let count = plural(refused.len() as u64, "call");
+        output::say(&format!(
+            "warning: {count} refused because nobody could be asked, such as {}",
+            first.call
+        ));
+        output::say(&format!("hint: allow it with --allow '{}'", rule_for(first)));
+    }
+    let all = report.tasks.len();
+    let completed = report.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
+    if completed < all {
+        let (code, message) = if interrupted {
+            (INTERRUPTED, format!("interrupted; {completed} of {all} workers completed"))
+        } else {
+            (FAILED, format!("{completed} of {all} workers completed"))
+        };
+        return Err(Failure::coded(code, message)
+            .hint("`tine run --resume AGENT` goes on with one of them; `tine ps` lists them"));
+    }
+    match failed_calls.first() {
+        None => Ok(0),
+        Some(first) => Err(Failure::coded(TOOL_FAILED, format!("a tool call failed: {first}"))),
+    }
+}
+
+fn shape(report: &FanReport) -> FanShape<'_> {
+    FanShape {
+        parent: report.parent.to_string(),
+        fork_point: report.fork_point.map(|entry| entry.0),
+        tasks: report.tasks.iter().map(task_shape).collect(),
+        cache: cache_shape(&report.cache),
+    }
+}
+
+pub(super) fn task_shape(task: &FanTask) -> TaskShape<'_> {
+    TaskShape {
+        agent: task.agent.to_string(),
+        status: task.status.as_str(),
+        outcome: &task.outcome,
+        directive: &task.directive,
+        report: task.report.as_ref().map(report_shape),
+        error: task.error.as_deref(),
+        usage: task.usage.into(),
+        first_usage: task.first_usage.map(UsageShape::from),
+        turns: task.turns,
+        tool_uses: task.tool_uses,
+        duration_ms: task.duration_ms,
+    }
+}
+
+fn report_shape(report: &Report) -> ReportShape<'_> {
+    ReportShape {
+        scope: report.scope.as_deref(),
+        result: report.result.as_deref(),
+        key_files: report.key_files.as_deref(),
+        files_changed: report.files_changed.as_deref(),
+        issues: report.issues.as_deref(),
+        raw: &report.raw,
+    }
+}
+
+pub(super) fn cache_shape(cache: &CacheReport) -> CacheShape<'_> {
+    CacheShape {
+        launch: match cache.launch {
+            Launch::Together => "together",
+            Launch::LeaderFirst => "leader_first",
+        },
+        first: cache.first.into(),
+        total: cache.total.into(),
+        cost_usd: cache.cost.map(|cost| cost.actual),
+        naive_usd: cache.cost.map(|cost| cost.naive),
+        ideal_usd: cache.cost.map(|cost| cost.ideal),
+        uncached_usd: cache.cost.map(|cost| cost.uncached),
+        efficiency: cache.cost.map(|cost| cost.efficiency()),
+        priced_as: cache.priced_as.as_deref(),
+    }
+}
+
+/// Each report, then what the cache did.
+fn text(report: &FanReport) -> String {
+    let all = report.tasks.len();
+    let tasks = report.tasks.iter().enumerate().map(|(index, task)| {
+        let head = format!("{}/{all} {}", index + 1, one_line(&task.directive));
+        let told = match (&task.report, &task.error) {
+            (Some(report), _) => harmless(report.raw.trim()),
+            (None, Some(error)) => harmless(error),
+            (None, None) => "It said nothing.".to_owned(),
+        };
+        format!("{}\n{}\n\n{told}\n\n", styled(BOLD, &head), styled(DIM, &facts(task)))
+    });
+    let mut text: String = tasks.collect();
+    text.push_str(&cache_table(&report.cache));
+    if let Some(cost) = &report.cache.cost {
+        text.push_str(&money_line(cost, report.cache.priced_as.as_deref()));
+    }
+    text
+}
+
+fn facts(task: &FanTask) -> String {
+    let mut parts = vec![task.agent.short(), task.status.as_str().replace('_', " ")];
+    if let (Some(error), true) = (&task.error, task.report.is_some()) {
+        parts.push(one_line(error));
+    }
+    parts.push(plural(u64::from(task.turns), "turn"));
+    if task.tool_uses > 0 {
+        parts.push(plural(u64::from(task.tool_uses), "tool call"));
+    }
+    parts.push(span(u64::try_from(task.duration_ms).unwrap_or(0)));
+    parts.join(" · ")
+}
+
+fn cache_table(cache: &CacheReport) -> String {
+    let right = Align::Right;
+    let mut table = Table::new(&[
+        ("TOKENS", Align::Left),
+        ("WRITTEN", right),
+        ("READ", right),
+        ("UNCACHED", right),
+        ("OUTPUT", right),
+    ]);
+    for (name, usage) in [("first turns", &cache.first), ("all turns", &cache.total)] {
+        let known = |part: Option<u64>| part.map_or("?".to_owned(), grouped);
+        let Usage { uncached, read, output, .. } = *usage;
+        let reported = usage.write_short.is_some() || usage.write_long.is_some();
+        let written = reported.then(|| usage.written());
+        table.row([
+            name.into(),
+            known(written).into(),
+            known(read).into(),
+            grouped(uncached).into(),
+            grouped(output).into(),
+        ]);
+    }
+    table.to_text()
+}
+
+fn money_line(cost: &FanCost, priced_as: Option<&str>) -> String {
+    let at = priced_as.map(|model| format!(" at {model} prices")).unwrap_or_default();
+    format!(
+        "{}{at}\neach for itself {} · best possible {} · without a cache {}\n",
+        styled(BOLD, &money(cost.actual)),
+        money(cost.naive),
+        money(cost.ideal),
+        money(cost.uncached)
+    )
+}

@@ -1,0 +1,106 @@
+//! One file a command: translate arguments, ask the runtime, print.
+
+mod completions;
+mod cost;
+mod demo;
+mod doctor;
+mod export;
+mod fan;
+mod fork;
+mod import;
+mod kill;
+pub(crate) mod listing;
+mod logs;
+mod ps;
+mod rename;
+mod run;
+mod send;
+mod show;
+mod sim;
+mod text_file;
+mod tree;
+mod wait;
+
+use crate::cli::{Cli, Command, SimCommand};
+use crate::context::Context;
+use crate::fail::Failure;
+
+/// Runs a command; the number is the exit code of one that did not fail.
+pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
+    match cli.command {
+        // These need neither settings nor a store.
+        Command::Completions(args) => completions::completions(&args),
+        Command::Man => completions::man(),
+        other => in_runtime(cli.directory, other),
+    }
+}
+
+fn in_runtime(directory: Option<std::path::PathBuf>, command: Command) -> Result<u8, Failure> {
+    let mut builder = if runs_models(&command) {
+        tokio::runtime::Builder::new_multi_thread()
+    } else {
+        // A command that only asks the store is over before the threads of a larger runtime would have started.
+        tokio::runtime::Builder::new_current_thread()
+    };
+    let runtime = builder
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed("cannot start the async runtime").because(&error))?;
+    let result = runtime.block_on(async {
+        match command {
+            Command::Sim(SimCommand::Serve(args)) => sim::serve(args).await,
+            Command::Demo(args) => demo::demo(directory, args).await,
+            Command::Doctor(args) => doctor::doctor(directory, args).await,
+            other => with_context(Context::open(directory).await?, other).await,
+        }
+    });
+    // What was given up at the second Ctrl-C must not hold the process.
+    runtime.shutdown_background();
+    result
+}
+
+/// Whether a command talks to models or plays one.
+fn runs_models(command: &Command) -> bool {
+    match command {
+        Command::Run(_) | Command::Fan(_) | Command::Demo(_) | Command::Sim(_) => true,
+        Command::Fork(args) => args.prompt.is_some(),
+        Command::Ps(_)
+        | Command::Tree(_)
+        | Command::Show(_)
+        | Command::Logs(_)
+        | Command::Wait(_)
+        | Command::Send(_)
+        | Command::Kill(_)
+        | Command::Rename(_)
+        | Command::Import(_)
+        | Command::Export(_)
+        | Command::Cost(_)
+        | Command::Doctor(_)
+        | Command::Completions(_)
+        | Command::Man => false,
+    }
+}
+
+async fn with_context(context: Context, command: Command) -> Result<u8, Failure> {
+    match command {
+        Command::Run(args) => run::run(&context, args).await,
+        Command::Fork(args) => fork::fork(&context, args).await,
+        Command::Fan(args) => fan::fan(&context, args).await,
+        Command::Ps(args) => ps::ps(&context, args).await,
+        Command::Tree(args) => tree::tree(&context, args).await,
+        Command::Show(args) => show::show(&context, args).await,
+        Command::Logs(args) => logs::logs(&context, args).await,
+        Command::Wait(args) => wait::wait(&context, args).await,
+        Command::Send(args) => send::send(&context, args).await,
+        Command::Kill(args) => kill::kill(&context, args).await,
+        Command::Rename(args) => rename::rename(&context, args).await,
+        Command::Import(args) => import::import(&context, args).await,
+        Command::Export(args) => export::export(&context, args).await,
+        Command::Cost(args) => cost::cost(&context, args).await,
+        Command::Sim(_)
+        | Command::Demo(_)
+        | Command::Doctor(_)
+        | Command::Completions(_)
+        | Command::Man => Ok(0),
+    }
+}

@@ -1,0 +1,111 @@
+//! `tine run`: talk to an agent: a new one, the last one of this directory, or any.
+
+use tine_model::{AgentId, Standing};
+use tine_runtime::{ForkSpec, parse_fork};
+use tine_store::AgentFilter;
+
+use crate::cli::{ModelArgs, OutputArgs, RunArgs};
+use crate::commands::fork;
+use crate::context::Context;
+use crate::fail::Failure;
+use crate::output;
+use crate::prompt::Prompt;
+use crate::talk::Talk;
+
+pub(crate) async fn run(context: &Context, args: RunArgs) -> Result<u8, Failure> {
+    let existing = existing(context, &args).await?;
+    if existing.is_some() {
+        refuse_model(&args.model)?;
+    }
+    let prompt = Prompt::read(args.prompt)?;
+    let talk = Talk::new(context, &args.limits, &args.output, prompt.stdin_is_free)?;
+    if let Some(arguments) = prompt.slash("fork") {
+        return slash_fork(context, talk, existing, (&prompt, arguments), &args.output).await;
+    }
+    let to_send = prompt.to_send();
+    if let Some(agent) = existing {
+        return talk.run(agent, None, to_send).await;
+    }
+    if to_send.is_none() {
+        return Err(Failure::usage("there is no prompt")
+            .hint("`tine run \"PROMPT\"`, or pipe it: `tine run < prompt.txt`")
+            .hint("`tine run --continue` goes on with the last agent of this directory"));
+    }
+    let new = context.new_root(&args.model, args.name)?;
+    talk.connect(&new.settings.model).await?;
+    let agent = context.runtime.create_root(new).await?;
+    talk.run(agent, None, to_send).await
+}
+
+/// The agent to go on with; `None` for a new one.
+async fn existing(context: &Context, args: &RunArgs) -> Result<Option<AgentId>, Failure> {
+    if let Some(text) = &args.resume {
+        return context.agent(text).await.map(Some);
+    }
+    if !args.continue_last {
+        return Ok(None);
+    }
+    let agents = context.runtime.store().agents(AgentFilter::Listed).await?;
+    let directory = context.directory.to_string_lossy();
+    let own = agents.iter().filter(|agent| {
+        agent.directory == directory && matches!(agent.standing, Standing::Root | Standing::Peer)
+    });
+    let last = own.max_by_key(|agent| agent.updated_ms).ok_or_else(|| {
+        Failure::input("no agent has worked in this directory yet")
+            .hint("`tine run \"PROMPT\"` starts one; `tine ps` lists those of all directories")
+    })?;
+    Ok(Some(last.id))
+}
+
+/// An agent keeps its model for life: the provider's cache knows its conversation under that model and no other.
+fn refuse_model(model: &ModelArgs) -> Result<(), Failure> {
+    let given = [
+        ("--model", model.model.is_some()),
+        ("--system", model.system.is_some()),
+        ("--max-output-tokens", model.max_output_tokens.is_some()),
+        ("--effort", model.effort.is_some()),
+        ("--thinking", model.thinking.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Failure::usage(format!(
+            "{option} is for new agents; an agent keeps what it began with"
+        ))
+        .hint("leave it out, or start a new agent without --continue and --resume")),
+    }
+}
+
+/// `/fork` and `/fork "prompt"`: the fork takes the agent's place in this conversation. A user's mistake changes nothing and is no
+/// failure of the command.
+async fn slash_fork(
+    context: &Context,
+    talk: Talk<'_>,
+    existing: Option<AgentId>,
+    (prompt, arguments): (&Prompt, &str),
+    printed: &OutputArgs,
+) -> Result<u8, Failure> {
+    let parent = existing.ok_or_else(|| {
+        Failure::usage("a new agent has nothing to fork")
+            .hint("name the agent with --resume AGENT, or take the last one with --continue")
+    })?;
+    let text = match parse_fork(arguments) {
+        Ok(text) => text,
+        Err(error) => {
+            output::say(&format!("Error: {error}"));
+            return Ok(0);
+        }
+    };
+    let to_send = prompt.with(text);
+    if to_send.is_some() {
+        let model = context.runtime.store().agent(parent).await?.settings.model;
+        talk.connect(&model).await?;
+    }
+    let made = context.runtime.fork(ForkSpec { parent, at: None, name: None }).await?;
+    if !printed.quiet {
+        output::say(&format!("Forked from {parent}"));
+    }
+    match to_send {
+        Some(_) => talk.run(made.child, Some(&made), to_send).await,
+        None => fork::print(&made, printed),
+    }
+}

@@ -1,0 +1,112 @@
+//! `tine show`: an agent and its conversation, the inherited part told from its own.
+
+use serde::Serialize;
+use tine_model::{AgentId, EntryId};
+use tine_runtime::{Fold, FoldedEntry};
+
+use crate::cli::ShowArgs;
+use crate::commands::listing;
+use crate::context::Context;
+use crate::fail::Failure;
+use crate::output;
+use crate::render::age::{age, moment};
+use crate::render::entry::EntryJson;
+use crate::render::figures::plural;
+use crate::render::record::{AgentJson, Shown};
+use crate::render::transcript::{Detail, Transcript};
+use crate::render::words::{BOLD, DIM, one_line, styled};
+
+/// The JSON shape of an agent with its history. Others rely on it: fields are only ever added.
+#[derive(Serialize)]
+struct ShowJson<'a> {
+    agent: AgentJson<'a>,
+    entries: Vec<EntryJson<'a>>,
+}
+
+impl<'a> ShowJson<'a> {
+    fn of(agent: &'a Shown, fold: &'a Fold) -> Self {
+        let entry = |folded: &'a FoldedEntry| {
+            let own = folded.entry.agent == agent.record.id;
+            EntryJson::in_history(&folded.entry, own, folded.effective)
+        };
+        Self { agent: agent.to_json(), entries: fold.entries().iter().map(entry).collect() }
+    }
+}
+
+pub(crate) async fn show(context: &Context, args: ShowArgs) -> Result<u8, Failure> {
+    listing::recover(context).await?;
+    let id = context.agent(&args.agent).await?;
+    let record = context.runtime.store().agent(id).await?;
+    let agent = listing::shown(context, record).await?;
+    let fold = context.runtime.fold(id, None).await?;
+    if args.json {
+        output::json(&ShowJson::of(&agent, &fold))?;
+    } else {
+        let detail = if args.full { Detail::Full } else { Detail::Short };
+        let now_ms = context.runtime.ports().clock.now_ms();
+        output::write_out(&(header(&agent, now_ms) + &conversation(&agent, &fold, detail)))?;
+    }
+    Ok(0)
+}
+
+fn header(agent: &Shown, now_ms: i64) -> String {
+    let record = &agent.record;
+    let mut lines = vec![("state", record.state.as_str().to_owned())];
+    lines.push(("kind", record.standing.as_str().to_owned()));
+    if let Some(parent) = record.parent {
+        let at = record.fork_point.map(|entry| format!(" at entry {entry}")).unwrap_or_default();
+        lines.push(("forked from", format!("{}{at}", parent.short())));
+    }
+    if let Some(task) = &agent.task {
+        let turns = plural(task.turns.into(), "turn");
+        let calls = plural(task.tool_uses.into(), "tool call");
+        lines.push(("task", format!("{}, {turns}, {calls}", task.status.as_str())));
+        if let Some(error) = &task.error {
+            lines.push(("error", one_line(error)));
+        }
+    }
+    lines.push(("model", one_line(&record.settings.model.to_string())));
+    lines.push(("directory", one_line(&record.directory)));
+    let created = moment(record.created_ms);
+    lines.push(("created", format!("{created}, {} ago", age(now_ms, record.created_ms))));
+    lines.push(("id", record.id.to_string()));
+
+    let name = record.name.as_deref().map(one_line).unwrap_or_default();
+    let mut text = format!("{}  {name}", styled(BOLD, &record.id.short())).trim_end().to_owned();
+    text.push('\n');
+    for (word, value) in lines {
+        text.push_str(&format!("  {DIM}{word:<11}{DIM:#}  {value}\n"));
+    }
+    text
+}
+
+fn conversation(agent: &Shown, fold: &Fold, detail: Detail) -> String {
+    let entries = fold.entries();
+    let id = agent.record.id;
+    let margin = entries.last().map_or(0, |last| last.entry.id.to_string().len());
+    let mut transcript = Transcript::new(detail, margin, agent.record.directory.as_str().into());
+    let mut part: Option<AgentId> = None;
+    for (at, folded) in entries.iter().enumerate() {
+        let owner = folded.entry.agent;
+        if part != Some(owner) {
+            part = Some(owner);
+            if owner != id {
+                let upto = last_of(owner, &entries[at..]);
+                transcript.rule(&format!("inherited from {} up to entry {upto}", owner.short()));
+            } else if at > 0 {
+                transcript.rule(&format!("own entries of {}", id.short()));
+            }
+        }
+        transcript.entry(&folded.entry, folded.effective);
+    }
+    if entries.is_empty() {
+        transcript.rule("no entries yet");
+    }
+    transcript.into_text()
+}
+
+/// The last of the entries at the start of a list that belong to one agent.
+fn last_of(owner: AgentId, entries: &[FoldedEntry]) -> EntryId {
+    let own = entries.iter().take_while(|folded| folded.entry.agent == owner);
+    own.map(|folded| folded.entry.id).last().unwrap_or(EntryId(0))
+}

@@ -1,0 +1,202 @@
+//! Settings: the user's file, the project's file, the environment, the command line; the later wins. Each value
+//! remembers where it came from.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::fail::Failure;
+
+/// The name of a project's own file, below its root.
+pub(crate) const PROJECT_FILE: &str = ".tine/config.toml";
+
+/// One configuration file. Every key is optional.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct File {
+    model: Option<String>,
+    permission_mode: Option<String>,
+    max_output_tokens: Option<u32>,
+    effort: Option<String>,
+    thinking: Option<String>,
+    stream: Option<bool>,
+    #[serde(default)]
+    permissions: PermissionLists,
+    #[serde(default)]
+    providers: BTreeMap<String, ProviderTable>,
+}
+
+/// Permission rules, as they are written.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PermissionLists {
+    #[serde(default)]
+    pub(crate) allow: Vec<String>,
+    #[serde(default)]
+    pub(crate) ask: Vec<String>,
+    #[serde(default)]
+    pub(crate) deny: Vec<String>,
+}
+
+/// How one provider is reached.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ProviderTable {
+    pub(crate) base_url: Option<String>,
+    /// The name of an environment variable that holds the key. Keys themselves do not belong into this file.
+    pub(crate) key_variable: Option<String>,
+}
+
+/// A value and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Setting<T> {
+    pub(crate) value: T,
+    pub(crate) origin: String,
+}
+
+/// All settings, layered.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Config {
+    pub(crate) model: Option<Setting<String>>,
+    pub(crate) permission_mode: Option<Setting<String>>,
+    pub(crate) max_output_tokens: Option<Setting<u32>>,
+    pub(crate) effort: Option<Setting<String>>,
+    pub(crate) thinking: Option<Setting<String>>,
+    pub(crate) stream: Option<Setting<bool>>,
+    pub(crate) permissions: PermissionLists,
+    pub(crate) providers: BTreeMap<String, ProviderTable>,
+    /// The files that were read, in order.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+impl Config {
+    /// Reads the user's file, the project's, and the environment. A project's file may not widen permissions or redirect
+    /// requests: it comes with a checkout, which nobody has agreed to.
+    pub(crate) fn load(
+        user_file: &Path,
+        directory: &Path,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Failure> {
+        let mut config = Self::default();
+        if let Some(file) = read(user_file)? {
+            config.layer(file, user_file);
+        }
+        for above in directory.ancestors() {
+            let path = above.join(PROJECT_FILE);
+            if path == user_file {
+                continue;
+            }
+            if let Some(file) = read(&path)? {
+                config.layer(narrowed(file, &path)?, &path);
+                break;
+            }
+        }
+        for (name, slot) in [
+            ("TINE_MODEL", &mut config.model),
+            ("TINE_PERMISSION_MODE", &mut config.permission_mode),
+        ] {
+            if let Some(value) = variable(name).filter(|value| !value.is_empty()) {
+                *slot = Some(Setting { value, origin: name.to_owned() });
+            }
+        }
+        Ok(config)
+    }
+
+    fn layer(&mut self, file: File, path: &Path) {
+        let origin = path.display().to_string();
+        fn set<T>(slot: &mut Option<Setting<T>>, value: Option<T>, origin: &str) {
+            if let Some(value) = value {
+                *slot = Some(Setting { value, origin: origin.to_owned() });
+            }
+        }
+        set(&mut self.model, file.model, &origin);
+        set(&mut self.permission_mode, file.permission_mode, &origin);
+        set(&mut self.max_output_tokens, file.max_output_tokens, &origin);
+        set(&mut self.effort, file.effort, &origin);
+        set(&mut self.thinking, file.thinking, &origin);
+        set(&mut self.stream, file.stream, &origin);
+        self.permissions.allow.extend(file.permissions.allow);
+        self.permissions.ask.extend(file.permissions.ask);
+        self.permissions.deny.extend(file.permissions.deny);
+        self.providers.extend(file.providers);
+        self.files.push(path.to_owned());
+    }
+}
+
+fn read(path: &Path) -> Result<Option<File>, Failure> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(None),
+        Err(error) => {
+            return Err(Failure::input(format!("cannot read {}", path.display())).because(&error));
+        }
+    };
+    let file = toml::from_str(&text).map_err(|error| {
+        Failure::input(format!("{} is not a configuration file", path.display()))
+            .because(&error)
+            .hint("the manual, `tine man`, lists the settings")
+    })?;
+    Ok(Some(file))
+}
+
+/// Refuses what a checkout must not decide for its user.
+fn narrowed(file: File, path: &Path) -> Result<File, Failure> {
+    let refused = if !file.permissions.allow.is_empty() {
+        "permissions.allow"
+    } else if file.permission_mode.as_deref().is_some_and(|mode| mode != "read-only") {
+        "permission_mode"
+    } else if !file.providers.is_empty() {
+        "providers"
+    } else {
+        return Ok(file);
+    };
+    Err(Failure::input(format!("{} may not set {refused}", path.display()))
+        .hint("a project's file can only narrow permissions; put this into your own config.toml"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(user: &str, project: &str, variables: &[(&str, &str)]) -> Result<Config, Failure> {
+        let home = tempfile::tempdir().unwrap();
+        let user_file = home.path().join("config.toml");
+        let work = home.path().join("work");
+        std::fs::create_dir_all(work.join(".tine")).unwrap();
+        std::fs::write(&user_file, user).unwrap();
+        std::fs::write(work.join(PROJECT_FILE), project).unwrap();
+        let variable = |name: &str| {
+            variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+        };
+        Config::load(&user_file, &work, &variable)
+    }
+
+    #[test]
+    fn the_later_layer_wins_and_is_remembered() {
+        let config = load("model = \"a/b\"", "model = \"c/d\"", &[("TINE_MODEL", "e/f")]).unwrap();
+        let model = config.model.unwrap();
+        assert_eq!((model.value.as_str(), model.origin.as_str()), ("e/f", "TINE_MODEL"));
+        assert_eq!(load("model = \"a/b\"", "", &[]).unwrap().model.unwrap().value, "a/b");
+    }
+
+    #[test]
+    fn a_project_may_narrow_but_not_widen() {
+        let config = load("", "[permissions]\ndeny = [\"Bash\"]", &[]).unwrap();
+        assert_eq!(config.permissions.deny, ["Bash"]);
+        for project in [
+            "[permissions]\nallow = [\"Bash\"]",
+            "permission_mode = \"bypass\"",
+            "[providers.anthropic]\nbase_url = \"http://evil\"",
+        ] {
+            assert!(load("", project, &[]).is_err(), "{project}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_key_is_named() {
+        let text = load("modle = \"a/b\"", "", &[]).unwrap_err().text();
+        assert!(text.contains("modle"), "{text}");
+    }
+}

@@ -1,0 +1,169 @@
+//! What a command works with: settings, the store, the runtime.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tine_model::{AgentId, Effort, ModelRef, ModelSettings, Thinking};
+use tine_runtime::{NewRoot, Ports, Runtime, system_prompt};
+use tine_store::{OpenOptions, SqliteStore};
+
+use crate::cli::ModelArgs;
+use crate::config::{Config, Setting};
+use crate::connect::{Models, variable};
+use crate::dirs::Dirs;
+use crate::fail::Failure;
+use crate::system::{SystemClock, SystemIds};
+
+/// Longest reply unless the user says otherwise. Providers demand a number; this one leaves room for a whole file.
+const OUTPUT_TOKENS_DEFAULT: u32 = 16_384;
+
+/// Largest file of project instructions that is read into the head, in bytes.
+const INSTRUCTIONS_BYTES_MAX: u64 = 64 * 1024;
+
+/// Files that hold a project's instructions; the first that exists in the nearest directory wins.
+const INSTRUCTION_FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+
+/// The providers whose keys make a default model, and that model.
+const DEFAULT_MODELS: [(&str, &str); 2] =
+    [("ANTHROPIC_API_KEY", "anthropic/claude-opus-5-5"), ("OPENAI_API_KEY", "openai/gpt-6.1-sol")];
+
+/// A command's surroundings.
+pub(crate) struct Context {
+    pub(crate) config: Config,
+    /// The directory that the command works in; absolute.
+    pub(crate) directory: PathBuf,
+    pub(crate) runtime: Arc<Runtime>,
+}
+
+impl Context {
+    /// Reads the settings and opens the store.
+    pub(crate) async fn open(directory: Option<PathBuf>) -> Result<Self, Failure> {
+        let directory = work_directory(directory)?;
+        let dirs = Dirs::find(&variable)?;
+        let config = Config::load(&dirs.config_file, &directory, &variable)?;
+        let store = SqliteStore::open(dirs.database.clone(), OpenOptions::default()).await?;
+        let ports = Ports {
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(SystemIds),
+            models: Arc::new(Models::new(config.providers.clone())),
+        };
+        let runtime = Arc::new(Runtime::new(Arc::new(store), ports, dirs.owners));
+        Ok(Self { config, directory, runtime })
+    }
+
+    /// The agent that a user means by `text`.
+    pub(crate) async fn agent(&self, text: &str) -> Result<AgentId, Failure> {
+        Ok(self.runtime.store().resolve(text).await?)
+    }
+
+    /// A new lineage in this directory.
+    pub(crate) fn new_root(
+        &self,
+        args: &ModelArgs,
+        name: Option<String>,
+    ) -> Result<NewRoot, Failure> {
+        let instructions = self.instructions()?;
+        let system = match &args.system {
+            Some(system) => system.clone(),
+            None => system_prompt(instructions.as_deref()),
+        };
+        Ok(NewRoot {
+            name,
+            settings: self.model_settings(args)?,
+            system,
+            stream: self.config.stream.as_ref().is_none_or(|stream| stream.value),
+            directory: self.directory.clone(),
+        })
+    }
+
+    /// The model that was asked for, here or in the settings.
+    pub(crate) fn model_settings(&self, args: &ModelArgs) -> Result<ModelSettings, Failure> {
+        model_settings(&self.config, args)
+    }
+
+    /// The nearest file of project instructions.
+    fn instructions(&self) -> Result<Option<String>, Failure> {
+        for directory in self.directory.ancestors() {
+            for name in INSTRUCTION_FILES {
+                let path = directory.join(name);
+                let Ok(metadata) = std::fs::metadata(&path) else { continue };
+                if !metadata.is_file() {
+                    continue;
+                }
+                let shown = path.display();
+                if metadata.len() > INSTRUCTIONS_BYTES_MAX {
+                    return Err(Failure::input(format!("{shown} is larger than 64 KiB"))
+                        .hint("shorten it, or give a system prompt with --system"));
+                }
+                let text = std::fs::read_to_string(&path).map_err(|error| {
+                    Failure::input(format!("cannot read {shown}")).because(&error)
+                })?;
+                return Ok(Some(text));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The model that was asked for, here or in the settings.
+pub(crate) fn model_settings(config: &Config, args: &ModelArgs) -> Result<ModelSettings, Failure> {
+    let set = args.model.clone().or_else(|| default_model(config).map(|setting| setting.value));
+    let model = set.ok_or_else(|| {
+        Failure::input("no model is configured and no API key is set")
+            .hint("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model with --model provider/name")
+            .hint("`--model sim/echo` and `tine demo` need no key")
+    })?;
+    let effort = args.effort.clone().or_else(|| config.effort.as_ref().map(|s| s.value.clone()));
+    let thinking =
+        args.thinking.clone().or_else(|| config.thinking.as_ref().map(|s| s.value.clone()));
+    let configured = config.max_output_tokens.as_ref().map(|setting| setting.value);
+    Ok(ModelSettings {
+        model: parse_model(&model)?,
+        max_tokens: args.max_output_tokens.or(configured).unwrap_or(OUTPUT_TOKENS_DEFAULT),
+        thinking: thinking.as_deref().map(parse_thinking).transpose()?,
+        effort: effort.as_deref().map(parse_effort).transpose()?,
+    })
+}
+
+/// The model of a new lineage when none is asked for: the settings' own, else that of the first key.
+pub(crate) fn default_model(config: &Config) -> Option<Setting<String>> {
+    config.model.clone().or_else(|| {
+        let (key, model) = DEFAULT_MODELS.iter().find(|(key, _)| variable(key).is_some())?;
+        Some(Setting { value: (*model).to_owned(), origin: format!("{key} is set") })
+    })
+}
+
+fn parse_model(text: &str) -> Result<ModelRef, Failure> {
+    text.parse().map_err(|error| {
+        Failure::input("unknown model").because(&error).hint(
+            "models are anthropic/NAME, openai/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO",
+        )
+    })
+}
+
+fn parse_effort(text: &str) -> Result<Effort, Failure> {
+    Effort::from_name(text).ok_or_else(|| {
+        Failure::input(format!("unknown effort `{text}`")).hint("it is low, medium or high")
+    })
+}
+
+fn parse_thinking(text: &str) -> Result<Thinking, Failure> {
+    match (text, text.parse()) {
+        ("adaptive", _) => Ok(Thinking::Adaptive),
+        (_, Ok(tokens)) => Ok(Thinking::Budget(tokens)),
+        _ => Err(Failure::input(format!("unknown thinking `{text}`"))
+            .hint("it is `adaptive` or a number of tokens")),
+    }
+}
+
+/// The directory that a command works in; absolute.
+pub(crate) fn work_directory(asked: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    let path = asked.unwrap_or_else(|| PathBuf::from("."));
+    let found = std::fs::canonicalize(&path).map_err(|error| {
+        Failure::input(format!("cannot work in {}", path.display())).because(&error)
+    })?;
+    if found.is_dir() {
+        return Ok(found);
+    }
+    Err(Failure::input(format!("{} is not a directory", path.display())))
+}

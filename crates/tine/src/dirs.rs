@@ -1,0 +1,41 @@
+//! Where tine keeps its files.
+
+use std::path::{Path, PathBuf};
+
+use etcetera::{BaseStrategy, base_strategy::Xdg};
+
+use crate::fail::Failure;
+
+/// The user's directories.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Dirs {
+    /// The user's configuration file.
+    pub(crate) config_file: PathBuf,
+    /// The database.
+    pub(crate) database: PathBuf,
+    /// Lock files of running processes. Beside the database, so that all who share one share the other.
+    pub(crate) owners: PathBuf,
+}
+
+impl Dirs {
+    /// `TINE_HOME` for everything, else the XDG directories.
+    pub(crate) fn find(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, Failure> {
+        if let Some(home) = variable("TINE_HOME").filter(|home| !home.is_empty()) {
+            let home = std::path::absolute(Path::new(&home)).unwrap_or_else(|_| home.into());
+            return Ok(Self {
+                config_file: home.join("config.toml"),
+                database: home.join("tine.db"),
+                owners: home.join("run"),
+            });
+        }
+        let xdg = Xdg::new().map_err(|_| {
+            Failure::input("no home directory")
+                .hint("set HOME, or TINE_HOME to a directory for tine's files")
+        })?;
+        Ok(Self {
+            config_file: xdg.config_dir().join("tine/config.toml"),
+            database: xdg.data_dir().join("tine/tine.db"),
+            owners: xdg.data_dir().join("tine/run"),
+        })
+    }
+}

@@ -1,0 +1,318 @@
+//! How a run ended, in exit codes and advice.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tine_fork::{Observer, RunError, RunEvent, RunReport};
+use tine_guard::{Call, PermissionMode, Rules, Verdict, judge};
+use tine_model::{AgentId, Outcome, Role, ToolCallId, Usage};
+use tine_store::StoreError;
+
+use crate::ask::Refusal;
+use crate::fail::{
+    BUDGET, FAILED, Failure, INTERRUPTED, PERMISSION, TIMED_OUT, TOOL_FAILED, TURN_LIMIT,
+};
+use crate::render::text::summary;
+
+/// Most calls that an error names.
+const CALLS_NAMED_MAX: usize = 3;
+
+/// Most failed calls that are remembered.
+const FAILED_CALLS_MAX: usize = 100;
+
+/// A run that is over, as it is reported.
+#[derive(Debug, Default)]
+pub(crate) struct Ended {
+    /// The outcome's word; `None` for a run that could not begin, or whose end could not be written down.
+    pub(crate) outcome: Option<&'static str>,
+    /// The last text of the model.
+    pub(crate) text: String,
+    pub(crate) turns: u32,
+    pub(crate) tool_uses: u32,
+    pub(crate) usage: Usage,
+    /// Calls that were refused because nobody could be asked.
+    pub(crate) refused: Vec<Refusal>,
+    /// Why the command fails, if it does.
+    pub(crate) failure: Option<Failure>,
+}
+
+/// What is known of a run beside its report.
+pub(crate) struct Circumstances {
+    pub(crate) agent: AgentId,
+    /// Whether somebody killed the agent.
+    pub(crate) killed: bool,
+    pub(crate) refused: Vec<Refusal>,
+    /// Failed tool calls that the command is to mind; empty when it does not.
+    pub(crate) failed_calls: Vec<String>,
+}
+
+impl Ended {
+    /// A run that has a report.
+    pub(crate) fn of(report: &RunReport, circumstances: Circumstances) -> Self {
+        let failure = failure(report, &circumstances);
+        Self {
+            outcome: Some(report.outcome.as_str()),
+            text: report.final_text().unwrap_or_default(),
+            turns: report.turns,
+            tool_uses: report.tool_uses,
+            usage: report.usage,
+            refused: circumstances.refused,
+            failure,
+        }
+    }
+
+    /// A run that could not begin, or whose end could not be written down.
+    pub(crate) fn without_report(failure: Failure) -> Self {
+        Self { failure: Some(failure), ..Self::default() }
+    }
+}
+
+fn failure(report: &RunReport, circumstances: &Circumstances) -> Option<Failure> {
+    let id = circumstances.agent.short();
+    let resume = going_on(report, &id);
+    let with_code = |code: u8, message: &str| Failure::coded(code, message);
+    Some(match &report.outcome {
+        Outcome::Completed => return completed(circumstances),
+        Outcome::TurnLimit => with_code(TURN_LIMIT, "the turn limit was reached")
+            .hint(format!("{resume}; --max-turns sets the limit")),
+        Outcome::BudgetExhausted => with_code(BUDGET, "the budget of tokens is spent")
+            .hint(format!("{resume}; --budget sets the budget")),
+        Outcome::TimedOut => with_code(TIMED_OUT, "the time limit was reached")
+            .hint(format!("{resume}; --timeout sets the limit")),
+        Outcome::Aborted if circumstances.killed => {
+            with_code(INTERRUPTED, &format!("agent {id} was killed"))
+                .hint("a dead agent stays dead; `tine show` still shows it")
+        }
+        Outcome::Aborted => with_code(INTERRUPTED, "interrupted").hint(format!("what came is kept; {resume}")),
+        Outcome::LengthCut => with_code(FAILED, "the reply was cut at its token limit")
+            .hint(format!("`tine run --resume {id} \"go on\"` asks for the rest"))
+            .hint("--max-output-tokens sets the limit of a new agent's replies"),
+        Outcome::Refused => with_code(FAILED, "the model refused to answer").hint(format!(
+            "fork the agent from an earlier entry and ask in another way: `tine show {id}` lists the entries"
+        )),
+        Outcome::Failed(why) => match &report.error {
+            Some(RunError::Llm(error)) => error.into(),
+            Some(RunError::Journal(error)) => match error.0.downcast_ref::<StoreError>() {
+                Some(store) => Failure::failed("the log could not be written").because(store),
+                None => Failure::failed(why.clone()),
+            }
+            .hint(format!("everything before is kept; {resume}")),
+            None => Failure::failed(why.clone()),
+        },
+    })
+}
+
+/// How to go on. A reply that was cut off is the model's last word, so that it takes a prompt.
+fn going_on(report: &RunReport, id: &str) -> String {
+    let spoke = report.messages.last().is_some_and(|message| {
+        message.role() == Role::Assistant && message.tool_calls().next().is_none()
+    });
+    let prompt = if spoke { " \"go on\"" } else { "" };
+    format!("`tine run --resume {id}{prompt}` goes on")
+}
+
+fn completed(circumstances: &Circumstances) -> Option<Failure> {
+    let Circumstances { refused, failed_calls, .. } = circumstances;
+    if let Some(first) = refused.first() {
+        let calls: Vec<&str> = refused.iter().map(|refusal| refusal.call.as_str()).collect();
+        let message = format!("nobody could be asked, so this was not done: {}", named(&calls));
+        let mut failure = Failure::coded(PERMISSION, message);
+        failure = failure.hint(format!("allow it with --allow '{}'", rule_for(first)));
+        return Some(failure.hint("or change --permission-mode, or run it in a terminal"));
+    }
+    if failed_calls.is_empty() {
+        return None;
+    }
+    let calls: Vec<&str> = failed_calls.iter().map(String::as_str).collect();
+    let message = format!("a tool call failed: {}", named(&calls));
+    Some(Failure::coded(TOOL_FAILED, message))
+}
+
+fn named(calls: &[&str]) -> String {
+    let mut text = calls.iter().take(CALLS_NAMED_MAX).copied().collect::<Vec<_>>().join("; ");
+    let more = calls.len().saturating_sub(CALLS_NAMED_MAX);
+    if more > 0 {
+        text.push_str(&format!("; and {more} more"));
+    }
+    text
+}
+
+/// The narrowest rule that would have allowed a call like this one.
+pub(crate) fn rule_for(refusal: &Refusal) -> String {
+    let mut rules = Vec::new();
+    if let Some(command) = refusal.call.strip_prefix("Bash: ") {
+        let program = command.split_whitespace().next().unwrap_or_default();
+        rules.push(format!("Bash({program} *)"));
+        rules.push(format!("Bash({command})"));
+    }
+    let (tool, input) = (refusal.tool.as_str(), &refusal.input);
+    let call = Call { tool, input, directory: Path::new(&refusal.directory) };
+    let allows = |rule: &String| {
+        let rules = Rules::parse(std::slice::from_ref(rule), &[], &[]);
+        rules.is_ok_and(|rules| judge(&call, PermissionMode::Default, &rules) == Verdict::Allow)
+    };
+    rules.into_iter().find(allows).unwrap_or_else(|| refusal.tool.clone())
+}
+
+/// Keeps which tool calls failed, and hands every event on.
+pub(crate) struct Tally {
+    next: Arc<dyn Observer>,
+    state: Mutex<TallyState>,
+}
+
+#[derive(Default)]
+struct TallyState {
+    running: HashMap<ToolCallId, String>,
+    failed: Vec<String>,
+}
+
+impl Tally {
+    pub(crate) fn new(next: Arc<dyn Observer>) -> Self {
+        Self { next, state: Mutex::default() }
+    }
+
+    /// The calls that failed, in the order of their ends.
+    pub(crate) fn failed(&self) -> Vec<String> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).failed.clone()
+    }
+
+    /// Notes an event without handing it on.
+    pub(crate) fn note(&self, event: &RunEvent<'_>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match event {
+            RunEvent::ToolStarted { call } => {
+                state.running.insert(call.id.clone(), call.name.clone());
+            }
+            RunEvent::ToolFinished { id, answer } => {
+                let name = state.running.remove(id);
+                if answer.is_error && state.failed.len() < FAILED_CALLS_MAX {
+                    let why = summary(answer);
+                    state.failed.push(match name {
+                        Some(name) => format!("{name}: {why}"),
+                        None => why,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Observer for Tally {
+    fn on_event(&self, event: &RunEvent<'_>) {
+        self.note(event);
+        self.next.on_event(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tine_model::RawJson;
+
+    use super::*;
+
+    fn report(outcome: Outcome) -> RunReport {
+        RunReport {
+            outcome,
+            messages: Vec::new(),
+            usage: Usage::default(),
+            first_usage: None,
+            turns: 1,
+            tool_uses: 0,
+            error: None,
+        }
+    }
+
+    fn circumstances() -> Circumstances {
+        Circumstances {
+            agent: AgentId::from_random([0x1a; 16]),
+            killed: false,
+            refused: Vec::new(),
+            failed_calls: Vec::new(),
+        }
+    }
+
+    fn refusal(tool: &str, call: &str) -> Refusal {
+        let command = call.strip_prefix("Bash: ");
+        let input = command.map(|command| serde_json::json!({ "command": command }).to_string());
+        Refusal {
+            input: RawJson::parse(
+                &input.unwrap_or_else(|| r#"{"file_path":"a","content":""}"#.into()),
+            )
+            .unwrap(),
+            directory: "/work".to_owned(),
+            agent: AgentId::from_random([0x1a; 16]),
+            tool: tool.to_owned(),
+            call: call.to_owned(),
+            why: "why".to_owned(),
+        }
+    }
+
+    #[test]
+    fn every_outcome_has_its_code_and_its_advice() {
+        let outcomes = [
+            Outcome::Completed,
+            Outcome::TurnLimit,
+            Outcome::BudgetExhausted,
+            Outcome::TimedOut,
+            Outcome::Aborted,
+            Outcome::LengthCut,
+            Outcome::Refused,
+            Outcome::Failed("the disk is full".to_owned()),
+        ];
+        let texts = outcomes.map(|outcome| {
+            let name = outcome.as_str();
+            match Ended::of(&report(outcome), circumstances()).failure {
+                None => format!("{name}: 0"),
+                Some(failure) => format!("{name}: {} {}", failure.code, failure.text()),
+            }
+        });
+        insta::assert_snapshot!(texts.join("\n"), @r#"
+        completed: 0
+        turn_limit: 53 error: the turn limit was reached
+        hint: `tine run --resume 1a1a1a1a` goes on; --max-turns sets the limit
+        budget_exhausted: 55 error: the budget of tokens is spent
+        hint: `tine run --resume 1a1a1a1a` goes on; --budget sets the budget
+        timed_out: 124 error: the time limit was reached
+        hint: `tine run --resume 1a1a1a1a` goes on; --timeout sets the limit
+        aborted: 130 error: interrupted
+        hint: what came is kept; `tine run --resume 1a1a1a1a` goes on
+        length_cut: 1 error: the reply was cut at its token limit
+        hint: `tine run --resume 1a1a1a1a "go on"` asks for the rest
+        hint: --max-output-tokens sets the limit of a new agent's replies
+        refused: 1 error: the model refused to answer
+        hint: fork the agent from an earlier entry and ask in another way: `tine show 1a1a1a1a` lists the entries
+        failed: 1 error: the disk is full
+        "#);
+    }
+
+    #[test]
+    fn a_completed_run_fails_when_calls_were_refused_or_failed() {
+        let code = |circumstances: Circumstances| {
+            let ended = Ended::of(&report(Outcome::Completed), circumstances);
+            ended
+                .failure
+                .map(|failure| format!("{} {}", failure.code, failure.text()))
+                .unwrap_or_default()
+        };
+        let refused =
+            vec![refusal("Bash", "Bash: cargo test"), refusal("FileWrite", "FileWrite: a")];
+        let failed_calls = vec!["Bash: exit code 1".to_owned()];
+        let both = Circumstances { refused, failed_calls: failed_calls.clone(), ..circumstances() };
+        insta::assert_snapshot!(code(both), @"
+        56 error: nobody could be asked, so this was not done: Bash: cargo test; FileWrite: a
+        hint: allow it with --allow 'Bash(cargo *)'
+        hint: or change --permission-mode, or run it in a terminal
+        ");
+        insta::assert_snapshot!(code(Circumstances { failed_calls, ..circumstances() }), @"54 error: a tool call failed: Bash: exit code 1");
+    }
+
+    #[test]
+    fn the_advised_rule_fits_the_call() {
+        assert_eq!(rule_for(&refusal("Bash", "Bash: cargo test")), "Bash(cargo *)");
+        assert_eq!(rule_for(&refusal("Bash", "Bash: make")), "Bash(make)");
+        assert_eq!(rule_for(&refusal("Bash", "Bash: a && b")), "Bash(a && b)");
+        assert_eq!(rule_for(&refusal("FileWrite", "FileWrite: a")), "FileWrite");
+    }
+}

@@ -1,0 +1,272 @@
+//! Errors into words, hints and exit codes. The codes are in the manual.
+
+use std::error::Error;
+
+use anstyle::{AnsiColor, Style};
+use tine_llm::LlmError;
+use tine_runtime::{ConnectError, RuntimeError};
+use tine_store::StoreError;
+use tine_wire::FailureKind;
+
+use crate::output;
+use crate::render::words::harmless;
+
+/// Something went wrong while working.
+pub(crate) const FAILED: u8 = 1;
+/// The command line is wrong.
+pub(crate) const USAGE: u8 = 2;
+/// What was given cannot be worked with: an agent, a file, a model, a setting.
+pub(crate) const BAD_INPUT: u8 = 42;
+/// The turn limit was reached.
+pub(crate) const TURN_LIMIT: u8 = 53;
+/// A tool failed, and the run was told to mind.
+pub(crate) const TOOL_FAILED: u8 = 54;
+/// The budget was spent.
+pub(crate) const BUDGET: u8 = 55;
+/// A tool call was refused because nobody could be asked.
+pub(crate) const PERMISSION: u8 = 56;
+/// The time limit was reached.
+pub(crate) const TIMED_OUT: u8 = 124;
+/// Interrupted from the keyboard.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// What a user is told when a command fails.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// The exit code.
+    pub(crate) code: u8,
+    message: String,
+    hints: Vec<String>,
+}
+
+impl Failure {
+    /// A failure of the work itself.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self { code: FAILED, message: message.into(), hints: Vec::new() }
+    }
+
+    /// Something was given that cannot be worked with.
+    pub(crate) fn input(message: impl Into<String>) -> Self {
+        Self { code: BAD_INPUT, ..Self::failed(message) }
+    }
+
+    /// The command line is wrong.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { code: USAGE, ..Self::failed(message) }
+    }
+
+    /// A failure with a code of its own.
+    pub(crate) fn coded(code: u8, message: impl Into<String>) -> Self {
+        Self { code, ..Self::failed(message) }
+    }
+
+    /// Adds the cause, and its causes.
+    pub(crate) fn because(mut self, cause: &dyn Error) -> Self {
+        let mut cause = Some(cause);
+        while let Some(error) = cause {
+            // Some errors say their cause themselves.
+            let text = error.to_string();
+            if !self.message.ends_with(text.trim_end()) {
+                self.message.push_str(": ");
+                self.message.push_str(text.trim_end());
+            }
+            cause = error.source();
+        }
+        self
+    }
+
+    /// Adds advice on a line of its own.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// What went wrong, without advice.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The text, without colour.
+    pub(crate) fn text(&self) -> String {
+        let hints: String = self.hints.iter().map(|hint| format!("\nhint: {hint}")).collect();
+        format!("error: {}{hints}", self.message)
+    }
+
+    pub(crate) fn print(&self) {
+        let red = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
+        let cyan = Style::new().bold().fg_color(Some(AnsiColor::Cyan.into()));
+        output::say(&format!("{red}error:{red:#} {}", harmless(&self.message)));
+        for hint in &self.hints {
+            output::say(&format!("{cyan}hint:{cyan:#} {}", harmless(hint)));
+        }
+    }
+
+    fn of(code: u8, error: &dyn Error) -> Self {
+        let mut failure = Self { code, message: error.to_string(), hints: Vec::new() };
+        if let Some(source) = error.source() {
+            failure = failure.because(source);
+        }
+        failure
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let input = |hint: &str| Self::of(BAD_INPUT, &error).hint(hint);
+        let failed = |hint: &str| Self::of(FAILED, &error).hint(hint);
+        match &error {
+            StoreError::Newer { .. } => failed(
+                "a newer tine wrote this database; use that version, or set TINE_HOME to another directory",
+            ),
+            StoreError::ReadOnly { .. } => failed(
+                "make the directory and the file writable, or set TINE_HOME to a directory that is",
+            ),
+            StoreError::Full { .. } => failed(
+                "free some space and run the command again; everything acknowledged so far is kept",
+            ),
+            StoreError::Busy { .. } => {
+                failed("another process writes for very long; run the command again")
+            }
+            StoreError::Corrupt { .. } | StoreError::Foreign { .. } => failed(
+                "move the file away and restore a backup, or set TINE_HOME to another directory",
+            ),
+            StoreError::Io { .. } | StoreError::Database { .. } => {
+                failed("check the disk and the path, or set TINE_HOME to another directory")
+            }
+            StoreError::NotFound { .. } => input("`tine ps --all` lists all agents"),
+            StoreError::Ambiguous { candidates, .. } => {
+                let shown: Vec<String> = candidates.iter().map(ToString::to_string).collect();
+                input(&format!("give more characters; it may be {}", shown.join(", ")))
+            }
+            StoreError::Id(_) => {
+                input("an agent is named by its name or by the first characters of its id")
+            }
+            StoreError::NameTaken { .. } => {
+                input("choose another name, or rename the other agent first")
+            }
+            StoreError::Dead { .. } => {
+                input("a dead agent stays dead; `tine ps --all` lists its relatives")
+            }
+            StoreError::Held { .. } => Self::of(FAILED, &error)
+                .hint("wait for it, `tine kill` it, or `tine fork` the agent and work in the fork"),
+            StoreError::UnknownEntry { .. } => input("`tine show AGENT` lists its entries"),
+            StoreError::MailboxFull { .. } => input("run the agent, so that it reads its mail"),
+            _ => Self::of(FAILED, &error),
+        }
+    }
+}
+
+impl From<RuntimeError> for Failure {
+    fn from(error: RuntimeError) -> Self {
+        match error {
+            RuntimeError::Store(error) => error.into(),
+            RuntimeError::Connect(ConnectError::Llm(error)) => (&error).into(),
+            RuntimeError::Connect(ConnectError::Scenario { .. }) => Self::of(BAD_INPUT, &error)
+                .hint("a simulator model is sim/NAME of a built-in scenario, or sim/PATH of a TOML file"),
+            RuntimeError::ForkInProgress => Self::of(FAILED, &error),
+            RuntimeError::NoDirective => Self::of(USAGE, &error).hint("give each worker a task with -d TEXT"),
+            RuntimeError::TooMany { .. } => Self::of(BAD_INPUT, &error).hint("split the work over several fans"),
+            RuntimeError::NothingToSend(_) => {
+                Self::of(BAD_INPUT, &error).hint("give a prompt as an argument or on standard input")
+            }
+            RuntimeError::Entry { .. } | RuntimeError::Head(_) | RuntimeError::NoHead(_) => {
+                Self::of(FAILED, &error).hint("the database is damaged or of another version; the other agents still work")
+            }
+            RuntimeError::Import(_) | RuntimeError::EmptyImport | RuntimeError::AssistantFirst => Self::of(BAD_INPUT, &error).hint(
+                "the file is a JSON array, or one JSON object a line, of messages with `role` and `content`",
+            ),
+            RuntimeError::Message(_) => Self::of(BAD_INPUT, &error),
+            RuntimeError::Name { .. } => {
+                Self::of(BAD_INPUT, &error).hint("a name is one word of at most 64 characters")
+            }
+            RuntimeError::EmptyMail => {
+                Self::of(BAD_INPUT, &error).hint("give the message as an argument or on standard input")
+            }
+            RuntimeError::MailTooLong { .. } => Self::of(BAD_INPUT, &error)
+                .hint("write it to a file, and send a message that names the file"),
+            RuntimeError::Owner(_) => Self::of(FAILED, &error)
+                .hint("make the directory writable, or set TINE_HOME to a directory that is"),
+            RuntimeError::Place(_) => Self::of(BAD_INPUT, &error).hint("the directory of an agent must exist"),
+        }
+    }
+}
+
+impl From<&LlmError> for Failure {
+    fn from(error: &LlmError) -> Self {
+        let input = |hint: &str| Self::of(BAD_INPUT, error).hint(hint);
+        let failed = |hint: &str| Self::of(FAILED, error).hint(hint);
+        match error {
+            LlmError::MissingKey { variable } => {
+                input(&format!("set {variable}, or try `--model sim/echo`, which needs no key"))
+            }
+            LlmError::MissingBaseUrl { variable, .. } => input(&format!(
+                "set {}, or base_url in config.toml, to the server's address (for Ollama http://localhost:11434/v1)",
+                variable.unwrap_or("the base URL")
+            )),
+            LlmError::BadBaseUrl { .. } => {
+                input("a base URL looks like https://host or http://localhost:11434/v1")
+            }
+            LlmError::BadKey => input("copy the key again, without blanks and line ends"),
+            LlmError::Setup { .. } | LlmError::WrongFormat { .. } => Self::of(FAILED, error),
+            LlmError::Unreachable { .. } => failed(
+                "check the network, the proxy settings and the base URL; nothing is lost, `tine run --continue` goes on",
+            ),
+            LlmError::Refused { failure, .. } => failed(refused_hint(failure.kind)),
+            LlmError::Broken { .. } | LlmError::Timeout { .. } => {
+                failed("what arrived is kept; `tine run --continue` asks again")
+            }
+            LlmError::Protocol { .. } => failed(
+                "does the base URL belong to this provider? A proxy on the way may change answers",
+            ),
+            LlmError::Cancelled { .. } => {
+                Self { code: INTERRUPTED, ..Self::of(INTERRUPTED, error) }
+            }
+        }
+    }
+}
+
+fn refused_hint(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Authentication => {
+            "the key is not accepted; check it, and that it belongs to this provider"
+        }
+        FailureKind::Permission => "the key may not do this; check its rights with the provider",
+        FailureKind::NotFound => {
+            "the model or the address is unknown to the provider; check the model's name"
+        }
+        FailureKind::InvalidRequest => {
+            "the provider does not accept the request; `tine show` shows the conversation"
+        }
+        FailureKind::TooLarge => {
+            "the conversation is too long for the model; fork it from an earlier entry with `tine fork --at`"
+        }
+        FailureKind::RateLimited => "too many requests; wait a little, then `tine run --continue`",
+        FailureKind::SpendLimit => {
+            "the account's spending limit is reached; raise it with the provider"
+        }
+        FailureKind::Overloaded | FailureKind::Server | FailureKind::Timeout => {
+            "the provider has trouble; wait a little, then `tine run --continue`"
+        }
+        FailureKind::NotTheApi => {
+            "something else answers at this address: a proxy, a login page, or a wrong base URL"
+        }
+        FailureKind::Other => "nothing is lost; `tine run --continue` asks again",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hints_stand_on_their_own_lines() {
+        let io = std::io::Error::other("disk on fire");
+        let failure =
+            Failure::failed("cannot write").because(&io).hint("pour water").hint("call help");
+        insta::assert_snapshot!(failure.text(), @r"
+        error: cannot write: disk on fire
+        hint: pour water
+        hint: call help
+        ");
+    }
+}

@@ -1,0 +1,37 @@
+//! Ctrl-C and its relatives. The first stops the work, which then keeps what it has; the second ends the command.
+
+use std::future::Future;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::fail::{Failure, INTERRUPTED};
+
+/// Runs `work` to its end. The first signal cancels `cancel` and calls `on_first`; the second gives up `work` as it is.
+pub(crate) async fn interruptible<T>(
+    work: impl Future<Output = T>,
+    cancel: &CancellationToken,
+    on_first: impl Fn(),
+) -> Result<T, Failure> {
+    let (mut interrupt, mut terminate) =
+        (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+    tokio::pin!(work);
+    loop {
+        // All branches are cancel-safe: `work` is only polled, and a signal that is not received stays pending.
+        tokio::select! {
+            result = &mut work => return Ok(result),
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        if cancel.is_cancelled() {
+            return Err(Failure::coded(INTERRUPTED, "interrupted at once")
+                .hint("the agent counts as interrupted; everything before its last step is kept"));
+        }
+        on_first();
+        cancel.cancel();
+    }
+}
+
+fn listen(kind: SignalKind) -> Result<Signal, Failure> {
+    signal(kind).map_err(|error| Failure::failed("cannot listen for signals").because(&error))
+}

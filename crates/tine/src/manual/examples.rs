@@ -1,0 +1,111 @@
+//! Examples below each command's help.
+
+pub(crate) const RUN: &str = "\
+Examples:
+  tine run \"What does this project do?\"
+  tine run --continue \"And how is it tested?\"
+  git diff | tine run \"Review this.\"
+  tine run --resume 1a2b '/fork \"Try it with a queue instead.\"'
+  tine run --model sim/echo --json \"hello\"
+  tine run --allow 'Bash(cargo test *)' --max-turns 20 \"Make the tests pass.\"";
+
+pub(crate) const FORK: &str = "\
+Examples:
+  tine fork 1a2b                          an idle peer that knows everything 1a2b knows
+  tine fork 1a2b \"Try it another way.\"    the same, and it begins at once
+  tine fork 1a2b --at 12 --name plan-b    inherit up to entry 12 only
+  tine fork 1a2b --json";
+
+pub(crate) const FAN: &str = "\
+Examples:
+  tine fan 1a2b -d \"Check the parser.\" -d \"Check the printer.\"
+  tine fan 1a2b -d \"Find dead code.\" --permission-mode read-only --json";
+
+pub(crate) const PS: &str = "\
+Examples:
+  tine ps
+  tine ps --all --json | jq -r '.[] | select(.state == \"interrupted\") | .id'";
+
+pub(crate) const TREE: &str = "\
+Examples:
+  tine tree
+  tine tree 1a2b --all";
+
+pub(crate) const SHOW: &str = "\
+Examples:
+  tine show 1a2b
+  tine show 1a2b --full | less -R
+  tine show 1a2b --json | jq '.entries[] | select(.own)'";
+
+pub(crate) const LOGS: &str = "\
+Examples:
+  tine logs 1a2b
+  tine logs -f 1a2b --json | jq -c .kind";
+
+pub(crate) const WAIT: &str = "\
+The code is 0 once none of them runs, whatever became of them.
+
+Examples:
+  tine wait 1a2b 3c4d
+  tine wait 1a2b --timeout 60 --json";
+
+pub(crate) const SEND: &str = "\
+Examples:
+  tine send 1a2b \"The server moved to port 8081.\"
+  cargo test 2>&1 | tail -n 50 | tine send 1a2b";
+
+pub(crate) const KILL: &str = "\
+Examples:
+  tine kill 1a2b
+  tine ps --json | jq -r '.[].id' | xargs tine kill";
+
+pub(crate) const RENAME: &str = "\
+Examples:
+  tine rename 1a2b plan-b
+  tine rename plan-b";
+
+pub(crate) const IMPORT: &str = "\
+The file may be of Anthropic's or of OpenAI's chat format. A system prompt at its start takes the place of tine's own.
+
+Examples:
+  tine import conversation.json --name from-elsewhere
+  tine export 1a2b | tine import - --model sim/echo --json";
+
+pub(crate) const EXPORT: &str = "\
+Examples:
+  tine export 1a2b > conversation.json
+  tine export 1a2b -o conversation.json";
+
+pub(crate) const COST: &str = "\
+Examples:
+  tine cost
+  tine cost 1a2b --json | jq .total.dollars";
+
+pub(crate) const SIM_SERVE: &str = "\
+Examples:
+  tine sim serve
+  tine sim serve --scenario ./case.toml --port 8080 --log-bodies ./bodies
+  ANTHROPIC_BASE_URL=http://127.0.0.1:8080 ANTHROPIC_API_KEY=any tine run --model anthropic/x \"hello\"";
+
+pub(crate) const DEMO: &str = "\
+Examples:
+  tine demo
+  tine -C ~/project demo --json";
+
+pub(crate) const DOCTOR: &str = "\
+Asks no provider anything. The code is 1 when a check fails; a warning is no failure.
+
+Examples:
+  tine doctor
+  tine doctor --json | jq '.checks[] | select(.status != \"ok\")'";
+
+pub(crate) const COMPLETIONS: &str = "\
+Examples:
+  tine completions bash > ~/.local/share/bash-completion/completions/tine
+  tine completions zsh > ~/.zfunc/_tine
+  tine completions fish > ~/.config/fish/completions/tine.fish";
+
+pub(crate) const MAN: &str = "\
+Examples:
+  tine man | man -l -
+  tine man > ~/.local/share/man/man1/tine.1";

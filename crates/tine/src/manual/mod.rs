@@ -1,0 +1,121 @@
+//! The manual: one page, made from the command line's types and a few sections of text.
+
+pub(crate) mod examples;
+mod sections;
+
+use std::io;
+
+use clap::Command;
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
+
+use self::sections::{SECTIONS, Section};
+
+/// The page in roff, for `man -l -`.
+pub(crate) fn page(command: Command) -> io::Result<String> {
+    let mut page = Vec::new();
+    let man = Man::new(command.clone().subcommand_value_name("command")).manual("tine");
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    heading("SH", "COMMANDS").to_writer(&mut page)?;
+    for sub in command.get_subcommands() {
+        render_command(&mut page, "tine", sub)?;
+    }
+    for section in SECTIONS {
+        render_section(section).to_writer(&mut page)?;
+    }
+    man.render_version_section(&mut page)?;
+    String::from_utf8(page).map_err(io::Error::other)
+}
+
+/// A command and those below it, each under its whole name.
+fn render_command(page: &mut Vec<u8>, above: &str, command: &Command) -> io::Result<()> {
+    let name = format!("{above} {}", command.get_name());
+    if command.has_subcommands() {
+        return command.get_subcommands().try_for_each(|sub| render_command(page, &name, sub));
+    }
+    let usage = command.clone().bin_name(&name).disable_help_flag(true);
+    heading("SS", &name).to_writer(page)?;
+    let man = Man::new(usage.clone());
+    let mut parts = Vec::new();
+    man.render_description_section(&mut parts)?;
+    parts.extend_from_slice(b".PP\n");
+    man.render_synopsis_section(&mut parts)?;
+    man.render_options_section(&mut parts)?;
+    // Below a command, its parts need no headings of their own.
+    let parts = String::from_utf8(parts).map_err(io::Error::other)?;
+    for line in parts.lines().filter(|line| !line.starts_with(".SH ")) {
+        page.extend_from_slice(line.as_bytes());
+        page.push(b'\n');
+    }
+    if let Some(help) = usage.get_after_help() {
+        verbatim(&help.to_string()).to_writer(page)?;
+    }
+    Ok(())
+}
+
+fn render_section(section: &Section) -> Roff {
+    let mut roff = heading("SH", section.heading);
+    if !section.text.is_empty() {
+        roff.text([roman(section.text)]);
+    }
+    for (term, meaning) in section.terms {
+        roff.control("TP", []);
+        roff.text([bold(*term)]);
+        roff.text([roman(*meaning)]);
+    }
+    roff
+}
+
+fn heading(level: &str, words: &str) -> Roff {
+    let mut roff = Roff::new();
+    roff.control(level, [words]);
+    roff
+}
+
+/// Text whose lines stay as they are.
+fn verbatim(text: &str) -> Roff {
+    let mut roff = Roff::new();
+    roff.control("PP", []);
+    roff.control("nf", []);
+    for line in text.lines() {
+        roff.text([roman(line)]);
+    }
+    roff.control("fi", []);
+    roff
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    #[test]
+    fn every_command_and_every_section_is_on_the_page() {
+        let page = page(Cli::command()).unwrap();
+        let command = Cli::command();
+        for sub in command.get_subcommands() {
+            assert!(page.contains(&format!(".SS \"tine {}", sub.get_name())), "{}", sub.get_name());
+        }
+        for section in SECTIONS {
+            assert!(page.contains(section.heading), "{}", section.heading);
+        }
+    }
+
+    #[test]
+    fn every_command_has_examples() {
+        fn check(command: &Command) {
+            if command.has_subcommands() {
+                return command.get_subcommands().for_each(check);
+            }
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Examples:\n  "), "{}", command.get_name());
+        }
+        check(&Cli::command());
+    }
+}

@@ -1,0 +1,166 @@
+//! The parts of the manual that no type of the command line holds.
+
+/// A part: its heading, a paragraph, and terms with their meanings.
+pub(super) struct Section {
+    pub(super) heading: &'static str,
+    pub(super) text: &'static str,
+    pub(super) terms: &'static [(&'static str, &'static str)],
+}
+
+/// In the order in which they are read.
+pub(super) const SECTIONS: &[Section] =
+    &[WORDS, MODELS, PERMISSIONS, SETTINGS, ENVIRONMENT, FILES, JSON, EXIT_STATUS];
+
+const WORDS: Section = Section {
+    heading: "WORDS",
+    text: "Wherever an AGENT is asked for, give its name or at least the first four characters of its id.",
+    terms: &[
+        ("agent", "one conversation, with its place in the tree and its state"),
+        (
+            "entry",
+            "one line of an agent's log: a message or an event; entries are numbered over the whole store",
+        ),
+        ("fork point", "the last entry that a fork inherits"),
+        ("peer", "a fork that you made: it is what its parent is"),
+        ("worker", "a fork with a task, which reports to the agent it was forked from"),
+        (
+            "idle, running, interrupted, dead",
+            "what an agent does: waits for a prompt; is run by a process; was cut off, and can be resumed; was killed",
+        ),
+    ],
+};
+
+const MODELS: Section = Section {
+    heading: "MODELS",
+    text: "A model is written provider/name. Without one in the settings, the first provider with a key has a default.",
+    terms: &[
+        ("anthropic/NAME", "Anthropic, or whatever speaks its format at ANTHROPIC_BASE_URL"),
+        ("openai/NAME", "OpenAI"),
+        (
+            "openai-compat/NAME",
+            "any server that speaks OpenAI's chat format, such as Ollama, llama-server or vLLM",
+        ),
+        (
+            "sim/SCENARIO",
+            "the simulator inside the process: a built-in scenario (sim/echo) or a TOML file (sim/./case.toml); it needs no key and is no model",
+        ),
+    ],
+};
+
+const PERMISSIONS: Section = Section {
+    heading: "PERMISSIONS",
+    text: "Reading in the working directory is free. What changes something is asked for; where nobody can be asked it is refused, and the model is told so. A rule is Tool or Tool(pattern), for instance Bash(git log*) or FileEdit(src/**); a refusal wins over a permission.",
+    terms: &[
+        ("default", "ask before anything changes"),
+        ("accept-edits", "edits in the working directory need no question"),
+        ("read-only", "nothing may change, and nothing is asked"),
+        ("bypass", "everything may happen"),
+    ],
+};
+
+const SETTINGS: Section = Section {
+    heading: "SETTINGS",
+    text: "Read from the user's config.toml, then from .tine/config.toml of the project, then from the environment, then from the command line; the later wins. A project's file can only narrow permissions. `tine doctor` shows every setting with its origin.",
+    terms: &[
+        ("model", "provider/name"),
+        ("permission_mode", "default, accept-edits, read-only or bypass"),
+        ("max_output_tokens", "most tokens of one reply (16384)"),
+        ("effort", "low, medium or high; left to the provider without it"),
+        ("thinking", "adaptive, or a number of tokens as text; left to the provider without it"),
+        ("stream", "whether replies come piece by piece (true)"),
+        ("permissions.allow, permissions.ask, permissions.deny", "lists of rules"),
+        ("providers.NAME.base_url", "the address of a provider"),
+        (
+            "providers.NAME.key_variable",
+            "the environment variable that holds its key; keys do not belong into this file",
+        ),
+    ],
+};
+
+const ENVIRONMENT: Section = Section {
+    heading: "ENVIRONMENT",
+    text: "",
+    terms: &[
+        ("TINE_HOME", "one directory for all files, instead of those under FILES"),
+        ("TINE_MODEL, TINE_PERMISSION_MODE", "like the settings model and permission_mode"),
+        (
+            "ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENAI_COMPAT_API_KEY",
+            "the providers' keys; a loopback address needs none",
+        ),
+        ("ANTHROPIC_BASE_URL, OPENAI_BASE_URL, OPENAI_COMPAT_BASE_URL", "the providers' addresses"),
+        ("HTTPS_PROXY, HTTP_PROXY, NO_PROXY", "a proxy; never used for loopback addresses"),
+        ("NO_COLOR", "no colour, if set to anything"),
+    ],
+};
+
+const FILES: Section = Section {
+    heading: "FILES",
+    text: "",
+    terms: &[
+        ("$XDG_CONFIG_HOME/tine/config.toml", "the user's settings (~/.config)"),
+        (
+            ".tine/config.toml",
+            "the project's settings, in the working directory or the nearest above it",
+        ),
+        ("$XDG_DATA_HOME/tine/tine.db", "all agents (~/.local/share)"),
+        ("$XDG_STATE_HOME/tine/run", "locks of running processes (~/.local/state)"),
+        (
+            "AGENTS.md, CLAUDE.md",
+            "a project's instructions; the first one in the nearest directory is read when an agent is made",
+        ),
+    ],
+};
+
+const JSON: Section = Section {
+    heading: "JSON",
+    text: "With --json the result is one line of JSON on standard output. Ids are in full, times in RFC 3339 (UTC). Fields are added in later versions, and never change their meaning.",
+    terms: &[
+        (
+            "tine ps",
+            r#"[{"id","name","parent","fork_point","kind","state","forked","context","model","directory","depth","created_at","updated_at","task":{"status","turns","tool_uses"}|null}]"#,
+        ),
+        ("tine tree", r#"the objects of ps, each with "directive" and "children":[…]"#),
+        (
+            "tine show",
+            r#"{"agent":{…as in ps},"entries":[{"id","agent","own","effective","at","kind","message":{"role","blocks":[{"type",…}]}}]}; an event has a field of its kind's name: "fork":{"role","other","fork_point"}, "mark":{"label"}, "rewind":{"to"}, "notice":{"text"}"#,
+        ),
+        (
+            "blocks",
+            r#"{"type":"text","text"} {"type":"thinking","text","signature"} {"type":"redacted_thinking","data"} {"type":"tool_use","id","name","input"} {"type":"tool_result","call","is_error","content":[…]} {"type":"image"|"document"|"unknown","raw"}"#,
+        ),
+        ("tine logs", "one entry a line, as in show"),
+        (
+            "tine wait",
+            r#"{"timed_out","agents":[{"id","name","state","finished","task":{"status","report","error","turns","tool_uses"}|null}]}"#,
+        ),
+        ("tine send", r#"{"agent","mail"}"#),
+        ("tine kill", r#"{"killed":[id]}"#),
+        ("tine import", r#"{"agent","entries"}"#),
+        (
+            "tine cost",
+            r#"{"agents":[{"agent","name","own":[line],"subtree":[line]}],"total":{"requests","tokens","dollars","dollars_uncached","complete"},"prices_date"}; a line is {"model","priced_as","requests","tokens":{"uncached","written","read","output","hit_ratio"},"dollars","dollars_uncached"}"#,
+        ),
+        (
+            "tine doctor",
+            r#"{"ok","checks":[{"name","status":"ok"|"warning"|"failure","detail","hint"}]}"#,
+        ),
+        ("tine sim serve", r#"{"scenario","anthropic","openai","pid"}"#),
+    ],
+};
+
+const EXIT_STATUS: Section = Section {
+    heading: "EXIT STATUS",
+    text: "",
+    terms: &[
+        ("0", "success"),
+        ("1", "failure"),
+        ("2", "the command line is wrong"),
+        ("42", "what was given cannot be worked with: an agent, a file, a model, a setting"),
+        ("53", "the turn limit was reached"),
+        ("54", "a tool call failed, with --fail-on-tool-error"),
+        ("55", "the budget was spent"),
+        ("56", "a tool call was refused because nobody could be asked"),
+        ("124", "the time limit was reached"),
+        ("130", "interrupted"),
+    ],
+};

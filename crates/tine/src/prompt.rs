@@ -1,0 +1,162 @@
+//! The prompt: from the command line, from standard input, or from both.
+
+use std::io::{self, BufRead, IsTerminal, Read};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use crate::fail::Failure;
+use crate::output;
+
+/// Most bytes of standard input that become part of a prompt. More would fill a model's whole context; an agent reads
+/// larger things from files, piece by piece.
+const STDIN_BYTES_MAX: u64 = 1024 * 1024;
+
+/// How long to wait for the first byte of standard input when there is a prompt already. Programs that start others often
+/// leave an open pipe there on which nothing ever comes; waiting for its end would be waiting for ever.
+const STDIN_WAIT: Duration = Duration::from_secs(3);
+
+/// What the user said.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Prompt {
+    /// The argument; standard input where there is none.
+    text: Option<String>,
+    /// Standard input beside an argument.
+    attached: Option<String>,
+    /// Whether standard input is a terminal, and so free for questions.
+    pub(crate) stdin_is_free: bool,
+}
+
+impl Prompt {
+    /// Reads the prompt. Standard input is read when it is not a terminal.
+    pub(crate) fn read(argument: Option<String>) -> Result<Self, Failure> {
+        let argument = argument.filter(|text| !text.trim().is_empty());
+        if io::stdin().is_terminal() {
+            return Ok(Self { text: argument, attached: None, stdin_is_free: true });
+        }
+        let stdin = if argument.is_some() { soon()? } else { read_stdin(|| {})? };
+        Ok(match argument {
+            Some(_) => Self { text: argument, attached: stdin, stdin_is_free: false },
+            None => Self { text: stdin, attached: None, stdin_is_free: false },
+        })
+    }
+
+    /// What is sent; `None` when nothing was said.
+    pub(crate) fn to_send(&self) -> Option<String> {
+        self.with(self.text.clone())
+    }
+
+    /// What follows the slash command `name`, when the prompt is that command.
+    pub(crate) fn slash(&self, name: &str) -> Option<&str> {
+        let rest = self.text.as_deref()?.trim_start().strip_prefix('/')?.strip_prefix(name)?;
+        rest.starts_with(|next: char| next.is_whitespace() || next == '"')
+            .then_some(rest)
+            .or_else(|| rest.is_empty().then_some(rest))
+    }
+
+    /// `text` with the attached part behind it.
+    pub(crate) fn with(&self, text: Option<String>) -> Option<String> {
+        match (text, &self.attached) {
+            (text, None) => text,
+            (text, Some(attached)) => {
+                let text = text.map(|text| format!("{text}\n\n")).unwrap_or_default();
+                let end = if attached.ends_with('\n') { "" } else { "\n" };
+                Some(format!("{text}<stdin>\n{attached}{end}</stdin>"))
+            }
+        }
+    }
+}
+
+/// Standard input, if it begins or ends soon.
+fn soon() -> Result<Option<String>, Failure> {
+    let (begun, begins) = mpsc::channel();
+    let (done, ends) = mpsc::channel();
+    // Left behind when nothing comes; it ends with the process.
+    std::thread::spawn(move || {
+        // Nobody waits any more when these fail.
+        let read = read_stdin(|| {
+            let _ = begun.send(());
+        });
+        let _ = done.send(read);
+    });
+    match begins.recv_timeout(STDIN_WAIT) {
+        Err(RecvTimeoutError::Timeout) => {
+            output::say(
+                "warning: nothing came on standard input for 3 s; going on without it (`< /dev/null` saves the wait)",
+            );
+            Ok(None)
+        }
+        Ok(()) | Err(RecvTimeoutError::Disconnected) => ends.recv().unwrap_or(Ok(None)),
+    }
+}
+
+/// All of standard input; `None` when it is empty. Calls `on_begin` when it begins or ends.
+fn read_stdin(on_begin: impl FnOnce()) -> Result<Option<String>, Failure> {
+    let failed = |error: io::Error| Failure::input("cannot read standard input").because(&error);
+    let mut stdin = io::stdin().lock();
+    stdin.fill_buf().map_err(failed)?;
+    on_begin();
+    let mut bytes = Vec::new();
+    stdin.take(STDIN_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+    as_text(bytes)
+}
+
+fn as_text(bytes: Vec<u8>) -> Result<Option<String>, Failure> {
+    if bytes.len() as u64 > STDIN_BYTES_MAX {
+        return Err(Failure::input("standard input is larger than 1 MiB").hint(
+            "save it to a file and name the file in the prompt; the agent reads what it needs",
+        ));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::input(format!("standard input is not UTF-8 text (byte {at})"))
+            .hint("name a binary file in the prompt instead of piping it")
+    })?;
+    Ok(Some(text).filter(|text| !text.trim().is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prompt(text: &str, attached: Option<&str>) -> Prompt {
+        let attached = attached.map(str::to_owned);
+        Prompt { text: Some(text.to_owned()), attached, stdin_is_free: false }
+    }
+
+    #[test]
+    fn what_is_piped_stands_in_a_marked_block() {
+        assert_eq!(prompt("why?", None).to_send().as_deref(), Some("why?"));
+        let both = prompt("why?", Some("line\n")).to_send();
+        assert_eq!(both.as_deref(), Some("why?\n\n<stdin>\nline\n</stdin>"));
+        assert_eq!(Prompt::default().to_send(), None);
+    }
+
+    #[test]
+    fn only_the_word_itself_is_the_command() {
+        let slash = |text: &str| prompt(text, None).slash("fork").map(str::to_owned);
+        assert_eq!(slash("/fork").as_deref(), Some(""));
+        assert_eq!(slash(" /fork \"x\"").as_deref(), Some(" \"x\""));
+        assert_eq!(slash("/fork\"x\"").as_deref(), Some("\"x\""));
+        assert_eq!(slash("/forks"), None);
+        assert_eq!(slash("fork"), None);
+        assert_eq!(slash("/help"), None);
+    }
+
+    #[test]
+    fn too_much_and_no_text_are_refused() {
+        let text = |bytes: Vec<u8>| as_text(bytes).unwrap_err().text();
+        insta::assert_snapshot!(text(vec![b'a'; STDIN_BYTES_MAX as usize + 1]), @"
+        error: standard input is larger than 1 MiB
+        hint: save it to a file and name the file in the prompt; the agent reads what it needs
+        ");
+        insta::assert_snapshot!(text(vec![b'a', 0xff]), @"
+        error: standard input is not UTF-8 text (byte 1)
+        hint: name a binary file in the prompt instead of piping it
+        ");
+        assert_eq!(as_text(b" \n".to_vec()).unwrap(), None);
+        assert_eq!(
+            as_text(vec![b'a'; STDIN_BYTES_MAX as usize]).unwrap().map(|t| t.len()),
+            Some(1 << 20)
+        );
+    }
+}

@@ -1,0 +1,126 @@
+//! The JSON shapes of a run: promises to scripts. Fields may be added, never renamed or removed.
+
+use serde::Serialize;
+use tine_cache::Prices;
+use tine_model::{AgentRecord, Usage};
+use tine_runtime::ForkMade;
+
+use crate::ask::Refusal;
+use crate::ending::Ended;
+
+/// Token counts of one request, or a sum. A part that the provider does not report is `null`, which is not zero.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct UsageShape {
+    uncached: u64,
+    write_short: Option<u64>,
+    write_long: Option<u64>,
+    read: Option<u64>,
+    output: u64,
+    reasoning: Option<u64>,
+}
+
+impl From<Usage> for UsageShape {
+    fn from(usage: Usage) -> Self {
+        let Usage { uncached, write_short, write_long, read, output, reasoning } = usage;
+        Self { uncached, write_short, write_long, read, output, reasoning }
+    }
+}
+
+/// `tine run --json`, `tine fork AGENT PROMPT --json`, and the last record of `--output-format stream-json`, where
+/// `type` is `"result"`.
+#[derive(Debug, Serialize)]
+pub(crate) struct RunResult {
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    agent: String,
+    parent: Option<String>,
+    fork_point: Option<i64>,
+    context: &'static str,
+    /// The entry that was asked for with `--at`, where the fork point had to move.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved_from: Option<i64>,
+    /// `completed`, `turn_limit`, `length_cut`, `refused`, `aborted`, `timed_out`, `budget_exhausted`, `failed`.
+    outcome: &'static str,
+    /// The last text of the model; empty when it said nothing.
+    text: String,
+    turns: u32,
+    tool_uses: u32,
+    usage: UsageShape,
+    /// `null` for a model without a known price.
+    cost_usd: Option<f64>,
+    /// The model whose prices stand in, where this one has none of its own.
+    priced_as: Option<String>,
+    /// Calls that were refused because nobody could be asked.
+    denied: Vec<Denied>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// A call that was refused because nobody could be asked.
+#[derive(Debug, Serialize)]
+struct Denied {
+    agent: String,
+    tool: String,
+    call: String,
+    why: String,
+}
+
+impl From<&Refusal> for Denied {
+    fn from(refusal: &Refusal) -> Self {
+        let Refusal { agent, tool, call, why, .. } = refusal.clone();
+        Self { agent: agent.to_string(), tool, call, why }
+    }
+}
+
+impl RunResult {
+    /// The result of a run of the agent behind `record`.
+    pub(crate) fn new(record: &AgentRecord, made: Option<&ForkMade>, ended: &Ended) -> Self {
+        let model = record.settings.model.to_string();
+        let prices = Prices::bundled();
+        Self {
+            kind: None,
+            agent: record.id.to_string(),
+            parent: record.parent.map(|parent| parent.to_string()),
+            fork_point: record.fork_point.map(|entry| entry.0),
+            context: record.context.as_str(),
+            moved_from: made.and_then(|made| made.moved_from).map(|entry| entry.0),
+            outcome: ended.outcome.unwrap_or("failed"),
+            text: ended.text.clone(),
+            turns: ended.turns,
+            tool_uses: ended.tool_uses,
+            usage: ended.usage.into(),
+            cost_usd: prices.of(&model).map(|price| price.cost(&ended.usage)),
+            priced_as: prices.priced_as(&model).map(str::to_owned),
+            denied: ended.refused.iter().map(Denied::from).collect(),
+            error: ended.failure.as_ref().map(|failure| failure.message().to_owned()),
+        }
+    }
+
+    /// The same as the last record of a stream.
+    pub(crate) fn into_record(self) -> Self {
+        Self { kind: Some("result"), ..self }
+    }
+}
+
+/// `tine fork AGENT --json`, without a prompt.
+#[derive(Debug, Serialize)]
+pub(crate) struct ForkShape {
+    agent: String,
+    parent: String,
+    fork_point: Option<i64>,
+    context: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved_from: Option<i64>,
+}
+
+impl From<&ForkMade> for ForkShape {
+    fn from(made: &ForkMade) -> Self {
+        Self {
+            agent: made.child.to_string(),
+            parent: made.parent.to_string(),
+            fork_point: made.fork_point.map(|entry| entry.0),
+            context: tine_model::ContextMode::Full.as_str(),
+            moved_from: made.moved_from.map(|entry| entry.0),
+        }
+    }
+}

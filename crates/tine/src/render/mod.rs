@@ -1,0 +1,15 @@
+//! What commands print: a run on a terminal, as one JSON object or as a stream of them; lists, logs and figures.
+//! Decides nothing.
+
+pub(crate) mod age;
+pub(crate) mod entry;
+pub(crate) mod figures;
+pub(crate) mod json;
+pub(crate) mod record;
+pub(crate) mod screen;
+pub(crate) mod stream_json;
+pub(crate) mod table;
+pub(crate) mod text;
+pub(crate) mod transcript;
+pub(crate) mod words;
+pub(crate) mod workers;

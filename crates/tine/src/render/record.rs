@@ -1,0 +1,84 @@
+//! An agent's registry row as `ps`, `tree` and `show` print it.
+
+use serde::Serialize;
+use tine_model::{AgentRecord, AgentState, TaskRecord};
+
+use crate::render::age::rfc3339;
+
+/// An agent, and its task if it is a worker.
+#[derive(Debug, Clone)]
+pub(crate) struct Shown {
+    pub(crate) record: AgentRecord,
+    pub(crate) task: Option<TaskRecord>,
+}
+
+/// The JSON shape of an agent. Others rely on it: fields are only ever added.
+#[derive(Debug, Serialize)]
+pub(crate) struct AgentJson<'a> {
+    id: String,
+    name: Option<&'a str>,
+    parent: Option<String>,
+    fork_point: Option<i64>,
+    kind: &'static str,
+    state: &'static str,
+    forked: bool,
+    context: &'static str,
+    model: String,
+    directory: &'a str,
+    depth: u32,
+    created_at: String,
+    updated_at: String,
+    task: Option<TaskJson>,
+}
+
+/// The JSON shape of a worker's task, in short.
+#[derive(Debug, Serialize)]
+pub(crate) struct TaskJson {
+    status: &'static str,
+    turns: u32,
+    tool_uses: u32,
+}
+
+impl Shown {
+    /// The JSON shape.
+    pub(crate) fn to_json(&self) -> AgentJson<'_> {
+        let record = &self.record;
+        AgentJson {
+            id: record.id.to_string(),
+            name: record.name.as_deref(),
+            parent: record.parent.map(|parent| parent.to_string()),
+            fork_point: record.fork_point.map(|entry| entry.0),
+            kind: record.standing.as_str(),
+            state: record.state.as_str(),
+            forked: record.parent.is_some(),
+            context: record.context.as_str(),
+            model: record.settings.model.to_string(),
+            directory: &record.directory,
+            depth: record.depth,
+            created_at: rfc3339(record.created_ms),
+            updated_at: rfc3339(record.updated_ms),
+            task: self.task.as_ref().map(|task| TaskJson {
+                status: task.status.as_str(),
+                turns: task.turns,
+                tool_uses: task.tool_uses,
+            }),
+        }
+    }
+
+    /// Where it was forked, as `parent@entry`; `None` for a root.
+    pub(crate) fn origin(&self) -> Option<String> {
+        let parent = self.record.parent?.short();
+        Some(match self.record.fork_point {
+            Some(entry) => format!("{parent}@{entry}"),
+            None => parent,
+        })
+    }
+
+    /// What it does, or what became of its task.
+    pub(crate) fn state(&self) -> &'static str {
+        match (&self.task, self.record.state) {
+            (Some(task), AgentState::Idle) => task.status.as_str(),
+            (_, state) => state.as_str(),
+        }
+    }
+}

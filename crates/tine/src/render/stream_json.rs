@@ -1,0 +1,117 @@
+//! A run as one JSON object a line, as it happens. A promise to scripts: records and fields may be added, never renamed
+//! or removed.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tine_fork::{Observer, RunEvent};
+use tine_model::{AgentRecord, Role};
+use tine_wire::Event;
+
+use crate::output;
+use crate::render::json::UsageShape;
+
+/// One line. `text` and `thinking` come in parts; `message` repeats a finished message's text as a whole.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Record<'a> {
+    Init {
+        agent: String,
+        model: String,
+        parent: Option<String>,
+        fork_point: Option<i64>,
+        context: &'static str,
+    },
+    Text {
+        delta: &'a str,
+    },
+    Thinking {
+        delta: &'a str,
+    },
+    ToolCall {
+        id: &'a str,
+        name: &'a str,
+        input: Option<&'a RawValue>,
+    },
+    ToolResult {
+        id: &'a str,
+        text: &'a str,
+        is_error: bool,
+    },
+    Message {
+        role: &'static str,
+        text: String,
+        tool_calls: Vec<&'a str>,
+    },
+    Retry {
+        attempt: u32,
+        wait_ms: u64,
+        cause: String,
+    },
+    Request {
+        turn: u32,
+    },
+    Usage {
+        model: Option<&'a str>,
+        usage: UsageShape,
+    },
+}
+
+/// Writes records to stdout.
+pub(crate) struct StreamView;
+
+impl StreamView {
+    /// Writes the first record.
+    pub(crate) fn begin(record: &AgentRecord) {
+        write(&Record::Init {
+            agent: record.id.to_string(),
+            model: record.settings.model.to_string(),
+            parent: record.parent.map(|parent| parent.to_string()),
+            fork_point: record.fork_point.map(|entry| entry.0),
+            context: record.context.as_str(),
+        });
+    }
+}
+
+/// A reader that went away has enough; what else can go wrong shows again when the result is written.
+fn write(record: &Record<'_>) {
+    let _ = output::json(record);
+}
+
+impl Observer for StreamView {
+    fn on_event(&self, event: &RunEvent<'_>) {
+        match event {
+            RunEvent::Waiting => {}
+            RunEvent::Request { turn } => write(&Record::Request { turn: *turn }),
+            RunEvent::Stream(Event::Text { delta }) => write(&Record::Text { delta }),
+            RunEvent::Stream(Event::Thinking { delta }) => write(&Record::Thinking { delta }),
+            RunEvent::Stream(_) => {}
+            RunEvent::Retry { attempt, wait, cause } => write(&Record::Retry {
+                attempt: *attempt,
+                wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+                cause: cause.to_string(),
+            }),
+            RunEvent::Answered(record) => {
+                write(&Record::Usage { model: record.model.as_deref(), usage: record.usage.into() })
+            }
+            RunEvent::Message(message) => write(&Record::Message {
+                role: match message.role() {
+                    Role::User => "user",
+                    Role::Assistant => "assistant",
+                    Role::System => "system",
+                },
+                text: message.text(),
+                tool_calls: message.tool_calls().map(|id| id.0.as_str()).collect(),
+            }),
+            RunEvent::ToolStarted { call } => write(&Record::ToolCall {
+                id: &call.id.0,
+                name: &call.name,
+                input: serde_json::from_str(call.input.as_str()).ok(),
+            }),
+            RunEvent::ToolFinished { id, answer } => write(&Record::ToolResult {
+                id: &id.0,
+                text: &answer.text,
+                is_error: answer.is_error,
+            }),
+        }
+    }
+}

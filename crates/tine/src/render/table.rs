@@ -1,0 +1,112 @@
+//! Tables: columns as wide as their longest cell, two blanks between them, nothing at the end of a line.
+
+use anstyle::Style;
+use unicode_width::UnicodeWidthStr;
+
+use crate::render::words::DIM;
+
+/// Blanks between two columns.
+const GAP: &str = "  ";
+
+/// Where a column's text stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A table. Rows are shown in the order in which they are added.
+#[derive(Debug)]
+pub(crate) struct Table {
+    columns: Vec<(&'static str, Align)>,
+    rows: Vec<Vec<Cell>>,
+}
+
+/// One cell. Its text must be plain: one line, without control characters.
+#[derive(Debug, Clone)]
+pub(crate) struct Cell {
+    text: String,
+    style: Style,
+}
+
+impl Cell {
+    /// A cell in a style.
+    pub(crate) fn styled(text: impl Into<String>, style: Style) -> Self {
+        Self { text: text.into(), style }
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::styled(text, Style::new())
+    }
+}
+
+impl Table {
+    /// A table without rows.
+    pub(crate) fn new(columns: &[(&'static str, Align)]) -> Self {
+        Self { columns: columns.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row; it should have a cell for each column.
+    pub(crate) fn row<const N: usize>(&mut self, cells: [Cell; N]) {
+        self.rows.push(cells.into());
+    }
+
+    /// The table with its header, every line ended.
+    pub(crate) fn to_text(&self) -> String {
+        let header: Vec<Cell> =
+            self.columns.iter().map(|(name, _)| Cell::styled(*name, DIM)).collect();
+        let lines: Vec<&Vec<Cell>> = std::iter::once(&header).chain(&self.rows).collect();
+        let width = |column: usize| {
+            let cells = lines.iter().filter_map(|line| line.get(column));
+            cells.map(|cell| cell.text.width()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
+        lines.iter().map(|line| self.line(line, &widths)).collect()
+    }
+
+    fn line(&self, cells: &[Cell], widths: &[usize]) -> String {
+        let mut text = String::new();
+        // Blanks are written when something follows them.
+        let mut owed = 0;
+        for ((cell, width), (_, align)) in cells.iter().zip(widths).zip(&self.columns) {
+            let missing = width.saturating_sub(cell.text.width());
+            let (before, after) = match align {
+                Align::Left => (0, missing),
+                Align::Right => (missing, 0),
+            };
+            owed += before;
+            if !cell.text.is_empty() {
+                let style = cell.style;
+                text.push_str(&format!("{:owed$}{style}{}{style:#}", "", cell.text));
+                owed = 0;
+            }
+            owed += after + GAP.len();
+        }
+        text.push('\n');
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned_and_lines_end_with_their_text() {
+        let mut table =
+            Table::new(&[("NAME", Align::Left), ("N", Align::Right), ("X", Align::Left)]);
+        table.row(["日本".into(), "12".into(), "".into()]);
+        table.row(["".into(), "3".into(), "y".into()]);
+        let text = anstream::adapter::strip_str(&table.to_text()).to_string();
+        insta::assert_snapshot!(text, @r"
+        NAME   N  X
+        日本  12
+               3  y
+        ");
+        assert!(text.lines().all(|line| line.trim_end() == line));
+    }
+}

@@ -1,0 +1,117 @@
+//! Foreign text on a terminal: made harmless, put on one line, cut to a width.
+
+use std::path::Path;
+
+use anstyle::{AnsiColor, Style};
+use tine_fork::ToolCall;
+use tine_guard::{Call, describe};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Less important.
+pub(crate) const DIM: Style = Style::new().dimmed();
+/// A name.
+pub(crate) const BOLD: Style = Style::new().bold();
+/// Something went wrong.
+pub(crate) const RED: Style = AnsiColor::Red.on_default();
+/// Something went well.
+pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
+/// Something needs attention.
+pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
+/// Something is under way.
+pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
+
+/// A text in a style.
+pub(crate) fn styled(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// A model's or a tool's text with its lines kept and everything else escaped that could move the cursor, change the
+/// terminal or turn the reading direction.
+pub(crate) fn harmless(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => out.push(character),
+            _ if is_unseen(character) => out.extend(character.escape_default()),
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
+fn is_unseen(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A text on one line: blanks and line ends become one blank each.
+pub(crate) fn one_line(text: &str) -> String {
+    harmless(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// The first line of a text that is not blank.
+pub(crate) fn first_line(text: &str) -> String {
+    one_line(text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default())
+}
+
+/// The first `columns` columns of a line without styles; what is cut off shows as `…`.
+pub(crate) fn cut(line: &str, columns: usize) -> String {
+    if line.width() <= columns {
+        return line.to_owned();
+    }
+    let (mut taken, mut out) = (0, String::new());
+    for character in line.chars() {
+        taken += character.width().unwrap_or(0);
+        if taken >= columns {
+            break;
+        }
+        out.push(character);
+    }
+    if columns > 0 {
+        out.push('…');
+    }
+    out
+}
+
+/// A line cut or filled up to exactly `columns` columns.
+pub(crate) fn fit(line: &str, columns: usize) -> String {
+    let mut text = cut(line, columns);
+    let missing = columns.saturating_sub(text.width());
+    text.extend(std::iter::repeat_n(' ', missing));
+    text
+}
+
+/// A call as its tool and the rest: `Bash` and `git log --oneline`.
+pub(crate) fn call_line(call: &ToolCall, directory: &Path) -> (String, String) {
+    let line = describe(&Call { tool: &call.name, input: &call.input, directory });
+    match line.split_once(": ") {
+        Some((tool, rest)) => (tool.to_owned(), rest.to_owned()),
+        None => (line, String::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_cannot_drive_the_terminal() {
+        assert_eq!(harmless("a\u{1b}[2Jb\tc\nd\r"), "a\\u{1b}[2Jb\tc\nd\\r");
+        assert_eq!(harmless("\u{202e}evil"), "\\u{202e}evil");
+    }
+
+    #[test]
+    fn a_line_is_cut_by_columns_not_by_characters() {
+        assert_eq!(cut("abcdef", 6), "abcdef");
+        assert_eq!(cut("abcdef", 5), "abcd…");
+        assert_eq!(cut("日本語です", 6), "日本…");
+        assert_eq!(cut("abc", 0), "");
+        assert_eq!(fit("日本", 6), "日本  ");
+    }
+
+    #[test]
+    fn a_text_becomes_one_line() {
+        assert_eq!(one_line("  a\n\n b\tc "), "a b c");
+        assert_eq!(first_line("\n  \n first \n second"), "first");
+    }
+}

@@ -1,0 +1,158 @@
+//! One run of one agent: shown, guarded, interruptible, and ended with the right exit code. Behind `tine run` and
+//! `tine fork`.
+
+use std::sync::Arc;
+
+use tine_fork::{Observer, RunEvent, TURNS_DEFAULT};
+use tine_model::{AgentId, AgentRecord, AgentState, ModelRef, Outcome};
+use tine_runtime::{ForkMade, RunOptions, RuntimeError};
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::{LimitArgs, OutputArgs, OutputFormat};
+use crate::context::Context;
+use crate::ending::{Circumstances, Ended, Tally};
+use crate::fail::Failure;
+use crate::interrupt::interruptible;
+use crate::limits::{Guarded, run_limits};
+use crate::output;
+use crate::render::json::RunResult;
+use crate::render::screen::Screen;
+use crate::render::stream_json::StreamView;
+use crate::render::text::TextView;
+
+/// What is said on the first Ctrl-C.
+pub(crate) const STOPPING: &str = "stopping; Ctrl-C again quits at once";
+
+/// A run that has not begun. Making it checks everything that can be checked without doing anything.
+pub(crate) struct Talk<'a> {
+    context: &'a Context,
+    limits: &'a LimitArgs,
+    format: OutputFormat,
+    quiet: bool,
+    screen: Arc<Screen>,
+    guarded: Guarded,
+}
+
+/// Who sees the run.
+enum View {
+    Text(Arc<TextView>),
+    Json,
+    Stream,
+}
+
+impl<'a> Talk<'a> {
+    /// A run with these limits and this output.
+    pub(crate) fn new(
+        context: &'a Context,
+        limits: &'a LimitArgs,
+        output: &OutputArgs,
+        stdin_is_free: bool,
+    ) -> Result<Self, Failure> {
+        let screen = Arc::new(Screen::stderr());
+        let guarded = Guarded::new(&context.config, limits, &screen, stdin_is_free)?;
+        let format = if output.json { OutputFormat::Json } else { output.output_format };
+        Ok(Self { context, limits, format, quiet: output.quiet, screen, guarded })
+    }
+
+    /// Finds out whether the model can be reached at all, before an agent is made for it.
+    pub(crate) async fn connect(&self, model: &ModelRef) -> Result<(), Failure> {
+        let connected = self.context.runtime.ports().models.connect(model).await;
+        connected.map(drop).map_err(|error| RuntimeError::from(error).into())
+    }
+
+    /// Runs the agent and prints the run. `made` is the fork that made it, if this command did.
+    pub(crate) async fn run(
+        self,
+        agent: AgentId,
+        made: Option<&ForkMade>,
+        prompt: Option<String>,
+    ) -> Result<u8, Failure> {
+        let runtime = &self.context.runtime;
+        let record = runtime.store().agent(agent).await?;
+        let view = self.view(&record);
+        view.begin(&record);
+        let tally = Arc::new(Tally::new(view.observer()));
+        let cancel = CancellationToken::new();
+        let options = RunOptions {
+            limits: run_limits(self.limits, TURNS_DEFAULT),
+            permissions: self.guarded.permissions.clone(),
+            observer: Arc::clone(&tally) as Arc<dyn Observer>,
+            cancel: cancel.clone(),
+        };
+        let run = Box::pin(runtime.run(agent, prompt, &options));
+        let ran = interruptible(run, &cancel, || view.note(&self.screen, STOPPING)).await?;
+        let ended = match ran {
+            Err(error) => Ended::without_report(error.into()),
+            Ok(outcome) => {
+                let aborted = outcome.report.outcome == Outcome::Aborted;
+                let failed_calls =
+                    if self.limits.fail_on_tool_error { tally.failed() } else { Vec::new() };
+                let circumstances = Circumstances {
+                    agent,
+                    killed: aborted && self.is_dead(agent).await?,
+                    refused: self.guarded.nobody.refused(),
+                    failed_calls,
+                };
+                Ended::of(&outcome.report, circumstances)
+            }
+        };
+        view.end(&record, made, &ended)?;
+        ended.failure.map_or(Ok(0), Err)
+    }
+
+    async fn is_dead(&self, agent: AgentId) -> Result<bool, Failure> {
+        Ok(self.context.runtime.store().agent(agent).await?.state == AgentState::Dead)
+    }
+
+    fn view(&self, record: &AgentRecord) -> View {
+        match self.format {
+            OutputFormat::Json => View::Json,
+            OutputFormat::StreamJson => View::Stream,
+            OutputFormat::Text => {
+                let directory = record.directory.clone().into();
+                View::Text(Arc::new(TextView::new(Arc::clone(&self.screen), directory, self.quiet)))
+            }
+        }
+    }
+}
+
+impl View {
+    fn begin(&self, record: &AgentRecord) {
+        match self {
+            Self::Text(view) => view.begin(record),
+            Self::Json => {}
+            Self::Stream => StreamView::begin(record),
+        }
+    }
+
+    fn observer(&self) -> Arc<dyn Observer> {
+        match self {
+            Self::Text(view) => Arc::clone(view) as Arc<dyn Observer>,
+            Self::Json => Arc::new(|_: &RunEvent<'_>| {}),
+            Self::Stream => Arc::new(StreamView),
+        }
+    }
+
+    /// A word for the person at the terminal.
+    fn note(&self, screen: &Screen, text: &str) {
+        match self {
+            Self::Text(view) => view.note(text),
+            Self::Json | Self::Stream => screen.say(text),
+        }
+    }
+
+    fn end(
+        &self,
+        record: &AgentRecord,
+        made: Option<&ForkMade>,
+        ended: &Ended,
+    ) -> Result<(), Failure> {
+        match self {
+            // What never began has nothing to say but its error.
+            Self::Text(_) if ended.outcome.is_none() => Ok(()),
+            Self::Text(view) => view.end(record, ended),
+            Self::Json => output::json(&RunResult::new(record, made, ended)),
+            Self::Stream => output::json(&RunResult::new(record, made, ended).into_record()),
+        }
+    }
+}

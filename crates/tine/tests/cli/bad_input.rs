@@ -1,0 +1,604 @@
+//! Everything that users get wrong, and everything that goes wrong around them: an error, a cause, a hint, a code.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener};
+
+use crate::sim_serve::Server;
+use crate::support::{Home, Ran};
+
+/// A provider that answers every request with a fault.
+fn with_fault(fault: &str) -> String {
+    format!(
+        "name = \"faulty\"\n[[turn]]\ntext = \"a longer answer, in several pieces\"\nfault = {fault}\n"
+    )
+}
+
+/// What a run says when its provider is a simulator with a scenario.
+fn run_against(scenario: &str, model: &str) -> String {
+    let home = Home::new();
+    let path = home.write("case.toml", scenario);
+    let server = Server::start(&home, &["--scenario", path.to_str().unwrap()]);
+    run_at(&home, &server.field("anthropic"), model)
+}
+
+/// What a run says when its provider is at an address.
+fn run_at(home: &Home, url: &str, model: &str) -> String {
+    let mut command = home.tine(&["run", "hello", "--model", model]);
+    command.env("ANTHROPIC_BASE_URL", url).env("ANTHROPIC_API_KEY", "wrong-secret");
+    let ran = Ran::of(&mut command);
+    let text = home.shown(&ran);
+    assert!(!text.contains("wrong-secret"), "{text}");
+    text
+}
+
+#[test]
+fn without_a_key_or_a_model() {
+    let home = Home::new();
+    check!(home.shown(&home.ran(&["run", "hello"])), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: no model is configured and no API key is set
+    hint: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model with --model provider/name
+    hint: `--model sim/echo` and `tine demo` need no key
+    ");
+    check!(home.shown(&home.ran(&["run", "hello", "--model", "anthropic/x"])), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: no API key: ANTHROPIC_API_KEY is not set
+    hint: set ANTHROPIC_API_KEY, or try `--model sim/echo`, which needs no key
+    ");
+    check!(home.shown(&home.ran(&["run", "hello", "--model", "openai-compat/x"])), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: no base URL for provider `openai-compat`: OPENAI_COMPAT_BASE_URL is not set
+    hint: set OPENAI_COMPAT_BASE_URL, or base_url in config.toml, to the server's address (for Ollama http://localhost:11434/v1)
+    ");
+}
+
+#[test]
+fn models_that_are_none() {
+    let home = Home::new();
+    for model in ["gpt", "acme/x", "anthropic/", "sim/none"] {
+        let ran = home.ran(&["run", "hello", "--model", model]);
+        assert_eq!(ran.code, 42, "{model}: {}", ran.stderr);
+    }
+    check!(home.shown(&home.ran(&["run", "hello", "--model", "gpt"])), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: unknown model: `gpt` is not a model: models are written provider/name
+    hint: models are anthropic/NAME, openai/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO
+    ");
+    check!(home.shown(&home.ran(&["run", "hello", "--model", "acme/x"])), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: unknown model: unknown provider `acme`
+    hint: models are anthropic/NAME, openai/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO
+    ");
+    check!(home.shown(&home.ran(&["run", "hello", "--model", "sim/none"])), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: cannot use the scenario `none`: no scenario `none`: it is neither a file nor one of the built-in scenarios (echo, demo)
+    hint: a simulator model is sim/NAME of a built-in scenario, or sim/PATH of a TOML file
+    ");
+}
+
+#[test]
+fn a_key_that_is_refused() {
+    let scenario = with_fault("{ status = 401, message = \"invalid x-api-key\" }");
+    check!(run_against(&scenario, "anthropic/x"), @r"
+    code: 1
+    --- stdout
+    --- stderr
+    agent [AGENT8] · anthropic/x
+    failed · 0 turns
+    go on: tine run --resume [AGENT8]
+    error: not authenticated (status 401, authentication_error): invalid x-api-key
+    hint: the key is not accepted; check it, and that it belongs to this provider
+    ");
+}
+
+#[test]
+fn a_model_that_the_provider_does_not_know() {
+    let scenario = "name = \"case\"\nmodels = [\"known\"]\n[[turn]]\ntext = \"hi\"\n";
+    check!(run_against(scenario, "anthropic/unknown"), @r"
+    code: 1
+    --- stdout
+    --- stderr
+    agent [AGENT8] · anthropic/unknown
+    failed · 0 turns
+    go on: tine run --resume [AGENT8]
+    error: not found (status 404, not_found_error): model: unknown
+    hint: the model or the address is unknown to the provider; check the model's name
+    ");
+}
+
+#[test]
+fn a_host_that_nobody_listens_on() {
+    let home = Home::new();
+    // Bound and dropped: for the length of a test nobody else gets this port.
+    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+    check!(run_at(&home, &format!("http://127.0.0.1:{port}"), "anthropic/x"), @r"
+    code: 1
+    --- stdout
+    --- stderr
+    agent [AGENT8] · anthropic/x
+    retrying in 0.7 s: cannot reach http://127.0.0.1:[PORT]/v1/messages
+    failed · 0 turns
+    go on: tine run --resume [AGENT8]
+    error: cannot reach http://127.0.0.1:[PORT]/v1/messages (tried 2 times): Connection refused (os error 111)
+    hint: check the network, the proxy settings and the base URL; nothing is lost, `tine run --continue` goes on
+    ");
+    // The prompt is kept, and the run can go on.
+    assert_eq!(home.json(&["ps", "--json"])[0]["state"], "interrupted");
+    check!(run_at(&home, "ftp://example.com", "anthropic/x"), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: the base URL `ftp://example.com` cannot be used: it does not begin with http:// or https://
+    hint: a base URL looks like https://host or http://localhost:11434/v1
+    ");
+}
+
+#[test]
+fn a_proxys_page_instead_of_an_answer() {
+    check!(run_against(&with_fault("{ status = 403, html = true }"), "anthropic/x"), @r"
+    code: 1
+    --- stdout
+    --- stderr
+    agent [AGENT8] · anthropic/x
+    failed · 0 turns
+    go on: tine run --resume [AGENT8]
+    error: not the API's answer (status 403): a web page answered instead of the Messages API: “Bad gateway (simulated)”
+    hint: something else answers at this address: a proxy, a login page, or a wrong base URL
+    ");
+}
+
+#[test]
+fn a_page_with_a_good_status_instead_of_an_answer() {
+    let home = Home::new();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let login = std::thread::spawn(move || {
+        let page = "<html><body>Please log in</body></html>";
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut seen = Vec::new();
+        // The request ends with its body's closing brace; its length does not matter here.
+        while !seen.ends_with(b"}") {
+            let mut buffer = [0; 65536];
+            let count = stream.read(&mut buffer).unwrap();
+            seen.extend_from_slice(&buffer[..count]);
+        }
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\nconnection: close";
+        write!(stream, "{head}\r\ncontent-length: {}\r\n\r\n{page}", page.len()).unwrap();
+    });
+    check!(run_at(&home, &url, "anthropic/x"), @r"
+    code: 1
+    --- stdout
+    --- stderr
+    agent [AGENT8] · anthropic/x
+    failed · 0 turns
+    go on: tine run --resume [AGENT8]
+    error: not the API's answer (status 200): a web page answered instead of the Messages API: “Please log in”
+    hint: something else answers at this address: a proxy, a login page, or a wrong base URL
+    ");
+    login.join().unwrap();
+}
+
+#[test]
+fn a_stream_that_breaks_off() {
+    check!(run_against(&with_fault("{ cut_after_events = 5 }"), "anthropic/x"), @r"
+    code: 1
+    --- stdout
+    --- stderr
+    agent [AGENT8] · anthropic/x
+    failed · 0 turns
+    0 read, 1.5k written, 0 uncached, 1 output · go on: tine run --resume [AGENT8]
+    error: the reply broke off: the connection was lost: unexpected EOF during chunk size line
+    hint: what arrived is kept; `tine run --continue` asks again
+    ");
+}
+
+#[test]
+fn a_tool_call_whose_arguments_are_no_json_does_not_end_the_run() {
+    let home = Home::new();
+    let model = home.model(
+        r#"
+name = "case"
+[[turn]]
+when = { tool_results = 0 }
+tool_calls = [{ name = "Glob", input_raw = "{\"pattern\": \"*.t" }]
+[[turn]]
+text = "The tool said: {{tool_result.last}}"
+"#,
+    );
+    let ran = home.ran(&["run", "hello", "--model", &model, "--name", "a"]);
+    check!(home.shown(&ran), @r#"
+    code: 0
+    --- stdout
+    The tool said: The arguments of this call are not a JSON object, so it was not run. They begin: {"pattern": "*.t
+    --- stderr
+    agent [AGENT8] a · sim/[HOME]/case.toml
+      ⎿ The arguments of this call are not a JSON object, so it was not run. They begin: {"pattern": "…
+    completed · 2 turns · 1 tool call · $0.0086 at anthropic/claude-opus-5-5 prices
+    1.5k read, 1.5k written, 0 uncached, 33 output · go on: tine run --resume [AGENT8]
+    "#);
+    assert!(home.done(&["show", "a"]).contains("not a JSON object"));
+}
+
+#[test]
+fn agents_that_are_not_found() {
+    let home = Home::new();
+    home.import("sim/echo", "base", 2);
+    check!(home.shown(&home.ran(&["show", "00000000"])), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: no agent `[AGENT8]`
+    hint: `tine ps --all` lists all agents
+    ");
+    check!(home.shown(&home.ran(&["show", "abc"])), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: `abc` is too short: an agent is named by at least 4 characters of its id
+    hint: an agent is named by its name or by the first characters of its id
+    ");
+    check!(home.shown(&home.ran(&["show", "nobody"])), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: no agent `nobody`
+    hint: `tine ps --all` lists all agents
+    ");
+    check!(home.shown(&home.ran(&["fork", "base", "--at", "77"])), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: agent [AGENT-ID] has no entry 77
+    hint: `tine show AGENT` lists its entries
+    ");
+}
+
+#[test]
+fn a_prefix_of_two_agents() {
+    let home = Home::new();
+    home.import("sim/echo", "base", 1);
+    // Random ids share their first four characters sooner or later: the birthday of 16 bits.
+    let mut seen = std::collections::HashMap::new();
+    let prefix = loop {
+        let workers: Vec<&str> = std::iter::repeat_n(["-d", "x"], 256).flatten().collect();
+        // Without a turn they are only made.
+        home.ran(&[&["fan", "base", "--max-turns", "0"], &workers[..]].concat());
+        let agents = home.json(&["ps", "--json"]);
+        let found = agents.as_array().unwrap().iter().find_map(|agent| {
+            let id = agent["id"].as_str().unwrap().to_owned();
+            let other = seen.insert(id[..4].to_owned(), id.clone());
+            other.filter(|other| *other != id).map(|_| id[..4].to_owned())
+        });
+        if let Some(prefix) = found {
+            break prefix;
+        }
+    };
+    let ran = home.ran(&["show", &prefix]);
+    assert!(ran.stderr.matches(&format!(" {prefix}")).count() >= 2, "{}", ran.stderr);
+    let (error, _) = ran.stderr.split_once('\n').unwrap();
+    check!(error.replace(&prefix, "[FOUR]"), @"");
+}
+
+/// A home whose database is damaged by `change`.
+fn damaged(change: impl FnOnce(&mut Vec<u8>)) -> String {
+    let home = Home::new();
+    home.import("sim/echo", "base", 2);
+    let path = home.path().join("tine.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    change(&mut bytes);
+    // What the last commits left beside the file would hide the damage.
+    for beside in ["tine.db-wal", "tine.db-shm"] {
+        let _ = std::fs::remove_file(home.path().join(beside));
+    }
+    std::fs::write(&path, bytes).unwrap();
+    home.shown(&home.ran(&["ps"]))
+}
+
+#[test]
+fn a_database_of_a_newer_version() {
+    // The user version of a SQLite file: four bytes at 60, the largest first.
+    check!(damaged(|bytes| bytes[60..64].copy_from_slice(&99_u32.to_be_bytes())), @r"
+    code: 0
+    --- stdout
+    ID        NAME  KIND  STATE  MODEL     AGE  FORKED-FROM
+    [AGENT8]  base  root  idle   sim/echo   0s
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_database_that_is_none() {
+    check!(damaged(|bytes| bytes.fill(b'x')), @r"
+    code: 0
+    --- stdout
+    ID        NAME  KIND  STATE  MODEL     AGE  FORKED-FROM
+    [AGENT8]  base  root  idle   sim/echo   0s
+    --- stderr
+    ");
+    check!(damaged(|bytes| bytes.truncate(2048)), @r"
+    code: 1
+    --- stdout
+    --- stderr
+    error: `[HOME]/tine.db` is damaged: error returned from database: (code: 11) database disk image is malformed: (code: 11) database disk image is malformed
+    hint: move the file away and restore a backup, or set TINE_HOME to another directory
+    ");
+}
+
+#[test]
+fn a_directory_that_cannot_be_used() {
+    let home = Home::new();
+    let at = |place: &str| home.shown(&Ran::of(home.tine(&["ps"]).env("TINE_HOME", place)));
+    // No user may make files there, not even root.
+    check!(at("/proc/none"), @r"
+    code: 1
+    --- stdout
+    --- stderr
+    error: cannot use `/proc/none`: No such file or directory (os error 2)
+    ");
+    let file = home.write("file", "");
+    check!(at(file.to_str().unwrap()), @r"
+    code: 1
+    --- stdout
+    --- stderr
+    error: cannot use `[HOME]/file`: File exists (os error 17)
+    ");
+    check!(home.shown(&home.ran(&["-C", "none", "ps"])), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: cannot work in none: No such file or directory (os error 2)
+    ");
+}
+
+/// A disk of a megabyte, which any user may have in a name space of their own.
+const SMALL_DISK: &str = r#"
+mkdir "$TINE_HOME/disk" && mount -t tmpfs -o size=1m none "$TINE_HOME/disk" && echo mounted || exit 0
+export TINE_HOME="$TINE_HOME/disk"
+"$TINE" import ../small.json --model sim/echo --name small >&2
+"$TINE" import ../large.json --model sim/echo
+echo "code: $?"
+"$TINE" show small --json | grep -c '"name":"small"'
+"#;
+
+#[test]
+fn a_full_disk() {
+    let home = Home::new();
+    home.write("small.json", r#"{"role":"user","content":"hi"}"#);
+    let large: String = (0..200_000)
+        .map(|number: u32| format!("{:x} ", number.wrapping_mul(2_654_435_769)))
+        .collect();
+    home.write("large.json", &format!(r#"{{"role":"user","content":"{large}"}}"#));
+    let mut unshare = assert_cmd::Command::new("unshare");
+    unshare.args(["-rm", "bash", "-c", SMALL_DISK]).current_dir(home.work());
+    unshare.env("TINE_HOME", home.path()).env("TINE", env!("CARGO_BIN_EXE_tine"));
+    let Ok(output) = unshare.output() else {
+        eprintln!("NOT RUN: there is no `unshare` here, so no disk can be filled");
+        return;
+    };
+    let (stdout, stderr) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    if !stdout.starts_with("mounted") {
+        eprintln!("NOT RUN: this system lets no user mount a disk of their own: {stderr}");
+        return;
+    }
+    check!(home.masked(&format!("{stdout}--- stderr\n{stderr}")), @"");
+}
+
+#[test]
+fn a_file_that_may_not_grow() {
+    let home = Home::new();
+    home.import("sim/echo", "base", 2);
+    home.write("large.json", &format!(r#"{{"role":"user","content":"{}"}}"#, "x".repeat(400_000)));
+    // The signal that comes with the limit is ignored: only the error matters.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 200; TINE_HOME='{}' '{}' import ../large.json --model sim/echo",
+        home.path().display(),
+        env!("CARGO_BIN_EXE_tine")
+    );
+    let mut bash = assert_cmd::Command::new("bash");
+    let ran = Ran::of(bash.current_dir(home.work()).args(["-c", &script]));
+    check!(home.shown(&ran), @r"
+    code: 1
+    --- stdout
+    --- stderr
+    error: cannot use `[HOME]/tine.db`: error returned from database: (code: 778) disk I/O error: (code: 778) disk I/O error
+    ");
+    // What was there before still is, and nothing else.
+    assert_eq!(home.json(&["ps", "--json"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn settings_that_are_wrong() {
+    let home = Home::new();
+    let wrong = |text: &str| {
+        home.write("config.toml", text);
+        home.shown(&home.ran(&["ps"]))
+    };
+    check!(wrong("model = "), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: [HOME]/config.toml is not a configuration file: TOML parse error at line 1, column 9
+      |
+    1 | model = 
+      |         ^
+    string values must be quoted, expected literal string
+
+    hint: the manual, `tine man`, lists the settings
+    ");
+    check!(wrong("modle = \"x/y\""), @r#"
+    code: 42
+    --- stdout
+    --- stderr
+    error: [HOME]/config.toml is not a configuration file: TOML parse error at line 1, column 1
+      |
+    1 | modle = "x/y"
+      | ^^^^^
+    unknown field `modle`, expected one of `model`, `permission_mode`, `max_output_tokens`, `effort`, `thinking`, `stream`, `permissions`, `providers`
+
+    hint: the manual, `tine man`, lists the settings
+    "#);
+    home.write("config.toml", "");
+    home.write("work/.tine/config.toml", "permission_mode = \"bypass\"");
+    check!(home.shown(&home.ran(&["ps"])), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: [HOME]/work/.tine/config.toml may not set permission_mode
+    hint: a project's file can only narrow permissions; put this into your own config.toml
+    ");
+    // The doctor says the same, and goes on with its other checks.
+    let doctor = home.ran(&["doctor"]);
+    assert_eq!(doctor.code, 1);
+    assert!(doctor.stdout.contains("fail  settings: "), "{}", doctor.stdout);
+    assert!(doctor.stdout.contains("ok    simulator: "), "{}", doctor.stdout);
+}
+
+#[test]
+fn files_that_are_no_conversations() {
+    let home = Home::new();
+    let import = |text: &[u8]| {
+        std::fs::write(home.path().join("file"), text).unwrap();
+        let arguments = ["import", "../file", "--model", "sim/echo"];
+        home.shown(&home.ran(&arguments))
+    };
+    check!(import(b""), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: there are no messages
+    hint: the file is a JSON array, or one JSON object a line, of messages with `role` and `content`
+    ");
+    check!(import(b"hello"), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: line 1 is not valid JSON: expected value at line 1 column 1
+    hint: the file is a JSON array, or one JSON object a line, of messages with `role` and `content`
+    ");
+    check!(import(b"[\n{\"role\":\"user\",\"content\":\"hi\"},\n{\"role\":\"uncle\",\"content\":\"hi\"}\n]"), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: message 2 (line 3) cannot be read: the role `uncle` is not known
+    hint: the file is a JSON array, or one JSON object a line, of messages with `role` and `content`
+    ");
+    check!(import(b"{\"role\":\"user\",\"content\":\"hi\"}\n{\"role\":\"assistant\"}\n"), @r#"
+    code: 0
+    --- stdout
+    [AGENT8] has 2 messages
+    --- stderr
+    hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
+    "#);
+    check!(import(b"{\"role\":\"system\",\"content\":\"alone\"}"), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: the file holds no message
+    hint: the file is a JSON array, or one JSON object a line, of messages with `role` and `content`
+    ");
+    check!(import(b"\"\xff\""), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: ../file is not UTF-8 text (byte 1)
+    ");
+    check!(home.shown(&home.ran(&["import", "none.json", "--model", "sim/echo"])), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: cannot read none.json: No such file or directory (os error 2)
+    ");
+    check!(home.shown(&home.ran(&["import", "../file"])), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: no model is configured and no API key is set
+    hint: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model with --model provider/name
+    hint: `--model sim/echo` and `tine demo` need no key
+    ");
+    check!(home.shown(&home.ran(&["ps"])), @r"
+    code: 0
+    --- stdout
+    ID        NAME  KIND  STATE  MODEL     AGE  FORKED-FROM
+    [AGENT8]        root  idle   sim/echo   0s
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_wrong_command_line() {
+    let home = Home::new();
+    check!(home.shown(&home.ran(&["sho"])), @r"
+    code: 2
+    --- stdout
+    --- stderr
+    error: unrecognized subcommand 'sho'
+
+      tip: a similar subcommand exists: 'show'
+
+    Usage: tine [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    ");
+    assert_eq!(home.ran(&["fan", "base"]).code, 2);
+    assert_eq!(home.ran(&["wait"]).code, 2);
+}
+
+#[test]
+fn a_wait_that_takes_too_long() {
+    let home = Home::new();
+    let scenario = "name = \"slow\"\n[[turn]]\ntext = \"x\"\nfault = { stall_after_events = 1 }\n";
+    let path = home.write("slow.toml", scenario);
+    let base = home.import(&format!("sim/{}", path.display()), "base", 1);
+    let run = home.tine(&["run", "--resume", "base", "hello", "--timeout", "20"]);
+    #[expect(clippy::disallowed_methods, reason = "the run goes on beside the test")]
+    let mut child = std::process::Command::new(run.get_program())
+        .args(run.get_args())
+        .env("TINE_HOME", home.path())
+        .current_dir(home.work())
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    while home.json(&["ps", "--json"])[0]["state"] != "running" {
+        std::thread::yield_now();
+    }
+    check!(home.shown(&home.ran(&["wait", "base", "--timeout", "0"])), @r"
+    code: 124
+    --- stdout
+    [AGENT8]  base  running
+    --- stderr
+    time is up; 1 of 1 not finished
+    ");
+    let late = home.ran(&["wait", "base", "--timeout", "0", "--json"]);
+    check!(home.shown(&late), @r#"
+    code: 124
+    --- stdout
+    {"timed_out":true,"agents":[{"id":"[AGENT-ID]","name":"base","state":"running","finished":false,"task":null}]}
+    --- stderr
+    "#);
+    // Its process is killed: the wait notices, although nobody writes to the store.
+    child.kill().unwrap();
+    child.wait().unwrap();
+    check!(home.shown(&home.ran(&["wait", "base", "--timeout", "30"])), @r"
+    code: 0
+    --- stdout
+    [AGENT8]  base  interrupted
+    --- stderr
+    ");
+    assert_eq!(home.json(&["ps", "--json"])[0]["id"], base.as_str());
+}

@@ -1,0 +1,142 @@
+//! `kill -9` at any moment: nothing that was acknowledged is missing, what was running says so, and it can go on.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+
+use serde_json::Value;
+
+use crate::support::Home;
+
+/// Three turns with two calls each; slow enough to be killed anywhere.
+const SCENARIO: &str = r#"
+name = "slow"
+per_chunk_ms = 5
+
+[[turn]]
+when = { user_contains = "Task:" }
+text = "Scope: slow work that takes a while to tell about, word by word by word by word by word"
+fault = { first_byte_ms = 400 }
+
+[[turn]]
+when = { turn = 0 }
+text = "First I look."
+tool_calls = [{ name = "Glob", input = { pattern = "*.a" } }, { name = "Glob", input = { pattern = "*.b" } }]
+
+[[turn]]
+when = { turn = 1 }
+text = "Then I look again."
+tool_calls = [{ name = "Glob", input = { pattern = "*.c" } }, { name = "Grep", input = { pattern = "x" } }]
+
+[[turn]]
+text = "I have looked twice."
+"#;
+
+/// Starts a command; it is killed with a signal that it cannot see.
+#[expect(clippy::disallowed_methods, reason = "the test kills the real binary")]
+fn start(home: &Home, arguments: &[&str]) -> Child {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tine"));
+    command.env_clear().env("TINE_HOME", home.path()).env("HOME", home.path());
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.current_dir(home.work()).args(arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+/// Reads so many records of the child's stream, then kills it. Fewer, if it ends before.
+fn killed_after(mut child: Child, records: usize) -> Vec<Value> {
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let seen = lines.take(records).map(|line| serde_json::from_str(&line.unwrap()).unwrap());
+    let seen = seen.collect();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    seen
+}
+
+/// Role and text of every message of an agent that counts.
+fn messages(home: &Home, agent: &str) -> Vec<(String, String)> {
+    let shown = home.json(&["show", agent, "--json"]);
+    let entries = shown["entries"].as_array().unwrap().iter();
+    let effective =
+        entries.filter(|entry| entry["kind"] == "message" && entry["effective"] == true);
+    effective
+        .map(|entry| {
+            let blocks = entry["message"]["blocks"].as_array().unwrap().iter();
+            let texts: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
+            (entry["message"]["role"].as_str().unwrap().to_owned(), texts.join("\n\n"))
+        })
+        .collect()
+}
+
+/// The messages that a stream has acknowledged.
+fn acknowledged(records: &[Value]) -> Vec<(String, String)> {
+    let told = records.iter().filter(|record| record["type"] == "message");
+    let text = |record: &Value, key: &str| record[key].as_str().unwrap().to_owned();
+    told.map(|record| (text(record, "role"), text(record, "text"))).collect()
+}
+
+#[test]
+fn a_killed_run_keeps_what_it_told_and_goes_on() {
+    for records in 1..=24 {
+        let home = Home::new();
+        let model = home.model(SCENARIO);
+        let arguments = ["run", "--model", &model, "--output-format", "stream-json", "go"];
+        let seen = killed_after(start(&home, &arguments), records);
+        let agent = seen[0]["agent"].as_str().unwrap();
+        let told = acknowledged(&seen);
+        let kept = messages(&home, agent);
+        assert!(kept.starts_with(&told), "after {records} records: {told:?}\nkept {kept:?}");
+        let state = home.json(&["ps", "--json"])[0]["state"].clone();
+        if seen.last().unwrap()["type"] == "result" {
+            assert_eq!(state, "idle");
+            continue;
+        }
+        // It may have come as far as its end between the last record and the signal.
+        assert!(state == "interrupted" || state == "idle", "after {records} records: {state}");
+        if kept.last().is_some_and(|(role, text)| role == "assistant" && text.ends_with("twice.")) {
+            continue;
+        }
+        let more: &[&str] = if kept.is_empty() { &["go"] } else { &[] };
+        let resumed = home.json(&[&["run", "--resume", agent, "--json"], more].concat());
+        assert_eq!(resumed["outcome"], "completed", "after {records} records");
+        let after = messages(&home, agent);
+        assert!(after.starts_with(&kept), "after {records} records");
+    }
+}
+
+#[test]
+fn killed_workers_are_interrupted_and_their_spawner_is_told_once() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let parent = home.import(&model, "base", 4);
+    let mut child = start(&home, &["fan", "base", "-d", "one", "-d", "two", "-d", "three"]);
+    let running = || {
+        let agents = home.json(&["ps", "--json"]);
+        let agents = agents.as_array().unwrap();
+        agents.iter().filter(|agent| agent["state"] == "running").count()
+    };
+    let mut tries = 0;
+    while running() < 3 {
+        tries += 1;
+        assert!(tries < 200, "the workers never ran");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    for _ in 0..2 {
+        let agents = home.json(&["ps", "--json"]);
+        let workers: Vec<&Value> =
+            agents.as_array().unwrap().iter().filter(|agent| agent["kind"] == "worker").collect();
+        assert_eq!(workers.len(), 3);
+        for worker in workers {
+            assert_eq!(
+                (&worker["state"], &worker["task"]["status"]),
+                (&"interrupted".into(), &"interrupted".into())
+            );
+        }
+    }
+    // The notices reach the parent with its next turn, each one once.
+    home.done(&["run", "--resume", &parent, "--quiet", "hello"]);
+    home.done(&["run", "--resume", &parent, "--quiet", "hello again"]);
+    let notices = messages(&home, &parent);
+    let notices = notices.iter().filter(|(_, text)| text.contains("<task-notification>"));
+    assert_eq!(notices.count(), 3);
+}

@@ -1,0 +1,136 @@
+//! `tine fan`: reports, the cache table, the JSON shape, and the exit code.
+
+use crate::support::Home;
+
+/// Workers that look once and report; one of them fails, one wants to run a command.
+const SCENARIO: &str = r#"
+name = "fan"
+
+[[turn]]
+when = { user_contains = "Task: fail" }
+fault = { status = 400, message = "no" }
+
+[[turn]]
+when = { user_contains = "Task: run", tool_results = 0 }
+tool_calls = [{ name = "Bash", input = { command = "make test" } }]
+
+[[turn]]
+when = { user_contains = "Task:", tool_results = 0 }
+tool_calls = [{ name = "Glob", input = { pattern = "*" } }]
+
+[[turn]]
+when = { user_contains = "Task:" }
+text = "Scope: what was asked\nResult: done\nKey files: none\nFiles changed: none\nIssues: none"
+
+[[turn]]
+text = "ok"
+"#;
+
+fn home() -> Home {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    home.import(&model, "base", 2);
+    home
+}
+
+#[test]
+fn reports_and_the_cache_are_the_result_and_the_rest_is_progress() {
+    let home = home();
+    let ran = home.ran(&["fan", "base", "-d", "count"]);
+    shape!(home.shown(&ran), @"
+    code: 0
+    --- stdout
+    1/1 count
+    [AGENT8] · completed · 2 turns · 1 tool call · 0 s
+
+    Scope: what was asked
+    Result: done
+    Key files: none
+    Files changed: none
+    Issues: none
+
+    TOKENS       WRITTEN   READ  UNCACHED  OUTPUT
+    first turns [TOKENS]
+    all turns [TOKENS]
+    $0 at anthropic/claude-opus-5-5 prices
+    each for itself $0 · best possible $0 · without a cache $0
+    --- stderr
+    Forked 1 worker
+    [1/1] [AGENT8] Glob * in .
+    [1/1] [AGENT8] done in 0 s · 2 turns  0 tokens
+    ");
+}
+
+#[test]
+fn the_json_of_a_fan_is_a_promise() {
+    let home = home();
+    shape!(home.done(&["fan", "base", "-d", "count the lines", "--json"]), @r#"{"parent":"[AGENT-ID]","fork_point":2,"tasks":[{"agent":"[AGENT-ID]","status":"completed","outcome":"completed","directive":"count the lines","report":{"scope":"what was asked","result":"done","key_files":"none","files_changed":"none","issues":"none","raw":"Scope: what was asked\nResult: done\nKey files: none\nFiles changed: none\nIssues: none"},"error":null,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"first_usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"turns":2,"tool_uses":1,"duration_ms":0}],"cache":{"launch":"together","first":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"total":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"naive_usd":0,"ideal_usd":0,"uncached_usd":0,"efficiency":0,"priced_as":"anthropic/claude-opus-5-5"}}"#);
+}
+
+#[test]
+fn a_cold_prefix_is_written_once_and_read_by_the_rest() {
+    let home = home();
+    // The simulator's cache is gone with its process, however short ago this was.
+    home.done(&["run", "--resume", "base", "hello"]);
+    let fan = home.json(&["fan", "base", "-d", "a", "-d", "b", "-d", "c", "-d", "d", "--json"]);
+    let tasks = fan["tasks"].as_array().unwrap();
+    let reads: Vec<u64> =
+        tasks.iter().map(|task| task["first_usage"]["read"].as_u64().unwrap()).collect();
+    assert_eq!(reads.iter().filter(|read| **read == 0).count(), 1, "{reads:?}");
+    assert_eq!(fan["cache"]["launch"], "leader_first");
+    let directives: Vec<&str> =
+        tasks.iter().map(|task| task["directive"].as_str().unwrap()).collect();
+    assert_eq!(directives, ["a", "b", "c", "d"]);
+}
+
+#[test]
+fn one_failed_worker_fails_the_command_and_keeps_the_others_reports() {
+    let home = home();
+    let ran =
+        home.ran(&["fan", "base", "-d", "count", "-d", "fail", "--json", "--plan", "together"]);
+    assert_eq!(ran.code, 1);
+    let fan: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        (fan["tasks"][0]["status"].as_str(), fan["tasks"][1]["status"].as_str()),
+        (Some("completed"), Some("failed"))
+    );
+    check!(fan["tasks"][1]["error"].to_string(), @r#""invalid request (status 400, invalid_request_error): no""#);
+    assert_eq!(fan["tasks"][1]["report"], serde_json::Value::Null);
+    let last: Vec<&str> = ran.stderr.lines().rev().take(2).collect();
+    check!(last.join("\n"), @"
+    hint: `tine run --resume AGENT` goes on with one of them; `tine ps` lists them
+    error: 1 of 2 workers completed
+    ");
+}
+
+#[test]
+fn a_call_that_nobody_allowed_is_named() {
+    let home = home();
+    let ran = home.ran(&["fan", "base", "-d", "run the tests", "--json"]);
+    assert_eq!(ran.code, 0);
+    let last: Vec<&str> =
+        ran.stderr.lines().skip_while(|line| !line.starts_with("warning")).collect();
+    check!(last.join("\n"), @"
+    warning: 1 call refused because nobody could be asked, such as Bash: make test
+    hint: allow it with --allow 'Bash(make *)'
+    ");
+    let ran = home.ran(&["fan", "base", "-d", "run the tests", "--fail-on-tool-error"]);
+    assert_eq!(ran.code, 54);
+}
+
+#[test]
+fn a_fan_needs_a_task_and_has_a_largest_size() {
+    let home = home();
+    assert_eq!(home.ran(&["fan", "base"]).code, 2);
+    let many: Vec<&str> = std::iter::once("fan")
+        .chain(["base"])
+        .chain(["-d", "x"].into_iter().cycle().take(514))
+        .collect();
+    check!(home.shown(&home.ran(&many)), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: 257 workers are more than the limit of 256
+    hint: split the work over several fans
+    ");
+}

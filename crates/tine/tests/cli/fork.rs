@@ -1,0 +1,129 @@
+//! `tine fork`: what is inherited, what is printed, and what is refused.
+
+use crate::run::SCENARIO;
+use crate::support::Home;
+
+/// A home with an agent that has answered twice, once with a call.
+fn parent() -> (Home, String) {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let made = home.json(&["run", "--json", "--name", "base", "--model", &model, "look around"]);
+    (home, made["agent"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn the_id_of_a_fork_is_the_whole_result() {
+    let (home, parent) = parent();
+    let ran = home.ran(&["fork", "base"]);
+    check!(home.shown(&ran), @"
+    code: 0
+    --- stdout
+    [AGENT-ID]
+    --- stderr
+    Forked [AGENT8] from [AGENT8] at entry 4
+    ");
+    let shown = home.json(&["ps", "--json"]);
+    assert_eq!(shown[0]["id"], ran.stdout.trim());
+    assert_eq!(shown[0]["parent"], parent.as_str());
+    check!(home.shown(&home.ran(&["fork", &parent[..6], "--quiet"])), @"
+    code: 0
+    --- stdout
+    [AGENT-ID]
+    --- stderr
+    ");
+}
+
+#[test]
+fn the_json_of_a_fork_is_a_promise() {
+    let (home, _) = parent();
+    check!(home.done(&["fork", "base", "--json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":4,"context":"full"}"#);
+    check!(home.done(&["fork", "base", "--name", "second", "--output-format", "stream-json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":5,"context":"full"}"#);
+    assert_eq!(home.json(&["ps", "--json"])[0]["name"], "second");
+}
+
+#[test]
+fn a_fork_inside_a_turn_moves_behind_its_results() {
+    let (home, _) = parent();
+    // Prompt, call, result, answer.
+    let ran = home.ran(&["fork", "base", "--at", "2", "--json"]);
+    check!(home.shown(&ran), @r#"
+    code: 0
+    --- stdout
+    {"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":3,"context":"full","moved_from":2}
+    --- stderr
+    Forked [AGENT8] from [AGENT8] at entry 3
+    note: moved from entry 2 to 3: the results of the calls in 2 belong to them
+    "#);
+    check!(home.done(&["fork", "base", "--at", "1", "--json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":1,"context":"full"}"#);
+    check!(home.shown(&home.ran(&["fork", "base", "--at", "99"])), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: agent [AGENT-ID] has no entry 99
+    hint: `tine show AGENT` lists its entries
+    ");
+}
+
+#[test]
+fn a_fork_with_a_prompt_runs_and_leaves_its_parent_alone() {
+    let (home, parent) = parent();
+    let before = home.json(&["show", "base", "--json"]);
+    shape!(home.done(&["fork", "base", "hello", "--json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":4,"context":"full","outcome":"completed","text":"You said: hello","turns":1,"tool_uses":0,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[]}"#);
+    shape!(home.shown(&home.ran(&["fork", "base", "hello again"])), @"
+    code: 0
+    --- stdout
+    You said: hello again
+    --- stderr
+    Forked [AGENT8] from [AGENT8] at entry 5
+    agent [AGENT8] · sim/[HOME]/case.toml
+    completed · 1 turn · $0 at anthropic/claude-opus-5-5 prices
+    0 read, 0 written, 0 uncached, 0 output · go on: tine run --resume [AGENT8]
+    ");
+    let stream = home.done(&["fork", "base", "x", "--output-format", "stream-json"]);
+    let init: serde_json::Value = serde_json::from_str(stream.lines().next().unwrap()).unwrap();
+    assert_eq!(
+        (init["type"].as_str(), init["parent"].as_str()),
+        (Some("init"), Some(parent.as_str()))
+    );
+    let messages = |shown: &serde_json::Value| {
+        let entries = shown["entries"].as_array().unwrap();
+        entries.iter().filter(|entry| entry.get("message").is_some()).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(messages(&before), messages(&home.json(&["show", "base", "--json"])));
+}
+
+#[test]
+fn what_cannot_be_forked_is_said() {
+    let (home, _) = parent();
+    check!(home.shown(&home.ran(&["fork", "nobody"])), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: no agent `nobody`
+    hint: `tine ps --all` lists all agents
+    ");
+    check!(home.shown(&home.ran(&["fork", "base", "--name", "base"])), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: the name `base` is taken
+    hint: choose another name, or rename the other agent first
+    ");
+    check!(home.shown(&home.ran(&["fork", "base", "--permission-mode", "yolo"])), @"
+    code: 2
+    --- stdout
+    --- stderr
+    error: --permission-mode: unknown permission mode `yolo`, expected default, accept-edits, read-only or bypass
+    hint: default asks before it changes things, accept-edits lets files of the directory be written, read-only changes nothing, bypass asks nothing
+    ");
+    home.done(&["kill", "base"]);
+    let dead = home.json(&["ps", "--all", "--json"])[0]["id"].as_str().unwrap().to_owned();
+    check!(home.shown(&home.ran(&["fork", &dead])), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: agent [AGENT-ID] is dead
+    hint: a dead agent stays dead; `tine ps --all` lists its relatives
+    ");
+    assert_eq!(home.json(&["ps", "--all", "--json"]).as_array().unwrap().len(), 1);
+}

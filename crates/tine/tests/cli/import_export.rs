@@ -1,0 +1,137 @@
+//! Conversations in and out of files.
+
+use crate::support::{Home, Ran};
+
+const ANTHROPIC: &str = r#"[
+ {"role":"user","content":"count"},
+ {"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},
+   {"type":"tool_use","id":"t1","name":"Bash","input":{"timeout": 1e1, "command":"ls"}}]},
+ {"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"3"}]},
+ {"role":"assistant","content":[{"type":"text","text":"three"}]}
+]"#;
+
+const CHAT: &str = r#"{"role":"system","content":"be brief"}
+{"role":"user","content":"count"}
+{"role":"assistant","content":null,"tool_calls":[{"id":"t1","type":"function","function":{"name":"bash","arguments":"{}"}}]}
+{"role":"tool","tool_call_id":"t1","content":"3"}
+"#;
+
+#[test]
+fn an_import_says_who_it_made_and_of_how_much() {
+    let home = Home::new();
+    home.write("a.json", ANTHROPIC);
+    let arguments = ["import", "../a.json", "--model", "sim/echo", "--name", "a"];
+    check!(home.shown(&home.ran(&arguments)), @r#"
+    code: 0
+    --- stdout
+    [AGENT8] has 4 messages
+    --- stderr
+    hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
+    "#);
+    let piped =
+        Ran::of(home.tine(&["import", "-", "--model", "sim/echo", "--json"]).write_stdin(CHAT));
+    check!(home.shown(&piped), @r#"
+    code: 0
+    --- stdout
+    {"agent":"[AGENT-ID]","entries":3}
+    --- stderr
+    "#);
+    check!(home.masked(&home.done(&["show", "a"])), @r"
+    [AGENT8]  a
+      state        idle
+      kind         root
+      model        sim/echo
+      directory    [HOME]/work
+      created      [TIME], 0s ago
+      id           [AGENT-ID]
+
+    1  user
+       count
+
+    2  assistant
+       (thinking, 1 line)
+       → Bash: (`command` is missing)
+
+    3  user
+       ← Bash
+         3
+
+    4  assistant
+       three
+    ");
+}
+
+#[test]
+fn what_was_imported_is_exported_word_for_word() {
+    let home = Home::new();
+    home.write("a.json", ANTHROPIC);
+    home.done(&["import", "../a.json", "--model", "anthropic/x", "--name", "a"]);
+    let text = home.done(&["export", "a"]);
+    check!(text, @r#"
+    [
+    {"role":"user","content":[{"type":"text","text":"count"}]},
+    {"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"tool_use","id":"t1","name":"Bash","input":{"timeout": 1e1, "command":"ls"}}]},
+    {"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"3"}]},
+    {"role":"assistant","content":[{"type":"text","text":"three"}]}
+    ]
+    "#);
+    home.write("b.json", &text);
+    home.done(&["import", "../b.json", "--model", "anthropic/x", "--name", "b"]);
+    assert_eq!(home.done(&["export", "b"]), text);
+}
+
+#[test]
+fn an_export_replaces_a_file_as_a_whole() {
+    let home = Home::new();
+    let old = home.write("out.json", "old");
+    home.import("sim/echo", "a", 2);
+    check!(home.shown(&home.ran(&["export", "a", "-o", "../out.json"])), @r"
+    code: 0
+    --- stdout
+    --- stderr
+    ");
+    assert_eq!(std::fs::read_to_string(&old).unwrap(), home.done(&["export", "a"]));
+    check!(home.shown(&home.ran(&["export", "a", "-o", "../none/out.json"])), @r"
+    code: 42
+    --- stdout
+    --- stderr
+    error: cannot write ../none/out.json: No such file or directory (os error 2)
+    ");
+}
+
+#[test]
+fn the_files_own_system_prompt_is_used() {
+    let home = Home::new();
+    home.write("a.jsonl", CHAT);
+    let bodies = home.path().join("bodies");
+    let server =
+        crate::sim_serve::Server::start(&home, &["--log-bodies", bodies.to_str().unwrap()]);
+    let arguments =
+        ["import", "../a.jsonl", "--model", "openai-compat/x", "--name", "a", "--system", "other"];
+    check!(home.shown(&home.ran(&arguments)), @r#"
+    code: 0
+    --- stdout
+    [AGENT8] has 3 messages
+    --- stderr
+    note: the file has a system prompt of its own, which is used instead of --system
+    hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
+    "#);
+    let mut run = home.tine(&["run", "--resume", "a", "go on"]);
+    run.env("OPENAI_COMPAT_API_KEY", "any");
+    let ran = Ran::of(run.env("OPENAI_COMPAT_BASE_URL", server.field("openai")));
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let body = std::fs::read_to_string(bodies.join("0001.json")).unwrap();
+    let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(body["messages"][0]["content"], "be brief");
+    assert_eq!(body["messages"][3]["content"], "3");
+}
+
+#[test]
+fn ten_thousand_messages_come_in_and_out() {
+    let home = Home::new();
+    home.import("sim/echo", "long", 10_000);
+    assert_eq!(home.done(&["export", "long"]).lines().count(), 10_002);
+    let shown = home.json(&["show", "long", "--json"]);
+    assert_eq!(shown["entries"].as_array().unwrap().len(), 10_000);
+    assert!(home.done(&["show", "long"]).contains("message 9999"));
+}

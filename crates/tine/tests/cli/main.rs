@@ -1,0 +1,33 @@
+//! Whole commands: exit code, stdout and stderr, in a home of their own.
+
+#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
+
+/// Compares with an inline snapshot, ids and times filtered out.
+macro_rules! check {
+    ($text:expr, @$expected:literal) => {
+        insta::with_settings!({ filters => $crate::support::filters() }, {
+            insta::assert_snapshot!($text, @$expected);
+        });
+    };
+}
+
+/// Compares with an inline snapshot; tokens, money and times are filtered out too.
+macro_rules! shape {
+    ($text:expr, @$expected:literal) => {
+        insta::with_settings!({ filters => $crate::run::filters() }, {
+            insta::assert_snapshot!($text, @$expected);
+        });
+    };
+}
+
+mod bad_input;
+mod crash;
+mod fan;
+mod fork;
+mod import_export;
+mod paperwork;
+mod registry;
+mod run;
+mod sim_serve;
+mod support;
+mod terminal;

@@ -1,0 +1,361 @@
+//! `tine run`: what a user and a script see of a run, and its exit codes.
+
+use crate::support::{Home, Ran};
+
+/// Answers that end in every way a run can end.
+pub(crate) const SCENARIO: &str = r#"
+name = "talk"
+
+[[turn]]
+when = { user_contains = "look", tool_results = 0 }
+thinking = "I should look first."
+text = "I look."
+tool_calls = [{ name = "Glob", input = { pattern = "*.txt" } }]
+
+[[turn]]
+when = { user_contains = "look" }
+text = "I have looked.\n\nThat is all."
+
+[[turn]]
+when = { user_contains = "command", tool_results = 0 }
+tool_calls = [{ name = "Bash", input = { command = "echo hi; false" } }]
+
+[[turn]]
+when = { user_contains = "command" }
+text = "It said: {{tool_result.last}}"
+
+[[turn]]
+when = { user_contains = "cut" }
+text = "half a sent"
+stop_reason = "max_tokens"
+
+[[turn]]
+when = { user_contains = "refuse" }
+text = "No."
+stop_reason = "refusal"
+
+[[turn]]
+when = { user_contains = "stall" }
+text = "The first part. The rest never comes, because the connection stalls here and says nothing."
+fault = { stall_after_events = 4 }
+
+[[turn]]
+when = { user_contains = "key" }
+fault = { status = 401, message = "bad key" }
+
+[[turn]]
+when = { user_contains = "retry" }
+fault = { status = 429, retry_after = 0, message = "slow down", times = 1 }
+
+[[turn]]
+text = "You said: {{user}}"
+"#;
+
+/// Filters for what depends on the length of the home's path as well: tokens, money and times.
+pub(crate) fn filters() -> Vec<(&'static str, &'static str)> {
+    let mut filters = crate::support::filters();
+    filters.extend([
+        (r#""(uncached|write_short|write_long|read|output|reasoning)":\d+"#, r#""$1":0"#),
+        (r#""(\w+_usd|efficiency|duration_ms)":[0-9.e-]+"#, r#""$1":0"#),
+        (r"\$[0-9.]+", "$$0"),
+        (r"\b[0-9.,]+k? (read|written|uncached|output|tokens)\b", "0 $1"),
+        (r"\b[0-9.]+ s\b", "0 s"),
+        (r"(first|all) turns +[0-9, ]+", "$1 turns [TOKENS]"),
+    ]);
+    filters
+}
+
+fn piped(home: &Home, arguments: &[&str], stdin: impl Into<Vec<u8>>) -> Ran {
+    Ran::of(home.tine(arguments).write_stdin(stdin))
+}
+
+#[test]
+fn a_new_agent_answers_and_says_how_to_go_on() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    shape!(home.shown(&home.ran(&["run", "--model", &model, "look around"])), @"
+    code: 0
+    --- stdout
+    I have looked.
+
+    That is all.
+    --- stderr
+    agent [AGENT8] · sim/[HOME]/case.toml
+    I look.
+    ● Glob *.txt in .
+      ⎿ no file in `.` matches
+    completed · 2 turns · 1 tool call · $0 at anthropic/claude-opus-5-5 prices
+    0 read, 0 written, 0 uncached, 0 output · go on: tine run --resume [AGENT8]
+    ");
+    shape!(home.shown(&home.ran(&["run", "--continue", "--quiet", "hello"])), @"
+    code: 0
+    --- stdout
+    You said: hello
+    --- stderr
+    ");
+}
+
+#[test]
+fn stdout_is_the_last_text_byte_for_byte() {
+    let home = Home::new();
+    let model = home.model("name = \"raw\"\n[[turn]]\ntext = \"\\u001B[31mred\\u001B[0m\\ttab\"\n");
+    let ran = home.ran(&["run", "--model", &model, "-q", "x"]);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("\u{1b}[31mred\u{1b}[0m\ttab\n", ""));
+}
+
+#[test]
+fn a_prompt_may_be_piped_alone_or_beside_an_argument() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let alone = piped(&home, &["run", "-q", "--model", &model], "from a pipe\n");
+    assert_eq!(alone.stdout, "You said: from a pipe\n");
+    let both = piped(&home, &["run", "-q", "-c", "what is this?"], "a\nb\n");
+    assert_eq!(both.stdout, "You said: what is this?\n\n<stdin>\na\nb\n</stdin>\n");
+    let binary = piped(&home, &["run", "-c"], vec![b'a', 0xff]);
+    check!(home.shown(&binary), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: standard input is not UTF-8 text (byte 1)
+    hint: name a binary file in the prompt instead of piping it
+    ");
+    let huge = piped(&home, &["run", "-c"], vec![b'a'; (1 << 20) + 1]);
+    check!(home.shown(&huge), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: standard input is larger than 1 MiB
+    hint: save it to a file and name the file in the prompt; the agent reads what it needs
+    ");
+}
+
+#[test]
+fn what_cannot_be_done_is_said_and_leaves_no_agent() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let shown = |arguments: &[&str]| home.shown(&home.ran(arguments));
+    check!(shown(&["run", "--model", &model]), @r#"
+    code: 2
+    --- stdout
+    --- stderr
+    error: there is no prompt
+    hint: `tine run "PROMPT"`, or pipe it: `tine run < prompt.txt`
+    hint: `tine run --continue` goes on with the last agent of this directory
+    "#);
+    check!(shown(&["run", "--continue"]), @r#"
+    code: 42
+    --- stdout
+    --- stderr
+    error: no agent has worked in this directory yet
+    hint: `tine run "PROMPT"` starts one; `tine ps` lists those of all directories
+    "#);
+    check!(shown(&["run", "hello"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: no model is configured and no API key is set
+    hint: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model with --model provider/name
+    hint: `--model sim/echo` and `tine demo` need no key
+    ");
+    check!(shown(&["run", "--model", "anthropic/x", "hello"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: no API key: ANTHROPIC_API_KEY is not set
+    hint: set ANTHROPIC_API_KEY, or try `--model sim/echo`, which needs no key
+    ");
+    check!(shown(&["run", "--model", "sim/none", "hello"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: cannot use the scenario `none`: no scenario `none`: it is neither a file nor one of the built-in scenarios (echo, demo)
+    hint: a simulator model is sim/NAME of a built-in scenario, or sim/PATH of a TOML file
+    ");
+    check!(shown(&["run", "--model", &model, "--allow", "bash", "hello"]), @"
+    code: 2
+    --- stdout
+    --- stderr
+    error: --allow: `bash` is not a tool; did you mean `Bash`?
+    hint: a rule is a tool, as `FileWrite`, or a tool and a pattern, as `Bash(git log *)`
+    ");
+    check!(shown(&["run", "--model", &model, "/fork"]), @"
+    code: 2
+    --- stdout
+    --- stderr
+    error: a new agent has nothing to fork
+    hint: name the agent with --resume AGENT, or take the last one with --continue
+    ");
+    assert_eq!(home.done(&["ps", "--all", "--json"]), "[]\n");
+    home.done(&["run", "--model", &model, "hello"]);
+    check!(shown(&["run", "--continue", "--model", &model, "hello"]), @"
+    code: 2
+    --- stdout
+    --- stderr
+    error: --model is for new agents; an agent keeps what it began with
+    hint: leave it out, or start a new agent without --continue and --resume
+    ");
+    check!(shown(&["run", "--continue"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    agent [AGENT8] · sim/[HOME]/case.toml
+    error: agent [AGENT-ID] waits for a prompt
+    hint: give a prompt as an argument or on standard input
+    ");
+}
+
+#[test]
+fn the_last_agent_of_the_directory_is_continued() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let other = home.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let here = home.json(&["run", "--json", "--model", &model, "one"]);
+    home.json(&["-C", other.to_str().unwrap(), "run", "--json", "--model", &model, "two"]);
+    let again = home.json(&["run", "--json", "--continue", "three"]);
+    assert_eq!(again["agent"], here["agent"]);
+    let short = &here["agent"].as_str().unwrap()[..8];
+    assert_eq!(home.json(&["run", "--json", "--resume", short, "four"])["agent"], here["agent"]);
+}
+
+#[test]
+fn the_json_of_a_run_is_a_promise() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    shape!(home.done(&["run", "--json", "--model", &model, "look around"]), @r#"{"agent":"[AGENT-ID]","parent":null,"fork_point":null,"context":"full","outcome":"completed","text":"I have looked.\n\nThat is all.","turns":2,"tool_uses":1,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":0},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[]}"#);
+    let ran = home.ran(&["run", "--output-format", "json", "--continue", "run the command"]);
+    assert_eq!(ran.code, 56);
+    shape!(ran.stdout, @r#"{"agent":"[AGENT-ID]","parent":null,"fork_point":null,"context":"full","outcome":"completed","text":"It said: Denied: no rule allows this command, and nobody can be asked here. Go on without this call, or do it another way.","turns":2,"tool_uses":1,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[{"agent":"[AGENT-ID]","tool":"Bash","call":"Bash: echo hi; false","why":"no rule allows this command"}],"error":"nobody could be asked, so this was not done: Bash: echo hi; false"}"#);
+    let ran = home.ran(&["run", "--json", "--continue"]);
+    assert_eq!(ran.code, 42);
+    shape!(ran.stdout, @r#"{"agent":"[AGENT-ID]","parent":null,"fork_point":null,"context":"full","outcome":"failed","text":"","turns":0,"tool_uses":0,"usage":{"uncached":0,"write_short":null,"write_long":null,"read":null,"output":0,"reasoning":null},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[],"error":"agent [AGENT-ID] waits for a prompt"}"#);
+}
+
+#[test]
+fn the_records_of_a_stream_are_a_promise() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let stream = ["run", "--output-format", "stream-json", "--model", &model];
+    shape!(home.masked(&home.done(&[&stream[..], &["look around"]].concat())), @r#"
+    {"type":"init","agent":"[AGENT-ID]","model":"sim/[HOME]/case.toml","parent":null,"fork_point":null,"context":"full"}
+    {"type":"message","role":"user","text":"<environment>\nWorking directory: [HOME]/work\n</environment>\n\nlook around","tool_calls":[]}
+    {"type":"request","turn":1}
+    {"type":"thinking","delta":"I should look first."}
+    {"type":"text","delta":"I look."}
+    {"type":"message","role":"assistant","text":"I look.","tool_calls":["toolu_sim_000001"]}
+    {"type":"usage","model":"sim/talk","usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":0}}
+    {"type":"tool_call","id":"toolu_sim_000001","name":"Glob","input":{"pattern":"*.txt"}}
+    {"type":"tool_result","id":"toolu_sim_000001","text":"no file in `.` matches","is_error":false}
+    {"type":"message","role":"user","text":"","tool_calls":[]}
+    {"type":"request","turn":2}
+    {"type":"text","delta":"I have looked.\n\nThat is "}
+    {"type":"text","delta":"all."}
+    {"type":"message","role":"assistant","text":"I have looked.\n\nThat is all.","tool_calls":[]}
+    {"type":"usage","model":"sim/talk","usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null}}
+    {"type":"result","agent":"[AGENT-ID]","parent":null,"fork_point":null,"context":"full","outcome":"completed","text":"I have looked.\n\nThat is all.","turns":2,"tool_uses":1,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":0},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[]}
+    "#);
+    let retried = home.done(&[&stream[..], &["retry"]].concat());
+    let retry = retried.lines().find(|line| line.contains("\"retry\"")).unwrap();
+    check!(retry, @r#"{"type":"retry","attempt":1,"wait_ms":0,"cause":"rate limited (status 429, rate_limit_error): slow down"}"#);
+}
+
+#[test]
+fn every_end_has_its_code() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let ended = |arguments: &[&str]| {
+        let ran = home.ran(&[&["run", "--json", "--model", &model], arguments].concat());
+        let result: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        format!("{} {} {:?}\n{}", ran.code, result["outcome"], result["text"], ran.stderr)
+    };
+    check!(ended(&["hello"]), @r#"0 "completed" String("You said: hello")"#);
+    check!(ended(&["look", "--max-turns", "1"]), @r#"
+    53 "turn_limit" String("I look.")
+    error: the turn limit was reached
+    hint: `tine run --resume [AGENT8]` goes on; --max-turns sets the limit
+    "#);
+    check!(ended(&["look", "--budget", "1"]), @r#"
+    55 "budget_exhausted" String("I look.")
+    error: the budget of tokens is spent
+    hint: `tine run --resume [AGENT8]` goes on; --budget sets the budget
+    "#);
+    check!(ended(&["stall", "--timeout", "1"]), @r#"
+    124 "timed_out" String("The first part. The rest never comes, because th")
+    error: the time limit was reached
+    hint: `tine run --resume [AGENT8] "go on"` goes on; --timeout sets the limit
+    "#);
+    check!(ended(&["cut"]), @r#"
+    1 "length_cut" String("half a sent")
+    error: the reply was cut at its token limit
+    hint: `tine run --resume [AGENT8] "go on"` asks for the rest
+    hint: --max-output-tokens sets the limit of a new agent's replies
+    "#);
+    check!(ended(&["refuse"]), @r#"
+    1 "refused" String("No.")
+    error: the model refused to answer
+    hint: fork the agent from an earlier entry and ask in another way: `tine show [AGENT8]` lists the entries
+    "#);
+    check!(ended(&["key"]), @r#"
+    1 "failed" String("")
+    error: not authenticated (status 401, authentication_error): bad key
+    hint: the key is not accepted; check it, and that it belongs to this provider
+    "#);
+    check!(ended(&["command"]), @r#"
+    56 "completed" String("It said: Denied: no rule allows this command, and nobody can be asked here. Go on without this call, or do it another way.")
+    error: nobody could be asked, so this was not done: Bash: echo hi; false
+    hint: allow it with --allow 'Bash(echo hi; false)'
+    hint: or change --permission-mode, or run it in a terminal
+    "#);
+    check!(ended(&["command", "--allow", "Bash"]), @r#"0 "completed" String("It said: hi\n[exit code 1]")"#);
+    check!(ended(&["command", "--allow", "Bash", "--fail-on-tool-error"]), @r#"
+    54 "completed" String("It said: hi\n[exit code 1]")
+    error: a tool call failed: Bash: exit code 1: hi
+    "#);
+    check!(ended(&["command", "--permission-mode", "read-only"]), @r#"0 "completed" String("It said: Denied: Bash changes things and the mode is read-only. Go on without this call, or do it another way.")"#);
+}
+
+#[test]
+fn slash_fork_moves_the_conversation_into_the_fork() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let parent = home.json(&["run", "--json", "--model", &model, "hello"]);
+    let parent = parent["agent"].as_str().unwrap();
+    let ran = home.ran(&["run", "--json", "--resume", parent, "/fork \"try it\""]);
+    assert_eq!(ran.stderr, format!("Forked from {parent}\n"));
+    let child: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        (child["parent"].as_str(), child["text"].as_str()),
+        (Some(parent), Some("You said: try it"))
+    );
+    let idle = home.ran(&["run", "--json", "--resume", parent, "/fork"]);
+    check!(idle.stdout, @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":3,"context":"full"}"#);
+    assert_eq!(idle.stderr, format!("Forked from {parent}\n"));
+}
+
+#[test]
+fn a_mistake_in_slash_fork_changes_nothing_and_is_no_failure() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    home.done(&["run", "--model", &model, "hello"]);
+    let shown = |mistake: &str| home.shown(&home.ran(&["run", "--continue", mistake]));
+    check!(shown("/fork try it"), @r#"
+    code: 0
+    --- stdout
+    --- stderr
+    Error: Prompt must be quoted (usage: /fork "prompt")
+    "#);
+    check!(shown("/fork \"try it"), @"
+    code: 0
+    --- stdout
+    --- stderr
+    Error: Unterminated quoted string
+    ");
+    check!(shown("/fork \"a\" b"), @"
+    code: 0
+    --- stdout
+    --- stderr
+    Error: Unexpected text after the prompt: b
+    ");
+    assert_eq!(home.json(&["ps", "--all", "--json"]).as_array().unwrap().len(), 1);
+    assert_eq!(home.done(&["run", "-q", "-c", "/forks are fine"]), "You said: /forks are fine\n");
+}

@@ -1,0 +1,275 @@
+//! What only a terminal shows: words as they come, questions, Ctrl-C, the live block of a fan.
+
+use std::io::{Read, Write};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
+
+use crate::run::SCENARIO;
+use crate::support::Home;
+
+/// Longest wait for a text; only a failing test waits this long.
+const WAIT: Duration = Duration::from_secs(30);
+
+const COLUMNS: u16 = 80;
+
+/// A command in a terminal.
+struct Terminal {
+    seen: Arc<(Mutex<Seen>, Condvar)>,
+    input: Box<dyn Write + Send>,
+    child: Box<dyn Child + Send + Sync>,
+}
+
+#[derive(Default)]
+struct Seen {
+    bytes: Vec<u8>,
+    ended: bool,
+}
+
+impl Terminal {
+    fn start(home: &Home, arguments: &[&str]) -> Self {
+        Self::start_with(home, arguments, &[])
+    }
+
+    fn start_with(home: &Home, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        let size = PtySize { rows: 24, cols: COLUMNS, ..PtySize::default() };
+        let pair = native_pty_system().openpty(size).unwrap();
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_tine"));
+        command.env_clear();
+        for (name, value) in [("TINE_HOME", home.path()), ("HOME", home.path())] {
+            command.env(name, value);
+        }
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("TERM", "xterm-256color");
+        for (name, value) in variables {
+            command.env(name, value);
+        }
+        command.cwd(home.work());
+        command.args(arguments);
+        let child = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        let seen = Arc::new((Mutex::new(Seen::default()), Condvar::new()));
+        let mut output = pair.master.try_clone_reader().unwrap();
+        let input = pair.master.take_writer().unwrap();
+        let shared = Arc::clone(&seen);
+        std::thread::spawn(move || {
+            // Kept open as long as anything may be written to it.
+            let _master = pair.master;
+            let mut buffer = [0; 4096];
+            loop {
+                let read = output.read(&mut buffer).unwrap_or(0);
+                let mut seen = shared.0.lock().unwrap();
+                seen.bytes.extend_from_slice(&buffer[..read]);
+                seen.ended = read == 0;
+                shared.1.notify_all();
+                if read == 0 {
+                    return;
+                }
+            }
+        });
+        Self { seen, input, child }
+    }
+
+    /// Waits until `text` has been shown `times` times.
+    fn until(&self, text: &str, times: usize) {
+        let shown = |seen: &mut Seen| {
+            !seen.ended && String::from_utf8_lossy(&seen.bytes).matches(text).count() < times
+        };
+        let seen = self.seen.0.lock().unwrap();
+        let (seen, waited) = self.seen.1.wait_timeout_while(seen, WAIT, shown).unwrap();
+        let text_seen = String::from_utf8_lossy(&seen.bytes);
+        assert!(
+            !waited.timed_out() && text_seen.matches(text).count() >= times,
+            "no {text:?} in {text_seen}"
+        );
+    }
+
+    fn type_in(&mut self, text: &str) {
+        self.input.write_all(text.as_bytes()).unwrap();
+        self.input.flush().unwrap();
+    }
+
+    /// Waits for the end: the exit code and everything that was shown.
+    fn end(mut self) -> (u32, String) {
+        let seen = self.seen.0.lock().unwrap();
+        let (seen, waited) =
+            self.seen.1.wait_timeout_while(seen, WAIT, |seen| !seen.ended).unwrap();
+        assert!(!waited.timed_out(), "still running: {}", String::from_utf8_lossy(&seen.bytes));
+        let text = String::from_utf8_lossy(&seen.bytes).into_owned();
+        drop(seen);
+        (self.child.wait().unwrap().exit_code(), text)
+    }
+}
+
+/// What was shown, without colours, cursor movements and carriage returns.
+fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string().replace('\r', "")
+}
+
+#[test]
+fn words_appear_between_the_lines_of_the_calls() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let (code, text) = Terminal::start(&home, &["run", "-m", &model, "look around"]).end();
+    assert_eq!(code, 0);
+    shape!(home.masked(&plain(&text)), @"
+    agent [AGENT8] · sim/[HOME]/case.toml
+    ∴ I should look first.
+    I look.
+
+    ● Glob *.txt in .
+      ⎿ no file in `.` matches
+
+    I have looked.
+
+    That is all.
+
+    completed · 2 turns · 1 tool call · $0 at anthropic/claude-opus-5-5 prices
+    0 read, 0 written, 0 uncached, 0 output · go on: tine run --resume [AGENT8]
+    ");
+}
+
+#[test]
+fn a_question_is_answered_from_the_keyboard() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let mut terminal = Terminal::start(&home, &["run", "-m", &model, "the command"]);
+    terminal.until("[N] no: ", 1);
+    terminal.type_in("what\n");
+    terminal.until("[N] no: ", 2);
+    terminal.type_in("y\n");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+    shape!(home.masked(&plain(&text)), @"
+    agent [AGENT8] · sim/[HOME]/case.toml
+    ● Bash echo hi; false
+
+    ? [AGENT8] wants to use Bash
+      echo hi; false
+      in [HOME]/work: no rule allows this command
+    Allow it? [y] once, [a] always (this very call), [N] no: what
+    Allow it? [y] once, [a] always (this very call), [N] no: y
+      ⎿ exit code 1: hi
+    It said: hi
+    [exit code 1]
+
+    completed · 2 turns · 1 tool call · $0 at anthropic/claude-opus-5-5 prices
+    0 read, 0 written, 0 uncached, 0 output · go on: tine run --resume [AGENT8]
+    ");
+}
+
+#[test]
+fn enter_alone_and_the_end_of_input_mean_no() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    for key in ["\n", "\u{4}"] {
+        let mut terminal = Terminal::start(&home, &["run", "-m", &model, "the command"]);
+        terminal.until("[N] no: ", 1);
+        terminal.type_in(key);
+        let (code, text) = terminal.end();
+        assert_eq!(code, 0, "{text}");
+        assert!(text.contains("It said: Denied by the user."), "{text}");
+    }
+}
+
+#[test]
+fn ctrl_c_keeps_what_came_and_says_how_to_go_on() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let mut terminal = Terminal::start(&home, &["run", "-m", &model, "stall"]);
+    terminal.until("The first part", 1);
+    terminal.type_in("\u{3}");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 130);
+    let text = plain(&text);
+    let tail: Vec<&str> = text.lines().skip_while(|line| !line.contains("stopping")).collect();
+    shape!(tail.join("\n"), @r#"
+    stopping; Ctrl-C again quits at once
+    aborted · 0 turns · $0 at anthropic/claude-opus-5-5 prices
+    0 read, 0 written, 0 uncached, 0 output · go on: tine run --resume [AGENT8]
+    error: interrupted
+    hint: what came is kept; `tine run --resume [AGENT8] "go on"` goes on
+    "#);
+    let agent = &home.json(&["ps", "--json"])[0];
+    assert_eq!(agent["state"], "interrupted");
+    let shown = home.done(&["show", agent["id"].as_str().unwrap()]);
+    assert!(shown.contains("The first part"), "{shown}");
+}
+
+#[test]
+fn ctrl_c_ends_an_open_question() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let mut terminal = Terminal::start(&home, &["run", "-m", &model, "the command"]);
+    terminal.until("[N] no: ", 1);
+    terminal.type_in("\u{3}");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 130, "{text}");
+}
+
+#[test]
+fn a_fan_has_a_line_for_each_worker_and_asks_above_them() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    home.import(&model, "base", 2);
+    let fan = ["fan", "base", "-d", "look for it", "-d", "run the command"];
+    let mut terminal = Terminal::start(&home, &fan);
+    terminal.until("[N] no: ", 1);
+    terminal.type_in("a\n");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+    let question = plain(&text);
+    assert!(question.contains("? run the command ("), "{question}");
+    let last = text.rsplit("\u{1b}[J").next().unwrap();
+    shape!(home.masked(&plain(last)), @"
+    ✓ look for it      done in 0 s                           2 turns  0 tokens
+    ✓ run the command  done in 0 s                           2 turns  0 tokens
+    2 of 2 ended · cache: 0 written, 0 read · 0 uncached · 0 output
+
+    1/2 look for it
+    [AGENT8] · completed · 2 turns · 1 tool call · 0 s
+
+    I have looked.
+
+    That is all.
+
+    2/2 run the command
+    [AGENT8] · completed · 2 turns · 1 tool call · 0 s
+
+    It said: hi
+    [exit code 1]
+
+    TOKENS       WRITTEN   READ  UNCACHED  OUTPUT
+    first turns [TOKENS]
+    all turns [TOKENS]
+    $0 at anthropic/claude-opus-5-5 prices
+    each for itself $0 · best possible $0 · without a cache $0
+    ");
+    for line in plain(&text).lines() {
+        assert!(line.chars().count() <= usize::from(COLUMNS), "{line}");
+    }
+}
+
+#[test]
+fn quiet_leaves_the_words_alone() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let (_, text) = Terminal::start(&home, &["run", "-q", "-m", &model, "hello"]).end();
+    assert_eq!(text, "You said: hello\r\n");
+}
+
+#[test]
+fn no_color_leaves_colours_out_and_keeps_the_block() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    home.import(&model, "base", 2);
+    let fan = ["fan", "base", "-d", "look for it", "-d", "hello"];
+    let (code, text) = Terminal::start_with(&home, &fan, &[("NO_COLOR", "1")]).end();
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("\u{1b}[3A\r\u{1b}[J"), "{text:?}");
+    let styles = text.split("\u{1b}[").skip(1).filter(|rest| {
+        rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').starts_with('m')
+    });
+    assert_eq!(styles.count(), 0, "{text:?}");
+}
