@@ -82,21 +82,28 @@ fn runs_models(command: &Command) -> bool {
 }
 
 async fn with_context(context: Context, command: Command) -> Result<u8, Failure> {
+    let result = in_context(&context, command).await;
+    // Folds the database's log in, so that a user who looks finds one file. Without it nothing is lost.
+    let _ = context.runtime.store().close().await;
+    result
+}
+
+async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> {
     match command {
-        Command::Run(args) => run::run(&context, args).await,
-        Command::Fork(args) => fork::fork(&context, args).await,
-        Command::Fan(args) => fan::fan(&context, args).await,
-        Command::Ps(args) => ps::ps(&context, args).await,
-        Command::Tree(args) => tree::tree(&context, args).await,
-        Command::Show(args) => show::show(&context, args).await,
-        Command::Logs(args) => logs::logs(&context, args).await,
-        Command::Wait(args) => wait::wait(&context, args).await,
-        Command::Send(args) => send::send(&context, args).await,
-        Command::Kill(args) => kill::kill(&context, args).await,
-        Command::Rename(args) => rename::rename(&context, args).await,
-        Command::Import(args) => import::import(&context, args).await,
-        Command::Export(args) => export::export(&context, args).await,
-        Command::Cost(args) => cost::cost(&context, args).await,
+        Command::Run(args) => run::run(context, args).await,
+        Command::Fork(args) => fork::fork(context, args).await,
+        Command::Fan(args) => fan::fan(context, args).await,
+        Command::Ps(args) => ps::ps(context, args).await,
+        Command::Tree(args) => tree::tree(context, args).await,
+        Command::Show(args) => show::show(context, args).await,
+        Command::Logs(args) => logs::logs(context, args).await,
+        Command::Wait(args) => wait::wait(context, args).await,
+        Command::Send(args) => send::send(context, args).await,
+        Command::Kill(args) => kill::kill(context, args).await,
+        Command::Rename(args) => rename::rename(context, args).await,
+        Command::Import(args) => import::import(context, args).await,
+        Command::Export(args) => export::export(context, args).await,
+        Command::Cost(args) => cost::cost(context, args).await,
         Command::Sim(_)
         | Command::Demo(_)
         | Command::Doctor(_)
