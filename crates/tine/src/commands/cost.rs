@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
 use crate::render::figures::{grouped, money};
+use crate::render::json::UsageShape;
 use crate::render::table::{Align, Table};
 use crate::render::words::one_line;
 
@@ -37,31 +38,34 @@ struct LineJson<'a> {
     /// The model whose prices stand in; requests to the simulator themselves cost nothing.
     priced_as: Option<&'a str>,
     requests: u64,
-    tokens: TokensJson,
-    /// In USD; `null` for a model without a known price.
-    dollars: Option<f64>,
-    dollars_uncached: Option<f64>,
+    usage: UsageShape,
+    /// Share of the prompts that the cache served; `null` when it was not reported.
+    hit_ratio: Option<f64>,
+    /// `null` for a model without a known price.
+    cost_usd: Option<f64>,
+    /// Had nothing been cached at all.
+    uncached_usd: Option<f64>,
 }
 
 #[derive(Serialize)]
 struct SumJson {
     requests: u64,
-    tokens: TokensJson,
-    /// In USD, over the lines with a known price.
-    dollars: f64,
-    dollars_uncached: f64,
+    usage: UsageShape,
+    hit_ratio: Option<f64>,
+    /// Over the lines with a known price.
+    cost_usd: f64,
+    uncached_usd: f64,
     /// Whether every line has a known price.
     complete: bool,
 }
 
-/// `null` is what no provider reported; it is not zero.
-#[derive(Serialize)]
-struct TokensJson {
-    uncached: u64,
-    written: Option<u64>,
-    read: Option<u64>,
-    output: u64,
-    hit_ratio: Option<f64>,
+/// Lines added up.
+struct Sum {
+    requests: u64,
+    usage: Usage,
+    dollars: f64,
+    dollars_uncached: f64,
+    complete: bool,
 }
 
 /// An agent and what it cost.
@@ -88,7 +92,11 @@ pub(crate) async fn cost(context: &Context, args: CostArgs) -> Result<u8, Failur
     let lines = || costs.iter().flat_map(|costs| &costs.report.subtree);
     if args.json {
         let agents = costs.iter().map(agent_json).collect();
-        output::json(&CostJson { agents, total: sum(lines()), prices_date: &prices_date })?;
+        output::json(&CostJson {
+            agents,
+            total: sum_json(&sum(lines())),
+            prices_date: &prices_date,
+        })?;
     } else {
         let table = if one.is_some() { one_table(&costs) } else { all_table(&costs) };
         let notes = notes(lines(), &prices_date);
@@ -111,7 +119,7 @@ async fn asked(context: &Context, one: Option<AgentId>) -> Result<Vec<AgentRecor
 async fn nothing(context: &Context, json: bool) -> Result<u8, Failure> {
     if json {
         let prices_date = tine_cache::Prices::bundled().date().to_owned();
-        let total = sum(std::iter::empty());
+        let total = sum_json(&sum(std::iter::empty()));
         output::json(&CostJson { agents: Vec::new(), total, prices_date: &prices_date })?;
     } else if context.runtime.store().agents(AgentFilter::All).await?.is_empty() {
         listing::say_empty(context).await?;
@@ -152,11 +160,11 @@ fn all_table(costs: &[Costs]) -> Table {
         "all".into(),
         "".into(),
         grouped(sum.requests).into(),
-        grouped(sum.tokens.uncached).into(),
-        reported(sum.tokens.written).into(),
-        reported(sum.tokens.read).into(),
-        grouped(sum.tokens.output).into(),
-        percent(sum.tokens.hit_ratio).into(),
+        grouped(sum.usage.uncached).into(),
+        reported(written(&sum.usage)).into(),
+        reported(sum.usage.read).into(),
+        grouped(sum.usage.output).into(),
+        percent(sum.usage.hit_ratio()).into(),
         known(sum.dollars).into(),
         known(sum.dollars_uncached).into(),
     ]);
@@ -182,16 +190,16 @@ fn cost_table(first: &'static str) -> Table {
 fn rows(table: &mut Table, scope: &str, lines: &[CostLine]) {
     let price = |dollars: Option<f64>| dollars.map_or("unknown price".to_owned(), money);
     for (at, line) in lines.iter().enumerate() {
-        let tokens = tokens(&line.usage);
+        let usage = &line.usage;
         table.row([
             if at == 0 { scope } else { "" }.into(),
             one_line(&line.model).into(),
             grouped(line.requests).into(),
-            grouped(tokens.uncached).into(),
-            reported(tokens.written).into(),
-            reported(tokens.read).into(),
-            grouped(tokens.output).into(),
-            percent(tokens.hit_ratio).into(),
+            grouped(usage.uncached).into(),
+            reported(written(usage)).into(),
+            reported(usage.read).into(),
+            grouped(usage.output).into(),
+            percent(usage.hit_ratio()).into(),
             price(line.dollars).into(),
             price(line.dollars_uncached).into(),
         ]);
@@ -248,37 +256,40 @@ fn line_json(line: &CostLine) -> LineJson<'_> {
         model: &line.model,
         priced_as: line.priced_as.as_deref(),
         requests: line.requests,
-        tokens: tokens(&line.usage),
-        dollars: line.dollars,
-        dollars_uncached: line.dollars_uncached,
+        usage: line.usage.into(),
+        hit_ratio: line.usage.hit_ratio(),
+        cost_usd: line.dollars,
+        uncached_usd: line.dollars_uncached,
     }
 }
 
-fn sum<'a>(lines: impl Iterator<Item = &'a CostLine>) -> SumJson {
-    let (mut usage, mut requests) = (Usage::default(), 0);
-    let (mut dollars, mut dollars_uncached, mut complete) = (0.0, 0.0, true);
+fn sum<'a>(lines: impl Iterator<Item = &'a CostLine>) -> Sum {
+    let (usage, requests) = (Usage::default(), 0);
+    let mut sum = Sum { requests, usage, dollars: 0.0, dollars_uncached: 0.0, complete: true };
     for line in lines {
-        usage += line.usage;
-        requests += line.requests;
-        dollars += line.dollars.unwrap_or(0.0);
-        dollars_uncached += line.dollars_uncached.unwrap_or(0.0);
-        complete &= line.dollars.is_some();
+        sum.usage += line.usage;
+        sum.requests += line.requests;
+        sum.dollars += line.dollars.unwrap_or(0.0);
+        sum.dollars_uncached += line.dollars_uncached.unwrap_or(0.0);
+        sum.complete &= line.dollars.is_some();
     }
-    SumJson { requests, tokens: tokens(&usage), dollars, dollars_uncached, complete }
+    sum
 }
 
-fn tokens(usage: &Usage) -> TokensJson {
-    let written = match (usage.write_short, usage.write_long) {
-        (None, None) => None,
-        _ => Some(usage.written()),
-    };
-    TokensJson {
-        uncached: usage.uncached,
-        written,
-        read: usage.read,
-        output: usage.output,
-        hit_ratio: usage.hit_ratio(),
+fn sum_json(sum: &Sum) -> SumJson {
+    SumJson {
+        requests: sum.requests,
+        usage: sum.usage.into(),
+        hit_ratio: sum.usage.hit_ratio(),
+        cost_usd: sum.dollars,
+        uncached_usd: sum.dollars_uncached,
+        complete: sum.complete,
     }
+}
+
+/// Tokens written to the cache; `None` when no provider reported any.
+fn written(usage: &Usage) -> Option<u64> {
+    usage.write_short.or(usage.write_long).map(|_| usage.written())
 }
 
 /// A count, or a dash for what no provider reported.

@@ -34,7 +34,7 @@ fn write_file(path: &Path, text: &str) -> io::Result<()> {
     };
     match fs::metadata(&path) {
         Ok(there) if !there.is_file() => {
-            return fs::OpenOptions::new().write(true).open(&path)?.write_all(text.as_bytes());
+            fs::OpenOptions::new().write(true).open(&path)?.write_all(text.as_bytes())
         }
         Ok(there) => replace(&path, text, Some(there.permissions())),
         Err(_) => replace(&path, text, None),

@@ -79,13 +79,13 @@ Examples:
 pub(crate) const COST: &str = "\
 Examples:
   tine cost
-  tine cost 1a2b --json | jq .total.dollars";
+  tine cost 1a2b --json | jq .total.cost_usd";
 
 pub(crate) const SIM_SERVE: &str = "\
 Examples:
   tine sim serve
   tine sim serve --scenario ./case.toml --port 8080 --log-bodies ./bodies
-  ANTHROPIC_BASE_URL=http://127.0.0.1:8080 ANTHROPIC_API_KEY=any tine run --model anthropic/x \"hello\"";
+  export ANTHROPIC_BASE_URL=http://127.0.0.1:8080 ANTHROPIC_API_KEY=any";
 
 pub(crate) const DEMO: &str = "\
 Examples:

@@ -16,6 +16,8 @@ pub(crate) fn page(command: Command) -> io::Result<String> {
     let mut page = Vec::new();
     let man = Man::new(command.clone().subcommand_value_name("command")).manual("tine");
     man.render_title(&mut page)?;
+    // Names and JSON are copied from here: no word may be divided.
+    page.extend_from_slice(b".nh\n.ad l\n");
     man.render_name_section(&mut page)?;
     man.render_synopsis_section(&mut page)?;
     man.render_description_section(&mut page)?;

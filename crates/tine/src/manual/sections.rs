@@ -116,6 +116,19 @@ const JSON: Section = Section {
     text: "With --json the result is one line of JSON on standard output. Ids are in full, times in RFC 3339 (UTC). Fields are added in later versions, and never change their meaning.",
     terms: &[
         (
+            "usage",
+            r#"{"uncached","write_short","write_long","read","output","reasoning"} in tokens; null is what the provider did not report"#,
+        ),
+        (
+            "tine run, tine fork with a prompt",
+            r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry, usage, and last result"#,
+        ),
+        ("tine fork", r#"{"agent","parent","fork_point","context"}"#),
+        (
+            "tine fan",
+            r#"{"parent","fork_point","tasks":[{"agent","status","outcome","directive","report":{"scope","result","key_files","files_changed","issues","raw"}|null,"error","usage","first_usage","turns","tool_uses","duration_ms"}],"cache":{"launch","first","total","cost_usd","naive_usd","ideal_usd","uncached_usd","efficiency","priced_as"}}"#,
+        ),
+        (
             "tine ps",
             r#"[{"id","name","parent","fork_point","kind","state","forked","context","model","directory","depth","created_at","updated_at","task":{"status","turns","tool_uses"}|null}]"#,
         ),
@@ -138,7 +151,7 @@ const JSON: Section = Section {
         ("tine import", r#"{"agent","entries"}"#),
         (
             "tine cost",
-            r#"{"agents":[{"agent","name","own":[line],"subtree":[line]}],"total":{"requests","tokens","dollars","dollars_uncached","complete"},"prices_date"}; a line is {"model","priced_as","requests","tokens":{"uncached","written","read","output","hit_ratio"},"dollars","dollars_uncached"}"#,
+            r#"{"agents":[{"agent","name","own":[line],"subtree":[line]}],"total":{"requests","usage","hit_ratio","cost_usd","uncached_usd","complete"},"prices_date"}; a line is {"model","priced_as","requests","usage","hit_ratio","cost_usd","uncached_usd"}"#,
         ),
         (
             "tine doctor",

@@ -50,7 +50,7 @@ fn an_import_says_who_it_made_and_of_how_much() {
 
     2  assistant
        (thinking, 1 line)
-       → Bash: (`command` is missing)
+       → Bash: ls
 
     3  user
        ← Bash

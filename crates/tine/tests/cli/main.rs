@@ -21,6 +21,7 @@ macro_rules! shape {
 }
 
 mod bad_input;
+mod bad_store;
 mod crash;
 mod fan;
 mod fork;

@@ -22,14 +22,78 @@ fn the_manual_is_one_page() {
     let page = home.done(&["man"]);
     let headings: Vec<&str> =
         page.lines().filter(|line| line.starts_with(".SH ") || line.starts_with(".SS ")).collect();
-    check!(headings.join("\n"), @"");
+    check!(headings.join("\n"), @r#"
+    .SH NAME
+    .SH SYNOPSIS
+    .SH DESCRIPTION
+    .SH OPTIONS
+    .SH COMMANDS
+    .SS "tine run"
+    .SS "tine fork"
+    .SS "tine fan"
+    .SS "tine ps"
+    .SS "tine tree"
+    .SS "tine show"
+    .SS "tine logs"
+    .SS "tine wait"
+    .SS "tine send"
+    .SS "tine kill"
+    .SS "tine rename"
+    .SS "tine import"
+    .SS "tine export"
+    .SS "tine cost"
+    .SS "tine sim serve"
+    .SS "tine demo"
+    .SS "tine doctor"
+    .SS "tine completions"
+    .SS "tine man"
+    .SH WORDS
+    .SH MODELS
+    .SH PERMISSIONS
+    .SH SETTINGS
+    .SH ENVIRONMENT
+    .SH FILES
+    .SH JSON
+    .SH "EXIT STATUS"
+    .SH VERSION
+    "#);
 }
 
 #[test]
 fn the_help_of_a_command_ends_with_examples() {
     let home = Home::new();
-    check!(home.done(&["ps", "--help"]), @"");
-    check!(home.done(&["sim", "serve", "--help"]), @"");
+    check!(home.done(&["ps", "--help"]), @r#"
+    List agents
+
+    Usage: tine ps [OPTIONS]
+
+    Options:
+      -a, --all              Dead and hidden agents too
+      -C, --directory <DIR>  Work in this directory instead of the current one
+          --json             Print JSON
+      -h, --help             Print help
+
+    Examples:
+      tine ps
+      tine ps --all --json | jq -r '.[] | select(.state == "interrupted") | .id'
+    "#);
+    check!(home.done(&["sim", "serve", "--help"]), @r"
+    Serve a scenario on loopback until interrupted; prints the URLs as JSON
+
+    Usage: tine sim serve [OPTIONS]
+
+    Options:
+      -C, --directory <DIR>      Work in this directory instead of the current one
+          --scenario <SCENARIO>  A built-in scenario or a TOML file [default: echo]
+      -p, --port <PORT>          Port on loopback; 0 takes a free one [default: 0]
+          --log-bodies <DIR>     Write each request's body, verbatim, into this directory
+      -h, --help                 Print help
+
+    Examples:
+      tine sim serve
+      tine sim serve --scenario ./case.toml --port 8080 --log-bodies ./bodies
+      export ANTHROPIC_BASE_URL=http://127.0.0.1:[PORT] ANTHROPIC_API_KEY=any
+    ");
 }
 
 #[test]
@@ -46,7 +110,19 @@ fn the_doctor_finds_nothing_wrong_in_a_new_home() {
             !["version", "bash", "git"].iter().any(|name| line.contains(&format!("  {name}: ")))
         })
         .collect();
-    check!(home.masked(&shown.join("\n")), @"");
+    check!(home.masked(&shown.join("\n")), @r"
+    ok    data directory: [HOME] is writable
+    ok    lock directory: [HOME]/run is made when it is first needed
+    ok    database: [HOME]/tine.db opens, has this version's schema, and holds 0 agents
+    ok    leases: no agent is held by a dead process
+    ok    settings: no configuration file
+    ok    provider anthropic: ANTHROPIC_API_KEY is set; requests go to https://api.anthropic.com
+    ok    provider openai: OPENAI_API_KEY is not set; requests go to https://api.openai.com/v1
+    ok    provider openai-compat: OPENAI_COMPAT_API_KEY is not set; no base URL (OPENAI_COMPAT_BASE_URL is not set)
+    ok    default model: anthropic/claude-opus-5-5 (ANTHROPIC_API_KEY is set)
+    ok    terminal: stdout is not a terminal, stderr is not a terminal, TERM=dumb
+    ok    simulator: an agent was made, asked sim/echo, and was answered
+    ");
 }
 
 #[test]
@@ -72,7 +148,14 @@ fn the_doctor_shows_settings_with_their_origin_and_fails_for_a_wrong_model() {
         })
         .map(ToString::to_string)
         .collect();
-    check!(home.masked(&lines.join("\n")), @"");
+    check!(home.masked(&lines.join("\n")), @r#"
+    {"name":"settings","status":"ok","detail":"read from [HOME]/config.toml","hint":null}
+    {"name":"setting model","status":"ok","detail":"acme/x (from [HOME]/config.toml)","hint":null}
+    {"name":"setting permission_mode","status":"ok","detail":"read-only (from TINE_PERMISSION_MODE)","hint":null}
+    {"name":"setting max_output_tokens","status":"ok","detail":"100 (from [HOME]/config.toml)","hint":null}
+    {"name":"setting permissions.deny","status":"ok","detail":"Bash(rm*)","hint":null}
+    {"name":"default model","status":"failure","detail":"unknown model: unknown provider `acme`","hint":"models are anthropic/NAME, openai/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO"}
+    "#);
 }
 
 #[test]

@@ -152,5 +152,7 @@ pub(crate) fn filters() -> Vec<(&'static str, &'static str)> {
         (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "[TIME]"),
         (r"\b\d+s\b", "0s"),
         (r"127\.0\.0\.1:\d+", "127.0.0.1:[PORT]"),
+        (r#""signature":"sim1[^"]*""#, r#""signature":"[SIGNATURE]""#),
+        (r"retrying in \d+\.\d s", "retrying in 0.5 s"),
     ]
 }
