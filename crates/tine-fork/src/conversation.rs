@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tine_history::History;
 use tine_llm::Request;
 use tine_model::{EntryId, Message};
-use tine_wire::{Assembled, Head, MarkPoints, assemble};
+use tine_wire::{Assembled, Head, MarkPoints, assemble, framer};
 
 /// A head, a history, and where the lineage's last request ended.
 #[derive(Debug)]
@@ -60,8 +60,14 @@ impl Conversation {
         self.points.sent = Some(items);
     }
 
-    /// Number of messages in the last answered request.
-    pub fn sent(&self) -> Option<usize> {
-        self.points.sent
+    /// Bytes of messages that the lineage's last answered request did not hold.
+    pub fn unsent_bytes(&mut self) -> u64 {
+        let layout = self.history.layout(framer(self.head.format()));
+        let unsent = self.points.sent.unwrap_or(0)..layout.items();
+        let lengths = unsent.map(|item| {
+            let (_, frame) = layout.frame(item);
+            (frame.end - frame.begin) as u64
+        });
+        lengths.sum()
     }
 }

@@ -329,18 +329,10 @@ impl Runtime {
         if let Some(since_ms) = self.ports().models.cache_since_ms(&parent.settings.model) {
             last_request_ms = last_request_ms.filter(|last_ms| *last_ms >= since_ms);
         }
-        let sent = base.sent().unwrap_or(0);
         let (_, assembled) = base.request();
-        let gap_bytes: u64 = base
-            .history()
-            .iter()
-            .skip(sent)
-            .flat_map(|item| item.message.blocks())
-            .map(|block| format!("{block:?}").len() as u64)
-            .sum();
         Ok(Prefix {
             tokens: assembled.body.len() / BYTES_PER_TOKEN,
-            gap_tokens: gap_bytes / BYTES_PER_TOKEN,
+            gap_tokens: base.unsent_bytes() / BYTES_PER_TOKEN,
             last_request_ms,
         })
     }
