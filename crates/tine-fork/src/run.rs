@@ -227,15 +227,17 @@ impl Turns<'_> {
         prompt: Option<Message>,
         cancel: &CancellationToken,
     ) -> Result<Outcome, RunError> {
+        // What came before the prompt stands before it.
+        self.deliver_mail().await?;
         if let Some(prompt) = prompt {
             self.keep(prompt).await?;
         }
-        for _ in 0..self.run.limits.turns {
+        for turn in 0..self.run.limits.turns {
             if cancel.is_cancelled() {
                 return Ok(Outcome::Aborted);
             }
-            for mail in self.run.journal.mail().await? {
-                self.keep(Message::user(mail)).await?;
+            if turn > 0 {
+                self.deliver_mail().await?;
             }
             let Some((reply, assembled)) = self.exchange(cancel).await? else {
                 return Ok(Outcome::Aborted);
@@ -255,6 +257,13 @@ impl Turns<'_> {
             }
         }
         Ok(if cancel.is_cancelled() { Outcome::Aborted } else { Outcome::TurnLimit })
+    }
+
+    async fn deliver_mail(&mut self) -> Result<(), RunError> {
+        for mail in self.run.journal.mail().await? {
+            self.keep(Message::user(mail)).await?;
+        }
+        Ok(())
     }
 
     /// Whether the run is over after a reply.

@@ -177,8 +177,8 @@ impl LlmError {
 /// Statuses that pass: too many requests, conflict, overload, a provider's own trouble. 529 is Anthropic's overload.
 const PASSING_STATUSES: [u16; 8] = [408, 409, 429, 500, 502, 503, 504, 529];
 
-/// Statuses of a gateway in front of the provider: their web pages pass too.
-const GATEWAY_STATUSES: [u16; 3] = [502, 503, 504];
+/// Statuses of a gateway in front of the provider: they pass too, whatever page comes with them.
+const GATEWAY_STATUSES: [u16; 4] = [429, 502, 503, 504];
 
 /// Whether a failure is of the kind that passes by itself.
 pub(crate) fn is_passing(failure: &Failure) -> bool {

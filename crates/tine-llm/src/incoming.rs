@@ -52,16 +52,16 @@ impl Incoming {
     }
 }
 
-/// Whether an event shows a part of the reply.
+/// Whether an event shows a part of the reply. Its beginning alone is none: a provider that is overloaded often says so
+/// right after it, and nobody has seen anything yet.
 fn is_part(event: &Event) -> bool {
     match event {
-        Event::Started { .. }
-        | Event::Text { .. }
+        Event::Text { .. }
         | Event::Thinking { .. }
         | Event::ToolCall { .. }
         | Event::ToolInput { .. }
         | Event::BlockDone { .. } => true,
-        Event::Ping | Event::Other => false,
+        Event::Started { .. } | Event::Ping | Event::Other => false,
     }
 }
 

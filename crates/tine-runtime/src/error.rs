@@ -18,8 +18,8 @@ pub enum RuntimeError {
     /// Another fork of this process is under way.
     #[error("Fork already in progress")]
     ForkInProgress,
-    /// A fork needs at least one directive.
-    #[error("a fan needs at least one directive")]
+    /// No worker, or one without a task.
+    #[error("each worker of a fan needs a directive")]
     NoDirective,
     /// Too many workers at once.
     #[error("{asked} workers are more than the limit of {most}")]

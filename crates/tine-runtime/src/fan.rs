@@ -8,7 +8,7 @@ use tine_cache::{FanCost, Launch, Prefix, Prices, fan_cost, plan};
 use tine_fork::{
     Conversation, Flight, LEADER_WAIT_MAX, Report, RunEvent, RunReport, Seat, worker_directive,
 };
-use tine_model::{AgentId, AgentRecord, EntryId, Message, Outcome, TaskStatus, Usage};
+use tine_model::{AgentId, AgentRecord, EntryId, Message, Outcome, TaskRecord, TaskStatus, Usage};
 use tine_store::{Forked, Lease, StoreError, TaskEnd};
 
 use crate::error::RuntimeError;
@@ -96,7 +96,7 @@ pub struct CacheReport {
     pub total: Usage,
     /// The model that the money is counted by.
     pub priced_as: Option<String>,
-    /// Money; `None` for a model without a known price.
+    /// Money; `None` for a model without a known price, and when no worker was answered.
     pub cost: Option<FanCost>,
 }
 
@@ -158,6 +158,9 @@ impl Runtime {
         options: &RunOptions,
         watcher: Arc<dyn FanWatcher>,
     ) -> Result<FanReport, RuntimeError> {
+        if spec.directives.iter().any(|directive| directive.trim().is_empty()) {
+            return Err(RuntimeError::NoDirective);
+        }
         match spec.directives.len() {
             0 => return Err(RuntimeError::NoDirective),
             asked if asked > FAN_MAX => {
@@ -283,6 +286,31 @@ impl Runtime {
         self.drive(prepared, Some(Message::user(worker_directive(directive))), &options).await
     }
 
+    /// The task of a worker that did not complete it, running again; `None` for everybody else.
+    pub(crate) async fn reopened_task(
+        &self,
+        record: &AgentRecord,
+    ) -> Result<Option<TaskRecord>, RuntimeError> {
+        match self.store().task(record.id).await? {
+            Some(task) if self.store().start_task(record.id).await? => Ok(Some(task)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Ends a task that was taken up again: what it used before counts too, and the spawner is told.
+    pub(crate) async fn finish_again(
+        &self,
+        lease: &Lease,
+        before: &TaskRecord,
+        report: &RunReport,
+    ) -> Result<(), RuntimeError> {
+        let mut task = ended(before.agent, &before.directive, report);
+        task.usage += before.usage;
+        task.turns += before.turns;
+        task.tool_uses += before.tool_uses;
+        self.finish(lease, &task).await
+    }
+
     /// Ends the task and tells the spawner, in one transaction. A worker that was killed has ended already.
     async fn finish(&self, lease: &Lease, task: &FanTask) -> Result<(), RuntimeError> {
         let now_ms = self.now_ms();
@@ -405,6 +433,9 @@ fn cache_report(parent: &AgentRecord, launch: Launch, tasks: &[FanTask]) -> Cach
         first,
         total,
         priced_as: prices.priced_as(&model).map(str::to_owned),
-        cost: prices.of(&model).map(|price| fan_cost(price, &siblings)),
+        cost: prices
+            .of(&model)
+            .filter(|_| !siblings.is_empty())
+            .map(|price| fan_cost(price, &siblings)),
     }
 }

@@ -5,9 +5,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use tine_guard::{Call, PermissionMode, Rules, Verdict, describe, judge};
+use tine_guard::{Call, PermissionMode, Reason, Rules, Verdict, describe, judge};
 use tine_model::{AgentId, RawJson};
 use tokio_util::sync::CancellationToken;
+
+use crate::real_path::with_real_path;
 
 /// A call that needs somebody's word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +79,23 @@ impl Permissions {
         Self { mode, rules: Arc::new(rules), asker, always: Arc::default() }
     }
 
+    /// Guard's verdict on the call as it was written and as it would really be: the stricter counts.
+    fn verdict(&self, call: &Call<'_>) -> Verdict {
+        let written = judge(call, self.mode, &self.rules);
+        let Some(input) = with_real_path(call.tool, call.input, call.directory) else {
+            return written;
+        };
+        let real = judge(&Call { input: &input, ..*call }, self.mode, &self.rules);
+        let through = |reason: Reason| Reason::new(format!("{reason}, through a symbolic link"));
+        match (written, real) {
+            (denied @ Verdict::Deny(_), _) => denied,
+            (_, Verdict::Deny(reason)) => Verdict::Deny(through(reason)),
+            (asked @ Verdict::Ask(_), _) => asked,
+            (_, Verdict::Ask(reason)) => Verdict::Ask(through(reason)),
+            (Verdict::Allow, Verdict::Allow) => Verdict::Allow,
+        }
+    }
+
     /// Whether a call may run; otherwise what the model is told.
     pub(crate) async fn check(
         &self,
@@ -86,7 +105,7 @@ impl Permissions {
         cancel: &CancellationToken,
     ) -> Result<(), String> {
         let call = Call { tool, input, directory };
-        let why = match judge(&call, self.mode, &self.rules) {
+        let why = match self.verdict(&call) {
             Verdict::Allow => return Ok(()),
             Verdict::Deny(reason) => {
                 return Err(format!(

@@ -1,6 +1,6 @@
 //! What faces ask for beside runs and forks: names, mail from the user, one agent's own log.
 
-use tine_model::{AgentId, Entry, EntryId};
+use tine_model::{AgentId, AgentPrefix, Entry, EntryId};
 use tine_store::{MailId, NewMail, Rename};
 
 use crate::codec;
@@ -9,6 +9,9 @@ use crate::runtime::Runtime;
 
 /// Longest name of an agent, in characters: it has to fit into a line of a list.
 pub const NAME_CHARS_MAX: usize = 64;
+
+/// So many hexadecimal characters are what lists show of an id; a name that could be one would hide the agent it belongs to.
+const SHORT_ID_CHARS: usize = 8;
 
 /// Most bytes of one message that a user sends. It becomes part of the conversation at once and in one piece; what is
 /// larger belongs into a file that the agent is told to read.
@@ -55,6 +58,8 @@ pub(crate) fn check_name(name: Option<&str>) -> Result<(), RuntimeError> {
         "it holds blanks or control characters"
     } else if name.starts_with('-') {
         "it begins with a dash, like an option"
+    } else if AgentPrefix::parse(name).is_ok_and(|id| id.as_hex().len() >= SHORT_ID_CHARS) {
+        "it looks like an agent's id"
     } else {
         return Ok(());
     };

@@ -86,8 +86,14 @@ impl Runtime {
                 None
             }
         };
-        let (lease, label) = (lease.clone(), loaded.record.name.clone());
-        self.drive(Prepared { loaded, lease, llm, seat: None, label }, prompt, options).await
+        let label = loaded.record.name.clone();
+        let task = self.reopened_task(&loaded.record).await?;
+        let prepared = Prepared { loaded, lease: lease.clone(), llm, seat: None, label };
+        let report = self.drive(prepared, prompt, options).await?;
+        if let Some(task) = task {
+            self.finish_again(lease, &task, &report).await?;
+        }
+        Ok(report)
     }
 
     /// Marks the agent as running, runs it, and marks it as what it is then.

@@ -134,9 +134,9 @@ async fn mail_is_delivered_once_at_the_next_turn() {
     let mail = NewMail { recipient: root, sender: None, body: "Stop at noon.".into(), now_ms: 1 };
     house.runtime.store().send_mail(mail).await.unwrap();
     say(&house, root, "go").await;
-    assert_eq!(texts(&house, root).await, ["go", "Stop at noon.", "first"]);
+    assert_eq!(texts(&house, root).await, ["Stop at noon.", "go", "first"]);
     say(&house, root, "on").await;
-    assert_eq!(texts(&house, root).await, ["go", "Stop at noon.", "first", "on", "second"]);
+    assert_eq!(texts(&house, root).await, ["Stop at noon.", "go", "first", "on", "second"]);
 }
 
 #[tokio::test]

@@ -24,7 +24,8 @@ pub trait Store: Send + Sync {
     /// The registry row of an agent, dead or alive.
     async fn agent(&self, agent: AgentId) -> Result<AgentRecord>;
 
-    /// Whom a user means: the exact name of a living agent, else a unique prefix of any agent's id.
+    /// Whom a user means: a whole id, else the exact name of a living agent, else a unique prefix of an id, else the name of
+    /// a dead one.
     async fn resolve(&self, text: &str) -> Result<AgentId>;
 
     /// Agents, newest last.
@@ -70,7 +71,7 @@ pub trait Store: Send + Sync {
     /// The tasks that an agent has spawned, newest last.
     async fn tasks(&self, spawner: AgentId) -> Result<Vec<TaskRecord>>;
 
-    /// Marks a queued or interrupted task as running; `false` when it is in another status.
+    /// Marks a task as running, for the first time or again; `false` when it is running or completed.
     async fn start_task(&self, agent: AgentId) -> Result<bool>;
 
     /// Ends a task and puts the notice into the spawner's mailbox; `false`, and nothing done, when it has ended before.

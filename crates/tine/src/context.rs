@@ -160,10 +160,16 @@ fn parse_thinking(text: &str) -> Result<Thinking, Failure> {
 pub(crate) fn work_directory(asked: Option<PathBuf>) -> Result<PathBuf, Failure> {
     let path = asked.unwrap_or_else(|| PathBuf::from("."));
     let found = std::fs::canonicalize(&path).map_err(|error| {
-        Failure::input(format!("cannot work in {}", path.display())).because(&error)
+        Failure::input(format!("cannot work in {}", path.display()))
+            .because(&error)
+            .hint("-C takes the directory to work in")
     })?;
-    if found.is_dir() {
-        return Ok(found);
+    match std::fs::metadata(&found) {
+        Ok(metadata) if metadata.is_dir() => Ok(found),
+        Ok(_) => Err(Failure::input(format!("{} is not a directory", path.display()))
+            .hint("-C takes the directory to work in")),
+        Err(error) => Err(Failure::input(format!("cannot work in {}", path.display()))
+            .because(&error)
+            .hint("-C takes the directory to work in")),
     }
-    Err(Failure::input(format!("{} is not a directory", path.display())))
 }

@@ -82,7 +82,7 @@ fn failure(report: &RunReport, circumstances: &Circumstances) -> Option<Failure>
             .hint(format!("{resume}; --timeout sets the limit")),
         Outcome::Aborted if circumstances.killed => {
             with_code(INTERRUPTED, &format!("agent {id} was killed"))
-                .hint("a dead agent stays dead; `tine show` still shows it")
+                .hint(format!("a dead agent stays dead; `tine show {id}` still shows it"))
         }
         Outcome::Aborted => with_code(INTERRUPTED, "interrupted").hint(format!("what came is kept; {resume}")),
         Outcome::LengthCut => with_code(FAILED, "the reply was cut at its token limit")
@@ -143,8 +143,11 @@ pub(crate) fn rule_for(refusal: &Refusal) -> String {
     let mut rules = Vec::new();
     if let Some(command) = refusal.call.strip_prefix("Bash: ") {
         let program = command.split_whitespace().next().unwrap_or_default();
-        rules.push(format!("Bash({program} *)"));
         rules.push(format!("Bash({command})"));
+        rules.push(format!("Bash({program} *)"));
+    }
+    if let Some((tool, path)) = refusal.call.split_once(": ").filter(|_| rules.is_empty()) {
+        rules.push(format!("{tool}({path})"));
     }
     let (tool, input) = (refusal.tool.as_str(), &refusal.input);
     let call = Call { tool, input, directory: Path::new(&refusal.directory) };
@@ -302,7 +305,7 @@ mod tests {
         let both = Circumstances { refused, failed_calls: failed_calls.clone(), ..circumstances() };
         insta::assert_snapshot!(code(both), @"
         56 error: nobody could be asked, so this was not done: Bash: cargo test; FileWrite: a
-        hint: allow it with --allow 'Bash(cargo *)'
+        hint: allow it with --allow 'Bash(cargo test)'
         hint: or change --permission-mode, or run it in a terminal
         ");
         insta::assert_snapshot!(code(Circumstances { failed_calls, ..circumstances() }), @"54 error: a tool call failed: Bash: exit code 1");
@@ -310,9 +313,9 @@ mod tests {
 
     #[test]
     fn the_advised_rule_fits_the_call() {
-        assert_eq!(rule_for(&refusal("Bash", "Bash: cargo test")), "Bash(cargo *)");
+        assert_eq!(rule_for(&refusal("Bash", "Bash: cargo test")), "Bash(cargo test)");
         assert_eq!(rule_for(&refusal("Bash", "Bash: make")), "Bash(make)");
         assert_eq!(rule_for(&refusal("Bash", "Bash: a && b")), "Bash(a && b)");
-        assert_eq!(rule_for(&refusal("FileWrite", "FileWrite: a")), "FileWrite");
+        assert_eq!(rule_for(&refusal("FileWrite", "FileWrite: a")), "FileWrite(a)");
     }
 }

@@ -13,8 +13,10 @@ pub(crate) async fn interruptible<T>(
     cancel: &CancellationToken,
     on_first: impl Fn(),
 ) -> Result<T, Failure> {
-    let (mut interrupt, mut terminate) =
-        (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+    let mut interrupt = listen(SignalKind::interrupt())?;
+    let mut terminate = listen(SignalKind::terminate())?;
+    // The terminal was closed: what runs in it must not live on unseen.
+    let mut hang_up = listen(SignalKind::hangup())?;
     tokio::pin!(work);
     loop {
         // All branches are cancel-safe: `work` is only polled, and a signal that is not received stays pending.
@@ -22,6 +24,7 @@ pub(crate) async fn interruptible<T>(
             result = &mut work => return Ok(result),
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
+            _ = hang_up.recv() => {}
         }
         if cancel.is_cancelled() {
             return Err(Failure::coded(INTERRUPTED, "interrupted at once")

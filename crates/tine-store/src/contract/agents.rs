@@ -99,9 +99,10 @@ pub async fn a_prefix_names_one_agent_or_is_refused(fixture: &dyn Fixture) -> Re
 pub async fn names_are_unique_among_the_living(fixture: &dyn Fixture) -> Result<()> {
     let store = fixture.open().await?;
     let (one, two) = (create(&*store, 1).await?, create(&*store, 2).await?);
-    let name = || Some(one.to_string());
+    let name = || Some(one.to_string()[..6].to_owned());
     store.rename(Rename { agent: two, name: name(), now_ms: 5 }).await?;
-    assert_eq!(store.resolve(&one.to_string()).await?, two);
+    assert_eq!(store.resolve(&one.to_string()[..6]).await?, two);
+    assert_eq!(store.resolve(&one.to_string()).await?, one, "a whole id is nobody else's name");
     assert_eq!(store.agent(two).await?.updated_ms, 5);
     store.rename(Rename { agent: two, name: name(), now_ms: 6 }).await?;
     let taken = store.rename(Rename { agent: one, name: name(), now_ms: 6 }).await;
@@ -112,7 +113,7 @@ pub async fn names_are_unique_among_the_living(fixture: &dyn Fixture) -> Result<
     store.kill(kill(two)).await?;
     assert_eq!(store.resolve(&one.to_string()).await?, one);
     store.fork(request).await?;
-    assert_eq!(store.resolve(&one.to_string()).await?, agent_id(3));
+    assert_eq!(store.resolve(&one.to_string()[..6]).await?, agent_id(3));
     store.rename(Rename { agent: agent_id(3), name: None, now_ms: 7 }).await?;
     assert_eq!(store.agent(agent_id(3)).await?.name, None);
     let dead = store.rename(Rename { agent: two, name: None, now_ms: 7 }).await;

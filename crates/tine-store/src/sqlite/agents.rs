@@ -50,16 +50,25 @@ impl SqliteStore {
     pub(super) async fn resolve_text(&self, text: &str) -> Result<AgentId> {
         let path = self.connections.path();
         let mut read = self.connections.read().await?;
-        let sql = "SELECT id FROM agents WHERE name = ? AND state <> 'dead'";
-        if let Some(row) = read.one(sqlx::query(sql).bind(text)).await? {
+        // A whole id first: no name may stand in for another agent.
+        let id = text.parse::<AgentId>().ok();
+        let sql = "SELECT id FROM agents WHERE id = ?1 OR name = ?2 \
+             AND state <> 'dead' ORDER BY id = ?1 DESC LIMIT 1";
+        let sql = sqlx::query(sql).bind(id.as_ref().map(|id| id.as_bytes().as_slice())).bind(text);
+        if let Some(row) = read.one(sql).await? {
             read.finish().await?;
             return Columns::new(path, &row).agent(0);
         }
-        let not_found = || StoreError::NotFound { name: text.to_owned() };
+        // The name of somebody who died, where nobody else is meant.
+        let sql = "SELECT id FROM agents WHERE name = ? ORDER BY seq DESC LIMIT 1";
+        let dead = match read.one(sqlx::query(sql).bind(text)).await? {
+            Some(row) => Ok(Columns::new(path, &row).agent(0)?),
+            None => Err(StoreError::NotFound { name: text.to_owned() }),
+        };
         let prefix = match AgentPrefix::parse(text) {
             Ok(prefix) => prefix,
-            Err(tine_model::IdError::NotHex(_)) => return Err(not_found()),
-            Err(error @ tine_model::IdError::TooShort(_)) => return Err(error.into()),
+            Err(tine_model::IdError::NotHex(_)) => return dead,
+            Err(error @ tine_model::IdError::TooShort(_)) => return dead.map_err(|_| error.into()),
         };
         let sql = "SELECT id FROM agents WHERE id BETWEEN ? AND ? ORDER BY seq LIMIT ?";
         let (low, high) = prefix_range(&prefix);
@@ -69,7 +78,7 @@ impl SqliteStore {
         let candidates: Vec<AgentId> =
             rows.iter().map(|row| Columns::new(path, row).agent(0)).collect::<Result<_>>()?;
         match candidates[..] {
-            [] => Err(not_found()),
+            [] => dead,
             [agent] => Ok(agent),
             [..] => Err(StoreError::Ambiguous { prefix: text.to_owned(), candidates }),
         }

@@ -41,7 +41,7 @@ impl SqliteStore {
     pub(super) async fn start_task_row(&self, agent: AgentId) -> Result<bool> {
         let mut write = self.connections.write().await?;
         let task = task_of(&mut write, agent).await?;
-        let starts = matches!(task.status, TaskStatus::Queued | TaskStatus::Interrupted);
+        let starts = !matches!(task.status, TaskStatus::Running | TaskStatus::Completed);
         if starts {
             let sql = "UPDATE tasks SET status = ?, error = NULL, ended_ms = NULL WHERE agent = ?";
             let sql = sqlx::query(sql)

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::{FanArgs, PlanArg};
 use crate::context::Context;
 use crate::ending::{Tally, rule_for};
-use crate::fail::{FAILED, Failure, INTERRUPTED, TOOL_FAILED};
+use crate::fail::{FAILED, Failure, INTERRUPTED, TIMED_OUT, TOOL_FAILED};
 use crate::interrupt::interruptible;
 use crate::limits::{Guarded, run_limits};
 use crate::output;
@@ -162,8 +162,12 @@ fn verdict(
     let all = report.tasks.len();
     let completed = report.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
     if completed < all {
+        let timed_out =
+            report.tasks.iter().filter(|task| task.status == TaskStatus::TimedOut).count();
         let (code, message) = if interrupted {
             (INTERRUPTED, format!("interrupted; {completed} of {all} workers completed"))
+        } else if completed + timed_out == all {
+            (TIMED_OUT, format!("{completed} of {all} workers completed within the time limit"))
         } else {
             (FAILED, format!("{completed} of {all} workers completed"))
         };

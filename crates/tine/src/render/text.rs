@@ -252,6 +252,9 @@ fn closing(record: &AgentRecord, ended: &Ended) -> Vec<String> {
     if ended.tool_uses > 0 {
         parts.push(plural(u64::from(ended.tool_uses), "tool call"));
     }
+    if ended.text.is_empty() && ended.turns > 0 {
+        parts.push("the model said nothing".to_owned());
+    }
     let (model, prices) = (record.settings.model.to_string(), Prices::bundled());
     if let Some(price) = prices.of(&model) {
         let mut cost = money(price.cost(&ended.usage));

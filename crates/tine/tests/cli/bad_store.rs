@@ -72,6 +72,7 @@ fn a_directory_that_cannot_be_used() {
     --- stdout
     --- stderr
     error: cannot work in none: No such file or directory (os error 2)
+    hint: -C takes the directory to work in
     ");
 }
 

@@ -112,7 +112,7 @@ fn a_call_that_nobody_allowed_is_named() {
         ran.stderr.lines().skip_while(|line| !line.starts_with("warning")).collect();
     check!(last.join("\n"), @"
     warning: 1 call refused because nobody could be asked, such as Bash: make test
-    hint: allow it with --allow 'Bash(make *)'
+    hint: allow it with --allow 'Bash(make test)'
     ");
     let ran = home.ran(&["fan", "base", "-d", "run the tests", "--fail-on-tool-error"]);
     assert_eq!(ran.code, 54);

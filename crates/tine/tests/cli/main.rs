@@ -22,6 +22,7 @@ macro_rules! shape {
 
 mod bad_input;
 mod bad_store;
+mod boundary;
 mod crash;
 mod fan;
 mod fork;

@@ -1,0 +1,84 @@
+//! The working directory is a boundary, also for links, names and orders that come late.
+
+use std::os::unix::fs::symlink;
+
+use crate::support::Home;
+
+/// Calls one tool with these arguments, then says so.
+fn scenario(tool: &str, input: &str) -> String {
+    format!(
+        "name = \"case\"\n[[turn]]\nwhen = {{ tool_results = 0 }}\n\
+         tool_calls = [{{ name = \"{tool}\", input = {input} }}]\n[[turn]]\ntext = \"ended\"\n"
+    )
+}
+
+#[test]
+fn a_link_out_of_the_directory_is_a_way_out_of_it() {
+    let home = Home::new();
+    let out = home.write("out/secret.txt", "secret\n");
+    symlink(&out, home.work().join("link")).unwrap();
+    symlink(home.path().join("out"), home.work().join("door")).unwrap();
+    for (tool, input) in [
+        ("FileRead", r#"{ file_path = "link" }"#),
+        ("FileRead", r#"{ file_path = "door/secret.txt" }"#),
+        ("Grep", r#"{ pattern = "secret", path = "door" }"#),
+        ("FileWrite", r#"{ file_path = "door/new.txt", content = "x" }"#),
+    ] {
+        let model = home.model(&scenario(tool, input));
+        let ran = home.ran(&["run", "--model", &model, "--permission-mode", "accept-edits", "go"]);
+        assert_eq!(ran.code, 56, "{tool} {input}: {}", ran.stderr);
+        assert!(ran.stderr.contains("symbolic link"), "{}", ran.stderr);
+    }
+    assert!(!home.path().join("out/new.txt").exists());
+}
+
+#[test]
+fn a_deny_rule_holds_behind_a_link() {
+    let home = Home::new();
+    home.write("work/.env", "KEY=1\n");
+    symlink(".env", home.work().join("harmless")).unwrap();
+    let model = home.model(&scenario("FileRead", r#"{ file_path = "harmless" }"#));
+    let arguments = [
+        "run",
+        "--model",
+        &model,
+        "--deny",
+        "FileRead(.env)",
+        "--output-format",
+        "stream-json",
+        "go",
+    ];
+    let ran = home.ran(&arguments);
+    assert!(!ran.stdout.contains("KEY=1"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_name_that_could_be_an_id_is_refused() {
+    let home = Home::new();
+    let agent = home.import("sim/echo", "base", 2);
+    for name in [agent.as_str(), &agent[..8], "deadbeef"] {
+        let ran = home.ran(&["rename", "base", name]);
+        assert_eq!(ran.code, 42, "{name}");
+        assert!(ran.stderr.contains("it looks like an agent's id"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_worker_that_is_resumed_ends_its_task_after_all() {
+    let home = Home::new();
+    let failing = "name = \"case\"\n[[turn]]\nfault = { status = 400, message = \"nope\" }\n";
+    let model = home.model(failing);
+    let parent = home.import(&model, "base", 2);
+    let ran = home.ran(&["fan", "base", "-d", "one", "--json"]);
+    assert_eq!(ran.code, 1);
+    let fan: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let worker = fan["tasks"][0]["agent"].as_str().unwrap();
+    home.model("name = \"case\"\n[[turn]]\ntext = \"Scope: one\\nResult: done\"\n");
+    home.done(&["run", "--resume", worker, "--quiet"]);
+    let waited = home.json(&["wait", worker, "--json"]);
+    assert_eq!(waited["agents"][0]["task"]["status"], "completed", "{waited}");
+    // Both ends reach the parent: the failure, and what came of it.
+    home.done(&["run", "--resume", &parent, "--quiet", "and?"]);
+    let shown = home.done(&["show", &parent, "--full"]);
+    assert_eq!(shown.matches("<task-notification>").count(), 2, "{shown}");
+}
