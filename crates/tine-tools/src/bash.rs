@@ -2,6 +2,7 @@
 
 mod excerpt;
 mod process;
+mod strays;
 
 use std::process::ExitStatus;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! A child process, the group it leads, and the pipe it prints to.
 //!
 //! The group is ended on every way out: by asking and then killing where somebody waits, by killing
-//! at once where the future is dropped. Nothing here knows about tools.
+//! at once where the future is dropped. What has left the group is found by its mark. Nothing here knows about tools.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
@@ -16,6 +16,7 @@ use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
 use super::excerpt::Excerpt;
+use super::strays::{self, Mark};
 
 /// Shells in the order in which they are tried; `sh` serves small systems without bash.
 pub(super) const SHELLS: [&str; 2] = ["bash", "sh"];
@@ -103,10 +104,12 @@ impl Process {
             .process_group(0)
             .kill_on_drop(true);
         set_environment(&mut builder);
+        let mark = Mark::new();
+        builder.env(strays::VARIABLE, mark.value());
         let child = builder.spawn()?;
         // The builder holds the writing ends; while it lives the pipe would never end.
         drop(builder);
-        let group = Group::led_by(&child);
+        let group = Group::led_by(&child, mark);
         Ok(Self { child, group, output })
     }
 
@@ -139,6 +142,11 @@ impl Process {
             }
         };
         let stopped = self.group.stop(&mut self.child, grace).await;
+        match ending {
+            // What a command leaves behind outside its group when it ends by itself, it leaves on purpose.
+            Ending::Exited { .. } => {}
+            Ending::TimedOut | Ending::Cancelled | Ending::Lost(_) => self.group.mark.kill(),
+        }
         self.read_rest(&mut buffer, excerpt);
         match ending {
             Ending::Exited { status, .. } => Ending::Exited { status, left_behind: stopped },
@@ -161,22 +169,25 @@ impl Process {
     }
 }
 
-/// The process group that a child leads. Dropping it kills what is left of the group.
+/// The process group that a child leads, and the mark of all it starts. Dropping it kills what is left of both.
 #[derive(Debug)]
-struct Group(Option<Pid>);
+struct Group {
+    id: Option<Pid>,
+    mark: Mark,
+}
 
 impl Group {
-    fn led_by(child: &Child) -> Self {
+    fn led_by(child: &Child, mark: Mark) -> Self {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
-        Self(id.and_then(Pid::from_raw))
+        Self { id: id.and_then(Pid::from_raw), mark }
     }
 
     /// Asks the group to end, and kills it when it has not after `grace`. Returns whether anything
     /// was left. The leader is reaped meanwhile, because a dead leader still counts as a member.
     async fn stop(&mut self, child: &mut Child, grace: Duration) -> bool {
-        let Some(id) = self.0 else { return false };
+        let Some(id) = self.id else { return false };
         if test_kill_process_group(id).is_err() {
-            self.0 = None;
+            self.id = None;
             return false;
         }
         // Errors mean that the group is gone or belongs to another user; both are seen below.
@@ -187,12 +198,12 @@ impl Group {
             waited += GRACE_STEP;
             drop(child.try_wait());
             if test_kill_process_group(id).is_err() {
-                self.0 = None;
+                self.id = None;
                 return true;
             }
         }
         let _ = kill_process_group(id, Signal::KILL);
-        self.0 = None;
+        self.id = None;
         drop(tokio::time::timeout(REAP_TIME_MAX, child.wait()).await);
         true
     }
@@ -200,8 +211,9 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if let Some(id) = self.0 {
+        if let Some(id) = self.id {
             let _ = kill_process_group(id, Signal::KILL);
+            self.mark.kill();
         }
     }
 }

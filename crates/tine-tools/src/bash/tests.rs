@@ -195,6 +195,22 @@ async fn a_child_outside_the_group_cannot_hold_the_call() {
     eventually("it is gone", || ids(&fixture).iter().all(|id| is_gone(id))).await;
 }
 
+#[cfg(target_os = "linux")] // for `setsid` and `/proc`
+#[tokio::test]
+async fn cancelling_finds_what_has_left_the_group() {
+    let fixture = quick();
+    let cancel = CancellationToken::new();
+    let far = "(setsid sh -c 'echo $$ >> pids; exec sleep 1000' &) ; sleep 1000";
+    let input = RawJson::parse(&order(far)).unwrap();
+    let started = async {
+        eventually("it has started", || ids(&fixture).len() == 1).await;
+        cancel.cancel();
+    };
+    let (output, ()) = tokio::join!(Bash.run(&fixture.place, &input, &cancel), started);
+    assert_eq!(output, ToolOutput::failed("[cancelled; the command was stopped]"));
+    eventually("it is gone", || ids(&fixture).iter().all(|id| is_gone(id))).await;
+}
+
 #[test]
 fn bash_is_tried_before_sh() {
     assert_eq!(SHELLS, ["bash", "sh"]);
