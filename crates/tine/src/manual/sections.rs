@@ -27,6 +27,10 @@ const WORDS: Section = Section {
             "idle, running, interrupted, dead",
             "what an agent does: waits for a prompt; is run by a process; was cut off, and can be resumed; was killed",
         ),
+        (
+            "queued, running, completed, failed, cancelled, timed_out, interrupted",
+            "what became of a worker's task; lists show it in place of the state once the worker is idle",
+        ),
     ],
 };
 
@@ -113,7 +117,7 @@ const FILES: Section = Section {
 
 const JSON: Section = Section {
     heading: "JSON",
-    text: "With --json the result is one line of JSON on standard output. Ids are in full, times in RFC 3339 (UTC). Fields are added in later versions, and never change their meaning.",
+    text: "With --json the result is one line of JSON on standard output. Ids are in full, times in RFC 3339 (UTC). Fields are added in later versions, and never change their meaning. A command that fails before it has begun (no key, an unknown agent) prints nothing there: its error is on standard error, its code is the exit status.",
     terms: &[
         (
             "usage",
@@ -172,7 +176,10 @@ const EXIT_STATUS: Section = Section {
         ("53", "the turn limit was reached"),
         ("54", "a tool call failed, with --fail-on-tool-error"),
         ("55", "the budget was spent"),
-        ("56", "a tool call was refused because nobody could be asked"),
+        (
+            "56",
+            "a tool call was refused because nobody could be asked; one that a rule or a mode refuses is what the user asked for, and no failure",
+        ),
         ("124", "the time limit was reached"),
         ("130", "interrupted"),
     ],
