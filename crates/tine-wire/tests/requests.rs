@@ -220,9 +220,7 @@ proptest! {
             let next = list.get(index + 1).cloned().unwrap_or_default();
             let mut results = ids(&next, "tool_result", "tool_use_id");
             calls.sort();
-            calls.dedup();
             results.sort();
-            results.dedup();
             prop_assert_eq!(calls, results, "after message {}", index);
         }
     }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tine_history::{Closed, Frame, Framer, Slot};
-use tine_model::{Block, Message, Role, Thinking, ToolInput, WireFormat};
+use tine_model::{Block, Message, Role, Thinking, ToolCallId, ToolInput, WireFormat};
 
 use crate::head::{Head, HeadParts};
 use crate::json::{self, Object};
@@ -141,7 +141,15 @@ fn pieces(closed: &Closed<'_>) -> (Vec<Piece>, Vec<Piece>) {
     let message = closed.message;
     let kept = kept_blocks(message);
     let (mut results, mut others) = (Vec::new(), Vec::new());
+    let mut calls: Vec<&ToolCallId> = Vec::new();
     for (index, block) in without_trailing_reasoning(message).iter().enumerate() {
+        if let Block::ToolUse { id, .. } = block {
+            // Two calls of one id are refused, and could not be told apart when they are answered.
+            if calls.contains(&id) {
+                continue;
+            }
+            calls.push(id);
+        }
         let orphan = closed.is_orphan(index);
         let json = match kept.get(index) {
             Some(kept) if !orphan => Some((*kept).to_owned()),
