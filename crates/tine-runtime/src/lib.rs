@@ -8,6 +8,7 @@ mod cost;
 mod dispatch;
 mod error;
 mod fan;
+mod fan_report;
 mod fold;
 mod fork;
 mod import;
@@ -27,7 +28,8 @@ mod slash;
 
 pub use cost::{CostLine, CostReport};
 pub use error::RuntimeError;
-pub use fan::{CacheReport, FAN_MAX, FanPlan, FanReport, FanSpec, FanTask, FanWatcher};
+pub use fan::{FAN_MAX, FanPlan, FanSpec, FanWatcher};
+pub use fan_report::{CacheReport, FanReport, FanTask};
 pub use fold::{Fold, FoldedEntry};
 pub use fork::{ForkMade, ForkSpec};
 pub use import::{Imported, to_messages};
