@@ -33,7 +33,7 @@ pub(crate) enum Task {
     },
     /// Run benches.
     Bench {
-        /// Passed to each bench binary.
+        /// Part of the names of the benches to run.
         filter: Option<String>,
     },
     /// Run fuzz targets.

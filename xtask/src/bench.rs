@@ -1,28 +1,29 @@
-//! `cargo xtask bench`: every bench target of the workspace. It prints figures and judges none of them.
+//! `cargo xtask bench`: the bench targets of the workspace. It prints figures and judges none of them.
 
 use anyhow::{Result, bail};
 
 use crate::{process, workspace};
 
-/// Runs the bench targets crate by crate; `filter` is passed to each.
+/// Runs the bench targets one by one: all, or those whose name contains `filter`.
 pub(crate) fn run(filter: Option<&str>) -> Result<()> {
     let (root, packages) = workspace::metadata()?;
-    let with_benches: Vec<_> =
-        packages.iter().filter(|package| !package.benches.is_empty()).collect();
-    if with_benches.is_empty() {
-        bail!("no crate of the workspace has a bench target");
-    }
-    for package in with_benches {
-        let mut command = process::cargo();
-        command.args(["bench", "--package", &package.name]);
-        // Named one by one: `--benches` would also build and start each library's unit tests.
-        for bench in &package.benches {
-            command.args(["--bench", bench]);
+    let mut any = false;
+    for package in &packages {
+        let chosen = |name: &str| filter.is_none_or(|filter| name.contains(filter));
+        for bench in package.benches.iter().filter(|bench| chosen(&bench.name)) {
+            any = true;
+            let mut command = process::cargo();
+            // Named one by one: `--benches` would also build and start each library's unit tests.
+            command.args(["bench", "--package", &package.name, "--bench", &bench.name]);
+            if !bench.features.is_empty() {
+                command.args(["--features", &bench.features.join(",")]);
+            }
+            process::step(&format!("bench {} of {}", bench.name, package.name), &root, command)?;
         }
-        if let Some(filter) = filter {
-            command.args(["--", filter]);
-        }
-        process::step(&format!("benches of {}", package.name), &root, command)?;
     }
-    Ok(())
+    match (any, filter) {
+        (true, _) => Ok(()),
+        (false, None) => bail!("no crate of the workspace has a bench target"),
+        (false, Some(filter)) => bail!("no bench target has `{filter}` in its name"),
+    }
 }

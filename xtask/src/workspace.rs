@@ -36,8 +36,17 @@ pub(crate) struct Package {
     pub(crate) description: Option<String>,
     /// All dependencies, ours and others'.
     pub(crate) dependencies: Vec<Dependency>,
-    /// Names of its bench targets.
-    pub(crate) benches: Vec<String>,
+    /// Its bench targets.
+    pub(crate) benches: Vec<Bench>,
+}
+
+/// One bench target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Bench {
+    /// Its name.
+    pub(crate) name: String,
+    /// Features of its crate that it needs.
+    pub(crate) features: Vec<String>,
 }
 
 /// One text file that is tracked, or would be by `git add`.
@@ -98,12 +107,14 @@ fn read_package(package: &Value, root: &Path) -> Result<Package> {
         manifest: slashed(manifest),
         description: package["description"].as_str().map(str::to_owned),
         dependencies: list("dependencies").iter().map(read_dependency).collect::<Result<_>>()?,
-        benches: list("targets")
-            .iter()
-            .filter(is_bench)
-            .map(|bench| text(bench, "name"))
-            .collect::<Result<_>>()?,
+        benches: list("targets").iter().filter(is_bench).map(read_bench).collect::<Result<_>>()?,
     })
+}
+
+fn read_bench(bench: &Value) -> Result<Bench> {
+    let features = bench["required-features"].as_array().into_iter().flatten();
+    let features = features.filter_map(Value::as_str).map(str::to_owned).collect();
+    Ok(Bench { name: text(bench, "name")?, features })
 }
 
 fn read_dependency(dependency: &Value) -> Result<Dependency> {
