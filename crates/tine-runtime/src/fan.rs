@@ -248,9 +248,12 @@ impl Runtime {
         &self,
         lease: &Lease,
         before: &TaskRecord,
-        report: &RunReport,
+        result: &Result<RunReport, RuntimeError>,
     ) -> Result<(), RuntimeError> {
-        let mut task = ended(before.agent, &before.directive, report);
+        let mut task = match result {
+            Ok(report) => ended(before.agent, &before.directive, report),
+            Err(error) => failed(before.agent, &before.directive, error),
+        };
         task.usage += before.usage;
         task.turns += before.turns;
         task.tool_uses += before.tool_uses;

@@ -89,11 +89,11 @@ impl Runtime {
         let label = loaded.record.name.clone();
         let task = self.reopened_task(&loaded.record).await?;
         let prepared = Prepared { loaded, lease: lease.clone(), llm, seat: None, label };
-        let report = self.drive(prepared, prompt, options).await?;
+        let result = self.drive(prepared, prompt, options).await;
         if let Some(task) = task {
-            self.finish_again(lease, &task, &report).await?;
+            self.finish_again(lease, &task, &result).await?;
         }
-        Ok(report)
+        result
     }
 
     /// Marks the agent as running, runs it, and marks it as what it is then.

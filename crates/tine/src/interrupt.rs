@@ -16,7 +16,10 @@ pub(crate) async fn interruptible<T>(
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
     // The terminal was closed: what runs in it must not live on unseen.
-    let mut hang_up = listen(SignalKind::hangup())?;
+    let mut hang_up = match hang_up_is_ignored() {
+        true => None,
+        false => Some(listen(SignalKind::hangup())?),
+    };
     tokio::pin!(work);
     loop {
         // All branches are cancel-safe: `work` is only polled, and a signal that is not received stays pending.
@@ -24,7 +27,7 @@ pub(crate) async fn interruptible<T>(
             result = &mut work => return Ok(result),
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
-            _ = hang_up.recv() => {}
+            () = received(&mut hang_up) => {}
         }
         if cancel.is_cancelled() {
             return Err(Failure::coded(INTERRUPTED, "interrupted at once")
@@ -33,6 +36,24 @@ pub(crate) async fn interruptible<T>(
         on_first();
         cancel.cancel();
     }
+}
+
+async fn received(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether the command was started with `nohup` or the like: then it is to live on, and listening would undo that.
+fn hang_up_is_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // Signal 1 is the lowest bit.
+    mask.is_some_and(|mask| mask & 1 == 1)
 }
 
 fn listen(kind: SignalKind) -> Result<Signal, Failure> {

@@ -140,3 +140,40 @@ fn killed_workers_are_interrupted_and_their_spawner_is_told_once() {
     let notices = notices.iter().filter(|(_, text)| text.contains("<task-notification>"));
     assert_eq!(notices.count(), 3);
 }
+
+/// Sends a signal by name.
+#[expect(clippy::disallowed_methods, reason = "the test signals the real binary")]
+fn signal(name: &str, process: u32) {
+    let mut command = std::process::Command::new("bash");
+    let sent = command.arg("-c").arg(format!("kill -{name} {process}")).status().unwrap();
+    assert!(sent.success());
+}
+
+#[test]
+fn a_closed_terminal_stops_what_runs_in_it() {
+    let home = Home::new();
+    let model = home.model(
+        r#"
+        name = "sleeper"
+        [[turn]]
+        when = { tool_results = 0 }
+        tool_calls = [{ name = "Bash", input = { command = "echo $$ > pid; sleep 1000" } }]
+        "#,
+    );
+    let stream = ["--output-format", "stream-json", "--allow", "Bash", "sleep"];
+    let mut child = start(&home, &[&["run", "--model", &model], &stream[..]].concat());
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains(r#""type":"tool_call""#)));
+    let pid = home.work().join("pid");
+    let sleeper = || std::fs::read_to_string(&pid).ok().filter(|text| text.ends_with('\n'));
+    while sleeper().is_none() {
+        std::thread::yield_now();
+    }
+    signal("HUP", child.id());
+    let last = lines.map(Result::unwrap).last().unwrap();
+    assert!(last.contains(r#""outcome":"aborted""#), "{last}");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let sleeper = format!("/proc/{}/stat", sleeper().unwrap().trim());
+    let alive = std::fs::read_to_string(sleeper).is_ok_and(|stat| !stat.contains(") Z"));
+    assert!(!alive, "the command outlived its terminal");
+}
