@@ -231,14 +231,14 @@ mod tests {
 
     fn described(tool: &str, input: &str) -> String {
         let input = RawJson::parse(input).unwrap();
-        describe(&Call { tool, input: &input, directory: Path::new("/work/app") })
+        describe(&Call { tool, input: &input, directory: Path::new("/srv/app") })
     }
 
     #[test]
     fn a_call_is_described_in_one_line() {
         insta::assert_snapshot!(described("Bash", r#"{"command":"cargo test"}"#), @"Bash: cargo test");
-        insta::assert_snapshot!(described("FileEdit", r#"{"file_path":"/work/app/src/a.rs"}"#), @"FileEdit: src/a.rs");
-        insta::assert_snapshot!(described("FileRead", r#"{"file_path":"../b"}"#), @"FileRead: /work/b");
+        insta::assert_snapshot!(described("FileEdit", r#"{"file_path":"/srv/app/src/a.rs"}"#), @"FileEdit: src/a.rs");
+        insta::assert_snapshot!(described("FileRead", r#"{"file_path":"../b"}"#), @"FileRead: /srv/b");
         insta::assert_snapshot!(described("Grep", r#"{"pattern":"fn main"}"#), @"Grep: fn main in .");
         insta::assert_snapshot!(described("Glob", r#"{"pattern":"/etc/*.conf","path":"src"}"#), @"Glob: /etc/*.conf in /etc");
         insta::assert_snapshot!(described("Agent", r#"{"prompt":"look"}"#), @r#"Agent: {"prompt":"look"}"#);

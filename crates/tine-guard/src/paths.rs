@@ -120,18 +120,18 @@ mod tests {
     #[test]
     fn paths_are_placed_by_their_text() {
         let check = |path: &str, expected: PathPlace| {
-            assert_eq!(place_of(Path::new("/work/app"), path), expected, "{path}");
+            assert_eq!(place_of(Path::new("/srv/app"), path), expected, "{path}");
         };
         let inside = |path: &str| PathPlace::Inside(path.into());
         let outside = |path: &str| PathPlace::Outside(path.into());
         check("src/a.rs", inside("src/a.rs"));
         check("./src//b/../a.rs", inside("src/a.rs"));
-        check("/work/app/src", inside("src"));
+        check("/srv/app/src", inside("src"));
         check(".", inside(""));
         check("../app/x", inside("x"));
-        check("..", outside("/work"));
-        check("src/../../app2/x", outside("/work/app2/x"));
-        check("/work/application", outside("/work/application"));
+        check("..", outside("/srv"));
+        check("src/../../app2/x", outside("/srv/app2/x"));
+        check("/srv/application", outside("/srv/application"));
         check("/../../etc/passwd", outside("/etc/passwd"));
         check("~/.ssh/id_rsa", outside("~/.ssh/id_rsa"));
     }

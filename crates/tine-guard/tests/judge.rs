@@ -10,7 +10,7 @@ use tine_model::RawJson;
 
 use PermissionMode::{AcceptEdits, Bypass, Default, ReadOnly};
 
-const DIRECTORY: &str = "/work/app";
+const DIRECTORY: &str = "/srv/app";
 
 fn verdict(tool: &str, input: &str, mode: PermissionMode, rules: &Rules) -> String {
     let input = RawJson::parse(input).unwrap();
@@ -45,9 +45,9 @@ fn command(text: &str) -> String {
 fn reading_inside_the_directory_is_free() {
     let inside = [
         ("FileRead", file("src/a.rs")),
-        ("FileRead", file("/work/app/src/../a.rs")),
+        ("FileRead", file("/srv/app/src/../a.rs")),
         ("Glob", r#"{"pattern":"**/*.rs"}"#.to_owned()),
-        ("Glob", r#"{"pattern":"/work/app/src/*.rs"}"#.to_owned()),
+        ("Glob", r#"{"pattern":"/srv/app/src/*.rs"}"#.to_owned()),
         ("Grep", r#"{"pattern":"../../etc","path":"src"}"#.to_owned()),
     ];
     for (tool, input) in inside {
@@ -60,9 +60,9 @@ fn reading_inside_the_directory_is_free() {
 #[test]
 fn reading_elsewhere_or_reading_secrets_is_asked() {
     insta::assert_snapshot!(in_modes("FileRead", &file("../b.rs")), @"
-    default: ask: `/work/b.rs` is outside the directory
-    accept-edits: ask: `/work/b.rs` is outside the directory
-    read-only: ask: `/work/b.rs` is outside the directory
+    default: ask: `/srv/b.rs` is outside the directory
+    accept-edits: ask: `/srv/b.rs` is outside the directory
+    read-only: ask: `/srv/b.rs` is outside the directory
     bypass: allow
     ");
     let check = |tool, input: &str| verdict(tool, input, Default, &Rules::default());
@@ -70,7 +70,7 @@ fn reading_elsewhere_or_reading_secrets_is_asked() {
     insta::assert_snapshot!(check("Grep", r#"{"pattern":"x","glob":"*.pem"}"#), @"ask: `.` may hold keys or passwords");
     insta::assert_snapshot!(check("Grep", r#"{"pattern":"x","path":"/"}"#), @"ask: `/` is outside the directory");
     insta::assert_snapshot!(check("Glob", r#"{"pattern":"/etc/**"}"#), @"ask: `/etc` is outside the directory");
-    insta::assert_snapshot!(check("Glob", r#"{"pattern":"../*"}"#), @"ask: `/work` is outside the directory");
+    insta::assert_snapshot!(check("Glob", r#"{"pattern":"../*"}"#), @"ask: `/srv` is outside the directory");
     insta::assert_snapshot!(check("Glob", r#"{"pattern":"*/{..,a}/../x"}"#), @"ask: `/` is outside the directory");
 }
 
@@ -83,7 +83,7 @@ fn writing_depends_on_the_mode() {
     bypass: allow
     ");
     let check = |path: &str| verdict("FileWrite", &file(path), AcceptEdits, &Rules::default());
-    insta::assert_snapshot!(check("../x"), @"ask: `/work/x` is outside the directory");
+    insta::assert_snapshot!(check("../x"), @"ask: `/srv/x` is outside the directory");
     insta::assert_snapshot!(check(".git/hooks/pre-commit"), @"ask: `.git/hooks/pre-commit` is a sensitive place");
     insta::assert_snapshot!(check(".tine/config.toml"), @"ask: `.tine/config.toml` is a sensitive place");
     insta::assert_snapshot!(check("deploy/.env"), @"ask: `deploy/.env` is a sensitive place");
@@ -225,7 +225,7 @@ proptest! {
     fn no_call_and_no_rule_panics(
         tool in prop::sample::select(TOOLS.to_vec()),
         input in any_value(),
-        directory in prop_oneof![Just("/work/app"), Just(""), Just("relative"), Just("/")],
+        directory in prop_oneof![Just("/srv/app"), Just(""), Just("relative"), Just("/")],
         rules in prop::collection::vec(any_rule(), 0..6),
     ) {
         let rules: Vec<_> = rules.iter().filter_map(|text| text.parse().ok()).collect();

@@ -52,13 +52,13 @@ mod tests {
     #[test]
     fn paths_are_resolved_in_their_text() {
         let check = |text: &str, expected: &str| {
-            let path = resolve(Path::new("/work/app"), "file_path", text).unwrap();
+            let path = resolve(Path::new("/srv/app"), "file_path", text).unwrap();
             assert_eq!(path, Path::new(expected), "{text}");
         };
-        check("a/./b//c", "/work/app/a/b/c");
-        check("../b", "/work/b");
+        check("a/./b//c", "/srv/app/a/b/c");
+        check("../b", "/srv/b");
         check("/../../x", "/x");
-        check("~x", "/work/app/~x");
+        check("~x", "/srv/app/~x");
     }
 
     #[test]

@@ -258,7 +258,7 @@ mod tests {
             tool: tool.to_owned(),
             what: format!("{tool}: …"),
             input: RawJson::parse(input).unwrap(),
-            directory: "/work/app".to_owned(),
+            directory: "/srv/app".to_owned(),
             why: "no rule allows this command".to_owned(),
         };
         anstream::adapter::strip_str(&question(&request)).to_string()
@@ -271,7 +271,7 @@ mod tests {
         ? 1a1a1a1a wants to use Bash
           cargo test
           rm -rf \u{1b}[8mx
-          in /work/app: no rule allows this command
+          in /srv/app: no rule allows this command
         ");
     }
 
@@ -284,7 +284,7 @@ mod tests {
           - let x = 1;
           + let x = 2;
           + let y = 3;
-          in /work/app: no rule allows this command
+          in /srv/app: no rule allows this command
         ");
     }
 

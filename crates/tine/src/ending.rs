@@ -244,7 +244,7 @@ mod tests {
                 &input.unwrap_or_else(|| r#"{"file_path":"a","content":""}"#.into()),
             )
             .unwrap(),
-            directory: "/work".to_owned(),
+            directory: "/srv".to_owned(),
             agent: AgentId::from_random([0x1a; 16]),
             tool: tool.to_owned(),
             call: call.to_owned(),

@@ -17,15 +17,11 @@ const SQL: &[(&str, &str)] =
 /// Our longest statement has some 20 lines; two words further apart than this belong to no common statement.
 const SQL_STATEMENT_BYTES_MAX: usize = 2000;
 
-/// Directories that only a build machine has.
-const MACHINE_DIRECTORIES: &[&str] = &["work", "farm"];
+/// Directories that build machines have, and the systems of users do not or would not name.
+const MACHINE_DIRECTORIES: &[&str] = &["build", "builds", "farm", "root", "work", "workspace"];
 
 /// Beginnings of absolute paths that are examples and not a machine's, each with its reason.
 const EXAMPLE_PATHS: &[(&str, &str)] = &[
-    ("/work/a", "invented places in tests, such as the project `/work/app`"),
-    ("/work/./app", "the same project, written in another way"),
-    ("/work/b", "an invented place outside of that project"),
-    ("/work/x", "an invented place outside of that project"),
     ("/home/user", "an invented home directory in documents and tests"),
     ("/home/somebody", "an invented home directory in tests"),
 ];
@@ -250,9 +246,9 @@ mod tests {
         check(&format!("see `{work}` there"), Some(work.as_str()));
         check(&farm, Some(farm.as_str()));
         check(&format!("\"{home}\""), Some(home.as_str()));
-        check("/work/app/src and /work/app2", None);
+        check("/srv/app/src and /srv/app2", None);
         check("/home/user/project", None);
         check("src/work/x ~/work/x $HOME/work/x https://host/work/x ../work/x", None);
-        check("a / work / b, /workspace/x, /home", None);
+        check("a / work / b, /works/x, /home", None);
     }
 }

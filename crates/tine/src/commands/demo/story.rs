@@ -92,7 +92,7 @@ mod tests {
         let verdict = |command: &str| {
             let input = serde_json::json!({ "command": command }).to_string();
             let input = RawJson::parse(&input).unwrap();
-            let call = Call { tool: "Bash", input: &input, directory: Path::new("/work") };
+            let call = Call { tool: "Bash", input: &input, directory: Path::new("/srv") };
             judge(&call, permissions.mode, &permissions.rules)
         };
         let scenario = Scenario::built_in(SCENARIO).unwrap();
