@@ -11,7 +11,7 @@ use tine_model::WireFormat;
 use tine_wire::{DecodeError, Failure, Partial, Reply, decode_failure, decode_reply};
 
 use crate::error::{BrokenCause, LlmError, TimeLimit, TransportError, nothing};
-use crate::incoming::{Incoming, Report, report_whole};
+use crate::incoming::{Incoming, Report, Seen, report_whole};
 use crate::options::without_credentials;
 use crate::retry::Retry;
 use crate::watch::{Deadline, Stop, Watch};
@@ -49,16 +49,16 @@ impl Failed {
         Self { error: LlmError::Broken { partial, cause }, retry }
     }
 
-    fn undecodable(error: DecodeError, partial: Box<Partial>, begun: bool) -> Self {
+    fn undecodable(error: DecodeError, partial: Box<Partial>, seen: Seen) -> Self {
         match error {
-            DecodeError::Provider(failure) if begun => {
+            DecodeError::Provider(failure) if seen.content => {
                 Self::broken(BrokenCause::Provider(failure), partial, true)
             }
             DecodeError::Provider(failure) => {
                 let retry = Retry::after_event(&failure);
                 Self::refused(failure, retry)
             }
-            DecodeError::Truncated => Self::broken(BrokenCause::Ended, partial, begun),
+            DecodeError::Truncated => Self::broken(BrokenCause::Ended, partial, seen.begun),
             source @ (DecodeError::Protocol { .. } | DecodeError::TooLarge { .. }) => {
                 Self { error: LlmError::Protocol { partial, source }, retry: Retry::Never }
             }
@@ -120,27 +120,27 @@ impl Exchange<'_> {
     ) -> Result<Reply, Failed> {
         let mut incoming = Incoming::new(self.format);
         loop {
-            let deadline = if incoming.begun() { self.watch.idle() } else { self.first };
-            let begun = incoming.begun();
+            let seen = incoming.seen();
+            let deadline = if seen.begun { self.watch.idle() } else { self.first };
             match self.watch.over(deadline, response.chunk()).await {
                 Ok(Ok(Some(bytes))) => {
                     if let Err(error) = incoming.push(&bytes, report) {
-                        let begun = incoming.begun();
-                        return Err(Failed::undecodable(error, incoming.partial(), begun));
+                        let seen = incoming.seen();
+                        return Err(Failed::undecodable(error, incoming.partial(), seen));
                     }
                 }
                 Ok(Ok(None)) => {
                     return incoming
                         .end()
-                        .map_err(|(error, partial)| Failed::undecodable(error, partial, begun));
+                        .map_err(|(error, partial)| Failed::undecodable(error, partial, seen));
                 }
                 Ok(Err(lost)) => {
                     return incoming.end().map_err(|(error, partial)| match error {
                         DecodeError::Truncated => {
                             let cause = BrokenCause::Connection(TransportError::of(lost));
-                            Failed::broken(cause, partial, begun)
+                            Failed::broken(cause, partial, seen.begun)
                         }
-                        error => Failed::undecodable(error, partial, begun),
+                        error => Failed::undecodable(error, partial, seen),
                     });
                 }
                 Err(stop @ Stop::Cancelled) => {
@@ -160,7 +160,7 @@ impl Exchange<'_> {
             End::Complete => {}
             End::TooLarge => {
                 let error = DecodeError::TooLarge { limit: REPLY_BYTES_MAX };
-                return Err(Failed::undecodable(error, nothing(), false));
+                return Err(Failed::undecodable(error, nothing(), Seen::default()));
             }
             End::Lost(error) => {
                 return Err(Failed::broken(BrokenCause::Connection(error), nothing(), false));
@@ -168,7 +168,7 @@ impl Exchange<'_> {
             End::Stopped(stop) => return Err(Failed::stopped(stop, nothing())),
         }
         let reply = decode_reply(self.format, &bytes)
-            .map_err(|error| Failed::undecodable(error, nothing(), false))?;
+            .map_err(|error| Failed::undecodable(error, nothing(), Seen::default()))?;
         report_whole(&reply, report);
         Ok(reply)
     }

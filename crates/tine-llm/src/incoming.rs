@@ -13,17 +13,26 @@ pub(crate) type Report<'r> = dyn FnMut(Progress<'_>) + Send + 'r;
 #[derive(Debug)]
 pub(crate) struct Incoming {
     decoder: Decoder,
-    begun: bool,
+    seen: Seen,
+}
+
+/// What of a reply has been reported.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Seen {
+    /// Its beginning. From then on a lost connection is a broken reply, and the limits are those of a reply under way.
+    pub(crate) begun: bool,
+    /// A part of its content. Until then a provider that says it failed may be asked again: nobody has seen anything.
+    pub(crate) content: bool,
 }
 
 impl Incoming {
     pub(crate) fn new(format: WireFormat) -> Self {
-        Self { decoder: Decoder::new(format), begun: false }
+        Self { decoder: Decoder::new(format), seen: Seen::default() }
     }
 
-    /// Whether a part of the reply was reported. From then on the request must not be sent again.
-    pub(crate) fn begun(&self) -> bool {
-        self.begun
+    /// What was reported so far.
+    pub(crate) fn seen(&self) -> Seen {
+        self.seen
     }
 
     /// Takes the next bytes and reports their events.
@@ -33,7 +42,8 @@ impl Incoming {
         report: &mut Report<'_>,
     ) -> Result<(), DecodeError> {
         for event in &self.decoder.push(bytes)? {
-            self.begun |= is_part(event);
+            self.seen.content |= is_content(event);
+            self.seen.begun |= is_content(event) || matches!(event, Event::Started { .. });
             report(Progress::Event(event));
         }
         // An error behind these events is told by the next call; a provider that keeps the connection open after
@@ -52,9 +62,8 @@ impl Incoming {
     }
 }
 
-/// Whether an event shows a part of the reply. Its beginning alone is none: a provider that is overloaded often says so
-/// right after it, and nobody has seen anything yet.
-fn is_part(event: &Event) -> bool {
+/// Whether an event shows a part of the reply's content.
+fn is_content(event: &Event) -> bool {
     match event {
         Event::Text { .. }
         | Event::Thinking { .. }

@@ -31,9 +31,6 @@ pub trait Store: Send + Sync {
     /// Agents, newest last.
     async fn agents(&self, filter: AgentFilter) -> Result<Vec<AgentRecord>>;
 
-    /// Direct forks of an agent, dead ones too, newest last.
-    async fn children(&self, agent: AgentId) -> Result<Vec<AgentRecord>>;
-
     /// The line from the root down to the agent itself.
     async fn ancestry(&self, agent: AgentId) -> Result<Vec<AgentRecord>>;
 
@@ -99,9 +96,6 @@ pub trait Store: Send + Sync {
 
     /// Requests of an agent in the order in which they were recorded.
     async fn requests(&self, agent: AgentId) -> Result<Vec<RequestRow>>;
-
-    /// The request that an agent recorded last.
-    async fn last_request(&self, agent: AgentId) -> Result<Option<RequestRow>>;
 
     /// What requests used, by model.
     async fn usage(&self, agent: AgentId, scope: UsageScope) -> Result<Vec<ModelUsage>>;

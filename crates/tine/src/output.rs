@@ -57,7 +57,9 @@ pub(crate) fn stdout_is_terminal() -> bool {
 fn ignore_closed_pipe(result: io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::failed("cannot write the result").because(&error))
+            Err(Failure::failed("cannot write the result")
+                .because(&error)
+                .hint("check where standard output goes; what the command did is kept"))
         }
         _ => Ok(()),
     }

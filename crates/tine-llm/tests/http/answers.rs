@@ -62,7 +62,7 @@ async fn a_redirect_is_not_followed() {
 
 #[tokio::test]
 async fn an_error_event_before_any_content_is_tried_again() {
-    for records in [&[OVERLOADED][..], &[PING, OVERLOADED]] {
+    for records in [&[OVERLOADED][..], &[PING, OVERLOADED], &[START, OVERLOADED]] {
         let outcome = send_to(&Server::answering([stream(records), hello()])).await;
         assert_eq!((outcome.retries(), outcome.text().as_str()), (1, "Hello"));
     }
@@ -85,6 +85,14 @@ async fn a_stream_that_ends_early_keeps_what_came() {
     let outcome = send_to(&Server::answering([stream(&[START, BLOCK, TEXT])])).await;
     assert_eq!(outcome.retries(), 0);
     assert_eq!(outcome.partial_text().as_deref(), Some("Hello"));
+    assert_eq!(outcome.error().partial().unwrap().id.as_deref(), Some("msg_1"));
+    insta::assert_snapshot!(outcome.words(), @"the reply broke off: the connection ended before the reply was complete");
+}
+
+#[tokio::test]
+async fn a_stream_that_is_cut_behind_its_beginning_is_not_sent_again() {
+    let outcome = send_to(&Server::answering([stream(&[START]), hello()])).await;
+    assert_eq!(outcome.retries(), 0);
     assert_eq!(outcome.error().partial().unwrap().id.as_deref(), Some("msg_1"));
     insta::assert_snapshot!(outcome.words(), @"the reply broke off: the connection ended before the reply was complete");
 }

@@ -127,8 +127,6 @@ pub async fn a_request_counts_once(fixture: &dyn Fixture) -> Result<()> {
     (failed.usage, failed.stop, failed.prompt_bytes) = (None, None, None);
     assert!(store.record_request(failed.clone()).await?);
     assert_eq!(store.requests(agent).await?, [first, failed.clone()]);
-    assert_eq!(store.last_request(agent).await?, Some(failed));
-    assert_eq!(store.last_request(agent_id(2)).await?, None);
     let usage = store.usage(agent, UsageScope::Own).await?;
     assert_eq!(usage.len(), 1);
     assert_eq!((usage[0].requests, usage[0].usage.read), (2, Some(90)));

@@ -101,18 +101,6 @@ impl SqliteStore {
         self.agent_records(&rows)
     }
 
-    pub(super) async fn child_rows(&self, agent: AgentId) -> Result<Vec<AgentRecord>> {
-        let sql = concat!(
-            "SELECT ",
-            agent_columns!(),
-            " FROM agents a WHERE a.parent = ? ORDER BY a.seq"
-        );
-        let mut read = self.connections.read().await?;
-        let rows = read.all(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
-        read.finish().await?;
-        self.agent_records(&rows)
-    }
-
     pub(super) async fn ancestry_rows(&self, agent: AgentId) -> Result<Vec<AgentRecord>> {
         let sql = concat!(
             "WITH RECURSIVE line (id, up) AS (VALUES (?, 0) UNION ALL \

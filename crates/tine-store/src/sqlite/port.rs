@@ -32,10 +32,6 @@ impl Store for SqliteStore {
         self.agent_rows(filter).await
     }
 
-    async fn children(&self, agent: AgentId) -> Result<Vec<AgentRecord>> {
-        self.child_rows(agent).await
-    }
-
     async fn ancestry(&self, agent: AgentId) -> Result<Vec<AgentRecord>> {
         self.ancestry_rows(agent).await
     }
@@ -113,10 +109,6 @@ impl Store for SqliteStore {
 
     async fn requests(&self, agent: AgentId) -> Result<Vec<RequestRow>> {
         self.request_rows(agent).await
-    }
-
-    async fn last_request(&self, agent: AgentId) -> Result<Option<RequestRow>> {
-        self.last_request_row(agent).await
     }
 
     async fn usage(&self, agent: AgentId, scope: UsageScope) -> Result<Vec<ModelUsage>> {

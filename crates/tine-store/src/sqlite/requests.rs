@@ -58,18 +58,6 @@ impl SqliteStore {
         rows.iter().map(|row| request_row(self.connections.path(), row)).collect()
     }
 
-    pub(super) async fn last_request_row(&self, agent: AgentId) -> Result<Option<RequestRow>> {
-        let sql = concat!(
-            "SELECT ",
-            request_columns!(),
-            " FROM requests WHERE agent = ? ORDER BY seq DESC LIMIT 1"
-        );
-        let mut read = self.connections.read().await?;
-        let row = read.one(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
-        read.finish().await?;
-        row.map(|row| request_row(self.connections.path(), &row)).transpose()
-    }
-
     pub(super) async fn usage_rows(
         &self,
         agent: AgentId,

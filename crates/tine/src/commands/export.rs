@@ -17,7 +17,9 @@ pub(crate) async fn export(context: &Context, args: ExportArgs) -> Result<u8, Fa
     match args.output {
         None => output::write_out(&text)?,
         Some(path) => write_file(&path, &text).map_err(|error| {
-            Failure::input(format!("cannot write {}", path.display())).because(&error)
+            Failure::input(format!("cannot write {}", path.display())).because(&error).hint(
+                "check the directory and its rights; without -o the result goes to standard output",
+            )
         })?,
     }
     Ok(0)

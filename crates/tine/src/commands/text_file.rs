@@ -15,8 +15,11 @@ pub(super) fn read(path: &Path) -> Result<String, Failure> {
         Some("-") => "standard input".to_owned(),
         _ => path.display().to_string(),
     };
-    let failed =
-        |error: std::io::Error| Failure::input(format!("cannot read {name}")).because(&error);
+    let failed = |error: std::io::Error| {
+        Failure::input(format!("cannot read {name}"))
+            .because(&error)
+            .hint("give a file of messages, or `-` for standard input")
+    };
     let mut bytes = Vec::new();
     let limit = INPUT_BYTES_MAX + 1;
     let read = match path.to_str() {
@@ -24,7 +27,8 @@ pub(super) fn read(path: &Path) -> Result<String, Failure> {
         _ => std::fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes)),
     };
     if read.map_err(failed)? as u64 > INPUT_BYTES_MAX {
-        return Err(Failure::input(format!("{name} is larger than 256 MiB")));
+        return Err(Failure::input(format!("{name} is larger than 256 MiB"))
+            .hint("no provider takes a conversation of this size; import its latest part"));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

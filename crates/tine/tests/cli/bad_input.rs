@@ -391,6 +391,7 @@ fn files_that_are_no_conversations() {
     --- stdout
     --- stderr
     error: cannot read none.json: No such file or directory (os error 2)
+    hint: give a file of messages, or `-` for standard input
     ");
     check!(home.shown(&home.ran(&["import", "../file"])), @r"
     code: 42

@@ -96,6 +96,7 @@ fn an_export_replaces_a_file_as_a_whole() {
     --- stdout
     --- stderr
     error: cannot write ../none/out.json: No such file or directory (os error 2)
+    hint: check the directory and its rights; without -o the result goes to standard output
     ");
 }
 
