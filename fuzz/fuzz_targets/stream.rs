@@ -1,4 +1,4 @@
-//! A provider's stream: any bytes, any chunking, both formats; the same events whatever the cuts.
+//! A provider's stream: any bytes, any chunking, every format; the same events whatever the cuts.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,11 +1,32 @@
-//! What the cache is worth: prices, what a fan-out cost beside what it could have cost, and whether to wait for a leader.
+//! What the cache is worth: what is known of models and their prices, which entries are live, how a fan-out should start,
+//! whether a request read what it should have read, and what all of it cost.
 //!
-//! Pure arithmetic over reported usage. This crate talks to no provider and reads no clock.
+//! Pure arithmetic over reported usage. This crate talks to no provider, keeps no file and reads no clock.
 
+mod estimate;
+mod explicit;
+mod facts;
 mod fan;
+mod forms;
+mod ledger;
+mod models;
 mod plan;
-mod prices;
+mod price;
+mod tokens;
+mod verdict;
+mod warm;
 
-pub use fan::{FanCost, fan_cost};
-pub use plan::{Launch, Prefix, SHORT_LIFETIME_MS, plan};
-pub use prices::{Price, PriceError, Prices};
+pub use estimate::{Estimate, EstimateParts, estimate};
+pub use explicit::{explicit_break_even, pays_explicit};
+pub use facts::{Facts, SharesAt};
+pub use fan::{FanCost, Sibling, fan_cost, fork_costs};
+pub use forms::{Bill, Forms, Shape, closed_forms};
+pub use ledger::{Expectation, InFlight, Ledger, LiveEntry, Missing, Place, PlaceState, Scope};
+pub use models::{Models, ModelsError};
+pub use plan::{
+    Asked, FIRST_EVENT_MS, Launch, Plan, PlanCosts, REQUEST_MS, Situation, Warmth, plan,
+};
+pub use price::{Price, Rates, Tier};
+pub use tokens::BYTES_PER_TOKEN;
+pub use verdict::{Judgement, Verdict, judge};
+pub use warm::{Keep, keep, pings_worth};

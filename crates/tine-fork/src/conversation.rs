@@ -4,8 +4,44 @@ use std::sync::Arc;
 
 use tine_history::History;
 use tine_llm::Request;
-use tine_model::{EntryId, Message};
-use tine_wire::{Assembled, Head, MarkPoints, assemble, framer};
+use tine_model::{Boundary, BoundaryKind, EntryId, Message, Segment};
+use tine_wire::{
+    Assembled, Body, CachedPrefix, Comparison, Head, Lifetimes, MarkPoints, RequestOptions,
+    assemble, cached_content, first_difference, framer,
+};
+
+/// What is known of the lineage's last answered request.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LastSent {
+    /// The provider's id of the reply.
+    pub reply: Option<String>,
+    /// The places that a cache could hold it up to.
+    pub boundaries: Vec<Boundary>,
+}
+
+/// The beginning of a prompt that the provider holds under a name, and serves to every request that names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// What is named.
+    pub prefix: CachedPrefix,
+    /// Tokens that it holds.
+    pub tokens: u64,
+    /// Whether that is a count of the provider's and not an estimate.
+    pub exact: bool,
+    /// Where it ends, in bytes of the request as it would be without it.
+    pub bytes: u64,
+}
+
+/// What a provider is asked to hold.
+#[derive(Debug, Clone)]
+pub struct ToHold {
+    /// The body of the request that asks for it.
+    pub body: Body,
+    /// How many messages it holds, for [`CachedPrefix::items`].
+    pub items: usize,
+    /// Where it ends, for [`Held::bytes`].
+    pub bytes: u64,
+}
 
 /// A head, a history, and where the lineage's last request ended.
 #[derive(Debug)]
@@ -13,20 +49,89 @@ pub struct Conversation {
     head: Arc<Head>,
     history: History,
     points: MarkPoints,
+    lifetimes: Lifetimes,
+    last: Arc<LastSent>,
+    /// The bytes of the lineage's last answered request, when this process sent it. Shares them with the history.
+    body: Option<Arc<Body>>,
+    /// What need not be sent. Inherited by forks.
+    held: Option<Arc<Held>>,
 }
 
 impl Conversation {
-    /// A conversation over messages that exist already. `sent` is the number of messages in the lineage's last
-    /// request, where it is known.
+    /// A conversation over messages that exist already. `points` says what the lineage's last request held, where that is
+    /// known.
     pub fn new(head: Arc<Head>, history: History, points: MarkPoints) -> Self {
-        Self { head, history, points }
+        let (lifetimes, last) = (Lifetimes::default(), Arc::default());
+        Self { head, history, points, lifetimes, last, body: None, held: None }
+    }
+
+    /// The same conversation, when another process sent the lineage's last request.
+    pub fn after(self, last: LastSent) -> Self {
+        Self { last: Arc::new(last), ..self }
+    }
+
+    /// The same lineage over other words: what a compaction or a change of model makes. It still knows what was sent last, and
+    /// so where the next request parts from that; no place in the new words is known to be in a cache.
+    pub fn rewritten(self, head: Arc<Head>, history: History) -> Self {
+        let fresh = self.is_fresh_fork();
+        let mut last = self.last;
+        if head.format() != self.head.format() && last.reply.is_some() {
+            // Another provider does not know the reply, and may refuse to be asked about it.
+            last = Arc::new(LastSent { reply: None, boundaries: last.boundaries.clone() });
+        }
+        let body = self.body.filter(|_| head.format() == self.head.format());
+        // A fork that has sent nothing is one still, so that a cache that its new words break is noticed.
+        let inherited = self.points.inherited.filter(|_| fresh);
+        let inherited = inherited.map(|inherited| inherited.min(history.len()));
+        let points = MarkPoints { sent: None, inherited };
+        Self { head, history, points, lifetimes: self.lifetimes, last, body, held: None }
+    }
+
+    /// The same conversation, whose cache entries are asked to live this long.
+    pub fn living(self, lifetimes: Lifetimes) -> Self {
+        Self { lifetimes, ..self }
     }
 
     /// A child that inherits everything. Constant time; the head and all bytes are shared.
     pub fn fork(&mut self) -> Self {
         let history = self.history.fork();
         let points = MarkPoints { sent: self.points.sent, inherited: Some(history.len()) };
-        Self { head: Arc::clone(&self.head), history, points }
+        Self {
+            head: Arc::clone(&self.head),
+            history,
+            points,
+            lifetimes: self.lifetimes,
+            last: Arc::clone(&self.last),
+            body: self.body.clone(),
+            held: self.held.clone(),
+        }
+    }
+
+    /// The request that makes the provider hold the head and all messages so far for `ttl_seconds`. `None` where the provider
+    /// holds nothing under a name.
+    pub fn to_hold(&mut self, ttl_seconds: u64) -> Option<ToHold> {
+        let items = self.history.len();
+        let body = cached_content(&self.head, &mut self.history, items, ttl_seconds)?;
+        let options = RequestOptions::at(self.points);
+        let assembled = assemble(&self.head, &mut self.history, &options);
+        let bytes = assembled.boundaries.last().map_or(0, |last| last.bytes);
+        Some(ToHold { body, items, bytes })
+    }
+
+    /// From here on, and in all forks made from here on, the provider's resource stands for the beginning. It must have been
+    /// made from these messages.
+    pub fn hold(&mut self, held: Held) {
+        self.held = Some(Arc::new(held));
+    }
+
+    /// What the next request need not send.
+    pub fn held(&self) -> Option<&Held> {
+        self.held.as_deref().filter(|held| held.prefix.items < self.history.len())
+    }
+
+    /// Sends everything again from here on; whether anything had been held.
+    pub fn let_go(&mut self) -> bool {
+        self.held.take().is_some()
     }
 
     /// Appends a message that the log already holds.
@@ -44,20 +149,104 @@ impl Conversation {
         &self.head
     }
 
-    /// The request for all messages so far.
-    pub fn request(&mut self) -> (Request, Assembled) {
-        let assembled = assemble(&self.head, &mut self.history, self.points);
-        let request = Request {
-            format: self.head.format(),
-            body: assembled.body.clone(),
-            prefix: assembled.prefix.clone(),
-        };
-        (request, assembled)
+    /// How long its cache entries are asked to live.
+    pub fn lifetimes(&self) -> Lifetimes {
+        self.lifetimes
     }
 
-    /// Notes that a request of `items` messages was answered, so that an entry exists at its end.
-    pub fn answered(&mut self, items: usize) {
-        self.points.sent = Some(items);
+    /// Whether it is a fork that has not sent a request of its own.
+    pub fn is_fresh_fork(&self) -> bool {
+        self.points
+            .inherited
+            .is_some_and(|inherited| self.points.sent.is_none_or(|sent| sent <= inherited))
+    }
+
+    /// The request for all messages so far. With `diagnosed` the provider is asked where it parts from the lineage's last one.
+    pub fn request(&mut self, diagnosed: bool) -> (Request, Assembled) {
+        let options = self.options(diagnosed);
+        let assembled = assemble(&self.head, &mut self.history, &options);
+        (Request::new(self.head.format(), &assembled), assembled)
+    }
+
+    /// The request that keeps the entries of the lineage's last request alive and has nothing generated; `None` where the
+    /// provider has no such request.
+    pub fn warming(&mut self) -> Option<(Request, Assembled)> {
+        let options = self.options(false);
+        let assembled = tine_wire::warming(&self.head, &mut self.history, &options)?;
+        let request = Request { stream: false, ..Request::new(self.head.format(), &assembled) };
+        Some((request, assembled))
+    }
+
+    fn options(&self, diagnosed: bool) -> RequestOptions {
+        let comparison = match &self.last.reply {
+            _ if !diagnosed => Comparison::None,
+            Some(reply) => Comparison::With(reply.clone()),
+            None => Comparison::First,
+        };
+        RequestOptions {
+            points: self.points,
+            lifetimes: self.lifetimes,
+            comparison,
+            cached: self.held().map(|held| held.prefix.clone()),
+            ..RequestOptions::default()
+        }
+    }
+
+    /// Notes that a request was answered, so that an entry exists at its end.
+    pub fn answered(&mut self, assembled: &Assembled, reply: Option<String>) {
+        self.points.sent = Some(assembled.items);
+        self.last = Arc::new(LastSent { reply, boundaries: assembled.boundaries.clone() });
+        // What was not sent cannot be compared with; the boundaries are those of the whole prompt.
+        let whole = self.held().is_none();
+        self.body = whole.then(|| Arc::new(assembled.body.clone()));
+    }
+
+    /// Whether the lineage's last request is not the beginning of this one, as far as boundaries tell; they are enough for
+    /// requests that were assembled one after the other. Costs a comparison of a few hashes.
+    pub fn has_parted(&self, assembled: &Assembled) -> bool {
+        self.last_end().is_some_and(|end| !has_place(assembled, end))
+    }
+
+    /// The first part in which a request differs from the lineage's last one; `None` when it only goes on from there. Reads
+    /// both requests whole, and so is meant for when a cache has served less than it should. When another process sent the last
+    /// one only its boundaries are known, and the answer names the message.
+    pub fn difference(&self, assembled: &Assembled) -> Option<Segment> {
+        let found = match self.body.as_ref().filter(|_| self.held().is_none()) {
+            Some(before) => {
+                let format = self.head.format();
+                first_difference(format, &before.to_vec(), &assembled.body.to_vec())
+            }
+            None => self.difference_of_places(assembled),
+        };
+        // A fork from an earlier place was never to go on where the lineage's last request ended.
+        found.filter(|segment| match segment {
+            Segment::Setting(_) | Segment::Tool(_) | Segment::System => true,
+            Segment::Block { .. } | Segment::End => !self.inherits_less(),
+        })
+    }
+
+    fn last_end(&self) -> Option<&Boundary> {
+        self.last.boundaries.iter().find(|place| place.kind == BoundaryKind::Tail)
+    }
+
+    /// Whether this fork has not sent anything, and inherits less than the lineage's last request held.
+    fn inherits_less(&self) -> bool {
+        let held = self.last_end().map_or(0, |end| end.items);
+        self.is_fresh_fork() && self.points.inherited.is_some_and(|inherited| held > inherited)
+    }
+
+    /// The deepest place that both requests have ends what is shared.
+    fn difference_of_places(&self, assembled: &Assembled) -> Option<Segment> {
+        let end = self.last_end()?;
+        let is_shorter = !assembled.boundaries.iter().any(|place| place.items >= end.items);
+        if has_place(assembled, end) || is_shorter {
+            return None;
+        }
+        let equal = self.last.boundaries.iter().filter(|place| has_place(assembled, place));
+        Some(match equal.map(|place| place.items).max() {
+            None => Segment::Setting("head".to_owned()),
+            Some(items) => Segment::Block { message: items, block: 0, kind: "message".to_owned() },
+        })
     }
 
     /// Bytes of messages that the lineage's last answered request did not hold.
@@ -70,4 +259,8 @@ impl Conversation {
         });
         lengths.sum()
     }
+}
+
+fn has_place(assembled: &Assembled, place: &Boundary) -> bool {
+    assembled.boundaries.iter().any(|other| other.hash == place.hash)
 }

@@ -1,27 +1,33 @@
 //! One cold prefix, one writer: siblings wait until the first of them has made the cache entry.
 //!
-//! A provider's cache entry can be read only once the writer's response has begun. Siblings that start together on a cold
-//! prefix would each pay for writing it, so one leads and the rest follow on its first stream event.
+//! A provider's cache entry can be read only once the writer's response has begun, or has ended. Siblings that start
+//! together on a cold prefix would each pay for writing it, so they go in stages: each goes when what the one before wrote
+//! can be read. Nothing here knows prices or decides how large a stage is; that is [`tine_cache::plan`].
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tine_cache::SharesAt;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// Longest wait for the leader's first event: a leader that is this slow is worth less than the time of the others.
+/// Longest wait for one stage's first events: a leader that is this slow is worth less than the time of the others.
 pub const LEADER_WAIT_MAX: Duration = Duration::from_secs(5);
 
+/// Longest wait for one stage's replies, where nothing can be read before they end: three times what a request usually takes
+/// ([`tine_cache::REQUEST_MS`]). A reply that is longer is a task of its own, and not worth the others' time.
+pub const REPLY_WAIT_MAX: Duration = Duration::from_secs(60);
+
 #[derive(Debug)]
-enum State {
-    /// Nobody has sent yet; only this member may begin.
-    Waiting { leader: usize },
-    /// The leader failed before its first event; whoever comes first leads.
-    Vacant,
-    /// A leader's request is under way.
-    Led,
-    /// The entry exists, or waiting was given up.
-    Open,
+struct State {
+    /// The stage that may enter now; behind the last one everybody may.
+    stage: usize,
+    /// Members of this stage that have entered.
+    entered: usize,
+    /// Those of them whose entry can be read.
+    shared: usize,
+    /// The member that is to enter first of all, unless it will not.
+    first: Option<usize>,
 }
 
 /// The siblings of one fork on their way to their first request.
@@ -29,31 +35,63 @@ enum State {
 pub struct Flight {
     state: Mutex<State>,
     changed: Notify,
+    /// How many enter in each stage. Who is left behind the last one enters freely.
+    stages: Vec<usize>,
+    shares_at: SharesAt,
     wait_max: Duration,
+}
+
+/// The usual longest wait for one stage of a flight.
+pub fn leader_wait_max(shares_at: SharesAt) -> Duration {
+    match shares_at {
+        SharesAt::FirstEvent => LEADER_WAIT_MAX,
+        SharesAt::End => REPLY_WAIT_MAX,
+    }
 }
 
 impl Flight {
     /// All start at once: for a warm prefix.
     pub fn together() -> Arc<Self> {
-        Self::with(State::Open, Duration::ZERO)
+        Self::staged(0, Vec::new(), SharesAt::FirstEvent, Duration::ZERO)
     }
 
-    /// `leader` goes first, the rest on its first event, or after `wait_max`.
-    pub fn leader_first(leader: usize, wait_max: Duration) -> Arc<Self> {
-        Self::with(State::Waiting { leader }, wait_max)
+    /// `stages[0]` members go at once, `first` among them and first; the next so many when what all of them write can be
+    /// read, and so on; behind the last stage everybody goes. Nobody waits longer than `wait_max` for one stage
+    /// ([`leader_wait_max`]).
+    pub fn staged(
+        first: usize,
+        mut stages: Vec<usize>,
+        shares_at: SharesAt,
+        wait_max: Duration,
+    ) -> Arc<Self> {
+        stages.retain(|members| *members > 0);
+        let state = State { stage: 0, entered: 0, shared: 0, first: Some(first) };
+        let (state, changed) = (Mutex::new(state), Notify::new());
+        Arc::new(Self { state, changed, stages, shares_at, wait_max })
     }
 
-    fn with(state: State, wait_max: Duration) -> Arc<Self> {
-        Arc::new(Self { state: Mutex::new(state), changed: Notify::new(), wait_max })
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A member's place. Every member takes its seat before any of them starts.
+    /// Whether nobody waits for anybody any more.
+    pub(crate) fn is_open(&self) -> bool {
+        self.state().stage >= self.stages.len()
+    }
+
+    /// A member's place. Every member takes its seat before any of them starts; latecomers follow.
     pub fn seat(self: &Arc<Self>, member: usize) -> Seat {
         Seat { flight: Arc::clone(self), member }
     }
 
+    /// The longest that a member waits that comes now.
+    fn wait_max(&self) -> Duration {
+        let stages = self.stages.len().saturating_sub(self.state().stage);
+        self.wait_max.saturating_mul(u32::try_from(stages).unwrap_or(u32::MAX))
+    }
+
     async fn enter(self: &Arc<Self>, member: usize, cancel: &CancellationToken) -> Ticket {
-        let deadline = tokio::time::sleep(self.wait_max);
+        let deadline = tokio::time::sleep(self.wait_max());
         tokio::pin!(deadline);
         loop {
             let changed = self.changed.notified();
@@ -67,43 +105,72 @@ impl Flight {
             tokio::select! {
                 () = changed => {}
                 () = &mut deadline => self.open(),
-                () = cancel.cancelled() => return Ticket { flight: Arc::clone(self), leads: false },
+                () = cancel.cancelled() => return Ticket { flight: Arc::clone(self), stage: None },
             }
         }
     }
 
     fn try_enter(self: &Arc<Self>, member: usize) -> Option<Ticket> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let leads = match *state {
-            State::Open => false,
-            State::Led => return None,
-            State::Waiting { leader } if leader != member => return None,
-            State::Waiting { .. } | State::Vacant => {
-                *state = State::Led;
-                true
+        let mut state = self.state();
+        let stage = match self.stages.get(state.stage) {
+            None => None,
+            Some(_) if state.first.is_some_and(|first| first != member) => return None,
+            Some(most) if state.entered >= *most => return None,
+            Some(_) => {
+                state.entered += 1;
+                Some(state.stage)
             }
         };
-        Some(Ticket { flight: Arc::clone(self), leads })
+        if state.first.take().is_some() && stage.is_some() {
+            drop(state);
+            // The others of its stage may follow.
+            self.changed.notify_waiters();
+        }
+        Some(Ticket { flight: Arc::clone(self), stage })
     }
 
-    /// Lets another lead when the one who was to lead will not.
+    /// Lets another go first when the one who was to go first will not.
     fn give_up(&self, member: usize) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*state, State::Waiting { leader } if leader == member) {
-            *state = State::Vacant;
+        let mut state = self.state();
+        if state.first == Some(member) {
+            state.first = None;
             drop(state);
             self.changed.notify_waiters();
         }
     }
 
+    /// A member of a stage has written what others can read.
+    fn share(&self, stage: usize) {
+        let mut state = self.state();
+        if state.stage != stage {
+            return;
+        }
+        state.shared += 1;
+        if self.stages.get(stage).is_none_or(|members| state.shared >= *members) {
+            *state = State { stage: stage + 1, entered: 0, shared: 0, first: None };
+            drop(state);
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// A member of a stage will not write anything: its place is free.
+    fn leave(&self, stage: usize) {
+        let mut state = self.state();
+        if state.stage == stage {
+            state.entered -= 1;
+        }
+        drop(state);
+        self.changed.notify_waiters();
+    }
+
     fn open(&self) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = State::Open;
+        self.state().stage = self.stages.len();
         self.changed.notify_waiters();
     }
 }
 
-/// A member's place in a flight. A leader whose seat is dropped, or whose wait is cancelled, before it sends is
-/// replaced.
+/// A member's place in a flight. Whoever was to go first and whose seat is dropped, or whose wait is cancelled, before it
+/// sends is replaced.
 #[derive(Debug)]
 pub struct Seat {
     flight: Arc<Flight>,
@@ -123,112 +190,48 @@ impl Drop for Seat {
     }
 }
 
-/// The right to send the first request. Dropping a leader's ticket before [`Ticket::started`] lets another lead.
+/// The right to send the first request. Dropped before others can read what it writes, it lets another take its place.
 #[derive(Debug)]
 pub struct Ticket {
     flight: Arc<Flight>,
-    leads: bool,
+    /// The stage that waits for this member.
+    stage: Option<usize>,
 }
 
 impl Ticket {
-    /// Whether this member makes the entry for the others.
-    pub fn leads(&self) -> bool {
-        self.leads
+    /// The flight.
+    pub(crate) fn flight(&self) -> &Arc<Flight> {
+        &self.flight
     }
 
-    /// The response has begun: the entry exists.
-    pub fn started(&mut self) {
-        if std::mem::take(&mut self.leads) {
-            self.flight.open();
+    /// Whether others wait for what this member writes.
+    pub fn leads(&self) -> bool {
+        self.stage.is_some()
+    }
+
+    /// The response has begun: where siblings share from then on, the entry can be read.
+    pub fn begun(&mut self) {
+        if self.flight.shares_at == SharesAt::FirstEvent {
+            self.ended();
+        }
+    }
+
+    /// The response is complete: the entry can be read.
+    pub fn ended(&mut self) {
+        if let Some(stage) = self.stage.take() {
+            self.flight.share(stage);
         }
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        if self.leads {
-            let mut state = self.flight.state.lock().unwrap_or_else(PoisonError::into_inner);
-            if matches!(*state, State::Led) {
-                *state = State::Vacant;
-            }
-            drop(state);
-            self.flight.changed.notify_waiters();
+        if let Some(stage) = self.stage.take() {
+            self.flight.leave(stage);
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use futures_util::FutureExt;
-
-    use super::*;
-
-    fn token() -> CancellationToken {
-        CancellationToken::new()
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn followers_wait_for_the_leaders_first_event() {
-        let flight = Flight::leader_first(1, LEADER_WAIT_MAX);
-        let cancel = token();
-        let mut follower = Box::pin(flight.seat(0).enter(&cancel));
-        assert!(follower.as_mut().now_or_never().is_none());
-        let mut leader = flight.seat(1).enter(&cancel).await;
-        assert!(leader.leads());
-        assert!(follower.as_mut().now_or_never().is_none());
-        leader.started();
-        assert!(!follower.await.leads());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_failed_leader_is_replaced_and_the_rest_keep_waiting() {
-        let flight = Flight::leader_first(0, LEADER_WAIT_MAX);
-        let cancel = token();
-        let leader = flight.seat(0).enter(&cancel).await;
-        let mut second = Box::pin(flight.seat(1).enter(&cancel));
-        let mut third = Box::pin(flight.seat(2).enter(&cancel));
-        assert!(second.as_mut().now_or_never().is_none());
-        assert!(third.as_mut().now_or_never().is_none());
-        drop(leader);
-        let promoted = second.await;
-        assert!(promoted.leads());
-        assert!(third.as_mut().now_or_never().is_none());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_leader_that_never_comes_is_replaced_at_once() {
-        let flight = Flight::leader_first(0, LEADER_WAIT_MAX);
-        let cancel = token();
-        let mut follower = Box::pin(flight.seat(1).enter(&cancel));
-        let leader = flight.seat(0);
-        assert!(follower.as_mut().now_or_never().is_none());
-        drop(leader);
-        assert!(follower.await.leads());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_wait_is_capped() {
-        let flight = Flight::leader_first(0, LEADER_WAIT_MAX);
-        let cancel = token();
-        let _leader = flight.seat(0).enter(&cancel).await;
-        let before = tokio::time::Instant::now();
-        assert!(!flight.seat(1).enter(&cancel).await.leads());
-        assert_eq!(before.elapsed(), LEADER_WAIT_MAX);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_cancelled_follower_does_not_wait() {
-        let flight = Flight::leader_first(0, LEADER_WAIT_MAX);
-        let cancel = token();
-        cancel.cancel();
-        assert!(!flight.seat(1).enter(&cancel).await.leads());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_warm_prefix_holds_nobody() {
-        let flight = Flight::together();
-        for member in 0..8 {
-            assert!(!flight.seat(member).enter(&token()).await.leads());
-        }
-    }
-}
+#[path = "flight_tests.rs"]
+mod tests;

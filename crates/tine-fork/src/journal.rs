@@ -6,13 +6,15 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use async_trait::async_trait;
 use tine_model::{EntryId, Message, StopReason, Usage};
 
+use crate::cache::CacheRecord;
+
 /// A message could not be written down. The run ends: what was not written was not acknowledged.
 #[derive(Debug, thiserror::Error)]
 #[error("the log could not be written")]
 pub struct JournalError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
 /// One answered request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct RequestRecord {
     /// The provider's id of the reply.
     pub reply: Option<String>,
@@ -26,6 +28,10 @@ pub struct RequestRecord {
     pub items: usize,
     /// Length of the request's body in bytes.
     pub body_bytes: u64,
+    /// When it was sent, as [`Journal::now_ms`] tells. The cache's clock runs from here.
+    pub started_ms: i64,
+    /// What the cache did, where a run has a [`CacheLane`](crate::CacheLane).
+    pub cache: Option<CacheRecord>,
 }
 
 /// The log of one agent, as the turn loop sees it.
@@ -34,10 +40,8 @@ pub trait Journal: Send + Sync {
     /// Writes a message and says where it stands. When this returns, the message survives a crash.
     async fn message(&self, message: &Arc<Message>) -> Result<EntryId, JournalError>;
 
-    /// Notes that a request starts, before it is sent. The cache's clock runs from here.
-    async fn request_started(&self) -> Result<(), JournalError> {
-        Ok(())
-    }
+    /// The time, in milliseconds since the Unix epoch.
+    fn now_ms(&self) -> i64;
 
     /// Notes what a request cost.
     async fn request_answered(&self, record: &RequestRecord) -> Result<(), JournalError>;
@@ -52,7 +56,7 @@ pub trait Journal: Send + Sync {
     }
 }
 
-/// A journal that only counts: for runs that leave no transcript.
+/// A journal that only counts: for runs that leave no transcript. It has no clock: everything happens at 0.
 #[derive(Debug, Default)]
 pub struct MemoryJournal {
     last: AtomicI64,
@@ -62,6 +66,10 @@ pub struct MemoryJournal {
 impl Journal for MemoryJournal {
     async fn message(&self, _message: &Arc<Message>) -> Result<EntryId, JournalError> {
         Ok(EntryId(self.last.fetch_add(1, Ordering::Relaxed) + 1))
+    }
+
+    fn now_ms(&self) -> i64 {
+        0
     }
 
     async fn request_answered(&self, _record: &RequestRecord) -> Result<(), JournalError> {

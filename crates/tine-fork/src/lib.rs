@@ -4,6 +4,7 @@
 //! calls to a [`ToolDispatcher`], requests to an [`LlmClient`](tine_llm::LlmClient). Abort runs downwards only: a
 //! run is cancelled by its token, and never cancels its caller's.
 
+mod cache;
 mod conversation;
 mod flight;
 mod journal;
@@ -12,8 +13,9 @@ mod run;
 mod tools;
 mod worker;
 
-pub use conversation::Conversation;
-pub use flight::{Flight, LEADER_WAIT_MAX, Seat, Ticket};
+pub use cache::{CacheEngine, CacheLane, CacheRecord, Watched};
+pub use conversation::{Conversation, Held, LastSent, ToHold};
+pub use flight::{Flight, LEADER_WAIT_MAX, REPLY_WAIT_MAX, Seat, Ticket, leader_wait_max};
 pub use journal::{Journal, JournalError, MemoryJournal, RequestRecord};
 pub use report::Report;
 pub use run::{Observer, Run, RunError, RunEvent, RunLimits, RunReport, TURNS_DEFAULT};

@@ -4,18 +4,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tine_llm::{LlmClient, LlmError, Progress};
+use tine_llm::{HoldReason, LlmClient, LlmError, Progress};
 use tine_model::{Message, Outcome, Role, StopReason, Usage};
-use tine_wire::{Assembled, Event, Partial, Reply};
+use tine_wire::{Assembled, Event, FailureKind, Partial, Reply};
 use tokio_util::sync::CancellationToken;
 
+use crate::cache::{CacheLane, CacheRecord, Watched};
 use crate::conversation::Conversation;
-use crate::flight::Seat;
+use crate::flight::{Seat, Ticket};
 use crate::journal::{Journal, JournalError, RequestRecord};
 use crate::tools::{Dispatch, ToolAnswer, ToolCall, ToolDispatcher, ToolFilter};
 
 /// Most turns of a run unless the caller says otherwise.
 pub const TURNS_DEFAULT: u32 = 50;
+
+/// A fork's first request that is served less than this share of its prompt is worth a warning.
+const BREAK_HIT_RATIO: f64 = 0.5;
 
 /// Where a run stops by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +58,13 @@ pub enum RunEvent<'a> {
         wait: Duration,
         /// What failed.
         cause: &'a LlmError,
+    },
+    /// The request waits for the provider's rate limit.
+    Held {
+        /// How long at least, as far as it is known.
+        wait: Option<Duration>,
+        /// Why.
+        reason: HoldReason,
     },
     /// A reply is complete.
     Answered(&'a RequestRecord),
@@ -114,6 +125,8 @@ pub struct Run<'a> {
     pub limits: RunLimits,
     /// Its place among the siblings that it starts with.
     pub seat: Option<Seat>,
+    /// The cache that its requests share with others; without one nothing is expected, judged or waited for.
+    pub cache: Option<CacheLane>,
     /// Stops the run: the model call, and running tools. The run never cancels it.
     pub cancel: CancellationToken,
 }
@@ -127,8 +140,8 @@ pub struct RunReport {
     pub messages: Vec<Arc<Message>>,
     /// Tokens of all its requests.
     pub usage: Usage,
-    /// Tokens of its first request: what the inherited prefix cost.
-    pub first_usage: Option<Usage>,
+    /// Tokens of each answered request, in order. The first says what the inherited prefix cost; prices go by the size of each.
+    pub requests: Vec<Usage>,
     /// Answered requests.
     pub turns: u32,
     /// Tool calls it made.
@@ -168,7 +181,7 @@ impl Run<'_> {
                 outcome: Outcome::TurnLimit,
                 messages: Vec::new(),
                 usage: Usage::default(),
-                first_usage: None,
+                requests: Vec::new(),
                 turns: 0,
                 tool_uses: 0,
                 error: None,
@@ -221,6 +234,22 @@ struct Turns<'a> {
     report: RunReport,
 }
 
+/// A request that went out.
+struct Sent {
+    assembled: Assembled,
+    started_ms: i64,
+    /// Until it is judged.
+    watched: Option<Watched>,
+    /// Once it is judged.
+    cache: Option<CacheRecord>,
+}
+
+/// A request and what came back.
+struct Exchanged {
+    reply: Reply,
+    sent: Sent,
+}
+
 impl Turns<'_> {
     async fn take(
         &mut self,
@@ -239,13 +268,13 @@ impl Turns<'_> {
             if turn > 0 {
                 self.deliver_mail().await?;
             }
-            let Some((reply, assembled)) = self.exchange(cancel).await? else {
+            let Some(Exchanged { reply, sent }) = self.exchange(cancel).await? else {
                 return Ok(Outcome::Aborted);
             };
-            let Reply { id, model, message, stop, usage } = reply;
+            let Reply { id, model, message, stop, usage, .. } = reply;
             // The reply first: it is paid for, and worth more than the note of what it cost.
             let message = self.keep(message).await?;
-            self.record((id, model), (usage, stop.clone()), &assembled).await?;
+            self.record((id, model), (usage, stop.clone()), sent).await?;
             if let Some(outcome) = self.ended(&stop, &message) {
                 return Ok(outcome);
             }
@@ -299,52 +328,152 @@ impl Turns<'_> {
     async fn exchange(
         &mut self,
         cancel: &CancellationToken,
-    ) -> Result<Option<(Reply, Assembled)>, RunError> {
-        let mut ticket = match self.run.seat.take() {
-            None => None,
-            Some(seat) => {
-                self.run.observer.on_event(&RunEvent::Waiting);
-                Some(seat.enter(cancel).await)
+    ) -> Result<Option<Exchanged>, RunError> {
+        loop {
+            match self.try_exchange(cancel).await {
+                Err(RunError::Llm(error)) if self.may_send_whole(&error) => {}
+                result => return result,
             }
+        }
+    }
+
+    /// Whether a request that was refused is to be sent again in full: what it left out was held by the provider, and may be
+    /// gone.
+    fn may_send_whole(&mut self, error: &LlmError) -> bool {
+        let refused = match error {
+            LlmError::Refused { failure, .. } => matches!(
+                failure.kind,
+                FailureKind::Permission | FailureKind::NotFound | FailureKind::InvalidRequest
+            ),
+            _ => false,
         };
-        self.run.journal.request_started().await?;
-        let (request, assembled) = self.run.conversation.request();
+        let again = refused && self.run.conversation.held().is_some();
+        if again {
+            self.run.conversation.let_go();
+            tracing::info!(%error, "a request goes out again without what the provider held of it");
+        }
+        again
+    }
+
+    async fn try_exchange(
+        &mut self,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Exchanged>, RunError> {
+        let lane = self.run.cache.clone();
+        let diagnosed = lane.as_ref().is_some_and(|lane| lane.facts.diagnoses);
+        let (request, assembled) = self.run.conversation.request(diagnosed);
+        let mut ticket = self.take_off(&assembled, cancel).await;
+        let started_ms = self.run.journal.now_ms();
+        let held = self.run.conversation.held();
+        let mut watched = lane.map(|lane| lane.begin(&assembled.boundaries, held, started_ms));
         let observer = self.run.observer;
         observer.on_event(&RunEvent::Request { turn: self.report.turns + 1 });
         let mut on_progress = |progress: Progress<'_>| match progress {
             Progress::Event(event) => {
                 // A sign of life is not the beginning of the reply: the cache entry may not exist yet.
-                let begun = !matches!(event, Event::Ping | Event::Other);
-                if let Some(ticket) = ticket.as_mut().filter(|_| begun) {
-                    ticket.started();
+                if !matches!(event, Event::Ping | Event::Other) {
+                    watched.iter_mut().for_each(Watched::begun);
+                    ticket.iter_mut().for_each(Ticket::begun);
                 }
                 observer.on_event(&RunEvent::Stream(event));
             }
             Progress::Retry { attempt, wait, cause } => {
                 observer.on_event(&RunEvent::Retry { attempt, wait, cause });
             }
+            Progress::Begun { after } => watched.iter_mut().for_each(|w| w.began_after(after)),
+            Progress::Held { wait, reason } => {
+                observer.on_event(&RunEvent::Held { wait, reason });
+            }
         };
         let result = self.run.llm.send(&request, &mut on_progress, cancel).await;
+        let mut sent = Sent { assembled, started_ms, watched, cache: None };
         let reply = match result {
             Ok(reply) => reply,
             Err(LlmError::Cancelled { partial }) => {
-                self.keep_cancelled(*partial, &assembled).await?;
+                self.keep_cancelled(*partial, sent).await?;
                 return Ok(None);
             }
-            Err(error) => return Err(self.keep_broken(error, &assembled).await?),
+            Err(error) => return Err(self.keep_broken(error, sent).await?),
         };
-        if let Some(ticket) = &mut ticket {
-            ticket.started();
+        sent.watched.iter_mut().for_each(Watched::begun);
+        ticket.iter_mut().for_each(Ticket::ended);
+        self.judge(&mut sent, &reply.usage);
+        if let Some(cache) = &mut sent.cache {
+            cache.diagnosis.clone_from(&reply.diagnosis);
+            cache.dropped.clone_from(&reply.dropped);
         }
-        self.run.conversation.answered(assembled.items);
+        self.warn_of_a_break(&sent);
+        self.run.conversation.answered(&sent.assembled, reply.id.clone());
         self.report.turns += 1;
         self.count(reply.usage);
-        Ok(Some((reply, assembled)))
+        Ok(Some(Exchanged { reply, sent }))
+    }
+
+    /// Waits for the right to send: in the flight of its siblings, or behind whoever is writing the same prefix.
+    async fn take_off(
+        &mut self,
+        assembled: &Assembled,
+        cancel: &CancellationToken,
+    ) -> Option<Ticket> {
+        let (lane, now_ms) = (self.run.cache.as_ref(), self.run.journal.now_ms());
+        match (self.run.seat.take(), lane) {
+            (None, None) => None,
+            // What is held is there: nobody has to write it.
+            (None, Some(_)) if self.run.conversation.held().is_some() => None,
+            (None, Some(lane)) => {
+                let observer = self.run.observer;
+                let on_wait = || observer.on_event(&RunEvent::Waiting);
+                lane.join(&assembled.boundaries, now_ms, &on_wait, cancel).await
+            }
+            (Some(seat), lane) => {
+                self.run.observer.on_event(&RunEvent::Waiting);
+                let ticket = seat.enter(cancel).await;
+                if let Some(lane) = lane {
+                    lane.announce(&ticket, &assembled.boundaries, self.run.journal.now_ms());
+                }
+                Some(ticket)
+            }
+        }
+    }
+
+    /// Compares what the cache served with what it should have.
+    fn judge(&self, sent: &mut Sent, usage: &Usage) {
+        let Some(watched) = sent.watched.take() else { return };
+        let conversation = &self.run.conversation;
+        let is_due = watched.fell_short(usage) || conversation.has_parted(&sent.assembled);
+        let difference = match is_due {
+            true => conversation.difference(&sent.assembled),
+            false => None,
+        };
+        sent.cache = Some(watched.answered(usage, difference, &sent.assembled.boundaries));
+    }
+
+    /// A fork whose inherited part the cache did not serve is worth a warning: it is the promise of a fork.
+    fn warn_of_a_break(&self, sent: &Sent) {
+        let Some(cache) = &sent.cache else { return };
+        let judgement = &cache.judgement;
+        if !self.run.conversation.is_fresh_fork() || !judgement.verdict.is_miss() {
+            return;
+        }
+        let read = judgement.read.unwrap_or(0);
+        let total = cache.expectation.total.max(1);
+        if read == 0 || (read as f64) < BREAK_HIT_RATIO * total as f64 {
+            let segment = judgement.verdict.segment().map(ToString::to_string);
+            tracing::warn!(
+                name: "fork.cache_break_detected",
+                verdict = judgement.verdict.as_str(),
+                first_difference = segment.as_deref().unwrap_or("none"),
+                expected_read = judgement.expected_read,
+                read,
+                "a fork's inherited part was not served by the cache: {}",
+                judgement.why,
+            );
+        }
     }
 
     fn count(&mut self, usage: Usage) {
         self.report.usage += usage;
-        self.report.first_usage.get_or_insert(usage);
+        self.report.requests.push(usage);
     }
 
     /// Notes what a request cost, once its reply is kept.
@@ -352,15 +481,17 @@ impl Turns<'_> {
         &self,
         (id, model): (Option<String>, Option<String>),
         (usage, stop): (Usage, StopReason),
-        assembled: &Assembled,
+        sent: Sent,
     ) -> Result<(), RunError> {
         let record = RequestRecord {
             reply: id,
             model,
             usage,
             stop,
-            items: assembled.items,
-            body_bytes: assembled.body.len(),
+            items: sent.assembled.items,
+            body_bytes: sent.assembled.body.len(),
+            started_ms: sent.started_ms,
+            cache: sent.cache,
         };
         self.run.journal.request_answered(&record).await?;
         self.run.observer.on_event(&RunEvent::Answered(&record));
@@ -372,23 +503,20 @@ impl Turns<'_> {
         &mut self,
         partial: &Partial,
         stop: &str,
-        assembled: &Assembled,
+        mut sent: Sent,
     ) -> Result<(), RunError> {
         if partial.usage == Usage::default() {
             return Ok(());
         }
+        self.judge(&mut sent, &partial.usage);
         self.count(partial.usage);
         let what = (partial.usage, StopReason::Other(stop.to_owned()));
-        self.record((partial.id.clone(), None), what, assembled).await
+        self.record((partial.id.clone(), None), what, sent).await
     }
 
     /// What the user saw before stopping a reply stays part of the conversation: the next prompt may refer to it.
-    async fn keep_cancelled(
-        &mut self,
-        partial: Partial,
-        assembled: &Assembled,
-    ) -> Result<(), RunError> {
-        self.record_partial(&partial, "cancelled", assembled).await?;
+    async fn keep_cancelled(&mut self, partial: Partial, sent: Sent) -> Result<(), RunError> {
+        self.record_partial(&partial, "cancelled", sent).await?;
         if let Some(message) = partial.message {
             self.keep(message).await?;
         }
@@ -396,13 +524,9 @@ impl Turns<'_> {
     }
 
     /// What arrived of a reply that broke is kept beside the conversation, so that the request can be sent again.
-    async fn keep_broken(
-        &mut self,
-        error: LlmError,
-        assembled: &Assembled,
-    ) -> Result<RunError, RunError> {
+    async fn keep_broken(&mut self, error: LlmError, sent: Sent) -> Result<RunError, RunError> {
         if let Some(partial) = error.partial() {
-            self.record_partial(partial, "broken", assembled).await?;
+            self.record_partial(partial, "broken", sent).await?;
             let text = partial.message.as_ref().map(Message::text).unwrap_or_default();
             if !text.is_empty() {
                 let notice = format!("Part of a reply that broke off:\n{text}");

@@ -27,7 +27,7 @@ fn conversation() -> Conversation {
         effort: None,
     };
     let (system, tools) = ("Be brief.".to_owned(), Vec::new());
-    let head = Head::render(HeadParts { settings, system, tools, stream: true });
+    let head = Head::render(HeadParts::new(settings, system, tools));
     Conversation::new(Arc::new(head), History::new(), MarkPoints::default())
 }
 
@@ -70,6 +70,10 @@ struct Notes {
 impl Journal for Notes {
     async fn message(&self, message: &Arc<Message>) -> Result<EntryId, JournalError> {
         self.memory.message(message).await
+    }
+
+    fn now_ms(&self) -> i64 {
+        0
     }
 
     async fn request_answered(&self, _record: &RequestRecord) -> Result<(), JournalError> {
@@ -121,6 +125,7 @@ impl Setup {
             observer,
             limits: self.limits,
             seat: None,
+            cache: None,
             cancel: self.cancel.clone(),
         };
         run.go(Some(Message::user("go"))).await
@@ -265,8 +270,62 @@ async fn the_final_text_is_never_the_parents() {
         observer: &nobody,
         limits: RunLimits::default(),
         seat: None,
+        cache: None,
         cancel: CancellationToken::new(),
     };
     let report = run.go(Some(Message::user("task"))).await;
     assert_eq!(report.final_text(), None);
+}
+
+fn sent_once() -> (Conversation, tine_wire::Assembled) {
+    let mut parent = conversation();
+    parent.push(EntryId(1), Arc::new(Message::user("q")));
+    let (_, first) = parent.request(true);
+    parent.answered(&first, Some("msg_1".to_owned()));
+    parent.push(EntryId(2), Arc::new(tine_testkit::replies::text("a")));
+    (parent, first)
+}
+
+#[test]
+fn a_lineage_asks_from_its_first_request_on() {
+    let (mut parent, first) = sent_once();
+    let text =
+        |assembled: &tine_wire::Assembled| String::from_utf8(assembled.body.to_vec()).unwrap();
+    let end = r#"],"diagnostics":{"previous_message_id":null}}"#;
+    assert!(text(&first).ends_with(end), "{}", text(&first));
+    let end = r#"],"diagnostics":{"previous_message_id":"msg_1"}}"#;
+    assert!(text(&parent.request(true).1).ends_with(end));
+    assert!(!text(&parent.request(false).1).contains("diagnostics"));
+}
+
+#[test]
+fn a_rewritten_lineage_knows_what_it_sent() {
+    let (mut parent, _) = sent_once();
+    let (_, next) = parent.request(false);
+    assert!(!parent.has_parted(&next));
+    assert_eq!(parent.difference(&next), None);
+    let (head, mut shorter) = (conversation().head().clone(), History::new());
+    shorter.push(EntryId(3), Arc::new(Message::user("what was said before, in short")));
+    let mut compacted = parent.rewritten(Arc::new(head), shorter);
+    let (_, next) = compacted.request(false);
+    assert!(compacted.has_parted(&next));
+    let difference = compacted.difference(&next).unwrap();
+    assert_eq!(difference.to_string(), "message 1, block 1 (user text)");
+}
+
+#[test]
+fn a_fork_from_an_earlier_place_does_not_differ_from_what_it_left() {
+    let (mut parent, _) = sent_once();
+    parent.push(EntryId(3), Arc::new(Message::user("more")));
+    let (_, second) = parent.request(false);
+    parent.answered(&second, None);
+    let mut earlier = History::new();
+    for item in parent.history().iter().take(2) {
+        earlier.push(item.entry, Arc::clone(&item.message));
+    }
+    let head = Arc::new(parent.head().clone());
+    let mut child = parent.fork().rewritten(head, earlier);
+    child.push(EntryId(4), Arc::new(Message::user("another way")));
+    let (_, request) = child.request(false);
+    assert_eq!(child.difference(&request), None);
 }

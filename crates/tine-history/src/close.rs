@@ -10,13 +10,23 @@ use tine_model::{Block, Message, Role, ToolCallId};
 pub struct Closed<'a> {
     /// The message.
     pub message: &'a Message,
+    /// The message before it, whose calls it answers.
+    pub before: Option<&'a Message>,
     /// All calls of the message before, in call order.
-    pub open: &'a [ToolCallId],
+    pub open: Vec<&'a ToolCallId>,
     /// Calls that get a placeholder result, in call order.
     pub placeholders: Vec<&'a ToolCallId>,
 }
 
-impl Closed<'_> {
+impl<'a> Closed<'a> {
+    /// The tool that a call of the message before asked for; `None` for a call that it does not make.
+    pub fn tool_of(&self, call: &ToolCallId) -> Option<&'a str> {
+        self.before?.blocks().iter().find_map(|block| match block {
+            Block::ToolUse { id, name, .. } if id == call => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
     /// Whether the placeholders need a user message of their own, because `message` is not one.
     pub fn apart(&self) -> bool {
         !self.placeholders.is_empty() && self.message.role() != Role::User
@@ -32,7 +42,7 @@ impl Closed<'_> {
         let blocks = self.message.blocks();
         let Some(call) = blocks.get(index).and_then(call_of) else { return false };
         let before = || blocks[..index].iter().any(|block| call_of(block).as_ref() == Some(&call));
-        self.message.role() == Role::User && (!self.open.contains(&call) || before())
+        self.message.role() == Role::User && (!self.open.contains(&&call) || before())
     }
 
     /// Whether the message's own blocks can be sent as they were kept: there is no orphan, and results come first.
@@ -48,9 +58,10 @@ impl Closed<'_> {
     }
 }
 
-/// Closes the calls in `open` before or in `next`. The outcome depends on these two values alone: siblings that share
-/// the calls get the same placeholders, in call order.
-pub fn close_calls<'a>(open: &'a [ToolCallId], next: &'a Message) -> Closed<'a> {
+/// Closes the calls that `before` leaves open before or in `next`. The outcome depends on these two messages alone: siblings
+/// that share the calls get the same placeholders, in call order.
+pub fn close_calls<'a>(before: Option<&'a Message>, next: &'a Message) -> Closed<'a> {
+    let open: Vec<&ToolCallId> = before.into_iter().flat_map(Message::tool_calls).collect();
     let answered = |call: &ToolCallId| {
         next.role() == Role::User
             && next.blocks().iter().any(|block| match block {
@@ -58,18 +69,29 @@ pub fn close_calls<'a>(open: &'a [ToolCallId], next: &'a Message) -> Closed<'a> 
                 _ => false,
             })
     };
-    let first = |(index, call): &(usize, &ToolCallId)| !open[..*index].contains(call);
-    let distinct = open.iter().enumerate().filter(first).map(|(_, call)| call);
+    let first = |(index, call): &(usize, &&ToolCallId)| !open[..*index].contains(call);
+    let distinct = open.iter().enumerate().filter(first).map(|(_, call)| *call);
     let placeholders = distinct.filter(|call| !answered(call)).collect();
-    Closed { message: next, open, placeholders }
+    Closed { message: next, before, open, placeholders }
 }
 
 #[cfg(test)]
 mod tests {
+    use tine_model::{RawJson, ToolInput};
+
     use super::*;
 
-    fn calls(names: &[&str]) -> Vec<ToolCallId> {
-        names.iter().map(|name| ToolCallId((*name).into())).collect()
+    fn calls(names: &[&str]) -> Message {
+        let block = |name: &&str| Block::ToolUse {
+            id: ToolCallId((*name).into()),
+            name: format!("tool-{name}"),
+            input: ToolInput::Valid(RawJson::empty_object()),
+        };
+        Message::new(Role::Assistant, names.iter().map(block).collect())
+    }
+
+    fn names<'a>(calls: &[&'a ToolCallId]) -> Vec<&'a str> {
+        calls.iter().map(|call| call.0.as_str()).collect()
     }
 
     fn results(names: &[&str]) -> Message {
@@ -81,8 +103,9 @@ mod tests {
     fn missing_results_are_closed_in_call_order() {
         let open = calls(&["a", "b", "c"]);
         let next = results(&["b"]);
-        let closed = close_calls(&open, &next);
-        assert_eq!(closed.placeholders, [&open[0], &open[2]]);
+        let closed = close_calls(Some(&open), &next);
+        assert_eq!(names(&closed.placeholders), ["a", "c"]);
+        assert_eq!(closed.tool_of(&ToolCallId("c".into())), Some("tool-c"));
         assert!(!closed.apart());
         assert!(closed.is_sound());
     }
@@ -91,7 +114,7 @@ mod tests {
     fn answered_calls_leave_the_message_as_it_is() {
         let open = calls(&["a", "b"]);
         let next = results(&["b", "a"]);
-        let closed = close_calls(&open, &next);
+        let closed = close_calls(Some(&open), &next);
         assert!(closed.is_sound() && closed.placeholders.is_empty());
     }
 
@@ -99,7 +122,7 @@ mod tests {
     fn an_assistant_message_gets_the_placeholders_before_it() {
         let open = calls(&["a"]);
         let next = Message::new(Role::Assistant, vec![Block::Text("on".into())]);
-        let closed = close_calls(&open, &next);
+        let closed = close_calls(Some(&open), &next);
         assert!(closed.apart());
         assert!(closed.is_sound());
     }
@@ -107,7 +130,7 @@ mod tests {
     #[test]
     fn a_result_without_its_call_is_an_orphan() {
         let next = results(&["z"]);
-        let closed = close_calls(&[], &next);
+        let closed = close_calls(None, &next);
         assert!(closed.is_orphan(0));
         assert!(!closed.is_sound());
     }
@@ -116,10 +139,10 @@ mod tests {
     fn a_second_result_for_one_call_is_an_orphan() {
         let open = calls(&["a", "a"]);
         let next = results(&["a", "a"]);
-        let closed = close_calls(&open, &next);
+        let closed = close_calls(Some(&open), &next);
         assert!(!closed.is_orphan(0) && closed.is_orphan(1));
         let silence = Message::user("no result");
-        assert_eq!(close_calls(&open, &silence).placeholders, [&open[0]]);
+        assert_eq!(names(&close_calls(Some(&open), &silence).placeholders), ["a"]);
     }
 
     #[test]
@@ -128,6 +151,6 @@ mod tests {
         let blocks =
             vec![Block::Text("first".into()), Block::result(ToolCallId("a".into()), "ok", false)];
         let next = Message::new(Role::User, blocks);
-        assert!(!close_calls(&open, &next).is_sound());
+        assert!(!close_calls(Some(&open), &next).is_sound());
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use tine_model::{EntryId, Message, ToolCallId};
+use tine_model::{EntryId, Message};
 
 use crate::close::close_calls;
 use crate::frame::{Framer, Layout, Run, Table, seed};
-use crate::node::{Link, Made, Node, open_calls};
+use crate::node::{Link, Made, Node};
 
 /// Most messages in a private tail. Reaching it freezes the tail, which moves pointers and copies nothing; it bounds
 /// the number of small slices in a request's body.
@@ -103,9 +103,9 @@ impl History {
         shared.flat_map(|link| &link.node.items[..link.len - link.node.start]).chain(&self.tail)
     }
 
-    /// The calls of the last message: open, for nothing has answered them yet.
-    pub fn open_calls(&self) -> Vec<ToolCallId> {
-        open_calls(self.last())
+    /// Whether the last message makes calls: open, for nothing has answered them yet.
+    pub fn has_open_calls(&self) -> bool {
+        self.last().is_some_and(|item| item.message.tool_calls().next().is_some())
     }
 
     /// The bytes of all messages in one format. Frames that exist are used again; missing ones are made now.
@@ -145,8 +145,8 @@ impl History {
                     Some(previous) => self.tail.get(previous),
                     None => self.base.as_ref().and_then(Link::last),
                 };
-                let open = open_calls(before);
-                let frame = framer.frame(&close_calls(&open, &self.tail[position].message));
+                let before = before.map(|item| &*item.message);
+                let frame = framer.frame(&close_calls(before, &self.tail[position].message));
                 made.push(Arc::new(Table::single(&frame, layout.hash_at(first))));
             }
             layout.runs.push(Run { first, items: 1, table: Arc::clone(&made[position]) });

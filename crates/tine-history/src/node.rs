@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use tine_model::{ToolCallId, WireFormat};
+use tine_model::WireFormat;
 
 use crate::close::close_calls;
 use crate::frame::{Framer, Hash, Table, TableBuilder, seed};
@@ -92,11 +92,12 @@ impl Node {
         let mut builder = TableBuilder::new(before);
         made.iter().for_each(|table| builder.extend(table));
         for position in made.len()..self.items.len() {
-            let open = match position.checked_sub(1) {
-                Some(previous) => open_calls(Some(&self.items[previous])),
-                None => open_calls(self.parent.as_ref().and_then(Link::last)),
+            let before = match position.checked_sub(1) {
+                Some(previous) => Some(&self.items[previous]),
+                None => self.parent.as_ref().and_then(Link::last),
             };
-            builder.push(&framer.frame(&close_calls(&open, &self.items[position].message)));
+            let before = before.map(|item| &*item.message);
+            builder.push(&framer.frame(&close_calls(before, &self.items[position].message)));
         }
         builder.finish()
     }
@@ -132,11 +133,6 @@ impl Link {
         let last = len.checked_sub(1)?;
         Some(Self { node: Arc::clone(self.node_at(last)), len })
     }
-}
-
-/// The calls that a message makes and that are open until the next message answers them.
-pub(crate) fn open_calls(item: Option<&Item>) -> Vec<ToolCallId> {
-    item.map_or_else(Vec::new, |item| item.message.tool_calls().cloned().collect())
 }
 
 fn jump_from(parent: &Arc<Node>) -> Arc<Node> {

@@ -130,11 +130,9 @@ proptest! {
         right.iter().for_each(|seed| b.push(EntryId(1), message(*seed)));
         let (la, lb) = (a.layout(&Speller), b.layout(&Speller));
         let spelled = |history: &History, index: usize| {
-            let open = index.checked_sub(1).map_or_else(Vec::new, |before| {
-                history.get(before).unwrap().message.tool_calls().cloned().collect()
-            });
+            let before = index.checked_sub(1).map(|before| &*history.get(before).unwrap().message);
             let message = &history.get(index).unwrap().message;
-            Speller.frame(&tine_history::close_calls(&open, message)).bytes
+            Speller.frame(&tine_history::close_calls(before, message)).bytes
         };
         let expected = (0..a.len().min(b.len())).find(|i| spelled(&a, *i) != spelled(&b, *i));
         prop_assert_eq!(la.divergence(&lb), expected);

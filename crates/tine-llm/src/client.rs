@@ -10,7 +10,7 @@ use tine_model::WireFormat;
 use tine_wire::{Assembled, Body, Event, Reply};
 use tokio_util::sync::CancellationToken;
 
-use crate::LlmError;
+use crate::{HoldReason, LlmError};
 
 /// One request, ready to be sent. Cheap to clone: the body shares the memory of the history.
 #[derive(Debug, Clone)]
@@ -19,14 +19,17 @@ pub struct Request {
     pub format: WireFormat,
     /// The bytes to be sent.
     pub body: Body,
+    /// Whether the body asks for a streamed reply. In Gemini's format the address says it, not the body.
+    pub stream: bool,
     /// Identity of the prefix, so that a client that shares key-value state needs no bytes.
     pub prefix: Vec<Hash>,
 }
 
 impl Request {
-    /// The request that was assembled.
+    /// The request that was assembled, for a streamed reply. For one in one piece set [`Self::stream`].
     pub fn new(format: WireFormat, assembled: &Assembled) -> Self {
-        Self { format, body: assembled.body.clone(), prefix: assembled.prefix.clone() }
+        let (body, prefix) = (assembled.body.clone(), assembled.prefix.clone());
+        Self { format, body, stream: true, prefix }
     }
 }
 
@@ -36,6 +39,19 @@ pub enum Progress<'a> {
     /// A part of the reply came. Once anything but [`Event::Ping`] and [`Event::Other`] was reported there is no retry, so that no
     /// part is ever reported twice.
     Event(&'a Event),
+    /// The reply begins: reported before its first event, once a try that gets so far.
+    Begun {
+        /// How long after the try was sent; no earlier try and no wait is in it. For a reply in one piece, until all of it came.
+        after: Duration,
+    },
+    /// The request, or its next try, is held back although it is ready. Reported once each time, and not for a wait that
+    /// [`Progress::Retry`] told.
+    Held {
+        /// How long at least, if that is known.
+        wait: Option<Duration>,
+        /// Why.
+        reason: HoldReason,
+    },
     /// A try failed and another one follows.
     Retry {
         /// Number of the try that failed, from 1.
@@ -61,4 +77,22 @@ pub trait LlmClient: Send + Sync {
         on_progress: &mut (dyn for<'p> FnMut(Progress<'p>) + Send),
         cancel: &CancellationToken,
     ) -> Result<Reply, LlmError>;
+
+    /// Keeps a prefix at the provider (Gemini's explicit cached content), and returns the provider's answer, which names it. It
+    /// costs until it expires or is deleted. Dropping the future cancels; what the provider had begun may then exist without a name
+    /// here.
+    async fn create_cached_content(&self, body: Body) -> Result<Vec<u8>, LlmError> {
+        let _ = body;
+        Err(LlmError::Unsupported { what: CACHED_CONTENT })
+    }
+
+    /// Deletes what [`Self::create_cached_content`] made, by the name that the provider gave it (`cachedContents/…`). Something
+    /// that has expired is refused with [`tine_wire::FailureKind::NotFound`].
+    async fn delete_cached_content(&self, name: &str) -> Result<(), LlmError> {
+        let _ = name;
+        Err(LlmError::Unsupported { what: CACHED_CONTENT })
+    }
 }
+
+/// What a client without it calls it in the error.
+pub(crate) const CACHED_CONTENT: &str = "cached content";

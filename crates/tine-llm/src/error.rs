@@ -45,13 +45,25 @@ pub enum LlmError {
         /// Why.
         source: TransportError,
     },
-    /// The request is written in another format than the endpoint speaks.
-    #[error("a request in the format {} was given to an endpoint that speaks {}", request.as_str(), endpoint.as_str())]
+    /// The request is written in a format that the provider does not speak.
+    #[error("provider `{}` does not take requests in the format {}", provider.as_str(), request.as_str())]
     WrongFormat {
         /// Format of the request.
         request: WireFormat,
-        /// Format of the endpoint.
-        endpoint: WireFormat,
+        /// The provider.
+        provider: Provider,
+    },
+    /// The client, or the provider behind it, has no such thing.
+    #[error("this model's client has no {what}")]
+    Unsupported {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// A text that names no cached content. Nothing was sent.
+    #[error("`{name}` does not name cached content")]
+    BadCachedName {
+        /// The text.
+        name: String,
     },
     /// No connection: refused, unknown host, or a failed TLS handshake. The provider did not see the request.
     #[error("cannot reach {url}{}", after(*attempts))]
@@ -122,6 +134,8 @@ impl LlmError {
             | Self::BadKey
             | Self::Setup { .. }
             | Self::WrongFormat { .. }
+            | Self::Unsupported { .. }
+            | Self::BadCachedName { .. }
             | Self::Unreachable { .. }
             | Self::Refused { .. } => None,
         }
@@ -139,8 +153,33 @@ impl LlmError {
             | Self::BadKey
             | Self::Setup { .. }
             | Self::WrongFormat { .. }
+            | Self::Unsupported { .. }
+            | Self::BadCachedName { .. }
             | Self::Protocol { .. }
             | Self::Cancelled { .. } => false,
+        }
+    }
+
+    /// Whether the provider limits the rate of all requests like this one, or has no capacity for them: a reason for the others
+    /// to wait too. An empty purse is none: it does not fill by waiting.
+    pub(crate) fn limits_the_rate(&self) -> bool {
+        let (Self::Refused { failure, .. }
+        | Self::Broken { cause: BrokenCause::Provider(failure), .. }) = self
+        else {
+            return false;
+        };
+        match failure.kind {
+            FailureKind::RateLimited | FailureKind::Overloaded => true,
+            FailureKind::NotTheApi => failure.status == Some(TOO_MANY_REQUESTS),
+            FailureKind::SpendLimit
+            | FailureKind::Server
+            | FailureKind::Timeout
+            | FailureKind::Authentication
+            | FailureKind::Permission
+            | FailureKind::NotFound
+            | FailureKind::InvalidRequest
+            | FailureKind::TooLarge
+            | FailureKind::Other => false,
         }
     }
 
@@ -176,6 +215,9 @@ impl LlmError {
 
 /// Statuses that pass: too many requests, conflict, overload, a provider's own trouble. 529 is Anthropic's overload.
 const PASSING_STATUSES: [u16; 8] = [408, 409, 429, 500, 502, 503, 504, 529];
+
+/// The status of a refusal for the rate, which a gateway may give with a page of its own.
+const TOO_MANY_REQUESTS: u16 = 429;
 
 /// Statuses of a gateway in front of the provider: they pass too, whatever page comes with them.
 const GATEWAY_STATUSES: [u16; 4] = [429, 502, 503, 504];
@@ -328,6 +370,24 @@ mod tests {
         rate limited (status 429): words (tried 4 times); it asked for a wait of 90 s
         the limit of 1.5 s between two parts of the reply passed
         "#);
+    }
+
+    #[test]
+    fn a_rate_limit_concerns_everybody_and_an_empty_purse_nobody() {
+        use FailureKind::*;
+        let check = |kind, status, expected| {
+            let failure = failure(kind, status);
+            let error = LlmError::Refused { failure, attempts: 1, asked_wait: None };
+            assert_eq!(error.limits_the_rate(), expected, "{error}");
+        };
+        check(RateLimited, Some(429), true);
+        check(RateLimited, Some(503), true);
+        check(Overloaded, Some(529), true);
+        check(Overloaded, None, true);
+        check(NotTheApi, Some(429), true);
+        check(NotTheApi, Some(502), false);
+        check(SpendLimit, Some(429), false);
+        check(Server, Some(500), false);
     }
 
     #[test]

@@ -5,15 +5,18 @@
 //! tries again itself.
 
 use bytes::Bytes;
-use reqwest::Response;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::{Response, StatusCode};
 use tine_model::WireFormat;
 use tine_wire::{DecodeError, Failure, Partial, Reply, decode_failure, decode_reply};
+use tokio::time::Instant;
 
+use crate::address::without_credentials;
 use crate::error::{BrokenCause, LlmError, TimeLimit, TransportError, nothing};
+use crate::gate::{Permit, foreseen};
 use crate::incoming::{Incoming, Report, Seen, report_whole};
-use crate::options::without_credentials;
 use crate::retry::Retry;
+use crate::secret::Secret;
 use crate::watch::{Deadline, Stop, Watch};
 
 /// Most bytes of a reply that is not streamed. The largest honest one holds a million tokens, four bytes each, escaped.
@@ -34,6 +37,11 @@ pub(crate) struct Failed {
 }
 
 impl Failed {
+    /// Without the key in what was quoted.
+    pub(crate) fn redacted(self, key: &Secret) -> Self {
+        Self { error: self.error.redacted(key), ..self }
+    }
+
     fn stopped(stop: Stop, partial: Box<Partial>) -> Self {
         // A request that ran into a limit is probably still being worked on; sent again it would be paid twice.
         Self { error: stop.with(partial), retry: Retry::Never }
@@ -72,29 +80,66 @@ pub(crate) struct Exchange<'a> {
     /// Where the request goes, for the error text.
     pub(crate) url: &'a str,
     pub(crate) watch: &'a Watch<'a>,
+    /// When the request is sent: now.
+    pub(crate) sent: Instant,
     /// For the first part of the reply.
     pub(crate) first: Deadline,
+    /// Told when the provider takes the request, and what it says of its limits.
+    pub(crate) permit: &'a Permit,
 }
 
 impl Exchange<'_> {
-    /// Sends and reads the answer to its end.
+    /// Sends and reads the reply to its end.
     pub(crate) async fn run(
         &self,
         sending: impl Future<Output = Result<Response, reqwest::Error>>,
         report: &mut Report<'_>,
     ) -> Result<Reply, Failed> {
+        let response = self.answer(sending).await?;
+        match content(response.headers()) {
+            Content::Stream if response.status().is_success() => {
+                self.streamed(response, report).await
+            }
+            Content::Json if response.status().is_success() => self.whole(response, report).await,
+            Content::Stream | Content::Json | Content::Other => Err(self.failure(response).await),
+        }
+    }
+
+    /// Sends, and returns the bytes of an answer that is no model's reply: JSON, or nothing.
+    pub(crate) async fn call(
+        &self,
+        sending: impl Future<Output = Result<Response, reqwest::Error>>,
+    ) -> Result<Vec<u8>, Failed> {
+        let response = self.answer(sending).await?;
+        let headers = response.headers();
+        let empty = headers.get(CONTENT_LENGTH).is_some_and(|length| length == "0")
+            || response.status() == StatusCode::NO_CONTENT;
+        if response.status().is_success() && (empty || content(headers) == Content::Json) {
+            self.permit.taken();
+            self.all(response).await
+        } else {
+            Err(self.failure(response).await)
+        }
+    }
+
+    async fn answer(
+        &self,
+        sending: impl Future<Output = Result<Response, reqwest::Error>>,
+    ) -> Result<Response, Failed> {
         let response = match self.watch.over(self.first, sending).await {
             Err(stop) => return Err(Failed::stopped(stop, nothing())),
             Ok(Err(error)) => return Err(self.unanswered(error)),
             Ok(Ok(response)) => response,
         };
-        let status = response.status();
-        tracing::debug!(status = status.as_u16(), "answer");
-        match content(response.headers()) {
-            Content::Stream if status.is_success() => self.streamed(response, report).await,
-            Content::Json if status.is_success() => self.whole(response, report).await,
-            Content::Stream | Content::Json | Content::Other => Err(self.failure(response).await),
+        tracing::debug!(status = response.status().as_u16(), "answer");
+        // A refusal says itself how long to wait.
+        if response.status().is_success()
+            && let Some(wait) = foreseen(response.headers())
+        {
+            tracing::info!(?wait, "the rate limit is used up");
+            self.permit.used_up(wait);
         }
+        Ok(response)
     }
 
     /// There is no answer at all.
@@ -118,15 +163,19 @@ impl Exchange<'_> {
         mut response: Response,
         report: &mut Report<'_>,
     ) -> Result<Reply, Failed> {
-        let mut incoming = Incoming::new(self.format);
+        let mut incoming = Incoming::new(self.format, self.sent);
         loop {
             let seen = incoming.seen();
             let deadline = if seen.begun { self.watch.idle() } else { self.first };
             match self.watch.over(deadline, response.chunk()).await {
                 Ok(Ok(Some(bytes))) => {
-                    if let Err(error) = incoming.push(&bytes, report) {
-                        let seen = incoming.seen();
-                        return Err(Failed::undecodable(error, incoming.partial(), seen));
+                    let pushed = incoming.push(&bytes, report);
+                    let now = incoming.seen();
+                    if now.begun && !seen.begun {
+                        self.permit.taken();
+                    }
+                    if let Err(error) = pushed {
+                        return Err(Failed::undecodable(error, incoming.partial(), now));
                     }
                 }
                 Ok(Ok(None)) => {
@@ -155,22 +204,28 @@ impl Exchange<'_> {
     }
 
     async fn whole(&self, response: Response, report: &mut Report<'_>) -> Result<Reply, Failed> {
-        let (bytes, end) = self.read(response, REPLY_BYTES_MAX).await;
-        match end {
-            End::Complete => {}
-            End::TooLarge => {
-                let error = DecodeError::TooLarge { limit: REPLY_BYTES_MAX };
-                return Err(Failed::undecodable(error, nothing(), Seen::default()));
-            }
-            End::Lost(error) => {
-                return Err(Failed::broken(BrokenCause::Connection(error), nothing(), false));
-            }
-            End::Stopped(stop) => return Err(Failed::stopped(stop, nothing())),
-        }
+        self.permit.taken();
+        let bytes = self.all(response).await?;
         let reply = decode_reply(self.format, &bytes)
             .map_err(|error| Failed::undecodable(error, nothing(), Seen::default()))?;
-        report_whole(&reply, report);
+        report_whole(&reply, self.sent, report);
         Ok(reply)
+    }
+
+    /// The whole body of an answer.
+    async fn all(&self, response: Response) -> Result<Vec<u8>, Failed> {
+        let (bytes, end) = self.read(response, REPLY_BYTES_MAX).await;
+        match end {
+            End::Complete => Ok(bytes),
+            End::TooLarge => {
+                let error = DecodeError::TooLarge { limit: REPLY_BYTES_MAX };
+                Err(Failed::undecodable(error, nothing(), Seen::default()))
+            }
+            End::Lost(error) => {
+                Err(Failed::broken(BrokenCause::Connection(error), nothing(), false))
+            }
+            End::Stopped(stop) => Err(Failed::stopped(stop, nothing())),
+        }
     }
 
     /// An answer that is no reply. What can be read of it is read; its status alone says enough to go on.

@@ -1,23 +1,28 @@
 //! The client for providers behind an address: it sends, and sends again where that is right.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
-use reqwest::{Client, Response, Url};
-use tine_model::WireFormat;
+use reqwest::{Client, Method, RequestBuilder, Url};
+use tine_model::{Provider, WireFormat};
 use tine_wire::{Body, Endpoint, Reply};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::address::Address;
 use crate::body::ChainBody;
-use crate::error::{TimeLimit, TransportError, nothing};
-use crate::exchange::{Exchange, Failed};
-use crate::incoming::Report;
-use crate::options::is_loopback;
+use crate::cached;
+use crate::client::CACHED_CONTENT;
+use crate::error::TransportError;
+use crate::exchange::Exchange;
+use crate::gate::{Permit, RateGate, RateGates};
+use crate::options::speaks;
 use crate::retry::{Retry, Waits};
+use crate::tries::Tries;
 use crate::watch::Watch;
 use crate::{
     HttpLimits, HttpOptions, LlmClient, LlmError, Progress, Request, Secret, ensure_crypto,
@@ -26,38 +31,46 @@ use crate::{
 /// How tine introduces itself.
 const USER_AGENT: &str = concat!("tine/", env!("CARGO_PKG_VERSION"));
 
-/// A model behind an address. One is enough for any number of agents: requests run side by side and share connections.
+/// A model behind an address. One is enough for any number of agents: requests run side by side and share connections. It takes
+/// requests in every format of its provider.
 ///
 /// Proxies come from the usual environment variables, except for loopback addresses. Redirects are not followed, because
 /// that would send a paid request twice, and its key to another place. Answers are not asked for in compressed form,
 /// because compression would hold back the events of a stream.
 pub struct HttpClient {
-    format: WireFormat,
-    url: Url,
-    headers: HeaderMap,
+    provider: Provider,
+    /// The provider's name for the model.
+    model: String,
+    address: Address,
+    /// For each format, by its index.
+    headers: Vec<HeaderMap>,
     key: Secret,
     limits: HttpLimits,
     client: Client,
+    gate: Arc<RateGate>,
     /// Number of requests so far; see [`Waits::new`].
     requests: AtomicU64,
 }
 
 impl HttpClient {
-    /// A client for one endpoint. Connects to nothing yet.
-    pub fn new(options: HttpOptions) -> Result<Self, LlmError> {
+    /// A client for one model. Connects to nothing yet. All clients of a process should get the same `gates`, so that those of one
+    /// account and model share a gate.
+    pub fn new(options: HttpOptions, gates: &RateGates) -> Result<Self, LlmError> {
         ensure_crypto();
-        let url = options.url()?;
-        let HttpOptions { format, key, limits, .. } = options;
-        let headers = headers(format, key.as_ref())?;
+        let HttpOptions { model, base_url, key, limits } = options;
+        let address = Address::parse(&base_url)?;
+        let formats = WireFormat::ALL.into_iter();
+        let headers = formats.map(|format| headers(format, key.as_ref())).collect::<Result<_, _>>();
+        let headers = headers?;
         let mut builder = Client::builder()
             .user_agent(USER_AGENT)
             .connect_timeout(limits.connect)
             .redirect(Policy::none())
             .referer(false)
             .retry(reqwest::retry::never());
-        if is_loopback(&url) {
+        if address.is_loopback() {
             builder = builder.no_proxy();
-            if url.scheme() == "http" {
+            if address.base().scheme() == "http" {
                 // Without TLS there is nothing to verify, and a container without certificates is no obstacle.
                 builder = builder.tls_certs_only([]);
             }
@@ -66,53 +79,53 @@ impl HttpClient {
             .build()
             .map_err(|error| LlmError::Setup { source: TransportError::of(error) })?;
         let key = key.unwrap_or_else(|| Secret::new(""));
-        Ok(Self { format, url, headers, key, limits, client, requests: AtomicU64::new(0) })
+        let gate = gates.gate(address.base(), &key, &model.name);
+        let (provider, model, requests) = (model.provider, model.name, AtomicU64::new(0));
+        Ok(Self { provider, model, address, headers, key, limits, client, gate, requests })
     }
 
-    async fn post(&self, body: &Body) -> Result<Response, reqwest::Error> {
-        let body = reqwest::Body::wrap(ChainBody::new(body.slices()));
-        self.client.post(self.url.clone()).headers(self.headers.clone()).body(body).send().await
+    fn tries<'a>(&'a self, watch: &'a Watch<'a>) -> Tries<'a> {
+        let number = self.requests.fetch_add(1, Ordering::Relaxed);
+        Tries::new(watch, &self.gate, Waits::new(&self.limits.retry, number))
     }
 
-    async fn attempt(
+    fn request(&self, method: Method, url: &Url, format: WireFormat) -> RequestBuilder {
+        let headers = self.headers.get(format.index()).cloned().unwrap_or_default();
+        self.client.request(method, url.clone()).headers(headers)
+    }
+
+    /// A call that is no request to the model, in Gemini's format.
+    async fn call(
         &self,
-        request: &Request,
-        watch: &Watch<'_>,
-        report: &mut Report<'_>,
-    ) -> Result<Reply, Failed> {
-        let (format, url, first) = (self.format, self.url.as_str(), watch.first_event());
-        let tried =
-            Exchange { format, url, watch, first }.run(self.post(&request.body), report).await;
-        tried.map_err(|Failed { error, retry }| Failed { error: error.redacted(&self.key), retry })
-    }
-
-    /// The wait before the next try, or the error when there is none.
-    fn next_wait(
-        &self,
-        failed: Failed,
-        attempt: u32,
-        watch: &Watch<'_>,
-        waits: &mut Waits,
-    ) -> Result<(Duration, LlmError), LlmError> {
-        let Failed { error, retry } = failed;
-        let limits = &self.limits.retry;
-        let tries = match error {
-            LlmError::Unreachable { .. } | LlmError::Timeout { limit: TimeLimit::Connect, .. } => {
-                limits.tries.min(limits.tries_unreachable)
+        method: Method,
+        url: Url,
+        body: Option<&Body>,
+    ) -> Result<Vec<u8>, LlmError> {
+        let format = WireFormat::Gemini;
+        if !speaks(self.provider, format) {
+            return Err(LlmError::Unsupported { what: CACHED_CONTENT });
+        }
+        let cancel = CancellationToken::new();
+        let watch = Watch::new(&self.limits, &cancel);
+        let mut tries = self.tries(&watch);
+        loop {
+            let permit = tries.enter(&mut |_| {}).await?;
+            let mut request = self.request(method.clone(), &url, format);
+            if let Some(body) = body {
+                request = request.body(chain(body));
             }
-            _ => limits.tries,
-        };
-        let wait = match retry {
-            Retry::Never => return Err(error.after(attempt, None)),
-            Retry::After(asked) if asked > limits.asked_wait_max => {
-                return Err(error.after(attempt, Some(asked)));
+            let exchange = exchange(format, &url, &watch, &permit);
+            match exchange.call(request.send()).await {
+                Ok(bytes) => return Ok(bytes),
+                Err(mut failed) => {
+                    if body.is_some() && matches!(failed.error, LlmError::Broken { .. }) {
+                        // The content may exist already, and a second one would be paid for without anybody knowing its name.
+                        failed.retry = Retry::Never;
+                    }
+                    tries.after(failed.redacted(&self.key), permit, &mut |_| {}).await?;
+                }
             }
-            Retry::After(asked) => waits.asked(asked),
-            Retry::Backoff => waits.backoff(),
-        };
-        let error = error.after(attempt, None);
-        // A wait that the limit of the whole request would cut short only hides what went wrong.
-        if attempt < tries && watch.allows(wait) { Ok((wait, error)) } else { Err(error) }
+        }
     }
 }
 
@@ -124,28 +137,53 @@ impl LlmClient for HttpClient {
         on_progress: &mut (dyn for<'p> FnMut(Progress<'p>) + Send),
         cancel: &CancellationToken,
     ) -> Result<Reply, LlmError> {
-        if request.format != self.format {
-            return Err(LlmError::WrongFormat { request: request.format, endpoint: self.format });
+        let format = request.format;
+        if !speaks(self.provider, format) {
+            return Err(LlmError::WrongFormat { request: format, provider: self.provider });
         }
+        let url = self.address.of_requests(format, &self.model, request.stream);
         let watch = Watch::new(&self.limits, cancel);
-        let mut waits =
-            Waits::new(&self.limits.retry, self.requests.fetch_add(1, Ordering::Relaxed));
-        let mut attempt = 1;
+        let mut tries = self.tries(&watch);
         loop {
-            let failed = match self.attempt(request, &watch, on_progress).await {
+            let permit = tries.enter(on_progress).await?;
+            let sending =
+                self.request(Method::POST, &url, format).body(chain(&request.body)).send();
+            let exchange = exchange(format, &url, &watch, &permit);
+            match exchange.run(sending, on_progress).await {
                 Ok(reply) => return Ok(reply),
-                Err(failed) => failed,
-            };
-            let (wait, cause) = self.next_wait(failed, attempt, &watch, &mut waits)?;
-            tracing::info!(attempt, ?wait, %cause, "trying again");
-            on_progress(Progress::Retry { attempt, wait, cause: &cause });
-            watch.pause(wait).await.map_err(|stop| stop.with(nothing()))?;
-            attempt += 1;
+                Err(failed) => {
+                    tries.after(failed.redacted(&self.key), permit, on_progress).await?;
+                }
+            }
         }
+    }
+
+    async fn create_cached_content(&self, body: Body) -> Result<Vec<u8>, LlmError> {
+        self.call(Method::POST, self.address.below(cached::CREATE_PATH), Some(&body)).await
+    }
+
+    async fn delete_cached_content(&self, name: &str) -> Result<(), LlmError> {
+        let path = cached::path_of(name)?;
+        self.call(Method::DELETE, self.address.below(&path), None).await.map(|_| ())
     }
 }
 
-/// The headers of every request. The key's header is marked so that no log prints it.
+/// A try that is sent now.
+fn exchange<'a>(
+    format: WireFormat,
+    url: &'a Url,
+    watch: &'a Watch<'a>,
+    permit: &'a Permit,
+) -> Exchange<'a> {
+    let (url, sent, first) = (url.as_str(), Instant::now(), watch.first_event());
+    Exchange { format, url, watch, sent, first, permit }
+}
+
+fn chain(body: &Body) -> reqwest::Body {
+    reqwest::Body::wrap(ChainBody::new(body.slices()))
+}
+
+/// The headers of every request in a format. The key's header is marked so that no log prints it.
 fn headers(format: WireFormat, key: Option<&Secret>) -> Result<HeaderMap, LlmError> {
     let key = key.map(Secret::expose);
     let mut headers = HeaderMap::new();
@@ -161,8 +199,9 @@ fn headers(format: WireFormat, key: Option<&Secret>) -> Result<HeaderMap, LlmErr
 impl fmt::Debug for HttpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpClient")
-            .field("format", &self.format)
-            .field("url", &self.url.as_str())
+            .field("provider", &self.provider)
+            .field("model", &self.model)
+            .field("base_url", &self.address.base().as_str())
             .field("limits", &self.limits)
             .finish_non_exhaustive()
     }

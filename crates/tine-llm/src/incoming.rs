@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use tine_model::{Block, Message, ToolInput, WireFormat};
 use tine_wire::{DecodeError, Decoder, Event, Partial, Reply};
+use tokio::time::Instant;
 
 use crate::Progress;
 
@@ -14,6 +15,8 @@ pub(crate) type Report<'r> = dyn FnMut(Progress<'_>) + Send + 'r;
 pub(crate) struct Incoming {
     decoder: Decoder,
     seen: Seen,
+    /// When the request was sent.
+    sent: Instant,
 }
 
 /// What of a reply has been reported.
@@ -26,8 +29,8 @@ pub(crate) struct Seen {
 }
 
 impl Incoming {
-    pub(crate) fn new(format: WireFormat) -> Self {
-        Self { decoder: Decoder::new(format), seen: Seen::default() }
+    pub(crate) fn new(format: WireFormat, sent: Instant) -> Self {
+        Self { decoder: Decoder::new(format), seen: Seen::default(), sent }
     }
 
     /// What was reported so far.
@@ -43,7 +46,10 @@ impl Incoming {
     ) -> Result<(), DecodeError> {
         for event in &self.decoder.push(bytes)? {
             self.seen.content |= is_content(event);
-            self.seen.begun |= is_content(event) || matches!(event, Event::Started { .. });
+            if !self.seen.begun && (is_content(event) || matches!(event, Event::Started { .. })) {
+                self.seen.begun = true;
+                report(Progress::Begun { after: self.sent.elapsed() });
+            }
             report(Progress::Event(event));
         }
         // An error behind these events is told by the next call; a provider that keeps the connection open after
@@ -75,8 +81,9 @@ fn is_content(event: &Event) -> bool {
 }
 
 /// Reports a reply that came in one piece with the events that a stream of it would have had.
-pub(crate) fn report_whole(reply: &Reply, report: &mut Report<'_>) {
+pub(crate) fn report_whole(reply: &Reply, sent: Instant, report: &mut Report<'_>) {
     let Reply { id, model, usage, message, .. } = reply;
+    report(Progress::Begun { after: sent.elapsed() });
     report(Progress::Event(&Event::Started {
         id: id.clone(),
         model: model.clone(),

@@ -2,21 +2,24 @@
 //!
 //! Nothing here reads the environment by itself: the caller passes a function that does.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
-use reqwest::Url;
-use tine_model::{Provider, WireFormat};
+use tine_model::{ModelRef, Provider, WireFormat};
 use tine_wire::Endpoint;
 
+use crate::address::Address;
 use crate::{LlmError, Secret};
+
+/// Where Google's own tools also look for the key of the Gemini API.
+const GOOGLE_KEY_VARIABLE: &str = "GOOGLE_API_KEY";
 
 /// What an [`crate::HttpClient`] is made of.
 #[derive(Debug, Clone)]
 pub struct HttpOptions {
-    /// The format that the endpoint speaks.
-    pub format: WireFormat,
-    /// Address below which the format's path lies.
+    /// Who serves the model, and whose formats are spoken.
+    pub model: ModelRef,
+    /// Address below which the paths of all formats lie. Whether it ends in a version (`/v1`) makes no difference to formats
+    /// whose path has one; OpenAI's own address needs it.
     pub base_url: String,
     /// The key; `None` for endpoints that want none.
     pub key: Option<Secret>,
@@ -96,14 +99,24 @@ impl Default for RetryLimits {
 }
 
 impl HttpOptions {
-    /// The options of a provider: overrides first, then the environment, then the provider's own address.
+    /// Whose cache requests meet: the same for the same address and key, and telling nothing of the key. Providers keep caches
+    /// apart by workspace, which a key belongs to.
+    pub fn account(&self) -> String {
+        let mut hasher = blake3::Hasher::new_derive_key("tine account of a provider's cache");
+        hasher.update(self.base_url.trim_end_matches('/').as_bytes()).update(b"\n");
+        hasher.update(self.key.as_ref().map_or(&[], |key| key.expose().as_bytes()));
+        hasher.finalize().to_hex().to_string()
+    }
+
+    /// The options of a model's provider: overrides first, then the environment, then the provider's own address.
     ///
     /// A key is demanded where the provider demands one, except at a loopback address: a simulator or a proxy of the user's answers there.
     pub fn from_environment(
-        provider: Provider,
+        model: &ModelRef,
         variable: &dyn Fn(&str) -> Option<String>,
         overrides: HttpOverrides,
     ) -> Result<Self, LlmError> {
+        let provider = model.provider;
         let endpoint = Endpoint::of(provider);
         let read = |name: &str| {
             let value = variable(name)?;
@@ -117,71 +130,36 @@ impl HttpOptions {
                 provider,
                 variable: endpoint.map(|endpoint| endpoint.base_url_variable),
             })?;
-        let url = parse_base_url(&base_url)?;
-        let key =
-            overrides.key.or_else(|| read(endpoint?.key_variable).map(|key| Secret::new(&key)));
+        let address = Address::parse(&base_url)?;
+        let also = (provider == Provider::Gemini).then_some(GOOGLE_KEY_VARIABLE);
+        let mut variables = endpoint.map(|endpoint| endpoint.key_variable).into_iter().chain(also);
+        let key = overrides.key.or_else(|| Some(Secret::new(&variables.find_map(read)?)));
         if let Some(endpoint) = endpoint
             && endpoint.key_required
             && key.is_none()
-            && !is_loopback(&url)
+            && !address.is_loopback()
         {
             return Err(LlmError::MissingKey { variable: endpoint.key_variable.to_owned() });
         }
         let limits = overrides.limits.unwrap_or_default();
-        Ok(Self { format: provider.format(), base_url, key, limits })
-    }
-
-    /// The address that requests go to.
-    pub(crate) fn url(&self) -> Result<Url, LlmError> {
-        let mut url = parse_base_url(&self.base_url)?;
-        let base = url.path().trim_end_matches('/');
-        let path = Endpoint::path(self.format);
-        // Users add the version to addresses whose convention is to leave it out.
-        let path = match (base.ends_with("/v1"), path.strip_prefix("/v1/")) {
-            (true, Some(rest)) => format!("{base}/{rest}"),
-            _ => format!("{base}{path}"),
-        };
-        url.set_path(&path);
-        Ok(url)
+        Ok(Self { model: model.clone(), base_url, key, limits })
     }
 }
 
-fn parse_base_url(text: &str) -> Result<Url, LlmError> {
-    let bad = |reason: &str| LlmError::BadBaseUrl {
-        url: without_credentials(text),
-        reason: reason.to_owned(),
-    };
-    let url: Url = text.trim().parse().map_err(|error| bad(&format!("{error}")))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(bad("it does not begin with http:// or https://"));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(bad("it holds a name or password; use the key's variable"));
-    }
-    if url.query().is_some() || url.fragment().is_some() {
-        return Err(bad("it holds a `?` or `#`"));
-    }
-    Ok(url)
-}
-
-/// The text of an address that may not be well formed, without what stands before an `@` or behind a `?`.
-pub(crate) fn without_credentials(text: &str) -> String {
-    let text = text.split('?').next().unwrap_or_default();
-    match text.rsplit_once('@') {
-        None => text.to_owned(),
-        Some((before, rest)) => {
-            let scheme = before.split_once("://").map_or("", |(scheme, _)| scheme);
-            format!("{scheme}://…@{rest}")
-        }
-    }
-}
-
-/// Whether the address is on this machine. Such requests never go through a proxy.
-pub(crate) fn is_loopback(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    match host.parse::<IpAddr>() {
-        Ok(address) => address.is_loopback(),
-        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+/// Whether a provider answers requests in a format. A lineage keeps the format that it began with, so this may be another one
+/// than [`Provider::format`], in which new ones begin.
+pub(crate) fn speaks(provider: Provider, format: WireFormat) -> bool {
+    match provider {
+        Provider::Sim => true,
+        Provider::Anthropic | Provider::MiniMax => format == WireFormat::Anthropic,
+        Provider::OpenAi | Provider::OpenAiChat | Provider::OpenAiCompat => match format {
+            WireFormat::OpenAiChat | WireFormat::OpenAiChatParts | WireFormat::OpenAiResponses => {
+                true
+            }
+            WireFormat::Anthropic | WireFormat::Gemini => false,
+        },
+        Provider::DeepSeek => format.of_messages() == WireFormat::OpenAiChat,
+        Provider::Gemini => format == WireFormat::Gemini,
     }
 }
 
@@ -197,7 +175,8 @@ mod tests {
         let find = |name: &str| {
             environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
         };
-        HttpOptions::from_environment(provider, &find, overrides)
+        let model = ModelRef { provider, name: "m".to_owned() };
+        HttpOptions::from_environment(&model, &find, overrides)
     }
 
     fn base(url: &str) -> HttpOverrides {
@@ -261,17 +240,31 @@ mod tests {
     }
 
     #[test]
-    fn the_path_is_joined_whatever_the_base_ends_with() {
-        let check = |provider, base_url: &str, expected: &str| {
-            let overrides = HttpOverrides { key: Some(Secret::new("k")), ..base(base_url) };
-            let url = options(provider, &[], overrides).unwrap().url().unwrap();
-            assert_eq!(url.as_str(), expected);
+    fn every_provider_has_its_variables() {
+        let check = |provider, name: &str, expected_url: &str| {
+            let found = options(provider, &[(name, "k")], HttpOverrides::default()).unwrap();
+            assert_eq!(found.base_url, expected_url);
+            assert_eq!(found.key.unwrap().expose(), "k");
         };
-        for base_url in ["https://a.example", "https://a.example/", "https://a.example/v1/"] {
-            check(Provider::Anthropic, base_url, "https://a.example/v1/messages");
+        let google = "https://generativelanguage.googleapis.com";
+        check(Provider::Gemini, "GEMINI_API_KEY", google);
+        check(Provider::Gemini, "GOOGLE_API_KEY", google);
+        check(Provider::DeepSeek, "DEEPSEEK_API_KEY", "https://api.deepseek.com");
+        check(Provider::MiniMax, "MINIMAX_API_KEY", "https://api.minimax.io/anthropic");
+        check(Provider::OpenAi, "OPENAI_API_KEY", "https://api.openai.com/v1");
+        let both = [("GOOGLE_API_KEY", "second"), ("GEMINI_API_KEY", "first")];
+        let found = options(Provider::Gemini, &both, HttpOverrides::default()).unwrap();
+        assert_eq!(found.key.unwrap().expose(), "first");
+        let other = options(Provider::OpenAi, &both, HttpOverrides::default());
+        assert!(matches!(other, Err(LlmError::MissingKey { .. })));
+    }
+
+    #[test]
+    fn every_provider_speaks_the_format_in_which_it_begins() {
+        for provider in Provider::ALL {
+            assert!(speaks(provider, provider.format()), "{provider:?}");
         }
-        check(Provider::Anthropic, "https://a.example/x", "https://a.example/x/v1/messages");
-        check(Provider::OpenAi, "https://a.example/v1", "https://a.example/v1/chat/completions");
-        check(Provider::OpenAiCompat, "http://a:1/v1/", "http://a:1/v1/chat/completions");
+        assert!(speaks(Provider::OpenAi, WireFormat::OpenAiChat));
+        assert!(!speaks(Provider::Anthropic, WireFormat::Gemini));
     }
 }

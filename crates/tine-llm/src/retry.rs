@@ -70,7 +70,8 @@ fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
         })
 }
 
-fn word<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+/// A header's value as text.
+pub(crate) fn word<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok().map(str::trim)
 }
 

@@ -54,6 +54,11 @@ impl<'a> Watch<'a> {
         Deadline::after(TimeLimit::Idle, self.limits.idle)
     }
 
+    /// Only the limit of the whole request.
+    pub(crate) fn whole(&self) -> Deadline {
+        Deadline { limit: TimeLimit::Whole, allowed: Duration::MAX, by: None }
+    }
+
     /// Waits for `work` until the deadline, the limit of the whole request, or a cancellation. When one of those
     /// comes first `work` is dropped, and its caller must not go on with what it worked on.
     pub(crate) async fn over<T>(
@@ -115,7 +120,8 @@ impl Stop {
     }
 }
 
-async fn reached(by: Option<Instant>) {
+/// Waits for a moment; `None` never comes.
+pub(crate) async fn reached(by: Option<Instant>) {
     match by {
         Some(by) => sleep_until(by).await,
         None => std::future::pending().await,

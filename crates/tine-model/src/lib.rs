@@ -9,6 +9,7 @@ mod id;
 mod message;
 mod model;
 mod outcome;
+mod prefix;
 mod raw;
 mod usage;
 
@@ -18,5 +19,6 @@ pub use id::{AgentId, AgentPrefix, EntryId, IdError, PREFIX_CHARS_MIN, RequestId
 pub use message::{Block, Message, RawMessage, Role, ToolInput};
 pub use model::{Effort, ModelError, ModelRef, ModelSettings, Provider, Thinking, WireFormat};
 pub use outcome::{Outcome, StopReason};
+pub use prefix::{Boundary, BoundaryKind, CacheScheme, Lifetime, Segment};
 pub use raw::{RawJson, RawJsonError};
 pub use usage::Usage;

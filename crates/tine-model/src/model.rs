@@ -6,22 +6,31 @@ use std::str::FromStr;
 /// How bytes for a provider are laid out. Only `tine-wire` knows what stands behind the names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WireFormat {
-    /// Anthropic Messages.
+    /// Anthropic Messages, also spoken by MiniMax.
     Anthropic,
-    /// OpenAI Chat Completions, also spoken by most compatible servers.
+    /// OpenAI Chat Completions with content as plain strings, as compatible servers speak it.
     OpenAiChat,
+    /// OpenAI Chat Completions with every content as a list of parts, where OpenAI's newer models take breakpoints.
+    OpenAiChatParts,
+    /// OpenAI Responses.
+    OpenAiResponses,
+    /// Google Gemini `generateContent`.
+    Gemini,
 }
 
 impl WireFormat {
     /// Every format, in index order.
-    pub const ALL: [Self; 2] = [Self::Anthropic, Self::OpenAiChat];
+    pub const ALL: [Self; 5] = [
+        Self::Anthropic,
+        Self::OpenAiChat,
+        Self::OpenAiChatParts,
+        Self::OpenAiResponses,
+        Self::Gemini,
+    ];
 
     /// Position in [`Self::ALL`].
     pub fn index(self) -> usize {
-        match self {
-            Self::Anthropic => 0,
-            Self::OpenAiChat => 1,
-        }
+        self as usize
     }
 
     /// The name under which it is stored.
@@ -29,12 +38,23 @@ impl WireFormat {
         match self {
             Self::Anthropic => "anthropic",
             Self::OpenAiChat => "openai-chat",
+            Self::OpenAiChatParts => "openai-chat-parts",
+            Self::OpenAiResponses => "openai-responses",
+            Self::Gemini => "gemini",
         }
     }
 
     /// Reads a stored name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.as_str() == name)
+    }
+
+    /// The format whose shape a kept message has: the two kinds of chat read the same messages.
+    pub fn of_messages(self) -> Self {
+        match self {
+            Self::OpenAiChatParts => Self::OpenAiChat,
+            other => other,
+        }
     }
 }
 
@@ -45,14 +65,32 @@ pub enum Provider {
     Sim,
     /// Anthropic, or any endpoint that speaks its format (`ANTHROPIC_BASE_URL`).
     Anthropic,
-    /// OpenAI.
+    /// OpenAI, through Responses.
     OpenAi,
+    /// OpenAI, through Chat Completions.
+    OpenAiChat,
     /// Any server that speaks OpenAI's chat format (Ollama, llama-server, vLLM).
     OpenAiCompat,
+    /// Google's Gemini API.
+    Gemini,
+    /// DeepSeek, through its chat endpoint.
+    DeepSeek,
+    /// MiniMax, through its Anthropic-compatible endpoint.
+    MiniMax,
 }
 
 impl Provider {
-    const ALL: [Self; 4] = [Self::Sim, Self::Anthropic, Self::OpenAi, Self::OpenAiCompat];
+    /// Every provider.
+    pub const ALL: [Self; 8] = [
+        Self::Sim,
+        Self::Anthropic,
+        Self::OpenAi,
+        Self::OpenAiChat,
+        Self::OpenAiCompat,
+        Self::Gemini,
+        Self::DeepSeek,
+        Self::MiniMax,
+    ];
 
     /// The name in front of the slash.
     pub fn as_str(self) -> &'static str {
@@ -60,15 +98,27 @@ impl Provider {
             Self::Sim => "sim",
             Self::Anthropic => "anthropic",
             Self::OpenAi => "openai",
+            Self::OpenAiChat => "openai-chat",
             Self::OpenAiCompat => "openai-compat",
+            Self::Gemini => "gemini",
+            Self::DeepSeek => "deepseek",
+            Self::MiniMax => "minimax",
         }
     }
 
-    /// The wire format that this provider's endpoint speaks.
+    /// Reads the name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|provider| provider.as_str() == name)
+    }
+
+    /// The wire format in which new conversations with this provider are held.
     pub fn format(self) -> WireFormat {
         match self {
-            Self::Sim | Self::Anthropic => WireFormat::Anthropic,
-            Self::OpenAi | Self::OpenAiCompat => WireFormat::OpenAiChat,
+            Self::Sim | Self::Anthropic | Self::MiniMax => WireFormat::Anthropic,
+            Self::OpenAi => WireFormat::OpenAiResponses,
+            Self::OpenAiChat => WireFormat::OpenAiChatParts,
+            Self::OpenAiCompat | Self::DeepSeek => WireFormat::OpenAiChat,
+            Self::Gemini => WireFormat::Gemini,
         }
     }
 }
@@ -93,6 +143,31 @@ pub struct ModelRef {
     pub name: String,
 }
 
+impl ModelRef {
+    /// The provider whose format and cache rules serve this model. For the simulator it is the one named behind the last
+    /// `@` of the scenario (`sim/echo@gemini`), and Anthropic when there is none.
+    pub fn served_as(&self) -> Provider {
+        match self.provider {
+            Provider::Sim => self.scenario().1,
+            other => other,
+        }
+    }
+
+    /// The scenario of a simulator's model and the provider that it plays.
+    pub fn scenario(&self) -> (&str, Provider) {
+        let played = self.name.rsplit_once('@').and_then(|(scenario, provider)| {
+            let provider = Provider::from_name(provider).filter(|p| *p != Provider::Sim)?;
+            (!scenario.is_empty()).then_some((scenario, provider))
+        });
+        played.unwrap_or((&self.name, Provider::Anthropic))
+    }
+
+    /// The wire format in which new conversations with this model are held.
+    pub fn format(&self) -> WireFormat {
+        self.served_as().format()
+    }
+}
+
 impl FromStr for ModelRef {
     type Err = ModelError;
 
@@ -102,7 +177,7 @@ impl FromStr for ModelRef {
         if provider.is_empty() || name.is_empty() {
             return Err(shape());
         }
-        let found = Provider::ALL.into_iter().find(|p| p.as_str() == provider);
+        let found = Provider::from_name(provider);
         let provider = found.ok_or_else(|| ModelError::Provider(provider.to_owned()))?;
         Ok(Self { provider, name: name.to_owned() })
     }
@@ -172,6 +247,23 @@ mod tests {
         let model: ModelRef = "sim/dir/scenario.toml".parse().unwrap();
         assert_eq!((model.provider, model.name.as_str()), (Provider::Sim, "dir/scenario.toml"));
         assert_eq!(model.to_string(), "sim/dir/scenario.toml");
+    }
+
+    #[test]
+    fn the_simulator_plays_the_provider_behind_the_at_sign() {
+        let played = |text: &str| {
+            let model: ModelRef = text.parse().unwrap();
+            let (scenario, provider) = model.scenario();
+            (scenario.to_owned(), provider, model.format())
+        };
+        assert_eq!(
+            played("sim/echo@gemini"),
+            ("echo".into(), Provider::Gemini, WireFormat::Gemini)
+        );
+        for whole in ["echo", "dir@home/a.toml", "@gemini", "echo@sim"] {
+            let expected = (whole.to_owned(), Provider::Anthropic, WireFormat::Anthropic);
+            assert_eq!(played(&format!("sim/{whole}")), expected);
+        }
     }
 
     #[test]

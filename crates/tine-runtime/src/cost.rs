@@ -1,9 +1,12 @@
-//! What agents cost.
+//! What agents cost, and why.
 
-use tine_cache::Prices;
+use std::collections::BTreeMap;
+
+use tine_cache::Models;
 use tine_model::{AgentId, Usage};
-use tine_store::{ModelUsage, UsageScope};
+use tine_store::{RequestRow, UsageScope};
 
+use crate::cache_note::CacheNote;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 
@@ -18,10 +21,23 @@ pub struct CostLine {
     pub requests: u64,
     /// Their tokens.
     pub usage: Usage,
-    /// What they cost, in USD; `None` for a model without a known price.
+    /// What they cost, in USD, each at the price of its own size; `None` for a model without a known price.
     pub dollars: Option<f64>,
     /// What they would have cost without any cache, in USD.
     pub dollars_uncached: Option<f64>,
+}
+
+/// Requests that the cache served less than it should have, by cause.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CauseLine {
+    /// The verdict's word, such as `expired`.
+    pub cause: String,
+    /// How many requests.
+    pub requests: u64,
+    /// Tokens that should have been read and were not; for a cold start, tokens that nobody had written yet.
+    pub tokens: u64,
+    /// What that cost, in USD; `None` when no price is known.
+    pub dollars: Option<f64>,
 }
 
 /// What an agent cost.
@@ -33,6 +49,8 @@ pub struct CostReport {
     pub own: Vec<CostLine>,
     /// Its own and those of all its descendants. Inherited history is never counted again: usage belongs to requests.
     pub subtree: Vec<CostLine>,
+    /// Why the cache did not serve more, over the subtree; the dearest cause first.
+    pub causes: Vec<CauseLine>,
     /// The day on which the prices were read.
     pub prices_date: String,
 }
@@ -40,25 +58,85 @@ pub struct CostReport {
 impl Runtime {
     /// What an agent and its descendants cost so far.
     pub async fn cost(&self, agent: AgentId) -> Result<CostReport, RuntimeError> {
-        let prices = Prices::bundled();
-        let own = self.store().usage(agent, UsageScope::Own).await?;
-        let subtree = self.store().usage(agent, UsageScope::Subtree).await?;
-        let lines = |usage: Vec<ModelUsage>| -> Vec<CostLine> {
-            usage.into_iter().map(|usage| line(&prices, usage)).collect()
-        };
-        let prices_date = prices.date().to_owned();
-        Ok(CostReport { agent, own: lines(own), subtree: lines(subtree), prices_date })
+        let models = &self.ports().facts;
+        let subtree = self.store().requests(agent, UsageScope::Subtree).await?;
+        let own: Vec<RequestRow> =
+            subtree.iter().filter(|row| row.agent == agent).cloned().collect();
+        let prices_date = models.date().to_owned();
+        let causes = causes(models, &subtree);
+        Ok(CostReport {
+            agent,
+            own: lines(models, &own),
+            subtree: lines(models, &subtree),
+            causes,
+            prices_date,
+        })
     }
 }
 
-fn line(prices: &Prices, row: ModelUsage) -> CostLine {
-    let price = prices.of(&row.model);
-    CostLine {
-        priced_as: prices.priced_as(&row.model).map(str::to_owned),
-        dollars: price.map(|price| price.cost(&row.usage)),
-        dollars_uncached: price.map(|price| price.cost_uncached(&row.usage)),
-        model: row.model,
-        requests: row.requests,
-        usage: row.usage,
+fn lines(models: &Models, rows: &[RequestRow]) -> Vec<CostLine> {
+    let mut lines: BTreeMap<&str, CostLine> = BTreeMap::new();
+    for row in rows {
+        let price = models.price(&row.model);
+        let line = lines.entry(&row.model).or_insert_with(|| CostLine {
+            model: row.model.clone(),
+            priced_as: models.priced_as(&row.model).map(str::to_owned),
+            requests: 0,
+            usage: Usage::default(),
+            dollars: price.as_ref().map(|_| 0.0),
+            dollars_uncached: price.as_ref().map(|_| 0.0),
+        });
+        let usage = row.usage.unwrap_or_default();
+        line.requests += 1;
+        line.usage += usage;
+        if let Some(price) = &price {
+            *line.dollars.get_or_insert(0.0) += price.cost(&usage);
+            *line.dollars_uncached.get_or_insert(0.0) += price.cost_uncached(&usage);
+        }
     }
+    lines.into_values().collect()
+}
+
+fn causes(models: &Models, rows: &[RequestRow]) -> Vec<CauseLine> {
+    let mut causes: BTreeMap<&str, CauseLine> = BTreeMap::new();
+    for row in rows {
+        let Some(verdict) = row.verdict.as_deref().filter(|verdict| *verdict != "ok") else {
+            continue;
+        };
+        let note = row.note.as_deref().and_then(CacheNote::parse);
+        let line = causes.entry(verdict).or_insert_with(|| CauseLine {
+            cause: verdict.to_owned(),
+            requests: 0,
+            tokens: 0,
+            dollars: None,
+        });
+        line.requests += 1;
+        let (tokens, dollars) = match (verdict, row.usage, note) {
+            // Nobody could have read what nobody had written; it still had to be paid for.
+            ("cold", Some(usage), _) => (usage.written(), cost_of_writing(models, row, &usage)),
+            (_, _, Some(note)) => (note.missed, note.missed_usd),
+            (_, _, None) => (0, None),
+        };
+        line.tokens += tokens;
+        if let Some(dollars) = dollars {
+            *line.dollars.get_or_insert(0.0) += dollars;
+        }
+    }
+    let mut causes: Vec<CauseLine> = causes.into_values().collect();
+    causes.sort_by(|a, b| {
+        let dollars = |line: &CauseLine| line.dollars.unwrap_or(0.0);
+        dollars(b).total_cmp(&dollars(a)).then(b.tokens.cmp(&a.tokens))
+    });
+    causes
+}
+
+/// What writing cost over reading the same, in USD.
+fn cost_of_writing(models: &Models, row: &RequestRow, usage: &Usage) -> Option<f64> {
+    let price = models.price(&row.model)?;
+    let (uncached, output) = (0, 0);
+    let written = Usage { uncached, output, read: None, reasoning: None, ..*usage };
+    let read = Usage { read: Some(usage.written()), ..Usage::default() };
+    // Both at the rates of the whole prompt, whose size decides on the tier.
+    let rates = tine_cache::Price::flat(*price.rates_for(usage.prompt()));
+    Some(rates.cost(&written) - rates.cost(&read))
 }

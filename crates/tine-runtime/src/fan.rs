@@ -1,56 +1,44 @@
 //! Fan-out: several workers over one prefix.
 
+use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use tine_cache::{Launch, Prefix, plan};
-use tine_fork::{
-    Conversation, Flight, LEADER_WAIT_MAX, RunEvent, RunReport, Seat, worker_directive,
-};
+use tine_cache::{Asked, Plan, Situation};
+use tine_fork::{CacheLane, Conversation, Flight, RunEvent, RunReport, Seat, worker_directive};
+use tine_llm::LlmClient;
 use tine_model::{AgentId, AgentRecord, Message, TaskRecord};
 use tine_store::{Forked, Lease, StoreError, TaskEnd};
+use tokio_util::sync::CancellationToken;
 
+use crate::cached_content::{Holding, Resource};
 use crate::error::RuntimeError;
-use crate::fan_report::{FanReport, FanTask, cache_report, ended, failed};
+use crate::fan_report::{FanReport, FanTask, ended, failed};
 use crate::load::Loaded;
 use crate::notice::task_notice;
 use crate::run::{Prepared, RunOptions};
 use crate::runtime::Runtime;
+use crate::warm::KeepWarm;
 
 /// Most workers of one fan. More would overrun every provider's rate limits, and the machine's.
 pub const FAN_MAX: usize = 256;
 
-/// Bytes of prompt that make about one token; good enough to tell a small gap from a large one.
-const BYTES_PER_TOKEN: u64 = 4;
-
-/// How the workers start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FanPlan {
-    /// Together when the prefix is warm, leader first when it is cold.
-    #[default]
-    Auto,
-    /// All at once.
-    Together,
-    /// One first.
-    LeaderFirst,
-}
-
 /// What a fan is made of.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FanSpec {
     /// Whose workers they are.
     pub parent: AgentId,
     /// One worker each.
     pub directives: Vec<String>,
     /// How they start.
-    pub plan: FanPlan,
+    pub plan: Asked,
 }
 
 /// Sees every worker. Called on the fan's own task: must be quick.
 pub trait FanWatcher: Send + Sync {
     /// The workers exist; nothing runs yet.
-    fn on_start(&self, workers: &[AgentId], launch: Launch);
+    fn on_start(&self, workers: &[AgentId], plan: &Plan);
 
     /// Something happened in the run of worker number `index`.
     fn on_event(&self, index: usize, event: &RunEvent<'_>);
@@ -81,8 +69,8 @@ impl Shielded {
 }
 
 impl FanWatcher for Shielded {
-    fn on_start(&self, workers: &[AgentId], launch: Launch) {
-        self.call(|watcher| watcher.on_start(workers, launch));
+    fn on_start(&self, workers: &[AgentId], plan: &Plan) {
+        self.call(|watcher| watcher.on_start(workers, plan));
     }
 
     fn on_event(&self, index: usize, event: &RunEvent<'_>) {
@@ -118,7 +106,7 @@ impl Runtime {
         let llm = self.ports().models.connect(&parent.settings.model).await?;
         let watcher: Arc<dyn FanWatcher> = Arc::new(Shielded(watcher));
         let forked = self.fork_workers(&parent, &spec.directives).await?;
-        let result = self.run_workers(&parent, &spec, &forked, &*llm, options, &watcher).await;
+        let result = self.run_workers(&parent, &spec, &forked, &llm, options, &watcher).await;
         if let Err(error) = &result {
             // The workers exist, and nobody will run them: they must not look as if somebody did.
             for (made, directive) in forked.iter().zip(&spec.directives) {
@@ -137,28 +125,28 @@ impl Runtime {
         parent: &AgentRecord,
         spec: &FanSpec,
         forked: &[Forked],
-        llm: &dyn tine_llm::LlmClient,
+        llm: &Arc<dyn LlmClient>,
         options: &RunOptions,
         watcher: &Arc<dyn FanWatcher>,
     ) -> Result<FanReport, RuntimeError> {
         let workers: Vec<AgentId> = forked.iter().map(|forked| forked.child).collect();
         let Some(first) = workers.first() else { return Err(RuntimeError::NoDirective) };
         // Loaded once, as the first child sees it; the others fork it in memory.
-        let mut base = self.load(*first).await?.conversation;
-        let launch = match spec.plan {
-            FanPlan::Together => Launch::Together,
-            FanPlan::LeaderFirst => Launch::LeaderFirst,
-            FanPlan::Auto => {
-                let prefix = self.prefix(parent, &mut base).await?;
-                plan(prefix, workers.len(), self.now_ms())
-            }
-        };
-        watcher.on_start(&workers, launch);
-        let flight = match launch {
-            Launch::Together => Flight::together(),
-            Launch::LeaderFirst => {
-                Flight::leader_first(shortest(&spec.directives), LEADER_WAIT_MAX)
-            }
+        let mut base = self.load(*first, options.caching).await?.conversation;
+        let lane = self.lane(&parent.settings.model, options.caching).await?;
+        let (plan, held) =
+            self.planned(parent, &mut base, (&lane, spec), llm, &options.cancel).await;
+        watcher.on_start(&workers, &plan);
+        let first = shortest(&spec.directives);
+        let facts = lane.facts.clone();
+        let (stages, wait_max) = (plan.stages.clone(), lane.leader_wait_max);
+        let flight = Flight::staged(first, stages, facts.shares_at, wait_max);
+        let warm = KeepWarm {
+            agent: parent.id,
+            model: parent.settings.model.to_string(),
+            conversation: base.fork(),
+            lane,
+            llm: &**llm,
         };
         let runs =
             forked.iter().zip(&spec.directives).enumerate().map(|(index, (made, directive))| {
@@ -170,20 +158,57 @@ impl Runtime {
                     conversation: base.fork(),
                     seat: flight.seat(index),
                 };
-                self.work(worker, llm, options, watcher)
+                self.work(worker, &**llm, options, watcher)
             });
         let runs: Vec<_> = runs.collect();
-        let tasks = join_all(runs).await;
-        let cache = cache_report(parent, launch, &tasks);
+        let tasks = tokio::select! {
+            tasks = join_all(runs) => tasks,
+            // Never ends; dropping it loses one ping at most.
+            never = self.keep_warm(warm, options) => match never {},
+        };
+        let held = match held {
+            Some(resource) => Some(self.release(resource, &facts).await),
+            None => None,
+        };
+        let cache = self.cache_report(parent, plan, &tasks, held);
         let fork_point = forked.first().and_then(|forked| forked.fork_point);
         Ok(FanReport { parent: parent.id, fork_point, tasks, cache })
+    }
+
+    /// How the workers start, and what the provider holds for them.
+    async fn planned(
+        &self,
+        parent: &AgentRecord,
+        base: &mut Conversation,
+        (lane, spec): (&CacheLane, &FanSpec),
+        llm: &Arc<dyn LlmClient>,
+        cancel: &CancellationToken,
+    ) -> (Plan, Option<Resource>) {
+        let told: Vec<String> =
+            spec.directives.iter().map(|directive| worker_directive(directive)).collect();
+        let situation = self.situation(lane, base, &told, spec.plan);
+        match self.hold(parent, base, (&situation, &lane.facts), llm, cancel).await {
+            Holding::None => (lane.plan(situation), None),
+            Holding::Refused(why) => {
+                let mut plan = lane.plan(situation);
+                let _ = write!(plan.reason, "; the provider was asked to hold the prefix: {why}");
+                (plan, None)
+            }
+            Holding::Made(resource) => {
+                let tokens = resource.tokens().unwrap_or(situation.prefix_tokens);
+                let held = Situation { prefix_tokens: tokens, gap_tokens: 0, ..situation };
+                let mut plan = lane.plan(held);
+                plan.reason.push_str("; the provider holds them until the workers are done");
+                (plan, Some(resource))
+            }
+        }
     }
 
     /// One worker from its first step to the end of its task. Whatever goes wrong is its own failure: its siblings go on.
     async fn work(
         &self,
         worker: Worker<'_>,
-        llm: &dyn tine_llm::LlmClient,
+        llm: &dyn LlmClient,
         options: &RunOptions,
         watcher: &Arc<dyn FanWatcher>,
     ) -> FanTask {
@@ -211,7 +236,7 @@ impl Runtime {
     async fn drive_worker(
         &self,
         worker: Worker<'_>,
-        llm: &dyn tine_llm::LlmClient,
+        llm: &dyn LlmClient,
         options: &RunOptions,
         watcher: &Arc<dyn FanWatcher>,
     ) -> Result<RunReport, RuntimeError> {
@@ -286,32 +311,6 @@ impl Runtime {
         };
         self.store().finish_task(end).await?;
         Ok(())
-    }
-
-    /// What is known of the prefix that the workers will share.
-    async fn prefix(
-        &self,
-        parent: &AgentRecord,
-        base: &mut Conversation,
-    ) -> Result<Prefix, RuntimeError> {
-        let mut last_request_ms = None;
-        let line = self.store().ancestry(parent.id).await?;
-        for (index, ancestor) in line.iter().enumerate() {
-            // What an ancestor sent after it was forked is no part of this prefix.
-            let until_ms = line.get(index + 1).map_or(i64::MAX, |next| next.created_ms);
-            let sent = self.store().requests(ancestor.id).await?.into_iter();
-            let started = sent.map(|row| row.started_ms).filter(|start| *start <= until_ms).max();
-            last_request_ms = last_request_ms.max(started);
-        }
-        if let Some(since_ms) = self.ports().models.cache_since_ms(&parent.settings.model) {
-            last_request_ms = last_request_ms.filter(|last_ms| *last_ms >= since_ms);
-        }
-        let (_, assembled) = base.request();
-        Ok(Prefix {
-            tokens: assembled.body.len() / BYTES_PER_TOKEN,
-            gap_tokens: base.unsent_bytes() / BYTES_PER_TOKEN,
-            last_request_ms,
-        })
     }
 }
 

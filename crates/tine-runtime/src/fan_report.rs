@@ -1,10 +1,12 @@
 //! What became of a fan: each worker's task, and what the cache did for all of them.
 
-use tine_cache::{FanCost, Launch, Prices, fan_cost};
+use tine_cache::{FanCost, Plan, Sibling, fan_cost, fork_costs};
 use tine_fork::{Report, RunReport};
 use tine_model::{AgentId, AgentRecord, EntryId, Outcome, TaskStatus, Usage};
 
+use crate::cached_content::HeldCost;
 use crate::error::RuntimeError;
+use crate::runtime::Runtime;
 
 /// One worker's task, ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,8 +25,8 @@ pub struct FanTask {
     pub error: Option<String>,
     /// Tokens of all its requests.
     pub usage: Usage,
-    /// Tokens of its first request.
-    pub first_usage: Option<Usage>,
+    /// Tokens of each of its requests, in order.
+    pub requests: Vec<Usage>,
     /// Requests to the model.
     pub turns: u32,
     /// Tool calls that it made.
@@ -36,8 +38,8 @@ pub struct FanTask {
 /// What the cache did for a fan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CacheReport {
-    /// How the workers started.
-    pub launch: Launch,
+    /// How the workers started, and why.
+    pub plan: Plan,
     /// Tokens of all first requests together: what forking itself cost.
     pub first: Usage,
     /// Tokens of all requests.
@@ -46,6 +48,11 @@ pub struct CacheReport {
     pub priced_as: Option<String>,
     /// Money; `None` for a model without a known price, and when no worker was answered.
     pub cost: Option<FanCost>,
+    /// What the provider's resource cost that held the prefix, where there was one. Part of [`FanCost::actual`] of
+    /// [`Self::cost`] and of nothing else here.
+    pub held: Option<HeldCost>,
+    /// The same for each worker, in the order of the tasks; `None` for one that was not answered.
+    pub forks: Vec<Option<FanCost>>,
 }
 
 /// A fan that is over.
@@ -84,7 +91,7 @@ pub(crate) fn ended(agent: AgentId, directive: &str, report: &RunReport) -> FanT
         report: report.final_text().map(|text| Report::parse(&text)),
         error,
         usage: report.usage,
-        first_usage: report.first_usage,
+        requests: report.requests.clone(),
         turns: report.turns,
         tool_uses: report.tool_uses,
         duration_ms: 0,
@@ -100,31 +107,49 @@ pub(crate) fn failed(agent: AgentId, directive: &str, error: &RuntimeError) -> F
         report: None,
         error: Some(error.to_string()),
         usage: Usage::default(),
-        first_usage: None,
+        requests: Vec::new(),
         turns: 0,
         tool_uses: 0,
         duration_ms: 0,
     }
 }
 
-pub(crate) fn cache_report(parent: &AgentRecord, launch: Launch, tasks: &[FanTask]) -> CacheReport {
-    let (mut first, mut total) = (Usage::default(), Usage::default());
-    for task in tasks {
-        first += task.first_usage.unwrap_or_default();
-        total += task.usage;
-    }
-    let prices = Prices::bundled();
-    let model = parent.settings.model.to_string();
-    let siblings: Vec<(Usage, Usage)> =
-        tasks.iter().filter_map(|task| task.first_usage.map(|first| (first, task.usage))).collect();
-    CacheReport {
-        launch,
-        first,
-        total,
-        priced_as: prices.priced_as(&model).map(str::to_owned),
-        cost: prices
-            .of(&model)
-            .filter(|_| !siblings.is_empty())
-            .map(|price| fan_cost(price, &siblings)),
+impl Runtime {
+    pub(crate) fn cache_report(
+        &self,
+        parent: &AgentRecord,
+        plan: Plan,
+        tasks: &[FanTask],
+        held: Option<HeldCost>,
+    ) -> CacheReport {
+        let (mut first, mut total) = (Usage::default(), Usage::default());
+        for task in tasks {
+            first += task.requests.first().copied().unwrap_or_default();
+            total += task.usage;
+        }
+        let model = parent.settings.model.to_string();
+        let models = &self.ports().facts;
+        let price = models.price(&model);
+        let siblings: Vec<Option<Sibling>> = tasks
+            .iter()
+            .map(|task| price.as_ref().and_then(|price| Sibling::priced(price, &task.requests)))
+            .collect();
+        let answered: Vec<Sibling> = siblings.iter().flatten().copied().collect();
+        let priced = price.as_ref().filter(|_| !answered.is_empty());
+        let costs = priced.map_or_else(Vec::new, |price| fork_costs(price, &answered));
+        let mut costs = costs.into_iter();
+        CacheReport {
+            plan,
+            first,
+            total,
+            priced_as: models.priced_as(&model).map(str::to_owned),
+            cost: priced.map(|price| {
+                let cost = fan_cost(price, &answered);
+                let held = held.as_ref().map_or(0.0, HeldCost::dollars);
+                FanCost { actual: cost.actual + held, ..cost }
+            }),
+            held,
+            forks: siblings.iter().map(|sibling| sibling.and_then(|_| costs.next())).collect(),
+        }
     }
 }

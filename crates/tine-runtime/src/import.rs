@@ -1,6 +1,6 @@
 //! Conversations in and out, in providers' shapes.
 
-use tine_model::{AgentId, EntryBody, WireFormat};
+use tine_model::{AgentId, Block, EntryBody, Message, WireFormat};
 
 use crate::codec;
 use crate::error::RuntimeError;
@@ -25,13 +25,14 @@ impl Runtime {
         root: NewRoot,
         text: &str,
     ) -> Result<Imported, RuntimeError> {
-        let preferred = root.settings.model.provider.format();
+        let preferred = root.settings.model.format();
         let imported = tine_wire::import_messages(text, preferred)?;
         if imported.messages.is_empty() {
             return Err(RuntimeError::EmptyImport);
         }
         let first = imported.messages.first().map(tine_model::Message::role);
-        if preferred == WireFormat::Anthropic && first == Some(tine_model::Role::Assistant) {
+        let wants_a_user = matches!(preferred, WireFormat::Anthropic | WireFormat::Gemini);
+        if wants_a_user && first == Some(tine_model::Role::Assistant) {
             return Err(RuntimeError::AssistantFirst);
         }
         let now_ms = self.now_ms();
@@ -40,7 +41,12 @@ impl Runtime {
         let entries = rows.len();
         let has_system = imported.system.is_some();
         let system = imported.system.unwrap_or(root.system);
-        let agent = self.create_with(NewRoot { system, ..root }, rows).await?;
+        // Signed reasoning is bound to the head that it was made behind, which is not the one it gets here.
+        let foreign_thinking = imported.messages.iter().flat_map(Message::blocks).any(|block| {
+            matches!(block, Block::Thinking { signature: Some(_), .. } | Block::RedactedThinking(_))
+        });
+        let root = NewRoot { system, ..root };
+        let agent = self.create_with(root, rows, foreign_thinking).await?;
         Ok(Imported { agent, entries, has_system })
     }
 
@@ -53,7 +59,7 @@ impl Runtime {
     ) -> Result<String, RuntimeError> {
         let record = self.store().agent(agent).await?;
         let fold = self.fold(agent, None).await?;
-        let format = format.unwrap_or_else(|| record.settings.model.provider.format());
+        let format = format.unwrap_or_else(|| record.settings.model.format());
         Ok(to_messages(
             fold.entries().iter().filter_map(|folded| match &folded.entry.body {
                 EntryBody::Message(message) if folded.effective => Some(&**message),
@@ -70,13 +76,13 @@ pub fn to_messages<'a>(
     format: WireFormat,
 ) -> String {
     let mut lines = Vec::new();
-    let mut open = Vec::new();
+    let mut before = None;
     for message in messages {
-        let frame = tine_wire::framer(format).frame(&tine_history::close_calls(&open, message));
+        let frame = tine_wire::framer(format).frame(&tine_history::close_calls(before, message));
         if !frame.bytes.is_empty() {
             lines.push(String::from_utf8_lossy(&frame.bytes).into_owned());
         }
-        open = message.tool_calls().cloned().collect();
+        before = Some(message);
     }
     format!("[\n{}\n]\n", lines.join(",\n"))
 }

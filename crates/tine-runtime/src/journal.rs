@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use tine_fork::{Journal, JournalError, RequestRecord};
 use tine_model::{AgentId, EntryId, Message, RequestId, StopReason, Usage};
-use tine_store::{Fence, MailId, NewEntry, RequestRow, Store, StoreError};
+use tine_store::{CacheRow, Fence, MailId, NewEntry, RequestRow, Store, StoreError};
 
+use crate::cache::cache_row;
+use crate::cache_note::CacheNote;
 use crate::codec;
 use crate::ports::{Clock, Ids, Ports};
 
@@ -24,7 +26,6 @@ pub(crate) struct StoreJournal {
 
 #[derive(Default)]
 struct State {
-    started_ms: i64,
     /// Mail that the next messages deliver, each in one transaction with its message.
     delivering: VecDeque<MailId>,
 }
@@ -67,23 +68,14 @@ impl Journal for StoreJournal {
         }
     }
 
-    async fn request_started(&self) -> Result<(), JournalError> {
-        let now = self.clock.now_ms();
-        self.with_state(|state| state.started_ms = now);
-        Ok(())
+    fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
     }
 
     async fn request_answered(&self, record: &RequestRecord) -> Result<(), JournalError> {
-        let row = RequestRow {
-            id: RequestId::from_random(self.ids.random()),
-            agent: self.agent,
-            started_ms: self.with_state(|state| state.started_ms),
-            model: self.model.clone(),
-            usage: (record.usage != Usage::default()).then_some(record.usage),
-            stop: Some(stop_word(&record.stop).to_owned()),
-            prompt_bytes: Some(record.body_bytes),
-        };
-        self.store.record_request(row).await.map_err(failed)?;
+        let id = RequestId::from_random(self.ids.random());
+        let (row, cache) = request_row((id, self.agent), &self.model, record);
+        self.store.record_request(row, &cache).await.map_err(failed)?;
         Ok(())
     }
 
@@ -103,6 +95,31 @@ impl Journal for StoreJournal {
             })
             .collect())
     }
+}
+
+/// A request as the store keeps it, and the cache entries that it leaves behind.
+pub(crate) fn request_row(
+    (id, agent): (RequestId, AgentId),
+    model: &str,
+    record: &RequestRecord,
+) -> (RequestRow, Vec<CacheRow>) {
+    let cache = record.cache.as_ref();
+    let entries = cache.map_or_else(Vec::new, |cache| {
+        cache.entries.iter().map(|entry| cache_row(cache.scope, entry)).collect()
+    });
+    let row = RequestRow {
+        id,
+        agent,
+        started_ms: record.started_ms,
+        model: model.to_owned(),
+        usage: (record.usage != Usage::default()).then_some(record.usage),
+        stop: Some(stop_word(&record.stop).to_owned()),
+        prompt_bytes: Some(record.body_bytes),
+        reply: record.reply.clone(),
+        verdict: cache.map(|cache| cache.judgement.verdict.as_str().to_owned()),
+        note: cache.map(|cache| CacheNote::of(cache).to_text()),
+    };
+    (row, entries)
 }
 
 fn stop_word(stop: &StopReason) -> &str {

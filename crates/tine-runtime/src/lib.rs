@@ -3,10 +3,15 @@
 //! [`Runtime`] is the one door for every face. It owns the rules (fork transaction, leases, permissions, fan-out); a
 //! face translates to and from it. It draws nothing and parses no command line.
 
+mod cache;
+mod cache_note;
+mod cached_content;
 mod codec;
 mod cost;
 mod dispatch;
 mod error;
+mod estimate;
+mod explain;
 mod fan;
 mod fan_report;
 mod fold;
@@ -25,10 +30,16 @@ mod rewrite;
 mod run;
 mod runtime;
 mod slash;
+mod warm;
 
-pub use cost::{CostLine, CostReport};
+pub use cache::{CachePolicy, LifetimeChoice, VALUE_PER_SECOND_DEFAULT};
+pub use cache_note::{CacheNote, PlaceNote, VendorNote};
+pub use cached_content::HeldCost;
+pub use cost::{CauseLine, CostLine, CostReport};
 pub use error::RuntimeError;
-pub use fan::{FAN_MAX, FanPlan, FanSpec, FanWatcher};
+pub use estimate::{EstimateSpec, ForkEstimate};
+pub use explain::ExplainedRequest;
+pub use fan::{FAN_MAX, FanSpec, FanWatcher};
 pub use fan_report::{CacheReport, FanReport, FanTask};
 pub use fold::{Fold, FoldedEntry};
 pub use fork::{ForkMade, ForkSpec};

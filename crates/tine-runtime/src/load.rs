@@ -6,6 +6,7 @@ use tine_fork::Conversation;
 use tine_model::{AgentId, AgentRecord, EntryId, Role};
 use tine_wire::{Head, MarkPoints};
 
+use crate::cache::CachePolicy;
 use crate::codec;
 use crate::error::RuntimeError;
 use crate::fold::Fold;
@@ -26,12 +27,18 @@ impl Runtime {
     }
 
     /// The conversation of an agent as it stands.
-    pub(crate) async fn load(&self, agent: AgentId) -> Result<Loaded, RuntimeError> {
+    pub(crate) async fn load(
+        &self,
+        agent: AgentId,
+        policy: CachePolicy,
+    ) -> Result<Loaded, RuntimeError> {
         let record = self.store().agent(agent).await?;
         let head = self.frozen_head(&record).await?;
         let fold = self.fold(agent, None).await?;
         let points = mark_points(&fold, &record);
-        let conversation = Conversation::new(Arc::new(head), fold.history(), points);
+        let conversation = Conversation::new(Arc::new(head), fold.history(), points)
+            .after(self.last_sent(agent).await?)
+            .living(self.lifetimes(&record, policy).await?);
         Ok(Loaded { record, conversation })
     }
 

@@ -40,11 +40,9 @@ pub trait Connector: Send + Sync {
     /// A client for a model; may be shared with other agents.
     async fn connect(&self, model: &ModelRef) -> Result<Arc<dyn LlmClient>, ConnectError>;
 
-    /// When the cache behind a model began to exist, in milliseconds since the Unix epoch: nothing that was sent before can be
-    /// in it. `None` for a cache that is older than anybody's requests, as a provider's is.
-    fn cache_since_ms(&self, _model: &ModelRef) -> Option<i64> {
-        None
-    }
+    /// Whose account requests to a model are billed to, as a text that tells nothing of the key: agents share a cache when it is
+    /// the same. For a cache that ends with the process, a text that no other process gives.
+    fn account(&self, model: &ModelRef) -> String;
 }
 
 /// Everything from outside.
@@ -56,4 +54,6 @@ pub struct Ports {
     pub ids: Arc<dyn Ids>,
     /// Models.
     pub models: Arc<dyn Connector>,
+    /// What is known of them.
+    pub facts: Arc<tine_cache::Models>,
 }

@@ -9,6 +9,7 @@ use tine_store::{Lease, SetState, StoreError};
 use tine_tools::Place;
 use tokio_util::sync::CancellationToken;
 
+use crate::cache::CachePolicy;
 use crate::dispatch::GuardedTools;
 use crate::error::RuntimeError;
 use crate::journal::StoreJournal;
@@ -31,6 +32,8 @@ pub struct RunOptions {
     pub observer: Arc<dyn Observer>,
     /// Stops it.
     pub cancel: CancellationToken,
+    /// How the cache is used.
+    pub caching: CachePolicy,
 }
 
 /// A run that is over.
@@ -78,7 +81,7 @@ impl Runtime {
         options: &RunOptions,
         llm: &dyn tine_llm::LlmClient,
     ) -> Result<RunReport, RuntimeError> {
-        let loaded = self.load(lease.agent).await?;
+        let loaded = self.load(lease.agent, options.caching).await?;
         let prompt = match prompt.filter(|text| !text.trim().is_empty()) {
             Some(text) => Some(first_prompt(&loaded, text)),
             None => {
@@ -107,6 +110,7 @@ impl Runtime {
         let agent = lease.agent;
         let place = Place::new(loaded.record.directory.as_ref())?
             .with_withheld(Arc::new(tine_guard::is_secret));
+        let lane = self.lane(&loaded.record.settings.model, options.caching).await?;
         self.mark(&lease, AgentState::Running).await?;
         let journal = StoreJournal::new(
             Arc::clone(self.store()),
@@ -131,6 +135,7 @@ impl Runtime {
             observer: &*options.observer,
             limits: options.limits,
             seat,
+            cache: Some(lane),
             cancel: cancel.clone(),
         };
         let report = tokio::select! {
@@ -187,7 +192,7 @@ impl Runtime {
         let history = loaded.conversation.history();
         let pending = match history.last() {
             None => false,
-            Some(last) => last.message.role() == Role::User || !history.open_calls().is_empty(),
+            Some(last) => last.message.role() == Role::User || history.has_open_calls(),
         };
         let agent = loaded.record.id;
         if pending || !self.store().unread_mail(agent).await?.is_empty() {

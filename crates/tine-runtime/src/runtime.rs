@@ -1,14 +1,18 @@
 //! The runtime itself: one per process.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tine_cache::Scope;
+use tine_fork::CacheEngine;
 use tine_model::{AgentId, ContextMode, ModelSettings, Standing};
 use tine_store::{
     Acquire, CreateAgent, Head as StoredHead, Lease, NewAgent, Recover, Recovered, Store,
 };
 use tine_tools::Toolbox;
 use tine_wire::{Head, HeadParts, ToolDeclaration};
+use tokio_util::task::TaskTracker;
 
 use crate::error::RuntimeError;
 use crate::fork::Forking;
@@ -41,6 +45,10 @@ pub struct Runtime {
     toolbox: Arc<Toolbox>,
     /// Parents whose fork is under way in this process.
     pub(crate) forking: Forking,
+    cache: Arc<CacheEngine>,
+    /// When each cache was last read from the store.
+    pub(crate) caches_seen: Mutex<HashMap<Scope, i64>>,
+    tasks: TaskTracker,
 }
 
 impl Runtime {
@@ -54,7 +62,19 @@ impl Runtime {
             owner: Mutex::new(None),
             toolbox: Arc::new(Toolbox::built_in()),
             forking: Forking::default(),
+            cache: CacheEngine::new(),
+            caches_seen: Mutex::default(),
+            tasks: TaskTracker::new(),
         }
+    }
+
+    /// What outlives the call that began it.
+    pub(crate) fn tasks(&self) -> &TaskTracker {
+        &self.tasks
+    }
+
+    pub(crate) fn cache_engine(&self) -> &Arc<CacheEngine> {
+        &self.cache
     }
 
     /// The store.
@@ -81,13 +101,14 @@ impl Runtime {
 
     /// Makes an agent that has no parent. Its head is rendered here, once for the whole lineage.
     pub async fn create_root(&self, new: NewRoot) -> Result<AgentId, RuntimeError> {
-        self.create_with(new, Vec::new()).await
+        self.create_with(new, Vec::new(), false).await
     }
 
     pub(crate) async fn create_with(
         &self,
         new: NewRoot,
         entries: Vec<tine_store::NewEntry>,
+        foreign_thinking: bool,
     ) -> Result<AgentId, RuntimeError> {
         check_name(new.name.as_deref())?;
         let declare = |spec: &tine_tools::ToolSpec| -> Option<ToolDeclaration> {
@@ -95,13 +116,19 @@ impl Runtime {
             let (name, description) = (spec.name.to_owned(), spec.description.to_owned());
             Some(ToolDeclaration { name, description, schema })
         };
-        let head = Head::render(HeadParts {
-            settings: new.settings.clone(),
-            system: new.system,
-            tools: self.toolbox.specs().filter_map(declare).collect(),
-            stream: new.stream,
-        });
         let id = self.new_id();
+        let head = Head::render(HeadParts {
+            stream: new.stream,
+            scheme: self.facts(&new.settings.model).scheme,
+            // One for the lineage: a fork keeps the head, and so the key.
+            cache_key: Some(format!("tine-{id}")),
+            drop_foreign_thinking: foreign_thinking,
+            ..HeadParts::new(
+                new.settings.clone(),
+                new.system,
+                self.toolbox.specs().filter_map(declare).collect(),
+            )
+        });
         let agent = NewAgent {
             id,
             name: new.name,

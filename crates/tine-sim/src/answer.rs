@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::conversation::Conversation;
-use crate::profile::{BYTES_PER_TOKEN, tokens_of};
+use crate::limits::{BYTES_PER_TOKEN, tokens_of};
 use crate::scenario::{AnswerTemplate, InputTemplate};
 use crate::template::Template;
 

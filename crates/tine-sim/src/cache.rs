@@ -1,57 +1,68 @@
-//! The marked-block cache of the Messages format: which tokens of a prompt are read, written or plain.
+//! What every cache model shares: a prompt as caches see it, how it is billed, and the trait behind which the models stand.
 //!
-//! Pure: time comes in as milliseconds, nothing is sent and nothing sleeps. [`BlockCache::lookup`] answers for a
-//! request when it arrives; [`BlockCache::publish`] makes what it wrote readable, and is called when the response
-//! begins. Two requests that both look up before either publishes therefore both write, as they do at the vendor.
+//! Pure: time comes in as milliseconds, nothing is sent and nothing sleeps. [`Cache::lookup`] answers for a request when
+//! it arrives; [`Cache::begun`] makes what it wrote readable when its response begins. Two requests that both look up
+//! before either begins therefore both write, as they do at the vendors.
 
 use std::collections::HashMap;
 
-use crate::profile::{
-    CACHE_MIN_TOKENS, ENTRIES_MAX, LONG_TTL_MS, LOOKBACK_POSITIONS, SHORT_TTL_MS,
-};
+use crate::limits::{ENTRIES_MAX, tokens_of};
 
 /// A chained hash: equal for two positions exactly when everything up to and including them is equal.
 pub type Digest = [u8; 32];
 
-/// Lifetime that a mark asks for.
+/// Lifetime that a mark asks for. How long that is belongs to the profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ttl {
-    /// `"5m"`, and the default.
+    /// The default: five minutes on Anthropic, thirty on OpenAI.
     Short,
-    /// `"1h"`.
+    /// One hour on Anthropic, twelve on OpenAI.
     Long,
 }
 
-impl Ttl {
-    fn as_ms(self) -> u64 {
-        match self {
-            Self::Short => SHORT_TTL_MS,
-            Self::Long => LONG_TTL_MS,
-        }
-    }
-}
-
-/// One block of a flattened prompt.
+/// One place of a flattened prompt at which an entry may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// Chained hash of everything up to here.
+    /// Chained hash of everything up to here, the settings that count included.
     pub digest: Digest,
     /// Tokens of everything up to here.
     pub tokens_through: u64,
-    /// The mark on this block, if it has one.
+    /// The mark on this place, if it has one.
     pub mark: Option<Ttl>,
+    /// Whether a message ends here that OpenAI's implicit mode marks by itself.
+    pub is_eligible_end: bool,
 }
 
-/// A flattened prompt: tools, then system, then messages.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A prompt as the cache models see it. A model looks at the positions or at the lines, and ignores the rest.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Prompt {
-    /// Whose cache this is; entries of one scope are never seen by another.
+    /// Whose cache this is: key and model. Entries of one scope are never seen by another.
     pub scope: Digest,
-    /// The blocks in order.
+    /// The places in order: tools, then system, then messages.
     pub positions: Vec<Position>,
+    /// The rendered prompt, a tool, message or block per line, in the same order.
+    pub lines: Vec<String>,
+    /// Entries shorter than this are neither written nor read.
+    pub min_tokens: u64,
+    /// OpenAI's implicit mode: the lifetime of the mark that the server places by itself. Absent: explicit mode. Kimi: the
+    /// lifetime that the request asks for.
+    pub implicit: Option<Ttl>,
+    /// What the vendor's front end sends requests to machines by.
+    pub route: Digest,
+    /// Whether automatic prefixes were asked to live long (`prompt_cache_retention: "24h"`).
+    pub is_retained: bool,
+    /// llama.cpp: the slot that the request asks for.
+    pub slot: Option<usize>,
 }
 
 impl Prompt {
+    /// A prompt of lines alone, with one position at its end.
+    pub fn of_lines(scope: Digest, lines: Vec<String>) -> Self {
+        let tokens_through = lines.iter().map(|line| tokens_of(line.len())).sum();
+        let end = Position { digest: scope, tokens_through, mark: None, is_eligible_end: false };
+        Self { scope, positions: vec![end], lines, route: scope, ..Self::default() }
+    }
+
     /// Tokens of the whole prompt.
     pub fn tokens(&self) -> u64 {
         self.positions.last().map_or(0, |position| position.tokens_through)
@@ -61,150 +72,74 @@ impl Prompt {
 /// How the prompt of one request is billed. The parts do not overlap and add up to the whole prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PromptUsage {
-    /// Tokens after the last mark that took part.
+    /// Tokens that were neither read nor written.
     pub input: u64,
     /// Tokens served from an entry.
     pub read: u64,
-    /// Tokens written at the five-minute lifetime.
-    pub write_5m: u64,
-    /// Tokens written at the one-hour lifetime.
-    pub write_1h: u64,
+    /// Tokens written at the short lifetime.
+    pub write_short: u64,
+    /// Tokens written at the long lifetime.
+    pub write_long: u64,
 }
 
-/// The outcome of a lookup, and what it is going to write.
-#[derive(Debug, Clone)]
-pub struct Lookup {
+impl PromptUsage {
+    /// Tokens of the whole prompt.
+    pub fn total(&self) -> u64 {
+        self.input + self.read + self.written()
+    }
+
+    /// Tokens written at any lifetime.
+    pub fn written(&self) -> u64 {
+        self.write_short + self.write_long
+    }
+}
+
+/// The outcome of a lookup, and the entries that the request is going to write.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Charge {
     /// What the request is billed.
     pub usage: PromptUsage,
-    scope: Digest,
-    writes: Vec<(Digest, Ttl)>,
-    born_ms: u64,
+    /// Keys and lifetimes (milliseconds) of the entries beyond the hit. Models that write whole lines leave it empty.
+    pub writes: Vec<(Digest, u64)>,
+    /// When the request arrived: lifetimes run from here, so a slow answer uses them up.
+    pub born_ms: u64,
+    /// By which a model knows the request again; 0 where it need not.
+    pub ticket: u64,
 }
 
-/// What the vendor's documentation leaves open, or varies by model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CacheProfile {
-    /// Entries shorter than this are not written, without an error.
-    pub min_tokens: u64,
-    /// Whether a read also refreshes the live entries at the earlier positions of the same prompt.
-    pub deep_read_refreshes_shallow: bool,
-}
+/// One cache model with all its entries.
+pub trait Cache: Send {
+    /// Bills a prompt that arrived at `now_ms`, and refreshes what serves it. What the request writes is not readable yet.
+    fn lookup(&mut self, prompt: &Prompt, now_ms: u64) -> Charge;
 
-impl Default for CacheProfile {
-    fn default() -> Self {
-        Self { min_tokens: CACHE_MIN_TOKENS, deep_read_refreshes_shallow: false }
+    /// The response has begun: what the prompt wrote is readable from now on.
+    fn begun(&mut self, prompt: &Prompt, charge: &Charge);
+
+    /// The response is complete. `answer` holds its lines as they will stand in the next prompt; models that cache
+    /// generated tokens keep them.
+    fn ended(&mut self, prompt: &Prompt, charge: &Charge, answer: &[String], now_ms: u64) {
+        let _ = (prompt, charge, answer, now_ms);
     }
-}
 
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    ttl: Ttl,
-    last_used_ms: u64,
-}
-
-impl Entry {
-    fn is_live(&self, now_ms: u64) -> bool {
-        now_ms < self.last_used_ms.saturating_add(self.ttl.as_ms())
+    /// The request with this ticket broke off before its end. Models that hold something for the request let go of it.
+    fn abandoned(&mut self, ticket: u64) {
+        let _ = ticket;
     }
 }
 
-/// The live entries of all scopes.
-#[derive(Debug)]
-pub struct BlockCache {
-    profile: CacheProfile,
-    entries: HashMap<(Digest, Digest), Entry>,
+/// Hash of some parts, each preceded by its length so that borders count.
+pub(crate) fn link(parts: &[&[u8]]) -> Digest {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    *hasher.finalize().as_bytes()
 }
 
-impl BlockCache {
-    /// An empty cache.
-    pub fn new(profile: CacheProfile) -> Self {
-        Self { profile, entries: HashMap::new() }
-    }
-
-    /// Bills a prompt that arrived at `now_ms`, and refreshes the entry that serves it. What the request writes is
-    /// not readable before [`BlockCache::publish`].
-    pub fn lookup(&mut self, prompt: &Prompt, now_ms: u64) -> Lookup {
-        let marks = self.effective_marks(prompt);
-        let hit = self.deepest_hit(prompt, &marks, now_ms);
-        if let Some(hit) = hit {
-            self.refresh(prompt, hit, now_ms);
-        }
-        let usage = bill(prompt, &marks, hit);
-        let writes = marks
-            .iter()
-            .filter(|(index, _)| hit.is_none_or(|hit| *index > hit))
-            .map(|(index, ttl)| (prompt.positions[*index].digest, *ttl))
-            .collect();
-        Lookup { usage, scope: prompt.scope, writes, born_ms: now_ms }
-    }
-
-    /// Makes the entries of a lookup readable: the writer's response has begun. Their lifetime runs from the start of
-    /// the writing request, so a slow answer uses it up.
-    pub fn publish(&mut self, lookup: &Lookup) {
-        for (digest, ttl) in &lookup.writes {
-            let fresh = Entry { ttl: *ttl, last_used_ms: lookup.born_ms };
-            self.entries
-                .entry((lookup.scope, *digest))
-                .and_modify(|entry| {
-                    entry.ttl = entry.ttl.max(fresh.ttl);
-                    entry.last_used_ms = entry.last_used_ms.max(fresh.last_used_ms);
-                })
-                .or_insert(fresh);
-        }
-        self.evict(lookup.born_ms);
-    }
-
-    /// Marks that can hold an entry: those at or above the minimum length.
-    fn effective_marks(&self, prompt: &Prompt) -> Vec<(usize, Ttl)> {
-        prompt
-            .positions
-            .iter()
-            .enumerate()
-            .filter(|(_, position)| position.tokens_through >= self.profile.min_tokens)
-            .filter_map(|(index, position)| position.mark.map(|ttl| (index, ttl)))
-            .collect()
-    }
-
-    /// From the latest mark backwards: the first live entry within the window of a mark, then the mark before it.
-    fn deepest_hit(&self, prompt: &Prompt, marks: &[(usize, Ttl)], now_ms: u64) -> Option<usize> {
-        marks.iter().rev().find_map(|(marked, _)| {
-            let first = (marked + 1).saturating_sub(LOOKBACK_POSITIONS);
-            (first..=*marked).rev().find(|index| {
-                let key = (prompt.scope, prompt.positions[*index].digest);
-                self.entries.get(&key).is_some_and(|entry| entry.is_live(now_ms))
-            })
-        })
-    }
-
-    fn refresh(&mut self, prompt: &Prompt, hit: usize, now_ms: u64) {
-        let first = if self.profile.deep_read_refreshes_shallow { 0 } else { hit };
-        for position in &prompt.positions[first..=hit] {
-            if let Some(entry) = self.entries.get_mut(&(prompt.scope, position.digest))
-                && entry.is_live(now_ms)
-            {
-                entry.last_used_ms = entry.last_used_ms.max(now_ms);
-            }
-        }
-    }
-
-    fn evict(&mut self, now_ms: u64) {
-        if self.entries.len() <= ENTRIES_MAX {
-            return;
-        }
-        self.entries.retain(|_, entry| entry.is_live(now_ms));
-        if self.entries.len() <= ENTRIES_MAX {
-            return;
-        }
-        let mut uses: Vec<u64> = self.entries.values().map(|entry| entry.last_used_ms).collect();
-        uses.sort_unstable();
-        let median = uses[uses.len() / 2];
-        self.entries.retain(|_, entry| entry.last_used_ms > median);
-    }
-}
-
-/// A = the hit, B = the last one-hour mark at or after A (else A), C = the last mark: read up to A, one-hour write up to
-/// B, five-minute write up to C, plain input behind C.
-fn bill(prompt: &Prompt, marks: &[(usize, Ttl)], hit: Option<usize>) -> PromptUsage {
+/// A = the hit, B = the last long-lived mark at or after A (else A), C = the last mark: read up to A, long-lived write up
+/// to B, short-lived write up to C, plain input behind C. `marks` are positions in order.
+pub(crate) fn bill(prompt: &Prompt, marks: &[(usize, Ttl)], hit: Option<usize>) -> PromptUsage {
     let tokens_at = |index: usize| prompt.positions[index].tokens_through;
     let a = hit.map_or(0, tokens_at);
     let b = marks
@@ -212,10 +147,62 @@ fn bill(prompt: &Prompt, marks: &[(usize, Ttl)], hit: Option<usize>) -> PromptUs
         .rev()
         .find(|(index, ttl)| *ttl == Ttl::Long && hit.is_none_or(|hit| *index >= hit))
         .map_or(a, |(index, _)| tokens_at(*index));
-    let c = marks.last().map_or(a, |(index, _)| tokens_at(*index));
-    PromptUsage { input: prompt.tokens() - c, read: a, write_5m: c - b, write_1h: b - a }
+    let c = marks.last().map_or(a, |(index, _)| tokens_at(*index)).max(a);
+    PromptUsage { input: prompt.tokens() - c, read: a, write_short: c - b, write_long: b - a }
 }
 
-#[cfg(test)]
-#[path = "cache_tests.rs"]
-mod tests;
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    ttl_ms: u64,
+    last_used_ms: u64,
+}
+
+impl Entry {
+    fn is_live(&self, now_ms: u64) -> bool {
+        now_ms < self.last_used_ms.saturating_add(self.ttl_ms)
+    }
+}
+
+/// Entries by key, each with a lifetime that starts again with every use.
+#[derive(Debug, Default)]
+pub(crate) struct Entries(HashMap<Digest, Entry>);
+
+impl Entries {
+    pub(crate) fn is_live(&self, key: &Digest, now_ms: u64) -> bool {
+        self.0.get(key).is_some_and(|entry| entry.is_live(now_ms))
+    }
+
+    /// Notes a use of a live entry.
+    pub(crate) fn refresh(&mut self, key: &Digest, now_ms: u64) {
+        if let Some(entry) = self.0.get_mut(key)
+            && entry.is_live(now_ms)
+        {
+            entry.last_used_ms = entry.last_used_ms.max(now_ms);
+        }
+    }
+
+    /// Keeps entries that were written by a request of `born_ms`; the longer lifetime of two writers wins.
+    pub(crate) fn write(&mut self, writes: &[(Digest, u64)], born_ms: u64) {
+        for (key, ttl_ms) in writes {
+            let entry =
+                self.0.entry(*key).or_insert(Entry { ttl_ms: *ttl_ms, last_used_ms: born_ms });
+            entry.ttl_ms = entry.ttl_ms.max(*ttl_ms);
+            entry.last_used_ms = entry.last_used_ms.max(born_ms);
+        }
+        self.evict(born_ms);
+    }
+
+    fn evict(&mut self, now_ms: u64) {
+        if self.0.len() <= ENTRIES_MAX {
+            return;
+        }
+        self.0.retain(|_, entry| entry.is_live(now_ms));
+        if self.0.len() <= ENTRIES_MAX {
+            return;
+        }
+        let mut uses: Vec<u64> = self.0.values().map(|entry| entry.last_used_ms).collect();
+        uses.sort_unstable();
+        let median = uses[uses.len() / 2];
+        self.0.retain(|_, entry| entry.last_used_ms > median);
+    }
+}

@@ -1,10 +1,12 @@
 //! The Chat Completions format as its server sees it: what a valid request is, which bytes its prompt consists of, and
 //! what a reply looks like on the wire. Opens no socket and knows no scenario.
 
+mod engine;
 mod reply;
 mod request;
+mod usage;
 
-pub(crate) use reply::{Head, PrefixUsage, dialect, error_body, frames, json_body};
+pub(crate) use reply::{Head, dialect, frames, json_body, lines};
 pub(crate) use request::Request;
 
 #[cfg(test)]

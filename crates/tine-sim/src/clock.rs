@@ -7,6 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub trait Clock: Send + Sync {
     /// Now.
     fn now_ms(&self) -> u64;
+
+    /// Moves the clock forward if it is one that stands still by itself; `false` when it is not.
+    fn try_advance(&self, by_ms: u64) -> bool {
+        let _ = by_ms;
+        false
+    }
 }
 
 /// The machine's clock.
@@ -44,5 +50,11 @@ impl ManualClock {
 impl Clock for ManualClock {
     fn now_ms(&self) -> u64 {
         self.0.load(Ordering::SeqCst)
+    }
+
+    fn try_advance(&self, by_ms: u64) -> bool {
+        // Saturating: whoever asks from outside may ask for anything.
+        let forward = |now: u64| Some(now.saturating_add(by_ms));
+        self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, forward).is_ok()
     }
 }

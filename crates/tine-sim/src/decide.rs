@@ -1,16 +1,21 @@
 //! What to do with one request: refuse it, or answer it as the scenario says. Changes the caches and the counters, sends
-//! nothing.
+//! nothing. What a format adds to that is in a file of its own below.
+
+mod chat;
+mod gemini;
+mod messages;
+mod responses;
 
 use tine_model::Usage;
 
-use crate::answer::{self, Answer, Stop};
-use crate::anthropic::{self, Flattened, Purpose};
-use crate::cache::{Lookup, PromptUsage};
-use crate::chat;
+use crate::answer::{self, Answer};
+use crate::cache::{Charge, Digest, Prompt, PromptUsage};
 use crate::conversation::Conversation;
-use crate::exchange::{Arrival, Endpoint, ServerState, Shared};
+use crate::endpoint::Endpoint;
+use crate::exchange::{Arrival, ServerState, Shared};
 use crate::fault::{Ending, ErrorBody, Fault};
-use crate::prefix_cache::PrefixPrompt;
+use crate::profile::Profile;
+use crate::quota;
 use crate::refusal::{self, Refusal};
 use crate::scenario::AnswerTemplate;
 use crate::stream::{self, Dialect, Frame, Step};
@@ -20,12 +25,19 @@ use crate::stream::{self, Dialect, Frame, Step};
 pub(crate) struct Ids {
     replies: u64,
     calls: u64,
+    items: u64,
 }
 
 impl Ids {
     fn reply(&mut self, prefix: &str) -> String {
         self.replies += 1;
         format!("{prefix}_sim_{:06}", self.replies)
+    }
+
+    /// Number of the next output item.
+    fn item(&mut self) -> u64 {
+        self.items += 1;
+        self.items
     }
 
     fn calls(&mut self, prefix: &str, count: usize) -> Vec<String> {
@@ -47,31 +59,25 @@ pub(crate) enum Reply {
     /// The connection closes and nothing is sent.
     Close,
     /// An error with a status.
-    Error { refusal: Refusal, retry_after: Option<u64>, body: ErrorBody },
+    Error { refusal: Refusal, body: ErrorBody },
     /// An answer that costs nothing.
     Json { body: String },
     /// An answer of the simulated model.
-    Body { steps: Vec<Step>, is_stream: bool, usage: Usage, write: CacheWrite },
+    Body { steps: Vec<Step>, is_stream: bool, usage: Usage, written: Box<Written> },
 }
 
-/// What becomes readable when the response begins.
-pub(crate) enum CacheWrite {
-    Blocks(Lookup),
-    Prefix(PrefixPrompt),
-}
-
-impl CacheWrite {
-    pub(crate) fn publish(&self, state: &mut ServerState, born_ms: u64) {
-        match self {
-            Self::Blocks(lookup) => state.blocks.publish(lookup),
-            Self::Prefix(prompt) => state.prefixes.publish(prompt, born_ms),
-        }
-    }
+/// What the cache is told of when the response begins and ends.
+pub(crate) struct Written {
+    pub(crate) profile: Profile,
+    pub(crate) prompt: Prompt,
+    pub(crate) charge: Charge,
+    /// The answer's lines as they will stand in the next prompt.
+    pub(crate) answer: Vec<String>,
 }
 
 impl Decision {
     pub(crate) fn refuse(refusal: Refusal) -> Self {
-        let reply = Reply::Error { refusal, retry_after: None, body: ErrorBody::Vendor(None) };
+        let reply = Reply::Error { refusal, body: ErrorBody::Vendor(None) };
         Self { first_byte_ms: 0, reply }
     }
 
@@ -89,6 +95,16 @@ impl Decision {
             Reply::Close | Reply::Error { .. } | Reply::Json { .. } => None,
         }
     }
+
+    /// What a cache model holds for the answer, if it does: the profile and the ticket.
+    pub(crate) fn open(&self) -> Option<(Profile, u64)> {
+        match &self.reply {
+            Reply::Body { written, .. } => {
+                Some((written.profile, written.charge.ticket)).filter(|(_, ticket)| *ticket != 0)
+            }
+            Reply::Close | Reply::Error { .. } | Reply::Json { .. } => None,
+        }
+    }
 }
 
 /// A rule's choice for one request.
@@ -103,120 +119,84 @@ impl Shared {
             Endpoint::Messages => self.decide_messages(arrival),
             Endpoint::CountTokens => self.count_tokens(arrival),
             Endpoint::Chat => self.decide_chat(arrival),
+            Endpoint::Responses => self.decide_responses(arrival),
+            Endpoint::Gemini => self.decide_gemini(arrival),
+            Endpoint::CachedContents => self.decide_cached_contents(arrival),
             Endpoint::Unknown => Err(Refusal::new(404, format!("Not found: {}", arrival.path))),
         };
         decided.unwrap_or_else(Decision::refuse)
     }
 
-    fn parse_messages(
+    /// The profile of a request for a model.
+    fn profile(&self, model: &str, endpoint: Endpoint) -> Profile {
+        Profile::of(self.scenario.profile, model, endpoint)
+    }
+
+    /// Counts a request of a model, or refuses it.
+    fn admit(&self, arrival: &Arrival, model: &str, endpoint: Endpoint) -> Result<(), Refusal> {
+        let model = arrival.model.get_or_init(|| model.to_owned());
+        let Some(scope) = arrival.scope() else { return Ok(()) };
+        // OpenAI says that failed requests count; the others do not say.
+        let counts_failures = matches!(endpoint, Endpoint::Chat | Endpoint::Responses);
+        let counted = self.state().quota.request(&scope, model, arrival.at_ms, counts_failures);
+        counted.map_err(|over| quota::refusal(over, endpoint))
+    }
+
+    /// Counts the tokens of a request that was admitted, or refuses it.
+    fn admit_tokens(
         &self,
+        state: &mut ServerState,
         arrival: &Arrival,
-        purpose: Purpose,
-    ) -> Result<(anthropic::Request, Flattened), Refusal> {
-        let scope = arrival.scope();
-        let scope = scope.ok_or_else(|| Refusal::new(401, "x-api-key header is required"))?;
-        if !arrival.headers.contains_key("anthropic-version") {
-            return Err(Refusal::invalid("anthropic-version: header is required"));
-        }
-        let request = anthropic::Request::parse(&arrival.body, purpose)?;
-        if !self.scenario.has_model(&request.model) {
-            return Err(Refusal::new(404, format!("model: {}", request.model)));
-        }
-        let flattened = Flattened::of(&request, scope, self.scenario.thinking_binding)?;
-        Ok((request, flattened))
+        endpoint: Endpoint,
+        (profile, usage): (Profile, &PromptUsage),
+    ) -> Result<(), Refusal> {
+        let (Some(scope), Some(model)) = (arrival.scope(), arrival.model.get()) else {
+            return Ok(());
+        };
+        let free = if profile.limits_reads() { 0 } else { usage.read };
+        let counted = state.quota.tokens(&scope, model, usage.total() - free, arrival.at_ms);
+        counted.map_err(|over| quota::refusal(over, endpoint))
     }
 
-    fn count_tokens(&self, arrival: &Arrival) -> Result<Decision, Refusal> {
-        let (_, flattened) = self.parse_messages(arrival, Purpose::CountTokens)?;
-        let body = serde_json::json!({"input_tokens": flattened.prompt.tokens()}).to_string();
-        Ok(Decision { first_byte_ms: 0, reply: Reply::Json { body } })
-    }
-
-    fn decide_messages(&self, arrival: &Arrival) -> Result<Decision, Refusal> {
-        let (request, flattened) = self.parse_messages(arrival, Purpose::Generate)?;
-        let seen = Conversation::read(request.pieces(), &self.scenario.not_user_text);
-        let (answer, fault) = match request.max_tokens {
-            // A prewarm generates nothing, so no rule is asked.
-            0 => (Answer { stop: Stop::MaxTokens, ..Answer::default() }, None),
-            max_tokens => {
-                match self.answer_of(&seen, max_tokens, Endpoint::Messages, request.stream) {
-                    Ok(answered) => answered,
-                    Err(decision) => return Ok(*decision),
-                }
+    /// Bills a prompt, if the limits have room for it. The shortest entry is the model's, unless the scenario says
+    /// otherwise.
+    fn charge(
+        &self,
+        state: &mut ServerState,
+        arrival: &Arrival,
+        endpoint: Endpoint,
+        (profile, model): (Profile, &str),
+        prompt: &mut Prompt,
+    ) -> Result<Charge, Refusal> {
+        let least = self.scenario.cache_min_tokens;
+        prompt.min_tokens = least.unwrap_or_else(|| profile.min_tokens(model));
+        let charge = state.cache(profile, &self.scenario).lookup(prompt, arrival.at_ms);
+        match self.admit_tokens(state, arrival, endpoint, (profile, &charge.usage)) {
+            Ok(()) => Ok(charge),
+            Err(refusal) => {
+                state.cache(profile, &self.scenario).abandoned(charge.ticket);
+                Err(refusal)
             }
-        };
-        let thinking = answer.thinking.as_deref().unwrap_or_default();
-        let mut state = self.state();
-        let lookup = state.blocks.lookup(&flattened.prompt, arrival.at_ms);
-        let reports = !fault.is_some_and(|fault| fault.no_usage);
-        let head = anthropic::Head {
-            id: state.ids.reply("msg"),
-            model: self.model(),
-            usage: reports.then_some(lookup.usage),
-            signature: flattened.sign(thinking),
-            call_ids: state.ids.calls("toolu", answer.calls.len()),
-            unknown_events: fault.is_some_and(|fault| fault.unknown_events),
-        };
-        drop(state);
-        let frames = match request.stream {
-            true => anthropic::frames(&head, &answer),
-            false => vec![anthropic::json_body(&head, &answer)],
-        };
-        let steps = self.steps(frames, &anthropic::dialect(), fault, request.stream);
-        let usage = messages_usage(&lookup.usage, &answer);
-        let write = CacheWrite::Blocks(lookup);
-        let reply = Reply::Body { steps, is_stream: request.stream, usage, write };
-        Ok(Decision { first_byte_ms: self.first_byte_ms(fault), reply })
+        }
     }
 
-    fn decide_chat(&self, arrival: &Arrival) -> Result<Decision, Refusal> {
-        let scope = arrival.scope().ok_or_else(|| {
+    /// Whose request it is; in OpenAI's words when it is nobody's.
+    fn openai_account(&self, arrival: &Arrival) -> Result<Digest, Refusal> {
+        arrival.scope().ok_or_else(|| {
             Refusal::new(
                 401,
                 "You didn't provide an API key: the Authorization header must be `Bearer KEY`",
             )
             .with_code("invalid_api_key")
-        })?;
-        let request = chat::Request::parse(&arrival.body)?;
-        if !self.scenario.has_model(&request.model) {
-            let message = format!("The model `{}` does not exist", request.model);
-            return Err(Refusal::new(404, message).with_code("model_not_found"));
+        })
+    }
+
+    fn check_openai_model(&self, model: &str) -> Result<(), Refusal> {
+        match self.scenario.has_model(model) {
+            true => Ok(()),
+            false => Err(Refusal::new(404, format!("The model `{model}` does not exist"))
+                .with_code("model_not_found")),
         }
-        let seen = Conversation::read(request.pieces(), &self.scenario.not_user_text);
-        let answered = self.answer_of(&seen, request.max_tokens, Endpoint::Chat, request.stream);
-        let (answer, fault) = match answered {
-            Ok(answered) => answered,
-            Err(decision) => return Ok(*decision),
-        };
-        let prompt = request.prompt(scope);
-        let mut state = self.state();
-        let cached = state.prefixes.lookup(&prompt, arrival.at_ms);
-        let reports = !fault.is_some_and(|fault| fault.no_usage);
-        let head = chat::Head {
-            id: state.ids.reply("chatcmpl"),
-            created: arrival.at_ms / 1_000,
-            model: self.model(),
-            usage: reports.then_some(chat::PrefixUsage { prompt: prompt.tokens(), cached }),
-            include_usage: request.include_usage,
-            call_ids: state.ids.calls("call", answer.calls.len()),
-            unknown_events: fault.is_some_and(|fault| fault.unknown_events),
-        };
-        drop(state);
-        let frames = match request.stream {
-            true => chat::frames(&head, &answer),
-            false => vec![chat::json_body(&head, &answer)],
-        };
-        let steps = self.steps(frames, &chat::dialect(), fault, request.stream);
-        let usage = Usage {
-            uncached: prompt.tokens() - cached,
-            read: Some(cached),
-            output: answer.output_tokens,
-            reasoning: Some(answer.thinking_tokens),
-            ..Usage::default()
-        };
-        let write = CacheWrite::Prefix(prompt);
-        let reply = Reply::Body { steps, is_stream: request.stream, usage, write };
-        Ok(Decision { first_byte_ms: self.first_byte_ms(fault), reply })
     }
 
     /// The answer and the fault that it meets, or the decision that takes the answer's place.
@@ -235,8 +215,8 @@ impl Shared {
                 ErrorBody::Vendor(Some(message)) => message.clone(),
                 ErrorBody::Vendor(None) | ErrorBody::Html => refusal::message_of(status).to_owned(),
             };
-            let refusal = Refusal::new(status, message);
-            instead(Reply::Error { refusal, retry_after, body: body.clone() })
+            let refusal = Refusal { retry_after, ..Refusal::new(status, message) };
+            instead(Reply::Error { refusal, body: body.clone() })
         };
         match fault.and_then(|fault| fault.ending.as_ref()) {
             Some(Ending::Status { status, retry_after, body }) => {
@@ -247,7 +227,7 @@ impl Shared {
             }
             // Without a stream the error has nowhere to stand but in the status.
             Some(Ending::ErrorEvent { kind, .. }) if !is_stream => {
-                return error(status_of(kind, endpoint), None, &ErrorBody::Vendor(None));
+                return error(endpoint.status_of(kind), None, &ErrorBody::Vendor(None));
             }
             None | Some(Ending::ErrorEvent { .. } | Ending::Cut { .. } | Ending::Stall { .. }) => {}
         }
@@ -316,20 +296,13 @@ impl Shared {
     }
 }
 
-fn status_of(kind: &str, endpoint: Endpoint) -> u16 {
-    match (kind, endpoint) {
-        ("rate_limit_error", _) => 429,
-        ("overloaded_error", Endpoint::Chat) => 503,
-        ("overloaded_error", _) => 529,
-        _ => 500,
-    }
-}
-
-fn messages_usage(prompt: &PromptUsage, answer: &Answer) -> Usage {
+/// What a request is billed, in the shape that all providers share.
+fn billed(profile: Profile, prompt: &PromptUsage, answer: &Answer) -> Usage {
+    let writes = |tokens| profile.bills_writes().then_some(tokens);
     Usage {
         uncached: prompt.input,
-        write_short: Some(prompt.write_5m),
-        write_long: Some(prompt.write_1h),
+        write_short: writes(prompt.write_short),
+        write_long: writes(prompt.write_long),
         read: Some(prompt.read),
         output: answer.output_tokens,
         reasoning: Some(answer.thinking_tokens),

@@ -1,11 +1,13 @@
 //! One exchange: read, capture, decide, log, wait, respond. Formats are asked for their part of it; the order of things is
 //! decided here. No lock is held across a wait.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
@@ -13,30 +15,21 @@ use tine_model::Usage;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::anthropic;
-use crate::cache::{BlockCache, CacheProfile, Digest};
-use crate::chat;
+use crate::cache::{Cache, Digest};
 use crate::clock::Clock;
-use crate::decide::{Decision, Ids, Reply};
+use crate::decide::{Decision, Ids, Reply, Written};
+use crate::endpoint::Endpoint;
 use crate::fault::ErrorBody;
+use crate::gemini::CachedContents;
+use crate::limits::{BODY_BYTES_MAX, DRAIN_BYTES_MAX};
 use crate::log::{Answered, BodyLog, Captured, CapturedRequest};
-use crate::prefix_cache::PrefixCache;
-use crate::profile::{BODY_BYTES_MAX, CACHE_MIN_TOKENS, DRAIN_BYTES_MAX};
+use crate::memory::Memory;
+use crate::profile::Profile;
+use crate::quota::{self, Meter, Remaining};
 use crate::refusal::Refusal;
 use crate::scenario::Scenario;
-use crate::stream;
-
-/// What was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Endpoint {
-    Messages,
-    CountTokens,
-    Chat,
-    Unknown,
-}
-
-/// Requests per minute that the rate headers speak of. The simulator limits nothing by itself: a scenario's faults do.
-const REQUESTS_LIMIT: &str = "4000";
+use crate::stream::{self, Moment};
+use crate::totals::Totals;
 
 /// The page of a proxy that could not reach the vendor.
 const PROXY_PAGE: &str = "<html>\r\n<head><title>Bad gateway (simulated)</title></head>\r\n<body>\r\n<center><h1>Bad gateway</h1></center>\r\n<hr><center>a proxy, simulated by tine</center>\r\n</body>\r\n</html>\r\n";
@@ -54,29 +47,58 @@ pub(crate) struct Shared {
 /// What changes from request to request.
 pub(crate) struct ServerState {
     captured: Captured,
-    pub(crate) blocks: BlockCache,
-    pub(crate) prefixes: PrefixCache,
+    caches: BTreeMap<Profile, Box<dyn Cache>>,
+    pub(crate) memory: Memory,
+    pub(crate) cached_contents: CachedContents,
+    pub(crate) quota: Meter,
+    pub(crate) totals: Totals,
     pub(crate) ids: Ids,
     /// Uses of each rule's fault.
     pub(crate) faults_used: Vec<u32>,
+}
+
+impl ServerState {
+    /// The cache of a profile, made when it is first needed.
+    pub(crate) fn cache(&mut self, profile: Profile, scenario: &Scenario) -> &mut dyn Cache {
+        self.caches.entry(profile).or_insert_with(|| profile.cache(scenario)).as_mut()
+    }
 }
 
 /// A request that was read and noted.
 pub(crate) struct Arrival {
     pub(crate) number: u64,
     pub(crate) at_ms: u64,
+    pub(crate) method: Method,
     pub(crate) path: String,
+    query: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// The model that is asked, once that is known.
+    pub(crate) model: OnceLock<String>,
 }
 
 impl Arrival {
+    /// A field of the URL's query, as it stands there.
+    pub(crate) fn query(&self, name: &str) -> Option<&str> {
+        let fields = self.query.split('&').filter_map(|field| field.split_once('='));
+        fields.into_iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
     /// Whose cache the request uses: entries belong to the key.
     pub(crate) fn scope(&self) -> Option<Digest> {
         let text = |name: HeaderName| self.headers.get(name).and_then(|value| value.to_str().ok());
         let bearer = || text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
-        let key = text(HeaderName::from_static("x-api-key")).or_else(bearer)?.trim();
+        let own = ["x-api-key", "x-goog-api-key"].map(|name| text(HeaderName::from_static(name)));
+        let in_url = || self.query("key").filter(|_| self.path.starts_with("/v1beta/"));
+        let key = own.into_iter().flatten().next().or_else(bearer).or_else(in_url)?.trim();
         (!key.is_empty()).then(|| *blake3::hash(key.as_bytes()).as_bytes())
+    }
+
+    /// The betas that the headers ask for.
+    pub(crate) fn betas(&self) -> Vec<&str> {
+        let headers = self.headers.get_all("anthropic-beta").into_iter();
+        let lists = headers.filter_map(|value| value.to_str().ok());
+        lists.flat_map(|list| list.split(',').map(str::trim)).collect()
     }
 
     fn request_id(&self) -> String {
@@ -92,14 +114,13 @@ impl Shared {
         tracker: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
-        let profile = CacheProfile {
-            min_tokens: scenario.cache_min_tokens.unwrap_or(CACHE_MIN_TOKENS),
-            deep_read_refreshes_shallow: scenario.deep_read_refreshes_shallow,
-        };
         let state = Mutex::new(ServerState {
             captured: Captured::default(),
-            blocks: BlockCache::new(profile),
-            prefixes: PrefixCache::default(),
+            caches: BTreeMap::new(),
+            memory: Memory::default(),
+            cached_contents: CachedContents::default(),
+            quota: Meter::new(scenario.limits.clone()),
+            totals: Totals::default(),
             ids: Ids::default(),
             faults_used: vec![0; scenario.rules.len()],
         });
@@ -128,14 +149,14 @@ impl Shared {
             Ok(body) => (body, None),
             Err(refusal) => (Bytes::new(), Some(refusal)),
         };
-        let path = parts.uri.path().to_owned();
-        let arrival = self.capture(path, parts.headers, body);
+        let arrival = self.capture(parts, body);
         let decision = match refusal {
             Some(refusal) => Decision::refuse(refusal),
             None => self.decide(endpoint, &arrival),
         };
         let (status, usage) = (decision.status(), decision.usage());
-        self.state().captured.answered(arrival.number, status, usage);
+        let open = decision.open().map(|open| Open::new(Arc::clone(&self), open));
+        self.account(&arrival, status, usage);
         let decision = match self.write_log(&arrival, status, usage).await {
             Ok(()) => decision,
             Err(error) => {
@@ -145,7 +166,7 @@ impl Shared {
         if !stream::wait(decision.first_byte_ms, &self.stop).await {
             return closed();
         }
-        self.respond(endpoint, &arrival, decision)
+        self.respond(endpoint, &arrival, decision, open)
     }
 
     /// Reads a body of up to the vendor's limit; a longer one is drained for a while, so that the client gets to read.
@@ -180,11 +201,26 @@ impl Shared {
         }
     }
 
-    fn capture(&self, path: String, headers: HeaderMap, body: Bytes) -> Arrival {
+    fn capture(&self, parts: Parts, body: Bytes) -> Arrival {
+        let Parts { method, uri, headers, .. } = parts;
+        let (path, query) = (uri.path().to_owned(), uri.query().unwrap_or_default().to_owned());
         let mut state = self.state();
         let at_ms = self.clock.now_ms();
         let number = state.captured.push(&path, headers.clone(), body.clone(), at_ms);
-        Arrival { number, at_ms, path, headers, body }
+        let model = OnceLock::new();
+        Arrival { number, at_ms, method, path, query, headers, body, model }
+    }
+
+    /// Notes how a request was answered, and what it cost.
+    fn account(&self, arrival: &Arrival, status: Option<u16>, usage: Option<Usage>) {
+        let mut state = self.state();
+        state.captured.answered(arrival.number, status, usage);
+        if let Some(model) = arrival.model.get() {
+            state.totals.count(model, usage);
+        }
+        if let (Some(scope), Some(usage)) = (arrival.scope(), usage) {
+            state.quota.spend(&scope, usage.prompt() + usage.output);
+        }
     }
 
     async fn write_log(
@@ -207,33 +243,38 @@ impl Shared {
         endpoint: Endpoint,
         arrival: &Arrival,
         decision: Decision,
+        open: Option<Open>,
     ) -> Response {
         let mut response = match decision.reply {
             Reply::Close => return closed(),
             Reply::Json { body, .. } => response(200, "application/json", Body::from(body)),
-            Reply::Error { refusal, retry_after, body } => {
-                let (kind, text) = match (body, endpoint) {
-                    (ErrorBody::Html, _) => ("text/html", PROXY_PAGE.to_owned()),
-                    (ErrorBody::Vendor(_), Endpoint::Chat) => {
-                        ("application/json", chat::error_body(&refusal))
-                    }
-                    (ErrorBody::Vendor(_), _) => {
-                        ("application/json", anthropic::error_body(&refusal, &arrival.request_id()))
+            Reply::Error { refusal, body } => {
+                let (kind, text) = match body {
+                    ErrorBody::Html => ("text/html", PROXY_PAGE.to_owned()),
+                    ErrorBody::Vendor(_) => {
+                        ("application/json", endpoint.error_body(&refusal, &arrival.request_id()))
                     }
                 };
                 let mut response = response(refusal.status, kind, Body::from(text));
-                if let Some(seconds) = retry_after {
+                if let Some(seconds) = refusal.retry_after {
                     response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
                 }
                 response
             }
-            Reply::Body { steps, is_stream, write, .. } => {
+            Reply::Body { steps, is_stream, written, .. } => {
                 let kind =
                     if is_stream { "text/event-stream; charset=utf-8" } else { "application/json" };
-                let stop = self.stop.clone();
-                let at_ms = arrival.at_ms;
-                let publish = move || write.publish(&mut self.state(), at_ms);
-                let mut response = response(200, kind, stream::into_body(steps, publish, stop));
+                let (shared, stop) = (Arc::clone(&self), self.stop.clone());
+                let mut open = open;
+                let notify = move |moment| {
+                    shared.note(moment, &written);
+                    if moment == Moment::Ended
+                        && let Some(open) = open.take()
+                    {
+                        open.end();
+                    }
+                };
+                let mut response = response(200, kind, stream::into_body(steps, notify, stop));
                 if is_stream {
                     let headers = response.headers_mut();
                     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -241,24 +282,66 @@ impl Shared {
                 response
             }
         };
-        let (id, limit, remaining) = match endpoint {
-            Endpoint::Chat => {
-                ("x-request-id", "x-ratelimit-limit-requests", "x-ratelimit-remaining-requests")
-            }
-            Endpoint::Messages | Endpoint::CountTokens | Endpoint::Unknown => (
-                "request-id",
-                "anthropic-ratelimit-requests-limit",
-                "anthropic-ratelimit-requests-remaining",
-            ),
-        };
-        let headers = response.headers_mut();
-        if let Ok(value) = HeaderValue::from_str(&arrival.request_id()) {
-            headers.insert(HeaderName::from_static(id), value);
-        }
-        for name in [limit, remaining] {
-            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(REQUESTS_LIMIT));
-        }
+        self.add_headers(endpoint, arrival, response.headers_mut());
         response
+    }
+
+    /// The headers that every reply of the vendor carries: its id, and what is left of the limits.
+    fn add_headers(&self, endpoint: Endpoint, arrival: &Arrival, headers: &mut HeaderMap) {
+        let id = endpoint.request_id_header().map(|name| (name.to_owned(), arrival.request_id()));
+        let left = match (arrival.model.get(), arrival.scope()) {
+            (Some(model), Some(scope)) => {
+                self.state().quota.remaining(&scope, model, arrival.at_ms)
+            }
+            _ => Remaining::default(),
+        };
+        for (name, value) in id.into_iter().chain(quota::headers(endpoint, left, arrival.at_ms)) {
+            let pair = (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(&value));
+            if let (Ok(name), Ok(value)) = pair {
+                headers.insert(name, value);
+            }
+        }
+    }
+
+    /// Tells the cache how far an answer has come.
+    fn note(&self, moment: Moment, written: &Written) {
+        let now_ms = self.clock.now_ms();
+        let mut state = self.state();
+        let cache = state.cache(written.profile, &self.scenario);
+        match moment {
+            Moment::Begun => cache.begun(&written.prompt, &written.charge),
+            Moment::Ended => {
+                cache.ended(&written.prompt, &written.charge, &written.answer, now_ms);
+            }
+        }
+    }
+}
+
+/// A request that a cache model holds something for. Whatever becomes of the exchange, the model hears of its end: a
+/// connection may close at any wait.
+struct Open {
+    shared: Arc<Shared>,
+    profile: Profile,
+    ticket: u64,
+}
+
+impl Open {
+    fn new(shared: Arc<Shared>, (profile, ticket): (Profile, u64)) -> Self {
+        Self { shared, profile, ticket }
+    }
+
+    /// The answer came to its end, which the model was told of.
+    fn end(mut self) {
+        self.ticket = 0;
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if self.ticket != 0 {
+            let mut state = self.shared.state();
+            state.cache(self.profile, &self.shared.scenario).abandoned(self.ticket);
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use serde_json::json;
 use tine_model::Usage;
 
-use crate::profile::CAPTURED_BYTES_MAX;
+use crate::limits::CAPTURED_BYTES_MAX;
 
 /// One request as it arrived.
 #[derive(Debug, Clone)]

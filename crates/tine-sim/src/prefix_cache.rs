@@ -1,98 +1,98 @@
-//! The automatic prefix cache of the Chat format: the longest common prefix with any earlier request, in steps of
-//! 128 tokens from 1,024 on. No marks, no write fee.
-//!
-//! Pure, like [`crate::cache`]: look up when the request arrives, publish when its response begins.
+//! The automatic prefix cache of OpenAI's models before GPT-5.6: the longest common prefix with any earlier request, in
+//! steps of 128 tokens from 1,024 on. No marks, no write fee.
 
 use std::collections::HashMap;
 
-use crate::cache::Digest;
-use crate::profile::{
-    BYTES_PER_TOKEN, CHAT_MIN_TOKENS, CHAT_STEP_TOKENS, CHAT_TTL_MS, ENTRIES_MAX, tokens_of,
+use crate::cache::{Cache, Charge, Digest, Prompt, PromptUsage};
+use crate::limits::{
+    BYTES_PER_TOKEN, CHAT_MIN_TOKENS, CHAT_RETAINED_TTL_MS, CHAT_STEP_TOKENS, CHAT_TTL_MS,
+    ENTRIES_MAX,
 };
 
-/// A prompt as the prefix cache sees it: one chained hash per step of the byte stream.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PrefixPrompt {
-    steps: Vec<Digest>,
-    tokens: u64,
-}
-
-impl PrefixPrompt {
-    /// Cuts a prompt's bytes into steps. `seed` holds whatever must be equal for two prompts to share at all: the key's
-    /// scope and the model.
-    pub fn new(seed: &Digest, bytes: &[u8]) -> Self {
-        let step = (CHAT_STEP_TOKENS * BYTES_PER_TOKEN) as usize;
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(seed);
-        let steps = bytes
-            .chunks_exact(step)
-            .map(|chunk| {
-                hasher.update(chunk);
-                *hasher.finalize().as_bytes()
-            })
-            .collect();
-        Self { steps, tokens: tokens_of(bytes.len()) }
-    }
-
-    /// Tokens of the whole prompt.
-    pub fn tokens(&self) -> u64 {
-        self.tokens
-    }
-}
-
-/// The prefixes seen so far.
+/// The prefixes seen so far: when each dies.
 #[derive(Debug, Default)]
-pub struct PrefixCache {
-    last_used_ms: HashMap<Digest, u64>,
+pub struct PrefixCache(HashMap<Digest, u64>);
+
+impl Cache for PrefixCache {
+    fn lookup(&mut self, prompt: &Prompt, now_ms: u64) -> Charge {
+        let steps = steps(prompt);
+        let live = |digest: &Digest| self.0.get(digest).is_some_and(|dies_ms| now_ms < *dies_ms);
+        let hit = steps.iter().take_while(|digest| live(digest)).count();
+        let read = Some(hit as u64 * CHAT_STEP_TOKENS).filter(|read| *read >= CHAT_MIN_TOKENS);
+        if read.is_some() {
+            self.touch(&steps[..hit], now_ms + lifetime_ms(prompt));
+        }
+        let read = read.unwrap_or(0);
+        let usage = PromptUsage { input: prompt.tokens() - read, read, ..PromptUsage::default() };
+        Charge { usage, writes: Vec::new(), born_ms: now_ms, ..Charge::default() }
+    }
+
+    fn begun(&mut self, prompt: &Prompt, charge: &Charge) {
+        let (steps, dies_ms) = (steps(prompt), charge.born_ms + lifetime_ms(prompt));
+        self.touch(&steps, dies_ms);
+        if self.0.len() > ENTRIES_MAX {
+            self.0.retain(|_, dies_ms| charge.born_ms < *dies_ms);
+        }
+        if self.0.len() > ENTRIES_MAX {
+            self.0.clear();
+            self.touch(&steps, dies_ms);
+        }
+    }
 }
 
 impl PrefixCache {
-    /// Tokens of the prompt that the cache serves at `now_ms`; refreshes them.
-    pub fn lookup(&mut self, prompt: &PrefixPrompt, now_ms: u64) -> u64 {
-        let live = |digest: &Digest| {
-            self.last_used_ms.get(digest).is_some_and(|used| now_ms < used + CHAT_TTL_MS)
-        };
-        let hit = prompt.steps.iter().take_while(|digest| live(digest)).count();
-        let cached = hit as u64 * CHAT_STEP_TOKENS;
-        if cached < CHAT_MIN_TOKENS {
-            return 0;
-        }
-        self.touch(&prompt.steps[..hit], now_ms);
-        cached
-    }
-
-    /// Makes a prompt that arrived at `born_ms` readable: its response has begun.
-    pub fn publish(&mut self, prompt: &PrefixPrompt, born_ms: u64) {
-        self.touch(&prompt.steps, born_ms);
-        if self.last_used_ms.len() > ENTRIES_MAX {
-            self.last_used_ms.retain(|_, used| born_ms < *used + CHAT_TTL_MS);
-        }
-        if self.last_used_ms.len() > ENTRIES_MAX {
-            self.last_used_ms.clear();
-            self.touch(&prompt.steps, born_ms);
-        }
-    }
-
-    fn touch(&mut self, steps: &[Digest], now_ms: u64) {
+    fn touch(&mut self, steps: &[Digest], until_ms: u64) {
         for digest in steps {
-            let used = self.last_used_ms.entry(*digest).or_insert(now_ms);
-            *used = (*used).max(now_ms);
+            let dies_ms = self.0.entry(*digest).or_insert(until_ms);
+            *dies_ms = (*dies_ms).max(until_ms);
         }
     }
+}
+
+fn lifetime_ms(prompt: &Prompt) -> u64 {
+    if prompt.is_retained { CHAT_RETAINED_TTL_MS } else { CHAT_TTL_MS }
+}
+
+/// One chained hash per step of the prompt's bytes.
+fn steps(prompt: &Prompt) -> Vec<Digest> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&prompt.scope);
+    prompt
+        .lines
+        .concat()
+        .as_bytes()
+        .chunks_exact((CHAT_STEP_TOKENS * BYTES_PER_TOKEN) as usize)
+        .map(|chunk| {
+            hasher.update(chunk);
+            *hasher.finalize().as_bytes()
+        })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cache::Position;
+    use crate::limits::tokens_of;
 
-    const SEED: Digest = [0; 32];
+    fn prompt(text: &[u8]) -> Prompt {
+        let line = String::from_utf8_lossy(text).into_owned();
+        let end = Position {
+            digest: [0; 32],
+            tokens_through: tokens_of(text.len()),
+            mark: None,
+            is_eligible_end: false,
+        };
+        Prompt { positions: vec![end], lines: vec![line], ..Prompt::default() }
+    }
 
     fn check(first: usize, second: &[u8], at_ms: u64, cached: u64) {
         let mut cache = PrefixCache::default();
-        let writer = PrefixPrompt::new(&SEED, &vec![b'a'; first]);
-        assert_eq!(cache.lookup(&writer, 0), 0);
-        cache.publish(&writer, 0);
-        assert_eq!(cache.lookup(&PrefixPrompt::new(&SEED, second), at_ms), cached);
+        let writer = prompt(&vec![b'a'; first]);
+        let charge = cache.lookup(&writer, 0);
+        assert_eq!(charge.usage.read, 0);
+        cache.begun(&writer, &charge);
+        assert_eq!(cache.lookup(&prompt(second), at_ms).usage.read, cached);
     }
 
     #[test]
@@ -116,9 +116,22 @@ mod tests {
     }
 
     #[test]
-    fn another_seed_shares_nothing() {
+    fn a_retained_prefix_lives_a_day() {
+        for (after_ms, read) in [(CHAT_RETAINED_TTL_MS - 1, 1_024), (CHAT_RETAINED_TTL_MS, 0)] {
+            let mut cache = PrefixCache::default();
+            let asked = Prompt { is_retained: true, ..prompt(&[b'a'; 4_096]) };
+            let charge = cache.lookup(&asked, 0);
+            cache.begun(&asked, &charge);
+            assert_eq!(cache.lookup(&asked, after_ms).usage.read, read);
+        }
+    }
+
+    #[test]
+    fn another_scope_shares_nothing() {
         let mut cache = PrefixCache::default();
-        cache.publish(&PrefixPrompt::new(&SEED, &[b'a'; 8_192]), 0);
-        assert_eq!(cache.lookup(&PrefixPrompt::new(&[1; 32], &[b'a'; 8_192]), 1), 0);
+        let mine = prompt(&[b'a'; 8_192]);
+        let charge = cache.lookup(&mine, 0);
+        cache.begun(&mine, &charge);
+        assert_eq!(cache.lookup(&Prompt { scope: [1; 32], ..mine }, 1).usage.read, 0);
     }
 }

@@ -1,17 +1,21 @@
-//! Why a request is not answered, before either format has put it into words of its own.
+//! Why a request is not answered, before a format has put it into words of its own.
 
 /// A refused request: the status and what the body says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) status: u16,
     pub(crate) message: String,
-    /// The Chat format's `error.code`, where the vendor gives one.
+    /// OpenAI's `error.code` and Anthropic's `error.details.error_code`, where the vendor gives one.
     pub(crate) code: Option<&'static str>,
+    /// OpenAI's `error.param`, where the vendor gives one.
+    pub(crate) param: Option<String>,
+    /// Seconds after which to come back, where the vendor says so.
+    pub(crate) retry_after: Option<u64>,
 }
 
 impl Refusal {
     pub(crate) fn new(status: u16, message: impl Into<String>) -> Self {
-        Self { status, message: message.into(), code: None }
+        Self { status, message: message.into(), code: None, param: None, retry_after: None }
     }
 
     /// A request that breaks the format.
@@ -21,6 +25,15 @@ impl Refusal {
 
     pub(crate) fn with_code(self, code: &'static str) -> Self {
         Self { code: Some(code), ..self }
+    }
+
+    pub(crate) fn retry_after(self, seconds: u64) -> Self {
+        Self { retry_after: Some(seconds), ..self }
+    }
+
+    /// Names the field that is wrong.
+    pub(crate) fn at(self, param: impl Into<String>) -> Self {
+        Self { param: Some(param.into()), ..self }
     }
 }
 

@@ -18,7 +18,16 @@
 //! |---|---|
 //! | `description`, `prices_as` | for people, and for cost reports (a real model's name) |
 //! | `models` | the only model names that are answered; others get 404 |
-//! | `cache_min_tokens` | minimum length of a cache entry in the Messages format (512) |
+//! | `profile` | whose cache rules apply, whatever the model is called: `"anthropic"`, `"minimax"`, `"openai"`, `"openai-chat"`, `"openai-legacy"`, `"openai-compat"`, `"deepseek"`, `"kimi"`, `"vllm"`, `"sglang"`, `"llamacpp"`, `"gemini"` |
+//! | `cache_min_tokens` | minimum length of an entry of marked blocks or breakpoints (else the model's: 512 and 1,024 for names that are not known) |
+//! | `machines` | whether OpenAI's requests of one prefix and key overflow to further machines above 15 a minute (true) |
+//! | `implicit_hit_rate`, `seed` | Gemini: the share of possible implicit hits that happen (1.0), and what the sequence of chances begins from (0) |
+//! | `unit_interval_tokens` | DeepSeek: a unit is saved at every multiple of so many tokens (none) |
+//! | `minimax_passive` | MiniMax: requests without a mark are cached too, without a fee (false) |
+//! | `capacity_tokens` | tokens that vLLM's and SGLang's memory holds (1,048,576) |
+//! | `slots` | llama.cpp: slots (4) |
+//! | `report_cached_tokens` | vLLM and SGLang: whether usage says what was cached, as with their flags (false) |
+//! | `limits` | `requests_per_minute`, `input_tokens_per_minute` (of one key and model), `requests_per_second` (more is a ramp), `spend_tokens` (of one key, for good) |
 //! | `visible_at` | `"response_start"` or `"first_content"`: when a written entry becomes readable |
 //! | `deep_read_refreshes_shallow` | whether a read refreshes the entries before it |
 //! | `thinking_binding` | `"prefix"` or `"off"`: whether signed thinking must stand where it was made |
@@ -33,7 +42,7 @@
 //! steps aside when the fault's `times` are used up. A tool's `input` is a TOML table whose keys keep their order; the strings in it may be templates. `input_raw` is sent as
 //! it stands, valid or not.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -41,6 +50,9 @@ use serde_json::{Map, Value};
 
 use crate::conversation::Conversation;
 use crate::fault::{Ending, Fault};
+use crate::limits::ENGINE_CAPACITY_TOKENS;
+use crate::profile::Profile;
+use crate::quota::Limits;
 use crate::template::{Template, TemplateError};
 
 /// The scenarios that are part of the program: name and text.
@@ -93,7 +105,23 @@ pub struct Scenario {
     /// Model names that are answered; all others get 404. Absent: any name.
     models: Option<Vec<String>>,
     prices_as: Option<String>,
+    pub(crate) profile: Option<Profile>,
     pub(crate) cache_min_tokens: Option<u64>,
+    #[serde(default = "yes")]
+    pub(crate) machines: bool,
+    #[serde(default)]
+    implicit_hit_rate: HitRate,
+    #[serde(default)]
+    pub(crate) seed: u64,
+    unit_interval_tokens: Option<NonZeroUsize>,
+    #[serde(default)]
+    pub(crate) minimax_passive: bool,
+    capacity_tokens: Option<NonZeroUsize>,
+    slots: Option<NonZeroUsize>,
+    #[serde(default)]
+    pub(crate) report_cached_tokens: bool,
+    #[serde(default)]
+    pub(crate) limits: Limits,
     #[serde(default)]
     pub(crate) deep_read_refreshes_shallow: bool,
     #[serde(default)]
@@ -108,6 +136,35 @@ pub struct Scenario {
     pub(crate) not_user_text: Vec<String>,
     #[serde(default, rename = "turn")]
     pub(crate) rules: Vec<Rule>,
+}
+
+/// Slots of a llama.cpp server that is not told otherwise.
+const SLOTS_DEFAULT: usize = 4;
+
+/// A share, 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "f64")]
+struct HitRate(f64);
+
+impl Default for HitRate {
+    fn default() -> Self {
+        Self(1.0)
+    }
+}
+
+impl TryFrom<f64> for HitRate {
+    type Error = &'static str;
+
+    fn try_from(rate: f64) -> Result<Self, &'static str> {
+        match (0.0..=1.0).contains(&rate) {
+            true => Ok(Self(rate)),
+            false => Err("`implicit_hit_rate` is a share, 0.0 to 1.0"),
+        }
+    }
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn reminders() -> Vec<String> {
@@ -369,6 +426,26 @@ impl Scenario {
             InputTemplate::Raw(_) => None,
         });
         texts.filter(|text| !text.contains("{{")).collect()
+    }
+
+    /// Gemini: the share of possible implicit hits that happen.
+    pub(crate) fn hit_rate(&self) -> f64 {
+        self.implicit_hit_rate.0
+    }
+
+    /// DeepSeek: tokens between the units that are saved in any case.
+    pub(crate) fn unit_interval(&self) -> Option<usize> {
+        self.unit_interval_tokens.map(NonZeroUsize::get)
+    }
+
+    /// Tokens that the memory of a server of one's own holds.
+    pub(crate) fn capacity_tokens(&self) -> usize {
+        self.capacity_tokens.map_or(ENGINE_CAPACITY_TOKENS, NonZeroUsize::get)
+    }
+
+    /// llama.cpp: how many slots there are.
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.map_or(SLOTS_DEFAULT, NonZeroUsize::get)
     }
 
     /// Whether a request for this model is answered.

@@ -30,6 +30,18 @@ fn an_unknown_key_is_refused_with_its_line() {
 }
 
 #[test]
+fn an_unknown_profile_is_refused_with_the_known_ones() {
+    insta::assert_snapshot!(problem("name = \"x\"\nprofile = \"acme\"\n"), @r#"
+    test.toml is not a scenario
+    TOML parse error at line 2, column 11
+      |
+    2 | profile = "acme"
+      |           ^^^^^^
+    unknown profile `acme`, expected one of anthropic, minimax, openai, openai-chat, openai-legacy, openai-compat, deepseek, kimi, vllm, sglang, llamacpp, gemini
+    "#);
+}
+
+#[test]
 fn a_wrong_template_is_refused_when_the_scenario_is_loaded() {
     insta::assert_snapshot!(problem("name = \"x\"\n[[turn]]\ntext = \"{{usr}}\"\n"), @r#"
     test.toml is not a scenario
@@ -64,6 +76,18 @@ fn a_turn_without_an_answer_is_refused() {
       | ^^^^^^^^
     a turn needs `text`, `thinking`, `tool_calls` or a fault that takes their place
     ");
+}
+
+#[test]
+fn a_hit_rate_that_is_no_share_is_refused() {
+    let last = problem("name = \"x\"\nimplicit_hit_rate = 1.5\n").lines().last().map(str::to_owned);
+    assert_eq!(last.as_deref(), Some("`implicit_hit_rate` is a share, 0.0 to 1.0"));
+}
+
+#[test]
+fn a_limit_of_nothing_is_refused() {
+    let said = problem("name = \"x\"\n[limits]\nrequests_per_minute = 0\n");
+    assert!(said.contains("requests_per_minute = 0") && said.contains("nonzero"), "{said}");
 }
 
 #[test]

@@ -7,14 +7,16 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::clock::{Clock, SystemClock};
-use crate::exchange::{Endpoint, Shared};
+use crate::control;
+use crate::endpoint::Endpoint;
+use crate::exchange::Shared;
 use crate::log::{BodyLog, CapturedRequest};
 use crate::scenario::Scenario;
 
@@ -26,7 +28,8 @@ pub struct SimOptions {
     pub address: SocketAddr,
     /// A directory for the verbatim bodies (`0001.json`, …) and `index.jsonl`. It must not hold a log yet.
     pub log_bodies: Option<PathBuf>,
-    /// What cache lifetimes are measured by.
+    /// What cache lifetimes and rate limits are measured by. A [`crate::ManualClock`] can be moved from outside, at
+    /// `POST /sim/clock`.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -98,7 +101,7 @@ impl SimServer {
         Ok(Self { address, base_url, shared, tracker, stop })
     }
 
-    /// The URL without a path: `/v1/messages` and `/v1/chat/completions` are below it.
+    /// The URL without a path: `/v1/messages`, `/v1/chat/completions` and `/v1/responses` are below it.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
@@ -112,6 +115,11 @@ impl SimServer {
     /// numbers show it.
     pub fn requests(&self) -> Vec<CapturedRequest> {
         self.shared.requests()
+    }
+
+    /// What storing Gemini's cached contents has cost so far, in tokens times milliseconds by the server's clock.
+    pub fn cached_content_token_ms(&self) -> u128 {
+        self.shared.storage_token_ms()
     }
 
     /// Stops accepting, breaks off waits and stalls, and waits for the open exchanges to end.
@@ -140,6 +148,14 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/v1/messages", post(messages))
         .route("/v1/messages/count_tokens", post(count_tokens))
         .route("/v1/chat/completions", post(chat))
+        .route("/chat/completions", post(chat))
+        .route("/v1/responses", post(responses))
+        .route("/responses", post(responses))
+        .route("/v1beta/models/{target}", post(gemini))
+        .route("/v1beta/cachedContents", any(cached_contents))
+        .route("/v1beta/cachedContents/{name}", any(cached_contents))
+        .route("/sim/clock", get(control::clock).post(control::advance))
+        .route("/sim/usage", get(control::usage))
         .fallback(not_found)
         .with_state(shared)
 }
@@ -158,6 +174,18 @@ async fn count_tokens(State(shared): State<Arc<Shared>>, request: Request) -> Re
 
 async fn chat(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     shared.answer(Endpoint::Chat, request).await
+}
+
+async fn responses(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    shared.answer(Endpoint::Responses, request).await
+}
+
+async fn gemini(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    shared.answer(Endpoint::Gemini, request).await
+}
+
+async fn cached_contents(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    shared.answer(Endpoint::CachedContents, request).await
 }
 
 async fn not_found(State(shared): State<Arc<Shared>>, request: Request) -> Response {

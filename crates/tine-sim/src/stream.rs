@@ -8,7 +8,7 @@ use futures_util::stream;
 use tokio_util::sync::CancellationToken;
 
 use crate::fault::{Ending, Fault};
-use crate::profile::DELTA_BYTES;
+use crate::limits::DELTA_BYTES;
 use crate::scenario::VisibleAt;
 
 /// One event of a stream, or a whole JSON body.
@@ -41,12 +41,23 @@ pub(crate) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// What the cache is told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// The response has begun.
+    Begun,
+    /// The response is complete but for its last event.
+    Ended,
+}
+
 /// What a plan consists of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
     Wait(u64),
-    /// What the request wrote to the cache becomes readable.
-    Publish,
+    /// The response has begun: what the request wrote to the cache becomes readable.
+    Begun,
+    /// The response is about to be complete.
+    Ended,
     Send(Bytes),
     /// The connection is closed without an end of the body.
     Cut,
@@ -58,8 +69,8 @@ pub(crate) enum Step {
 pub(crate) struct Dialect {
     /// A keep-alive.
     pub(crate) ping: Frame,
-    /// An error of the given kind, inside a stream.
-    pub(crate) error: fn(&str) -> Frame,
+    /// An error of the given kind inside a stream, after so many events that are not keep-alives.
+    pub(crate) error: fn(&str, usize) -> Frame,
 }
 
 /// Puts frames, pacing and faults together.
@@ -76,23 +87,27 @@ pub(crate) fn plan(
     frames.splice(after_first..after_first, std::iter::repeat_n(dialect.ping.clone(), pings));
     let (kept, last) = break_off(&frames, ending, dialect);
     let mut steps = Vec::new();
-    let mut is_published = visible_at == VisibleAt::ResponseStart;
-    if is_published {
-        steps.push(Step::Publish);
+    let mut has_begun = visible_at == VisibleAt::ResponseStart;
+    if has_begun {
+        steps.push(Step::Begun);
     }
-    for frame in &frames[..kept] {
+    for (index, frame) in frames[..kept].iter().enumerate() {
         match delay_ms(frame.tokens) {
             0 => {}
             wait_ms => steps.push(Step::Wait(wait_ms)),
         }
-        if !is_published && frame.is_content {
-            is_published = true;
-            steps.push(Step::Publish);
+        if !has_begun && frame.is_content {
+            has_begun = true;
+            steps.push(Step::Begun);
+        }
+        if last.is_empty() && index + 1 == kept {
+            // Before the last byte, so that whoever has read the whole answer finds the cache as it was left.
+            if !has_begun {
+                steps.push(Step::Begun);
+            }
+            steps.push(Step::Ended);
         }
         steps.push(Step::Send(frame.bytes.clone()));
-    }
-    if !is_published && last.is_empty() {
-        steps.push(Step::Publish);
     }
     steps.extend(last);
     steps
@@ -113,7 +128,9 @@ fn break_off(frames: &[Frame], ending: Option<&Ending>, dialect: &Dialect) -> (u
             None => (frames.len(), vec![Step::Cut]),
         },
         Some(Ending::ErrorEvent { after, kind }) => {
-            ((*after).min(frames.len()), vec![Step::Send((dialect.error)(kind).bytes)])
+            let kept = (*after).min(frames.len());
+            let events = frames[..kept].iter().filter(|frame| **frame != dialect.ping).count();
+            (kept, vec![Step::Send((dialect.error)(kind, events).bytes)])
         }
         Some(Ending::Stall { after }) => ((*after).min(frames.len()), vec![Step::Stall]),
     }
@@ -124,37 +141,34 @@ fn break_off(frames: &[Frame], ending: Option<&Ending>, dialect: &Dialect) -> (u
 #[error("the scenario cuts the connection here")]
 struct CutOnPurpose;
 
-/// Plays a plan. `publish` is called at [`Step::Publish`]. Shutting the server down ends a wait or a stall, and with it
+/// Plays a plan. `notify` is told of [`Step::Begun`] and [`Step::Ended`]. Shutting the server down ends a wait or a stall, and with it
 /// the connection.
 pub(crate) fn into_body(
     steps: Vec<Step>,
-    publish: impl FnOnce() + Send + 'static,
+    notify: impl FnMut(Moment) + Send + 'static,
     stop: CancellationToken,
 ) -> Body {
-    let state = (steps.into_iter(), Some(publish), stop);
-    Body::from_stream(stream::unfold(state, |(mut steps, mut publish, stop)| async move {
+    let state = (steps.into_iter(), notify, stop);
+    Body::from_stream(stream::unfold(state, |(mut steps, mut notify, stop)| async move {
         loop {
             match steps.next()? {
                 Step::Wait(wait_ms) => {
                     if !wait(wait_ms, &stop).await {
-                        return Some((Err(CutOnPurpose), (steps, publish, stop)));
+                        return Some((Err(CutOnPurpose), (steps, notify, stop)));
                     }
                 }
-                Step::Publish => {
-                    if let Some(publish) = publish.take() {
-                        publish();
-                    }
-                }
-                Step::Send(bytes) => return Some((Ok(bytes), (steps, publish, stop))),
+                Step::Begun => notify(Moment::Begun),
+                Step::Ended => notify(Moment::Ended),
+                Step::Send(bytes) => return Some((Ok(bytes), (steps, notify, stop))),
                 Step::Cut => {
                     // The server writes what it holds when the body has nothing ready, and drops it when the
                     // body fails: let it write first.
                     tokio::task::yield_now().await;
-                    return Some((Err(CutOnPurpose), (steps, publish, stop)));
+                    return Some((Err(CutOnPurpose), (steps, notify, stop)));
                 }
                 Step::Stall => {
                     stop.cancelled().await;
-                    return Some((Err(CutOnPurpose), (steps, publish, stop)));
+                    return Some((Err(CutOnPurpose), (steps, notify, stop)));
                 }
             }
         }
@@ -183,7 +197,10 @@ mod tests {
 
     fn check(ending: Option<Ending>, pings: u32, visible_at: VisibleAt, expected: &str) {
         let frames = vec![Frame::new("start|"), Frame::content("body|", 1), Frame::new("stop|")];
-        let dialect = Dialect { ping: Frame::new("ping|"), error: |kind| Frame::new(kind) };
+        let dialect = Dialect {
+            ping: Frame::new("ping|"),
+            error: |kind, after| Frame::new(format!("{kind}#{after}")),
+        };
         let fault = Fault { ending, pings, ..Fault::default() };
         let steps = plan(frames, &dialect, Some(&fault), visible_at, |tokens| tokens * 10);
         let shown: Vec<String> = steps
@@ -200,16 +217,17 @@ mod tests {
     #[test]
     fn a_plan_breaks_off_where_the_fault_says() {
         let start = VisibleAt::ResponseStart;
-        check(None, 0, start, "<Publish>start|(10)body|stop|");
-        check(None, 2, start, "<Publish>start|ping|ping|(10)body|stop|");
-        check(None, 0, VisibleAt::FirstContent, "start|(10)<Publish>body|stop|");
+        check(None, 0, start, "<Begun>start|(10)body|<Ended>stop|");
+        check(None, 2, start, "<Begun>start|ping|ping|(10)body|<Ended>stop|");
+        check(None, 0, VisibleAt::FirstContent, "start|(10)<Begun>body|<Ended>stop|");
         let cut = |after, mid_line| Some(Ending::Cut { after, mid_line });
-        check(cut(1, false), 0, start, "<Publish>start|<Cut>");
-        check(cut(1, true), 0, start, "<Publish>start|bo<Cut>");
-        check(cut(9, true), 0, start, "<Publish>start|(10)body|stop|<Cut>");
+        check(cut(1, false), 0, start, "<Begun>start|<Cut>");
+        check(cut(1, true), 0, start, "<Begun>start|bo<Cut>");
+        check(cut(9, true), 0, start, "<Begun>start|(10)body|stop|<Cut>");
         check(cut(1, false), 0, VisibleAt::FirstContent, "start|<Cut>");
-        let error = Ending::ErrorEvent { after: 2, kind: "api_error".into() };
-        check(Some(error), 0, start, "<Publish>start|(10)body|api_error");
-        check(Some(Ending::Stall { after: 0 }), 0, start, "<Publish><Stall>");
+        let error = |after| Some(Ending::ErrorEvent { after, kind: "api_error".into() });
+        check(error(2), 0, start, "<Begun>start|(10)body|api_error#2");
+        check(error(2), 1, start, "<Begun>start|ping|api_error#1");
+        check(Some(Ending::Stall { after: 0 }), 0, start, "<Begun><Stall>");
     }
 }

@@ -18,8 +18,7 @@ pub use request::{
     WordNotice,
 };
 pub use row::{
-    EntryKind, EntryRow, Fence, ForkEvent, Lease, MailId, MailRow, ModelUsage, Recovered,
-    RequestRow,
+    CacheRow, EntryKind, EntryRow, Fence, ForkEvent, Lease, MailId, MailRow, Recovered, RequestRow,
 };
 pub use sqlite::{BUSY_WAIT, OpenOptions, SqliteStore, StepHook};
 pub use store::Store;

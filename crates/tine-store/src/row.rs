@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tine_model::{AgentId, EntryId, ForkRole, RequestId, Usage};
+use tine_model::{AgentId, EntryId, ForkRole, Lifetime, RequestId, Usage};
 
 /// What a row of the log is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -141,17 +141,31 @@ pub struct RequestRow {
     pub stop: Option<String>,
     /// Length of the request body.
     pub prompt_bytes: Option<u64>,
+    /// The provider's id of the reply.
+    pub reply: Option<String>,
+    /// What the cache did, in a word of the caller's.
+    pub verdict: Option<String>,
+    /// What else is known of it, in the caller's words.
+    pub note: Option<String>,
 }
 
-/// What requests to one model used together.
+/// A cache entry that should be alive at a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelUsage {
-    /// The model, as recorded.
-    pub model: String,
-    /// How many requests.
-    pub requests: u64,
-    /// Sum of their tokens; a part that none of them reported stays unknown.
-    pub usage: Usage,
+pub struct CacheRow {
+    /// Whose cache it is in.
+    pub scope: [u8; 32],
+    /// Identity of everything that it holds.
+    pub hash: [u8; 32],
+    /// Tokens that it holds.
+    pub tokens: u64,
+    /// Whether a provider has said so, or it is an estimate.
+    pub exact: bool,
+    /// Bytes that it holds.
+    pub bytes: u64,
+    /// Which lifetime was asked for.
+    pub lifetime: Lifetime,
+    /// Start of the last request that wrote or read it, in milliseconds since the Unix epoch.
+    pub used_ms: i64,
 }
 
 /// Orders the writers of one agent: a later lease has a higher fence.

@@ -4,9 +4,9 @@ use async_trait::async_trait;
 use tine_model::{AgentId, AgentRecord, EntryId, TaskRecord};
 
 use crate::{
-    Acquire, AgentFilter, CreateAgent, EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId,
-    MailRow, ModelUsage, NewEntry, NewMail, Recover, Recovered, Rename, RequestRow, Result,
-    SetState, TaskEnd, UsageScope,
+    Acquire, AgentFilter, CacheRow, CreateAgent, EntryRow, Fence, ForkRequest, Forked, Kill, Lease,
+    MailId, MailRow, NewEntry, NewMail, Recover, Recovered, Rename, RequestRow, Result, SetState,
+    TaskEnd, UsageScope,
 };
 
 /// The durable agent tree. Every writing operation is one transaction: when it returns `Ok` it survives a power cut, and
@@ -91,14 +91,24 @@ pub trait Store: Send + Sync {
         entry: NewEntry,
     ) -> Result<EntryId>;
 
-    /// Records a request; `false`, and nothing done, when its id is recorded.
-    async fn record_request(&self, request: RequestRow) -> Result<bool>;
+    /// Records a request together with the cache entries that it wrote or refreshed; `false`, and nothing done, when its id is
+    /// recorded. Of an entry that is known the later use wins, and tokens that a provider has reported stay. Entries that
+    /// nobody has used for a day are forgotten.
+    async fn record_request(&self, request: RequestRow, cache: &[CacheRow]) -> Result<bool>;
 
-    /// Requests of an agent in the order in which they were recorded.
-    async fn requests(&self, agent: AgentId) -> Result<Vec<RequestRow>>;
+    /// Requests in the order in which they were recorded.
+    async fn requests(&self, agent: AgentId, scope: UsageScope) -> Result<Vec<RequestRow>>;
 
-    /// What requests used, by model.
-    async fn usage(&self, agent: AgentId, scope: UsageScope) -> Result<Vec<ModelUsage>>;
+    /// The last `most` requests of an agent that started at or before `until_ms`, newest first.
+    async fn recent_requests(
+        &self,
+        agent: AgentId,
+        until_ms: i64,
+        most: usize,
+    ) -> Result<Vec<RequestRow>>;
+
+    /// Cache entries of one scope that were used at or after `since_ms`, the oldest use first.
+    async fn cache_entries(&self, scope: [u8; 32], since_ms: i64) -> Result<Vec<CacheRow>>;
 
     /// Takes the lease on an agent. Taken over from a dead owner, the agent is left in the state `interrupted`.
     async fn acquire(&self, acquire: Acquire<'_>) -> Result<Lease>;

@@ -274,22 +274,17 @@ fn refusal(kind: FailureKind, message: String) -> LlmError {
 mod tests {
     use tine_history::History;
     use tine_model::{EntryId, ModelRef, ModelSettings, Provider};
-    use tine_wire::{Head, HeadParts, MarkPoints, assemble};
+    use tine_wire::{Head, HeadParts, RequestOptions, assemble};
 
     use super::*;
 
     fn request(prompt: &str) -> Request {
         let model = ModelRef { provider: Provider::Anthropic, name: "scripted".to_owned() };
         let settings = ModelSettings { model, max_tokens: 9, thinking: None, effort: None };
-        let head = Head::render(HeadParts {
-            settings,
-            system: String::new(),
-            tools: vec![],
-            stream: true,
-        });
+        let head = Head::render(HeadParts::new(settings, String::new(), vec![]));
         let mut history = History::new();
         history.push(EntryId(1), std::sync::Arc::new(Message::user(prompt)));
-        Request::new(head.format(), &assemble(&head, &mut history, MarkPoints::default()))
+        Request::new(head.format(), &assemble(&head, &mut history, &RequestOptions::default()))
     }
 
     async fn send(
@@ -300,7 +295,7 @@ mod tests {
         let mut events = Vec::new();
         let mut note = |progress: Progress<'_>| match progress {
             Progress::Event(event) => events.push(event.clone()),
-            Progress::Retry { .. } => {}
+            Progress::Begun { .. } | Progress::Held { .. } | Progress::Retry { .. } => {}
         };
         let reply = model.send(&request(prompt), &mut note, cancel).await;
         (reply, events)

@@ -37,7 +37,7 @@ pub fn reply(message: Message) -> Reply {
     let calls = message.tool_calls().next().is_some();
     let stop = if calls { StopReason::ToolUse } else { StopReason::EndTurn };
     let (id, model) = (Some("scripted".to_owned()), Some("scripted".to_owned()));
-    Reply { id, model, message, stop, usage: USAGE }
+    Reply { id, model, message, stop, usage: USAGE, diagnosis: None, dropped: Vec::new() }
 }
 
 fn call((id, name, arguments): (&str, &str, &str)) -> Block {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use tine_history::{History, Item};
 use tine_model::{Block, EntryId, Message, ModelSettings, Role};
-use tine_wire::{Head, HeadParts, MarkPoints, assemble};
+use tine_wire::{Head, HeadParts, MarkPoints, RequestOptions, assemble};
 
 /// Rounds of a cheap operation.
 const ROUNDS: usize = 2000;
@@ -39,14 +39,14 @@ fn main() {
     let bytes = CONVERSATION_BYTES / CONVERSATION_MESSAGES;
     let mut parent = conversation(CONVERSATION_MESSAGES, bytes);
     let head = head();
-    let points = MarkPoints {
+    let options = RequestOptions::at(MarkPoints {
         sent: Some(CONVERSATION_MESSAGES - 1),
         inherited: Some(CONVERSATION_MESSAGES),
-    };
+    });
     let request = |parent: &mut History, directive: &str| {
         let mut child = parent.fork();
         child.push(EntryId(0), Arc::new(Message::user(directive)));
-        let assembled = assemble(&head, &mut child, points);
+        let assembled = assemble(&head, &mut child, &options);
         (child, assembled)
     };
     println!("request over a {} MB conversation", CONVERSATION_BYTES >> 20);
@@ -85,17 +85,13 @@ fn conversation(messages: usize, bytes: usize) -> History {
 }
 
 fn head() -> Head {
-    Head::render(HeadParts {
-        settings: ModelSettings {
-            model: "anthropic/m".parse().expect("a model"),
-            max_tokens: 1000,
-            thinking: None,
-            effort: None,
-        },
-        system: "Be brief.".into(),
-        tools: Vec::new(),
-        stream: true,
-    })
+    let settings = ModelSettings {
+        model: "anthropic/m".parse().expect("a model"),
+        max_tokens: 1000,
+        thinking: None,
+        effort: None,
+    };
+    Head::render(HeadParts::new(settings, "Be brief.".into(), Vec::new()))
 }
 
 fn median<T>(mut operation: impl FnMut() -> T) -> Duration {

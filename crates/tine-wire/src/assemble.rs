@@ -2,22 +2,62 @@
 
 use bytes::Bytes;
 use tine_history::{Framer, Hash, History, Layout, close_calls};
-use tine_model::{Message, Role, WireFormat};
+use tine_model::{Boundary, BoundaryKind, CacheScheme, Lifetime, Message, Role, WireFormat};
 
 use crate::anthropic::{self, AnthropicFramer};
 use crate::body::Body;
+use crate::cached::{self, CachedPrefix};
+use crate::gemini::{self, GeminiFramer};
 use crate::head::Head;
-use crate::marks::{MARKS_MAX, Mark, MarkPoints, choose};
-use crate::openai_chat::ChatFramer;
-
-/// What closes the list of messages and the request.
-const END: &[u8] = b"]}";
+use crate::marks::{Lifetimes, MARKS_MAX, Mark, MarkPoints, Places, boundaries};
+use crate::openai_chat::{self, ChatFramer};
+use crate::openai_responses::{self, ResponsesFramer};
 
 /// The framer of a format.
 pub fn framer(format: WireFormat) -> &'static dyn Framer {
     match format {
         WireFormat::Anthropic => &AnthropicFramer,
-        WireFormat::OpenAiChat => &ChatFramer,
+        WireFormat::OpenAiChat => &ChatFramer::STRINGS,
+        WireFormat::OpenAiChatParts => &ChatFramer::PARTS,
+        WireFormat::OpenAiResponses => &ResponsesFramer,
+        WireFormat::Gemini => &GeminiFramer,
+    }
+}
+
+/// What a provider is asked to compare a request with, so that it can say where the two part.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Comparison {
+    /// Nothing is asked.
+    #[default]
+    None,
+    /// Nothing yet, but later requests will be compared with this one. Anthropic keeps only requests that say so ("Cache
+    /// diagnostics"); the others keep what they keep and are told nothing.
+    First,
+    /// The request whose reply had this id. A fork names its parent's last.
+    With(String),
+}
+
+/// What one request says besides its history.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RequestOptions {
+    /// What the marks are placed by.
+    pub points: MarkPoints,
+    /// The lifetimes that marks ask for.
+    pub lifetimes: Lifetimes,
+    /// What the provider is asked to compare the request with; formats without such a question ask nothing.
+    pub comparison: Comparison,
+    /// What the provider already holds under a name and need not be sent. Only Gemini's format has this; the others ignore
+    /// it. It is also left out, and everything is sent, when it holds more than the history or leaves nothing to send.
+    pub cached: Option<CachedPrefix>,
+    /// Whether the provider is asked to fill its cache and to generate nothing, where a request can say so at its end
+    /// (OpenAI Responses). [`warming`](crate::warming()) sets it; alone it makes no such request in the other formats.
+    pub warm: bool,
+}
+
+impl RequestOptions {
+    /// Marks at these points, for the short lifetime; nothing to compare with.
+    pub fn at(points: MarkPoints) -> Self {
+        Self { points, ..Self::default() }
     }
 }
 
@@ -28,6 +68,9 @@ pub struct Assembled {
     pub body: Body,
     /// The marks among the messages, in order; the one in the head is not listed.
     pub marks: Vec<Mark>,
+    /// Where a cache may hold the request, in order: the head, every mark, and what a lookup from a mark can find. They are
+    /// places of the whole prompt, also when the provider holds its beginning and it is not sent.
+    pub boundaries: Vec<Boundary>,
     /// Number of messages sent, for the next request's [`MarkPoints::sent`].
     pub items: usize,
     /// Identity of the whole prefix: the head and every message. A client that shares key-value state goes by it.
@@ -37,51 +80,92 @@ pub struct Assembled {
 /// Builds the request for all of `history`. Costs one pointer a run and nothing per inherited message.
 ///
 /// If the last message leaves calls open, they are closed by a message of placeholders that is not part of the history.
-pub fn assemble(head: &Head, history: &mut History, points: MarkPoints) -> Assembled {
+pub fn assemble(head: &Head, history: &mut History, options: &RequestOptions) -> Assembled {
     let framer = framer(head.format);
     let layout = history.layout(framer);
-    let open = history.open_calls();
-    let marks = match head.format {
-        WireFormat::Anthropic => {
-            choose(&layout, points, MARKS_MAX - usize::from(head.slot.is_some()))
+    let most = MARKS_MAX - usize::from(head.slot.is_some());
+    let places = Places::new(&layout, head.scheme).choose(options.points, most);
+    let boundaries = boundaries(head, &layout, &places, options.lifetimes);
+    let marks: Vec<Mark> = match head.scheme {
+        CacheScheme::Marks | CacheScheme::Breakpoints => {
+            places.iter().map(|(_, mark)| *mark).collect()
         }
-        WireFormat::OpenAiChat => Vec::new(),
+        CacheScheme::Automatic => Vec::new(),
     };
     let mut body = Body::default();
-    push_head(head, &mut body);
     let mut comma = Comma { due: head.continued };
-    push_runs(&layout, &marks, &mut comma, &mut body);
-    if !open.is_empty() {
+    match cached::rest(head, &layout, history.has_open_calls(), options) {
+        Some(rest) => {
+            body.push(rest.head);
+            rest.runs.into_iter().for_each(|run| body.push(run.slice(comma.skip(&run)..)));
+        }
+        None => {
+            push_head(head, options.lifetimes, &mut body);
+            let mark = mark_text(head, options.lifetimes.messages());
+            push_runs(&layout, &marks, &mark, &mut comma, &mut body);
+        }
+    }
+    if history.has_open_calls() {
         let nothing = Message::new(Role::User, Vec::new());
-        let frame = framer.frame(&close_calls(&open, &nothing));
-        body.push(Bytes::from_static(b","));
+        let before = history.last().map(|item| &*item.message);
+        let frame = framer.frame(&close_calls(before, &nothing));
+        body.push(Bytes::from_static(if comma.due { b"," } else { b"" }));
         body.push(frame.bytes);
     }
-    body.push(Bytes::from_static(END));
+    body.push(ending(head, options));
     let ends = layout.runs().iter().map(|run| layout.hash_at(run.first + run.items));
     let prefix = std::iter::once(head.hash).chain(ends).collect();
-    Assembled { body, marks, items: layout.items(), prefix }
+    Assembled { body, marks, boundaries, items: layout.items(), prefix }
 }
 
-fn push_head(head: &Head, body: &mut Body) {
-    match head.slot {
+impl Assembled {
+    /// The place of one kind, if the request has it.
+    pub fn boundary(&self, kind: BoundaryKind) -> Option<&Boundary> {
+        self.boundaries.iter().find(|boundary| boundary.kind == kind)
+    }
+}
+
+/// The mark itself, inserted before the closing brace of a block.
+fn mark_text(head: &Head, lifetime: Lifetime) -> Bytes {
+    let text: &'static str = match head.format {
+        WireFormat::Anthropic => anthropic::mark_text(lifetime),
+        WireFormat::OpenAiChatParts => openai_chat::mark_text(lifetime),
+        WireFormat::OpenAiResponses => openai_responses::mark_text(lifetime),
+        // Nothing in these takes a mark.
+        WireFormat::OpenAiChat | WireFormat::Gemini => "",
+    };
+    Bytes::from_static(text.as_bytes())
+}
+
+/// What closes the list of messages and the request.
+fn ending(head: &Head, options: &RequestOptions) -> Bytes {
+    match head.format {
+        WireFormat::Anthropic => anthropic::ending(options),
+        WireFormat::OpenAiChat | WireFormat::OpenAiChatParts => openai_chat::ending(head, options),
+        WireFormat::OpenAiResponses => openai_responses::ending(head, options),
+        WireFormat::Gemini => gemini::ending(),
+    }
+}
+
+fn push_head(head: &Head, lifetimes: Lifetimes, body: &mut Body) {
+    match head.slot.filter(|_| head.scheme != CacheScheme::Automatic) {
         None => body.push(head.bytes.clone()),
         Some(slot) => {
             body.push(head.bytes.slice(..slot));
-            body.push(Bytes::from_static(anthropic::mark_text().as_bytes()));
+            body.push(mark_text(head, lifetimes.head()));
             body.push(head.bytes.slice(slot..));
         }
     }
 }
 
 /// Every run begins with a comma; the first of a list loses it.
-struct Comma {
-    due: bool,
+pub(crate) struct Comma {
+    pub(crate) due: bool,
 }
 
 impl Comma {
     /// How many bytes to leave out at the front of `run`.
-    fn skip(&mut self, run: &Bytes) -> usize {
+    pub(crate) fn skip(&mut self, run: &Bytes) -> usize {
         if run.is_empty() {
             return 0;
         }
@@ -89,7 +173,7 @@ impl Comma {
     }
 }
 
-fn push_runs(layout: &Layout, marks: &[Mark], comma: &mut Comma, body: &mut Body) {
+fn push_runs(layout: &Layout, marks: &[Mark], text: &Bytes, comma: &mut Comma, body: &mut Body) {
     let mut marks = marks.iter().peekable();
     for (index, run) in layout.runs().iter().enumerate() {
         let bytes = run.bytes();
@@ -100,7 +184,7 @@ fn push_runs(layout: &Layout, marks: &[Mark], comma: &mut Comma, body: &mut Body
             if let Some(slot) = frame.slots.iter().find(|slot| slot.block == mark.block) {
                 let cut = frame.begin + slot.offset;
                 body.push(bytes.slice(from..cut));
-                body.push(Bytes::from_static(anthropic::mark_text().as_bytes()));
+                body.push(text.clone());
                 from = cut;
             }
         }

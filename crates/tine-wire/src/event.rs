@@ -6,12 +6,13 @@
 use tine_model::{ToolCallId, Usage, WireFormat};
 
 use crate::sse::{Framing, Record};
-use crate::{DecodeError, Partial, Reply, anthropic, openai_chat};
+use crate::{DecodeError, Partial, Reply, anthropic, gemini, openai_chat, openai_responses};
 
 /// Something that happened in a stream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// The reply begins. In the chat format the usage is not known yet and is empty.
+    /// The reply begins. In OpenAI's formats the usage is not known yet and is empty; in Gemini's it counts what has been
+    /// generated so far.
     Started {
         /// The provider's id of the reply.
         id: Option<String>,
@@ -66,6 +67,8 @@ pub struct Decoder {
 enum Assembly {
     Anthropic(anthropic::decode::Assembly),
     OpenAiChat(openai_chat::decode::Assembly),
+    OpenAiResponses(openai_responses::decode::Assembly),
+    Gemini(gemini::decode::Assembly),
 }
 
 impl Decoder {
@@ -73,7 +76,11 @@ impl Decoder {
     pub fn new(format: WireFormat) -> Self {
         let reply = match format {
             WireFormat::Anthropic => Assembly::Anthropic(Default::default()),
-            WireFormat::OpenAiChat => Assembly::OpenAiChat(Default::default()),
+            WireFormat::OpenAiChat | WireFormat::OpenAiChatParts => {
+                Assembly::OpenAiChat(Default::default())
+            }
+            WireFormat::OpenAiResponses => Assembly::OpenAiResponses(Default::default()),
+            WireFormat::Gemini => Assembly::Gemini(Default::default()),
         };
         Self { framing: Framing::new(), reply, failed: None }
     }
@@ -102,7 +109,9 @@ impl Decoder {
     }
 
     /// The end of the stream. [`DecodeError::Truncated`] when it came too early: without `message_stop`
-    /// (Anthropic), or with neither a finish reason nor `[DONE]` (chat); [`Decoder::partial`] then has what arrived.
+    /// (Anthropic), with neither a finish reason nor `[DONE]` (chat), without the event that carries the whole response
+    /// (Responses), or with neither a finish reason nor the word that the prompt was blocked (Gemini);
+    /// [`Decoder::partial`] then has what arrived.
     pub fn finish(&mut self) -> Result<Reply, DecodeError> {
         if !self.reply.is_done() && self.failed.is_none() {
             // Some servers leave out the blank line behind the last record. If what waits there is no whole
@@ -117,6 +126,8 @@ impl Decoder {
             (Some(error), _) => Err(error.clone()),
             (None, Assembly::Anthropic(reply)) => reply.finish(),
             (None, Assembly::OpenAiChat(reply)) => reply.finish(),
+            (None, Assembly::OpenAiResponses(reply)) => reply.finish(),
+            (None, Assembly::Gemini(reply)) => reply.finish(),
         }
     }
 
@@ -125,6 +136,8 @@ impl Decoder {
         match self.reply {
             Assembly::Anthropic(reply) => reply.partial(),
             Assembly::OpenAiChat(reply) => reply.partial(),
+            Assembly::OpenAiResponses(reply) => reply.partial(),
+            Assembly::Gemini(reply) => reply.partial(),
         }
     }
 }
@@ -134,6 +147,8 @@ impl Assembly {
         match self {
             Self::Anthropic(reply) => reply.is_done(),
             Self::OpenAiChat(reply) => reply.is_done(),
+            Self::OpenAiResponses(reply) => reply.is_done(),
+            Self::Gemini(reply) => reply.is_done(),
         }
     }
 
@@ -144,6 +159,8 @@ impl Assembly {
         match self {
             Self::Anthropic(reply) => reply.accept(record, events),
             Self::OpenAiChat(reply) => reply.accept(record, events),
+            Self::OpenAiResponses(reply) => reply.accept(record, events),
+            Self::Gemini(reply) => reply.accept(record, events),
         }
     }
 }

@@ -134,7 +134,9 @@ pub(crate) fn not_the_api(
 ) -> Failure {
     let api = match format {
         WireFormat::Anthropic => "the Messages API",
-        WireFormat::OpenAiChat => "the Chat Completions API",
+        WireFormat::OpenAiChat | WireFormat::OpenAiChatParts => "the Chat Completions API",
+        WireFormat::OpenAiResponses => "the Responses API",
+        WireFormat::Gemini => "the Gemini API",
     };
     let message = if is_page || text.trim_start().starts_with('<') {
         match page_words(text) {
@@ -154,12 +156,15 @@ pub(crate) fn from_value(status: Option<u16>, value: &Value) -> Failure {
     let error = body.get("error").filter(|error| !error.is_null()).unwrap_or(body);
     let details = error.get("details").unwrap_or(&Value::Null);
     let code = word(error, "code");
+    // Google names the kind of failure `status`, and sometimes its exact reason in one of the details.
     let kind_word = word(error, "type").filter(|word| word != "error");
+    let kind_word = kind_word.or_else(|| word(error, "status"));
+    let reason = details.as_array().into_iter().flatten().find_map(|detail| word(detail, "reason"));
     // Inside a stream some gateways give the status as a numeric code.
     let number = code.as_deref().and_then(|code| code.parse().ok());
     let status = status.or(number.filter(|status| (400..600).contains(status)));
     let code = code.filter(|_| number.is_none());
-    let code = word(details, "error_code").or(code);
+    let code = word(details, "error_code").or(code).or(reason);
     let message = match error {
         Value::String(message) => message.clone(),
         _ => match ["message", "detail", "msg"].into_iter().find_map(|key| word(error, key)) {
@@ -194,7 +199,11 @@ fn classify(status: Option<u16>, words: [Option<&str>; 2], message: &str) -> Fai
         return kind;
     }
     // Anthropic has no code for a conversation that outgrew the model.
-    if message.starts_with("prompt is too long") {
+    // Google neither.
+    if ["prompt is too long", "The input token count"]
+        .iter()
+        .any(|words| message.starts_with(words))
+    {
         return FailureKind::TooLarge;
     }
     let general = || words().find_map(kind_of_general_word);
@@ -214,14 +223,19 @@ fn kind_of_word(word: &str) -> Option<FailureKind> {
         "context_length_exceeded" | "request_too_large" | "exceed_context_size_error" => {
             FailureKind::TooLarge
         }
-        "rate_limit_error" | "rate_limit_exceeded" | "slow_down" => FailureKind::RateLimited,
-        "overloaded_error" | "server_is_overloaded" | "unavailable_error" => {
+        "rate_limit_error" | "rate_limit_exceeded" | "slow_down" | "RESOURCE_EXHAUSTED" => {
+            FailureKind::RateLimited
+        }
+        "overloaded_error" | "server_is_overloaded" | "unavailable_error" | "UNAVAILABLE" => {
             FailureKind::Overloaded
         }
-        "authentication_error" | "invalid_api_key" => FailureKind::Authentication,
-        "permission_error" => FailureKind::Permission,
-        "not_found_error" | "model_not_found" => FailureKind::NotFound,
-        "timeout_error" => FailureKind::Timeout,
+        // Google says of a wrong key that an argument is invalid; the reason tells.
+        "authentication_error" | "invalid_api_key" | "API_KEY_INVALID" | "UNAUTHENTICATED" => {
+            FailureKind::Authentication
+        }
+        "permission_error" | "PERMISSION_DENIED" => FailureKind::Permission,
+        "not_found_error" | "model_not_found" | "NOT_FOUND" => FailureKind::NotFound,
+        "timeout_error" | "DEADLINE_EXCEEDED" => FailureKind::Timeout,
         _ => return None,
     })
 }
@@ -229,8 +243,12 @@ fn kind_of_word(word: &str) -> Option<FailureKind> {
 /// Words that vendors also use for other things, so that the status knows better.
 fn kind_of_general_word(word: &str) -> Option<FailureKind> {
     match word {
-        "invalid_request_error" | "BadRequestError" => Some(FailureKind::InvalidRequest),
-        "api_error" | "server_error" | "internal_error" | "InternalServerError" => {
+        "invalid_request_error"
+        | "BadRequestError"
+        | "INVALID_ARGUMENT"
+        | "FAILED_PRECONDITION"
+        | "OUT_OF_RANGE" => Some(FailureKind::InvalidRequest),
+        "api_error" | "server_error" | "internal_error" | "InternalServerError" | "INTERNAL" => {
             Some(FailureKind::Server)
         }
         _ => None,
@@ -374,6 +392,31 @@ mod tests {
     }
 
     #[test]
+    fn openais_limits_are_told_apart() {
+        let kind = |status: u16, kind: &str, code: &str| {
+            let body = format!(
+                r#"{{"error":{{"message":"No.","type":"{kind}","param":null,"code":"{code}"}}}}"#
+            );
+            decode_failure(WireFormat::OpenAiResponses, status, None, body.as_bytes()).kind
+        };
+        for spent in [
+            "credit_balance_exhausted",
+            "organization_spend_limit_exceeded",
+            "project_spend_limit_exceeded",
+            "organization_usage_limit_exceeded",
+            "insufficient_quota",
+        ] {
+            assert_eq!(kind(429, "insufficient_quota", spent), FailureKind::SpendLimit, "{spent}");
+            assert_eq!(kind(429, "rate_limit_error", spent), FailureKind::SpendLimit, "{spent}");
+        }
+        // A ramp that is too sharp: to be tried again, slower.
+        assert_eq!(kind(429, "requests", "slow_down"), FailureKind::RateLimited);
+        assert_eq!(kind(503, "server_error", "slow_down"), FailureKind::RateLimited);
+        assert_eq!(kind(429, "tokens", "rate_limit_exceeded"), FailureKind::RateLimited);
+        assert_eq!(kind(503, "server_error", "server_is_overloaded"), FailureKind::Overloaded);
+    }
+
+    #[test]
     fn a_proxys_page_is_named_as_such() {
         let page = "<!DOCTYPE html><HTML><head><style>p{}</style><Title>502 Bad\n Gateway</Title></head><body>nginx</body>";
         assert_snapshot!(check(502, "text/html; charset=utf-8", page), @"
@@ -412,7 +455,7 @@ mod tests {
         NotFound None
         ");
         assert_snapshot!(check(400, "", r#"[{"error":{"code":400,"message":"bad","status":"INVALID_ARGUMENT"}}]"#), @"
-        invalid request (status 400): bad
+        invalid request (status 400, INVALID_ARGUMENT): bad
         InvalidRequest None
         ");
         let body = r#"{"error":{"message":"prompt is too long: 9 tokens > 8 maximum","type":"invalid_request_error"}}"#;
@@ -420,6 +463,38 @@ mod tests {
         request too large (status 400, invalid_request_error): prompt is too long: 9 tokens > 8 maximum
         TooLarge None
         ");
+    }
+
+    #[test]
+    fn googles_words_are_understood_with_and_without_a_status() {
+        let told = |code: u16, status: &str, details: &str| {
+            let body = format!(
+                r#"{{"error":{{"code":{code},"message":"m","status":"{status}","details":[{details}]}}}}"#
+            );
+            from_value(None, &serde_json::from_str(&body).unwrap())
+        };
+        for (code, status, kind) in [
+            (400, "INVALID_ARGUMENT", FailureKind::InvalidRequest),
+            (400, "FAILED_PRECONDITION", FailureKind::InvalidRequest),
+            (401, "UNAUTHENTICATED", FailureKind::Authentication),
+            (403, "PERMISSION_DENIED", FailureKind::Permission),
+            (404, "NOT_FOUND", FailureKind::NotFound),
+            (429, "RESOURCE_EXHAUSTED", FailureKind::RateLimited),
+            (500, "INTERNAL", FailureKind::Server),
+            (503, "UNAVAILABLE", FailureKind::Overloaded),
+            (504, "DEADLINE_EXCEEDED", FailureKind::Timeout),
+        ] {
+            let failure = told(code, status, "");
+            assert_eq!((failure.kind, failure.status), (kind, Some(code)), "{status}");
+            assert_eq!(failure.code.as_deref(), Some(status));
+            assert_eq!(told(0, status, "").kind, kind, "{status} alone");
+        }
+        let wrong_key = told(400, "INVALID_ARGUMENT", r#"{"reason":"API_KEY_INVALID"}"#);
+        assert_eq!(wrong_key.kind, FailureKind::Authentication);
+        assert_eq!(wrong_key.code.as_deref(), Some("API_KEY_INVALID"));
+        let body = r#"{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"The input token count (9) exceeds the maximum number of tokens allowed (8)."}}"#;
+        let failure = decode_failure(WireFormat::Gemini, 400, None, body.as_bytes());
+        assert_eq!(failure.kind, FailureKind::TooLarge);
     }
 
     #[test]

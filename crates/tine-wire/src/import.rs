@@ -1,9 +1,9 @@
 //! A conversation from elsewhere → messages.
 //!
 //! Takes a JSON array, or objects one after another (JSON Lines), each a message in a provider's shape. Which
-//! provider's is found out from the shapes; a conversation of plain texts is the same in both. This module
+//! provider's is found out from the shapes; a conversation of plain texts is the same in all but Gemini's. This module
 //! never repairs what it reads; open and orphaned tool calls are the framers' business. Answers to the calls of one turn
-//! become one message.
+//! become one message, and so do the items of one answer of the model.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -74,7 +74,7 @@ pub enum ImportError {
     },
 }
 
-/// Reads a conversation. `preferred` is the format of messages that are valid in both.
+/// Reads a conversation. `preferred` is the format of messages that are valid in several.
 pub fn import_messages(text: &str, preferred: WireFormat) -> Result<Imported, ImportError> {
     let text = text.trim_start_matches('\u{feff}');
     let raws = split(text)?;
@@ -89,24 +89,66 @@ pub fn import_messages(text: &str, preferred: WireFormat) -> Result<Imported, Im
         .enumerate()
         .map(|(index, raw)| Place { index: index + 1, line: lines.line_of(raw), raw })
         .collect();
-    let format = find_format(&places)?.unwrap_or(preferred);
+    let format = find_format(&places, preferred.of_messages())?;
     let mut system = Vec::new();
-    let mut messages: Vec<Message> = Vec::new();
+    let mut turns: Vec<Turn<'_>> = Vec::new();
     for place in &places {
-        let message = read_message(format, place.raw.get()).map_err(|source| {
-            ImportError::Message { index: place.index, line: place.line, source }
-        })?;
-        if message.role() == Role::System && messages.is_empty() {
+        let message =
+            read_message(format, place.raw.get()).map_err(|source| place.error(source))?;
+        if message.role() == Role::System && turns.is_empty() {
             system.push(message.text());
             continue;
         }
-        match messages.last_mut().filter(|last| is_results(last) && is_results(&message)) {
-            Some(last) => *last = joined(format, last, &message),
-            None => messages.push(message),
+        match turns.last_mut().filter(|turn| turn.goes_on(format, &message)) {
+            Some(turn) => turn.messages.push(message),
+            None => turns.push(Turn { place, messages: vec![message] }),
         }
     }
+    let messages: Result<_, _> = turns.into_iter().map(|turn| turn.joined(format)).collect();
     let system = (!system.is_empty()).then(|| system.join("\n\n"));
-    Ok(Imported { format, system, messages })
+    Ok(Imported { format, system, messages: messages? })
+}
+
+/// What is one message here, however many the source made of it.
+struct Turn<'a> {
+    /// Where it begins.
+    place: &'a Place<'a>,
+    /// Never empty.
+    messages: Vec<Message>,
+}
+
+impl Turn<'_> {
+    /// Whether `next` still belongs to it. Each chat answer is a message of its own, some Anthropic transcripts have one
+    /// answer a message, and in Responses everything is an item of its own, the model's words and calls too.
+    fn goes_on(&self, format: WireFormat, next: &Message) -> bool {
+        let Some(last) = self.messages.last() else { return true };
+        let of_model = |message: &Message| message.role() == Role::Assistant;
+        (is_results(last) && is_results(next))
+            || (format == WireFormat::OpenAiResponses && of_model(last) && of_model(next))
+    }
+
+    fn joined(mut self, format: WireFormat) -> Result<Message, ImportError> {
+        if self.messages.len() == 1
+            && let Some(message) = self.messages.pop()
+        {
+            return Ok(message);
+        }
+        let texts = self.messages.iter().map(|message| Some(message.raw()?.json.as_str()));
+        let json = match format {
+            WireFormat::Anthropic => joined_contents("content", texts),
+            WireFormat::Gemini => joined_contents("parts", texts),
+            WireFormat::OpenAiResponses => joined_items(texts),
+            WireFormat::OpenAiChat | WireFormat::OpenAiChatParts => None,
+        };
+        match json {
+            Some(json) => read_message(format, &json).map_err(|source| self.place.error(source)),
+            // In the chat format an answer has no field besides its call and its text.
+            None => {
+                let blocks = self.messages.iter().flat_map(|message| message.blocks().to_vec());
+                Ok(Message::new(Role::User, blocks.collect()))
+            }
+        }
+    }
 }
 
 /// Whether a message is nothing but answers to calls.
@@ -116,28 +158,36 @@ fn is_results(message: &Message) -> bool {
         && message.blocks().iter().all(|block| matches!(block, Block::ToolResult { .. }))
 }
 
-/// The answers to the calls of one turn are one message here, however many the source made of them: each chat answer is a
-/// message of its own, and some Anthropic transcripts have one answer a message.
-fn joined(format: WireFormat, first: &Message, second: &Message) -> Message {
+/// One message of the contents of several, which are called `content` at Anthropic and `parts` at Google.
+fn joined_contents<'a>(
+    field: &str,
+    texts: impl Iterator<Item = Option<&'a str>>,
+) -> Option<String> {
     #[derive(Deserialize)]
     struct Content<'a> {
-        #[serde(borrow)]
+        #[serde(borrow, alias = "parts")]
         content: Vec<&'a RawValue>,
     }
-    let content = |message: &Message| -> Option<String> {
-        let content: Content<'_> = serde_json::from_str(message.raw()?.json.as_str()).ok()?;
-        let blocks: Vec<&str> = content.content.iter().map(|block| block.get()).collect();
-        Some(blocks.join(","))
-    };
-    if format == WireFormat::Anthropic
-        && let (Some(first), Some(second)) = (content(first), content(second))
-        && let Ok(message) =
-            read_message(format, &format!(r#"{{"role":"user","content":[{first},{second}]}}"#))
-    {
-        return message;
+    let mut blocks = Vec::new();
+    for text in texts {
+        let Content { content } = serde_json::from_str(text?).ok()?;
+        blocks.extend(content.into_iter().map(RawValue::get));
     }
-    // In the chat format an answer has no field besides its call and its text.
-    Message::new(Role::User, [first.blocks(), second.blocks()].concat())
+    Some(format!(r#"{{"role":"user","{field}":[{}]}}"#, blocks.join(",")))
+}
+
+/// One list of single items and of lists of items.
+fn joined_items<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Option<String> {
+    let mut items = Vec::new();
+    for text in texts {
+        let text = text?;
+        match text.starts_with('[') {
+            true => items.extend(serde_json::from_str::<Vec<&RawValue>>(text).ok()?),
+            false => items.push(serde_json::from_str(text).ok()?),
+        }
+    }
+    let items: Vec<&str> = items.into_iter().map(RawValue::get).collect();
+    Some(format!("[{}]", items.join(",")))
 }
 
 /// One message of the text.
@@ -145,6 +195,12 @@ struct Place<'a> {
     index: usize,
     line: usize,
     raw: &'a RawValue,
+}
+
+impl Place<'_> {
+    fn error(&self, source: ReadError) -> ImportError {
+        ImportError::Message { index: self.index, line: self.line, source }
+    }
 }
 
 /// Counts lines once over the whole text.
@@ -175,47 +231,109 @@ fn split(text: &str) -> Result<Vec<&RawValue>, ImportError> {
     values.take(IMPORT_MESSAGES_MAX + 1).collect::<Result<_, _>>().map_err(json)
 }
 
-/// The format that the shapes show; `None` when all of them are valid in both.
-fn find_format(places: &[Place<'_>]) -> Result<Option<WireFormat>, ImportError> {
-    let mut found: Option<(usize, WireFormat)> = None;
+/// Formats that a shape is valid in.
+type Formats = &'static [WireFormat];
+
+const ANTHROPIC: Formats = &[WireFormat::Anthropic];
+const CHAT: Formats = &[WireFormat::OpenAiChat];
+const RESPONSES: Formats = &[WireFormat::OpenAiResponses];
+const OPENAI: Formats = &[WireFormat::OpenAiChat, WireFormat::OpenAiResponses];
+const GEMINI: Formats = &[WireFormat::Gemini];
+const NOT_GEMINI: Formats =
+    &[WireFormat::OpenAiChat, WireFormat::Anthropic, WireFormat::OpenAiResponses];
+const TEXT_PARTS: Formats = &[WireFormat::OpenAiChat, WireFormat::Anthropic];
+
+/// The formats that are left when shapes are seen one after the other, the likeliest first.
+struct Candidates(Vec<WireFormat>);
+
+impl Candidates {
+    fn all() -> Self {
+        let likeliest = [WireFormat::OpenAiChat, WireFormat::Anthropic];
+        let others = [WireFormat::OpenAiResponses, WireFormat::Gemini];
+        Self(likeliest.into_iter().chain(others).collect())
+    }
+
+    fn first(&self) -> WireFormat {
+        self.0.first().copied().unwrap_or(WireFormat::OpenAiChat)
+    }
+
+    /// Keeps what is also in `shown`. Whether it narrowed anything; `None`, and no change, when nothing would be left.
+    fn narrow(&mut self, shown: &[WireFormat]) -> Option<bool> {
+        let left: Vec<WireFormat> =
+            self.0.iter().copied().filter(|format| shown.contains(format)).collect();
+        if left.is_empty() {
+            return None;
+        }
+        let narrowed = left.len() < self.0.len();
+        self.0 = left;
+        Some(narrowed)
+    }
+}
+
+/// The format that the shapes show, `preferred` if they leave it open.
+fn find_format(places: &[Place<'_>], preferred: WireFormat) -> Result<WireFormat, ImportError> {
+    let mut candidates = Candidates::all();
+    let mut other = 1;
     for place in places {
-        match (shown_format(place.raw), found) {
-            (Some(format), None) => found = Some((place.index, format)),
-            (Some(format), Some((other, other_format))) if format != other_format => {
-                let (index, line) = (place.index, place.line);
-                return Err(ImportError::Mixed { index, line, format, other, other_format });
+        let shown = shown_formats(place.raw);
+        match candidates.narrow(&shown.0) {
+            Some(true) => other = place.index,
+            Some(false) => {}
+            None => {
+                return Err(ImportError::Mixed {
+                    index: place.index,
+                    line: place.line,
+                    format: shown.first(),
+                    other,
+                    other_format: candidates.first(),
+                });
             }
-            (Some(_) | None, _) => {}
         }
     }
-    Ok(found.map(|(_, format)| format))
+    let open = candidates.0.contains(&preferred);
+    Ok(if open { preferred } else { candidates.first() })
 }
 
-/// What one message shows of its format: its role, its fields, or the kinds of its content. What is no message
-/// shows nothing; reading it will say why.
-fn shown_format(message: &RawValue) -> Option<WireFormat> {
-    let members = strip::members(message).ok()?;
-    for (key, value) in members {
-        let chat = match key.get() {
-            "\"role\"" => matches!(value.get(), "\"tool\"" | "\"developer\""),
-            "\"tool_calls\"" | "\"reasoning_content\"" | "\"refusal\"" => value.get() != "null",
-            "\"tool_call_id\"" => true,
-            _ => false,
+/// What one message shows of its format: its role, its kind, its fields, or the kinds of its content. What is no message
+/// shows nothing; reading it will say why. Of shapes that contradict each other the first counts.
+fn shown_formats(message: &RawValue) -> Candidates {
+    let mut found = Candidates::all();
+    for (key, value) in strip::members(message).unwrap_or_default() {
+        let text = value.get();
+        let shown = match key.get() {
+            "\"role\"" => match text {
+                "\"tool\"" => Some(CHAT),
+                "\"developer\"" => Some(OPENAI),
+                "\"model\"" => Some(GEMINI),
+                _ => None,
+            },
+            "\"type\"" => is_item(text.trim_matches('"')).then_some(RESPONSES),
+            "\"tool_calls\"" | "\"reasoning_content\"" | "\"refusal\"" if text != "null" => {
+                Some(CHAT)
+            }
+            "\"tool_call_id\"" => Some(CHAT),
+            "\"parts\"" if text.starts_with('[') => Some(GEMINI),
+            "\"content\"" => {
+                found.narrow(NOT_GEMINI);
+                let parts: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
+                for shown in parts.into_iter().filter_map(formats_of_part) {
+                    found.narrow(shown);
+                }
+                None
+            }
+            _ => None,
         };
-        if chat {
-            return Some(WireFormat::OpenAiChat);
-        }
-        if key.get() == "\"content\""
-            && let Ok(parts) = serde_json::from_str::<Vec<&RawValue>>(value.get())
-            && let Some(format) = parts.into_iter().find_map(format_of_part)
-        {
-            return Some(format);
-        }
+        found.narrow(shown.unwrap_or(&WireFormat::ALL));
     }
-    None
+    found
 }
 
-fn format_of_part(part: &RawValue) -> Option<WireFormat> {
+/// The kinds of Responses that are no messages.
+fn is_item(kind: &str) -> bool {
+    kind == "reasoning" || kind.ends_with("_call") || kind.ends_with("_call_output")
+}
+
+fn formats_of_part(part: &RawValue) -> Option<Formats> {
     let members = strip::members(part).ok()?;
     let (_, kind) = members.iter().find(|(key, _)| key.get() == "\"type\"")?;
     match kind.get() {
@@ -224,10 +342,13 @@ fn format_of_part(part: &RawValue) -> Option<WireFormat> {
         | "\"thinking\""
         | "\"redacted_thinking\""
         | "\"image\""
-        | "\"document\"" => Some(WireFormat::Anthropic),
-        "\"image_url\"" | "\"input_audio\"" | "\"file\"" | "\"refusal\"" => {
-            Some(WireFormat::OpenAiChat)
+        | "\"document\"" => Some(ANTHROPIC),
+        "\"image_url\"" | "\"input_audio\"" | "\"file\"" => Some(CHAT),
+        "\"input_text\"" | "\"output_text\"" | "\"input_image\"" | "\"input_file\"" => {
+            Some(RESPONSES)
         }
+        "\"refusal\"" => Some(OPENAI),
+        "\"text\"" => Some(TEXT_PARTS),
         _ => None,
     }
 }

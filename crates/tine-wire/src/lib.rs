@@ -6,35 +6,49 @@
 //! - [`Head::render`] makes everything that stands before the first message, once per lineage.
 //! - [`framer`] makes the bytes of messages, once per message.
 //! - [`assemble`] joins head, frames and cache marks into a [`Body`]: a chain of shared slices with an exact length.
+//! - [`cached_content`] makes what a provider is asked to hold under a name ([`CachedPrefix`]), where it can.
+//! - [`warming()`] makes the request that fills a cache without an answer.
 //! - [`Decoder`] turns the bytes of a stream into [`Event`]s and at the end a [`Reply`]; [`decode_reply`] and
 //!   [`decode_failure`] read what is not streamed.
+//! - [`first_difference`] says where two bodies part.
 //! - [`read_message`] and [`import_messages`] read messages in a provider's shape.
 
 mod anthropic;
 mod assemble;
 mod body;
+mod cached;
+mod counts;
+mod difference;
 mod endpoint;
 mod event;
 mod failure;
+mod gemini;
 mod growing;
 mod head;
 mod import;
 mod json;
 mod marks;
+mod names;
 mod openai_chat;
+mod openai_responses;
+mod parts;
 mod read;
 mod reply;
 mod sse;
 mod strip;
+mod warming;
 
-pub use assemble::{Assembled, assemble, framer};
+pub use assemble::{Assembled, Comparison, RequestOptions, assemble, framer};
 pub use body::Body;
+pub use cached::{CachedContent, CachedPrefix, cached_content, read_cached_content};
+pub use difference::first_difference;
 pub use endpoint::Endpoint;
 pub use event::{Decoder, Event};
 pub use failure::{Failure, FailureKind, decode_failure};
 pub use head::{Head, HeadError, HeadParts, ToolDeclaration};
 pub use import::{IMPORT_MESSAGES_MAX, ImportError, Imported, import_messages};
-pub use marks::{Mark, MarkPoints};
+pub use marks::{Lifetimes, Mark, MarkPoints};
 pub use read::{ReadError, read_message};
-pub use reply::{DecodeError, Partial, Reply, decode_reply};
+pub use reply::{DecodeError, Diagnosis, DroppedReasoning, Partial, Reply, decode_reply};
 pub use sse::{RECORD_BYTES_MAX, STREAM_BYTES_MAX};
+pub use warming::warming;

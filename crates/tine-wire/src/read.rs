@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tine_model::{Message, RawJson, RawMessage, Role, ToolInput, WireFormat};
 
-use crate::{anthropic, openai_chat, strip};
+use crate::{anthropic, gemini, openai_chat, openai_responses, strip};
 
 /// Why a text is not a message.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +59,7 @@ impl ReadError {
     }
 }
 
-/// Reads one message object. Reading the kept text of a message gives the equal message back, with one
+/// Reads one message: an object, or for Responses also a list of items. Reading the kept text of a message gives the equal message back, with one
 /// exception: an Anthropic tool call whose arguments were no JSON object stands as `{}` in the kept text, and
 /// reads back as such.
 pub fn read_message(format: WireFormat, json: &str) -> Result<Message, ReadError> {
@@ -68,12 +68,17 @@ pub fn read_message(format: WireFormat, json: &str) -> Result<Message, ReadError
     let kept = RawJson::parse(&kept).map_err(|_| not_json())?;
     let (role, blocks) = match format {
         WireFormat::Anthropic => anthropic::read::message(kept.as_str())?,
-        WireFormat::OpenAiChat => openai_chat::read::message(kept.as_str())?,
+        WireFormat::OpenAiChat | WireFormat::OpenAiChatParts => {
+            openai_chat::read::message(kept.as_str())?
+        }
+        WireFormat::OpenAiResponses => openai_responses::read::message(kept.as_str())?,
+        WireFormat::Gemini => gemini::read::message(kept.as_str())?,
     };
+    let format = format.of_messages();
     Ok(Message::received(role, blocks, RawMessage { format, json: kept }))
 }
 
-/// Unreachable in practice: cutting members out of an object leaves an object.
+/// Unreachable in practice: cutting members out of objects leaves objects.
 fn not_json() -> ReadError {
     ReadError::Json(serde::de::Error::custom("the text without cache marks"))
 }

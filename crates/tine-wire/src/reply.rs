@@ -5,10 +5,10 @@ use tine_model::{Message, Role, StopReason, Usage, WireFormat};
 
 use crate::failure::{self, Failure};
 use crate::read::{self, ReadError};
-use crate::{anthropic, openai_chat};
+use crate::{anthropic, gemini, openai_chat, openai_responses};
 
-/// Most tokens that one count of a usage report may claim. Larger ones are nonsense and are read as this, so
-/// that sums over millions of requests cannot overflow.
+/// Most tokens that one count of a usage report may claim. Larger ones are nonsense, so that sums over
+/// millions of requests cannot overflow.
 pub(crate) const TOKENS_MAX: u64 = 1 << 40;
 
 /// What the model answered.
@@ -27,6 +27,41 @@ pub struct Reply {
     /// What it cost. A server that reports no usage at all gives `Usage::default()`: nothing is known, and a prompt
     /// of 0 tokens, which no real request has, tells so.
     pub usage: Usage,
+    /// What the provider itself says of this request's cache, where it was asked
+    /// ([`RequestOptions::comparison`](crate::RequestOptions::comparison)) and answered.
+    pub diagnosis: Option<Diagnosis>,
+    /// Reasoning of the request that the provider left out, because it is bound to other words than it stood behind.
+    pub dropped: Vec<DroppedReasoning>,
+}
+
+/// What a provider says of why its cache did not serve more. Sources: Anthropic, "Cache diagnostics"; OpenAI, "Prompt
+/// caching: diagnostics".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Diagnosis {
+    /// Everything that could be read was read.
+    Hit,
+    /// The request parts from the one it was compared with.
+    Miss {
+        /// In the provider's word, such as `tools_changed`.
+        reason: String,
+        /// Tokens that could not be read for it, as the provider estimates.
+        missed_tokens: Option<u64>,
+    },
+    /// The comparison was not ready with the reply.
+    Pending,
+    /// The provider does not know the reply it should compare with.
+    NotFound,
+    /// The provider cannot tell.
+    Unavailable,
+}
+
+/// One piece of reasoning that the provider did not take back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DroppedReasoning {
+    /// Where it stood, in the provider's words: a path in the request, or the id of the item.
+    pub place: String,
+    /// Why, in the provider's word, such as `prefix_binding_mismatch`.
+    pub reason: String,
 }
 
 /// What is left of a broken stream: complete blocks and the text of an unfinished text block. Never an
@@ -91,7 +126,9 @@ pub fn decode_reply(format: WireFormat, body: &[u8]) -> Result<Reply, DecodeErro
     })?;
     match format {
         WireFormat::Anthropic => anthropic::decode::whole(raw),
-        WireFormat::OpenAiChat => openai_chat::decode::whole(raw),
+        WireFormat::OpenAiChat | WireFormat::OpenAiChatParts => openai_chat::decode::whole(raw),
+        WireFormat::OpenAiResponses => openai_responses::decode::whole(raw),
+        WireFormat::Gemini => gemini::decode::whole(raw),
     }
 }
 

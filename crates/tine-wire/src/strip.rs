@@ -1,8 +1,9 @@
 //! Cuts cache marks out of a message that somebody else wrote, and touches no other byte.
 //!
 //! A mark belongs to a request, not to a message: left in, it would count against the provider's limit and make
-//! two equal messages differ. Marks are looked for on the message and on its content blocks (also on those
-//! inside a tool result or a document), never inside the arguments of a tool call, which are the model's words.
+//! two equal messages differ. Marks are looked for on the message (or on each item of a list of them) and on its content
+//! blocks (also on those inside a tool result or a document), never inside the arguments of a tool call, which are the
+//! model's words.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -26,7 +27,13 @@ pub(crate) fn without_marks(message: &RawValue) -> Result<Cow<'_, str>, serde_js
         return Ok(Cow::Borrowed(text));
     }
     let mut cuts = Vec::new();
-    find(text, message, 0, &mut cuts)?;
+    if text.starts_with('[') {
+        for item in serde_json::from_str::<Vec<&RawValue>>(text)? {
+            find(text, item, 0, &mut cuts)?;
+        }
+    } else {
+        find(text, message, 0, &mut cuts)?;
+    }
     cuts.sort_by_key(|cut| cut.start);
     let mut kept = String::with_capacity(text.len());
     let mut position = 0;
@@ -52,7 +59,8 @@ fn find(
     cut_members(text, &members, cuts);
     for (key, value) in &members {
         match (key.get(), value.get().as_bytes().first()) {
-            ("\"content\"", Some(b'[')) => {
+            // `output` holds the parts of a tool's result in OpenAI's Responses.
+            ("\"content\"" | "\"output\"", Some(b'[')) => {
                 for element in serde_json::from_str::<Vec<&RawValue>>(value.get())? {
                     find(text, element, depth + 1, cuts)?;
                 }
@@ -68,7 +76,6 @@ fn find(
 fn cut_members(text: &str, members: &[(&RawValue, &RawValue)], cuts: &mut Vec<Range<usize>>) {
     let start = |part: &RawValue| part.get().as_ptr() as usize - text.as_ptr() as usize;
     let end = |part: &RawValue| start(part) + part.get().len();
-    let is_mark = |key: &RawValue| MARKS.contains(&key.get());
     for (position, (key, value)) in members.iter().enumerate() {
         if !is_mark(key) {
             continue;
@@ -80,6 +87,11 @@ fn cut_members(text: &str, members: &[(&RawValue, &RawValue)], cuts: &mut Vec<Ra
             (None, None) => start(key)..end(value),
         });
     }
+}
+
+/// Whether a member is a cache mark.
+pub(crate) fn is_mark(key: &RawValue) -> bool {
+    MARKS.contains(&key.get())
 }
 
 /// The members of an object, each in its place within the text.
@@ -137,6 +149,14 @@ mod tests {
         check(
             r#"{"role":"user","content":[{"type":"tool_result","content":[{"type":"text","text":"\"cache_control\"","cache_control":{}}],"cache_control":{}},{"type":"tool_use","input":{"cache_control":1}}]}"#,
             r#"{"role":"user","content":[{"type":"tool_result","content":[{"type":"text","text":"\"cache_control\""}]},{"type":"tool_use","input":{"cache_control":1}}]}"#,
+        );
+    }
+
+    #[test]
+    fn items_and_the_parts_of_outputs_are_cleaned() {
+        check(
+            r#"[ {"role":"user","content":[{"type":"input_text","text":"a","prompt_cache_breakpoint":{"mode":"explicit"}}]}, {"type":"function_call_output","output":[{"text":"b","prompt_cache_breakpoint":{}}]},{"type":"function_call","arguments":"{\"cache_control\":1}"}]"#,
+            r#"[ {"role":"user","content":[{"type":"input_text","text":"a"}]}, {"type":"function_call_output","output":[{"text":"b"}]},{"type":"function_call","arguments":"{\"cache_control\":1}"}]"#,
         );
     }
 

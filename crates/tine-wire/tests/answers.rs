@@ -9,12 +9,12 @@ use tine_wire::{framer, import_messages};
 /// Imports one object a line and frames it again, one frame a line.
 fn check(format: WireFormat, lines: &str, expected: &str) {
     let imported = import_messages(lines, format).unwrap();
-    let mut open = Vec::new();
+    let mut before = None;
     let mut out = Vec::new();
     for message in &imported.messages {
-        let frame = framer(format).frame(&close_calls(&open, message));
+        let frame = framer(format).frame(&close_calls(before, message));
         out.push(String::from_utf8(frame.bytes.to_vec()).unwrap());
-        open = message.tool_calls().cloned().collect();
+        before = Some(message);
     }
     assert_eq!(out.join("\n"), expected);
 }

@@ -9,11 +9,15 @@ use tine_wire::{
 };
 
 mod fixtures;
+#[path = "fixtures/responses.rs"]
+mod responses;
 
-fn streams() -> [(WireFormat, Vec<u8>); 2] {
+fn streams() -> [(WireFormat, Vec<u8>); 4] {
     [
         (WireFormat::Anthropic, fixtures::anthropic(fixtures::FULL).into_bytes()),
         (WireFormat::OpenAiChat, fixtures::chat(fixtures::CHAT_FULL).into_bytes()),
+        (WireFormat::Gemini, fixtures::gemini(fixtures::GEMINI_FULL).into_bytes()),
+        (WireFormat::OpenAiResponses, responses::framed(responses::FULL).into_bytes()),
     ]
 }
 

@@ -6,7 +6,7 @@ use tine_model::{Block, StopReason, ToolCallId, ToolInput, Usage, WireFormat};
 use tine_wire::{DecodeError, Decoder, Event, FailureKind, Reply, decode_reply, read_message};
 
 mod fixtures;
-use fixtures::{anthropic, chat};
+use fixtures::{anthropic, chat, gemini};
 
 fn decoded(format: WireFormat, stream: &str) -> (Vec<Event>, Reply) {
     let mut decoder = Decoder::new(format);
@@ -119,6 +119,41 @@ fn a_chat_stream_becomes_one_message_with_every_field_kept() {
     done 2
     done 3
     other
+    other
+    "#);
+}
+
+#[test]
+fn a_gemini_stream_becomes_one_message_with_every_field_kept() {
+    let (events, reply) = decoded(WireFormat::Gemini, &gemini(fixtures::GEMINI_FULL));
+    insta::assert_snapshot!(raw(&reply), @r#"{"role":"model","parts":[{"text":"I split it.","thought":true},{"thought":true,"text":"","thoughtSignature":"c2ln"},{"text":"Two parts.","note":{"k":[1, 2]}},{"functionCall":{"name":"read","args":{"path": "é"},"new":1.0},"thoughtSignature":"c2lnMg=="},{"functionCall":{"name":"list","args":{}}}]}"#);
+    assert_eq!((reply.id.as_deref(), reply.model.as_deref()), (Some("r1"), Some("some-model")));
+    assert_eq!(reply.stop, StopReason::ToolUse);
+    let expected =
+        Usage { uncached: 40, read: Some(60), output: 13, reasoning: Some(4), ..Usage::default() };
+    assert_eq!(reply.usage, expected);
+    assert_eq!(
+        reply.message.blocks()[..2],
+        [
+            Block::Thinking { text: "I split it.".into(), signature: Some("c2ln".into()) },
+            Block::Text("Two parts.".into()),
+        ]
+    );
+    insta::assert_snapshot!(told(&events), @r#"
+    started r1 some-model prompt=100
+    thinking I split
+    thinking  it.
+    other
+    done 0
+    text Two
+    text  parts.
+    done 1
+    call gemini_19d78f90_3 read
+    input {"path": "é"}
+    done 2
+    call gemini_2f29d1dd_4 list
+    input {}
+    done 3
     other
     "#);
 }
@@ -280,6 +315,9 @@ fn a_stream_that_ends_early_is_truncated() {
     check(WireFormat::OpenAiChat, "", true);
     check(WireFormat::OpenAiChat, &chat(&fixtures::CHAT_FULL[..7]), true);
     check(WireFormat::OpenAiChat, &chat(&fixtures::CHAT_FULL[..8]), false);
+    check(WireFormat::Gemini, "", true);
+    check(WireFormat::Gemini, &gemini(&fixtures::GEMINI_FULL[..6]), true);
+    check(WireFormat::Gemini, gemini(fixtures::GEMINI_FULL).trim_end(), false);
 }
 
 #[test]
@@ -317,6 +355,7 @@ fn every_stop_reason_has_its_meaning() {
             WireFormat::OpenAiChat => format!(
                 r#"{{"choices":[{{"message":{{"role":"assistant","content":"x"}},"finish_reason":"{word}"}}]}}"#
             ),
+            other => panic!("no reply of {other:?} stands here"),
         };
         assert_eq!(decode_reply(format, body.as_bytes()).unwrap().stop, expected, "{word}");
     };

@@ -7,11 +7,22 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tine_history::History;
 use tine_model::{
-    Block, EntryId, Message, ModelSettings, RawJson, Role, ToolCallId, ToolInput, WireFormat,
+    Block, CacheScheme, EntryId, Message, ModelSettings, RawJson, Role, ToolCallId, ToolInput,
 };
-use tine_wire::{Head, HeadParts, MarkPoints, ToolDeclaration, assemble};
+use tine_wire::{Head, HeadParts, MarkPoints, RequestOptions, ToolDeclaration, assemble};
 
-const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
+const MARKS: [&str; 2] = [
+    r#","cache_control":{"type":"ephemeral"}"#,
+    r#","prompt_cache_breakpoint":{"mode":"explicit"}"#,
+];
+
+fn marks(body: &str) -> usize {
+    MARKS.iter().map(|mark| body.matches(mark).count()).sum()
+}
+
+fn without_marks(body: &str) -> String {
+    MARKS.iter().fold(body.to_owned(), |body, mark| body.replace(mark, ""))
+}
 
 fn head(model: &str) -> Head {
     let tool = |name: &str| ToolDeclaration {
@@ -19,17 +30,13 @@ fn head(model: &str) -> Head {
         description: format!("Does {name}."),
         schema: RawJson::parse(r#"{"type":"object","properties":{"z":{},"a":{}}}"#).unwrap(),
     };
-    Head::render(HeadParts {
-        settings: ModelSettings {
-            model: model.parse().unwrap(),
-            max_tokens: 1000,
-            thinking: None,
-            effort: None,
-        },
-        system: "Be brief.".into(),
-        tools: vec![tool("Zip"), tool("Add")],
-        stream: true,
-    })
+    let settings = ModelSettings {
+        model: model.parse().unwrap(),
+        max_tokens: 1000,
+        thinking: None,
+        effort: None,
+    };
+    Head::render(HeadParts::new(settings, "Be brief.".into(), vec![tool("Zip"), tool("Add")]))
 }
 
 fn call(id: &str) -> Block {
@@ -45,7 +52,7 @@ fn push(history: &mut History, message: Message) {
 }
 
 fn text(head: &Head, history: &mut History, points: MarkPoints) -> String {
-    String::from_utf8(assemble(head, history, points).body.to_vec()).unwrap()
+    String::from_utf8(assemble(head, history, &RequestOptions::at(points)).body.to_vec()).unwrap()
 }
 
 /// One line per element, for reading.
@@ -84,8 +91,8 @@ fn a_mid_turn_fork_closes_the_open_calls_and_puts_the_directive_last() {
       {"type":"text","text":"Task: a","cache_control":
       {"type":"ephemeral"}}]}]}
     "###);
-    insta::assert_snapshot!(lines(&text(&head("openai/m"), &mut child, points)), @r###"
-    {"model":"m","max_completion_tokens":1000,"stream":true,"stream_options":{"include_usage":true},"tools":[
+    insta::assert_snapshot!(lines(&text(&head("openai-compat/m"), &mut child, points)), @r###"
+    {"model":"m","max_tokens":1000,"stream":true,"stream_options":{"include_usage":true},"tools":[
       {"type":"function","function":{"name":"Add","description":"Does Add.","parameters":
       {"type":"object","properties":{"z":{},"a":{}}}}},
       {"type":"function","function":{"name":"Zip","description":"Does Zip.","parameters":
@@ -101,7 +108,9 @@ fn a_mid_turn_fork_closes_the_open_calls_and_puts_the_directive_last() {
 
 #[test]
 fn a_stored_head_comes_back_byte_for_byte() {
-    for model in ["anthropic/m", "openai/m", "openai-compat/m"] {
+    for model in
+        ["anthropic/m", "openai-compat/m", "deepseek/m", "openai/m", "openai-chat/m", "gemini/m"]
+    {
         let head = head(model);
         assert_eq!(Head::from_stored(&head.to_stored()), Ok(head));
     }
@@ -116,8 +125,8 @@ fn a_long_turn_spends_a_mark_in_the_middle() {
     push(&mut history, Message::new(Role::Assistant, calls.iter().map(|id| call(id)).collect()));
     let results = calls.iter().map(|id| Block::result(ToolCallId(id.clone()), "ok", false));
     push(&mut history, Message::new(Role::User, results.collect()));
-    let assembled =
-        assemble(&head("anthropic/m"), &mut history, MarkPoints { sent: Some(1), inherited: None });
+    let points = MarkPoints { sent: Some(1), inherited: None };
+    let assembled = assemble(&head("anthropic/m"), &mut history, &RequestOptions::at(points));
     let places: Vec<_> = assembled.marks.iter().map(|mark| (mark.item, mark.block)).collect();
     assert_eq!(places, [(0, 0), (1, 14), (2, 17)]);
 }
@@ -166,7 +175,9 @@ proptest! {
         later in prop::collection::vec(message(), 0..5),
         sent in prop::option::of(0usize..30),
     ) {
-        for model in ["anthropic/m", "openai/m"] {
+        for model in
+            ["anthropic/m", "openai-compat/m", "openai-chat/m", "openai/m", "gemini/m"]
+        {
             let head = head(model);
             let mut parent = History::new();
             messages.iter().for_each(|message| push(&mut parent, message.clone()));
@@ -183,10 +194,11 @@ proptest! {
 
             for body in [&a, &b] {
                 let parsed: serde_json::Value = serde_json::from_str(body).unwrap();
-                prop_assert!(parsed["messages"].is_array());
-                let marks = body.matches(MARK).count();
+                let list = ["messages", "input", "contents"];
+                prop_assert!(list.iter().any(|list| parsed[list].is_array()));
+                let marks = marks(body);
                 prop_assert!(marks <= 4, "{} marks", marks);
-                let expected = if head.format() == WireFormat::Anthropic { 2 } else { 0 };
+                let expected = if head.scheme() == CacheScheme::Automatic { 0 } else { 2 };
                 prop_assert!(marks >= expected, "the system and the tail are always marked");
             }
 
@@ -194,8 +206,8 @@ proptest! {
             let shared: usize = inherited_text.runs().iter().map(|run| run.bytes().len()).sum();
             let shared = head.bytes().len() + shared.saturating_sub(1);
             later.iter().for_each(|message| push(&mut parent, message.clone()));
-            let mother = text(&head, &mut parent, MarkPoints::default()).replace(MARK, "");
-            let child = a.replace(MARK, "");
+            let mother = text(&head, &mut parent, MarkPoints::default());
+            let (mother, child) = (without_marks(&mother), without_marks(&a));
             let shared = shared.min(mother.len()).min(child.len());
             prop_assert_eq!(&mother.as_bytes()[..shared], &child.as_bytes()[..shared]);
         }

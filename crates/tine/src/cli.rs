@@ -71,6 +71,9 @@ pub(crate) enum Command {
     /// Show what agents cost
     #[command(after_help = examples::COST)]
     Cost(CostArgs),
+    /// What providers' caches served, and why
+    #[command(subcommand)]
+    Cache(CacheCommand),
     /// The provider simulator
     #[command(subcommand)]
     Sim(SimCommand),
@@ -196,9 +199,28 @@ pub(crate) struct ForkArgs {
     #[arg(short, long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     #[command(flatten)]
+    pub(crate) estimate: EstimateArgs,
+    #[command(flatten)]
     pub(crate) limits: LimitArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// What a fork will cost, before it is made.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct EstimateArgs {
+    /// Say what it would cost, and do nothing
+    #[arg(long)]
+    pub(crate) estimate: bool,
+    /// Do not ask, whatever it costs
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+    /// Requests of each child that an estimate counts on
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) expect_turns: u32,
+    /// Tokens generated in each of them that an estimate counts on
+    #[arg(long, value_name = "TOKENS", default_value_t = 500)]
+    pub(crate) expect_output: u64,
 }
 
 /// How workers start.
@@ -224,6 +246,14 @@ pub(crate) struct FanArgs {
     /// How the workers start
     #[arg(long, value_enum, default_value_t)]
     pub(crate) plan: PlanArg,
+    /// Say why they start as they do
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Keep the parent's part of the cache alive while the workers run, as long as that is cheaper than losing it
+    #[arg(long)]
+    pub(crate) keep_warm: bool,
+    #[command(flatten)]
+    pub(crate) estimate: EstimateArgs,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -376,12 +406,44 @@ pub(crate) struct CostArgs {
     pub(crate) json: bool,
 }
 
+/// `tine cache`
+#[derive(Debug, Subcommand)]
+pub(crate) enum CacheCommand {
+    /// Show, part by part, what an agent's requests should have read from the cache, what they read, and why not more
+    #[command(after_help = examples::CACHE_EXPLAIN)]
+    Explain(CacheExplainArgs),
+}
+
+/// `tine cache explain`
+#[derive(Debug, Args)]
+pub(crate) struct CacheExplainArgs {
+    /// The agent: its name, or the first characters of its id
+    pub(crate) agent: String,
+    /// Explain this request [default: the last]
+    #[arg(long, value_name = "N")]
+    pub(crate) request: Option<usize>,
+    /// Explain every request
+    #[arg(short, long, conflicts_with = "request")]
+    pub(crate) all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// `tine sim`
 #[derive(Debug, Subcommand)]
 pub(crate) enum SimCommand {
     /// Serve a scenario on loopback until interrupted; prints the URLs as JSON
     #[command(after_help = examples::SIM_SERVE)]
     Serve(SimServeArgs),
+}
+
+/// The simulator's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum ClockArg {
+    #[default]
+    System,
+    Manual,
 }
 
 /// `tine sim serve`
@@ -393,6 +455,9 @@ pub(crate) struct SimServeArgs {
     /// Port on loopback; 0 takes a free one
     #[arg(short, long, default_value_t = 0)]
     pub(crate) port: u16,
+    /// The clock that cache lifetimes go by; a manual one stands still until POST /sim/clock {"advance_ms": N}
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) clock: ClockArg,
     /// Write each request's body, verbatim, into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) log_bodies: Option<PathBuf>,

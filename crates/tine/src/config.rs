@@ -25,6 +25,20 @@ pub(crate) struct File {
     permissions: PermissionLists,
     #[serde(default)]
     providers: BTreeMap<String, ProviderTable>,
+    cache: Option<CacheTable>,
+}
+
+/// How the cache is used, and when a price is asked about.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CacheTable {
+    /// `auto`, `short` or `long`.
+    pub(crate) lifetime: Option<String>,
+    pub(crate) keep_warm: Option<bool>,
+    /// What a second of waiting is worth, in USD.
+    pub(crate) value_per_second: Option<f64>,
+    /// Forks that are estimated to cost more than this, in USD, are asked about.
+    pub(crate) confirm_above: Option<f64>,
 }
 
 /// Permission rules, as they are written.
@@ -66,6 +80,7 @@ pub(crate) struct Config {
     pub(crate) stream: Option<Setting<bool>>,
     pub(crate) permissions: PermissionLists,
     pub(crate) providers: BTreeMap<String, ProviderTable>,
+    pub(crate) cache: CacheTable,
     /// The files that were read, in order.
     pub(crate) files: Vec<PathBuf>,
 }
@@ -120,6 +135,9 @@ impl Config {
         self.permissions.ask.extend(file.permissions.ask);
         self.permissions.deny.extend(file.permissions.deny);
         self.providers.extend(file.providers);
+        if let Some(cache) = file.cache {
+            self.cache = cache;
+        }
         self.files.push(path.to_owned());
     }
 }
@@ -149,6 +167,8 @@ fn narrowed(file: File, path: &Path) -> Result<File, Failure> {
         "permission_mode"
     } else if !file.providers.is_empty() {
         "providers"
+    } else if file.cache.is_some() {
+        "cache"
     } else {
         return Ok(file);
     };
@@ -189,6 +209,7 @@ mod tests {
             "[permissions]\nallow = [\"Bash\"]",
             "permission_mode = \"bypass\"",
             "[providers.anthropic]\nbase_url = \"http://evil\"",
+            "[cache]\nconfirm_above = 1000.0",
         ] {
             assert!(load("", project, &[]).is_err(), "{project}");
         }

@@ -7,6 +7,7 @@ use tine_model::{AgentId, Effort, ModelRef, ModelSettings, Thinking};
 use tine_runtime::{NewRoot, Ports, Runtime, system_prompt};
 use tine_store::{OpenOptions, SqliteStore};
 
+use crate::caching;
 use crate::cli::ModelArgs;
 use crate::config::{Config, Setting};
 use crate::connect::{Models, variable};
@@ -24,8 +25,13 @@ const INSTRUCTIONS_BYTES_MAX: u64 = 64 * 1024;
 const INSTRUCTION_FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
 /// The providers whose keys make a default model, and that model.
-const DEFAULT_MODELS: [(&str, &str); 2] =
-    [("ANTHROPIC_API_KEY", "anthropic/claude-opus-5-5"), ("OPENAI_API_KEY", "openai/gpt-6.1-sol")];
+const DEFAULT_MODELS: [(&str, &str); 5] = [
+    ("ANTHROPIC_API_KEY", "anthropic/claude-opus-5-5"),
+    ("OPENAI_API_KEY", "openai/gpt-6.1-sol"),
+    ("GEMINI_API_KEY", "gemini/gemini-3.8-flash"),
+    ("DEEPSEEK_API_KEY", "deepseek/deepseek-v4-pro"),
+    ("MINIMAX_API_KEY", "minimax/MiniMax-M3"),
+];
 
 /// A command's surroundings.
 pub(crate) struct Context {
@@ -46,6 +52,7 @@ impl Context {
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             models: Arc::new(Models::new(config.providers.clone())),
+            facts: Arc::new(caching::models(&dirs.models_file)),
         };
         let runtime = Arc::new(Runtime::new(Arc::new(store), ports, dirs.owners));
         Ok(Self { config, directory, runtime })
@@ -136,7 +143,7 @@ pub(crate) fn default_model(config: &Config) -> Option<Setting<String>> {
 fn parse_model(text: &str) -> Result<ModelRef, Failure> {
     text.parse().map_err(|error| {
         Failure::input("unknown model").because(&error).hint(
-            "models are anthropic/NAME, openai/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO",
+            "models are anthropic/NAME, openai/NAME, openai-chat/NAME, gemini/NAME, deepseek/NAME, minimax/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO",
         )
     })
 }

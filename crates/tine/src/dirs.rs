@@ -11,6 +11,8 @@ use crate::fail::Failure;
 pub(crate) struct Dirs {
     /// The user's configuration file.
     pub(crate) config_file: PathBuf,
+    /// What the user knows better of models than the file that ships with tine.
+    pub(crate) models_file: PathBuf,
     /// The database.
     pub(crate) database: PathBuf,
     /// Lock files of running processes. Beside the database, so that all who share one share the other.
@@ -24,6 +26,7 @@ impl Dirs {
             let home = std::path::absolute(Path::new(&home)).unwrap_or_else(|_| home.into());
             return Ok(Self {
                 config_file: home.join("config.toml"),
+                models_file: home.join("models.toml"),
                 database: home.join("tine.db"),
                 owners: home.join("run"),
             });
@@ -34,6 +37,7 @@ impl Dirs {
         })?;
         Ok(Self {
             config_file: xdg.config_dir().join("tine/config.toml"),
+            models_file: xdg.config_dir().join("tine/models.toml"),
             database: xdg.data_dir().join("tine/tine.db"),
             owners: xdg.data_dir().join("tine/run"),
         })

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tine_cache::Models;
 use tine_fork::{Observer, RunError, RunEvent, RunReport};
 use tine_guard::{Call, PermissionMode, Rules, Verdict, judge};
 use tine_model::{AgentId, Outcome, Role, ToolCallId, Usage};
@@ -31,6 +32,10 @@ pub(crate) struct Ended {
     pub(crate) turns: u32,
     pub(crate) tool_uses: u32,
     pub(crate) usage: Usage,
+    /// What it cost, in USD; `None` for a model without a known price.
+    pub(crate) dollars: Option<f64>,
+    /// The model whose prices stand in, where this one has none of its own.
+    pub(crate) priced_as: Option<String>,
     /// Calls that were refused because nobody could be asked.
     pub(crate) refused: Vec<Refusal>,
     /// Why the command fails, if it does.
@@ -57,9 +62,19 @@ impl Ended {
             turns: report.turns,
             tool_uses: report.tool_uses,
             usage: report.usage,
+            dollars: None,
+            priced_as: None,
             refused: circumstances.refused,
             failure,
         }
+    }
+
+    /// The same, priced: each request by its own size.
+    pub(crate) fn priced(self, models: &Models, model: &str, requests: &[Usage]) -> Self {
+        let price = models.price(model);
+        let dollars =
+            price.map(|price| requests.iter().map(|usage| price.cost(usage)).sum::<f64>());
+        Self { dollars, priced_as: models.priced_as(model).map(str::to_owned), ..self }
     }
 
     /// A run that could not begin, or whose end could not be written down.
@@ -220,7 +235,7 @@ mod tests {
             outcome,
             messages: Vec::new(),
             usage: Usage::default(),
-            first_usage: None,
+            requests: Vec::new(),
             turns: 1,
             tool_uses: 0,
             error: None,

@@ -207,7 +207,10 @@ impl From<&LlmError> for Failure {
                 input("a base URL looks like https://host or http://localhost:11434/v1")
             }
             LlmError::BadKey => input("copy the key again, without blanks and line ends"),
-            LlmError::Setup { .. } | LlmError::WrongFormat { .. } => Self::of(FAILED, error),
+            LlmError::Setup { .. }
+            | LlmError::WrongFormat { .. }
+            | LlmError::Unsupported { .. }
+            | LlmError::BadCachedName { .. } => Self::of(FAILED, error),
             LlmError::Unreachable { .. } => failed(
                 "check the network, the proxy settings and the base URL; nothing is lost, `tine run --continue` goes on",
             ),

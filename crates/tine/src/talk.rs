@@ -8,6 +8,7 @@ use tine_model::{AgentId, AgentRecord, AgentState, ModelRef, Outcome};
 use tine_runtime::{ForkMade, RunOptions, RuntimeError};
 use tokio_util::sync::CancellationToken;
 
+use crate::caching::policy;
 use crate::cli::{LimitArgs, OutputArgs, OutputFormat};
 use crate::context::Context;
 use crate::ending::{Circumstances, Ended, Tally};
@@ -78,9 +79,11 @@ impl<'a> Talk<'a> {
             permissions: self.guarded.permissions.clone(),
             observer: Arc::clone(&tally) as Arc<dyn Observer>,
             cancel: cancel.clone(),
+            caching: policy(&self.context.config, false)?,
         };
         let run = Box::pin(runtime.run(agent, prompt, &options));
         let ran = interruptible(run, &cancel, || view.note(&self.screen, STOPPING)).await?;
+        let mut requests = Vec::new();
         let ended = match ran {
             Err(error) => Ended::without_report(error.into()),
             Ok(outcome) => {
@@ -93,9 +96,12 @@ impl<'a> Talk<'a> {
                     refused: self.guarded.nobody.refused(),
                     failed_calls,
                 };
+                requests = outcome.report.requests.clone();
                 Ended::of(&outcome.report, circumstances)
             }
         };
+        let model = record.settings.model.to_string();
+        let ended = ended.priced(&runtime.ports().facts, &model, &requests);
         view.end(&record, made, &ended)?;
         ended.failure.map_or(Ok(0), Err)
     }

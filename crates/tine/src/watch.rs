@@ -46,15 +46,16 @@ impl Watch {
     }
 }
 
-/// Returns when the user presses Ctrl-C, or somebody ends the process kindly.
-pub(crate) async fn interrupted() -> Result<(), Failure> {
+/// Listens from now on; what is returned ends when the user presses Ctrl-C, or somebody ends the process kindly.
+pub(crate) fn interrupted() -> Result<impl Future<Output = ()>, Failure> {
     let failed =
         |error: std::io::Error| Failure::failed("cannot listen for signals").because(&error);
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-    }
-    Ok(())
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
 }

@@ -7,9 +7,12 @@
 
 mod answers;
 mod breaks;
+mod formats;
+mod rates;
 mod refusals;
 mod requests;
 mod server;
+mod usage;
 
 use std::error::Error;
 use std::sync::Arc;
@@ -17,11 +20,11 @@ use std::time::Duration;
 
 use tine_history::History;
 use tine_llm::{
-    HttpClient, HttpLimits, HttpOptions, LlmClient, LlmError, Progress, Request, RetryLimits,
-    Secret,
+    HttpClient, HttpLimits, HttpOptions, LlmClient, LlmError, Progress, RateGates, Request,
+    RetryLimits, Secret,
 };
 use tine_model::{EntryId, Message, ModelSettings, WireFormat};
-use tine_wire::{Head, HeadParts, MarkPoints, Reply, assemble};
+use tine_wire::{Head, HeadParts, Reply, RequestOptions, assemble};
 use tokio_util::sync::CancellationToken;
 
 const KEY: &str = "sk-secret-0123456789";
@@ -38,13 +41,12 @@ fn limits() -> HttpLimits {
 }
 
 fn client(base_url: &str, limits: HttpLimits) -> HttpClient {
-    HttpClient::new(HttpOptions {
-        format: WireFormat::Anthropic,
-        base_url: base_url.to_owned(),
-        key: Some(Secret::new(KEY)),
-        limits,
-    })
-    .unwrap()
+    client_of("anthropic/claude-x", base_url, limits, &RateGates::new())
+}
+
+fn client_of(model: &str, base_url: &str, limits: HttpLimits, gates: &RateGates) -> HttpClient {
+    let (model, base_url, key) = (model.parse().unwrap(), base_url.to_owned(), Secret::new(KEY));
+    HttpClient::new(HttpOptions { model, base_url, key: Some(key), limits }, gates).unwrap()
 }
 
 /// A request of one user message.
@@ -55,17 +57,19 @@ fn request(text: &str) -> Request {
         thinking: None,
         effort: None,
     };
-    let parts = HeadParts { settings, system: "Be brief.".into(), tools: Vec::new(), stream: true };
+    let parts = HeadParts::new(settings, "Be brief.".into(), Vec::new());
     let head = Head::render(parts);
     let mut history = History::new();
     history.push(EntryId(1), Arc::new(Message::user(text)));
-    Request::new(WireFormat::Anthropic, &assemble(&head, &mut history, MarkPoints::default()))
+    Request::new(WireFormat::Anthropic, &assemble(&head, &mut history, &RequestOptions::default()))
 }
 
 /// What a request led to: the result, and what was reported on the way, a line each.
 struct Outcome {
     result: Result<Reply, LlmError>,
     log: Vec<String>,
+    /// Length of the log at each report that a reply began.
+    begun: Vec<usize>,
 }
 
 impl Outcome {
@@ -108,17 +112,22 @@ async fn send_and(
     cancel: &CancellationToken,
     mut watch: impl FnMut(&str) + Send,
 ) -> Outcome {
-    let mut log = Vec::new();
+    let (mut log, mut begun) = (Vec::new(), Vec::new());
     let mut on_progress = |progress: Progress<'_>| {
         let line = match progress {
             Progress::Event(event) => format!("{event:?}"),
+            Progress::Begun { .. } => {
+                begun.push(log.len());
+                return;
+            }
+            Progress::Held { reason, .. } => format!("held: {}", reason.as_str()),
             Progress::Retry { attempt, cause, .. } => format!("retry after try {attempt}: {cause}"),
         };
         watch(&line);
         log.push(line);
     };
     let result = client.send(&request("Hi"), &mut on_progress, cancel).await;
-    let outcome = Outcome { result, log };
+    let outcome = Outcome { result, log, begun };
     let shown = format!("{:?} {:?} {:?}", outcome.result, outcome.log, client);
     assert!(!shown.contains(KEY), "the key is shown: {shown}");
     outcome

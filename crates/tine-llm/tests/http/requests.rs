@@ -1,10 +1,9 @@
 //! What goes out, and how a whole reply comes back.
 
-use tine_llm::{HttpOptions, LlmClient as _, LlmError};
-use tine_model::WireFormat;
+use tine_llm::LlmClient as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::server::{Server, hello};
+use crate::server::{PING, Server, hello, stream};
 use crate::{KEY, client, limits, request, send_to};
 
 #[tokio::test]
@@ -48,14 +47,9 @@ async fn a_streamed_reply_is_reported_as_it_comes() {
 }
 
 #[tokio::test]
-async fn a_request_in_another_format_is_not_sent() {
-    let options = HttpOptions {
-        format: WireFormat::OpenAiChat,
-        base_url: "http://127.0.0.1:1".into(),
-        key: None,
-        limits: limits(),
-    };
-    let client = tine_llm::HttpClient::new(options).unwrap();
-    let sent = client.send(&request("Hi"), &mut |_| {}, &CancellationToken::new()).await;
-    assert!(matches!(sent, Err(LlmError::WrongFormat { .. })));
+async fn the_beginning_of_the_reply_is_reported_once_and_first() {
+    let outcome = send_to(&Server::answering([stream(&[PING]), hello()])).await;
+    // The ping and the retry come before it, the event that begins the reply right behind it.
+    assert_eq!(outcome.begun, [2]);
+    assert!(outcome.log[2].starts_with("Started"), "{:?}", outcome.log);
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::request::{Block, Request};
 use crate::cache::Ttl;
-use crate::profile::MARKS_MAX;
+use crate::limits::MARKS_MAX;
 use crate::refusal::Refusal;
 
 /// Takes the mark out of a tool, a block or the request; what is left is what the cache sees.

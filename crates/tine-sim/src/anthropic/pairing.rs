@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
+use super::models;
 use super::request::{Role, Turn};
 use crate::refusal::Refusal;
 
-/// Checks the order of a conversation's turns.
-pub(super) fn check(turns: &[Turn]) -> Result<(), Refusal> {
+/// Checks the order of a conversation's turns, as a model takes them.
+pub(super) fn check(turns: &[Turn], model: &str) -> Result<(), Refusal> {
     let (Some(first), Some(last)) = (turns.first(), turns.last()) else {
         return Err(Refusal::invalid("messages: at least one message is required"));
     };
@@ -18,11 +19,18 @@ pub(super) fn check(turns: &[Turn]) -> Result<(), Refusal> {
         match turn.role {
             Role::User => check_results(turn, before)?,
             Role::Assistant => check_calls(turn, turns.get(index + 1))?,
+            Role::System if !models::takes_system_messages(model) => {
+                return Err(Refusal::invalid(format!(
+                    "{}.role: this model does not support \"system\" messages; use the top-level `system`",
+                    turn.path
+                )));
+            }
             Role::System => check_system(turn, before, turns.get(index + 1))?,
         }
     }
     match last.role {
         // Dangling calls were reported above; this is text that the model is to continue.
+        Role::Assistant if models::takes_prefill(model) => Ok(()),
         Role::Assistant => Err(Refusal::invalid(
             "This model does not support assistant message prefill. The conversation must end with a user message.",
         )),

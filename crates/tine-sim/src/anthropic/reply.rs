@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, Call, Stop};
 use crate::cache::PromptUsage;
-use crate::profile::tokens_of;
+use crate::limits::tokens_of;
 use crate::refusal::Refusal;
 use crate::stream::{Dialect, Frame, pieces};
 
@@ -15,6 +15,10 @@ pub(crate) struct Head {
     pub(crate) model: String,
     /// Absent: the reply does not report its usage.
     pub(crate) usage: Option<PromptUsage>,
+    /// The outcome of a comparison; absent when none was asked for.
+    pub(crate) diagnostics: Option<Value>,
+    /// Thinking that was left out of the input.
+    pub(crate) transformations: Vec<Value>,
     /// Of the thinking block, if there is one.
     pub(crate) signature: String,
     /// One id for each tool call.
@@ -35,11 +39,11 @@ fn stop_reason(answer: &Answer) -> &str {
 fn usage(prompt: &PromptUsage, output_tokens: u64) -> Value {
     json!({
         "input_tokens": prompt.input,
-        "cache_creation_input_tokens": prompt.write_5m + prompt.write_1h,
+        "cache_creation_input_tokens": prompt.written(),
         "cache_read_input_tokens": prompt.read,
         "cache_creation": {
-            "ephemeral_5m_input_tokens": prompt.write_5m,
-            "ephemeral_1h_input_tokens": prompt.write_1h,
+            "ephemeral_5m_input_tokens": prompt.write_short,
+            "ephemeral_1h_input_tokens": prompt.write_long,
         },
         "output_tokens": output_tokens,
         "service_tier": "standard",
@@ -90,7 +94,18 @@ pub(crate) fn json_body(head: &Head, answer: &Answer) -> Frame {
     if let Some(usage) = final_usage(head, answer) {
         body["usage"] = usage;
     }
+    say_about_input(head, &mut body);
     Frame::content(body.to_string(), answer.output_tokens)
+}
+
+/// What is said about the request and not about the answer.
+fn say_about_input(head: &Head, message: &mut Value) {
+    if let Some(diagnostics) = &head.diagnostics {
+        message["diagnostics"] = diagnostics.clone();
+    }
+    if !head.transformations.is_empty() {
+        message["input_transformations"] = json!(head.transformations);
+    }
 }
 
 /// One server-sent event; its name is the data's `type`.
@@ -155,6 +170,7 @@ fn start(head: &Head) -> Frame {
     if let Some(prompt) = &head.usage {
         message["usage"] = usage(prompt, 1);
     }
+    say_about_input(head, &mut message);
     Frame::new(event(&json!({"type": "message_start", "message": message})))
 }
 
@@ -208,19 +224,18 @@ fn kind_of(status: u16) -> &'static str {
 
 /// The body of a refusal.
 pub(crate) fn error_body(refusal: &Refusal, request_id: &str) -> String {
-    json!({
-        "type": "error",
-        "error": {"type": kind_of(refusal.status), "message": refusal.message},
-        "request_id": request_id,
-    })
-    .to_string()
+    let mut error = json!({"type": kind_of(refusal.status), "message": refusal.message});
+    if let Some(code) = refusal.code {
+        error["details"] = json!({"error_code": code});
+    }
+    json!({"type": "error", "error": error, "request_id": request_id}).to_string()
 }
 
 /// Keep-alives and errors inside a stream.
 pub(crate) fn dialect() -> Dialect {
     Dialect {
         ping: Frame::new(event(&json!({"type": "ping"}))),
-        error: |kind| {
+        error: |kind, _| {
             let error = json!({"type": kind, "message": "the stream failed (simulated)"});
             Frame::new(event(&json!({"type": "error", "error": error})))
         },

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::marks;
 use super::pairing;
+use super::settings::{self, Comparison, Mismatch, Settings};
 use crate::cache::Ttl;
 use crate::conversation::Piece;
 use crate::refusal::Refusal;
@@ -63,18 +64,13 @@ pub(crate) struct Request {
     /// 0 is a prewarm: the prompt is cached and nothing is generated.
     pub(crate) max_tokens: u64,
     pub(crate) stream: bool,
+    pub(crate) comparison: Comparison,
+    pub(super) mismatch: Mismatch,
     pub(super) tools: Vec<Block>,
     pub(super) system: Vec<Block>,
     pub(super) turns: Vec<Turn>,
     /// Settings that are part of the identity of the messages' cache.
     pub(super) settings: Settings,
-}
-
-/// Settings that take part in the cache's identity; a default that was sent and one that was left out are equal.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Settings {
-    pub(super) speed: String,
-    pub(super) messages: String,
 }
 
 /// What the caller wants to do with the request.
@@ -85,9 +81,10 @@ pub(crate) enum Purpose {
 }
 
 impl Request {
-    /// Reads and checks a body.
-    pub(crate) fn parse(body: &[u8], purpose: Purpose) -> Result<Self, Refusal> {
+    /// Reads and checks a body. `betas` are those that the headers ask for.
+    pub(crate) fn parse(body: &[u8], purpose: Purpose, betas: &[&str]) -> Result<Self, Refusal> {
         let mut fields = object(body)?;
+        settings::check_thread(&fields, betas)?;
         let model = required_text(&fields, "model")?;
         let max_tokens = match (purpose, fields.get("max_tokens")) {
             (Purpose::CountTokens, None) => 0,
@@ -105,17 +102,18 @@ impl Request {
             check_prewarm(&fields, stream)?;
         }
         let automatic = marks::take(&mut fields, "")?;
-        let settings = Settings::of(&fields);
         let mut request = Self {
+            settings: Settings::of(&fields, &model),
+            mismatch: settings::mismatch(&fields, betas)?,
+            comparison: settings::comparison(&fields)?,
             model,
             max_tokens,
             stream,
             tools: tools(fields.shift_remove("tools"))?,
             system: system(fields.shift_remove("system"))?,
             turns: turns(fields.shift_remove("messages"))?,
-            settings,
         };
-        pairing::check(&request.turns)?;
+        pairing::check(&request.turns, &request.model)?;
         marks::check(&mut request, automatic)?;
         Ok(request)
     }
@@ -190,38 +188,6 @@ fn check_prewarm(fields: &Map<String, Value>, stream: bool) -> Result<(), Refusa
             Err(Refusal::invalid(format!("max_tokens: 0 cannot be combined with {what}")))
         }
         None => Ok(()),
-    }
-}
-
-impl Settings {
-    fn of(fields: &Map<String, Value>) -> Self {
-        let not_default = |key: &str, default: &str| {
-            fields.get(key).filter(|value| {
-                let kind = value.get("type").and_then(Value::as_str);
-                let plain =
-                    kind == Some(default) && value.as_object().is_some_and(|it| it.len() == 1);
-                !value.is_null() && !plain
-            })
-        };
-        let mut config = fields.get("output_config").and_then(Value::as_object).cloned();
-        if let Some(config) = &mut config
-            && config.get("effort").is_some_and(|effort| effort == "high" || effort.is_null())
-        {
-            config.shift_remove("effort");
-        }
-        let parts = [
-            not_default("thinking", "disabled").map(Value::to_string),
-            config
-                .filter(|config| !config.is_empty())
-                .map(|config| Value::Object(config).to_string()),
-            not_default("tool_choice", "auto").map(Value::to_string),
-        ];
-        let speed =
-            fields.get("speed").and_then(Value::as_str).filter(|speed| *speed != "standard");
-        Self {
-            speed: speed.unwrap_or_default().to_owned(),
-            messages: parts.map(Option::unwrap_or_default).join("\n"),
-        }
     }
 }
 

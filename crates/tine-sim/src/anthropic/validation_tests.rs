@@ -9,7 +9,7 @@ use crate::cache::Ttl;
 use crate::scenario::ThinkingBinding;
 
 fn read(body: &Value) -> Result<Request, String> {
-    Request::parse(body.to_string().as_bytes(), Purpose::Generate).map_err(|refusal| {
+    Request::parse(body.to_string().as_bytes(), Purpose::Generate, &[]).map_err(|refusal| {
         assert_eq!(refusal.status, 400);
         refusal.message
     })
@@ -114,7 +114,7 @@ fn a_conversation_begins_and_ends_with_the_user() {
 
 #[test]
 fn fields_must_be_there_and_of_their_type() {
-    let parse = |body: &str| match Request::parse(body.as_bytes(), Purpose::Generate) {
+    let parse = |body: &str| match Request::parse(body.as_bytes(), Purpose::Generate, &[]) {
         Ok(_) => "accepted".to_owned(),
         Err(refusal) => refusal.message,
     };
@@ -162,6 +162,8 @@ fn settings_lose_the_levels_that_the_reference_says() {
     assert_eq!(kept(|body| body["thinking"] = json!({"type": "adaptive"})), 2);
     assert_eq!(kept(|body| body["output_config"] = json!({"effort": "low"})), 2);
     assert_eq!(kept(|body| body["tool_choice"] = json!({"type": "any"})), 2);
+    let choice = json!({"type": "auto", "disable_parallel_tool_use": true});
+    assert_eq!(kept(|body| body["tool_choice"] = choice.clone()), 2);
     let image = json!({"type": "image", "source": {}});
     assert_eq!(kept(|body| body["messages"] = json!([user(json!([text("hi", None), image]))])), 2);
 }
@@ -172,6 +174,8 @@ fn equal_requests_in_other_words_are_equal() {
     assert_eq!(kept(|body| body["tool_choice"] = json!({"type": "auto"})), same);
     assert_eq!(kept(|body| body["output_config"] = json!({"effort": "high"})), same);
     assert_eq!(kept(|body| body["max_tokens"] = json!(1)), same);
+    let choice = json!({"type": "auto", "disable_parallel_tool_use": false});
+    assert_eq!(kept(|body| body["tool_choice"] = choice.clone()), same);
     assert_eq!(kept(|body| body["system"] = json!([text("be brief", Some("1h"))])), same);
     assert_eq!(kept(|body| body["messages"] = json!([user(json!([text("hi", None)]))])), same);
     let ask = |blocks: Value| user(blocks);
@@ -227,10 +231,150 @@ fn signed_thinking_is_bound_to_its_prefix() {
     assert_snapshot!(later("be brief", "ha", json!("branch 2")), @"messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified");
 }
 
+#[test]
+fn what_a_model_takes_is_checked_by_its_name() {
+    let with_model =
+        |model: &str, messages: Value| with(json!({"model": model, "messages": messages}));
+    let prefill = json!([user(json!("hi")), assistant(json!("I"))]);
+    assert_snapshot!(with_model("claude-sonnet-4-5", prefill.clone()), @"accepted");
+    assert_snapshot!(with_model("claude-opus-4-6", prefill), @"This model does not support assistant message prefill. The conversation must end with a user message.");
+    let system = json!([user(json!("hi")), {"role": "system", "content": "be brief"}]);
+    assert_snapshot!(with_model("claude-opus-5", system.clone()), @"accepted");
+    assert_snapshot!(with_model("claude-sonnet-5", system), @r#"messages.1.role: this model does not support "system" messages; use the top-level `system`"#);
+}
+
+#[test]
+fn a_system_message_stands_behind_the_user_and_before_the_answer() {
+    let system = json!({"role": "system", "content": "be brief"});
+    let (ask, calls) = (user(json!("go")), assistant(json!([call("a")])));
+    let done = user(json!([result("a")]));
+    assert_snapshot!(why(json!([ask, calls, done, system])), @"accepted");
+    assert_snapshot!(why(json!([ask, system, assistant(json!("ok")), ask])), @"accepted");
+    assert_snapshot!(why(json!([system, ask])), @r#"messages: first message must use the "user" role"#);
+    assert_snapshot!(why(json!([ask, assistant(json!("ok")), system])), @r#"messages.2: a "system" message must follow a user message and stand before an assistant message or last"#);
+    assert_snapshot!(why(json!([ask, calls, system, done])), @"messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: a. Each `tool_use` block needs its `tool_result` in the next message.");
+}
+
+#[test]
+fn a_prewarm_needs_no_answer() {
+    let prewarm = |key: &str, value: Value| with(json!({"max_tokens": 0, key: value}));
+    assert_snapshot!(prewarm("thinking", json!({"type": "adaptive"})), @"accepted");
+    assert_snapshot!(prewarm("thinking", json!({"type": "enabled", "budget_tokens": 9})), @"max_tokens: 0 cannot be combined with `thinking.type: enabled`");
+    assert_snapshot!(prewarm("output_config", json!({"format": {"type": "json_schema"}})), @"max_tokens: 0 cannot be combined with `output_config.format`");
+    assert_snapshot!(prewarm("tool_choice", json!({"type": "any"})), @"max_tokens: 0 cannot be combined with a forced `tool_choice`");
+    assert_snapshot!(prewarm("tool_choice", json!({"type": "tool", "name": "a"})), @"max_tokens: 0 cannot be combined with a forced `tool_choice`");
+    assert_snapshot!(prewarm("tool_choice", json!({"type": "auto"})), @"accepted");
+}
+
+#[test]
+fn betas_must_be_asked_for() {
+    let check = |field: &str, value: Value, betas: &[&str]| {
+        let mut body = base();
+        body[field] = value;
+        Request::parse(body.to_string().as_bytes(), Purpose::Generate, betas).map_or_else(
+            |refusal| format!("{} {} {:?}", refusal.status, refusal.message, refusal.code),
+            |_| "accepted".to_owned(),
+        )
+    };
+    let binding =
+        json!({"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}});
+    let beta = ["thinking-binding-controls-2026-08-01"];
+    assert_snapshot!(check("thinking", binding.clone(), &beta), @"accepted");
+    assert_snapshot!(check("thinking", binding, &["other"]), @"400 thinking.block_binding: Extra inputs are not permitted without the beta header `anthropic-beta: thinking-binding-controls-2026-08-01` None");
+    let wrong = json!({"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "x"}});
+    assert_snapshot!(check("thinking", wrong, &beta), @"400 thinking.block_binding.prefix_mismatch_behavior: Input should be 'error' or 'drop_block' None");
+    let beta = ["message-threads-2026-08-12"];
+    let thread = json!({"type": "continue", "previous_message_id": "msg_1"});
+    assert_snapshot!(check("thread", json!({"type": "create"}), &beta), @"accepted");
+    assert_snapshot!(check("thread", thread.clone(), &beta), @r#"404 thread: no thread ends in the message `msg_1`; send the conversation in full Some("thread_not_found")"#);
+    assert_snapshot!(check("thread", thread, &[]), @"400 thread: Extra inputs are not permitted without the beta header `anthropic-beta: message-threads-2026-08-12` None");
+}
+
+/// A conversation of two runs, each with thinking that was signed where it stands. `first` is the first user text.
+fn two_runs(first: &str, behaviour: &str) -> Result<Flattened, String> {
+    let sign = |messages: &[Value]| {
+        let mut body = base();
+        body["messages"] = json!(messages);
+        let signature = flattened(&body).sign("hm");
+        json!({"type": "thinking", "thinking": "hm", "signature": signature})
+    };
+    let mut messages = vec![user(json!("hi"))];
+    messages.push(assistant(json!([sign(&messages), call("a")])));
+    messages.push(user(json!([result("a")])));
+    messages.push(assistant(json!([sign(&messages), text("ok", None)])));
+    messages.push(user(json!("more")));
+    messages[0] = user(json!(first));
+    // What the model says after the change is signed for what it saw.
+    let mut body = base();
+    body["thinking"] =
+        json!({"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": behaviour}});
+    let mut flatten = |messages: &[Value]| {
+        body["messages"] = json!(messages);
+        let betas = ["thinking-binding-controls-2026-08-01"];
+        let request = Request::parse(body.to_string().as_bytes(), Purpose::Generate, &betas)
+            .expect("a valid request");
+        Flattened::of(&request, [0; 32], ThinkingBinding::Prefix).map_err(|refusal| refusal.message)
+    };
+    let seen = flatten(&messages)?;
+    let thinking = json!({"type": "thinking", "thinking": "so", "signature": seen.sign("so")});
+    messages.push(assistant(json!([thinking, text("done", None)])));
+    messages.push(user(json!("thanks")));
+    flatten(&messages)
+}
+
+#[test]
+fn thinking_behind_another_prefix_is_dropped_where_that_is_asked_for() {
+    let whole = two_runs("hi", "drop_block").expect("nothing to drop");
+    assert_eq!(whole.transformations, Vec::<Value>::new());
+    let dropped = two_runs("ho", "drop_block").expect("no refusal");
+    assert_snapshot!(json!(dropped.transformations), @r#"[{"type":"thinking_dropped","path":"messages.1.content.0","reason":"prefix_binding_mismatch"},{"type":"thinking_dropped","path":"messages.3.content.0","reason":"prefix_binding_mismatch"}]"#);
+    assert_eq!(dropped.prompt.positions.len() + 2, whole.prompt.positions.len());
+    assert_snapshot!(two_runs("ho", "error").expect_err("a refusal"), @"messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation: what stands before it is not what it was made for.");
+}
+
+#[test]
+fn dropping_is_not_a_way_around_changed_thinking() {
+    let signature = flattened(&base()).sign("hm");
+    for (thinking, signature) in [("ha", signature.clone()), ("hm", format!("{signature}0"))] {
+        let block = json!({"type": "thinking", "thinking": thinking, "signature": signature});
+        let mut body = base();
+        body["thinking"] = json!({"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}});
+        body["messages"] = json!([user(json!("hi")), assistant(json!([block])), user(json!("ho"))]);
+        let betas = ["thinking-binding-controls-2026-08-01"];
+        let request = Request::parse(body.to_string().as_bytes(), Purpose::Generate, &betas);
+        let request = request.expect("a valid request");
+        let refusal = Flattened::of(&request, [0; 32], ThinkingBinding::Prefix);
+        let message = refusal.expect_err("changed").message;
+        assert!(
+            message.ends_with("in the latest assistant message cannot be modified"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_diagnosis_names_the_first_level_that_changed() {
+    let earlier = flattened(&base()).trace;
+    let after = |change: &dyn Fn(&mut Value)| {
+        let mut body = base();
+        body["messages"] = json!([user(json!("hi")), assistant(json!("ok")), user(json!("ho"))]);
+        change(&mut body);
+        diagnosis(&flattened(&body).trace, Some(&earlier)).to_string()
+    };
+    assert_snapshot!(after(&|_| {}), @"null");
+    assert_snapshot!(after(&|body| body["model"] = json!("n")), @r#"{"cache_miss_reason":{"type":"model_changed","cache_missed_input_tokens":28}}"#);
+    assert_snapshot!(after(&|body| body["speed"] = json!("fast")), @r#"{"cache_miss_reason":{"type":"model_changed","cache_missed_input_tokens":28}}"#);
+    assert_snapshot!(after(&|body| body["tools"] = json!([])), @r#"{"cache_miss_reason":{"type":"tools_changed","cache_missed_input_tokens":28}}"#);
+    assert_snapshot!(after(&|body| body["system"] = json!("be long")), @r#"{"cache_miss_reason":{"type":"system_changed","cache_missed_input_tokens":16}}"#);
+    assert_snapshot!(after(&|body| body["tool_choice"] = json!({"type": "any"})), @r#"{"cache_miss_reason":{"type":"unavailable"}}"#);
+    assert_snapshot!(after(&|body| body["messages"][0] = user(json!("hey"))), @r#"{"cache_miss_reason":{"type":"messages_changed","cache_missed_input_tokens":7}}"#);
+    assert_snapshot!(diagnosis(&earlier, None), @r#"{"cache_miss_reason":{"type":"previous_message_not_found"}}"#);
+}
+
 proptest! {
     #[test]
     fn the_validator_never_panics_on_bytes(body in proptest::collection::vec(any::<u8>(), 0..200)) {
-        drop(Request::parse(&body, Purpose::Generate));
+        drop(Request::parse(&body, Purpose::Generate, &[]));
     }
 
     #[test]
@@ -245,7 +389,7 @@ proptest! {
         let messages = [json!([{"role": role, "content": [block]}]), json!([block]), value.clone()];
         for messages in messages {
             let body = json!({"model": "m", "max_tokens": 1, "messages": messages, "system": value, "tools": value});
-            if let Ok(request) = Request::parse(body.to_string().as_bytes(), Purpose::Generate) {
+            if let Ok(request) = Request::parse(body.to_string().as_bytes(), Purpose::Generate, &[]) {
                 drop(Flattened::of(&request, [0; 32], ThinkingBinding::Prefix));
                 request.pieces().for_each(drop);
             }

@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::cache::Digest;
+use super::engine::EngineOptions;
+use crate::cache::{Digest, Prompt};
 use crate::conversation::Piece;
-use crate::prefix_cache::PrefixPrompt;
+use crate::openai::{Api, CacheOptions, Renderer, check_breakpoints, flag, list, settings};
+use crate::profile::Profile;
 use crate::refusal::Refusal;
 
 /// Output tokens when the request does not limit them; the vendor's limit is the model's own.
@@ -20,13 +22,19 @@ pub(crate) struct Request {
     pub(crate) max_tokens: u64,
     pub(crate) stream: bool,
     pub(crate) include_usage: bool,
+    pub(crate) cache: CacheOptions,
     tools: Vec<Value>,
     messages: Vec<Value>,
+    settings: String,
+    engine: EngineOptions,
 }
 
 impl Request {
-    /// Reads and checks a body.
-    pub(crate) fn parse(body: &[u8]) -> Result<Self, Refusal> {
+    /// Reads and checks a body. The profile is chosen by the model's name.
+    pub(crate) fn parse(
+        body: &[u8],
+        profile: impl FnOnce(&str) -> Profile,
+    ) -> Result<Self, Refusal> {
         let mut fields: Map<String, Value> = match serde_json::from_slice(body) {
             Ok(Value::Object(fields)) => fields,
             Ok(_) => return Err(Refusal::invalid("the request body is not a JSON object")),
@@ -40,23 +48,30 @@ impl Request {
             Some(Value::String(model)) if !model.is_empty() => model.clone(),
             _ => return Err(Refusal::invalid("you must provide a model parameter")),
         };
-        let flag = |value: Option<&Value>, name: &str| match value {
-            None | Some(Value::Null) => Ok(false),
-            Some(Value::Bool(flag)) => Ok(*flag),
-            Some(_) => {
-                Err(Refusal::invalid(format!("Invalid type for '{name}': expected a boolean")))
-            }
-        };
-        let options = fields.get("stream_options").and_then(|options| options.get("include_usage"));
+        let profile = profile(&model);
+        let engine = EngineOptions::parse(&fields, profile)?;
+        if profile.is_engine() {
+            // OpenAI's options mean nothing there, or something else.
+            fields.shift_remove("prompt_cache_options");
+        }
+        let usage = fields.get("stream_options").and_then(|options| options.get("include_usage"));
         let request = Self {
+            cache: CacheOptions::parse(&fields, Api::Chat, profile)?,
+            engine,
             model,
             max_tokens: max_tokens(&fields)?,
-            stream: flag(fields.get("stream"), "stream")?,
-            include_usage: flag(options, "stream_options.include_usage")?,
+            stream: flag(fields.get("stream"), "stream")?.unwrap_or(false),
+            include_usage: flag(usage, "stream_options.include_usage")?.unwrap_or(false),
+            settings: settings_of(&fields),
             tools: list(fields.shift_remove("tools"), "tools")?.unwrap_or_default(),
             messages: list(fields.shift_remove("messages"), "messages")?
                 .ok_or_else(|| Refusal::invalid("Missing required parameter: 'messages'."))?,
         };
+        for (name, items) in [("tools", &request.tools), ("messages", &request.messages)] {
+            for (index, item) in items.iter().enumerate() {
+                check_breakpoints(item, &format!("{name}[{index}]"), Api::Chat)?;
+            }
+        }
         match request.messages.is_empty() {
             true => Err(Refusal::invalid(
                 "Invalid 'messages': empty array, expected at least one message",
@@ -70,17 +85,58 @@ impl Request {
         self.messages.iter().flat_map(message_pieces)
     }
 
-    /// The prompt as the prefix cache sees it: the tools, then the messages, each as canonical JSON on a line of its own.
-    pub(crate) fn prompt(&self, scope: Digest) -> PrefixPrompt {
-        let mut bytes = String::new();
-        for value in self.tools.iter().chain(&self.messages) {
-            bytes.push_str(&value.to_string());
-            bytes.push('\n');
+    /// The prompt of an account's request as caches see it.
+    pub(crate) fn prompt(&self, account: &Digest, profile: Profile) -> Prompt {
+        if profile.is_engine() {
+            let (tools, messages) = (&self.tools, &self.messages);
+            return self.engine.prompt(profile, account, &self.model, tools, messages);
         }
-        let mut seed = blake3::Hasher::new();
-        seed.update(&scope).update(self.model.as_bytes());
-        PrefixPrompt::new(seed.finalize().as_bytes(), bytes.as_bytes())
+        let mut renderer = Renderer::new(&self.settings, &self.cache);
+        self.tools.iter().for_each(|tool| renderer.line(tool));
+        for (index, message) in self.messages.iter().enumerate() {
+            match message {
+                Value::Object(fields) => {
+                    renderer.message(fields, "content", self.is_eligible_end(index));
+                }
+                // Not reached: such a message has no role and was refused.
+                other => renderer.line(other),
+            }
+        }
+        renderer.finish(account, &self.model, &self.cache).prompt
     }
+
+    /// Refuses a slot that a llama.cpp server of so many does not have.
+    pub(crate) fn check_slot(&self, slots: usize) -> Result<(), Refusal> {
+        self.engine.check_slot(slots)
+    }
+
+    /// Where implicit mode may place its mark: behind user messages, the last of a run of tool messages, and the last of
+    /// the instructions at the beginning.
+    fn is_eligible_end(&self, index: usize) -> bool {
+        let role = |index: usize| self.messages.get(index).map(|message| text(message, "role"));
+        let is_instruction = |role: Option<&str>| matches!(role, Some("developer" | "system"));
+        match role(index) {
+            Some("user") => true,
+            Some("tool") => role(index + 1) != Some("tool"),
+            here => {
+                is_instruction(here)
+                    && !is_instruction(role(index + 1))
+                    && (0..index).all(|before| is_instruction(role(before)))
+            }
+        }
+    }
+}
+
+/// Settings that are part of a cache entry's identity on current models.
+fn settings_of(fields: &Map<String, Value>) -> String {
+    let plain = json!({"type": "text"});
+    settings(&[
+        ("parallel_tool_calls", fields.get("parallel_tool_calls"), json!(true)),
+        ("response_format", fields.get("response_format"), plain),
+        ("reasoning_effort", fields.get("reasoning_effort"), json!(null)),
+        ("verbosity", fields.get("verbosity"), json!("medium")),
+        ("service_tier", fields.get("service_tier"), json!("auto")),
+    ])
 }
 
 fn max_tokens(fields: &Map<String, Value>) -> Result<u64, Refusal> {
@@ -95,14 +151,6 @@ fn max_tokens(fields: &Map<String, Value>) -> Result<u64, Refusal> {
         }
     }
     Ok(MAX_TOKENS_DEFAULT)
-}
-
-fn list(value: Option<Value>, name: &str) -> Result<Option<Vec<Value>>, Refusal> {
-    match value {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Array(items)) => Ok(Some(items)),
-        Some(_) => Err(Refusal::invalid(format!("Invalid type for '{name}': expected an array"))),
-    }
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {

@@ -5,14 +5,19 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::profile::Profile;
+use crate::refusal::Refusal;
+
+fn read(body: &[u8]) -> Result<Request, Refusal> {
+    Request::parse(body, |_| Profile::OpenAi)
+}
 
 fn why(messages: Value) -> String {
     parse(&json!({"model": "m", "messages": messages}).to_string())
 }
 
 fn parse(body: &str) -> String {
-    Request::parse(body.as_bytes())
-        .map_or_else(|refusal| refusal.message, |_| "accepted".to_owned())
+    read(body.as_bytes()).map_or_else(|refusal| refusal.message, |_| "accepted".to_owned())
 }
 
 fn call(id: &str) -> Value {
@@ -45,10 +50,50 @@ fn fields_must_be_there_and_of_their_type() {
     assert_snapshot!(parse(r#"{"model":"m","messages":[],"max_tokens":0}"#), @"Invalid 'max_tokens': expected an integer of at least 1");
 }
 
+#[test]
+fn breakpoints_stand_on_content_parts_only() {
+    let mark = |ttl: Option<&str>| match ttl {
+        None => json!({"mode": "explicit"}),
+        Some(ttl) => json!({"mode": "explicit", "ttl": ttl}),
+    };
+    let part =
+        |mark: Value| json!([{"type": "text", "text": "a", "prompt_cache_breakpoint": mark}]);
+    assert_snapshot!(why(json!([{"role": "user", "content": part(mark(None))}])), @"accepted");
+    assert_snapshot!(why(json!([{"role": "user", "content": part(mark(Some("12h")))}])), @r#"Invalid value: "12h". Supported values are: '30m'."#);
+    assert_snapshot!(why(json!([{"role": "user", "content": "a", "prompt_cache_breakpoint": mark(None)}])), @"Unknown parameter: 'messages[0].prompt_cache_breakpoint'.");
+    let tool = json!([{"type": "function", "prompt_cache_breakpoint": mark(None)}]);
+    let body = json!({"model": "m", "tools": tool, "messages": [{"role": "user", "content": "a"}]});
+    assert_snapshot!(parse(&body.to_string()), @"Unknown parameter: 'tools[0].prompt_cache_breakpoint'.");
+}
+
+#[test]
+fn eligible_ends_are_users_last_results_and_the_first_instructions() {
+    let role = |role: &str| json!({"role": role, "content": "x"});
+    let calls =
+        json!({"role": "assistant", "content": null, "tool_calls": [{"id": "a"}, {"id": "b"}]});
+    let messages = json!([
+        role("system"),
+        role("developer"),
+        role("user"),
+        calls,
+        tool("a"),
+        tool("b"),
+        role("system"),
+        role("user")
+    ]);
+    let body = json!({"model": "m", "tools": [{"type": "function"}], "messages": messages});
+    let request = read(body.to_string().as_bytes()).expect("a valid request");
+    let positions = request.prompt(&[0; 32], Profile::OpenAi).positions;
+    let ends: Vec<usize> =
+        (0..positions.len()).filter(|index| positions[*index].is_eligible_end).collect();
+    // The tool is 0, the messages follow.
+    assert_eq!(ends, [2, 3, 6, 8]);
+}
+
 proptest! {
     #[test]
     fn the_validator_never_panics_on_bytes(body in proptest::collection::vec(any::<u8>(), 0..200)) {
-        drop(Request::parse(&body));
+        drop(read(&body));
     }
 
     #[test]
@@ -60,9 +105,9 @@ proptest! {
         let mut message = json!({"role": role, "content": "a"});
         message[key] = value.clone();
         let body = json!({"model": "m", "messages": [message, value], "tools": value, "stream_options": value});
-        if let Ok(request) = Request::parse(body.to_string().as_bytes()) {
+        if let Ok(request) = read(body.to_string().as_bytes()) {
             request.pieces().for_each(drop);
-            drop(request.prompt([0; 32]));
+            drop(request.prompt(&[0; 32], Profile::OpenAi));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Every fault, as a client meets it.
 
-use crate::support::{Reply, ask, chat_ask, post, start, try_post};
+use crate::support::{Reply, ask, chat_ask, events, input, post, start, try_post};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tine_sim::SimServer;
@@ -19,12 +19,6 @@ fn streamed() -> Value {
 
 async fn stream(fault: &str) -> Reply {
     post(&with_fault(fault).await, "/v1/messages", &streamed()).await
-}
-
-/// The `event:` lines of a stream.
-fn events(reply: &Reply) -> Vec<String> {
-    let text = reply.text();
-    text.lines().filter_map(|line| line.strip_prefix("event: ")).map(str::to_owned).collect()
 }
 
 #[tokio::test]
@@ -121,4 +115,27 @@ async fn usage_can_be_missing() {
     assert!(!post(&server, "/v1/messages", &streamed()).await.text().contains("usage"));
     assert!(!post(&server, "/v1/chat/completions", &chat_ask("hi")).await.text().contains("usage"));
     assert!(server.requests().iter().all(|request| request.usage.is_some()), "the capture knows");
+}
+
+#[tokio::test]
+async fn responses_meet_the_same_faults() {
+    let mut body = input(&[("hi", false)]);
+    body["stream"] = json!(true);
+    let server = with_fault("error_event_after = 3, pings = 1").await;
+    let text = post(&server, "/v1/responses", &body).await.text();
+    let last = text.trim_end().rsplit("\n\n").next().unwrap_or_default().to_owned();
+    assert_snapshot!(last, @r#"
+    event: error
+    data: {"type":"error","sequence_number":2,"code":"overloaded_error","message":"the stream failed (simulated)","param":null}
+    "#);
+    let server = with_fault("error_event_after = 1").await;
+    assert_eq!(post(&server, "/v1/responses", &input(&[("hi", false)])).await.status, 503);
+    let server = with_fault("unknown_events = true, no_usage = true").await;
+    let reply = post(&server, "/v1/responses", &body).await;
+    assert!(reply.is_complete && !reply.text().contains("usage"));
+    assert!(events(&reply).contains(&"response.sim_unknown_event".to_owned()));
+    let server = with_fault("status = 429, retry_after = 3").await;
+    let reply = post(&server, "/v1/responses", &body).await;
+    assert_eq!((reply.status, reply.header("retry-after")), (429, "3"));
+    assert_snapshot!(reply.text(), @r#"{"error":{"message":"rate limit exceeded (simulated)","type":"rate_limit_error","param":null,"code":null}}"#);
 }

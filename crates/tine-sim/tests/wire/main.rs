@@ -1,5 +1,12 @@
 //! The simulator over real sockets.
 
+mod caches;
+mod diagnostics;
+mod engines;
 mod exchange;
 mod faults;
+mod gemini;
+mod quota;
+mod refusals;
+mod responses;
 mod support;

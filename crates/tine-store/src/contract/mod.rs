@@ -18,7 +18,9 @@ pub use fork::*;
 pub use lease::*;
 pub use log::*;
 pub use model::{Inherit, Operation, lineage_equals_the_naive_model};
-pub use sample::{agent_id, create, end_of, fork_of, message, new_agent, plain_notice, request_of};
+pub use sample::{
+    agent_id, cache_row, create, end_of, fork_of, message, new_agent, plain_notice, request_of,
+};
 pub use work::*;
 
 /// A storage that is empty at first.
@@ -78,7 +80,8 @@ macro_rules! store_contract {
             mail_is_read_until_delivered
             mail_to_nobody_is_refused
             a_request_counts_once
-            usage_adds_up_by_model_and_subtree
+            requests_are_found_by_agent_and_by_tree
+            cache_entries_are_kept_while_they_are_used
             another_handle_sees_every_change
         }
     };

@@ -1,13 +1,13 @@
 //! Plain values for tests.
 
 use tine_model::{
-    AgentId, ContextMode, Effort, ModelSettings, RequestId, Standing, TaskRecord, TaskStatus,
-    Thinking, Usage,
+    AgentId, ContextMode, Effort, Lifetime, ModelSettings, RequestId, Standing, TaskRecord,
+    TaskStatus, Thinking, Usage,
 };
 
 use crate::{
-    Acquire, CreateAgent, EntryKind, Fence, ForkFrom, ForkRequest, Forked, Head, Lease, NewAgent,
-    NewChild, NewEntry, RequestRow, Result, Store, StoreError, TaskEnd,
+    Acquire, CacheRow, CreateAgent, EntryKind, Fence, ForkFrom, ForkRequest, Forked, Head, Lease,
+    NewAgent, NewChild, NewEntry, RequestRow, Result, Store, StoreError, TaskEnd,
 };
 
 /// An id that differs from those of other numbers from the first character on.
@@ -103,6 +103,22 @@ pub fn request_of(agent: AgentId, number: u8, model: &str) -> RequestRow {
         usage: Some(usage),
         stop: Some("end_turn".to_owned()),
         prompt_bytes: Some(400),
+        reply: Some(format!("reply-{number}")),
+        verdict: Some("ok".to_owned()),
+        note: Some("{}".to_owned()),
+    }
+}
+
+/// An estimated entry of scope zero.
+pub fn cache_row(number: u8, tokens: u64, used_ms: i64) -> CacheRow {
+    CacheRow {
+        scope: [0; 32],
+        hash: [number; 32],
+        tokens,
+        exact: false,
+        bytes: 400,
+        lifetime: Lifetime::Short,
+        used_ms,
     }
 }
 

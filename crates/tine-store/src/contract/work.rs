@@ -1,14 +1,15 @@
 //! Tasks, mail, requests and the change signal.
 
-use tine_model::{AgentId, TaskStatus, Usage};
+use tine_model::{AgentId, Lifetime, TaskStatus, Usage};
 
 use super::sample::{
-    agent_id, create, end_of, fork, fork_of, heard, lease, message, plain_notice, request_of, say,
+    agent_id, cache_row, create, end_of, fork, fork_of, heard, lease, message, plain_notice,
+    request_of, say,
 };
 use super::{Fixture, refused};
 use crate::{
-    Fence, ForkFrom, Kill, MailId, NewMail, NewTask, Recover, Result, Store, StoreError, TaskEnd,
-    UsageScope,
+    CacheRow, Fence, ForkFrom, Kill, MailId, NewMail, NewTask, Recover, RequestRow, Result, Store,
+    StoreError, TaskEnd, UsageScope,
 };
 
 async fn root_and_worker(store: &dyn Store) -> Result<(AgentId, AgentId)> {
@@ -114,57 +115,81 @@ pub async fn mail_to_nobody_is_refused(fixture: &dyn Fixture) -> Result<()> {
     Ok(())
 }
 
-/// The first record stays.
+/// The first record stays, and brings its cache entries with it.
 pub async fn a_request_counts_once(fixture: &dyn Fixture) -> Result<()> {
     let store = fixture.open().await?;
     let agent = create(&*store, 1).await?;
     let first = request_of(agent, 1, "m");
-    assert!(store.record_request(first.clone()).await?);
+    assert!(store.record_request(first.clone(), &[cache_row(1, 100, 5000)]).await?);
     let mut again = first.clone();
     again.stop = Some("other".to_owned());
-    assert!(!store.record_request(again).await?);
+    assert!(!store.record_request(again, &[cache_row(2, 100, 5000)]).await?);
     let mut failed = request_of(agent, 2, "m");
     (failed.usage, failed.stop, failed.prompt_bytes) = (None, None, None);
-    assert!(store.record_request(failed.clone()).await?);
-    assert_eq!(store.requests(agent).await?, [first, failed.clone()]);
-    let usage = store.usage(agent, UsageScope::Own).await?;
-    assert_eq!(usage.len(), 1);
-    assert_eq!((usage[0].requests, usage[0].usage.read), (2, Some(90)));
+    (failed.reply, failed.verdict, failed.note) = (None, None, None);
+    assert!(store.record_request(failed.clone(), &[]).await?);
+    let all = store.requests(agent, UsageScope::Own).await?;
+    assert_eq!(all, [first.clone(), failed.clone()]);
+    assert_eq!(store.recent_requests(agent, 5000, 9).await?, [failed.clone(), first]);
+    assert_eq!(store.recent_requests(agent, 5000, 1).await?, [failed]);
+    assert!(store.recent_requests(agent, 4999, 9).await?.is_empty());
+    assert_eq!(store.cache_entries([0; 32], 0).await?, [cache_row(1, 100, 5000)]);
     refused!(
-        store.record_request(request_of(agent_id(2), 3, "m")).await,
+        store.record_request(request_of(agent_id(2), 3, "m"), &[]).await,
         StoreError::NotFound { .. }
     );
     Ok(())
 }
 
-/// Unreported parts stay unknown; senseless counts do no harm.
-pub async fn usage_adds_up_by_model_and_subtree(fixture: &dyn Fixture) -> Result<()> {
+/// An agent's own, or those of its whole tree; senseless counts do no harm.
+pub async fn requests_are_found_by_agent_and_by_tree(fixture: &dyn Fixture) -> Result<()> {
     let store = fixture.open().await?;
     let root = create(&*store, 1).await?;
     fork(&*store, root, 2, ForkFrom::LastEntry).await?;
     fork(&*store, agent_id(2), 3, ForkFrom::LastEntry).await?;
-    for (number, agent, model) in [(1, 1, "b"), (2, 2, "b"), (3, 3, "a"), (4, 3, "b")] {
-        store.record_request(request_of(agent_id(agent), number, model)).await?;
+    for (number, agent) in [(1, 1), (2, 2), (3, 3), (4, 3)] {
+        store.record_request(request_of(agent_id(agent), number, "m"), &[]).await?;
     }
-    let brief = |agent, scope| {
-        let usage = store.usage(agent_id(agent), scope);
+    let replies = |agent, scope| {
+        let rows = store.requests(agent_id(agent), scope);
         async move {
-            let usage = usage.await?;
-            let short = |one: &crate::ModelUsage| {
-                (one.model.clone(), one.requests, one.usage.prompt(), one.usage.write_short)
-            };
-            Result::Ok(usage.iter().map(short).collect::<Vec<_>>())
+            let rows = rows.await?;
+            Result::Ok(rows.into_iter().filter_map(|row| row.reply).collect::<Vec<_>>())
         }
     };
-    let line = |model: &str, requests, prompt| (model.to_owned(), requests, prompt, None);
-    assert_eq!(brief(1, UsageScope::Own).await?, [line("b", 1, 100)]);
-    let subtree = brief(1, UsageScope::Subtree).await?;
-    assert_eq!(subtree, [line("a", 1, 100), line("b", 3, 300)]);
-    assert_eq!(brief(2, UsageScope::Subtree).await?, [line("a", 1, 100), line("b", 2, 200)]);
-    let mut senseless = request_of(root, 9, "c");
+    assert_eq!(replies(1, UsageScope::Own).await?, ["reply-1"]);
+    let subtree = replies(1, UsageScope::Subtree).await?;
+    assert_eq!(subtree, ["reply-1", "reply-2", "reply-3", "reply-4"]);
+    assert_eq!(replies(2, UsageScope::Subtree).await?, ["reply-2", "reply-3", "reply-4"]);
+    let mut senseless = request_of(root, 9, "m");
     senseless.usage = Some(Usage { uncached: u64::MAX, output: u64::MAX, ..Usage::default() });
-    store.record_request(senseless).await?;
-    assert_eq!(brief(1, UsageScope::Own).await?.len(), 2);
+    store.record_request(senseless, &[]).await?;
+    assert_eq!(replies(1, UsageScope::Own).await?.len(), 2);
+    Ok(())
+}
+
+/// By scope and time; the later use and the reported count win, and what nobody uses is forgotten.
+pub async fn cache_entries_are_kept_while_they_are_used(fixture: &dyn Fixture) -> Result<()> {
+    const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+    let store = fixture.open().await?;
+    let agent = create(&*store, 1).await?;
+    let record = |number: u8, at_ms, rows: Vec<CacheRow>| {
+        let request = RequestRow { started_ms: at_ms, ..request_of(agent, number, "m") };
+        let store = &store;
+        async move { store.record_request(request, &rows).await }
+    };
+    let foreign = CacheRow { scope: [9; 32], ..cache_row(1, 7, 1000) };
+    record(1, 1000, vec![cache_row(1, 100, 1000), cache_row(2, 50, 1000), foreign]).await?;
+    let exact = CacheRow { exact: true, lifetime: Lifetime::Long, ..cache_row(1, 90, 900) };
+    record(2, 2000, vec![exact.clone(), cache_row(2, 55, 2000)]).await?;
+    record(3, 3000, vec![cache_row(1, 111, 3000)]).await?;
+    let first = CacheRow { used_ms: 3000, lifetime: Lifetime::Short, ..exact };
+    let second = cache_row(2, 55, 2000);
+    assert_eq!(store.cache_entries([0; 32], 0).await?, [second, first.clone()]);
+    assert_eq!(store.cache_entries([0; 32], 2001).await?, [first]);
+    assert_eq!(store.cache_entries([9; 32], 0).await?.len(), 1);
+    record(4, 3001 + DAY_MS, vec![]).await?;
+    assert!(store.cache_entries([0; 32], 0).await?.is_empty());
     Ok(())
 }
 

@@ -13,10 +13,13 @@ use super::{OpenOptions, SqliteStore};
 use crate::{Result, StoreError};
 
 /// Schema version that this program writes.
-const SCHEMA_VERSION: i64 = 1;
+const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 
-/// Takes an empty database to [`SCHEMA_VERSION`], and sets the version as its last act.
-const SCHEMA: &str = include_str!("../../migrations/sqlite/0001_initial.sql");
+/// Each takes the database from one version to the next, and sets the version as its last act.
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../migrations/sqlite/0001_initial.sql"),
+    include_str!("../../migrations/sqlite/0002_cache.sql"),
+];
 
 /// Rows on their way from SQLite's thread. Ten times the default: a history is read as a whole.
 const ROWS_BUFFERED: usize = 500;
@@ -36,7 +39,7 @@ impl SqliteStore {
             .row_buffer_size(ROWS_BUFFERED)
             .disable_statement_logging();
         let store = Self { connections: Connections::new(path, connect, options.step_hook) };
-        if !store.connections.path().exists() || store.version().await? == 0 {
+        if !store.connections.path().exists() || store.version().await? < SCHEMA_VERSION {
             store.make().await?;
         }
         Ok(store)
@@ -61,24 +64,31 @@ impl SqliteStore {
         Ok(found)
     }
 
-    /// Makes file and schema, one process at a time: the change to WAL cannot wait for a lock as other statements do.
+    /// Makes file and schema, or brings an older schema up to date, one process at a time: the change to WAL cannot wait for
+    /// a lock as other statements do.
     async fn make(&self) -> Result<()> {
         let path = self.connections.path();
         let _lock = lock_directory(directory_of(path)).await;
         make_file(path)?;
-        if self.version().await? == SCHEMA_VERSION {
+        let found = self.version().await?;
+        if found == SCHEMA_VERSION {
             return Ok(());
         }
-        let mut read = self.connections.read().await?;
-        let foreign = read.one(sqlx::query("SELECT 1 FROM sqlite_schema LIMIT 1")).await?;
-        if foreign.is_some() {
-            return Err(StoreError::Foreign { path: path.into() });
+        if found == 0 {
+            let mut read = self.connections.read().await?;
+            let foreign = read.one(sqlx::query("SELECT 1 FROM sqlite_schema LIMIT 1")).await?;
+            if foreign.is_some() {
+                return Err(StoreError::Foreign { path: path.into() });
+            }
+            // Where the file system cannot do WAL, SQLite keeps its rollback journal, which is as durable.
+            read.one(sqlx::query("PRAGMA journal_mode = WAL")).await?;
+            read.finish().await?;
         }
-        // Where the file system cannot do WAL, SQLite keeps its rollback journal, which is as durable.
-        read.one(sqlx::query("PRAGMA journal_mode = WAL")).await?;
-        read.finish().await?;
         let mut write = self.connections.write().await?;
-        write.script("schema", SCHEMA).await?;
+        let done = usize::try_from(found).unwrap_or_default();
+        for migration in &MIGRATIONS[done..] {
+            write.script("schema", migration).await?;
+        }
         write.commit().await
     }
 }

@@ -5,9 +5,9 @@ use tine_model::{AgentId, AgentRecord, EntryId, TaskRecord};
 
 use super::SqliteStore;
 use crate::{
-    Acquire, AgentFilter, CreateAgent, EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId,
-    MailRow, ModelUsage, NewEntry, NewMail, Recover, Recovered, Rename, RequestRow, Result,
-    SetState, Store, TaskEnd, UsageScope,
+    Acquire, AgentFilter, CacheRow, CreateAgent, EntryRow, Fence, ForkRequest, Forked, Kill, Lease,
+    MailId, MailRow, NewEntry, NewMail, Recover, Recovered, Rename, RequestRow, Result, SetState,
+    Store, TaskEnd, UsageScope,
 };
 
 #[async_trait]
@@ -103,16 +103,25 @@ impl Store for SqliteStore {
         self.deliver_mail_row(agent, fence, mail, entry).await
     }
 
-    async fn record_request(&self, request: RequestRow) -> Result<bool> {
-        self.record_request_row(request).await
+    async fn record_request(&self, request: RequestRow, cache: &[CacheRow]) -> Result<bool> {
+        self.record_request_row(request, cache).await
     }
 
-    async fn requests(&self, agent: AgentId) -> Result<Vec<RequestRow>> {
-        self.request_rows(agent).await
+    async fn requests(&self, agent: AgentId, scope: UsageScope) -> Result<Vec<RequestRow>> {
+        self.request_rows(agent, scope).await
     }
 
-    async fn usage(&self, agent: AgentId, scope: UsageScope) -> Result<Vec<ModelUsage>> {
-        self.usage_rows(agent, scope).await
+    async fn recent_requests(
+        &self,
+        agent: AgentId,
+        until_ms: i64,
+        most: usize,
+    ) -> Result<Vec<RequestRow>> {
+        self.recent_request_rows(agent, until_ms, most).await
+    }
+
+    async fn cache_entries(&self, scope: [u8; 32], since_ms: i64) -> Result<Vec<CacheRow>> {
+        self.cache_rows(scope, since_ms).await
     }
 
     async fn acquire(&self, acquire: Acquire<'_>) -> Result<Lease> {

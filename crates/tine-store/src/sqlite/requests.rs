@@ -1,37 +1,70 @@
-//! Requests to providers and what they used. Keyed by the request, so that nothing is counted twice.
+//! Requests to providers, what they used, and what should be alive in the providers' caches because of them. Keyed by the
+//! request, so that nothing is counted twice.
 
 use std::path::Path;
 
 use sqlx::sqlite::SqliteRow;
-use tine_model::AgentId;
+use tine_model::{AgentId, Lifetime};
 
 use super::SqliteStore;
 use super::agents::agent_state;
 use super::column::{Columns, usage_columns};
-use crate::{ModelUsage, RequestRow, Result, UsageScope};
+use super::connection::Writing;
+use crate::{CacheRow, RequestRow, Result, UsageScope};
+
+/// How long a cache entry is remembered after its last use, in milliseconds. Twice the longest lifetime that a provider sells
+/// (OpenAI's 12 hours); those that promise none (DeepSeek) keep theirs for hours.
+const CACHE_KEPT_MS: i64 = 24 * 60 * 60 * 1000;
 
 macro_rules! request_columns {
-    () => {
-        "id, agent, started_ms, model, uncached, write_short, write_long, read, output, \
-         reasoning, stop, prompt_bytes"
-    };
-}
-
-macro_rules! usage_sums {
-    () => {
-        "SELECT model, count(*), sum(uncached), sum(write_short), sum(write_long), sum(read), \
-         sum(output), sum(reasoning) FROM requests "
+    ($table:literal) => {
+        concat!(
+            $table,
+            "id, ",
+            $table,
+            "agent, ",
+            $table,
+            "started_ms, ",
+            $table,
+            "model, ",
+            $table,
+            "uncached, ",
+            $table,
+            "write_short, ",
+            $table,
+            "write_long, ",
+            $table,
+            "read, ",
+            $table,
+            "output, ",
+            $table,
+            "reasoning, ",
+            $table,
+            "stop, ",
+            $table,
+            "prompt_bytes, ",
+            $table,
+            "reply, ",
+            $table,
+            "verdict, ",
+            $table,
+            "note"
+        )
     };
 }
 
 impl SqliteStore {
-    pub(super) async fn record_request_row(&self, request: RequestRow) -> Result<bool> {
+    pub(super) async fn record_request_row(
+        &self,
+        request: RequestRow,
+        cache: &[CacheRow],
+    ) -> Result<bool> {
         let mut write = self.connections.write().await?;
         agent_state(&mut write, request.agent).await?;
         let sql = concat!(
             "INSERT INTO requests (",
-            request_columns!(),
-            ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+            request_columns!(""),
+            ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
         );
         let mut sql = sqlx::query(sql)
             .bind(request.id.as_bytes().as_slice())
@@ -41,34 +74,37 @@ impl SqliteStore {
         for part in usage_columns(request.usage.as_ref()) {
             sql = sql.bind(part);
         }
-        let prompt_bytes =
-            request.prompt_bytes.map(|bytes| i64::try_from(bytes).unwrap_or(i64::MAX));
-        let sql = sql.bind(request.stop.as_deref()).bind(prompt_bytes);
+        let sql = sql
+            .bind(request.stop.as_deref())
+            .bind(request.prompt_bytes.map(signed))
+            .bind(request.reply.as_deref())
+            .bind(request.verdict.as_deref())
+            .bind(request.note.as_deref());
         let recorded = write.run("request row", sql).await?.rows_affected() == 1;
+        if recorded {
+            for row in cache {
+                put_cache_row(&mut write, row).await?;
+            }
+            let before = request.started_ms.saturating_sub(CACHE_KEPT_MS);
+            let sql = sqlx::query("DELETE FROM cache_entries WHERE used_ms < ?").bind(before);
+            write.run("old cache rows", sql).await?;
+        }
         write.commit().await?;
         Ok(recorded)
     }
 
-    pub(super) async fn request_rows(&self, agent: AgentId) -> Result<Vec<RequestRow>> {
-        let sql =
-            concat!("SELECT ", request_columns!(), " FROM requests WHERE agent = ? ORDER BY seq");
-        let mut read = self.connections.read().await?;
-        let rows = read.all(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
-        read.finish().await?;
-        rows.iter().map(|row| request_row(self.connections.path(), row)).collect()
-    }
-
-    pub(super) async fn usage_rows(
+    pub(super) async fn request_rows(
         &self,
         agent: AgentId,
         scope: UsageScope,
-    ) -> Result<Vec<ModelUsage>> {
-        let own = concat!(usage_sums!(), "WHERE agent = ? GROUP BY model ORDER BY model");
+    ) -> Result<Vec<RequestRow>> {
+        let own =
+            concat!("SELECT ", request_columns!(""), " FROM requests WHERE agent = ? ORDER BY seq");
         let subtree = concat!(
             "WITH RECURSIVE tree (id) AS (VALUES (?) UNION ALL \
-             SELECT a.id FROM tree JOIN agents a ON a.parent = tree.id) ",
-            usage_sums!(),
-            "JOIN tree ON tree.id = requests.agent GROUP BY model ORDER BY model"
+             SELECT a.id FROM tree JOIN agents a ON a.parent = tree.id) SELECT ",
+            request_columns!("r."),
+            " FROM requests r JOIN tree ON tree.id = r.agent ORDER BY r.seq"
         );
         let sql = match scope {
             UsageScope::Own => own,
@@ -77,13 +113,63 @@ impl SqliteStore {
         let mut read = self.connections.read().await?;
         let rows = read.all(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
         read.finish().await?;
-        let decode = |row| {
-            let row = Columns::new(self.connections.path(), row);
-            let (model, requests) = (row.get(0)?, row.unsigned(1)?);
-            Ok(ModelUsage { model, requests, usage: row.usage(2)? })
-        };
-        rows.iter().map(decode).collect()
+        rows.iter().map(|row| request_row(self.connections.path(), row)).collect()
     }
+
+    pub(super) async fn recent_request_rows(
+        &self,
+        agent: AgentId,
+        until_ms: i64,
+        most: usize,
+    ) -> Result<Vec<RequestRow>> {
+        let sql = sqlx::query(concat!(
+            "SELECT ",
+            request_columns!(""),
+            " FROM requests WHERE agent = ? AND started_ms <= ? ORDER BY seq DESC LIMIT ?"
+        ));
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let mut read = self.connections.read().await?;
+        let rows =
+            read.all(sql.bind(agent.as_bytes().as_slice()).bind(until_ms).bind(most)).await?;
+        read.finish().await?;
+        rows.iter().map(|row| request_row(self.connections.path(), row)).collect()
+    }
+
+    pub(super) async fn cache_rows(&self, scope: [u8; 32], since_ms: i64) -> Result<Vec<CacheRow>> {
+        let sql = sqlx::query(
+            "SELECT scope, hash, tokens, exact, bytes, lifetime, used_ms FROM cache_entries \
+             WHERE scope = ? AND used_ms >= ? ORDER BY used_ms, hash",
+        );
+        let mut read = self.connections.read().await?;
+        let rows = read.all(sql.bind(scope.to_vec()).bind(since_ms)).await?;
+        read.finish().await?;
+        rows.iter().map(|row| cache_row(self.connections.path(), row)).collect()
+    }
+}
+
+/// The later use wins; what a provider has said is not replaced by an estimate.
+async fn put_cache_row(write: &mut Writing<'_>, row: &CacheRow) -> Result<()> {
+    let sql = sqlx::query(
+        "INSERT INTO cache_entries (scope, hash, tokens, exact, bytes, lifetime, used_ms) \
+         VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, hash) DO UPDATE SET \
+         tokens = CASE WHEN excluded.exact >= exact THEN excluded.tokens ELSE tokens END, \
+         exact = max(exact, excluded.exact), lifetime = excluded.lifetime, \
+         used_ms = max(used_ms, excluded.used_ms)",
+    );
+    let sql = sql
+        .bind(row.scope.to_vec())
+        .bind(row.hash.to_vec())
+        .bind(signed(row.tokens))
+        .bind(i64::from(row.exact))
+        .bind(signed(row.bytes))
+        .bind(row.lifetime.as_str())
+        .bind(row.used_ms);
+    write.run("cache row", sql).await?;
+    Ok(())
+}
+
+fn signed(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 fn request_row(path: &Path, row: &SqliteRow) -> Result<RequestRow> {
@@ -97,5 +183,21 @@ fn request_row(path: &Path, row: &SqliteRow) -> Result<RequestRow> {
         usage: reported.then(|| row.usage(4)).transpose()?,
         stop: row.get(10)?,
         prompt_bytes: row.unsigned_or_null(11)?,
+        reply: row.get(12)?,
+        verdict: row.get(13)?,
+        note: row.get(14)?,
+    })
+}
+
+fn cache_row(path: &Path, row: &SqliteRow) -> Result<CacheRow> {
+    let row = Columns::new(path, row);
+    Ok(CacheRow {
+        scope: row.bytes(0)?,
+        hash: row.bytes(1)?,
+        tokens: row.unsigned(2)?,
+        exact: row.get::<i64>(3)? != 0,
+        bytes: row.unsigned(4)?,
+        lifetime: row.word(5, Lifetime::from_name)?,
+        used_ms: row.get(6)?,
     })
 }

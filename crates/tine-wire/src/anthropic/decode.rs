@@ -13,12 +13,13 @@ use serde_json::value::RawValue;
 use tine_model::{Block, Message, Role, StopReason, ToolCallId, ToolInput, WireFormat};
 
 use super::read;
+use super::remarks::Remarks;
 use super::usage::Counts;
 use crate::growing::GrowingObject;
 use crate::read::input_from_text;
 use crate::reply::{self, DecodeError, Partial, Reply};
 use crate::sse::Record;
-use crate::{Event, failure, strip};
+use crate::{Event, failure, names, strip};
 
 /// The reply of a stream while it grows.
 #[derive(Debug, Default)]
@@ -27,6 +28,7 @@ pub(crate) struct Assembly {
     model: Option<String>,
     blocks: BTreeMap<usize, GrowingBlock>,
     counts: Counts,
+    remarks: Remarks,
     stop: Option<String>,
     done: bool,
 }
@@ -50,6 +52,8 @@ struct Envelope<'a> {
     content_block: Option<&'a RawValue>,
     delta: Option<&'a RawValue>,
     usage: Option<&'a RawValue>,
+    diagnostics: Option<&'a RawValue>,
+    input_transformations: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -58,11 +62,16 @@ struct Start<'a> {
     model: Option<String>,
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
+    diagnostics: Option<&'a RawValue>,
+    input_transformations: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
-struct Stop {
+struct Stop<'a> {
     stop_reason: Option<String>,
+    #[serde(borrow)]
+    diagnostics: Option<&'a RawValue>,
+    input_transformations: Option<&'a RawValue>,
 }
 
 impl Assembly {
@@ -91,9 +100,11 @@ impl Assembly {
             }
             "message_delta" => {
                 if let Some(delta) = envelope.delta {
-                    let Stop { stop_reason } = parse(delta.get(), kind)?;
-                    self.stop = stop_reason.or(self.stop.take());
+                    let stop: Stop<'_> = parse(delta.get(), kind)?;
+                    self.stop = stop.stop_reason.or(self.stop.take());
+                    self.remarks.take(stop.diagnostics, stop.input_transformations);
                 }
+                self.remarks.take(envelope.diagnostics, envelope.input_transformations);
                 if let Some(usage) = envelope.usage {
                     self.counts.take(usage);
                 }
@@ -116,7 +127,9 @@ impl Assembly {
     fn start(&mut self, event: &Envelope<'_>, events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let at = "message_start";
         let message = event.message.ok_or_else(|| missing(at, "message"))?;
-        let Start { id, model, usage } = parse(message.get(), at)?;
+        let start: Start<'_> = parse(message.get(), at)?;
+        self.remarks.take(start.diagnostics, start.input_transformations);
+        let Start { id, model, usage, .. } = start;
         if let Some(usage) = usage {
             self.counts.take(usage);
         }
@@ -141,7 +154,10 @@ impl Assembly {
             "thinking" if !text("thinking").is_empty() => {
                 Event::Thinking { delta: text("thinking") }
             }
-            "tool_use" => Event::ToolCall { id: ToolCallId(text("id")), name: text("name") },
+            "tool_use" => Event::ToolCall {
+                id: ToolCallId(text("id")),
+                name: names::from_wire(&text("name")).into_owned(),
+            },
             _ => Event::Other,
         });
         let block = GrowingBlock { kind, fields, input: String::new(), stopped: false };
@@ -178,7 +194,15 @@ impl Assembly {
             whole.blocks.into_values().map(GrowingBlock::close).collect();
         let message = assembled(blocks)?;
         let stop = stop_reason(whole.stop.as_deref(), &message);
-        Ok(Reply { id: whole.id, model: whole.model, message, stop, usage })
+        Ok(Reply {
+            id: whole.id,
+            model: whole.model,
+            message,
+            stop,
+            usage,
+            diagnosis: whole.remarks.diagnosis,
+            dropped: whole.remarks.dropped,
+        })
     }
 
     pub(crate) fn partial(self) -> Partial {
@@ -340,6 +364,8 @@ pub(crate) fn whole(body: &RawValue) -> Result<Reply, DecodeError> {
         content: Option<&'a RawValue>,
         stop_reason: Option<String>,
         usage: Option<&'a RawValue>,
+        diagnostics: Option<&'a RawValue>,
+        input_transformations: Option<&'a RawValue>,
     }
     let at = "the reply";
     let whole: Whole<'_> = parse(body.get(), at)?;
@@ -353,6 +379,16 @@ pub(crate) fn whole(body: &RawValue) -> Result<Reply, DecodeError> {
     if let Some(usage) = whole.usage {
         counts.take(usage);
     }
+    let mut remarks = Remarks::default();
+    remarks.take(whole.diagnostics, whole.input_transformations);
     let stop = stop_reason(whole.stop_reason.as_deref(), &message);
-    Ok(Reply { id: whole.id, model: whole.model, message, stop, usage: counts.normal() })
+    Ok(Reply {
+        id: whole.id,
+        model: whole.model,
+        message,
+        stop,
+        usage: counts.normal(),
+        diagnosis: remarks.diagnosis,
+        dropped: remarks.dropped,
+    })
 }

@@ -4,15 +4,37 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tine_history::{Closed, Frame, Framer, Slot};
-use tine_model::{Block, Message, Role, Thinking, ToolCallId, ToolInput, WireFormat};
+use tine_model::{Block, Lifetime, Message, Role, Thinking, ToolCallId, ToolInput, WireFormat};
 
 use crate::head::{Head, HeadParts};
 use crate::json::{self, Object};
 use crate::marks::PLACEHOLDER;
+use crate::{Comparison, RequestOptions, names};
 
-/// The mark itself, inserted before the closing brace of a block.
-pub(crate) fn mark_text() -> &'static str {
-    r#","cache_control":{"type":"ephemeral"}"#
+/// The mark itself, inserted before the closing brace of a block. The short lifetime is the default and goes unsaid.
+pub(crate) fn mark_text(lifetime: Lifetime) -> &'static str {
+    match lifetime {
+        Lifetime::Short => r#","cache_control":{"type":"ephemeral"}"#,
+        Lifetime::Long => r#","cache_control":{"type":"ephemeral","ttl":"1h"}"#,
+    }
+}
+
+/// Reasoning that was signed behind other words than it stands behind now is left out; without this the API refuses the
+/// request. Source: Anthropic, "Preserved thinking: prefix checks".
+const DROP_FOREIGN_THINKING: &str = r#"{"prefix_mismatch_behavior":"drop_block"}"#;
+
+/// What closes the messages and the request. The question about the cache stands behind everything that it is about.
+pub(crate) fn ending(options: &RequestOptions) -> Bytes {
+    match &options.comparison {
+        Comparison::None => Bytes::from_static(b"]}"),
+        Comparison::First => {
+            Bytes::from_static(b"],\"diagnostics\":{\"previous_message_id\":null}}")
+        }
+        Comparison::With(id) => {
+            let diagnostics = Object::new().string("previous_message_id", id).end();
+            format!("],\"diagnostics\":{diagnostics}}}").into()
+        }
+    }
 }
 
 pub(crate) fn render_head(parts: &HeadParts) -> Head {
@@ -20,13 +42,18 @@ pub(crate) fn render_head(parts: &HeadParts) -> Head {
     let mut text = String::from("{");
     text.push_str(&format!("\"model\":{}", json::string(&settings.model.name)));
     text.push_str(&format!(",\"max_tokens\":{}", settings.max_tokens));
-    text.push_str(match settings.thinking {
-        None => "",
-        Some(Thinking::Adaptive) => r#","thinking":{"type":"adaptive"}"#,
-        Some(Thinking::Budget(_)) => r#","thinking":{"type":"enabled","budget_tokens":"#,
-    });
-    if let Some(Thinking::Budget(tokens)) = settings.thinking {
-        text.push_str(&format!("{tokens}}}"));
+    if let Some(thinking) = settings.thinking {
+        let object = match thinking {
+            Thinking::Adaptive => Object::new().string("type", "adaptive"),
+            Thinking::Budget(tokens) => {
+                Object::new().string("type", "enabled").raw("budget_tokens", &tokens.to_string())
+            }
+        };
+        let object = match parts.drop_foreign_thinking {
+            true => object.raw("block_binding", DROP_FOREIGN_THINKING),
+            false => object,
+        };
+        text.push_str(&format!(",\"thinking\":{}", object.end()));
     }
     if let Some(effort) = settings.effort {
         text.push_str(&format!(",\"output_config\":{{\"effort\":\"{}\"}}", effort.as_str()));
@@ -51,7 +78,7 @@ pub(crate) fn render_head(parts: &HeadParts) -> Head {
 
 fn tool(tool: &crate::ToolDeclaration) -> String {
     Object::new()
-        .string("name", &tool.name)
+        .string("name", &names::to_wire(&tool.name))
         .string("description", &tool.description)
         .raw("input_schema", tool.schema.as_str())
         .end()
@@ -76,6 +103,9 @@ impl Framer for AnthropicFramer {
             markable: true,
         });
         let (results, others) = pieces(closed);
+        // Behind results of the message's own the placeholders are not what siblings share.
+        let leading =
+            if closed.apart() || results.is_empty() { closed.placeholders.len() } else { 0 };
         if closed.apart() {
             frame.message("user", placeholders.collect());
             frame.message(role(closed.message.role()), [results, others].concat());
@@ -83,7 +113,7 @@ impl Framer for AnthropicFramer {
             let all = results.into_iter().chain(placeholders).chain(others).collect();
             frame.message(role(closed.message.role()), all);
         }
-        frame.finish(closed.placeholders.len())
+        frame.finish(leading)
     }
 }
 
@@ -220,7 +250,7 @@ fn encode_block(message: &Message, block: &Block, orphan: bool) -> Option<String
                 ToolInput::Invalid(_) => "{}",
             };
             let object = object.string("type", "tool_use").string("id", &id.0);
-            object.string("name", name).raw("input", input).end()
+            object.string("name", &names::to_wire(name)).raw("input", input).end()
         }
         Block::ToolResult { call, content, .. } if orphan => {
             let text = format!("Result of the earlier call {call}: {}", plain_text(content));

@@ -3,6 +3,7 @@
 pub(crate) mod decode;
 mod encode;
 pub(crate) mod read;
+mod remarks;
 mod usage;
 
-pub(crate) use encode::{AnthropicFramer, mark_text, render_head};
+pub(crate) use encode::{AnthropicFramer, ending, mark_text, render_head};

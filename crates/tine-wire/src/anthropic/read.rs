@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tine_model::{Block, RawJson, Role, ToolCallId};
 
+use crate::names;
 use crate::read::{self, Content, ReadError, input_from_raw, parse};
 
 /// Reads a message whose cache marks are already cut out.
@@ -83,6 +84,7 @@ pub(crate) fn block(raw: &RawValue, index: usize) -> Result<Block, ReadError> {
         "redacted_thinking" => Block::RedactedThinking(parse::<Redacted>(raw, &at)?.data),
         "tool_use" => {
             let Call { id, name, input } = parse(raw, &at)?;
+            let name = names::from_wire(&name).into_owned();
             Block::ToolUse { id: ToolCallId(id), name, input: input_from_raw(input) }
         }
         "tool_result" => {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tine_model::Usage;
 
-use crate::reply::TOKENS_MAX;
+use crate::counts::count;
 
 /// The counts reported so far.
 #[derive(Debug, Default)]
@@ -23,12 +23,12 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Takes a `usage` object; what is not a count is taken as not reported.
+    /// Takes a `usage` object; what is no count, or one that no request can have, is taken as not reported. `iterations`, which
+    /// lists parts of the sums and compactions beside them, is not read.
     pub(crate) fn take(&mut self, usage: &RawValue) {
         let Ok(usage) = serde_json::from_str::<Value>(usage.get()) else { return };
         let take = |field: &mut Option<u64>, path: &str| {
-            let count = usage.pointer(path).and_then(Value::as_u64);
-            *field = count.map(|count| count.min(TOKENS_MAX)).or(*field);
+            *field = count(&usage, path).or(*field);
         };
         take(&mut self.input, "/input_tokens");
         take(&mut self.written, "/cache_creation_input_tokens");
@@ -108,7 +108,22 @@ mod tests {
     #[test]
     fn nonsense_is_not_reported() {
         check(&["[]", r#"{"input_tokens":-4,"output_tokens":"many"}"#], Usage::default());
-        let most = Usage { uncached: TOKENS_MAX, ..Usage::default() };
-        check(&[r#"{"input_tokens":18446744073709551615}"#], most);
+        check(
+            &[
+                r#"{"input_tokens":8,"cache_read_input_tokens":2.5}"#,
+                r#"{"input_tokens":18446744073709551615,"cache_read_input_tokens":1e40,"cache_creation":{"ephemeral_5m_input_tokens":-1}}"#,
+            ],
+            Usage { uncached: 8, ..Usage::default() },
+        );
+    }
+
+    #[test]
+    fn parts_of_the_sums_are_not_added_to_them() {
+        check(
+            &[
+                r#"{"input_tokens":8,"output_tokens":2,"iterations":[{"type":"message","input_tokens":8,"output_tokens":2},{"type":"compaction","input_tokens":90000,"output_tokens":700}]}"#,
+            ],
+            Usage { uncached: 8, output: 2, ..Usage::default() },
+        );
     }
 }

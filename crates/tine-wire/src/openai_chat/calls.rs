@@ -12,7 +12,7 @@ use tine_model::ToolCallId;
 use super::read::missing_id;
 use crate::growing::GrowingObject;
 use crate::read::input_from_text;
-use crate::{DecodeError, Event, strip};
+use crate::{DecodeError, Event, names, strip};
 
 /// All calls, in the order in which they began.
 #[derive(Debug, Default)]
@@ -173,7 +173,8 @@ impl GrowingCall {
         if self.id.is_empty() {
             self.id = missing_id(position);
         }
-        events.push(Event::ToolCall { id: ToolCallId(self.id.clone()), name: self.name.clone() });
+        let name = names::from_wire(&self.name).into_owned();
+        events.push(Event::ToolCall { id: ToolCallId(self.id.clone()), name });
         if !self.arguments.is_empty() {
             events.push(Event::ToolInput { delta: self.arguments.clone() });
         }

@@ -192,7 +192,15 @@ impl Assembly {
         let message = whole.message()?;
         let refused = whole.fields.text("refusal").is_some_and(|refusal| !refusal.is_empty());
         let stop = stop_reason(whole.finish.as_deref(), &message, refused);
-        Ok(Reply { id: whole.id, model: whole.model, message, stop, usage: whole.counts.normal() })
+        Ok(Reply {
+            id: whole.id,
+            model: whole.model,
+            message,
+            stop,
+            usage: whole.counts.normal(),
+            diagnosis: None,
+            dropped: Vec::new(),
+        })
     }
 
     /// Text, and the calls that are known to be complete. Nothing says whether reasoning is complete, so none
@@ -288,5 +296,13 @@ pub(crate) fn whole(body: &RawValue) -> Result<Reply, DecodeError> {
     let refused = fields.text("refusal").is_some_and(|refusal| !refusal.is_empty());
     let stop = stop_reason(choice.finish_reason.as_deref(), &message, refused);
     let usage = counted.counts.normal();
-    Ok(Reply { id: chunk.id, model: chunk.model, message, stop, usage })
+    Ok(Reply {
+        id: chunk.id,
+        model: chunk.model,
+        message,
+        stop,
+        usage,
+        diagnosis: None,
+        dropped: Vec::new(),
+    })
 }

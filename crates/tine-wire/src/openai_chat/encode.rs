@@ -1,18 +1,23 @@
-//! History → OpenAI Chat Completions.
+//! History → OpenAI Chat Completions, with contents as plain strings or as lists of parts.
 
 use bytes::Bytes;
 use tine_history::{Closed, Frame, Framer};
-use tine_model::{Block, Message, Role, ToolInput, WireFormat};
+use tine_model::{Block, CacheScheme, Lifetime, Message, Role, ToolCallId, ToolInput, WireFormat};
 
 use crate::head::{Head, HeadParts, chat_max_tokens_field};
 use crate::json::{self, Object};
 use crate::marks::PLACEHOLDER;
+use crate::parts::{self, Piece};
+use crate::{RequestOptions, names};
 
-pub(crate) fn render_head(parts: &HeadParts) -> Head {
+pub(crate) fn render_head(parts: &HeadParts, format: WireFormat) -> Head {
     let settings = &parts.settings;
     let mut text = format!("{{\"model\":{}", json::string(&settings.model.name));
     let limit = chat_max_tokens_field(settings.model.provider);
     text.push_str(&format!(",\"{limit}\":{}", settings.max_tokens));
+    if let (true, Some(key)) = (takes_breakpoints(format, parts.scheme), &parts.cache_key) {
+        text.push_str(&format!(",\"prompt_cache_key\":{}", json::string(key)));
+    }
     if let Some(effort) = settings.effort {
         text.push_str(&format!(",\"reasoning_effort\":\"{}\"", effort.as_str()));
     }
@@ -25,93 +30,168 @@ pub(crate) fn render_head(parts: &HeadParts) -> Head {
         text.push_str(&format!(",\"tools\":[{}]", tools.join(",")));
     }
     text.push_str(",\"messages\":[");
+    let mut slot = None;
     if !parts.system.is_empty() {
-        text.push_str(&text_message("system", &parts.system));
+        let system = ChatFramer { format }.said("system", &[&parts.system]);
+        slot = system.slots.first().map(|slot| text.len() + slot.offset);
+        text.push_str(&system.json);
     }
-    Head::new(WireFormat::OpenAiChat, text, None, !parts.system.is_empty())
+    Head::new(format, text, slot, !parts.system.is_empty())
+}
+
+/// Contents as plain strings have no place for a breakpoint; the key alone would ask for nothing.
+fn takes_breakpoints(format: WireFormat, scheme: CacheScheme) -> bool {
+    format == WireFormat::OpenAiChatParts && scheme == CacheScheme::Breakpoints
+}
+
+/// The mark itself, inserted before the closing brace of a part. Chat has the short lifetime only, so that a mark that
+/// asks for the long one gets the short one.
+pub(crate) fn mark_text(_lifetime: Lifetime) -> &'static str {
+    r#","prompt_cache_breakpoint":{"mode":"explicit"}"#
+}
+
+/// What closes the messages and the request. Chat knows neither the long lifetime nor the question where a request parts
+/// from an earlier one.
+pub(crate) fn ending(head: &Head, _options: &RequestOptions) -> Bytes {
+    Bytes::from_static(if takes_breakpoints(head.format, head.scheme) {
+        br#"],"prompt_cache_options":{"mode":"explicit","ttl":"30m"}}"#
+    } else {
+        b"]}"
+    })
 }
 
 fn tool(tool: &crate::ToolDeclaration) -> String {
     let function = Object::new()
-        .string("name", &tool.name)
+        .string("name", &names::to_wire(&tool.name))
         .string("description", &tool.description)
         .raw("parameters", tool.schema.as_str())
         .end();
     Object::new().string("type", "function").raw("function", &function).end()
 }
 
-fn text_message(role: &str, text: &str) -> String {
-    Object::new().string("role", role).string("content", text).end()
+/// Makes chat frames. One message may be several here: each tool result is a message of its own.
+pub(crate) struct ChatFramer {
+    format: WireFormat,
 }
 
-/// Makes chat frames. One message may be several here: each tool result is a message of its own.
-pub(crate) struct ChatFramer;
+impl ChatFramer {
+    /// Content as plain strings.
+    pub(crate) const STRINGS: Self = Self { format: WireFormat::OpenAiChat };
+    /// Content as lists of parts.
+    pub(crate) const PARTS: Self = Self { format: WireFormat::OpenAiChatParts };
+}
 
 impl Framer for ChatFramer {
     fn format(&self) -> WireFormat {
-        WireFormat::OpenAiChat
+        self.format
     }
 
     fn frame(&self, closed: &Closed<'_>) -> Frame {
-        let placeholders: Vec<String> =
-            closed.placeholders.iter().map(|call| result(&call.0, PLACEHOLDER)).collect();
-        let messages = match closed.message.role() {
+        let placeholders: Vec<Piece> =
+            closed.placeholders.iter().map(|call| self.result(&call.0, &[PLACEHOLDER])).collect();
+        let (results, others) = match closed.message.role() {
             Role::Assistant => {
-                [placeholders, assistant(closed.message).into_iter().collect()].concat()
+                let said = assistant(closed.message).map(Piece::plain);
+                (Vec::new(), said.into_iter().collect())
             }
-            Role::User | Role::System => {
-                let (results, others) = user(closed);
-                [results, placeholders, others].concat()
-            }
+            Role::User | Role::System => self.user(closed),
         };
-        let bytes = Bytes::from(messages.join(","));
-        let blocks = messages.len();
-        Frame { bytes, slots: Vec::new(), blocks, placeholders: closed.placeholders.len() }
+        parts::frame(results, placeholders, others)
     }
 }
 
-/// The provider's own text, unless a call in it has arguments that servers refuse to read back.
+impl ChatFramer {
+    /// Texts as a content: one string, joined by `joint`, or a list of parts. A list may not be empty, nor a part in it.
+    fn content(&self, texts: &[&str], joint: &str) -> String {
+        let parts: Vec<String> = texts
+            .iter()
+            .filter(|text| !text.is_empty())
+            .map(|text| Object::new().string("type", "text").string("text", text).end())
+            .collect();
+        match self.format {
+            WireFormat::OpenAiChatParts if parts.is_empty() => "\"\"".to_owned(),
+            WireFormat::OpenAiChatParts => format!("[{}]", parts.join(",")),
+            _ => json::string(&texts.join(joint)),
+        }
+    }
+
+    /// A message as a piece, with its places for breakpoints where the format has any.
+    fn piece(&self, message: &str) -> Piece {
+        match self.format {
+            WireFormat::OpenAiChatParts => Piece::in_parts(message, "content", "text"),
+            _ => Piece::plain(message),
+        }
+    }
+
+    fn said(&self, role: &str, texts: &[&str]) -> Piece {
+        let content = self.content(texts, "\n\n");
+        self.piece(&Object::new().string("role", role).raw("content", &content).end())
+    }
+
+    fn result(&self, call: &str, texts: &[&str]) -> Piece {
+        let message = Object::new().string("role", "tool").string("tool_call_id", call);
+        self.piece(&message.raw("content", &self.content(texts, "\n")).end())
+    }
+
+    /// Tool results first, then everything else as one message.
+    fn user(&self, closed: &Closed<'_>) -> (Vec<Piece>, Vec<Piece>) {
+        if closed.is_sound()
+            && let Some(kept) = kept(closed.message)
+        {
+            let kept = vec![self.piece(&kept)];
+            // An answer goes before the placeholders, anything else behind them.
+            let blocks = closed.message.blocks();
+            let answers = blocks.iter().any(|block| matches!(block, Block::ToolResult { .. }));
+            return if answers { (kept, Vec::new()) } else { (Vec::new(), kept) };
+        }
+        let (mut results, mut texts) = (Vec::new(), Vec::new());
+        for (index, block) in closed.message.blocks().iter().enumerate() {
+            match block {
+                Block::ToolResult { call, content, .. } if closed.is_orphan(index) => {
+                    let text = plain_text(content).join("\n");
+                    texts.push(format!("Result of the earlier call {call}: {text}"));
+                }
+                Block::ToolResult { call, content, .. } => {
+                    results.push(self.result(&call.0, &plain_text(content)));
+                }
+                Block::Text(text) => texts.push(text.clone()),
+                Block::Thinking { .. }
+                | Block::RedactedThinking(_)
+                | Block::ToolUse { .. }
+                | Block::Image(_)
+                | Block::Document(_)
+                | Block::Unknown(_) => {}
+            }
+        }
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let others = (!texts.is_empty()).then(|| self.said("user", &texts));
+        (results, others.into_iter().collect())
+    }
+}
+
+/// The provider's own text, unless a call in it has arguments that servers refuse to read back, or the id of another one.
 fn kept(message: &Message) -> Option<String> {
     let raw = message.raw().filter(|raw| raw.format == WireFormat::OpenAiChat)?;
     let invalid =
         |block: &Block| matches!(block, Block::ToolUse { input: ToolInput::Invalid(_), .. });
-    (!message.blocks().iter().any(invalid)).then(|| raw.json.as_str().to_owned())
+    let sound = !message.blocks().iter().any(invalid)
+        && calls(message).len() == message.tool_calls().count();
+    sound.then(|| raw.json.as_str().to_owned())
 }
 
-fn result(call: &str, text: &str) -> String {
-    Object::new().string("role", "tool").string("tool_call_id", call).string("content", text).end()
-}
-
-/// Tool results first, then everything else as one message.
-fn user(closed: &Closed<'_>) -> (Vec<String>, Vec<String>) {
-    if closed.is_sound()
-        && let Some(kept) = kept(closed.message)
-    {
-        // An answer goes before the placeholders, anything else behind them.
-        let answers =
-            closed.message.blocks().iter().any(|block| matches!(block, Block::ToolResult { .. }));
-        return if answers { (vec![kept], Vec::new()) } else { (Vec::new(), vec![kept]) };
-    }
-    let (mut results, mut texts) = (Vec::new(), Vec::new());
-    for (index, block) in closed.message.blocks().iter().enumerate() {
-        match block {
-            Block::ToolResult { call, content, .. } if closed.is_orphan(index) => {
-                texts.push(format!("Result of the earlier call {call}: {}", plain_text(content)));
-            }
-            Block::ToolResult { call, content, .. } => {
-                results.push(result(&call.0, &plain_text(content)));
-            }
-            Block::Text(text) => texts.push(text.clone()),
-            Block::Thinking { .. }
-            | Block::RedactedThinking(_)
-            | Block::ToolUse { .. }
-            | Block::Image(_)
-            | Block::Document(_)
-            | Block::Unknown(_) => {}
+/// The calls of a message. Two of one id could not be told apart when they are answered, so the first one stands.
+fn calls(message: &Message) -> Vec<&Block> {
+    let mut ids: Vec<&ToolCallId> = Vec::new();
+    let mut calls = Vec::new();
+    for block in message.blocks() {
+        if let Block::ToolUse { id, .. } = block
+            && !ids.contains(&id)
+        {
+            ids.push(id);
+            calls.push(block);
         }
     }
-    let others = (!texts.is_empty()).then(|| text_message("user", &texts.join("\n\n")));
-    (results, others.into_iter().collect())
+    calls
 }
 
 fn assistant(message: &Message) -> Option<String> {
@@ -119,7 +199,7 @@ fn assistant(message: &Message) -> Option<String> {
         return Some(kept);
     }
     let text = message.text();
-    let calls: Vec<String> = message.blocks().iter().filter_map(call).collect();
+    let calls: Vec<String> = calls(message).into_iter().filter_map(call).collect();
     if text.is_empty() && calls.is_empty() {
         return None;
     }
@@ -138,12 +218,12 @@ fn call(block: &Block) -> Option<String> {
         ToolInput::Valid(input) => input.as_str(),
         ToolInput::Invalid(_) => "{}",
     };
-    let function = Object::new().string("name", name).string("arguments", arguments).end();
+    let function =
+        Object::new().string("name", &names::to_wire(name)).string("arguments", arguments).end();
     let object = Object::new().string("id", &id.0).string("type", "function");
     Some(object.raw("function", &function).end())
 }
 
-fn plain_text(content: &[Block]) -> String {
-    let texts: Vec<&str> = content.iter().filter_map(Block::as_text).collect();
-    texts.join("\n")
+fn plain_text(content: &[Block]) -> Vec<&str> {
+    content.iter().filter_map(Block::as_text).collect()
 }

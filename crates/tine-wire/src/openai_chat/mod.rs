@@ -6,4 +6,4 @@ mod encode;
 pub(crate) mod read;
 mod usage;
 
-pub(crate) use encode::{ChatFramer, render_head};
+pub(crate) use encode::{ChatFramer, ending, mark_text, render_head};

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tine_model::{Block, RawJson, Role, ToolCallId, ToolInput};
 
+use crate::names;
 use crate::read::{self, Content, ReadError, input_from_raw, input_from_text, parse};
 
 /// Where servers put visible reasoning. When both are there they say the same, and the first counts.
@@ -100,6 +101,7 @@ fn call(raw: &RawValue, position: usize) -> Result<Block, ReadError> {
         Some(raw) if raw.get().starts_with('"') => input_from_text(&parse::<String>(raw, &at)?),
         Some(raw) => input_from_raw(raw),
     };
+    let name = names::from_wire(&name).into_owned();
     Ok(Block::ToolUse { id: ToolCallId(id), name, input })
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tine_model::Usage;
 
-use crate::reply::TOKENS_MAX;
+use crate::counts::{Inclusive, count};
 
 /// Where the cached part may stand: OpenAI and most others, DeepSeek, Moonshot, LiteLLM.
 const READ: [&str; 4] = [
@@ -27,15 +27,7 @@ const WRITTEN: [&str; 3] = [
 
 /// The counts reported so far. Some servers repeat them with every chunk; the last one given counts.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
-    prompt: Option<u64>,
-    read: Option<u64>,
-    written: Option<u64>,
-    written_short: Option<u64>,
-    written_long: Option<u64>,
-    output: Option<u64>,
-    reasoning: Option<u64>,
-}
+pub(crate) struct Counts(Inclusive);
 
 impl Counts {
     /// Takes a `usage` object; what is not a count is taken as not reported.
@@ -45,13 +37,14 @@ impl Counts {
             *field = paths.iter().find_map(|path| count(&usage, path)).or(*field);
         };
         let lifetimes = "/prompt_tokens_details/cache_write_tokens_details";
-        take(&mut self.prompt, &["/prompt_tokens"]);
-        take(&mut self.read, &READ);
-        take(&mut self.written, &WRITTEN);
-        take(&mut self.written_short, &[&format!("{lifetimes}/ttl_30m_tokens")]);
-        take(&mut self.written_long, &[&format!("{lifetimes}/ttl_12h_tokens")]);
-        take(&mut self.output, &["/completion_tokens"]);
-        take(&mut self.reasoning, &["/completion_tokens_details/reasoning_tokens"]);
+        let counts = &mut self.0;
+        take(&mut counts.prompt, &["/prompt_tokens"]);
+        take(&mut counts.read, &READ);
+        take(&mut counts.written, &WRITTEN);
+        take(&mut counts.written_short, &[&format!("{lifetimes}/ttl_30m_tokens")]);
+        take(&mut counts.written_long, &[&format!("{lifetimes}/ttl_12h_tokens")]);
+        take(&mut counts.output, &["/completion_tokens"]);
+        take(&mut counts.reasoning, &["/completion_tokens_details/reasoning_tokens"]);
     }
 
     /// Takes llama.cpp's `timings`, which may be all there is; `usage` knows better where it speaks.
@@ -59,35 +52,16 @@ impl Counts {
         let Ok(timings) = serde_json::from_str::<Value>(timings.get()) else { return };
         let cached = count(&timings, "/cache_n");
         let fresh = count(&timings, "/prompt_n");
-        self.read = self.read.or(cached);
-        self.prompt = self.prompt.or(fresh.map(|fresh| fresh + cached.unwrap_or(0)));
-        self.output = self.output.or(count(&timings, "/predicted_n"));
+        let counts = &mut self.0;
+        counts.read = counts.read.or(cached);
+        counts.prompt = counts.prompt.or(fresh.map(|fresh| fresh + cached.unwrap_or(0)));
+        counts.output = counts.output.or(count(&timings, "/predicted_n"));
     }
 
     /// The normal form.
     pub(crate) fn normal(&self) -> Usage {
-        let split = self.written_short.unwrap_or(0) + self.written_long.unwrap_or(0);
-        let rest = self.written.map(|written| written.saturating_sub(split));
-        let write_short = match (self.written_short, rest) {
-            (None, Some(0)) if self.written_long.is_some() => None,
-            (None, rest) => rest,
-            (Some(short), rest) => Some(short + rest.unwrap_or(0)),
-        };
-        let cached =
-            self.read.unwrap_or(0) + write_short.unwrap_or(0) + self.written_long.unwrap_or(0);
-        Usage {
-            uncached: self.prompt.unwrap_or(0).saturating_sub(cached),
-            write_short,
-            write_long: self.written_long,
-            read: self.read,
-            output: self.output.unwrap_or(0),
-            reasoning: self.reasoning,
-        }
+        self.0.normal()
     }
-}
-
-fn count(usage: &Value, path: &str) -> Option<u64> {
-    usage.pointer(path).and_then(Value::as_u64).map(|count| count.min(TOKENS_MAX))
 }
 
 #[cfg(test)]
@@ -134,10 +108,16 @@ mod tests {
             r#"{"prompt_tokens":50,"completion_tokens":2}"#,
             Usage { uncached: 50, output: 2, ..Usage::default() },
         );
-        check(
-            r#"{"prompt_tokens":5,"prompt_tokens_details":{"cached_tokens":9}}"#,
-            Usage { read: Some(9), ..Usage::default() },
-        );
+        for nonsense in ["9", "-1", "1.5", "\"5\"", "null", "18446744073709551615"] {
+            let details =
+                format!(r#"{{"cached_tokens":{nonsense},"cache_write_tokens":{nonsense}}}"#);
+            check(
+                &format!(r#"{{"prompt_tokens":5,"prompt_tokens_details":{details}}}"#),
+                Usage { uncached: 5, ..Usage::default() },
+            );
+        }
+        // A part of nothing known.
+        check(r#"{"prompt_tokens":-5,"prompt_cache_hit_tokens":3}"#, Usage::default());
     }
 
     #[test]

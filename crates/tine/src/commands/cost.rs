@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tine_model::{AgentId, AgentRecord, Usage};
-use tine_runtime::{CostLine, CostReport};
+use tine_runtime::{CauseLine, CostLine, CostReport};
 use tine_store::AgentFilter;
 
 use crate::cli::CostArgs;
@@ -30,6 +30,19 @@ struct AgentCostJson<'a> {
     name: Option<&'a str>,
     own: Vec<LineJson<'a>>,
     subtree: Vec<LineJson<'a>>,
+    /// Why the cache did not serve more, over the subtree.
+    causes: Vec<CauseJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct CauseJson<'a> {
+    /// A verdict's word, as in `tine cache explain --json`.
+    cause: &'a str,
+    requests: u64,
+    /// Tokens that should have been read and were not.
+    missed_tokens: u64,
+    /// What that cost over reading them; `null` when no price is known, or nothing was missed.
+    missed_usd: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -99,8 +112,9 @@ pub(crate) async fn cost(context: &Context, args: CostArgs) -> Result<u8, Failur
         })?;
     } else {
         let table = if one.is_some() { one_table(&costs) } else { all_table(&costs) };
+        let causes = causes_table(&costs);
         let notes = notes(lines(), &prices_date);
-        output::write_out(&format!("{}\n{notes}", table.to_text()))?;
+        output::write_out(&format!("{}\n{causes}{notes}", table.to_text()))?;
     }
     Ok(0)
 }
@@ -118,7 +132,7 @@ async fn asked(context: &Context, one: Option<AgentId>) -> Result<Vec<AgentRecor
 
 async fn nothing(context: &Context, json: bool) -> Result<u8, Failure> {
     if json {
-        let prices_date = tine_cache::Prices::bundled().date().to_owned();
+        let prices_date = context.runtime.ports().facts.date().to_owned();
         let total = sum_json(&sum(std::iter::empty()));
         output::json(&CostJson { agents: Vec::new(), total, prices_date: &prices_date })?;
     } else if context.runtime.store().agents(AgentFilter::All).await?.is_empty() {
@@ -248,6 +262,69 @@ fn agent_json(costs: &Costs) -> AgentCostJson<'_> {
         name: costs.record.name.as_deref(),
         own: costs.report.own.iter().map(line_json).collect(),
         subtree: costs.report.subtree.iter().map(line_json).collect(),
+        causes: costs.report.causes.iter().map(cause_json).collect(),
+    }
+}
+
+fn cause_json(line: &CauseLine) -> CauseJson<'_> {
+    CauseJson {
+        cause: &line.cause,
+        requests: line.requests,
+        missed_tokens: line.tokens,
+        missed_usd: line.dollars,
+    }
+}
+
+/// Why the cache did not serve more, the dearest cause first; nothing when it served everything.
+fn causes_table(costs: &[Costs]) -> String {
+    use Align::{Left, Right};
+    let mut sums: Vec<CauseLine> = Vec::new();
+    for line in costs.iter().flat_map(|costs| &costs.report.causes) {
+        match sums.iter_mut().find(|sum| sum.cause == line.cause) {
+            None => sums.push(line.clone()),
+            Some(sum) => {
+                sum.requests += line.requests;
+                sum.tokens += line.tokens;
+                sum.dollars = match (sum.dollars, line.dollars) {
+                    (None, None) => None,
+                    (one, other) => Some(one.unwrap_or(0.0) + other.unwrap_or(0.0)),
+                };
+            }
+        }
+    }
+    if sums.is_empty() {
+        return String::new();
+    }
+    sums.sort_by(|a, b| b.dollars.unwrap_or(0.0).total_cmp(&a.dollars.unwrap_or(0.0)));
+    let mut table = Table::new(&[
+        ("NOT READ BECAUSE", Left),
+        ("REQUESTS", Right),
+        ("TOKENS", Right),
+        ("COST OF IT", Right),
+    ]);
+    for sum in sums {
+        table.row([
+            cause_words(&sum.cause).into(),
+            grouped(sum.requests).into(),
+            if sum.tokens > 0 { grouped(sum.tokens) } else { "-".to_owned() }.into(),
+            sum.dollars.map_or("-".to_owned(), money).into(),
+        ]);
+    }
+    format!("{}\n", table.to_text())
+}
+
+fn cause_words(cause: &str) -> String {
+    match cause {
+        "cold" => "nothing was there yet (cold)".to_owned(),
+        "expired" => "it had expired".to_owned(),
+        "race" => "it was there and not served (race)".to_owned(),
+        "diverged" => "the conversation differed (diverged)".to_owned(),
+        "settings_changed" => "a setting differed".to_owned(),
+        "below_minimum" => "it was too short to be kept".to_owned(),
+        "marker_misplaced" => "no mark led to it".to_owned(),
+        "unreliable" => "the provider did not serve it".to_owned(),
+        "unknown" => "the provider did not say".to_owned(),
+        other => one_line(other),
     }
 }
 

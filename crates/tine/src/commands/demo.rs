@@ -11,9 +11,10 @@ mod view;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tine_cache::Asked;
 use tine_fork::{RunLimits, RunReport};
 use tine_model::{AgentId, Outcome, TaskStatus};
-use tine_runtime::{FanPlan, FanReport, FanSpec, FanWatcher, RunOptions, Runtime};
+use tine_runtime::{CachePolicy, FanReport, FanSpec, FanWatcher, RunOptions, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::DemoArgs;
@@ -84,6 +85,7 @@ async fn tell(
         permissions: story::permissions()?,
         observer: Arc::clone(&look) as Arc<dyn tine_fork::Observer>,
         cancel: cancel.clone(),
+        caching: CachePolicy::default(),
     };
     let outcome = runtime.run(root, Some(PROMPT.to_owned()), &options).await;
     look.end();
@@ -99,7 +101,7 @@ async fn tell(
     // The prefix is warm but for the root's last reply. With a leader that is written once too, so that the demo shows
     // what a cold prefix would show: each of its tokens is written once, by whoever comes first.
     let directives = JOBS.iter().map(|job| job.directive.to_owned()).collect();
-    let spec = FanSpec { parent: root, directives, plan: FanPlan::LeaderFirst };
+    let spec = FanSpec { parent: root, directives, plan: Asked::Leader };
     let fan = runtime.fan(spec, &options, Arc::clone(&view) as Arc<dyn FanWatcher>).await;
     view.end();
     Ok(Told { root, looked, fan: fan? })

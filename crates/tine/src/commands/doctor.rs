@@ -85,6 +85,7 @@ pub(crate) async fn doctor(directory: Option<PathBuf>, args: JsonArgs) -> Result
                 Err(failure) => checks.push(Check::failure("settings", &failure)),
                 Ok(config) => checks.extend(checks::settings(&config)),
             }
+            checks.push(checks::models(&dirs));
         }
     }
     checks.extend(checks::programs(variable("PATH").unwrap_or_default().as_ref()));

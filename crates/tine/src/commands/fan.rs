@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use tine_cache::{FanCost, Launch};
+
+use tine_cache::{FanCost, Plan};
 use tine_fork::{Observer, Report, RunEvent, WORKER_TURNS_DEFAULT};
 use tine_model::{AgentId, TaskStatus, Usage};
-use tine_runtime::{CacheReport, FanPlan, FanReport, FanSpec, FanTask, FanWatcher, RunOptions};
+use tine_runtime::{
+    CacheReport, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher, RunOptions,
+};
 use tokio_util::sync::CancellationToken;
 
-use crate::cli::{FanArgs, PlanArg};
+use crate::caching::{Before, asked, go_ahead, launch_word, policy};
+use crate::cli::FanArgs;
 use crate::context::Context;
 use crate::ending::{Tally, rule_for};
 use crate::fail::{FAILED, Failure, INTERRUPTED, TIMED_OUT, TOOL_FAILED};
@@ -67,6 +71,10 @@ struct ReportShape<'a> {
 #[derive(Serialize)]
 pub(super) struct CacheShape<'a> {
     launch: &'static str,
+    /// `cold`, `gap` or `warm`.
+    warmth: &'static str,
+    /// Why they started so.
+    reason: &'a str,
     /// Of all first requests together.
     first: UsageShape,
     /// Of all requests together.
@@ -74,29 +82,70 @@ pub(super) struct CacheShape<'a> {
     cost_usd: Option<f64>,
     /// Had every worker written the prefix for itself.
     naive_usd: Option<f64>,
+    /// Had one worker written the prefix and every other read it.
+    leader_first_usd: Option<f64>,
     /// Had the whole prefix been cached before.
+    warm_usd: Option<f64>,
+    /// And had nobody written what nobody reads.
     ideal_usd: Option<f64>,
     /// Had nothing been cached at all.
     uncached_usd: Option<f64>,
-    /// Ideal by actual; 1 is perfect.
+    /// Ideal by actual; 1 is perfect. `null` when the provider did not say what it read.
     efficiency: Option<f64>,
     priced_as: Option<&'a str>,
+    /// What the provider held under a name for the workers, and what that cost; `null` when it held nothing.
+    held: Option<HeldShape<'a>>,
+    /// For each task what it cost, and its ideal by that; `null` for one that was not answered.
+    forks: Vec<Option<ForkCostShape>>,
+}
+
+#[derive(Serialize)]
+struct HeldShape<'a> {
+    name: &'a str,
+    tokens: Option<u64>,
+    held_ms: i64,
+    /// For making and for keeping it, as far as prices are known; part of `cost_usd`.
+    cost_usd: f64,
+}
+
+#[derive(Serialize)]
+struct ForkCostShape {
+    cost_usd: f64,
+    efficiency: Option<f64>,
 }
 
 pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure> {
     let parent = context.agent(&args.agent).await?;
+    let before = Before {
+        spec: EstimateSpec {
+            parent,
+            directives: args.directives.clone(),
+            workers: true,
+            plan: asked(args.plan),
+            turns: args.estimate.expect_turns,
+            output_tokens: args.estimate.expect_output,
+        },
+        args: &args.estimate,
+        json: args.json,
+    };
+    if !go_ahead(context, before).await? {
+        return Ok(0);
+    }
     let screen = Arc::new(Screen::stderr());
     let guarded = Guarded::new(&context.config, &args.limits, &screen, true)?;
     let board = WorkerBoard::on(screen, context.directory.clone(), args.directives.clone());
-    let watch = Arc::new(Watch { board, tally: Tally::new(Arc::new(|_: &RunEvent<'_>| {})) });
+    let explain = args.explain;
+    let watch =
+        Arc::new(Watch { board, explain, tally: Tally::new(Arc::new(|_: &RunEvent<'_>| {})) });
     let cancel = CancellationToken::new();
     let options = RunOptions {
         limits: run_limits(&args.limits, WORKER_TURNS_DEFAULT),
         permissions: guarded.permissions.clone(),
         observer: Arc::new(|_: &RunEvent<'_>| {}),
         cancel: cancel.clone(),
+        caching: policy(&context.config, args.keep_warm)?,
     };
-    let spec = FanSpec { parent, directives: args.directives, plan: plan(args.plan) };
+    let spec = FanSpec { parent, directives: args.directives, plan: asked(args.plan) };
     let watcher = Arc::clone(&watch) as Arc<dyn FanWatcher>;
     let fan = Box::pin(context.runtime.fan(spec, &options, watcher));
     let fanned = interruptible(fan, &cancel, || watch.board.say(STOPPING)).await;
@@ -114,23 +163,20 @@ pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure>
     verdict(&report, cancel.is_cancelled(), &guarded, &failed_calls)
 }
 
-fn plan(plan: PlanArg) -> FanPlan {
-    match plan {
-        PlanArg::Auto => FanPlan::Auto,
-        PlanArg::Together => FanPlan::Together,
-        PlanArg::Leader => FanPlan::LeaderFirst,
-    }
-}
-
 /// The board, and the memory of failed calls.
 struct Watch {
     board: WorkerBoard,
+    /// Whether the plan's reason is told.
+    explain: bool,
     tally: Tally,
 }
 
 impl FanWatcher for Watch {
-    fn on_start(&self, workers: &[AgentId], launch: Launch) {
-        self.board.on_start(workers, launch);
+    fn on_start(&self, workers: &[AgentId], plan: &Plan) {
+        self.board.on_start(workers, plan);
+        if self.explain {
+            self.board.say(&styled(DIM, &format!("plan: {}", one_line(&plan.reason))));
+        }
     }
 
     fn on_event(&self, index: usize, event: &RunEvent<'_>) {
@@ -198,7 +244,7 @@ pub(super) fn task_shape(task: &FanTask) -> TaskShape<'_> {
         report: task.report.as_ref().map(report_shape),
         error: task.error.as_deref(),
         usage: task.usage.into(),
-        first_usage: task.first_usage.map(UsageShape::from),
+        first_usage: task.requests.first().copied().map(UsageShape::from),
         turns: task.turns,
         tool_uses: task.tool_uses,
         duration_ms: task.duration_ms,
@@ -217,19 +263,37 @@ fn report_shape(report: &Report) -> ReportShape<'_> {
 }
 
 pub(super) fn cache_shape(cache: &CacheReport) -> CacheShape<'_> {
+    let reported = cache.first.read.is_some();
     CacheShape {
-        launch: match cache.launch {
-            Launch::Together => "together",
-            Launch::LeaderFirst => "leader_first",
-        },
+        launch: launch_word(cache.plan.launch),
+        warmth: cache.plan.warmth.as_str(),
+        reason: &cache.plan.reason,
         first: cache.first.into(),
         total: cache.total.into(),
         cost_usd: cache.cost.map(|cost| cost.actual),
         naive_usd: cache.cost.map(|cost| cost.naive),
+        leader_first_usd: cache.cost.map(|cost| cost.leader_first),
+        warm_usd: cache.cost.map(|cost| cost.warm),
         ideal_usd: cache.cost.map(|cost| cost.ideal),
         uncached_usd: cache.cost.map(|cost| cost.uncached),
-        efficiency: cache.cost.map(|cost| cost.efficiency()),
+        efficiency: cache.cost.filter(|_| reported).map(|cost| cost.efficiency()),
         priced_as: cache.priced_as.as_deref(),
+        held: cache.held.as_ref().map(|held| HeldShape {
+            name: &held.name,
+            tokens: held.tokens,
+            held_ms: held.held_ms,
+            cost_usd: held.dollars(),
+        }),
+        forks: cache
+            .forks
+            .iter()
+            .map(|cost| {
+                cost.map(|cost| ForkCostShape {
+                    cost_usd: cost.actual,
+                    efficiency: reported.then(|| cost.efficiency()),
+                })
+            })
+            .collect(),
     }
 }
 
@@ -248,7 +312,7 @@ fn text(report: &FanReport) -> String {
     let mut text: String = tasks.collect();
     text.push_str(&cache_table(&report.cache));
     if let Some(cost) = &report.cache.cost {
-        text.push_str(&money_line(cost, report.cache.priced_as.as_deref()));
+        text.push_str(&money_lines(cost, &report.cache));
     }
     text
 }
@@ -291,12 +355,31 @@ fn cache_table(cache: &CacheReport) -> String {
     table.to_text()
 }
 
-fn money_line(cost: &FanCost, priced_as: Option<&str>) -> String {
-    let at = priced_as.map(|model| format!(" at {model} prices")).unwrap_or_default();
+fn money_lines(cost: &FanCost, cache: &CacheReport) -> String {
+    let at = cache.priced_as.as_deref().map(|model| format!(" at {model} prices"));
+    let at = at.unwrap_or_default();
+    let held = cache.held.as_ref().map(|held| {
+        let tokens = held.tokens.map_or("its".to_owned(), grouped);
+        let time = span(u64::try_from(held.held_ms).unwrap_or(0));
+        format!(
+            "of it {} for {tokens} tokens held by the provider for {time}\n",
+            money(held.dollars())
+        )
+    });
+    let held = held.unwrap_or_default();
+    if cache.first.read.is_none() {
+        let actual = styled(BOLD, &money(cost.actual));
+        return format!(
+            "at most {actual}{at}: the provider did not say what its cache served\n{held}"
+        );
+    }
     format!(
-        "{}{at}\neach for itself {} · best possible {} · without a cache {}\n",
+        "{}{at}, {:.0}% efficient\neach for itself {} · one first {} · all cached before {}\nbest possible {} · without a cache {}\n{held}",
         styled(BOLD, &money(cost.actual)),
+        cost.efficiency() * 100.0,
         money(cost.naive),
+        money(cost.leader_first),
+        money(cost.warm),
         money(cost.ideal),
         money(cost.uncached)
     )

@@ -1,8 +1,10 @@
 //! `tine fork`: fork an agent; with a prompt, run the fork.
 
+use tine_cache::Asked;
 use tine_model::EntryId;
-use tine_runtime::{ForkMade, ForkSpec};
+use tine_runtime::{EstimateSpec, ForkMade, ForkSpec};
 
+use crate::caching::{Before, go_ahead};
 use crate::cli::{ForkArgs, OutputArgs, OutputFormat};
 use crate::context::Context;
 use crate::fail::Failure;
@@ -18,8 +20,25 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
         Some(prompt) => Prompt::read(Some(prompt))?,
         None => Prompt::default(),
     };
-    let talk = Talk::new(context, &args.limits, &args.output, prompt.stdin_is_free)?;
+    let stdin_is_free = prompt.stdin_is_free;
     let to_send = prompt.to_send();
+    let before = Before {
+        spec: EstimateSpec {
+            parent,
+            directives: vec![to_send.clone().unwrap_or_default()],
+            workers: false,
+            plan: Asked::Auto,
+            turns: args.estimate.expect_turns,
+            output_tokens: args.estimate.expect_output,
+        },
+        args: &args.estimate,
+        json: args.output.json || args.output.output_format != OutputFormat::Text,
+    };
+    // An idle fork costs nothing: only what is sent does.
+    if (to_send.is_some() || args.estimate.estimate) && !go_ahead(context, before).await? {
+        return Ok(0);
+    }
+    let talk = Talk::new(context, &args.limits, &args.output, stdin_is_free)?;
     if to_send.is_some() {
         talk.connect(&context.runtime.store().agent(parent).await?.settings.model).await?;
     }

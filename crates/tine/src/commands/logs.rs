@@ -28,7 +28,7 @@ pub(crate) async fn logs(context: &Context, args: LogsArgs) -> Result<u8, Failur
     }
     tokio::select! {
         done = follow(context, agent, args.json) => done.map(|()| 0),
-        stopped = interrupted() => stopped.map(|()| INTERRUPTED),
+        () = interrupted()? => Ok(INTERRUPTED),
     }
 }
 

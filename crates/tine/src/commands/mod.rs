@@ -1,5 +1,6 @@
 //! One file a command: translate arguments, ask the runtime, print.
 
+mod cache;
 mod completions;
 mod cost;
 mod demo;
@@ -21,7 +22,7 @@ mod text_file;
 mod tree;
 mod wait;
 
-use crate::cli::{Cli, Command, SimCommand};
+use crate::cli::{CacheCommand, Cli, Command, SimCommand};
 use crate::context::Context;
 use crate::fail::Failure;
 
@@ -75,6 +76,7 @@ fn runs_models(command: &Command) -> bool {
         | Command::Import(_)
         | Command::Export(_)
         | Command::Cost(_)
+        | Command::Cache(_)
         | Command::Doctor(_)
         | Command::Completions(_)
         | Command::Man => false,
@@ -83,6 +85,8 @@ fn runs_models(command: &Command) -> bool {
 
 async fn with_context(context: Context, command: Command) -> Result<u8, Failure> {
     let result = in_context(&context, command).await;
+    // What costs by the hour at a provider must not outlive the command that made it.
+    context.runtime.settle().await;
     // Folds the database's log in, so that a user who looks finds one file. Without it nothing is lost.
     let _ = context.runtime.store().close().await;
     result
@@ -104,6 +108,7 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Import(args) => import::import(context, args).await,
         Command::Export(args) => export::export(context, args).await,
         Command::Cost(args) => cost::cost(context, args).await,
+        Command::Cache(CacheCommand::Explain(args)) => cache::explain(context, args).await,
         Command::Sim(_)
         | Command::Demo(_)
         | Command::Doctor(_)

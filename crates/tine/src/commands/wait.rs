@@ -58,7 +58,7 @@ pub(crate) async fn wait(context: &Context, args: WaitArgs) -> Result<u8, Failur
     let ended = tokio::select! {
         done = until_finished(context, &agents) => { done?; 0 }
         () = time_is_up => TIMED_OUT,
-        stopped = interrupted() => { stopped?; INTERRUPTED }
+        () = interrupted()? => INTERRUPTED,
     };
     let waited = read(context, &agents).await?;
     // What ended in the last moment has ended.

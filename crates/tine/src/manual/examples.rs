@@ -14,12 +14,21 @@ Examples:
   tine fork 1a2b                          an idle peer that knows everything 1a2b knows
   tine fork 1a2b \"Try it another way.\"    the same, and it begins at once
   tine fork 1a2b --at 12 --name plan-b    inherit up to entry 12 only
+  tine fork 1a2b --estimate \"Try it.\"     what it would cost, and nothing else
   tine fork 1a2b --json";
 
 pub(crate) const FAN: &str = "\
 Examples:
   tine fan 1a2b -d \"Check the parser.\" -d \"Check the printer.\"
-  tine fan 1a2b -d \"Find dead code.\" --permission-mode read-only --json";
+  tine fan 1a2b -d \"Find dead code.\" --permission-mode read-only --json
+  tine fan 1a2b -d A -d B -d C --estimate    what it would cost, and how they would start
+  tine fan 1a2b -d A -d B --plan leader --explain";
+
+pub(crate) const CACHE_EXPLAIN: &str = "\
+Examples:
+  tine cache explain 1a2b                 all requests in a line each, the last in full
+  tine cache explain 1a2b --request 3
+  tine cache explain 1a2b --json | jq '.requests[] | select(.verdict != \"ok\") | .why'";
 
 pub(crate) const PS: &str = "\
 Examples:

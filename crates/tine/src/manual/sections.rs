@@ -9,7 +9,7 @@ pub(super) struct Section {
 
 /// In the order in which they are read.
 pub(super) const SECTIONS: &[Section] =
-    &[WORDS, MODELS, PERMISSIONS, SETTINGS, ENVIRONMENT, FILES, JSON, EXIT_STATUS];
+    &[WORDS, MODELS, CACHE, PERMISSIONS, SETTINGS, ENVIRONMENT, FILES, JSON, EXIT_STATUS];
 
 const WORDS: Section = Section {
     heading: "WORDS",
@@ -39,7 +39,11 @@ const MODELS: Section = Section {
     text: "A model is written provider/name. Without one in the settings, the first provider with a key has a default.",
     terms: &[
         ("anthropic/NAME", "Anthropic, or whatever speaks its format at ANTHROPIC_BASE_URL"),
-        ("openai/NAME", "OpenAI"),
+        ("openai/NAME", "OpenAI, through Responses"),
+        ("openai-chat/NAME", "OpenAI, through Chat Completions"),
+        ("gemini/NAME", "Google's Gemini API"),
+        ("deepseek/NAME", "DeepSeek"),
+        ("minimax/NAME", "MiniMax"),
         (
             "openai-compat/NAME",
             "any server that speaks OpenAI's chat format, such as Ollama, llama-server or vLLM",
@@ -47,6 +51,10 @@ const MODELS: Section = Section {
         (
             "sim/SCENARIO",
             "the simulator inside the process: a built-in scenario (sim/echo) or a TOML file (sim/./case.toml); it needs no key and is no model",
+        ),
+        (
+            "sim/SCENARIO@PROVIDER",
+            "the simulator in another provider's format and by its cache rules, such as sim/echo@gemini",
         ),
     ],
 };
@@ -78,6 +86,41 @@ const SETTINGS: Section = Section {
             "providers.NAME.key_variable",
             "the environment variable that holds its key; keys do not belong into this file",
         ),
+        (
+            "cache.lifetime",
+            "how long cache entries are asked to live: short, long, or auto by the pauses you make (auto)",
+        ),
+        ("cache.keep_warm", "keep a parent's entries alive while its workers run (false)"),
+        ("cache.value_per_second", "what a second of waiting for a leader is worth, in USD (0.01)"),
+        (
+            "cache.confirm_above",
+            "ask before a fork that is estimated to cost more than this, in USD; where nobody can be asked it is refused",
+        ),
+    ],
+};
+
+const CACHE: Section = Section {
+    heading: "CACHE",
+    text: "A fork inherits its parent's bytes, so that the provider's prompt cache serves them. `tine fork --estimate` and `tine fan --estimate` say beforehand what the cache should serve and what the rest will cost; `tine cache explain` says afterwards, request by request, what was expected, what was read, and why not more; `tine cost` adds it up by cause. The verdicts:",
+    terms: &[
+        ("ok", "everything that should have been read was"),
+        ("cold", "nobody had written it yet"),
+        ("expired", "the entry's life was over"),
+        (
+            "race",
+            "an entry was there and not served: another request was still writing it, or the provider's routing led elsewhere",
+        ),
+        (
+            "diverged, settings_changed",
+            "the request's bytes differ from those that were cached; the first part that differs is named",
+        ),
+        ("below_minimum", "shorter than what the provider keeps"),
+        (
+            "marker_misplaced",
+            "no mark of the request leads to the entry, or marks were lost on the way",
+        ),
+        ("unreliable", "an automatic cache did not serve what it was shown before"),
+        ("unknown", "the provider did not say, or said what cannot be"),
     ],
 };
 
@@ -88,10 +131,13 @@ const ENVIRONMENT: Section = Section {
         ("TINE_HOME", "one directory for all files, instead of those under FILES"),
         ("TINE_MODEL, TINE_PERMISSION_MODE", "like the settings model and permission_mode"),
         (
-            "ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENAI_COMPAT_API_KEY",
+            "ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY, MINIMAX_API_KEY, OPENAI_COMPAT_API_KEY",
             "the providers' keys; a loopback address needs none",
         ),
-        ("ANTHROPIC_BASE_URL, OPENAI_BASE_URL, OPENAI_COMPAT_BASE_URL", "the providers' addresses"),
+        (
+            "ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GEMINI_BASE_URL, DEEPSEEK_BASE_URL, MINIMAX_BASE_URL, OPENAI_COMPAT_BASE_URL",
+            "the providers' addresses",
+        ),
         ("HTTPS_PROXY, HTTP_PROXY, NO_PROXY", "a proxy; never used for loopback addresses"),
         ("NO_COLOR", "no colour, if set to anything"),
     ],
@@ -102,6 +148,10 @@ const FILES: Section = Section {
     text: "",
     terms: &[
         ("$XDG_CONFIG_HOME/tine/config.toml", "the user's settings (~/.config)"),
+        (
+            "$XDG_CONFIG_HOME/tine/models.toml",
+            "what you know better of models than tine does: [[model]] tables with a name (* at its end matches any ending), prices in USD per million tokens (input, write_short, write_long, read, output) and cache rules; what is left out stays as it ships",
+        ),
         (
             ".tine/config.toml",
             "the project's settings, in the working directory or the nearest above it",
@@ -125,12 +175,12 @@ const JSON: Section = Section {
         ),
         (
             "tine run, tine fork with a prompt",
-            r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry, usage, and last result"#,
+            r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry, held, usage, and last result"#,
         ),
         ("tine fork", r#"{"agent","parent","fork_point","context"}"#),
         (
             "tine fan",
-            r#"{"parent","fork_point","tasks":[{"agent","status","outcome","directive","report":{"scope","result","key_files","files_changed","issues","raw"}|null,"error","usage","first_usage","turns","tool_uses","duration_ms"}],"cache":{"launch","first","total","cost_usd","naive_usd","ideal_usd","uncached_usd","efficiency","priced_as"}}"#,
+            r#"{"parent","fork_point","tasks":[{"agent","status","outcome","directive","report":{"scope","result","key_files","files_changed","issues","raw"}|null,"error","usage","first_usage","turns","tool_uses","duration_ms"}],"cache":{"launch","warmth","reason","first","total","cost_usd","naive_usd","leader_first_usd","warm_usd","ideal_usd","uncached_usd","efficiency","priced_as","held":{"name","tokens","held_ms","cost_usd"}|null,"forks":[{"cost_usd","efficiency"}|null]}}"#,
         ),
         (
             "tine ps",
@@ -155,13 +205,24 @@ const JSON: Section = Section {
         ("tine import", r#"{"agent","entries"}"#),
         (
             "tine cost",
-            r#"{"agents":[{"agent","name","own":[line],"subtree":[line]}],"total":{"requests","usage","hit_ratio","cost_usd","uncached_usd","complete"},"prices_date"}; a line is {"model","priced_as","requests","usage","hit_ratio","cost_usd","uncached_usd"}"#,
+            r#"{"agents":[{"agent","name","own":[line],"subtree":[line],"causes":[{"cause","requests","missed_tokens","missed_usd"}]}],"total":{"requests","usage","hit_ratio","cost_usd","uncached_usd","complete"},"prices_date"}; a line is {"model","priced_as","requests","usage","hit_ratio","cost_usd","uncached_usd"}"#,
+        ),
+        (
+            "tine fork --estimate, tine fan --estimate",
+            r#"{"model","priced_as","prices_date","children","turns","output_tokens","prefix_tokens","cached_tokens","gap_tokens","launch","warmth","reason","expected_usd","low_usd","high_usd","forking_usd","later_turns_usd","output_usd"}"#,
+        ),
+        (
+            "tine cache explain",
+            r#"{"agent","name","requests":[{"number","started_at","model","verdict","usage","cost_usd","expected","exact","read","missed","missed_usd","difference","why","total","places":[{"kind","items","bytes","tokens","state","mark","hash"}],"vendor":{"answer","reason","missed_tokens"}|null,"first_event_ms"}]}"#,
         ),
         (
             "tine doctor",
             r#"{"ok","checks":[{"name","status":"ok"|"warning"|"failure","detail","hint"}]}"#,
         ),
-        ("tine sim serve", r#"{"scenario","anthropic","openai","pid"}"#),
+        (
+            "tine sim serve",
+            r#"{"scenario","anthropic","openai","gemini","deepseek","minimax","pid"}"#,
+        ),
     ],
 };
 

@@ -1,7 +1,6 @@
 //! The JSON shapes of a run: promises to scripts. Fields may be added, never renamed or removed.
 
 use serde::Serialize;
-use tine_cache::Prices;
 use tine_model::{AgentRecord, Usage};
 use tine_runtime::ForkMade;
 
@@ -75,8 +74,6 @@ impl From<&Refusal> for Denied {
 impl RunResult {
     /// The result of a run of the agent behind `record`.
     pub(crate) fn new(record: &AgentRecord, made: Option<&ForkMade>, ended: &Ended) -> Self {
-        let model = record.settings.model.to_string();
-        let prices = Prices::bundled();
         Self {
             kind: None,
             agent: record.id.to_string(),
@@ -89,8 +86,8 @@ impl RunResult {
             turns: ended.turns,
             tool_uses: ended.tool_uses,
             usage: ended.usage.into(),
-            cost_usd: prices.of(&model).map(|price| price.cost(&ended.usage)),
-            priced_as: prices.priced_as(&model).map(str::to_owned),
+            cost_usd: ended.dollars,
+            priced_as: ended.priced_as.clone(),
             denied: ended.refused.iter().map(Denied::from).collect(),
             error: ended.failure.as_ref().map(|failure| failure.message().to_owned()),
         }

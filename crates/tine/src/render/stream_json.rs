@@ -47,6 +47,11 @@ enum Record<'a> {
         wait_ms: u64,
         cause: String,
     },
+    Held {
+        /// At least; `null` when nothing is known.
+        wait_ms: Option<u64>,
+        reason: &'a str,
+    },
     Request {
         turn: u32,
     },
@@ -89,6 +94,10 @@ impl Observer for StreamView {
                 attempt: *attempt,
                 wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
                 cause: cause.to_string(),
+            }),
+            RunEvent::Held { wait, reason } => write(&Record::Held {
+                wait_ms: wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
+                reason: reason.as_str(),
             }),
             RunEvent::Answered(record) => {
                 write(&Record::Usage { model: record.model.as_deref(), usage: record.usage.into() })

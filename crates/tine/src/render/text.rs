@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use tine_cache::Prices;
 use tine_fork::{Observer, RunEvent, ToolAnswer, ToolCall};
 use tine_model::{AgentRecord, Message, Role, ToolCallId, Usage};
 use tine_wire::Event;
@@ -216,6 +216,10 @@ impl Observer for TextView {
                 let line = format!("retrying in {wait}: {}", one_line(&cause.to_string()));
                 self.line(&mut self.state(), &styled(YELLOW, &line));
             }
+            RunEvent::Held { wait, reason } => {
+                let line = format!("waiting{}: {}", at_least(*wait), reason.as_str());
+                self.line(&mut self.state(), &styled(YELLOW, &line));
+            }
             RunEvent::Message(message) => self.message(message),
             RunEvent::ToolStarted { call } => self.tool_started(call),
             RunEvent::ToolFinished { id, answer } => self.tool_finished(id, answer),
@@ -243,6 +247,12 @@ pub(crate) fn summary(answer: &ToolAnswer) -> String {
     }
 }
 
+/// A wait of which only the least is known.
+pub(crate) fn at_least(wait: Option<Duration>) -> String {
+    let known = |wait: Duration| span(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
+    wait.map_or_else(String::new, |wait| format!(" {} or more", known(wait)))
+}
+
 /// How it ended, what it took, and how to go on.
 fn closing(record: &AgentRecord, ended: &Ended) -> Vec<String> {
     let mut parts = vec![
@@ -255,10 +265,9 @@ fn closing(record: &AgentRecord, ended: &Ended) -> Vec<String> {
     if ended.text.is_empty() && ended.turns > 0 {
         parts.push("the model said nothing".to_owned());
     }
-    let (model, prices) = (record.settings.model.to_string(), Prices::bundled());
-    if let Some(price) = prices.of(&model) {
-        let mut cost = money(price.cost(&ended.usage));
-        if let Some(other) = prices.priced_as(&model) {
+    if let Some(dollars) = ended.dollars {
+        let mut cost = money(dollars);
+        if let Some(other) = &ended.priced_as {
             cost.push_str(&format!(" at {other} prices"));
         }
         parts.push(cost);

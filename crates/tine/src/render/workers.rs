@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tine_cache::Launch;
+use tine_cache::{Launch, Plan};
 use tine_fork::RunEvent;
 use tine_model::{AgentId, TaskStatus, Usage};
 use tine_runtime::{FanTask, FanWatcher};
@@ -13,6 +13,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::render::figures::{plural, span, tokens};
 use crate::render::screen::Screen;
+use crate::render::text::at_least;
 use crate::render::words::{
     BOLD, CYAN, DIM, GREEN, RED, YELLOW, call_line, cut, fit, one_line, styled,
 };
@@ -99,14 +100,14 @@ impl WorkerBoard {
 }
 
 impl FanWatcher for WorkerBoard {
-    fn on_start(&self, agents: &[AgentId], launch: Launch) {
+    fn on_start(&self, agents: &[AgentId], plan: &Plan) {
         {
             let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
             for (worker, agent) in workers.iter_mut().zip(agents) {
                 worker.id = agent.short();
             }
         }
-        let how = match launch {
+        let how = match plan.launch {
             _ if agents.len() < 2 => "",
             Launch::Together => "; all start together",
             Launch::LeaderFirst => "; one starts first and fills the cache for the rest",
@@ -139,6 +140,10 @@ impl FanWatcher for WorkerBoard {
             RunEvent::Retry { wait, cause, .. } => {
                 let wait = span(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
                 worker.doing = format!("tries again in {wait}: {}", one_line(&cause.to_string()));
+                Some(worker.doing.clone())
+            }
+            RunEvent::Held { wait, reason } => {
+                worker.doing = format!("waits{}: {}", at_least(*wait), reason.as_str());
                 Some(worker.doing.clone())
             }
             RunEvent::Answered(record) => {

@@ -65,19 +65,19 @@ fn models_that_are_none() {
         let ran = home.ran(&["run", "hello", "--model", model]);
         assert_eq!(ran.code, 42, "{model}: {}", ran.stderr);
     }
-    check!(home.shown(&home.ran(&["run", "hello", "--model", "gpt"])), @r"
+    check!(home.shown(&home.ran(&["run", "hello", "--model", "gpt"])), @"
     code: 42
     --- stdout
     --- stderr
     error: unknown model: `gpt` is not a model: models are written provider/name
-    hint: models are anthropic/NAME, openai/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO
+    hint: models are anthropic/NAME, openai/NAME, openai-chat/NAME, gemini/NAME, deepseek/NAME, minimax/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO
     ");
-    check!(home.shown(&home.ran(&["run", "hello", "--model", "acme/x"])), @r"
+    check!(home.shown(&home.ran(&["run", "hello", "--model", "acme/x"])), @"
     code: 42
     --- stdout
     --- stderr
     error: unknown model: unknown provider `acme`
-    hint: models are anthropic/NAME, openai/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO
+    hint: models are anthropic/NAME, openai/NAME, openai-chat/NAME, gemini/NAME, deepseek/NAME, minimax/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO
     ");
     check!(home.shown(&home.ran(&["run", "hello", "--model", "sim/none"])), @r"
     code: 42
@@ -317,7 +317,7 @@ fn settings_that_are_wrong() {
       |
     1 | modle = "x/y"
       | ^^^^^
-    unknown field `modle`, expected one of `model`, `permission_mode`, `max_output_tokens`, `effort`, `thinking`, `stream`, `permissions`, `providers`
+    unknown field `modle`, expected one of `model`, `permission_mode`, `max_output_tokens`, `effort`, `thinking`, `stream`, `permissions`, `providers`, `cache`
     hint: the manual, `tine man`, lists the settings
     "#);
     home.write("config.toml", "");

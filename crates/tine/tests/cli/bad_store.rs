@@ -20,11 +20,11 @@ fn damaged(change: impl FnOnce(&mut Vec<u8>)) -> String {
 #[test]
 fn a_database_of_a_newer_version() {
     // The user version of a SQLite file: four bytes at 60, the largest first.
-    check!(damaged(|bytes| bytes[60..64].copy_from_slice(&99_u32.to_be_bytes())), @r"
+    check!(damaged(|bytes| bytes[60..64].copy_from_slice(&99_u32.to_be_bytes())), @"
     code: 1
     --- stdout
     --- stderr
-    error: `[HOME]/tine.db` has schema version 99, this program knows versions up to 1
+    error: `[HOME]/tine.db` has schema version 99, this program knows versions up to 2
     hint: a newer tine wrote this database; use that version, or set TINE_HOME to another directory
     ");
 }

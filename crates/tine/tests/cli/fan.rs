@@ -52,8 +52,9 @@ fn reports_and_the_cache_are_the_result_and_the_rest_is_progress() {
     TOKENS       WRITTEN   READ  UNCACHED  OUTPUT
     first turns [TOKENS]
     all turns [TOKENS]
-    $0 at anthropic/claude-opus-5-5 prices
-    each for itself $0 · best possible $0 · without a cache $0
+    $0 at anthropic/claude-opus-5-5 prices, 0% efficient
+    each for itself $0 · one first $0 · all cached before $0
+    best possible $0 · without a cache $0
     --- stderr
     Forked 1 worker
     [1/1] [AGENT8] Glob * in .
@@ -64,7 +65,7 @@ fn reports_and_the_cache_are_the_result_and_the_rest_is_progress() {
 #[test]
 fn the_json_of_a_fan_is_a_promise() {
     let home = home();
-    shape!(home.done(&["fan", "base", "-d", "count the lines", "--json"]), @r#"{"parent":"[AGENT-ID]","fork_point":2,"tasks":[{"agent":"[AGENT-ID]","status":"completed","outcome":"completed","directive":"count the lines","report":{"scope":"what was asked","result":"done","key_files":"none","files_changed":"none","issues":"none","raw":"Scope: what was asked\nResult: done\nKey files: none\nFiles changed: none\nIssues: none"},"error":null,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"first_usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"turns":2,"tool_uses":1,"duration_ms":0}],"cache":{"launch":"together","first":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"total":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"naive_usd":0,"ideal_usd":0,"uncached_usd":0,"efficiency":0,"priced_as":"anthropic/claude-opus-5-5"}}"#);
+    shape!(home.done(&["fan", "base", "-d", "count the lines", "--json"]), @r#"{"parent":"[AGENT-ID]","fork_point":2,"tasks":[{"agent":"[AGENT-ID]","status":"completed","outcome":"completed","directive":"count the lines","report":{"scope":"what was asked","result":"done","key_files":"none","files_changed":"none","issues":"none","raw":"Scope: what was asked\nResult: done\nKey files: none\nFiles changed: none\nIssues: none"},"error":null,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"first_usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"turns":2,"tool_uses":1,"duration_ms":0}],"cache":{"launch":"together","warmth":"cold","reason":"[WHY]","first":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"total":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"naive_usd":0,"leader_first_usd":0,"warm_usd":0,"ideal_usd":0,"uncached_usd":0,"efficiency":0,"priced_as":"anthropic/claude-opus-5-5","held":null,"forks":[{"cost_usd":0,"efficiency":0}]}}"#);
 }
 
 #[test]

@@ -42,6 +42,7 @@ fn the_manual_is_one_page() {
     .SS "tine import"
     .SS "tine export"
     .SS "tine cost"
+    .SS "tine cache explain"
     .SS "tine sim serve"
     .SS "tine demo"
     .SS "tine doctor"
@@ -49,6 +50,7 @@ fn the_manual_is_one_page() {
     .SS "tine man"
     .SH WORDS
     .SH MODELS
+    .SH CACHE
     .SH PERMISSIONS
     .SH SETTINGS
     .SH ENVIRONMENT
@@ -77,7 +79,7 @@ fn the_help_of_a_command_ends_with_examples() {
       tine ps
       tine ps --all --json | jq -r '.[] | select(.state == "interrupted") | .id'
     "#);
-    check!(home.done(&["sim", "serve", "--help"]), @r"
+    check!(home.done(&["sim", "serve", "--help"]), @r#"
     Serve a scenario on loopback until interrupted; prints the URLs as JSON
 
     Usage: tine sim serve [OPTIONS]
@@ -86,6 +88,9 @@ fn the_help_of_a_command_ends_with_examples() {
       -C, --directory <DIR>      Work in this directory instead of the current one
           --scenario <SCENARIO>  A built-in scenario or a TOML file [default: echo]
       -p, --port <PORT>          Port on loopback; 0 takes a free one [default: 0]
+          --clock <CLOCK>        The clock that cache lifetimes go by; a manual one stands still until
+                                 POST /sim/clock {"advance_ms": N} [default: system] [possible values:
+                                 system, manual]
           --log-bodies <DIR>     Write each request's body, verbatim, into this directory
       -h, --help                 Print help
 
@@ -93,7 +98,7 @@ fn the_help_of_a_command_ends_with_examples() {
       tine sim serve
       tine sim serve --scenario ./case.toml --port 8080 --log-bodies ./bodies
       export ANTHROPIC_BASE_URL=http://127.0.0.1:[PORT] ANTHROPIC_API_KEY=any
-    ");
+    "#);
 }
 
 #[test]
@@ -110,7 +115,7 @@ fn the_doctor_finds_nothing_wrong_in_a_new_home() {
             !["version", "bash", "git"].iter().any(|name| line.contains(&format!("  {name}: ")))
         })
         .collect();
-    check!(home.masked(&shown.join("\n")), @r"
+    check!(home.masked(&shown.join("\n")), @"
     ok    data directory: [HOME] is writable
     ok    lock directory: [HOME]/run is made when it is first needed
     ok    database: [HOME]/tine.db opens, has this version's schema, and holds 0 agents
@@ -118,8 +123,12 @@ fn the_doctor_finds_nothing_wrong_in_a_new_home() {
     ok    settings: no configuration file
     ok    provider anthropic: ANTHROPIC_API_KEY is set; requests go to https://api.anthropic.com
     ok    provider openai: OPENAI_API_KEY is not set; requests go to https://api.openai.com/v1
+    ok    provider gemini: GEMINI_API_KEY is not set; requests go to https://generativelanguage.googleapis.com
+    ok    provider deepseek: DEEPSEEK_API_KEY is not set; requests go to https://api.deepseek.com
+    ok    provider minimax: MINIMAX_API_KEY is not set; requests go to https://api.minimax.io/anthropic
     ok    provider openai-compat: OPENAI_COMPAT_API_KEY is not set; no base URL (OPENAI_COMPAT_BASE_URL is not set)
     ok    default model: anthropic/claude-opus-5-5 (ANTHROPIC_API_KEY is set)
+    ok    prices and cache rules: as of 2026-11-21
     ok    terminal: stdout is not a terminal, stderr is not a terminal, TERM=dumb
     ok    simulator: an agent was made, asked sim/echo, and was answered
     ");
@@ -154,7 +163,7 @@ fn the_doctor_shows_settings_with_their_origin_and_fails_for_a_wrong_model() {
     {"name":"setting permission_mode","status":"ok","detail":"read-only (from TINE_PERMISSION_MODE)","hint":null}
     {"name":"setting max_output_tokens","status":"ok","detail":"100 (from [HOME]/config.toml)","hint":null}
     {"name":"setting permissions.deny","status":"ok","detail":"Bash(rm*)","hint":null}
-    {"name":"default model","status":"failure","detail":"unknown model: unknown provider `acme`","hint":"models are anthropic/NAME, openai/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO"}
+    {"name":"default model","status":"failure","detail":"unknown model: unknown provider `acme`","hint":"models are anthropic/NAME, openai/NAME, openai-chat/NAME, gemini/NAME, deepseek/NAME, minimax/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO"}
     "#);
 }
 

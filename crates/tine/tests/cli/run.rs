@@ -57,7 +57,9 @@ pub(crate) fn filters() -> Vec<(&'static str, &'static str)> {
     filters.extend([
         (r#""(uncached|write_short|write_long|read|output|reasoning)":\d+"#, r#""$1":0"#),
         (r#""(\w+_usd|efficiency|duration_ms)":[0-9.e-]+"#, r#""$1":0"#),
+        (r#""reason":"[^"]*""#, r#""reason":"[WHY]""#),
         (r"\$[0-9.]+", "$$0"),
+        (r"\b[0-9]+% efficient", "0% efficient"),
         (r"\b[0-9.,]+k? (read|written|uncached|output|tokens)\b", "0 $1"),
         (r"\b[0-9.]+ s\b", "0 s"),
         (r"(first|all) turns +[0-9, ]+", "$1 turns [TOKENS]"),

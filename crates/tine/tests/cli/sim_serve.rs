@@ -8,7 +8,7 @@ use crate::support::{Home, Ran, SCENARIO};
 /// A running simulator; interrupted when it is dropped.
 pub(crate) struct Server {
     child: Child,
-    line: serde_json::Value,
+    pub(crate) line: serde_json::Value,
 }
 
 impl Server {
@@ -62,7 +62,7 @@ fn the_addresses_are_one_line_of_json() {
     let server = Server::start(&home, &[]);
     assert_eq!(server.line["pid"], server.child.id());
     let text = server.line.to_string().replace(&server.child.id().to_string(), "[PID]");
-    check!(text, @r#"{"scenario":"echo","anthropic":"http://127.0.0.1:[PORT]","openai":"http://127.0.0.1:[PORT]/v1","pid":[PID]}"#);
+    check!(text, @r#"{"scenario":"echo","anthropic":"http://127.0.0.1:[PORT]","openai":"http://127.0.0.1:[PORT]/v1","gemini":"http://127.0.0.1:[PORT]","deepseek":"http://127.0.0.1:[PORT]","minimax":"http://127.0.0.1:[PORT]","pid":[PID]}"#);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn both_formats_are_answered_and_summed_up() {
 fn a_polite_signal_ends_it_too() {
     let home = Home::new();
     let stopped = Server::start(&home, &[]).stop("-TERM");
-    check!(home.shown(&stopped), @r"
+    check!(home.shown(&stopped), @"
     code: 0
     --- stdout
     --- stderr

@@ -243,8 +243,9 @@ fn a_fan_has_a_line_for_each_worker_and_asks_above_them() {
     TOKENS       WRITTEN   READ  UNCACHED  OUTPUT
     first turns [TOKENS]
     all turns [TOKENS]
-    $0 at anthropic/claude-opus-5-5 prices
-    each for itself $0 · best possible $0 · without a cache $0
+    $0 at anthropic/claude-opus-5-5 prices, 0% efficient
+    each for itself $0 · one first $0 · all cached before $0
+    best possible $0 · without a cache $0
     ");
     for line in plain(&text).lines() {
         assert!(line.chars().count() <= usize::from(COLUMNS), "{line}");

@@ -47,7 +47,7 @@ async fn every_connection_is_durable_and_checks_references() {
             ("PRAGMA journal_mode", "wal"),
             ("PRAGMA synchronous", "2"),
             ("PRAGMA foreign_keys", "1"),
-            ("PRAGMA user_version", "1"),
+            ("PRAGMA user_version", "2"),
         ] {
             let row = read.one(sqlx::query(pragma)).await.unwrap().unwrap();
             let found = row
@@ -63,7 +63,27 @@ async fn a_newer_schema_is_refused_with_both_versions() {
     let directory = Directory::new();
     directory.sqlite().await.close().await.unwrap();
     execute(&directory, "PRAGMA user_version = 7").await;
-    refused!(open(&directory).await, StoreError::Newer { found: 7, known: 1, .. });
+    refused!(open(&directory).await, StoreError::Newer { found: 7, known: 2, .. });
+}
+
+#[tokio::test]
+async fn an_older_schema_is_brought_up_to_date_with_its_rows() {
+    let directory = Directory::new();
+    fs::create_dir_all(directory.path().parent().unwrap()).unwrap();
+    execute(&directory, include_str!("../../../migrations/sqlite/0001_initial.sql")).await;
+    let rows = "INSERT INTO heads VALUES (zeroblob(32), 'h');
+        INSERT INTO agents (id, standing, state, context, model, max_tokens, head, directory, \
+            depth, created_ms, updated_ms)
+            VALUES (zeroblob(16), 'root', 'idle', 'full', 'sim/echo', 9, zeroblob(32), '/', 0, 1, 1);
+        INSERT INTO requests (id, agent, started_ms, model, uncached)
+            VALUES (zeroblob(16), zeroblob(16), 5, 'sim/echo', 7);";
+    execute(&directory, rows).await;
+    let store = directory.sqlite().await;
+    let agent = tine_model::AgentId::from_bytes([0; 16]);
+    let found = store.requests(agent, crate::UsageScope::Own).await.unwrap();
+    assert_eq!((found.len(), found[0].usage.unwrap().uncached), (1, 7));
+    assert_eq!((&found[0].reply, &found[0].verdict, &found[0].note), (&None, &None, &None));
+    assert!(store.cache_entries([0; 32], 0).await.unwrap().is_empty());
 }
 
 #[tokio::test]

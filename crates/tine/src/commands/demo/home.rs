@@ -39,6 +39,7 @@ impl Home {
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             models: Arc::new(Models::new(BTreeMap::new())),
+            facts: Arc::new(tine_cache::Models::bundled()),
         };
         let runtime = Runtime::new(Arc::new(store), ports, owners);
         Ok(Self { runtime, _temporary: temporary })

@@ -152,7 +152,7 @@ fn work(turns: u32, tool_uses: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tine_cache::{FanCost, Launch, Prices};
+    use tine_cache::{FanCost, Models, Situation, plan};
     use tine_fork::{Report, RunReport};
     use tine_model::{AgentId, Outcome, Usage};
     use tine_runtime::{CacheReport, FanReport};
@@ -173,7 +173,7 @@ mod tests {
             report: Some(Report::parse(text)),
             error: None,
             usage: usage(1_000, 31_000),
-            first_usage: Some(first),
+            requests: vec![first],
             turns: 3,
             tool_uses: 2,
             duration_ms: 1_500,
@@ -191,12 +191,22 @@ mod tests {
         }
         let (mut first, mut total) = (Usage::default(), Usage::default());
         for task in &tasks {
-            first += task.first_usage.unwrap_or_default();
+            first += task.requests[0];
             total += task.usage;
         }
-        let cost = FanCost { actual: 0.1, naive: 0.3, ideal: 0.09, uncached: 0.8 };
+        let cost = FanCost {
+            actual: 0.1,
+            naive: 0.3,
+            leader_first: 0.1,
+            warm: 0.095,
+            ideal: 0.09,
+            uncached: 0.8,
+        };
+        let facts = Models::bundled().facts(super::super::story::MODEL);
         let cache = CacheReport {
-            launch: Launch::LeaderFirst,
+            plan: plan(&Situation::default(), &facts),
+            forks: vec![Some(cost); tasks.len()],
+            held: None,
             first,
             total,
             priced_as: Some("anthropic/some-model".to_owned()),
@@ -207,7 +217,7 @@ mod tests {
             outcome: Outcome::Completed,
             messages: Vec::new(),
             usage: usage(10_000, 30_000),
-            first_usage: None,
+            requests: Vec::new(),
             turns: 5,
             tool_uses: 7,
             error: None,
@@ -218,7 +228,7 @@ mod tests {
     fn page(kept: bool, columns: usize, rows: Option<usize>) -> String {
         let told = told();
         let text = Page { told: &told, kept, columns, rows }.to_text();
-        anstream::adapter::strip_str(&text).to_string().replace(Prices::bundled().date(), "[DATE]")
+        anstream::adapter::strip_str(&text).to_string().replace(Models::bundled().date(), "[DATE]")
     }
 
     #[test]

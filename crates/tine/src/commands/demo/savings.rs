@@ -1,6 +1,6 @@
 //! What the cache did for the workers, in tokens and in money.
 
-use tine_cache::{FanCost, Prices};
+use tine_cache::{FanCost, Models};
 use tine_model::Usage;
 use tine_runtime::FanReport;
 
@@ -55,7 +55,7 @@ impl Savings<'_> {
     /// The prefix in words: who wrote it, who read it.
     fn inherited(&self) -> String {
         let firsts: Vec<Usage> =
-            self.fan.tasks.iter().filter_map(|task| task.first_usage).collect();
+            self.fan.tasks.iter().filter_map(|task| task.requests.first().copied()).collect();
         let reads = || firsts.iter().map(|usage| usage.read.unwrap_or(0));
         let (prefix, least) = (reads().max().unwrap_or(0), reads().min().unwrap_or(0));
         let whole = reads().filter(|read| *read == prefix).count();
@@ -75,7 +75,7 @@ impl Savings<'_> {
 
     fn money(&self, cost: &FanCost) -> Vec<String> {
         let model = self.fan.cache.priced_as.as_deref().unwrap_or(super::story::MODEL);
-        let date = Prices::bundled().date().to_owned();
+        let date = Models::bundled().date().to_owned();
         let rows = [
             ("as it was", cost.actual, GREEN),
             ("ideal, all read", cost.ideal, DIM),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tine_cache::Launch;
+use tine_cache::Plan;
 use tine_fork::{Observer, RunEvent, ToolAnswer, ToolCall};
 use tine_model::{AgentId, RawJson, Role, ToolCallId};
 use tine_runtime::{FanTask, FanWatcher};
@@ -127,6 +127,7 @@ impl Observer for LookView {
             RunEvent::Waiting
             | RunEvent::Stream(_)
             | RunEvent::Retry { .. }
+            | RunEvent::Held { .. }
             | RunEvent::Answered(_)
             | RunEvent::Message(_) => {}
         }
@@ -160,8 +161,8 @@ impl FanView {
 }
 
 impl FanWatcher for FanView {
-    fn on_start(&self, workers: &[AgentId], launch: Launch) {
-        self.0.on_start(workers, launch);
+    fn on_start(&self, workers: &[AgentId], plan: &Plan) {
+        self.0.on_start(workers, plan);
     }
 
     fn on_event(&self, index: usize, event: &RunEvent<'_>) {

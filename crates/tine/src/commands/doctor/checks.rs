@@ -12,6 +12,7 @@ use tine_store::{AgentFilter, OpenOptions, SqliteStore};
 use tine_wire::Endpoint;
 
 use super::{Check, Status};
+use crate::caching::{policy, read_models};
 use crate::cli::ModelArgs;
 use crate::config::{Config, Setting};
 use crate::connect::{Models, variable};
@@ -28,7 +29,14 @@ const PROGRAMS: [(&str, Status, &str); 2] = [
 ];
 
 /// The providers that are asked over the network.
-const PROVIDERS: [Provider; 3] = [Provider::Anthropic, Provider::OpenAi, Provider::OpenAiCompat];
+const PROVIDERS: [Provider; 6] = [
+    Provider::Anthropic,
+    Provider::OpenAi,
+    Provider::Gemini,
+    Provider::DeepSeek,
+    Provider::MiniMax,
+    Provider::OpenAiCompat,
+];
 
 pub(super) fn version() -> Check {
     let (system, machine) = (std::env::consts::OS, std::env::consts::ARCH);
@@ -86,6 +94,7 @@ async fn open(dirs: &Dirs) -> Result<Vec<Check>, Failure> {
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
         models: Arc::new(Models::new(Default::default())),
+        facts: Arc::new(tine_cache::Models::bundled()),
     };
     let runtime = Runtime::new(Arc::new(store), ports, dirs.owners.clone());
     let agents = runtime.store().agents(AgentFilter::All).await?;
@@ -143,9 +152,38 @@ pub(super) fn settings(config: &Config) -> Vec<Check> {
             checks.push(Check::ok(format!("setting permissions.{word}"), rules.join(", ")));
         }
     }
+    let table = &config.cache;
+    for (word, value) in [
+        ("lifetime", table.lifetime.clone()),
+        ("keep_warm", table.keep_warm.map(|on| on.to_string())),
+        ("value_per_second", table.value_per_second.map(|dollars| dollars.to_string())),
+        ("confirm_above", table.confirm_above.map(|dollars| dollars.to_string())),
+    ] {
+        checks.extend(value.map(|value| Check::ok(format!("setting cache.{word}"), value)));
+    }
+    if let Err(failure) = policy(config, false) {
+        checks.push(Check::failure("setting cache", &failure));
+    }
     checks.extend(PROVIDERS.iter().filter_map(|provider| key(config, *provider)));
     checks.push(model(config));
     checks
+}
+
+/// What is known of models, and since when.
+pub(super) fn models(dirs: &Dirs) -> Check {
+    let (models, failure) = read_models(&dirs.models_file);
+    match failure {
+        Some(failure) => {
+            Check { status: Status::Warning, ..Check::failure("prices and cache rules", &failure) }
+        }
+        None => {
+            let own = match dirs.models_file.exists() {
+                true => format!(", with {}", dirs.models_file.display()),
+                false => String::new(),
+            };
+            Check::ok("prices and cache rules", format!("as of {}{own}", models.date()))
+        }
+    }
 }
 
 /// Whether a provider can be asked, without asking it. A key itself is never shown.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use tine_fork::{RunEvent, RunLimits};
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{ModelRef, ModelSettings, Provider};
-use tine_runtime::{DenyAll, Ids, NewRoot, Permissions, Ports, RunOptions, Runtime, system_prompt};
+use tine_runtime::{
+    CachePolicy, DenyAll, Ids, NewRoot, Permissions, Ports, RunOptions, Runtime, system_prompt,
+};
 use tine_store::{OpenOptions, SqliteStore};
 use tokio_util::sync::CancellationToken;
 
@@ -50,6 +52,7 @@ async fn run(directory: &Path) -> Result<Option<String>, Failure> {
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
         models: Arc::new(Models::new(Default::default())),
+        facts: Arc::new(tine_cache::Models::bundled()),
     };
     let runtime = Runtime::new(Arc::new(store), ports, scratch.0.join("run"));
     let agent = runtime.create_root(root(directory)).await?;
@@ -62,6 +65,7 @@ async fn run(directory: &Path) -> Result<Option<String>, Failure> {
         ),
         observer: Arc::new(|_: &RunEvent<'_>| {}),
         cancel: CancellationToken::new(),
+        caching: CachePolicy::default(),
     };
     let outcome = runtime.run(agent, Some(WORD.to_owned()), &options).await?;
     runtime.store().close().await?;

@@ -1,12 +1,13 @@
 //! Table tests of the marked-block cache: section A.3, A.6 and A.10 of the reference.
 
 use super::*;
+use crate::cache::{Position, PromptUsage};
 
 /// Every block of these prompts weighs this much.
 const BLOCK_TOKENS: u64 = 100;
 
 fn cache() -> BlockCache {
-    BlockCache::new(CacheProfile { min_tokens: 100, ..CacheProfile::default() })
+    BlockCache::new(false)
 }
 
 /// A prompt of `blocks` blocks. Blocks up to `shared` are the same in all prompts, later ones belong to `branch`.
@@ -20,20 +21,21 @@ fn prompt(blocks: usize, shared: usize, branch: u8, marks: &[(usize, Ttl)]) -> P
                 digest,
                 tokens_through: (index as u64 + 1) * BLOCK_TOKENS,
                 mark: marks.iter().find(|(at, _)| *at == index).map(|(_, ttl)| *ttl),
+                is_eligible_end: false,
             }
         })
         .collect();
-    Prompt { scope: [7; 32], positions }
+    Prompt { scope: [7; 32], positions, min_tokens: 100, ..Prompt::default() }
 }
 
 fn send(cache: &mut BlockCache, prompt: &Prompt, now_ms: u64) -> PromptUsage {
-    let lookup = cache.lookup(prompt, now_ms);
-    cache.publish(&lookup);
-    lookup.usage
+    let charge = cache.lookup(prompt, now_ms);
+    cache.begun(prompt, &charge);
+    charge.usage
 }
 
-fn usage(input: u64, read: u64, write_5m: u64, write_1h: u64) -> PromptUsage {
-    PromptUsage { input, read, write_5m, write_1h }
+fn usage(input: u64, read: u64, write_short: u64, write_long: u64) -> PromptUsage {
+    PromptUsage { input, read, write_short, write_long }
 }
 
 #[test]
@@ -86,11 +88,12 @@ fn an_entry_is_written_at_each_mark_beyond_the_hit() {
 
 #[test]
 fn below_the_minimum_nothing_is_cached_and_nothing_is_refused() {
-    let mut cache = BlockCache::new(CacheProfile { min_tokens: 501, ..CacheProfile::default() });
-    let short = prompt(5, 5, 0, &[(4, Ttl::Short)]);
+    let mut cache = cache();
+    let least = |prompt| Prompt { min_tokens: 501, ..prompt };
+    let short = least(prompt(5, 5, 0, &[(4, Ttl::Short)]));
     assert_eq!(send(&mut cache, &short, 0), usage(500, 0, 0, 0));
     assert_eq!(send(&mut cache, &short, 1), usage(500, 0, 0, 0));
-    let enough = prompt(6, 6, 0, &[(4, Ttl::Short), (5, Ttl::Short)]);
+    let enough = least(prompt(6, 6, 0, &[(4, Ttl::Short), (5, Ttl::Short)]));
     assert_eq!(send(&mut cache, &enough, 2), usage(0, 0, 600, 0));
 }
 
@@ -99,9 +102,9 @@ fn lifetime_runs_from_the_start_of_the_writing_request() {
     let asked = prompt(10, 10, 0, &[(9, Ttl::Short)]);
     for (later_ms, read) in [(SHORT_TTL_MS - 1, 1_000), (SHORT_TTL_MS, 0), (301_000, 0)] {
         let mut cache = cache();
-        let lookup = cache.lookup(&asked, 0);
+        let charge = cache.lookup(&asked, 0);
         // The answer began after 4:50; that leaves ten seconds, not five minutes.
-        cache.publish(&lookup);
+        cache.begun(&asked, &charge);
         assert_eq!(cache.lookup(&asked, later_ms).usage.read, read, "after {later_ms} ms");
     }
 }
@@ -119,8 +122,7 @@ fn a_read_refreshes_the_entry_that_served_it() {
 #[test]
 fn a_deep_read_refreshes_the_shallow_entry_only_where_the_profile_says_so() {
     for (knob, read) in [(false, 0), (true, 500)] {
-        let profile = CacheProfile { min_tokens: 100, deep_read_refreshes_shallow: knob };
-        let mut cache = BlockCache::new(profile);
+        let mut cache = BlockCache::new(knob);
         let both = prompt(10, 10, 0, &[(4, Ttl::Short), (9, Ttl::Short)]);
         send(&mut cache, &both, 0);
         send(&mut cache, &both, 200_000);
@@ -157,6 +159,6 @@ fn requests_that_look_up_before_a_response_begins_all_write() {
     let first = cache.lookup(&asked, 0);
     let second = cache.lookup(&asked, 1);
     assert_eq!((first.usage, second.usage), (usage(0, 0, 1_000, 0), usage(0, 0, 1_000, 0)));
-    cache.publish(&first);
+    cache.begun(&asked, &first);
     assert_eq!(cache.lookup(&asked, 2).usage, usage(0, 1_000, 0, 0));
 }

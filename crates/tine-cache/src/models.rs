@@ -1,0 +1,194 @@
+//! What is known of models: one file that ships with tine, and the user's own over it.
+
+mod table;
+
+use tine_model::{ModelRef, Provider};
+
+use crate::facts::Facts;
+use crate::price::Price;
+use table::{Row, Table};
+
+const BUNDLED: &str = include_str!("../models.toml");
+
+/// Why a file of models cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelsError {
+    /// Not such a file; the source names line and column.
+    #[error("not a table of models")]
+    Parse(#[from] toml::de::Error),
+    /// A row names some prices, and neither it nor a shorter name has the price of input and of output.
+    #[error("the prices of `{0}` are incomplete: `input` and `output` are needed")]
+    Incomplete(String),
+    /// A row is like a model that is itself like another.
+    #[error("`{name}` is like `{like}`, which is itself like another model")]
+    Chained {
+        /// The row.
+        name: String,
+        /// The model that it is like.
+        like: String,
+    },
+}
+
+/// What is known of every model.
+#[derive(Debug, Clone)]
+pub struct Models {
+    date: String,
+    /// The bundled file's rows, then those of each file laid over it.
+    layers: Vec<Vec<Row>>,
+}
+
+impl Models {
+    /// The table that ships with tine.
+    #[expect(clippy::expect_used, reason = "a test parses the bundled table")]
+    pub fn bundled() -> Self {
+        Self::parse(BUNDLED).expect("the bundled table is well-formed")
+    }
+
+    /// Reads a table in the form of the bundled one, which has no part in it.
+    pub fn parse(text: &str) -> Result<Self, ModelsError> {
+        Self { date: String::new(), layers: Vec::new() }.overlaid(text)
+    }
+
+    /// Lays a file of the same form over this table: its rows win, field by field, even over longer names of this table.
+    pub fn overlaid(mut self, text: &str) -> Result<Self, ModelsError> {
+        let table: Table = toml::from_str(text)?;
+        let date = table.date.unwrap_or_default();
+        self.date = self.date.max(date);
+        let added = self.layers.len();
+        self.layers.push(table.model);
+        for row in &self.layers[added] {
+            if let Some(like) = &row.like
+                && like_of(&self.rows(like)).is_some()
+            {
+                return Err(ModelsError::Chained { name: row.name.clone(), like: like.clone() });
+            }
+            if row.has_prices() && self.facts(&row.name).price.is_none() {
+                return Err(ModelsError::Incomplete(row.name.clone()));
+            }
+        }
+        Ok(self)
+    }
+
+    /// The day on which the prices were read: the latest of all files that name one.
+    pub fn date(&self) -> &str {
+        &self.date
+    }
+
+    /// What is known of `provider/name`. Of a model that no row names it is what holds for its provider, without a price.
+    /// `sim/NAME@PROVIDER` has the rules of a named model of that provider, and `openai-chat/NAME` those of `openai/NAME`
+    /// with what is different in chat.
+    pub fn facts(&self, model: &str) -> Facts {
+        self.resolved(model).facts()
+    }
+
+    /// What tokens of `model` cost; `None` when it is not known.
+    pub fn price(&self, model: &str) -> Option<Price> {
+        self.facts(model).price
+    }
+
+    /// The model whose prices stand in for those of `model`, where it has none of its own.
+    pub fn priced_as(&self, model: &str) -> Option<&str> {
+        let rows = self.rows(model);
+        let own = rows.iter().rposition(|row| row.has_prices() && row.like.is_none());
+        let like = rows.iter().rposition(|row| row.like.is_some())?;
+        let stands_in = own.is_none_or(|own| own < like);
+        rows[like].like.as_deref().filter(|_| stands_in)
+    }
+
+    /// Where the row of `model` is from, when that is not one of the sources that the whole file names.
+    pub fn source(&self, model: &str) -> Option<&str> {
+        self.rows(model).last()?.source.as_deref()
+    }
+
+    fn resolved(&self, model: &str) -> Row {
+        let mut sum = Row::default();
+        let rows = self.rows(model);
+        let like = like_of(&rows);
+        for row in like.map(|like| self.rows(like)).unwrap_or_default() {
+            sum.lay_over(row);
+        }
+        // What holds for every model has no place over what holds for the one that this is like.
+        for row in rows.into_iter().filter(|row| like.is_none() || row.name != "*") {
+            sum.lay_over(row);
+        }
+        sum
+    }
+
+    /// The rows that apply, the weakest first.
+    fn rows(&self, model: &str) -> Vec<&Row> {
+        let names = spellings(model);
+        let mut rows: Vec<(Strength, &Row)> = Vec::new();
+        for (layer, table) in self.layers.iter().enumerate() {
+            for row in table {
+                let exact = !row.name.contains('*');
+                let fits = names.iter().position(|spelling| {
+                    (exact || spelling.patterns) && matches(&row.name, &spelling.name)
+                });
+                if let Some(spelling) = fits {
+                    rows.push(((layer, spelling, exact, row.name.len()), row));
+                }
+            }
+        }
+        // Of two rows of the same name, the later one wins.
+        rows.sort_by_key(|(strength, _)| *strength);
+        rows.into_iter().map(|(_, row)| row).collect()
+    }
+}
+
+/// The model that these rows are like.
+fn like_of<'a>(rows: &[&'a Row]) -> Option<&'a str> {
+    rows.iter().rev().find_map(|row| row.like.as_deref())
+}
+
+/// What makes a row win, in this order: its layer, the spelling that it fits, being no pattern, the length of its name.
+type Strength = (usize, usize, bool, usize);
+
+/// A name under which rows may speak of a model.
+struct Spelling {
+    name: String,
+    /// Whether patterns may, too.
+    patterns: bool,
+}
+
+/// Under which names rows may speak of a model, the weakest first.
+fn spellings(model: &str) -> Vec<Spelling> {
+    let spelling = |name: String| Spelling { name, patterns: true };
+    let own = spelling(model.to_owned());
+    let Ok(parsed) = model.parse::<ModelRef>() else { return vec![own] };
+    match parsed.provider {
+        Provider::Sim => {
+            let (scenario, provider) = parsed.scenario();
+            let whole = spelling(format!("sim/{scenario}@{}", provider.as_str()));
+            // An `@` in a scenario's own name is no provider: patterns see the whole spelling only.
+            vec![whole, Spelling { patterns: false, ..own }]
+        }
+        Provider::OpenAiChat => {
+            vec![spelling(format!("{}/{}", Provider::OpenAi.as_str(), parsed.name)), own]
+        }
+        Provider::Anthropic
+        | Provider::OpenAi
+        | Provider::OpenAiCompat
+        | Provider::Gemini
+        | Provider::DeepSeek
+        | Provider::MiniMax => vec![own],
+    }
+}
+
+/// Whether a name fits a pattern in which `*` stands for any text.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut name) = name.strip_prefix(start) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let end = parts.pop().unwrap_or_default();
+    for part in parts {
+        match name.find(part) {
+            Some(at) => name = &name[at + part.len()..],
+            None => return false,
+        }
+    }
+    name.ends_with(end)
+}
+
+#[cfg(test)]
+#[path = "models_tests.rs"]
+mod tests;

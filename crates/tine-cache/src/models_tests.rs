@@ -1,0 +1,173 @@
+use std::error::Error;
+
+use tine_model::CacheScheme;
+
+use super::*;
+use crate::facts::SharesAt;
+
+fn read(model: &str) -> Option<f64> {
+    Models::bundled().price(model).map(|price| price.base.read)
+}
+
+#[test]
+fn the_longest_name_wins() {
+    assert_eq!(read("anthropic/claude-opus-5"), Some(0.5));
+    assert_eq!(read("anthropic/claude-opus-5-5-20261001"), Some(0.2));
+    assert_eq!(read("anthropic/claude-fable-5-1"), Some(0.25));
+    assert_eq!(read("openai/gpt-5.6"), Some(0.4));
+    assert_eq!(read("openai-compat/llama"), None);
+}
+
+#[test]
+fn a_price_that_nobody_found_is_not_that_of_a_shorter_name() {
+    assert_eq!(read("anthropic/claude-fable-5-2"), None);
+    assert_eq!(Models::bundled().facts("anthropic/claude-fable-5-2").min_tokens, 512);
+}
+
+#[test]
+fn the_simulator_is_priced_as_a_model_that_is_named() {
+    let models = Models::bundled();
+    let check = |model: &str, like: &str| {
+        assert_eq!(models.priced_as(model), Some(like), "{model}");
+        assert_eq!(models.price(model), models.price(like), "{model}");
+        assert_eq!(models.facts(model).scheme, models.facts(like).scheme, "{model}");
+        assert_eq!(models.facts(model).min_tokens, models.facts(like).min_tokens, "{model}");
+    };
+    check("sim/demo", "anthropic/claude-opus-5-5");
+    check("sim/dir@home/a.toml", "anthropic/claude-opus-5-5");
+    check("sim/@gemini", "anthropic/claude-opus-5-5");
+    check("sim/demo@openai", "openai/gpt-6.1-sol");
+    check("sim/demo@openai-chat", "openai-chat/gpt-6.1-sol");
+    check("sim/demo@openai-compat", "openai/gpt-5.4");
+    check("sim/demo@gemini", "gemini/gemini-3.8-flash");
+    check("sim/demo@deepseek", "deepseek/deepseek-v4-flash");
+    check("sim/demo@minimax", "minimax/MiniMax-M2.5");
+    assert_eq!(models.priced_as("anthropic/claude-opus-5-5"), None);
+}
+
+#[test]
+fn chat_has_the_prices_of_responses_and_less_of_its_cache() {
+    let models = Models::bundled();
+    let (responses, chat) =
+        (models.facts("openai/gpt-6-sol"), models.facts("openai-chat/gpt-6-sol"));
+    assert_eq!(chat.price, responses.price);
+    assert_eq!((chat.scheme, chat.short_ms), (CacheScheme::Breakpoints, 30 * 60_000));
+    assert_eq!((responses.long_ms, chat.long_ms), (Some(12 * 3_600_000), None));
+    assert_eq!((responses.diagnoses, chat.diagnoses), (true, false));
+    assert_eq!(models.facts("openai-chat/gpt-5.4").scheme, CacheScheme::Automatic);
+    assert_eq!(models.priced_as("openai-chat/gpt-6-sol"), None);
+}
+
+#[test]
+fn an_unknown_model_has_the_rules_of_its_provider_and_no_price() {
+    let models = Models::bundled();
+    let facts = |provider: &str| models.facts(&format!("{provider}/nobody-knows"));
+    for provider in Provider::ALL.into_iter().filter(|provider| *provider != Provider::Sim) {
+        assert_eq!(facts(provider.as_str()).price, None);
+    }
+    assert_eq!(facts("anthropic").scheme, CacheScheme::Marks);
+    assert_eq!(facts("anthropic").lookback_blocks, Some(20));
+    assert_eq!(facts("openai").scheme, CacheScheme::Breakpoints);
+    assert_eq!(facts("openai").key_requests_per_minute, Some(15));
+    assert_eq!(facts("gemini").shares_at, SharesAt::End);
+    assert!(!facts("gemini").reliable);
+    assert!(facts("deepseek").whole_requests && facts("deepseek").caches_output);
+    assert_eq!(facts("minimax").scheme, CacheScheme::Marks);
+    for nonsense in ["", "/", "nobody", "acme/x", "*"] {
+        assert_eq!(models.facts(nonsense).scheme, CacheScheme::Automatic, "{nonsense}");
+    }
+}
+
+/// A prompt of this many tokens is at the last place of the lower tier; the factors are those of the prompt and the output.
+#[test]
+fn long_prompts_have_their_own_tier() {
+    let check = |model: &str, above: u64, prompt: f64, output: f64| {
+        let price = Models::bundled().price(model).unwrap();
+        let (low, high) = (price.rates_for(above), price.rates_for(above + 1));
+        assert_eq!(low, &price.base, "{model}");
+        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{model}: {a} {b}");
+        close(high.input, low.input * prompt);
+        close(high.read, low.read * prompt);
+        close(high.write_long, low.write_long * prompt);
+        close(high.output, low.output * output);
+    };
+    check("anthropic/claude-haiku-5-5", 100_000, 5.0, 5.0);
+    check("openai/gpt-6.1-sol", 272_000, 2.0, 1.5);
+    check("gemini/gemini-3.1-pro-preview", 200_000, 2.0, 1.5);
+    check("openai-compat/grok-4.7", 200_000, 2.0, 2.0);
+    check("minimax/MiniMax-M3", 512_000, 2.0, 2.0);
+    let opus = Models::bundled().price("anthropic/claude-opus-5-5").unwrap();
+    assert_eq!(opus.tier, None);
+}
+
+#[test]
+fn a_file_of_the_user_wins_and_leaves_the_rest() {
+    let text = "[[model]]\nname = \"anthropic/claude-opus-5-5*\"\ninput = 3\n\
+                [[model]]\nname = \"openai-compat/mine\"\ninput = 0\noutput = 0.5\nmin_tokens = 32\n";
+    let models = Models::bundled().overlaid(text).unwrap();
+    let opus = models.price("anthropic/claude-opus-5-5").unwrap().base;
+    assert_eq!((opus.input, opus.read, opus.output), (3.0, 0.2, 20.0));
+    let mine = models.facts("openai-compat/mine");
+    let rates = mine.price.unwrap().base;
+    assert_eq!((rates.input, rates.write_short, rates.read, mine.min_tokens), (0.0, 0.0, 0.0, 32));
+    assert!(mine.caches_output, "the provider's rules are still there");
+    // What stands in for the simulator is changed with it.
+    assert_eq!(models.price("sim/demo").unwrap().base.input, 3.0);
+    assert_eq!(models.date(), Models::bundled().date());
+    let own = "[[model]]\nname = \"sim/*\"\ninput = 0\noutput = 0\n";
+    assert_eq!(Models::bundled().overlaid(own).unwrap().priced_as("sim/demo"), None);
+}
+
+fn told(error: &dyn Error) -> String {
+    let source = error.source().map(|source| format!(": {source}")).unwrap_or_default();
+    // One line: snapshots of files that quote files are hard to read.
+    format!("{error}{source}").trim_end().replace('\n', " / ")
+}
+
+#[test]
+fn a_broken_file_names_line_and_column_and_the_bundled_one_stays_usable() {
+    let models = Models::bundled();
+    let broken = |text: &str| told(&models.clone().overlaid(text).unwrap_err());
+    insta::assert_snapshot!(broken("[[model]]\nname = \"a/b\"\ninput = cheap\n"), @"not a table of models: TOML parse error at line 3, column 9 /   | / 3 | input = cheap /   |         ^^^^^ / string values must be quoted, expected literal string");
+    insta::assert_snapshot!(broken("[[model]]\nname = \"a/b\"\noutput = 1.0\ninput = -3.0\n"), @"not a table of models: TOML parse error at line 4, column 9 /   | / 4 | input = -3.0 /   |         ^^^^ / -3 is not between 0 and 1000000");
+    insta::assert_snapshot!(broken("[[model]]\nname = \"a/b\"\nscheme = \"magic\"\n"), @r#"not a table of models: TOML parse error at line 3, column 10 /   | / 3 | scheme = "magic" /   |          ^^^^^^^ / unknown variant `magic`, expected one of `marks`, `breakpoints`, `automatic`"#);
+    let unknown = broken("[[model]]\nname = \"a/b\"\ncolour = 1\n");
+    assert!(unknown.contains("at line 3, column 1 ") && unknown.contains("`colour`"), "{unknown}");
+    assert_eq!(models.price("sim/demo"), Models::bundled().price("sim/demo"));
+}
+
+#[test]
+fn rows_that_make_no_sense_are_named() {
+    let refused = |text: &str| told(&Models::bundled().overlaid(text).unwrap_err());
+    let half = "[[model]]\nname = \"acme/b\"\ninput = 1.0\n";
+    insta::assert_snapshot!(refused(half), @"the prices of `acme/b` are incomplete: `input` and `output` are needed");
+    let chain = "[[model]]\nname = \"acme/b\"\nlike = \"sim/demo\"\n";
+    insta::assert_snapshot!(refused(chain), @"`acme/b` is like `sim/demo`, which is itself like another model");
+}
+
+#[test]
+fn absurd_numbers_are_refused_and_never_panic() {
+    for value in ["nan", "inf", "-0.1", "1e300", "\"1\"", "9223372036854775807"] {
+        let text = format!("[[model]]\nname = \"a/b\"\ninput = {value}\noutput = 1\n");
+        assert!(Models::bundled().overlaid(&text).is_err(), "{value}");
+    }
+    let text = "[[model]]\nname = \"a/b\"\nstep_tokens = 0\nshort_minutes = 4294967295\n";
+    let facts = Models::bundled().overlaid(text).unwrap().facts("a/b");
+    assert_eq!((facts.step_tokens, facts.short_ms), (1, 4_294_967_295 * 60_000));
+}
+
+#[test]
+fn stars_stand_for_any_text() {
+    let check = |pattern: &str, name: &str, expected: bool| {
+        assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+    };
+    check("a/b*", "a/b", true);
+    check("a/b*", "a/c", false);
+    check("a/*@x", "a/b@x", true);
+    check("a/*@x", "a/b@xy", false);
+    check("a/*b*c", "a/1b2c", true);
+    check("a/*b*c", "a/1c2b", false);
+    check("*ab", "ab", true);
+    check("ab*ba", "aba", false);
+    check("a", "ab", false);
+}

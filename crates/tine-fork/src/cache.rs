@@ -1,0 +1,312 @@
+//! What one process knows of its providers' caches, and who waits for whom because of it.
+//!
+//! The [`CacheEngine`] is shared by all runs of a process: one ledger of live entries, and the flights that are in the air.
+//! A run sees it through a [`CacheLane`], which is bound to one cache (provider, workspace and model). Nothing here
+//! talks to a provider or reads a clock; what is to survive the process is handed to the [`Journal`](crate::Journal).
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tine_cache::{
+    Expectation, Facts, InFlight, Judgement, Launch, Ledger, LiveEntry, PlaceState, Plan, Scope,
+    Situation, judge, plan,
+};
+use tine_model::{Boundary, BoundaryKind, Segment, Usage};
+use tine_wire::{Diagnosis, DroppedReasoning};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::conversation::Held;
+use crate::flight::{Flight, Ticket};
+
+/// How much the newest measurement of the time to the first event counts: the average follows a change within a few requests
+/// and is not thrown by one.
+const NEWEST_SHARE: f64 = 0.3;
+
+/// What limits per minute count by.
+const MINUTE_MS: i64 = 60_000;
+
+/// The member number of whoever begins a flight by itself.
+const LEADER: usize = 0;
+
+/// The member number of those who join a flight later; no fan has as many workers.
+const LATECOMER: usize = usize::MAX;
+
+/// A place of one cache: the hash of a boundary.
+type PlaceKey = (Scope, [u8; 32]);
+
+/// Who is about to write which place; a flight that nobody is in any more is gone.
+type Flights = HashMap<PlaceKey, Weak<Flight>>;
+
+/// What one process knows of its providers' caches.
+#[derive(Debug, Default)]
+pub struct CacheEngine {
+    ledger: Mutex<Ledger>,
+    /// Who is about to write which place.
+    flights: Mutex<Flights>,
+    /// Time to the first event, in milliseconds, as an average that follows.
+    first_events: Mutex<HashMap<Scope, f64>>,
+    /// When the requests of the last minute went out, by the hash of their head, which has the key in it.
+    recent: Mutex<HashMap<PlaceKey, Vec<i64>>>,
+}
+
+impl CacheEngine {
+    /// An engine that knows nothing yet.
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// Adds what a store remembers.
+    pub fn load(&self, scope: Scope, entries: Vec<LiveEntry>) {
+        lock(&self.ledger).load(scope, entries);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One cache, as a run sees it. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct CacheLane {
+    /// Shared by the process.
+    pub engine: Arc<CacheEngine>,
+    /// Whose cache it is.
+    pub scope: Scope,
+    /// What is known of the model.
+    pub facts: Facts,
+    /// What a second of waiting is worth, in USD.
+    pub value_per_second: f64,
+    /// Longest wait for whoever writes what others wait for; [`leader_wait_max`](crate::leader_wait_max()) unless the caller
+    /// says otherwise.
+    pub leader_wait_max: Duration,
+}
+
+impl CacheLane {
+    /// What the cache should serve of a request that starts at `now_ms`.
+    pub fn expect(&self, boundaries: &[Boundary], now_ms: i64) -> Expectation {
+        lock(&self.engine.ledger).expect(&self.scope, &self.facts, boundaries, now_ms)
+    }
+
+    /// The measured time to the first event of a reply, in milliseconds; `None` before the first.
+    pub fn first_event_ms(&self) -> Option<i64> {
+        lock(&self.engine.first_events).get(&self.scope).map(|average| *average as i64)
+    }
+
+    /// How siblings should start that are in this situation.
+    pub fn plan(&self, situation: Situation) -> Plan {
+        let first_event_ms = situation.first_event_ms.or_else(|| self.first_event_ms());
+        let value_per_second = self.value_per_second;
+        plan(&Situation { first_event_ms, value_per_second, ..situation }, &self.facts)
+    }
+
+    /// Waits for whoever is about to write what this request shares with it, where that is worth the wait; otherwise takes
+    /// the lead for those who come after. `None` when there is nothing to wait for and nothing to lead.
+    pub(crate) async fn join(
+        &self,
+        boundaries: &[Boundary],
+        now_ms: i64,
+        on_wait: &(dyn Fn() + Sync),
+        cancel: &CancellationToken,
+    ) -> Option<Ticket> {
+        let expected = self.expect(boundaries, now_ms);
+        if !self.is_worth_waiting(&expected) {
+            return None;
+        }
+        let places: Vec<[u8; 32]> = self.unwritten(boundaries, &expected);
+        let (flight, member) = {
+            let mut flights = lock(&self.engine.flights);
+            flights.retain(|_, flight| flight.upgrade().is_some_and(|flight| !flight.is_open()));
+            let deepest = places.iter().rev();
+            let found =
+                deepest.filter_map(|hash| flights.get(&(self.scope, *hash))?.upgrade()).next();
+            match found {
+                Some(flight) => (flight, LATECOMER),
+                None => {
+                    let own =
+                        Flight::staged(LEADER, vec![1], self.facts.shares_at, self.leader_wait_max);
+                    register(&mut flights, self.scope, &places, &own);
+                    (own, LEADER)
+                }
+            }
+        };
+        if member == LATECOMER {
+            on_wait();
+        }
+        Some(flight.seat(member).enter(cancel).await)
+    }
+
+    /// Lets others who share these places find a flight that was made elsewhere.
+    pub(crate) fn announce(&self, ticket: &Ticket, boundaries: &[Boundary], now_ms: i64) {
+        if ticket.leads() {
+            let expected = self.expect(boundaries, now_ms);
+            let places = self.unwritten(boundaries, &expected);
+            register(&mut lock(&self.engine.flights), self.scope, &places, ticket.flight());
+        }
+    }
+
+    /// Marked places that no live entry serves yet.
+    fn unwritten(&self, boundaries: &[Boundary], expected: &Expectation) -> Vec<[u8; 32]> {
+        let live = |kind: BoundaryKind| {
+            expected
+                .places
+                .iter()
+                .any(|place| place.kind == kind && place.state == PlaceState::Live)
+        };
+        // The tail is this request's own: nobody shares it.
+        let shared = boundaries.iter().filter(|place| {
+            !matches!(place.kind, BoundaryKind::Tail | BoundaryKind::Message) && !live(place.kind)
+        });
+        shared.map(|place| place.hash).collect()
+    }
+
+    fn is_worth_waiting(&self, expected: &Expectation) -> bool {
+        let situation = Situation {
+            siblings: 2,
+            prefix_tokens: expected.prefix,
+            gap_tokens: expected.gap,
+            ..Situation::default()
+        };
+        self.plan(situation).launch == Launch::LeaderFirst
+    }
+
+    /// Notes that a request goes out at `now_ms`, with what the provider holds of it under a name. Such a request reads what
+    /// is held, all of it and nothing else, and nobody says that it writes anything.
+    pub fn begin(&self, boundaries: &[Boundary], held: Option<&Held>, now_ms: i64) -> Watched {
+        let mut ledger = lock(&self.engine.ledger);
+        let expectation = ledger.expect(&self.scope, &self.facts, boundaries, now_ms);
+        let (expectation, flight) = match held {
+            Some(held) => (expectation.held(held.tokens, held.exact, held.bytes), None),
+            None => (expectation, Some(ledger.started(&self.scope, boundaries, now_ms))),
+        };
+        drop(ledger);
+        self.note_request(boundaries, now_ms);
+        let lane = self.clone();
+        Watched { lane, expectation, flight, sent: Instant::now(), first_event: None }
+    }
+
+    /// Requests of one key and beginning that went out within the last minute, where the provider counts them.
+    pub fn recent_requests(&self, boundaries: &[Boundary], now_ms: i64) -> usize {
+        let recent = lock(&self.engine.recent);
+        let key = boundaries.first().map(|head| (self.scope, head.hash));
+        let starts = key.and_then(|key| recent.get(&key)).into_iter().flatten();
+        starts.filter(|start| is_recent(**start, now_ms)).count()
+    }
+
+    fn note_request(&self, boundaries: &[Boundary], now_ms: i64) {
+        let (Some(head), Some(_)) = (boundaries.first(), self.facts.key_requests_per_minute) else {
+            return;
+        };
+        let mut recent = lock(&self.engine.recent);
+        recent.retain(|_, starts| {
+            starts.retain(|start| is_recent(*start, now_ms));
+            !starts.is_empty()
+        });
+        recent.entry((self.scope, head.hash)).or_default().push(now_ms);
+    }
+}
+
+/// Whether a request counts toward the limit per minute. A clock that went backwards makes nobody younger than new.
+fn is_recent(start_ms: i64, now_ms: i64) -> bool {
+    now_ms.saturating_sub(start_ms) < MINUTE_MS
+}
+
+fn register(flights: &mut Flights, scope: Scope, places: &[[u8; 32]], flight: &Arc<Flight>) {
+    for place in places {
+        flights.insert((scope, *place), Arc::downgrade(flight));
+    }
+}
+
+/// A request under way. Dropped without an answer, what it was about to write counts as not written.
+pub struct Watched {
+    lane: CacheLane,
+    expectation: Expectation,
+    flight: Option<InFlight>,
+    sent: Instant,
+    first_event: Option<Duration>,
+}
+
+/// What the cache did for one request, for the log and for the ledger of later processes.
+#[derive(Debug, Clone)]
+pub struct CacheRecord {
+    /// Whose cache it is.
+    pub scope: Scope,
+    /// What was expected, place by place.
+    pub expectation: Expectation,
+    /// What became of it.
+    pub judgement: Judgement,
+    /// Entries that were written or refreshed.
+    pub entries: Vec<LiveEntry>,
+    /// The places of the request that a later one can be compared with.
+    pub boundaries: Vec<Boundary>,
+    /// What the provider says.
+    pub diagnosis: Option<Diagnosis>,
+    /// Reasoning that the provider left out.
+    pub dropped: Vec<DroppedReasoning>,
+    /// From sending to the first event of the reply.
+    pub first_event: Option<Duration>,
+}
+
+impl Watched {
+    /// The reply has begun: what the request writes can be read from here on, where the provider's cache works so.
+    pub fn begun(&mut self) {
+        self.began_after(self.sent.elapsed());
+    }
+
+    /// The same, measured by the client, which knows of retries and waits.
+    pub fn began_after(&mut self, elapsed: Duration) {
+        if self.first_event.is_some() {
+            return;
+        }
+        self.first_event = Some(elapsed);
+        if let Some(flight) = &mut self.flight {
+            lock(&self.lane.engine.ledger).begun(&self.lane.scope, &self.lane.facts, flight);
+        }
+        let mut averages = lock(&self.lane.engine.first_events);
+        let newest = elapsed.as_secs_f64() * 1000.0;
+        let average = averages.entry(self.lane.scope).or_insert(newest);
+        *average += NEWEST_SHARE * (newest - *average);
+    }
+
+    /// Whether the reply served less than it should have, so that a difference is worth looking for.
+    pub fn fell_short(&self, usage: &Usage) -> bool {
+        judge(&self.expectation, usage, &self.lane.facts, None).missed > 0
+    }
+
+    /// The reply is complete, or as complete as it will be.
+    pub fn answered(
+        mut self,
+        usage: &Usage,
+        difference: Option<Segment>,
+        boundaries: &[Boundary],
+    ) -> CacheRecord {
+        let judgement = judge(&self.expectation, usage, &self.lane.facts, difference);
+        let entries = match self.flight.take() {
+            None => Vec::new(),
+            Some(flight) => {
+                let lane = &self.lane;
+                let now_ms = flight.started_ms();
+                lock(&lane.engine.ledger).answered(&lane.scope, &lane.facts, flight, usage, now_ms)
+            }
+        };
+        CacheRecord {
+            scope: self.lane.scope,
+            expectation: self.expectation.clone(),
+            judgement,
+            entries,
+            boundaries: boundaries.to_vec(),
+            diagnosis: None,
+            dropped: Vec::new(),
+            first_event: self.first_event,
+        }
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if let Some(flight) = self.flight.take() {
+            lock(&self.lane.engine.ledger).failed(&self.lane.scope, flight);
+        }
+    }
+}

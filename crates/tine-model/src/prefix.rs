@@ -1,0 +1,157 @@
+//! What a request says about its own prefix: the parts that it is made of and the places where a cache may hold it.
+
+use std::fmt;
+
+/// How a provider's cache is told what to keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CacheScheme {
+    /// Marks on blocks (`cache_control`): Anthropic and MiniMax.
+    Marks,
+    /// Breakpoints on parts and one key per lineage: OpenAI from GPT-5.6 on.
+    Breakpoints,
+    /// There is nothing to say: the provider finds what it has seen before.
+    Automatic,
+}
+
+impl CacheScheme {
+    /// Every scheme.
+    pub const ALL: [Self; 3] = [Self::Marks, Self::Breakpoints, Self::Automatic];
+
+    /// The word used in files and in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Marks => "marks",
+            Self::Breakpoints => "breakpoints",
+            Self::Automatic => "automatic",
+        }
+    }
+
+    /// Reads the word.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scheme| scheme.as_str() == name)
+    }
+}
+
+/// Which of a provider's two lifetimes a cache entry is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Lifetime {
+    /// The usual one: 5 minutes at Anthropic, 30 at OpenAI.
+    #[default]
+    Short,
+    /// The one that costs more to write: 1 hour at Anthropic, 12 at OpenAI.
+    Long,
+}
+
+impl Lifetime {
+    /// The word used in the store and in settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Short => "short",
+            Self::Long => "long",
+        }
+    }
+
+    /// Reads the word.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Short, Self::Long].into_iter().find(|lifetime| lifetime.as_str() == name)
+    }
+}
+
+/// One part of a request, for people who ask where two requests part.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Segment {
+    /// A setting that stands before everything else; the provider's word for it.
+    Setting(String),
+    /// The declaration of a tool, by its name.
+    Tool(String),
+    /// The system prompt.
+    System,
+    /// A block of a message; both count from 0 over what was sent.
+    Block {
+        /// Which message.
+        message: usize,
+        /// Which block in it.
+        block: usize,
+        /// What it is, in words: `user text`, `assistant text`, `thinking`, `thinking signature`, `tool call`, `tool result`,
+        /// `image`, `document`, or the provider's own word.
+        kind: String,
+    },
+    /// The end: one request goes on where the other is over.
+    End,
+}
+
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Setting(name) => write!(f, "setting `{name}`"),
+            Self::Tool(name) => write!(f, "tool `{name}`"),
+            Self::System => f.write_str("system prompt"),
+            // People count from one.
+            Self::Block { message, block, kind } => {
+                write!(f, "message {}, block {} ({kind})", message + 1, block + 1)
+            }
+            Self::End => f.write_str("end of the request"),
+        }
+    }
+}
+
+/// What a boundary closes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum BoundaryKind {
+    /// Tools and system prompt.
+    Head,
+    /// Where the lineage's last answered request ended: an entry certainly exists there.
+    Anchor,
+    /// The last block that all siblings of a fork share.
+    ForkPoint,
+    /// A mark in the middle of a long turn.
+    Middle,
+    /// The end of the request.
+    Tail,
+    /// The end of some other message within reach of a lookup.
+    Message,
+}
+
+impl BoundaryKind {
+    /// Every kind.
+    pub const ALL: [Self; 6] =
+        [Self::Head, Self::Anchor, Self::ForkPoint, Self::Middle, Self::Tail, Self::Message];
+
+    /// The word used in reports and in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Head => "head",
+            Self::Anchor => "anchor",
+            Self::ForkPoint => "fork point",
+            Self::Middle => "middle",
+            Self::Tail => "tail",
+            Self::Message => "message",
+        }
+    }
+
+    /// Reads the word.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+}
+
+/// A place in a request up to which a cache may hold it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Boundary {
+    /// What it closes.
+    pub kind: BoundaryKind,
+    /// Identity of everything up to here, cache marks left out. Equal only where the bytes up to here are, and equal wherever
+    /// they were made from the same messages: requests that share a history agree. (Bytes that only happen to be the same,
+    /// cut into messages in another way, have another identity.)
+    pub hash: [u8; 32],
+    /// Length in bytes of the request's body up to here, cache marks left out. For the head that is everything before the
+    /// first message of the history; for the last block of a message, up to the end of the message; for any other block, and
+    /// for the last placeholder of a message, up to the block's closing brace, where its mark goes.
+    pub bytes: u64,
+    /// Messages up to here; the one that holds the boundary is counted.
+    pub items: usize,
+    /// How many blocks this place lies before the mark whose lookup can find it; 0 at a mark.
+    pub back: usize,
+    /// The lifetime that the request asks for at this place; `None` where it asks for nothing.
+    pub mark: Option<Lifetime>,
+}

@@ -1,0 +1,193 @@
+//! The cache engine as agents see it: which cache a model's requests meet, and what this machine remembers of it.
+
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use tine_cache::{Facts, Keep, LiveEntry, Scope, keep};
+use tine_fork::{CacheLane, LastSent, leader_wait_max};
+use tine_model::{AgentId, AgentRecord, Lifetime, ModelRef, Provider};
+use tine_store::{CacheRow, RequestRow};
+use tine_wire::Lifetimes;
+
+use crate::cache_note::CacheNote;
+use crate::error::RuntimeError;
+use crate::runtime::Runtime;
+use crate::{cached_content, warm};
+
+/// What a second of a person's waiting is worth unless the user says otherwise, in USD: 36 an hour.
+pub const VALUE_PER_SECOND_DEFAULT: f64 = 0.01;
+
+/// Requests that tell how an agent is used: enough to see an afternoon's pauses.
+const RECENT_REQUESTS: usize = 9;
+
+/// Longest time from a request's start until it is recorded, in milliseconds; longer ones are found when the process starts anew.
+const REQUEST_MS_MAX: i64 = 15 * 60 * 1000;
+/// Requests to look through for the last one of a conversation: more than one fan makes to keep the cache.
+const UPKEEP_MAX: usize = 512;
+
+/// How long cache entries are asked to live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LifetimeChoice {
+    /// By the pauses that the agent's user makes.
+    #[default]
+    Auto,
+    /// Always this.
+    Fixed(Lifetime),
+}
+
+/// How the cache is used.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CachePolicy {
+    /// How long entries are asked to live.
+    pub lifetime: LifetimeChoice,
+    /// Whether a parent's entries are kept alive while its workers run.
+    pub keep_warm: bool,
+    /// What a second of waiting for a leader is worth, in USD.
+    pub value_per_second: f64,
+    /// Longest wait for a leader; `None` for the usual one of the provider.
+    pub leader_wait_max: Option<Duration>,
+}
+
+impl Default for CachePolicy {
+    fn default() -> Self {
+        Self {
+            lifetime: LifetimeChoice::Auto,
+            keep_warm: false,
+            value_per_second: VALUE_PER_SECOND_DEFAULT,
+            leader_wait_max: None,
+        }
+    }
+}
+
+impl Runtime {
+    /// What is known of a model: its prices and the rules of its cache.
+    pub fn facts(&self, model: &ModelRef) -> Facts {
+        self.ports().facts.facts(&model.to_string())
+    }
+
+    /// The cache that requests to a model meet, with what the store remembers of it.
+    pub(crate) async fn lane(
+        &self,
+        model: &ModelRef,
+        policy: CachePolicy,
+    ) -> Result<CacheLane, RuntimeError> {
+        let facts = self.facts(model);
+        let scope = self.scope(model);
+        let now_ms = self.now_ms();
+        let longest = facts.long_ms.unwrap_or(0).max(facts.short_ms);
+        let seen_ms = {
+            let mut seen = self.caches_seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.insert(scope, now_ms)
+        };
+        // Read again what was used since, by this process or another; entries carry the start of their request.
+        let unread_ms = seen_ms.map_or(i64::MIN, |seen_ms| seen_ms.saturating_sub(REQUEST_MS_MAX));
+        let since_ms = unread_ms.max(now_ms.saturating_sub(longest));
+        let rows = self.store().cache_entries(scope.0, since_ms).await?;
+        self.cache_engine().load(scope, rows.into_iter().map(live_entry).collect());
+        let usual = leader_wait_max(facts.shares_at);
+        Ok(CacheLane {
+            engine: self.cache_engine().clone(),
+            scope,
+            facts,
+            value_per_second: policy.value_per_second,
+            leader_wait_max: policy.leader_wait_max.unwrap_or(usual),
+        })
+    }
+
+    /// Requests share a cache when provider, account and model are the same.
+    fn scope(&self, model: &ModelRef) -> Scope {
+        let provider = match model.provider {
+            // One cache, through two doors.
+            Provider::OpenAiChat => Provider::OpenAi,
+            other => other,
+        };
+        let account = self.ports().models.account(model);
+        let text = format!("{}\n{account}\n{}", provider.as_str(), model.name);
+        Scope(*blake3::hash(text.as_bytes()).as_bytes())
+    }
+
+    /// What an agent's lineage sent last, as far as the store knows: its own last request, or the last that an ancestor sent
+    /// before it was forked.
+    pub(crate) async fn last_sent(&self, agent: AgentId) -> Result<LastSent, RuntimeError> {
+        let line = self.store().ancestry(agent).await?;
+        let mut until_ms = i64::MAX;
+        for ancestor in line.iter().rev() {
+            if let Some(row) = self.last_request(ancestor.id, until_ms).await? {
+                let note = row.note.as_deref().and_then(CacheNote::parse);
+                let boundaries = note.map_or_else(Vec::new, |note| note.boundaries());
+                return Ok(LastSent { reply: row.reply, boundaries });
+            }
+            // What an ancestor sent after it was forked is no part of this lineage.
+            until_ms = until_ms.min(ancestor.created_ms);
+        }
+        Ok(LastSent::default())
+    }
+
+    /// An agent's last request that was one of its conversation, and none that only kept its cache.
+    async fn last_request(
+        &self,
+        agent: AgentId,
+        until_ms: i64,
+    ) -> Result<Option<RequestRow>, RuntimeError> {
+        let is_own = |row: &RequestRow| {
+            let stop = row.stop.as_deref().unwrap_or_default();
+            ![warm::STOP_WORD, cached_content::STOP_WORD].contains(&stop)
+        };
+        let last = self.store().recent_requests(agent, until_ms, 1).await?;
+        match last.first() {
+            Some(row) if !is_own(row) => {}
+            _ => return Ok(last.into_iter().next()),
+        }
+        let rows = self.store().recent_requests(agent, until_ms, UPKEEP_MAX).await?;
+        Ok(rows.into_iter().find(is_own))
+    }
+
+    /// How long the entries of an agent's next requests should live.
+    pub(crate) async fn lifetimes(
+        &self,
+        record: &AgentRecord,
+        policy: CachePolicy,
+    ) -> Result<Lifetimes, RuntimeError> {
+        let facts = self.facts(&record.settings.model);
+        let lifetime = match policy.lifetime {
+            LifetimeChoice::Fixed(Lifetime::Long) if facts.long_ms.is_none() => Lifetime::Short,
+            LifetimeChoice::Fixed(lifetime) => lifetime,
+            LifetimeChoice::Auto => {
+                let pause_ms = self.longest_pause_ms(record.id, &facts).await?;
+                match keep(pause_ms, &facts) {
+                    Keep::Short => Lifetime::Short,
+                    // Nobody would ping between two commands.
+                    Keep::Pings { .. } | Keep::Long => Lifetime::Long,
+                }
+            }
+        };
+        Ok(Lifetimes::new(lifetime, lifetime))
+    }
+
+    /// The longest recent pause that a long-lived entry would have survived, in milliseconds; 0 without one.
+    async fn longest_pause_ms(&self, agent: AgentId, facts: &Facts) -> Result<i64, RuntimeError> {
+        let Some(long_ms) = facts.long_ms else { return Ok(0) };
+        let rows = self.store().recent_requests(agent, i64::MAX, RECENT_REQUESTS).await?;
+        let now_ms = self.now_ms();
+        let later = std::iter::once(now_ms).chain(rows.iter().map(|row| row.started_ms));
+        let pauses = later.zip(&rows).map(|(later, row)| later - row.started_ms);
+        Ok(pauses.filter(|pause| (0..long_ms).contains(pause)).max().unwrap_or(0))
+    }
+}
+
+fn live_entry(row: CacheRow) -> LiveEntry {
+    let CacheRow { hash, tokens, exact, bytes, lifetime, used_ms, scope: _ } = row;
+    LiveEntry { hash, tokens, exact, bytes, lifetime, used_ms }
+}
+
+pub(crate) fn cache_row(scope: Scope, entry: &LiveEntry) -> CacheRow {
+    CacheRow {
+        scope: scope.0,
+        hash: entry.hash,
+        tokens: entry.tokens,
+        exact: entry.exact,
+        bytes: entry.bytes,
+        lifetime: entry.lifetime,
+        used_ms: entry.used_ms,
+    }
+}

@@ -1,0 +1,161 @@
+//! What a fork will cost, before it is made.
+
+use std::sync::Arc;
+
+use tine_cache::{
+    Asked, Estimate, EstimateParts, Expectation, Facts, Plan, REQUEST_MS, Situation, estimate,
+};
+use tine_fork::{CacheLane, Conversation, worker_directive};
+use tine_model::{AgentId, Boundary, EntryId, Message};
+use tine_wire::Lifetimes;
+
+use crate::cache::{CachePolicy, LifetimeChoice};
+use crate::cached_content::{held_cost, is_worth_holding, longest_held_ms, to_hold};
+use crate::error::RuntimeError;
+use crate::runtime::Runtime;
+
+/// Stands for what a child is told. It stands behind everything that the children share.
+const DIRECTIVE: &str = "directive";
+
+/// What is to be priced.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EstimateSpec {
+    /// Whose fork or workers they would be.
+    pub parent: AgentId,
+    /// What each child would be told. A fork without a prompt has one empty text.
+    pub directives: Vec<String>,
+    /// Whether the children would be workers, whose directive has words of ours around it.
+    pub workers: bool,
+    /// How they would start.
+    pub plan: Asked,
+    /// Requests of each child.
+    pub turns: u32,
+    /// Tokens that each child generates in each of them.
+    pub output_tokens: u64,
+}
+
+/// What a fork will cost.
+#[derive(Debug, Clone)]
+pub struct ForkEstimate {
+    /// The model, as `provider/name`.
+    pub model: String,
+    /// The model whose prices stand in, where this one has none of its own.
+    pub priced_as: Option<String>,
+    /// The day on which the prices were read.
+    pub prices_date: String,
+    /// What the cache should serve.
+    pub expectation: Expectation,
+    /// How the children would start, and why.
+    pub plan: Plan,
+    /// Money; `None` for a model without a known price.
+    pub estimate: Option<Estimate>,
+}
+
+impl Runtime {
+    /// Prices a fork by what is known of the cache now. Nothing is made and nothing is sent.
+    pub async fn estimate(
+        &self,
+        spec: EstimateSpec,
+        policy: CachePolicy,
+    ) -> Result<ForkEstimate, RuntimeError> {
+        let loaded = self.load(spec.parent, policy).await?;
+        let model = loaded.record.settings.model;
+        let lane = self.lane(&model, policy).await?;
+        let mut parent = loaded.conversation;
+        let mut base = match policy.lifetime {
+            LifetimeChoice::Fixed(_) => parent.fork(),
+            // Its parent's pauses say nothing of a child that has made none.
+            LifetimeChoice::Auto => parent.fork().living(Lifetimes::default()),
+        };
+        let directives: Vec<String> = match spec.workers {
+            true => spec.directives.iter().map(|text| worker_directive(text)).collect(),
+            false => spec.directives,
+        };
+        let situation = self.situation(&lane, &mut base, &directives, spec.plan);
+        let expectation = self.expectation(&lane, &mut base, DIRECTIVE);
+        let holds = spec.workers
+            && is_worth_holding(&situation, &lane.facts)
+            && to_hold(&mut base).is_some();
+        let situation = match holds {
+            true => Situation { gap_tokens: 0, ..situation },
+            false => situation,
+        };
+        let mut plan = lane.plan(situation);
+        let mut estimate = estimate(&situation, &lane.facts, spec.turns, spec.output_tokens);
+        if holds {
+            plan.reason.push_str("; the provider would hold them until the workers are done");
+            let run_ms = REQUEST_MS.saturating_mul(i64::from(spec.turns.max(1)));
+            estimate = estimate
+                .map(|estimate| with_held(estimate, situation.prefix_tokens, run_ms, &lane.facts));
+        }
+        let facts = &self.ports().facts;
+        let name = model.to_string();
+        Ok(ForkEstimate {
+            priced_as: facts.priced_as(&name).map(str::to_owned),
+            prices_date: facts.date().to_owned(),
+            model: name,
+            expectation,
+            plan,
+            estimate,
+        })
+    }
+
+    /// What the cache should serve of a child of `base` that is told this.
+    fn expectation(&self, lane: &CacheLane, base: &mut Conversation, told: &str) -> Expectation {
+        lane.expect(&child_places(base, told), self.now_ms())
+    }
+
+    /// What is known before children of `base` start that are told these texts, as they are sent.
+    pub(crate) fn situation(
+        &self,
+        lane: &CacheLane,
+        base: &mut Conversation,
+        told: &[String],
+        asked: Asked,
+    ) -> Situation {
+        let now_ms = self.now_ms();
+        let places = child_places(base, DIRECTIVE);
+        let expected = lane.expect(&places, now_ms);
+        let lengths = told.iter().map(|text| {
+            let expected = self.expectation(lane, base, text);
+            expected.total.saturating_sub(expected.prefix)
+        });
+        let own: u64 = lengths.sum();
+        Situation {
+            siblings: told.len(),
+            prefix_tokens: expected.prefix,
+            gap_tokens: expected.gap,
+            directive_tokens: own.checked_div(told.len() as u64).unwrap_or(0),
+            lifetime: base.lifetimes().messages(),
+            asked,
+            recent_requests: lane.recent_requests(&places, now_ms),
+            ..Situation::default()
+        }
+    }
+}
+
+/// Where a cache may hold the first request of a child that is told this.
+fn child_places(base: &mut Conversation, told: &str) -> Vec<Boundary> {
+    let mut child = base.fork();
+    // A fork without a prompt sends its first one when it has one.
+    let told = if told.is_empty() { DIRECTIVE } else { told };
+    child.push(EntryId(0), Arc::new(Message::user(told)));
+    child.request(false).1.boundaries
+}
+
+/// An estimate with a resource that holds the prefix: made once, and kept for `run_ms`, or by mischance until it expires.
+fn with_held(estimate: Estimate, tokens: u64, run_ms: i64, facts: &Facts) -> Estimate {
+    let cost = |held_ms: i64| {
+        let (creation, storage) = held_cost(tokens, held_ms, facts);
+        creation.unwrap_or(0.0) + storage.unwrap_or(0.0)
+    };
+    let longest_ms = longest_held_ms();
+    let expected = cost(run_ms.min(longest_ms));
+    let forking = estimate.parts.forking + expected;
+    Estimate {
+        low: estimate.low + cost(0),
+        expected: estimate.expected + expected,
+        high: estimate.high + cost(longest_ms),
+        parts: EstimateParts { forking, ..estimate.parts },
+    }
+}

@@ -1,0 +1,185 @@
+//! A runtime over a real database that talks to the simulator over real sockets, both by one clock.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tine_cache::Asked;
+use tine_fork::{RunEvent, RunLimits, RunReport};
+use tine_guard::{PermissionMode, Rules};
+use tine_llm::{HttpClient, HttpLimits, HttpOptions, LlmClient, RateGates, RetryLimits, Secret};
+use tine_model::{AgentId, ModelRef, ModelSettings, Thinking, Usage};
+use tine_runtime::{
+    CachePolicy, Clock, ConnectError, Connector, DenyAll, FanReport, FanSpec, FanTask, FanWatcher,
+    Ids, NewRoot, Permissions, Ports, RunOptions, Runtime,
+};
+use tine_sim::{Scenario, SimOptions, SimServer};
+use tine_store::{OpenOptions, SqliteStore};
+use tine_testkit::{FakeClock, FakeIds};
+use tokio_util::sync::CancellationToken;
+
+use crate::lab::system;
+
+/// One time for the agents and for the provider.
+#[derive(Clone)]
+pub(crate) struct OneClock(pub(crate) FakeClock);
+
+impl Clock for OneClock {
+    fn now_ms(&self) -> i64 {
+        self.0.now_ms()
+    }
+}
+
+impl tine_sim::Clock for OneClock {
+    fn now_ms(&self) -> u64 {
+        self.0.now_ms().unsigned_abs()
+    }
+}
+
+struct TestIds(FakeIds);
+
+impl Ids for TestIds {
+    fn random(&self) -> [u8; 16] {
+        self.0.next_bytes()
+    }
+}
+
+/// Every provider is the simulator.
+struct Everywhere {
+    base_url: String,
+    gates: RateGates,
+}
+
+#[async_trait]
+impl Connector for Everywhere {
+    async fn connect(&self, model: &ModelRef) -> Result<Arc<dyn LlmClient>, ConnectError> {
+        let retry = RetryLimits {
+            backoff_first: std::time::Duration::from_millis(1),
+            jitter_seed: Some(7),
+            ..RetryLimits::default()
+        };
+        let options = HttpOptions {
+            model: model.clone(),
+            base_url: self.base_url.clone(),
+            key: Some(Secret::new("sk-sim")),
+            limits: HttpLimits { retry, ..HttpLimits::default() },
+        };
+        Ok(Arc::new(HttpClient::new(options, &self.gates)?))
+    }
+
+    fn account(&self, _model: &ModelRef) -> String {
+        self.base_url.clone()
+    }
+}
+
+pub(crate) struct House {
+    pub(crate) home: tempfile::TempDir,
+    pub(crate) clock: FakeClock,
+    ids: FakeIds,
+    pub(crate) sim: SimServer,
+    pub(crate) runtime: Arc<Runtime>,
+}
+
+impl House {
+    pub(crate) async fn new(scenario: &str) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let (clock, ids) = (FakeClock::new(1_000_000_000), FakeIds::new());
+        let scenario = Scenario::parse(scenario, "test").unwrap();
+        let options =
+            SimOptions { clock: Arc::new(OneClock(clock.clone())), ..SimOptions::new(scenario) };
+        let sim = SimServer::start(options).await.unwrap();
+        let runtime = open(home.path(), &clock, &ids, &sim).await;
+        Self { home, clock, ids, sim, runtime }
+    }
+
+    /// The same database and the same provider, from a new process.
+    pub(crate) async fn reopened(self) -> Self {
+        let Self { home, clock, ids, sim, runtime } = self;
+        runtime.store().close().await.unwrap();
+        drop(runtime);
+        let runtime = open(home.path(), &clock, &ids, &sim).await;
+        Self { home, clock, ids, sim, runtime }
+    }
+
+    /// A root with a system prompt long enough for every provider's minimum.
+    pub(crate) async fn root(&self, model: &str) -> AgentId {
+        self.root_with(model, system()).await
+    }
+
+    pub(crate) async fn root_with(&self, model: &str, system: String) -> AgentId {
+        let settings = ModelSettings {
+            model: model.parse().unwrap(),
+            max_tokens: 4_000,
+            thinking: Some(Thinking::Adaptive),
+            effort: None,
+        };
+        let root = NewRoot {
+            name: None,
+            settings,
+            system,
+            stream: true,
+            directory: self.home.path().to_owned(),
+        };
+        self.runtime.create_root(root).await.unwrap()
+    }
+
+    pub(crate) async fn say(&self, agent: AgentId, prompt: &str) -> RunReport {
+        let run = self.runtime.run(agent, Some(prompt.into()), &options()).await.unwrap();
+        run.report
+    }
+
+    pub(crate) async fn fan(&self, parent: AgentId, count: usize, plan: Asked) -> FanReport {
+        let directives = (0..count).map(|index| format!("Task number {index:03}.")).collect();
+        let spec = FanSpec { parent, directives, plan };
+        self.runtime.fan(spec, &options(), Arc::new(Nobody)).await.unwrap()
+    }
+
+    /// What the provider billed, request by request, in the order of their arrival.
+    pub(crate) fn billed(&self) -> Vec<Usage> {
+        self.sim.requests().into_iter().filter_map(|request| request.usage).collect()
+    }
+
+    /// The bodies that arrived at the provider.
+    pub(crate) fn bodies(&self) -> Vec<Vec<u8>> {
+        self.sim.requests().into_iter().map(|request| request.body.to_vec()).collect()
+    }
+
+    /// The verdicts of an agent's requests.
+    pub(crate) async fn verdicts(&self, agent: AgentId) -> Vec<String> {
+        let explained = self.runtime.explain_cache(agent).await.unwrap();
+        explained.into_iter().map(|request| request.verdict.unwrap_or_default()).collect()
+    }
+}
+
+async fn open(home: &Path, clock: &FakeClock, ids: &FakeIds, sim: &SimServer) -> Arc<Runtime> {
+    let store = SqliteStore::open(home.join("tine.db"), OpenOptions::default()).await.unwrap();
+    let models = Everywhere { base_url: sim.base_url().to_owned(), gates: RateGates::default() };
+    let ports = Ports {
+        clock: Arc::new(OneClock(clock.clone())),
+        ids: Arc::new(TestIds(ids.clone())),
+        models: Arc::new(models),
+        facts: Arc::new(tine_cache::Models::bundled()),
+    };
+    Arc::new(Runtime::new(Arc::new(store), ports, home.join("run")))
+}
+
+pub(crate) fn options() -> RunOptions {
+    RunOptions {
+        limits: RunLimits::default(),
+        permissions: Permissions::new(PermissionMode::Bypass, Rules::default(), Arc::new(DenyAll)),
+        observer: Arc::new(|_: &RunEvent<'_>| {}),
+        cancel: CancellationToken::new(),
+        caching: CachePolicy::default(),
+    }
+}
+
+/// Watches nothing.
+pub(crate) struct Nobody;
+
+impl FanWatcher for Nobody {
+    fn on_start(&self, _workers: &[AgentId], _plan: &tine_cache::Plan) {}
+
+    fn on_event(&self, _index: usize, _event: &RunEvent<'_>) {}
+
+    fn on_end(&self, _index: usize, _task: &FanTask) {}
+}

@@ -1,0 +1,62 @@
+//! Deciding a Chat Completions request.
+
+use super::{Decision, Reply, Written, billed};
+use crate::automatic::render;
+use crate::chat::{self, Head, Request};
+use crate::conversation::Conversation;
+use crate::endpoint::Endpoint;
+use crate::exchange::{Arrival, Shared};
+use crate::profile::Profile;
+use crate::refusal::Refusal;
+
+impl Shared {
+    pub(super) fn decide_chat(&self, arrival: &Arrival) -> Result<Decision, Refusal> {
+        let request = Request::parse(&arrival.body, |model| self.profile(model, Endpoint::Chat));
+        let asked = request.as_ref().map(|request| self.profile(&request.model, Endpoint::Chat));
+        let account = match asked.is_ok_and(Profile::is_own_server) {
+            true => arrival.scope().unwrap_or_default(),
+            false => self.openai_account(arrival)?,
+        };
+        let request = request?;
+        self.check_openai_model(&request.model)?;
+        request.check_slot(self.scenario.slots())?;
+        self.admit(arrival, &request.model, Endpoint::Chat)?;
+        let seen = Conversation::read(request.pieces(), &self.scenario.not_user_text);
+        let answered = self.answer_of(&seen, request.max_tokens, Endpoint::Chat, request.stream);
+        let (answer, fault) = match answered {
+            Ok(answered) => answered,
+            Err(decision) => return Ok(*decision),
+        };
+        let profile = self.profile(&request.model, Endpoint::Chat);
+        let mut prompt = request.prompt(&account, profile);
+        let mut state = self.state();
+        let whose = (profile, request.model.as_str());
+        let charge = self.charge(&mut state, arrival, Endpoint::Chat, whose, &mut prompt)?;
+        let reports = !fault.is_some_and(|fault| fault.no_usage);
+        let head = Head {
+            id: state.ids.reply("chatcmpl"),
+            created: arrival.at_ms / 1_000,
+            model: self.model(),
+            usage: reports.then_some(charge.usage),
+            profile,
+            reports_cache: self.scenario.report_cached_tokens,
+            include_usage: request.include_usage,
+            call_ids: state.ids.calls("call", answer.calls.len()),
+            unknown_events: fault.is_some_and(|fault| fault.unknown_events),
+        };
+        drop(state);
+        let frames = match request.stream {
+            true => chat::frames(&head, &answer),
+            false => vec![chat::json_body(&head, &answer)],
+        };
+        let steps = self.steps(frames, &chat::dialect(), fault, request.stream);
+        let usage = billed(profile, &charge.usage, &answer);
+        let answer = match profile.is_engine() {
+            true => render::answer(&answer),
+            false => chat::lines(&head, &answer),
+        };
+        let written = Box::new(Written { profile, prompt, charge, answer });
+        let reply = Reply::Body { steps, is_stream: request.stream, usage, written };
+        Ok(Decision { first_byte_ms: self.first_byte_ms(fault), reply })
+    }
+}

@@ -1,0 +1,10 @@
+//! What OpenAI's two formats share: cache options, breakpoints, how a prompt is rendered, and errors. Knows neither the
+//! shape of a request nor of a reply.
+
+mod errors;
+mod options;
+mod render;
+
+pub(crate) use errors::error_body;
+pub(crate) use options::{Api, CacheOptions, check_breakpoints, flag, list, settings};
+pub(crate) use render::{Rendered, Renderer};

@@ -1,0 +1,196 @@
+//! Items of Responses → role and blocks.
+//!
+//! A message here is a list of items, or one of them alone. All of them speak in one role: reasoning, messages and calls
+//! of the model, or answers and messages of its user. An item of a kind that is not known speaks in the role of the
+//! others.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tine_model::{Block, RawJson, Role, ToolCallId, ToolInput};
+
+use crate::names;
+use crate::read::{self, Content, ReadError, input_from_raw, input_from_text, parse};
+
+/// One item.
+#[derive(Debug)]
+pub(crate) struct Item<'a> {
+    /// The item as it came.
+    pub(crate) raw: &'a RawValue,
+    /// Who speaks; `None` when the item does not show it.
+    pub(crate) role: Option<Role>,
+    /// What it says.
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// Reads a message whose cache marks are already cut out.
+pub(crate) fn message(json: &str) -> Result<(Role, Vec<Block>), ReadError> {
+    let items = items(json)?;
+    let mut shown = items.iter().filter_map(|item| item.role);
+    let role = shown.next().unwrap_or(Role::Assistant);
+    if shown.any(|other| other != role) {
+        let what = "its items speak in different roles".to_owned();
+        return Err(ReadError::Shape { at: "the message".into(), what });
+    }
+    Ok((role, items.into_iter().flat_map(|item| item.blocks).collect()))
+}
+
+/// Reads the items of a message.
+pub(crate) fn items(json: &str) -> Result<Vec<Item<'_>>, ReadError> {
+    let raw: &RawValue = serde_json::from_str(json).map_err(ReadError::shape("the message"))?;
+    let raws = if raw.get().starts_with('[') { parse(raw, "the message")? } else { vec![raw] };
+    raws.into_iter().enumerate().map(|(index, raw)| item(raw, index)).collect()
+}
+
+/// Reads one item; `index` names it in errors.
+pub(crate) fn item(raw: &RawValue, index: usize) -> Result<Item<'_>, ReadError> {
+    #[derive(Deserialize)]
+    struct Kind<'a> {
+        #[serde(rename = "type")]
+        kind: Option<String>,
+        role: Option<String>,
+        #[serde(borrow)]
+        content: Option<&'a RawValue>,
+    }
+    let at = format!("item {index}");
+    if !raw.get().starts_with('{') {
+        return Err(ReadError::Shape { at, what: "it is no object".into() });
+    }
+    let Kind { kind, role, content } = parse(raw, &at)?;
+    let named = role.as_deref().map(|name| speaker(name).ok_or_else(|| unknown_role(name)));
+    let (role, blocks) = match kind.as_deref() {
+        None | Some("message") => {
+            let role = named.unwrap_or_else(|| Err(missing(&at, "role")))?;
+            (Some(role), blocks_of(content, &format!("{at}'s content"))?)
+        }
+        Some("reasoning") => (Some(Role::Assistant), vec![reasoning(raw, &at)?]),
+        Some("function_call") => (Some(Role::Assistant), vec![call(raw, &at)?]),
+        Some("function_call_output") => (Some(Role::User), vec![answer(raw, &at)?]),
+        Some(other) => {
+            let answers = other.ends_with("_output").then_some(Role::User);
+            let role = named.and_then(Result::ok).or(answers);
+            (role, vec![Block::Unknown(RawJson::from_raw(raw))])
+        }
+    };
+    Ok(Item { raw, role, blocks })
+}
+
+fn speaker(name: &str) -> Option<Role> {
+    match name {
+        "developer" => Some(Role::System),
+        other => read::role(other),
+    }
+}
+
+fn unknown_role(name: &str) -> ReadError {
+    ReadError::Role { role: name.to_owned() }
+}
+
+fn missing(at: &str, field: &str) -> ReadError {
+    ReadError::Shape { at: at.to_owned(), what: format!("missing field `{field}`") }
+}
+
+/// Open models show the reasoning itself, OpenAI's a summary and the sealed reasoning.
+fn reasoning(raw: &RawValue, at: &str) -> Result<Block, ReadError> {
+    #[derive(Deserialize)]
+    struct Reasoning {
+        summary: Option<Vec<Words>>,
+        content: Option<Vec<Words>>,
+        encrypted_content: Option<String>,
+    }
+    #[derive(Deserialize)]
+    struct Words {
+        #[serde(default)]
+        text: String,
+    }
+    let Reasoning { summary, content, encrypted_content } =
+        parse(raw, &format!("{at} (`reasoning`)"))?;
+    let joined = |parts: Option<Vec<Words>>| {
+        let texts: Vec<String> = parts.into_iter().flatten().map(|part| part.text).collect();
+        Some(texts.join("\n\n")).filter(|text| !text.is_empty())
+    };
+    let sealed = encrypted_content.filter(|sealed| !sealed.is_empty());
+    Ok(match (joined(summary).or_else(|| joined(content)), sealed) {
+        (None, Some(sealed)) => Block::RedactedThinking(sealed),
+        (text, signature) => Block::Thinking { text: text.unwrap_or_default(), signature },
+    })
+}
+
+fn call(raw: &RawValue, at: &str) -> Result<Block, ReadError> {
+    #[derive(Deserialize)]
+    struct Call<'a> {
+        call_id: String,
+        name: String,
+        #[serde(borrow)]
+        arguments: Option<&'a RawValue>,
+    }
+    let at = format!("{at} (`function_call`)");
+    let Call { call_id, name, arguments } = parse(raw, &at)?;
+    let input = match arguments {
+        None => ToolInput::Valid(RawJson::empty_object()),
+        Some(raw) if raw.get().starts_with('"') => input_from_text(&parse::<String>(raw, &at)?),
+        Some(raw) => input_from_raw(raw),
+    };
+    let name = names::from_wire(&name).into_owned();
+    Ok(Block::ToolUse { id: ToolCallId(call_id), name, input })
+}
+
+fn answer(raw: &RawValue, at: &str) -> Result<Block, ReadError> {
+    #[derive(Deserialize)]
+    struct Answer<'a> {
+        call_id: String,
+        #[serde(borrow)]
+        output: Option<&'a RawValue>,
+    }
+    let at = format!("{at} (`function_call_output`)");
+    let Answer { call_id, output } = parse(raw, &at)?;
+    let content = blocks_of(output, &format!("{at}'s output"))?;
+    Ok(Block::ToolResult { call: ToolCallId(call_id), content, is_error: false })
+}
+
+fn blocks_of(content: Option<&RawValue>, at: &str) -> Result<Vec<Block>, ReadError> {
+    match Content::read(content, at)? {
+        Content::Nothing => Ok(Vec::new()),
+        Content::Text(text) => Ok(vec![Block::Text(text)]),
+        Content::List(list) => list
+            .into_iter()
+            .enumerate()
+            .map(|(index, raw)| part(raw, &format!("{at}, part {index}")))
+            .collect(),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "an object")]
+struct PartKind {
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+fn part(raw: &RawValue, at: &str) -> Result<Block, ReadError> {
+    #[derive(Deserialize)]
+    struct Text {
+        text: String,
+    }
+    #[derive(Deserialize)]
+    struct Refusal {
+        refusal: String,
+    }
+    let PartKind { kind } = parse(raw, at)?;
+    Ok(match kind.as_str() {
+        "input_text" | "output_text" | "text" => Block::Text(parse::<Text>(raw, at)?.text),
+        "refusal" => Block::Text(parse::<Refusal>(raw, at)?.refusal),
+        "input_image" => Block::Image(RawJson::from_raw(raw)),
+        "input_file" => Block::Document(RawJson::from_raw(raw)),
+        _ => Block::Unknown(RawJson::from_raw(raw)),
+    })
+}
+
+/// Whether an item says that the model refuses.
+pub(crate) fn is_refusal(item: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Shape {
+        content: Vec<PartKind>,
+    }
+    let shape: Option<Shape> = serde_json::from_str(item).ok();
+    shape.is_some_and(|shape| shape.content.iter().any(|part| part.kind == "refusal"))
+}

@@ -1,0 +1,151 @@
+//! Messages and items of OpenAI's formats as pieces of a frame, with the places where a breakpoint may stand.
+//!
+//! Breakpoints stand on content parts only, so a content that is one string is made a list of one part. No other byte
+//! of a piece is changed here.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tine_history::{Frame, Slot};
+
+use crate::json::Object;
+use crate::strip;
+
+/// One message or item of a frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) json: String,
+    /// Before the closing brace of each part that takes a breakpoint; offsets and blocks count from the piece's start.
+    pub(crate) slots: Vec<Slot>,
+    /// Its parts, or one when it has none.
+    pub(crate) blocks: usize,
+}
+
+impl Piece {
+    /// A piece that takes no breakpoint.
+    pub(crate) fn plain(json: impl Into<String>) -> Self {
+        Self { json: json.into(), slots: Vec::new(), blocks: 1 }
+    }
+
+    /// A piece whose member `key` is its content; one text is made a part of this kind. An empty text stays as it is:
+    /// it is valid as a string only.
+    pub(crate) fn in_parts(json: &str, key: &str, kind: &str) -> Self {
+        let Some((span, value)) = member(json, key) else { return Self::plain(json) };
+        match value.get().as_bytes().first() {
+            Some(b'"') if value.get() != "\"\"" => {
+                let part = Object::new().string("type", kind).raw("text", value.get()).end();
+                let offset = span.start + part.len();
+                let json = format!("{}[{part}]{}", &json[..span.start], &json[span.end..]);
+                Self { json, slots: vec![Slot { offset, block: 0 }], blocks: 1 }
+            }
+            Some(b'[') => {
+                let parts: Vec<&RawValue> = serde_json::from_str(value.get()).unwrap_or_default();
+                let markable = parts.iter().enumerate().filter(|(_, part)| takes_breakpoint(part));
+                let slot = |(block, part): (usize, &&RawValue)| Slot {
+                    offset: place(json, part).end - 1,
+                    block,
+                };
+                let slots = markable.map(slot).collect();
+                Self { json: json.to_owned(), slots, blocks: parts.len().max(1) }
+            }
+            _ => Self::plain(json),
+        }
+    }
+}
+
+/// Where `part`, which is a piece of `text`, stands in it.
+fn place(text: &str, part: &RawValue) -> Range<usize> {
+    let start = part.get().as_ptr() as usize - text.as_ptr() as usize;
+    start..start + part.get().len()
+}
+
+/// The value of a member of the object `json`, and where it stands.
+fn member<'a>(json: &'a str, key: &str) -> Option<(Range<usize>, &'a RawValue)> {
+    let object: &RawValue = serde_json::from_str(json).ok()?;
+    let members = strip::members(object).ok()?;
+    let quoted = format!("\"{key}\"");
+    let (_, value) = members.into_iter().find(|(name, _)| name.get() == quoted)?;
+    Some((place(json, value), value))
+}
+
+/// `json` with another value for its member `key`, and no other byte changed.
+pub(crate) fn with_member(json: &str, key: &str, value: &str) -> String {
+    match member(json, key) {
+        Some((span, _)) => format!("{}{value}{}", &json[..span.start], &json[span.end..]),
+        None => json.to_owned(),
+    }
+}
+
+/// The parts of a request's own words, in Responses and in chat. Source: OpenAI, "Prompt caching", explicit breakpoints.
+fn takes_breakpoint(part: &RawValue) -> bool {
+    #[derive(Deserialize)]
+    struct Kind {
+        #[serde(rename = "type")]
+        kind: String,
+    }
+    let kind: Option<Kind> = serde_json::from_str(part.get()).ok();
+    part.get().starts_with('{')
+        && kind.is_some_and(|Kind { kind }| {
+            let responses = ["input_text", "input_image", "input_file"].contains(&kind.as_str());
+            responses || ["text", "image_url", "input_audio", "file"].contains(&kind.as_str())
+        })
+}
+
+/// The pieces of one message, one behind the other: results of its own, closed calls, the rest. Behind results of the
+/// message's own the closed calls are not what siblings share.
+pub(crate) fn frame(results: Vec<Piece>, closed: Vec<Piece>, others: Vec<Piece>) -> Frame {
+    let placeholders = if results.is_empty() { closed.len() } else { 0 };
+    let pieces = [results, closed, others].concat();
+    let mut text = String::new();
+    let (mut slots, mut blocks) = (Vec::new(), 0);
+    for piece in pieces {
+        if !text.is_empty() {
+            text.push(',');
+        }
+        let (offset, block) = (text.len(), blocks);
+        let moved = |slot: Slot| Slot { offset: slot.offset + offset, block: slot.block + block };
+        slots.extend(piece.slots.into_iter().map(moved));
+        text.push_str(&piece.json);
+        blocks += piece.blocks;
+    }
+    Frame { bytes: Bytes::from(text), slots, blocks, placeholders }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The slots are shown as bars.
+    fn check(json: &str, expected: &str, blocks: usize) {
+        let piece = Piece::in_parts(json, "content", "text");
+        let mut shown = piece.json.clone();
+        for slot in piece.slots.iter().rev() {
+            shown.insert(slot.offset, '|');
+        }
+        assert_eq!((shown.as_str(), piece.blocks), (expected, blocks));
+    }
+
+    #[test]
+    fn one_text_becomes_a_part_and_lists_stay_as_they_are() {
+        check(
+            r#"{ "role":"user", "content" : "h\u00e9" ,"n":1.0}"#,
+            r#"{ "role":"user", "content" : [{"type":"text","text":"h\u00e9"|}] ,"n":1.0}"#,
+            1,
+        );
+        check(
+            r#"{"content":[{"type":"text","text":"}"}, {"type":"later"},{"type":"file" }]}"#,
+            r#"{"content":[{"type":"text","text":"}"|}, {"type":"later"},{"type":"file" |}]}"#,
+            3,
+        );
+    }
+
+    #[test]
+    fn what_holds_no_part_takes_no_breakpoint() {
+        for json in [r#"{"content":""}"#, r#"{"content":null}"#, r#"{"role":"x"}"#, "[]"] {
+            check(json, json, 1);
+        }
+        check(r#"{"content":[["text"]]}"#, r#"{"content":[["text"]]}"#, 1);
+    }
+}
