@@ -1,6 +1,6 @@
 //! What a fan-out is going to cost, before it runs.
 
-use tine_model::Usage;
+use tine_model::{Lifetime, Usage};
 
 use crate::facts::Facts;
 use crate::forms::{Bill, Forms, closed_forms};
@@ -101,7 +101,12 @@ fn later_turns(
         let read = if held < facts.min_tokens { 0 } else { facts.readable(held) };
         let new = held.saturating_add(added) - read;
         let usage = if facts.reports_writes() {
-            Usage { write_short: Some(new), read: Some(read), ..Usage::default() }
+            let (short, long) = match situation.lifetime {
+                Lifetime::Short => (new, 0),
+                Lifetime::Long => (0, new),
+            };
+            let (write_short, write_long) = (Some(short), Some(long));
+            Usage { write_short, write_long, read: Some(read), ..Usage::default() }
         } else {
             Usage { uncached: new, read: Some(read), ..Usage::default() }
         };

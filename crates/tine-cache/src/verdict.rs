@@ -149,7 +149,7 @@ pub fn judge(
     };
     let case = Case::new(expected, counts, facts, usage);
     let (verdict, why) = case.verdict(difference);
-    let missed = if verdict.is_miss() { case.missed() } else { 0 };
+    let missed = if verdict.is_miss() { case.missed(&verdict) } else { 0 };
     let cost = |rates: &Rates| {
         let lost = missed as f64;
         let paid = case.write_price(rates);
@@ -369,8 +369,16 @@ impl<'a> Case<'a> {
     }
 
     /// How much of the prefix was paid for and need not have been.
-    fn missed(&self) -> u64 {
-        let could = self.expected.prefix.max(self.expected.read);
+    fn missed(&self, verdict: &Verdict) -> u64 {
+        let shared = match verdict {
+            // The request itself is to blame for all that it should share.
+            Verdict::Diverged(_) | Verdict::SettingsChanged(_) | Verdict::MarkerMisplaced => {
+                self.expected.prefix
+            }
+            // Nobody ever wrote the rest.
+            _ => self.expected.known,
+        };
+        let could = shared.max(self.expected.read);
         let could = if self.expected.exact { could } else { self.scaled(could) };
         could.min(self.counts.prompt).saturating_sub(self.counts.read)
     }

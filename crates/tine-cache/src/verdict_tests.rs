@@ -20,6 +20,7 @@ fn expectation(missing: Missing) -> Expectation {
         total: 11_100,
         gap: if warm { 0 } else { 1_000 },
         prefix: 11_000,
+        known: 11_000,
         missing,
         places: vec![
             place(BoundaryKind::Head, 2_000, Live),

@@ -36,6 +36,19 @@ const LATECOMER: usize = usize::MAX;
 /// A place of one cache: the hash of a boundary.
 type PlaceKey = (Scope, [u8; 32]);
 
+/// Flights that one request waits for at most: one for each place that it may share.
+const WAITS_MAX: usize = 4;
+
+/// What a request does about those who share its unwritten places.
+enum Next {
+    /// There is nothing to wait for and nothing to lead.
+    Go,
+    /// Somebody else is writing.
+    Wait(Arc<Flight>),
+    /// Others may wait for this one.
+    Lead(Arc<Flight>),
+}
+
 /// Who is about to write which place; a flight that nobody is in any more is gone.
 type Flights = HashMap<PlaceKey, Weak<Flight>>;
 
@@ -110,62 +123,93 @@ impl CacheLane {
         on_wait: &(dyn Fn() + Sync),
         cancel: &CancellationToken,
     ) -> Option<Ticket> {
-        let expected = self.expect(boundaries, now_ms);
-        if !self.is_worth_waiting(&expected) {
-            return None;
-        }
-        let places: Vec<[u8; 32]> = self.unwritten(boundaries, &expected);
-        let (flight, member) = {
-            let mut flights = lock(&self.engine.flights);
-            flights.retain(|_, flight| flight.upgrade().is_some_and(|flight| !flight.is_open()));
-            let deepest = places.iter().rev();
-            let found =
-                deepest.filter_map(|hash| flights.get(&(self.scope, *hash))?.upgrade()).next();
-            match found {
-                Some(flight) => (flight, LATECOMER),
-                None => {
-                    let own =
-                        Flight::staged(LEADER, vec![1], self.facts.shares_at, self.leader_wait_max);
-                    register(&mut flights, self.scope, &places, &own);
-                    (own, LEADER)
+        let mut waited = None;
+        for _ in 0..WAITS_MAX {
+            match self.next(boundaries, now_ms, None) {
+                Next::Go => break,
+                Next::Lead(flight) => return Some(flight.seat(LEADER).enter(cancel).await),
+                Next::Wait(flight) => {
+                    on_wait();
+                    let ticket = flight.seat(LATECOMER).enter(cancel).await;
+                    if ticket.leads() || cancel.is_cancelled() {
+                        return Some(ticket);
+                    }
+                    waited = Some(ticket);
                 }
             }
-        };
-        if member == LATECOMER {
-            on_wait();
         }
-        Some(flight.seat(member).enter(cancel).await)
+        waited
     }
 
-    /// Lets others who share these places find a flight that was made elsewhere.
-    pub(crate) fn announce(&self, ticket: &Ticket, boundaries: &[Boundary], now_ms: i64) {
-        if ticket.leads() {
-            let expected = self.expect(boundaries, now_ms);
-            let places = self.unwritten(boundaries, &expected);
-            register(&mut lock(&self.engine.flights), self.scope, &places, ticket.flight());
+    /// Lets others who share these places find a flight that was made elsewhere, once whoever is writing them already has
+    /// begun.
+    pub(crate) async fn announce(
+        &self,
+        ticket: &Ticket,
+        boundaries: &[Boundary],
+        now_ms: i64,
+        cancel: &CancellationToken,
+    ) {
+        for _ in 0..WAITS_MAX {
+            if !ticket.leads() || cancel.is_cancelled() {
+                return;
+            }
+            match self.next(boundaries, now_ms, Some(ticket.flight())) {
+                Next::Go | Next::Lead(_) => return,
+                Next::Wait(flight) => drop(flight.seat(LATECOMER).enter(cancel).await),
+            }
         }
     }
 
-    /// Marked places that no live entry serves yet.
-    fn unwritten(&self, boundaries: &[Boundary], expected: &Expectation) -> Vec<[u8; 32]> {
-        let live = |kind: BoundaryKind| {
-            expected
-                .places
-                .iter()
-                .any(|place| place.kind == kind && place.state == PlaceState::Live)
-        };
-        // The tail is this request's own: nobody shares it.
-        let shared = boundaries.iter().filter(|place| {
-            !matches!(place.kind, BoundaryKind::Tail | BoundaryKind::Message) && !live(place.kind)
+    /// What a request does that shares these places with others; what it leads is registered. `own` is the flight that it
+    /// leads already.
+    fn next(&self, boundaries: &[Boundary], now_ms: i64, own: Option<&Arc<Flight>>) -> Next {
+        let expected = self.expect(boundaries, now_ms);
+        let places = self.unwritten(boundaries, &expected);
+        let mut flights = lock(&self.engine.flights);
+        flights.retain(|_, flight| flight.upgrade().is_some_and(|flight| !flight.is_open()));
+        let others = places.iter().rev().filter_map(|(hash, tokens)| {
+            let flight = flights.get(&(self.scope, *hash))?.upgrade()?;
+            let is_own = own.is_some_and(|own| Arc::ptr_eq(own, &flight));
+            (!is_own).then_some((flight, tokens.saturating_sub(expected.read)))
         });
-        shared.map(|place| place.hash).collect()
+        let worth = |gap: u64| self.is_worth_waiting(&expected, gap);
+        if let Some((flight, _)) = others.into_iter().find(|(_, gap)| worth(*gap)) {
+            return Next::Wait(flight);
+        }
+        let flight = match own {
+            Some(own) => Arc::clone(own),
+            None if worth(expected.gap) => {
+                Flight::staged(LEADER, vec![1], self.facts.shares_at, self.leader_wait_max)
+            }
+            None => return Next::Go,
+        };
+        for (hash, _) in places {
+            flights.insert((self.scope, hash), Arc::downgrade(&flight));
+        }
+        Next::Lead(flight)
     }
 
-    fn is_worth_waiting(&self, expected: &Expectation) -> bool {
+    /// Marked places that no live entry serves yet, with the tokens up to them.
+    fn unwritten(&self, boundaries: &[Boundary], expected: &Expectation) -> Vec<([u8; 32], u64)> {
+        let known = |kind: BoundaryKind| expected.places.iter().find(|place| place.kind == kind);
+        // The tail is this request's own: nobody shares it.
+        let shared = boundaries
+            .iter()
+            .filter(|place| !matches!(place.kind, BoundaryKind::Tail | BoundaryKind::Message));
+        let unwritten = shared.filter_map(|place| {
+            let known = known(place.kind).filter(|known| known.state != PlaceState::Live)?;
+            Some((place.hash, known.tokens))
+        });
+        unwritten.collect()
+    }
+
+    /// Whether one of two who share `gap` unwritten tokens should wait for the other.
+    fn is_worth_waiting(&self, expected: &Expectation, gap: u64) -> bool {
         let situation = Situation {
             siblings: 2,
-            prefix_tokens: expected.prefix,
-            gap_tokens: expected.gap,
+            prefix_tokens: expected.prefix.max(gap),
+            gap_tokens: gap,
             ..Situation::default()
         };
         self.plan(situation).launch == Launch::LeaderFirst
@@ -210,12 +254,6 @@ impl CacheLane {
 /// Whether a request counts toward the limit per minute. A clock that went backwards makes nobody younger than new.
 fn is_recent(start_ms: i64, now_ms: i64) -> bool {
     now_ms.saturating_sub(start_ms) < MINUTE_MS
-}
-
-fn register(flights: &mut Flights, scope: Scope, places: &[[u8; 32]], flight: &Arc<Flight>) {
-    for place in places {
-        flights.insert((scope, *place), Arc::downgrade(flight));
-    }
 }
 
 /// A request under way. Dropped without an answer, what it was about to write counts as not written.

@@ -84,14 +84,9 @@ impl Flight {
         Seat { flight: Arc::clone(self), member }
     }
 
-    /// The longest that a member waits that comes now.
-    fn wait_max(&self) -> Duration {
-        let stages = self.stages.len().saturating_sub(self.state().stage);
-        self.wait_max.saturating_mul(u32::try_from(stages).unwrap_or(u32::MAX))
-    }
-
     async fn enter(self: &Arc<Self>, member: usize, cancel: &CancellationToken) -> Ticket {
-        let deadline = tokio::time::sleep(self.wait_max());
+        let mut awaited = self.state().stage;
+        let deadline = tokio::time::sleep(self.wait_max);
         tokio::pin!(deadline);
         loop {
             let changed = self.changed.notified();
@@ -101,10 +96,15 @@ impl Flight {
             if let Some(ticket) = self.try_enter(member) {
                 return ticket;
             }
+            let stage = self.state().stage;
+            if stage != awaited {
+                awaited = stage;
+                deadline.set(tokio::time::sleep(self.wait_max));
+            }
             // All branches are cancel-safe: they only wait.
             tokio::select! {
                 () = changed => {}
-                () = &mut deadline => self.open(),
+                () = &mut deadline => self.pass(awaited),
                 () = cancel.cancelled() => return Ticket { flight: Arc::clone(self), stage: None },
             }
         }
@@ -163,8 +163,13 @@ impl Flight {
         self.changed.notify_waiters();
     }
 
-    fn open(&self) {
-        self.state().stage = self.stages.len();
+    /// A stage has taken too long: the next one goes without it.
+    fn pass(&self, stage: usize) {
+        let mut state = self.state();
+        if state.stage == stage {
+            *state = State { stage: stage + 1, entered: 0, shared: 0, first: None };
+        }
+        drop(state);
         self.changed.notify_waiters();
     }
 }

@@ -119,7 +119,6 @@ async fn the_wait_is_capped_for_each_stage() {
     let cases = [
         (vec![1], SharesAt::FirstEvent, LEADER_WAIT_MAX),
         (vec![1], SharesAt::End, REPLY_WAIT_MAX),
-        (vec![1, 1], SharesAt::End, 2 * REPLY_WAIT_MAX),
     ];
     for (stages, shares_at, most) in cases {
         let flight = staged(0, stages, shares_at);
@@ -129,6 +128,21 @@ async fn the_wait_is_capped_for_each_stage() {
         assert!(!flight.seat(1).enter(&cancel).await.leads());
         assert_eq!(before.elapsed(), most);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stage_that_takes_too_long_holds_up_only_the_next() {
+    let flight = staged(0, vec![1, 1], SharesAt::End);
+    let cancel = token();
+    let _stalled = flight.seat(0).enter(&cancel).await;
+    let before = Instant::now();
+    let mut next = flight.seat(1).enter(&cancel).await;
+    assert_eq!((next.leads(), before.elapsed()), (true, REPLY_WAIT_MAX));
+    let mut last = Box::pin(flight.seat(2).enter(&cancel));
+    assert!(last.as_mut().now_or_never().is_none());
+    next.ended();
+    assert!(!last.await.leads());
+    assert_eq!(before.elapsed(), REPLY_WAIT_MAX);
 }
 
 #[tokio::test(start_paused = true)]

@@ -429,7 +429,8 @@ impl Turns<'_> {
                 self.run.observer.on_event(&RunEvent::Waiting);
                 let ticket = seat.enter(cancel).await;
                 if let Some(lane) = lane {
-                    lane.announce(&ticket, &assembled.boundaries, self.run.journal.now_ms());
+                    let now_ms = self.run.journal.now_ms();
+                    lane.announce(&ticket, &assembled.boundaries, now_ms, cancel).await;
                 }
                 Some(ticket)
             }

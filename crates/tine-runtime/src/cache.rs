@@ -74,14 +74,13 @@ impl Runtime {
         let facts = self.facts(model);
         let scope = self.scope(model);
         let now_ms = self.now_ms();
-        let longest = facts.long_ms.unwrap_or(0).max(facts.short_ms);
         let seen_ms = {
             let mut seen = self.caches_seen.lock().unwrap_or_else(PoisonError::into_inner);
             seen.insert(scope, now_ms)
         };
-        // Read again what was used since, by this process or another; entries carry the start of their request.
-        let unread_ms = seen_ms.map_or(i64::MIN, |seen_ms| seen_ms.saturating_sub(REQUEST_MS_MAX));
-        let since_ms = unread_ms.max(now_ms.saturating_sub(longest));
+        // All at first, the dead too: they tell an expired entry from one that never was. Later what was used since, by this
+        // process or another; entries carry the start of their request.
+        let since_ms = seen_ms.map_or(i64::MIN, |seen_ms| seen_ms.saturating_sub(REQUEST_MS_MAX));
         let rows = self.store().cache_entries(scope.0, since_ms).await?;
         self.cache_engine().load(scope, rows.into_iter().map(live_entry).collect());
         let usual = leader_wait_max(facts.shares_at);
@@ -129,17 +128,13 @@ impl Runtime {
         agent: AgentId,
         until_ms: i64,
     ) -> Result<Option<RequestRow>, RuntimeError> {
-        let is_own = |row: &RequestRow| {
-            let stop = row.stop.as_deref().unwrap_or_default();
-            ![warm::STOP_WORD, cached_content::STOP_WORD].contains(&stop)
-        };
         let last = self.store().recent_requests(agent, until_ms, 1).await?;
         match last.first() {
-            Some(row) if !is_own(row) => {}
+            Some(row) if !is_of_the_conversation(row) => {}
             _ => return Ok(last.into_iter().next()),
         }
         let rows = self.store().recent_requests(agent, until_ms, UPKEEP_MAX).await?;
-        Ok(rows.into_iter().find(is_own))
+        Ok(rows.into_iter().find(is_of_the_conversation))
     }
 
     /// How long the entries of an agent's next requests should live.
@@ -167,12 +162,19 @@ impl Runtime {
     /// The longest recent pause that a long-lived entry would have survived, in milliseconds; 0 without one.
     async fn longest_pause_ms(&self, agent: AgentId, facts: &Facts) -> Result<i64, RuntimeError> {
         let Some(long_ms) = facts.long_ms else { return Ok(0) };
-        let rows = self.store().recent_requests(agent, i64::MAX, RECENT_REQUESTS).await?;
+        let mut rows = self.store().recent_requests(agent, i64::MAX, RECENT_REQUESTS).await?;
+        rows.retain(is_of_the_conversation);
         let now_ms = self.now_ms();
         let later = std::iter::once(now_ms).chain(rows.iter().map(|row| row.started_ms));
         let pauses = later.zip(&rows).map(|(later, row)| later - row.started_ms);
         Ok(pauses.filter(|pause| (0..long_ms).contains(pause)).max().unwrap_or(0))
     }
+}
+
+/// Whether a request was one of the conversation, and none that only kept its cache.
+fn is_of_the_conversation(row: &RequestRow) -> bool {
+    let stop = row.stop.as_deref().unwrap_or_default();
+    ![warm::STOP_WORD, cached_content::STOP_WORD].contains(&stop)
 }
 
 fn live_entry(row: CacheRow) -> LiveEntry {

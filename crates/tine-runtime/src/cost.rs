@@ -19,6 +19,8 @@ pub struct CostLine {
     pub priced_as: Option<String>,
     /// How many requests.
     pub requests: u64,
+    /// How many of them the provider reported no usage of: what they cost is in no sum.
+    pub unreported: u64,
     /// Their tokens.
     pub usage: Usage,
     /// What they cost, in USD, each at the price of its own size; `None` for a model without a known price.
@@ -82,12 +84,16 @@ fn lines(models: &Models, rows: &[RequestRow]) -> Vec<CostLine> {
             model: row.model.clone(),
             priced_as: models.priced_as(&row.model).map(str::to_owned),
             requests: 0,
+            unreported: 0,
             usage: Usage::default(),
             dollars: price.as_ref().map(|_| 0.0),
             dollars_uncached: price.as_ref().map(|_| 0.0),
         });
-        let usage = row.usage.unwrap_or_default();
         line.requests += 1;
+        let Some(usage) = row.usage else {
+            line.unreported += 1;
+            continue;
+        };
         line.usage += usage;
         if let Some(price) = &price {
             *line.dollars.get_or_insert(0.0) += price.cost(&usage);

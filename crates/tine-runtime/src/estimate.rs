@@ -22,6 +22,8 @@ const DIRECTIVE: &str = "directive";
 pub struct EstimateSpec {
     /// Whose fork or workers they would be.
     pub parent: AgentId,
+    /// The last entry to inherit; `None` for the parent's head.
+    pub at: Option<EntryId>,
     /// What each child would be told. A fork without a prompt has one empty text.
     pub directives: Vec<String>,
     /// Whether the children would be workers, whose directive has words of ours around it.
@@ -58,7 +60,7 @@ impl Runtime {
         spec: EstimateSpec,
         policy: CachePolicy,
     ) -> Result<ForkEstimate, RuntimeError> {
-        let loaded = self.load(spec.parent, policy).await?;
+        let loaded = self.load_at(spec.parent, spec.at, policy).await?;
         let model = loaded.record.settings.model;
         let lane = self.lane(&model, policy).await?;
         let mut parent = loaded.conversation;

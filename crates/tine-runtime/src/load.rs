@@ -32,9 +32,19 @@ impl Runtime {
         agent: AgentId,
         policy: CachePolicy,
     ) -> Result<Loaded, RuntimeError> {
+        self.load_at(agent, None, policy).await
+    }
+
+    /// The same as it stood behind an entry; `None` for the last one.
+    pub(crate) async fn load_at(
+        &self,
+        agent: AgentId,
+        at: Option<EntryId>,
+        policy: CachePolicy,
+    ) -> Result<Loaded, RuntimeError> {
         let record = self.store().agent(agent).await?;
         let head = self.frozen_head(&record).await?;
-        let fold = self.fold(agent, None).await?;
+        let fold = self.fold(agent, at).await?;
         let points = mark_points(&fold, &record);
         let conversation = Conversation::new(Arc::new(head), fold.history(), points)
             .after(self.last_sent(agent).await?)

@@ -141,13 +141,19 @@ pub(crate) async fn go_ahead(context: &Context, before: Before<'_>) -> Result<bo
     }
     let expected = estimate.estimate.map(|estimate| estimate.expected);
     match (expected, confirm_above) {
-        (Some(dollars), Some(limit)) if dollars > limit => confirm(dollars, limit),
-        _ => Ok(true),
+        (_, None) => Ok(true),
+        (Some(dollars), Some(limit)) if dollars <= limit => Ok(true),
+        (Some(dollars), Some(limit)) => {
+            confirm(&format!("about {}, more than {}", money(dollars), money(limit)))
+        }
+        (None, Some(_)) => {
+            let model = one_line(&estimate.model);
+            confirm(&format!("nobody knows what: the price of {model} is unknown"))
+        }
     }
 }
 
-fn confirm(dollars: f64, limit: f64) -> Result<bool, Failure> {
-    let price = format!("about {}, more than {}", money(dollars), money(limit));
+fn confirm(price: &str) -> Result<bool, Failure> {
     if !a_person_is_there() {
         return Err(Failure::coded(BUDGET, format!("this will cost {price}"))
             .hint("--yes goes on; cache.confirm_above in config.toml sets the limit; --estimate says how it comes about"));

@@ -80,6 +80,8 @@ pub struct Expectation {
     pub gap: u64,
     /// Tokens up to the fork point; without one, up to the anchor; without that, up to the tail.
     pub prefix: u64,
+    /// Tokens up to the deepest shared place that somebody wrote or is writing, whether its entry lives or not.
+    pub known: u64,
     /// Why the prefix is not covered.
     pub missing: Missing,
     /// The marked places; where nothing is marked, those that are not mere ends of messages. The one that serves is
@@ -103,6 +105,7 @@ impl Expectation {
             total: self.total.max(tokens),
             gap: 0,
             prefix: tokens,
+            known: tokens,
             missing: Missing::Nothing,
             ..self
         }

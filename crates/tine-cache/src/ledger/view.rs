@@ -66,6 +66,9 @@ impl<'a> View<'a> {
         let last = self.places.len().checked_sub(1);
         let shared = self.shared();
         let prefix = shared.map_or(0, tokens);
+        let ever = shared.and_then(|shared| {
+            (0..=shared).rev().find(|index| self.places[*index].state != PlaceState::Unknown)
+        });
         let covered = served.map_or(0, |index| tokens(self.answer_behind(index).unwrap_or(index)));
         let found = served.map_or(0, |index| self.facts.readable(tokens(index)));
         let read = if found < self.facts.min_tokens { 0 } else { found };
@@ -82,6 +85,7 @@ impl<'a> View<'a> {
             total: last.map_or(0, tokens),
             gap: prefix.saturating_sub(covered),
             prefix,
+            known: ever.map_or(0, tokens),
             missing: self.missing(shared, served, prefix <= covered),
             places: self.listed(served),
         }

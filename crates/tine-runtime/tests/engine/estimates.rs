@@ -30,6 +30,7 @@ async fn fan(house: &House, parent: AgentId, round: usize) -> FanReport {
 
 async fn estimate(house: &House, parent: AgentId, count: usize) -> ForkEstimate {
     let spec = EstimateSpec {
+        at: None,
         parent,
         directives: directives(0, count),
         workers: true,

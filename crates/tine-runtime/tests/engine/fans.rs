@@ -130,3 +130,21 @@ async fn two_forks_that_meet_on_a_cold_prefix_share_one_writer() {
     let writers = bills.iter().filter(|bill| bill.read == Some(0)).count();
     assert_eq!((bills.len(), writers), (3, 1), "{bills:?}");
 }
+
+#[tokio::test]
+async fn a_fan_waits_for_its_parents_own_turn() {
+    let scenario = SCENARIO.replacen("[[turn]]", "first_byte_ms = 200\n\n[[turn]]", 1);
+    let house = House::new(&scenario).await;
+    let root = house.root("anthropic/claude-opus-5-5").await;
+    house.say(root, "Please look around.").await;
+    let spec = tine_runtime::ForkSpec { parent: root, at: None, name: None };
+    let child = house.runtime.fork(spec).await.unwrap().child;
+    house.clock.advance_ms(LONG_AGO_MS);
+    let before = house.billed().len();
+    let (said, fan) =
+        tokio::join!(house.say(child, "Good day."), house.fan(root, 3, Asked::Leader));
+    assert_eq!((said.turns, fan.tasks.len()), (1, 3));
+    let bills = house.billed().split_off(before);
+    let writers = bills.iter().filter(|bill| bill.read == Some(0)).count();
+    assert_eq!((bills.len(), writers), (4, 1), "{bills:?}");
+}

@@ -66,6 +66,34 @@ async fn the_ledger_outlives_the_process() {
     assert_eq!((Some(note.expected), note.exact), (note.read, true));
 }
 
+/// An expired entry is dear, and must not be booked as one that never was.
+#[tokio::test]
+async fn an_entry_that_expired_hours_ago_is_known_to_the_next_process() {
+    let house = House::new(SCENARIO).await;
+    let root = house.root(MODEL).await;
+    house.say(root, "Good day.").await;
+    house.clock.advance_ms(3 * 60 * MINUTE_MS);
+    let house = house.reopened().await;
+    house.say(root, "Still there?").await;
+    assert_eq!(house.verdicts(root).await, ["cold", "expired"]);
+}
+
+/// What nobody ever wrote was not lost.
+#[tokio::test]
+async fn a_stranger_with_the_same_head_has_lost_the_head_and_no_more() {
+    let house = House::new(SCENARIO).await;
+    let one = house.root(MODEL).await;
+    house.say(one, "Good day.").await;
+    house.clock.advance_ms(10 * MINUTE_MS);
+    let other = house.root(MODEL).await;
+    house.say(other, &"Quite another conversation. ".repeat(400)).await;
+    let explained = house.runtime.explain_cache(other).await.unwrap();
+    let note = explained[0].note.as_ref().unwrap();
+    let head = note.places[0].tokens;
+    assert_eq!(explained[0].verdict.as_deref(), Some("expired"));
+    assert!(note.missed.abs_diff(head) < 100, "{} of {head}", note.missed);
+}
+
 #[tokio::test]
 async fn usage_that_is_not_reported_is_unknown_and_not_zero() {
     let silent = "[[turn]]\ntext = \"Hm.\"\nfault = { no_usage = true }";

@@ -153,7 +153,8 @@ async fn put_cache_row(write: &mut Writing<'_>, row: &CacheRow) -> Result<()> {
         "INSERT INTO cache_entries (scope, hash, tokens, exact, bytes, lifetime, used_ms) \
          VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, hash) DO UPDATE SET \
          tokens = CASE WHEN excluded.exact >= exact THEN excluded.tokens ELSE tokens END, \
-         exact = max(exact, excluded.exact), lifetime = excluded.lifetime, \
+         exact = max(exact, excluded.exact), \
+         lifetime = CASE WHEN excluded.used_ms >= used_ms THEN excluded.lifetime ELSE lifetime END, \
          used_ms = max(used_ms, excluded.used_ms)",
     );
     let sql = sql

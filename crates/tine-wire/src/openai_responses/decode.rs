@@ -89,9 +89,13 @@ impl Assembly {
         let event: Envelope<'_> = parse(&record.data, name)?;
         let kind = event.kind.as_deref().or(record.name.as_deref()).unwrap_or_default();
         let before = events.len();
+        if is_output(kind) {
+            self.start(events);
+        }
         match kind {
+            // Accepted, and no more: nothing is computed yet, and nothing is in a cache.
             "response.created" | "response.queued" | "response.in_progress" => {
-                self.start(&event, kind, events)?;
+                self.accepted(&event, kind)?;
             }
             "response.output_item.added" => self.add(&event, kind, events)?,
             "response.output_text.delta" | "response.refusal.delta" => {
@@ -138,12 +142,7 @@ impl Assembly {
         Ok(self.items.entry(event.index(at)?).or_default())
     }
 
-    fn start(
-        &mut self,
-        event: &Envelope<'_>,
-        at: &str,
-        events: &mut Vec<Event>,
-    ) -> Result<(), DecodeError> {
+    fn accepted(&mut self, event: &Envelope<'_>, at: &str) -> Result<(), DecodeError> {
         #[derive(Deserialize)]
         struct Start {
             id: Option<String>,
@@ -151,12 +150,17 @@ impl Assembly {
         }
         let response = event.response.ok_or_else(|| missing(at, "response"))?;
         let Start { id, model } = parse(response.get(), at)?;
+        (self.id, self.model) = (id.or(self.id.take()), model.or(self.model.take()));
+        Ok(())
+    }
+
+    /// The reply begins with its first output.
+    fn start(&mut self, events: &mut Vec<Event>) {
         if !std::mem::replace(&mut self.started, true) {
-            (self.id, self.model) = (id.clone(), model.clone());
+            let (id, model) = (self.id.clone(), self.model.clone());
             // What the prompt cost is told at the end.
             events.push(Event::Started { id, model, usage: Usage::default() });
         }
-        Ok(())
     }
 
     fn add(
@@ -216,9 +220,8 @@ impl Assembly {
 
     fn end(&mut self, terminal: Terminal) -> Result<(), DecodeError> {
         let failure = terminal.failure.clone();
-        if !std::mem::replace(&mut self.started, true) {
-            (self.id, self.model) = (terminal.id.clone(), terminal.model.clone());
-        }
+        self.id = self.id.take().or_else(|| terminal.id.clone());
+        self.model = self.model.take().or_else(|| terminal.model.clone());
         self.terminal = Some(terminal);
         match failure {
             Some(failure) => Err(failure.into()),
@@ -339,6 +342,13 @@ fn replied(terminal: Terminal, items: Vec<String>) -> Result<Reply, DecodeError>
 
 fn provider(body: &str, at: &str) -> Result<DecodeError, DecodeError> {
     Ok(failure::from_value(None, &parse::<Value>(body, at)?).into())
+}
+
+/// Whether an event is part of the reply, and not only of its handling.
+fn is_output(kind: &str) -> bool {
+    let parts = ["output", "content_part", "reasoning", "refusal", "function_call"];
+    let part = kind.strip_prefix("response.").unwrap_or_default();
+    parts.iter().any(|known| part.starts_with(known))
 }
 
 fn parse<'a, T: Deserialize<'a>>(text: &'a str, at: &str) -> Result<T, DecodeError> {

@@ -138,14 +138,14 @@ fn details(request: &ExplainedRequest, facts: Option<&Facts>, now_ms: i64) -> St
     };
     text.push_str(&format!("{}.\n\n", sentence(&note.why)));
     text.push_str(&places(&note.places, facts));
-    let usage = request.usage.unwrap_or_default();
+    let usage = request.usage.as_ref();
     text.push_str(&format!(
         "\nexpected {}{} · read {} · written {} · uncached {}\n",
         if note.exact { "" } else { "about " },
         grouped(note.expected),
         known(note.read),
-        known(written(&usage)),
-        grouped(usage.uncached),
+        known(usage.and_then(written)),
+        known(usage.map(|usage| usage.uncached)),
     ));
     if note.missed > 0 {
         let cost = note.missed_usd.map(|dollars| format!(" cost {}", money(dollars)));

@@ -10,7 +10,7 @@ use crate::commands::listing;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
-use crate::render::figures::{grouped, money};
+use crate::render::figures::{grouped, money, plural};
 use crate::render::json::UsageShape;
 use crate::render::table::{Align, Table};
 use crate::render::words::one_line;
@@ -51,6 +51,8 @@ struct LineJson<'a> {
     /// The model whose prices stand in; requests to the simulator themselves cost nothing.
     priced_as: Option<&'a str>,
     requests: u64,
+    /// Requests of which the provider reported no usage: what they cost is in no sum.
+    unreported: u64,
     usage: UsageShape,
     /// Share of the prompts that the cache served; `null` when it was not reported.
     hit_ratio: Option<f64>,
@@ -68,7 +70,7 @@ struct SumJson {
     /// Over the lines with a known price.
     cost_usd: f64,
     uncached_usd: f64,
-    /// Whether every line has a known price.
+    /// Whether every line has a known price, and every request its usage.
     complete: bool,
 }
 
@@ -226,6 +228,7 @@ fn nothing_asked(record: &AgentRecord) -> CostLine {
         model: record.settings.model.to_string(),
         priced_as: None,
         requests: 0,
+        unreported: 0,
         usage: Usage::default(),
         dollars: Some(0.0),
         dollars_uncached: Some(0.0),
@@ -243,10 +246,19 @@ fn notes<'a>(lines: impl Iterator<Item = &'a CostLine>, prices_date: &str) -> St
             }
             (Some(other), _) => format!("{model}: at {other} prices"),
             (None, None) => format!("{model}: its price is unknown and not part of any sum"),
-            (None, Some(_)) => continue,
+            (None, Some(_)) => String::new(),
         };
-        if !notes.contains(&note) {
-            notes.push(note);
+        let silent = match line.unreported {
+            0 => String::new(),
+            count => format!(
+                "{model}: the provider reported no usage of {}; what they cost is not part of any sum",
+                plural(count, "request")
+            ),
+        };
+        for note in [note, silent] {
+            if !note.is_empty() && !notes.contains(&note) {
+                notes.push(note);
+            }
         }
     }
     notes.iter().map(|note| format!("{note}\n")).collect()
@@ -333,6 +345,7 @@ fn line_json(line: &CostLine) -> LineJson<'_> {
         model: &line.model,
         priced_as: line.priced_as.as_deref(),
         requests: line.requests,
+        unreported: line.unreported,
         usage: line.usage.into(),
         hit_ratio: line.usage.hit_ratio(),
         cost_usd: line.dollars,
@@ -348,7 +361,7 @@ fn sum<'a>(lines: impl Iterator<Item = &'a CostLine>) -> Sum {
         sum.requests += line.requests;
         sum.dollars += line.dollars.unwrap_or(0.0);
         sum.dollars_uncached += line.dollars_uncached.unwrap_or(0.0);
-        sum.complete &= line.dollars.is_some();
+        sum.complete &= line.dollars.is_some() && line.unreported == 0;
     }
     sum
 }

@@ -119,6 +119,7 @@ pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure>
     let before = Before {
         spec: EstimateSpec {
             parent,
+            at: None,
             directives: args.directives.clone(),
             workers: true,
             plan: asked(args.plan),

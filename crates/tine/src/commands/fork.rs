@@ -25,6 +25,7 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
     let before = Before {
         spec: EstimateSpec {
             parent,
+            at: args.at.map(EntryId),
             directives: vec![to_send.clone().unwrap_or_default()],
             workers: false,
             plan: Asked::Auto,

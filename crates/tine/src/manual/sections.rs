@@ -205,7 +205,7 @@ const JSON: Section = Section {
         ("tine import", r#"{"agent","entries"}"#),
         (
             "tine cost",
-            r#"{"agents":[{"agent","name","own":[line],"subtree":[line],"causes":[{"cause","requests","missed_tokens","missed_usd"}]}],"total":{"requests","usage","hit_ratio","cost_usd","uncached_usd","complete"},"prices_date"}; a line is {"model","priced_as","requests","usage","hit_ratio","cost_usd","uncached_usd"}"#,
+            r#"{"agents":[{"agent","name","own":[line],"subtree":[line],"causes":[{"cause","requests","missed_tokens","missed_usd"}]}],"total":{"requests","usage","hit_ratio","cost_usd","uncached_usd","complete"},"prices_date"}; a line is {"model","priced_as","requests","unreported","usage","hit_ratio","cost_usd","uncached_usd"}"#,
         ),
         (
             "tine fork --estimate, tine fan --estimate",
