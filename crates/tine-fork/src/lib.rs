@@ -6,6 +6,7 @@
 
 mod cache;
 mod conversation;
+mod exchange;
 mod flight;
 mod journal;
 mod report;

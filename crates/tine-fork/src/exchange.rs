@@ -1,0 +1,246 @@
+//! One request and its reply: waiting for the right to send, sending, judging what the cache served, and writing down what it
+//! cost.
+
+use tine_llm::{LlmError, Progress};
+use tine_model::{Message, StopReason, Usage};
+use tine_wire::{Assembled, Event, FailureKind, Partial, Reply};
+use tokio_util::sync::CancellationToken;
+
+use crate::cache::{CacheRecord, Watched};
+use crate::flight::Ticket;
+use crate::journal::RequestRecord;
+use crate::run::{RunError, RunEvent, Turns};
+
+/// A fork's first request that is served less than this share of its prompt is worth a warning.
+const BREAK_HIT_RATIO: f64 = 0.5;
+
+/// A request that went out.
+pub(crate) struct Sent {
+    assembled: Assembled,
+    started_ms: i64,
+    /// Until it is judged.
+    watched: Option<Watched>,
+    /// Once it is judged.
+    cache: Option<CacheRecord>,
+}
+
+/// A request and what came back.
+pub(crate) struct Exchanged {
+    pub(crate) reply: Reply,
+    pub(crate) sent: Sent,
+}
+
+impl Turns<'_> {
+    /// One request and its reply; `None` when it was cancelled.
+    pub(crate) async fn exchange(
+        &mut self,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Exchanged>, RunError> {
+        loop {
+            match self.try_exchange(cancel).await {
+                Err(RunError::Llm(error)) if self.may_send_whole(&error) => {}
+                result => return result,
+            }
+        }
+    }
+
+    /// Whether a request that was refused is to be sent again in full: what it left out was held by the provider, and may be
+    /// gone.
+    fn may_send_whole(&mut self, error: &LlmError) -> bool {
+        let refused = match error {
+            LlmError::Refused { failure, .. } => matches!(
+                failure.kind,
+                FailureKind::Permission | FailureKind::NotFound | FailureKind::InvalidRequest
+            ),
+            _ => false,
+        };
+        let again = refused && self.run.conversation.held().is_some();
+        if again {
+            self.run.conversation.let_go();
+            tracing::info!(%error, "a request goes out again without what the provider held of it");
+        }
+        again
+    }
+
+    async fn try_exchange(
+        &mut self,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Exchanged>, RunError> {
+        let lane = self.run.cache.clone();
+        let diagnosed = lane.as_ref().is_some_and(|lane| lane.facts.diagnoses);
+        let (request, assembled) = self.run.conversation.request(diagnosed);
+        let mut ticket = self.take_off(&assembled, cancel).await;
+        let started_ms = self.run.journal.now_ms();
+        let held = self.run.conversation.held();
+        let mut watched = lane.map(|lane| lane.begin(&assembled.boundaries, held, started_ms));
+        let observer = self.run.observer;
+        observer.on_event(&RunEvent::Request { turn: self.report.turns + 1 });
+        let mut on_progress = |progress: Progress<'_>| match progress {
+            Progress::Event(event) => {
+                // A sign of life is not the beginning of the reply: the cache entry may not exist yet.
+                if !matches!(event, Event::Ping | Event::Other) {
+                    watched.iter_mut().for_each(Watched::begun);
+                    ticket.iter_mut().for_each(Ticket::begun);
+                }
+                observer.on_event(&RunEvent::Stream(event));
+            }
+            Progress::Retry { attempt, wait, cause } => {
+                observer.on_event(&RunEvent::Retry { attempt, wait, cause });
+            }
+            Progress::Begun { after } => watched.iter_mut().for_each(|w| w.began_after(after)),
+            Progress::Held { wait, reason } => {
+                observer.on_event(&RunEvent::Held { wait, reason });
+            }
+        };
+        let result = self.run.llm.send(&request, &mut on_progress, cancel).await;
+        let mut sent = Sent { assembled, started_ms, watched, cache: None };
+        let reply = match result {
+            Ok(reply) => reply,
+            Err(LlmError::Cancelled { partial }) => {
+                self.keep_cancelled(*partial, sent).await?;
+                return Ok(None);
+            }
+            Err(error) => return Err(self.keep_broken(error, sent).await?),
+        };
+        sent.watched.iter_mut().for_each(Watched::begun);
+        ticket.iter_mut().for_each(Ticket::ended);
+        self.judge(&mut sent, &reply.usage);
+        if let Some(cache) = &mut sent.cache {
+            cache.diagnosis.clone_from(&reply.diagnosis);
+            cache.dropped.clone_from(&reply.dropped);
+        }
+        self.warn_of_a_break(&sent);
+        self.run.conversation.answered(&sent.assembled, reply.id.clone());
+        self.report.turns += 1;
+        self.count(reply.usage);
+        Ok(Some(Exchanged { reply, sent }))
+    }
+
+    /// Waits for the right to send: in the flight of its siblings, or behind whoever is writing the same prefix.
+    async fn take_off(
+        &mut self,
+        assembled: &Assembled,
+        cancel: &CancellationToken,
+    ) -> Option<Ticket> {
+        let (lane, now_ms) = (self.run.cache.as_ref(), self.run.journal.now_ms());
+        match (self.run.seat.take(), lane) {
+            (None, None) => None,
+            // What is held is there: nobody has to write it.
+            (None, Some(_)) if self.run.conversation.held().is_some() => None,
+            (None, Some(lane)) => {
+                let observer = self.run.observer;
+                let on_wait = || observer.on_event(&RunEvent::Waiting);
+                lane.join(&assembled.boundaries, now_ms, &on_wait, cancel).await
+            }
+            (Some(seat), lane) => {
+                self.run.observer.on_event(&RunEvent::Waiting);
+                let ticket = seat.enter(cancel).await;
+                if let Some(lane) = lane {
+                    let now_ms = self.run.journal.now_ms();
+                    lane.announce(&ticket, &assembled.boundaries, now_ms, cancel).await;
+                }
+                Some(ticket)
+            }
+        }
+    }
+
+    /// Compares what the cache served with what it should have.
+    fn judge(&self, sent: &mut Sent, usage: &Usage) {
+        let Some(watched) = sent.watched.take() else { return };
+        let conversation = &self.run.conversation;
+        let is_due = watched.fell_short(usage) || conversation.has_parted(&sent.assembled);
+        let difference = match is_due {
+            true => conversation.difference(&sent.assembled),
+            false => None,
+        };
+        sent.cache = Some(watched.answered(usage, difference, &sent.assembled.boundaries));
+    }
+
+    /// A fork whose inherited part the cache did not serve is worth a warning: it is the promise of a fork.
+    fn warn_of_a_break(&self, sent: &Sent) {
+        let Some(cache) = &sent.cache else { return };
+        let judgement = &cache.judgement;
+        if !self.run.conversation.is_fresh_fork() || !judgement.verdict.is_miss() {
+            return;
+        }
+        let read = judgement.read.unwrap_or(0);
+        let total = cache.expectation.total.max(1);
+        if read == 0 || (read as f64) < BREAK_HIT_RATIO * total as f64 {
+            let segment = judgement.verdict.segment().map(ToString::to_string);
+            tracing::warn!(
+                name: "fork.cache_break_detected",
+                verdict = judgement.verdict.as_str(),
+                first_difference = segment.as_deref().unwrap_or("none"),
+                expected_read = judgement.expected_read,
+                read,
+                "a fork's inherited part was not served by the cache: {}",
+                judgement.why,
+            );
+        }
+    }
+
+    fn count(&mut self, usage: Usage) {
+        self.report.usage += usage;
+        self.report.requests.push(usage);
+    }
+
+    /// Notes what a request cost, once its reply is kept.
+    pub(crate) async fn record(
+        &self,
+        (id, model): (Option<String>, Option<String>),
+        (usage, stop): (Usage, StopReason),
+        sent: Sent,
+    ) -> Result<(), RunError> {
+        let record = RequestRecord {
+            reply: id,
+            model,
+            usage,
+            stop,
+            items: sent.assembled.items,
+            body_bytes: sent.assembled.body.len(),
+            started_ms: sent.started_ms,
+            cache: sent.cache,
+        };
+        self.run.journal.request_answered(&record).await?;
+        self.run.observer.on_event(&RunEvent::Answered(&record));
+        Ok(())
+    }
+
+    /// What the provider had billed by then is recorded; a request that it never saw is not.
+    async fn record_partial(
+        &mut self,
+        partial: &Partial,
+        stop: &str,
+        mut sent: Sent,
+    ) -> Result<(), RunError> {
+        if partial.usage == Usage::default() {
+            return Ok(());
+        }
+        self.judge(&mut sent, &partial.usage);
+        self.count(partial.usage);
+        let what = (partial.usage, StopReason::Other(stop.to_owned()));
+        self.record((partial.id.clone(), None), what, sent).await
+    }
+
+    /// What the user saw before stopping a reply stays part of the conversation: the next prompt may refer to it.
+    async fn keep_cancelled(&mut self, partial: Partial, sent: Sent) -> Result<(), RunError> {
+        self.record_partial(&partial, "cancelled", sent).await?;
+        if let Some(message) = partial.message {
+            self.keep(message).await?;
+        }
+        Ok(())
+    }
+
+    /// What arrived of a reply that broke is kept beside the conversation, so that the request can be sent again.
+    async fn keep_broken(&mut self, error: LlmError, sent: Sent) -> Result<RunError, RunError> {
+        if let Some(partial) = error.partial() {
+            self.record_partial(partial, "broken", sent).await?;
+            let text = partial.message.as_ref().map(Message::text).unwrap_or_default();
+            if !text.is_empty() {
+                let notice = format!("Part of a reply that broke off:\n{text}");
+                self.run.journal.notice(&notice).await?;
+            }
+        }
+        Ok(error.into())
+    }
+}
