@@ -206,18 +206,22 @@ impl Turns<'_> {
         Ok(())
     }
 
-    /// What the provider had billed by then is recorded; a request that it never saw is not.
+    /// A request that the provider had begun to answer is recorded, with what it had billed by then as far as it said so; one
+    /// that it never saw is not.
     async fn record_partial(
         &mut self,
         partial: &Partial,
         stop: &str,
         mut sent: Sent,
     ) -> Result<(), RunError> {
-        if partial.usage == Usage::default() {
+        let is_reported = partial.usage != Usage::default();
+        if !is_reported && partial.id.is_none() && partial.message.is_none() {
             return Ok(());
         }
-        self.judge(&mut sent, &partial.usage);
-        self.count(partial.usage);
+        if is_reported {
+            self.judge(&mut sent, &partial.usage);
+            self.count(partial.usage);
+        }
         let what = (partial.usage, StopReason::Other(stop.to_owned()));
         self.record((partial.id.clone(), None), what, sent).await
     }
