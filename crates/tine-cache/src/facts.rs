@@ -56,7 +56,7 @@ impl Facts {
     }
 
     /// Whether a write is a count of its own in usage: where nothing is marked, what is written is reported as plain input.
-    pub(crate) fn reports_writes(&self) -> bool {
+    pub fn reports_writes(&self) -> bool {
         match self.scheme {
             CacheScheme::Marks | CacheScheme::Breakpoints => true,
             CacheScheme::Automatic => false,

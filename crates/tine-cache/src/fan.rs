@@ -14,6 +14,8 @@ pub struct Sibling {
     pub requests: u32,
     /// What all its requests cost, in USD; each priced by itself, because the tier goes by the size of a prompt.
     pub actual: f64,
+    /// What requests after the first paid over reading what the sibling's request before had in the cache, in USD.
+    pub lost: f64,
     /// What they would have cost without any cache, in USD.
     pub uncached: f64,
 }
@@ -26,6 +28,7 @@ impl Sibling {
             first,
             requests: u32::try_from(requests.len()).unwrap_or(u32::MAX),
             actual: requests.iter().map(|usage| price.cost(usage)).sum(),
+            lost: requests.windows(2).fold(0.0, |lost, pair| lost + lost_between(price, pair)),
             uncached: requests.iter().map(|usage| price.cost_uncached(usage)).sum(),
         })
     }
@@ -42,7 +45,8 @@ pub struct FanCost {
     pub leader_first: f64,
     /// Had the whole prefix been in the cache before the first sibling started.
     pub warm: f64,
-    /// And had no sibling that made a single request written what nobody reads.
+    /// And had no sibling that made a single request written what nobody reads, and no later request lost what the one
+    /// before it had in the cache.
     pub ideal: f64,
     /// Had nothing been cached at all.
     pub uncached: f64,
@@ -77,23 +81,24 @@ impl FanCost {
 pub fn fan_cost(price: &Price, siblings: &[Sibling]) -> FanCost {
     let shared = shared_tokens(siblings);
     let forks = fork_costs(price, siblings);
+    let first = firsts(siblings);
     let largest = siblings.iter().max_by_key(|sibling| prompt_of(&sibling.first));
     let lead = largest.map_or(0.0, |leader| {
         let rates = price.rates_for(prompt_of(&leader.first));
         let reported = siblings.iter().any(|sibling| sibling.first.read.is_some());
         let led = if reported { shared } else { 0 };
-        dollars(led, write_price(rates, siblings) - rates.read)
+        dollars(led, write_price(rates, &first) - rates.read)
     });
     FanCost::sum(&forks, lead)
 }
 
 /// Prices each sibling of a fan-out by itself, in order; the column for the leader is that of a sibling that is none.
 pub fn fork_costs(price: &Price, siblings: &[Sibling]) -> Vec<FanCost> {
-    let shared = shared_tokens(siblings);
+    let (shared, firsts) = (shared_tokens(siblings), firsts(siblings));
     let cost = |sibling: &Sibling| {
         let first = &sibling.first;
         let rates = price.rates_for(prompt_of(first));
-        let write = write_price(rates, siblings);
+        let write = write_price(rates, &firsts);
         let (mut naive, mut warm) = (sibling.actual, sibling.actual);
         if let Some(read) = first.read {
             naive += dollars(read, write - rates.read);
@@ -110,11 +115,24 @@ pub fn fork_costs(price: &Price, siblings: &[Sibling]) -> Vec<FanCost> {
             naive,
             leader_first: warm,
             warm,
-            ideal: warm - dollars(wasted, write - rates.input),
+            ideal: warm - dollars(wasted, write - rates.input) - sibling.lost,
             uncached: sibling.uncached,
         }
     };
     siblings.iter().map(cost).collect()
+}
+
+/// What the second of two requests in a row of one sibling paid over reading what the first one read or wrote. Where one of them
+/// reports no reads, nothing is known to be lost.
+fn lost_between(price: &Price, pair: &[Usage]) -> f64 {
+    let [before, after] = pair else { return 0.0 };
+    let (Some(had), Some(read)) = (before.read, after.read) else { return 0.0 };
+    let rates = price.rates_for(prompt_of(after));
+    let missed = had.saturating_add(written(before)).saturating_sub(read);
+    let rewritten = missed.min(written(after));
+    let plain = (missed - rewritten).min(after.uncached);
+    let write = write_price(rates, &[*after]);
+    dollars(rewritten, write - rates.read) + dollars(plain, rates.input - rates.read)
 }
 
 fn shared_tokens(siblings: &[Sibling]) -> u64 {
@@ -123,14 +141,18 @@ fn shared_tokens(siblings: &[Sibling]) -> u64 {
     if read > 0 { read } else { shortest() }
 }
 
+fn firsts(siblings: &[Sibling]) -> Vec<Usage> {
+    siblings.iter().map(|sibling| sibling.first).collect()
+}
+
 fn written(usage: &Usage) -> u64 {
     usage.write_short.unwrap_or(0).saturating_add(usage.write_long.unwrap_or(0))
 }
 
-/// What the fan paid for a written token: the price of its lifetime, or of the mixture of both.
-fn write_price(rates: &Rates, siblings: &[Sibling]) -> f64 {
+/// What requests paid for a written token: the price of its lifetime, or of the mixture of both.
+fn write_price(rates: &Rates, requests: &[Usage]) -> f64 {
     let sum = |part: fn(&Usage) -> Option<u64>| {
-        siblings.iter().filter_map(|sibling| part(&sibling.first)).map(|part| part as f64).sum()
+        requests.iter().filter_map(part).map(|part| part as f64).sum()
     };
     let (short, long): (f64, f64) = (sum(|usage| usage.write_short), sum(|usage| usage.write_long));
     if long > 0.0 {
@@ -175,6 +197,19 @@ mod tests {
         let sibling =
             |index| Sibling { requests, ..Sibling::priced(price, &[first(index)]).unwrap() };
         (0..N).map(sibling).collect()
+    }
+
+    #[test]
+    fn a_later_miss_is_no_part_of_the_ideal() {
+        let price = facts().price.unwrap();
+        let served = [written_and_read(D, P), written_and_read(D, P + D)];
+        let lost = [written_and_read(D, P), written_and_read(P + 2 * D, 0)];
+        let ideal = |requests: &[Usage]| {
+            fan_cost(&price, &[Sibling::priced(&price, requests).unwrap()]).ideal
+        };
+        close(ideal(&served), ideal(&lost));
+        let unreported = [served[0], Usage { read: None, ..lost[1] }];
+        close(Sibling::priced(&price, &unreported).unwrap().lost, 0.0);
     }
 
     #[test]

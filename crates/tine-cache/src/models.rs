@@ -19,6 +19,14 @@ pub enum ModelsError {
     /// A row names some prices, and neither it nor a shorter name has the price of input and of output.
     #[error("the prices of `{0}` are incomplete: `input` and `output` are needed")]
     Incomplete(String),
+    /// A row is like a model that no row names.
+    #[error("`{name}` is like `{like}`, which is not known")]
+    Unlike {
+        /// The row.
+        name: String,
+        /// The model that it is like.
+        like: String,
+    },
     /// A row is like a model that is itself like another.
     #[error("`{name}` is like `{like}`, which is itself like another model")]
     Chained {
@@ -57,10 +65,15 @@ impl Models {
         let added = self.layers.len();
         self.layers.push(table.model);
         for row in &self.layers[added] {
-            if let Some(like) = &row.like
-                && like_of(&self.rows(like)).is_some()
-            {
-                return Err(ModelsError::Chained { name: row.name.clone(), like: like.clone() });
+            if let Some(like) = &row.like {
+                let (rows, name) = (self.rows(like), row.name.clone());
+                if like_of(&rows).is_some() {
+                    return Err(ModelsError::Chained { name, like: like.clone() });
+                }
+                // What holds for every model, or for every one of a provider, names none.
+                if rows.iter().all(|row| row.name == "*" || row.name.ends_with("/*")) {
+                    return Err(ModelsError::Unlike { name, like: like.clone() });
+                }
             }
             if row.has_prices() && self.facts(&row.name).price.is_none() {
                 return Err(ModelsError::Incomplete(row.name.clone()));

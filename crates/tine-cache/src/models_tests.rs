@@ -143,6 +143,8 @@ fn rows_that_make_no_sense_are_named() {
     insta::assert_snapshot!(refused(half), @"the prices of `acme/b` are incomplete: `input` and `output` are needed");
     let chain = "[[model]]\nname = \"acme/b\"\nlike = \"sim/demo\"\n";
     insta::assert_snapshot!(refused(chain), @"`acme/b` is like `sim/demo`, which is itself like another model");
+    let nobody = "[[model]]\nname = \"acme/b\"\nlike = \"anthropic/opus\"\n";
+    insta::assert_snapshot!(refused(nobody), @"`acme/b` is like `anthropic/opus`, which is not known");
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! What the cache did with a request, against what it should have done.
 
-use tine_model::{BoundaryKind, Segment, Usage};
+use tine_model::{Segment, Usage};
 
 use crate::facts::Facts;
 use crate::ledger::{Expectation, Missing, Place, PlaceState};
 use crate::price::{Rates, UNIT_TOKENS};
-use crate::tokens::{Counts, NoCounts, counted};
+use crate::tokens::{Counts, NoCounts, counted, prompt_of};
 
 /// How far a count may fall short of an estimate before it is a miss, as a part of the estimate.
 const ESTIMATE_SLACK: u64 = 8;
@@ -18,13 +18,13 @@ const ESTIMATE_SLACK_TOKENS: u64 = 64;
 pub enum Verdict {
     /// It read what it should have read.
     Ok,
-    /// Nothing of it was in the cache, and nothing could be.
+    /// Nothing of it was in the cache, or less than half, and no more could be: nobody had written it.
     Cold,
     /// Its bytes part from those that were cached; the first part that differs, where it is known.
     Diverged(Option<Segment>),
     /// A setting before or beside the messages changed; which one, where it is known.
     SettingsChanged(Option<Segment>),
-    /// Another request was still writing what this one could have read.
+    /// Another request was still writing what this one could have read, or the provider did not serve an entry that lives.
     Race,
     /// The entry's life was over.
     Expired,
@@ -145,6 +145,10 @@ pub fn judge(
         (Ok(counts), _) => counts,
         // Our own bytes tell as much. Gemini leaves the count out where nothing was read.
         (Err(NoCounts::Unreported), Some(segment)) => return parted(expected, segment),
+        (Err(NoCounts::Unreported), None) if is_too_short(expected, usage, facts) => {
+            let (verdict, why) = below_minimum(prompt_of(usage), facts);
+            return Judgement { verdict, why, ..unknown(expected, NoCounts::Unreported) };
+        }
         (Err(reason), _) => return unknown(expected, reason),
     };
     let case = Case::new(expected, counts, facts, usage);
@@ -199,6 +203,17 @@ fn unknown(expected: &Expectation, reason: NoCounts) -> Judgement {
     }
 }
 
+/// Whether the whole prompt is shorter than anything that the model's cache keeps, as we estimate it and as it was counted. One
+/// of no tokens was not counted.
+fn is_too_short(expected: &Expectation, usage: &Usage, facts: &Facts) -> bool {
+    expected.total < facts.min_tokens && (1..facts.min_tokens).contains(&prompt_of(usage))
+}
+
+fn below_minimum(tokens: u64, facts: &Facts) -> (Verdict, String) {
+    let (tokens, least) = (counted(tokens), counted(facts.min_tokens));
+    (Verdict::BelowMinimum, format!("{tokens} tokens are fewer than the {least} that are cached"))
+}
+
 /// One request with what was expected, reported and known.
 struct Case<'a> {
     expected: &'a Expectation,
@@ -216,7 +231,7 @@ impl<'a> Case<'a> {
         let (read, prompt) = (self.counts.read, self.counts.prompt);
         let nothing_kept = read == 0 && self.counts.written.unwrap_or(0) == 0;
         if nothing_kept && prompt < self.facts.min_tokens {
-            return self.below_minimum(prompt);
+            return below_minimum(prompt, self.facts);
         }
         let prefix = self.scaled(self.expected.prefix);
         let differs = self.expected.gap > 0 && read < prefix;
@@ -261,6 +276,12 @@ impl<'a> Case<'a> {
             Missing::NeverWritten if cold => {
                 (Verdict::Cold, "nothing of this prefix was in the cache yet".to_owned())
             }
+            Missing::NeverWritten if self.expected.gap > self.expected.read => {
+                let why = format!(
+                    "read {read} tokens; the other {gap} of this prefix were in no cache yet"
+                );
+                (Verdict::Cold, why)
+            }
             Missing::NeverWritten => {
                 (Verdict::Ok, format!("read {read} tokens, as expected; {gap} more were new"))
             }
@@ -271,7 +292,7 @@ impl<'a> Case<'a> {
                 let why = "another request was still writing the prefix when this one was sent";
                 (Verdict::Race, why.to_owned())
             }
-            Missing::BelowMinimum => self.below_minimum(self.expected.prefix),
+            Missing::BelowMinimum => below_minimum(self.expected.prefix, self.facts),
             Missing::OutOfReach => {
                 let why = "an entry lives where no mark of this request finds it";
                 (Verdict::MarkerMisplaced, why.to_owned())
@@ -293,35 +314,23 @@ impl<'a> Case<'a> {
             );
             return (Verdict::Unreliable, why);
         }
-        match self.earlier_place() {
-            Some(place) if place.kind == BoundaryKind::Head => {
-                let why =
-                    "only tools and system prompt were read: something beside the messages changed";
-                (Verdict::SettingsChanged(None), why.to_owned())
+        // Our own bytes agree with what is live: a difference of ours would have been named before.
+        let why = match self.earlier_place() {
+            None if read == 0 => {
+                "nothing was read though an entry lives: a race, another workspace or another machine".to_owned()
             }
             Some(place) => {
                 let kind = place.kind.as_str();
-                let why = format!("the read ends at the {kind}, though our bytes agree beyond it");
-                (Verdict::Diverged(None), why)
-            }
-            None if read == 0 => {
-                let why = "nothing was read though an entry lives: a race, another workspace or another machine";
-                (Verdict::Race, why.to_owned())
+                format!(
+                    "the read ends at the {kind}, though our bytes agree beyond it: another machine, an early eviction, or a change on the way"
+                )
             }
             None => {
                 let read = counted(read);
-                let why = format!("{read} tokens were read, which is the size of no entry of ours");
-                (Verdict::Diverged(None), why)
+                format!("{read} tokens were read, which is the size of no entry of ours")
             }
-        }
-    }
-
-    fn below_minimum(&self, tokens: u64) -> (Verdict, String) {
-        let (tokens, least) = (counted(tokens), counted(self.facts.min_tokens));
-        (
-            Verdict::BelowMinimum,
-            format!("{tokens} tokens are fewer than the {least} that are cached"),
-        )
+        };
+        (Verdict::Race, why)
     }
 
     /// Whether the tokens read reach `tokens`, as well as that is known.

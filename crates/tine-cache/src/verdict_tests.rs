@@ -1,4 +1,4 @@
-use tine_model::Lifetime;
+use tine_model::{BoundaryKind, Lifetime};
 
 use super::*;
 use crate::models::Models;
@@ -62,8 +62,9 @@ fn more_than_was_expected_is_ok() {
 }
 
 #[test]
-fn a_read_of_an_earlier_entry_is_a_divergence() {
-    check(&expectation(Missing::Nothing), split(1_100, 10_000), Verdict::Diverged(None), 1_000);
+fn a_read_of_an_earlier_entry_is_a_divergence_where_the_bytes_differ_and_a_race_where_they_agree() {
+    check(&expectation(Missing::Nothing), split(1_100, 10_000), Verdict::Race, 1_000);
+    check(&expectation(Missing::Nothing), split(9_100, 2_000), Verdict::Race, 9_000);
     let segment = Segment::Block { message: 3, block: 0, kind: "tool result".into() };
     let expected = expectation(Missing::NeverWritten);
     let facts = Models::bundled().facts(OPUS);
@@ -73,12 +74,23 @@ fn a_read_of_an_earlier_entry_is_a_divergence() {
 }
 
 #[test]
-fn a_read_of_the_head_alone_is_a_changed_setting() {
-    check(
-        &expectation(Missing::Nothing),
-        split(9_100, 2_000),
-        Verdict::SettingsChanged(None),
-        9_000,
+fn what_is_too_short_to_be_kept_is_so_even_where_nothing_is_reported() {
+    let facts = Models::bundled().facts("gemini/gemini-3.8-flash");
+    let short = Expectation { total: 900, ..cold(Missing::BelowMinimum) };
+    let silent = |uncached| Usage { uncached, ..Usage::default() };
+    let judged = |expected, uncached| judge(expected, &silent(uncached), &facts, None).verdict;
+    assert_eq!(judged(&short, 950), Verdict::BelowMinimum);
+    assert_eq!(judged(&short, 0), Verdict::Unknown, "nothing was counted");
+    assert_eq!(judged(&cold(Missing::NeverWritten), 950), Verdict::Unknown, "too few for 11,100");
+}
+
+#[test]
+fn a_prefix_of_which_most_was_never_written_is_cold() {
+    let head = Expectation { read: 2_000, gap: 9_000, ..expectation(Missing::NeverWritten) };
+    check(&head, split(9_100, 2_000), Verdict::Cold, 0);
+    assert_eq!(
+        judged(&head, split(9_100, 2_000)).why,
+        "read 2,000 tokens; the other 9,000 of this prefix were in no cache yet"
     );
 }
 
@@ -250,7 +262,7 @@ fn a_ledger_and_a_judge_agree() {
     ];
     let expected = ledger.expect(&scope, &facts, &next, 2);
     assert_eq!(judged(&expected, split(1_000, 10_000)).verdict, Verdict::Ok);
-    assert_eq!(judged(&expected, split(9_000, 2_000)).verdict, Verdict::SettingsChanged(None));
+    assert_eq!(judged(&expected, split(9_000, 2_000)).verdict, Verdict::Race);
 }
 
 #[test]
@@ -288,8 +300,8 @@ fn the_sentences_read_well() {
     nothing of this prefix was in the cache yet
     another request was still writing the prefix when this one was sent
     nothing was read though an entry lives: a race, another workspace or another machine
-    only tools and system prompt were read: something beside the messages changed
-    the read ends at the anchor, though our bytes agree beyond it
+    the read ends at the head, though our bytes agree beyond it: another machine, an early eviction, or a change on the way
+    the read ends at the anchor, though our bytes agree beyond it: another machine, an early eviction, or a change on the way
     5,000 tokens were read, which is the size of no entry of ours
     11,100 tokens were neither read nor written: no mark covers them
     the cache served 0 of 11,000 tokens that it was shown before: routing, eviction or chance

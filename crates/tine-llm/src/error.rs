@@ -170,7 +170,9 @@ impl LlmError {
         };
         match failure.kind {
             FailureKind::RateLimited | FailureKind::Overloaded => true,
-            FailureKind::NotTheApi => failure.status == Some(TOO_MANY_REQUESTS),
+            FailureKind::NotTheApi => {
+                matches!(failure.status, Some(TOO_MANY_REQUESTS | OVERLOADED))
+            }
             FailureKind::SpendLimit
             | FailureKind::Server
             | FailureKind::Timeout
@@ -214,13 +216,16 @@ impl LlmError {
 }
 
 /// Statuses that pass: too many requests, conflict, overload, a provider's own trouble. 529 is Anthropic's overload.
-const PASSING_STATUSES: [u16; 8] = [408, 409, 429, 500, 502, 503, 504, 529];
+const PASSING_STATUSES: [u16; 8] = [408, 409, TOO_MANY_REQUESTS, 500, 502, 503, 504, OVERLOADED];
 
 /// The status of a refusal for the rate, which a gateway may give with a page of its own.
 const TOO_MANY_REQUESTS: u16 = 429;
 
-/// Statuses of a gateway in front of the provider: they pass too, whatever page comes with them.
-const GATEWAY_STATUSES: [u16; 4] = [429, 502, 503, 504];
+/// The status of an overloaded provider, which none of the standards names.
+const OVERLOADED: u16 = 529;
+
+/// Statuses of a gateway in front of the provider: they pass too, whatever page comes with them. Some of them use 529 for overload.
+const GATEWAY_STATUSES: [u16; 5] = [TOO_MANY_REQUESTS, 502, 503, 504, OVERLOADED];
 
 /// Whether a failure is of the kind that passes by itself.
 pub(crate) fn is_passing(failure: &Failure) -> bool {

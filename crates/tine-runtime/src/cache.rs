@@ -81,7 +81,9 @@ impl Runtime {
         // All at first, the dead too: they tell an expired entry from one that never was. Later what was used since, by this
         // process or another; entries carry the start of their request.
         let since_ms = seen_ms.map_or(i64::MIN, |seen_ms| seen_ms.saturating_sub(REQUEST_MS_MAX));
-        let rows = self.store().cache_entries(scope.0, since_ms).await?;
+        let mut rows = self.store().cache_entries(scope.0, since_ms).await?;
+        // From before the clock was set back: nobody knows how old they are.
+        rows.retain(|row| row.used_ms <= now_ms);
         self.cache_engine().load(scope, rows.into_iter().map(live_entry).collect());
         let usual = leader_wait_max(facts.shares_at);
         Ok(CacheLane {

@@ -119,7 +119,7 @@ fn causes(models: &Models, rows: &[RequestRow]) -> Vec<CauseLine> {
         line.requests += 1;
         let (tokens, dollars) = match (verdict, row.usage, note) {
             // Nobody could have read what nobody had written; it still had to be paid for.
-            ("cold", Some(usage), _) => (usage.written(), cost_of_writing(models, row, &usage)),
+            ("cold", Some(usage), _) => cost_of_cold(models, row, &usage),
             (_, _, Some(note)) => (note.missed, note.missed_usd),
             (_, _, None) => (0, None),
         };
@@ -136,13 +136,19 @@ fn causes(models: &Models, rows: &[RequestRow]) -> Vec<CauseLine> {
     causes
 }
 
-/// What writing cost over reading the same, in USD.
-fn cost_of_writing(models: &Models, row: &RequestRow, usage: &Usage) -> Option<f64> {
-    let price = models.price(&row.model)?;
-    let (uncached, output) = (0, 0);
-    let written = Usage { uncached, output, read: None, reasoning: None, ..*usage };
-    let read = Usage { read: Some(usage.written()), ..Usage::default() };
+/// Tokens that nobody had written, and what they cost over reading the same, in USD. Where writing costs nothing of its own, all
+/// that was not read is kept.
+fn cost_of_cold(models: &Models, row: &RequestRow, usage: &Usage) -> (u64, Option<f64>) {
+    let facts = models.facts(&row.model);
+    let kept = match facts.reports_writes() {
+        true => Usage { uncached: 0, read: None, output: 0, reasoning: None, ..*usage },
+        false => Usage { uncached: usage.uncached, ..Usage::default() },
+    };
+    let read = Usage { read: Some(kept.prompt()), ..Usage::default() };
     // Both at the rates of the whole prompt, whose size decides on the tier.
-    let rates = tine_cache::Price::flat(*price.rates_for(usage.prompt()));
-    Some(rates.cost(&written) - rates.cost(&read))
+    let cost = |price: tine_cache::Price| {
+        let rates = tine_cache::Price::flat(*price.rates_for(usage.prompt()));
+        rates.cost(&kept) - rates.cost(&read)
+    };
+    (kept.prompt(), facts.price.map(cost))
 }

@@ -6,7 +6,8 @@ use tine_cache::{
     Asked, Estimate, EstimateParts, Expectation, Facts, Plan, REQUEST_MS, Situation, estimate,
 };
 use tine_fork::{CacheLane, Conversation, worker_directive};
-use tine_model::{AgentId, Boundary, EntryId, Message};
+use tine_model::{AgentId, AgentState, Boundary, EntryId, Message};
+use tine_store::StoreError;
 use tine_wire::Lifetimes;
 
 use crate::cache::{CachePolicy, LifetimeChoice};
@@ -61,6 +62,9 @@ impl Runtime {
         policy: CachePolicy,
     ) -> Result<ForkEstimate, RuntimeError> {
         let loaded = self.load_at(spec.parent, spec.at, policy).await?;
+        if loaded.record.state == AgentState::Dead {
+            return Err(StoreError::Dead { agent: spec.parent }.into());
+        }
         let model = loaded.record.settings.model;
         let lane = self.lane(&model, policy).await?;
         let mut parent = loaded.conversation;

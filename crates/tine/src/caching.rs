@@ -156,7 +156,7 @@ pub(crate) async fn go_ahead(context: &Context, before: Before<'_>) -> Result<bo
 fn confirm(price: &str) -> Result<bool, Failure> {
     if !a_person_is_there() {
         return Err(Failure::coded(BUDGET, format!("this will cost {price}"))
-            .hint("--yes goes on; cache.confirm_above in config.toml sets the limit; --estimate says how it comes about"));
+            .hint("`tine fork` and `tine fan` go on with --yes, and say with --estimate how it comes about; cache.confirm_above in config.toml sets the limit"));
     }
     output::prompt(&format!("This will cost {price}. Go on? [y/N]: "));
     let mut answer = String::new();

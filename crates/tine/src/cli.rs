@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 
 use crate::manual::examples;
 
@@ -206,8 +206,12 @@ pub(crate) struct ForkArgs {
     pub(crate) output: OutputArgs,
 }
 
+/// A middling child's run, which an estimate counts on where nothing else is said: requests, and tokens generated in each.
+const EXPECTED_TURNS: u32 = 5;
+const EXPECTED_OUTPUT: u64 = 500;
+
 /// What a fork will cost, before it is made.
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct EstimateArgs {
     /// Say what it would cost, and do nothing
     #[arg(long)]
@@ -216,11 +220,22 @@ pub(crate) struct EstimateArgs {
     #[arg(short, long)]
     pub(crate) yes: bool,
     /// Requests of each child that an estimate counts on
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", default_value_t = EXPECTED_TURNS, value_parser = value_parser!(u32).range(1..=10_000))]
     pub(crate) expect_turns: u32,
     /// Tokens generated in each of them that an estimate counts on
-    #[arg(long, value_name = "TOKENS", default_value_t = 500)]
+    #[arg(long, value_name = "TOKENS", default_value_t = EXPECTED_OUTPUT, value_parser = value_parser!(u64).range(..=1_000_000))]
     pub(crate) expect_output: u64,
+}
+
+impl Default for EstimateArgs {
+    fn default() -> Self {
+        Self {
+            estimate: false,
+            yes: false,
+            expect_turns: EXPECTED_TURNS,
+            expect_output: EXPECTED_OUTPUT,
+        }
+    }
 }
 
 /// How workers start.

@@ -72,8 +72,9 @@ impl Ended {
     /// The same, priced: each request by its own size.
     pub(crate) fn priced(self, models: &Models, model: &str, requests: &[Usage]) -> Self {
         let price = models.price(model);
+        // The sum of no floats is minus zero.
         let dollars =
-            price.map(|price| requests.iter().map(|usage| price.cost(usage)).sum::<f64>());
+            price.map(|price| requests.iter().fold(0.0, |sum, usage| sum + price.cost(usage)));
         Self { dollars, priced_as: models.priced_as(model).map(str::to_owned), ..self }
     }
 

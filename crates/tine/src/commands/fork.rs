@@ -1,11 +1,11 @@
 //! `tine fork`: fork an agent; with a prompt, run the fork.
 
 use tine_cache::Asked;
-use tine_model::EntryId;
+use tine_model::{AgentId, EntryId};
 use tine_runtime::{EstimateSpec, ForkMade, ForkSpec};
 
 use crate::caching::{Before, go_ahead};
-use crate::cli::{ForkArgs, OutputArgs, OutputFormat};
+use crate::cli::{EstimateArgs, ForkArgs, OutputArgs, OutputFormat};
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
@@ -23,15 +23,7 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
     let stdin_is_free = prompt.stdin_is_free;
     let to_send = prompt.to_send();
     let before = Before {
-        spec: EstimateSpec {
-            parent,
-            at: args.at.map(EntryId),
-            directives: vec![to_send.clone().unwrap_or_default()],
-            workers: false,
-            plan: Asked::Auto,
-            turns: args.estimate.expect_turns,
-            output_tokens: args.estimate.expect_output,
-        },
+        spec: to_price(parent, args.at, to_send.as_deref().unwrap_or_default(), &args.estimate),
         args: &args.estimate,
         json: args.output.json || args.output.output_format != OutputFormat::Text,
     };
@@ -51,6 +43,24 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
     match to_send {
         Some(_) => talk.run(made.child, Some(&made), to_send).await,
         None => print(&made, &args.output),
+    }
+}
+
+/// One fork that is told this.
+pub(super) fn to_price(
+    parent: AgentId,
+    at: Option<i64>,
+    told: &str,
+    args: &EstimateArgs,
+) -> EstimateSpec {
+    EstimateSpec {
+        parent,
+        at: at.map(EntryId),
+        directives: vec![told.to_owned()],
+        workers: false,
+        plan: Asked::Auto,
+        turns: args.expect_turns,
+        output_tokens: args.expect_output,
     }
 }
 

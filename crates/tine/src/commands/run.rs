@@ -4,7 +4,8 @@ use tine_model::{AgentId, Standing};
 use tine_runtime::{ForkSpec, parse_fork};
 use tine_store::AgentFilter;
 
-use crate::cli::{ModelArgs, OutputArgs, RunArgs};
+use crate::caching::{Before, go_ahead};
+use crate::cli::{EstimateArgs, ModelArgs, OutputArgs, RunArgs};
 use crate::commands::fork;
 use crate::context::Context;
 use crate::fail::Failure;
@@ -96,8 +97,12 @@ async fn slash_fork(
         }
     };
     let to_send = prompt.with(text);
-    if to_send.is_some() {
+    if let Some(told) = &to_send {
         let model = context.runtime.store().agent(parent).await?.settings.model;
+        // No price is asked for here, so that a fork whose price nobody agrees to is an error and not an answer.
+        let args = &EstimateArgs::default();
+        let spec = fork::to_price(parent, None, told, args);
+        go_ahead(context, Before { spec, args, json: false }).await?;
         talk.connect(&model).await?;
     }
     let made = context.runtime.fork(ForkSpec { parent, at: None, name: None }).await?;

@@ -236,7 +236,7 @@ const EXIT_STATUS: Section = Section {
         ("42", "what was given cannot be worked with: an agent, a file, a model, a setting"),
         ("53", "the turn limit was reached"),
         ("54", "a tool call failed, with --fail-on-tool-error"),
-        ("55", "the budget was spent"),
+        ("55", "the budget was spent, or nobody agreed to a price above cache.confirm_above"),
         (
             "56",
             "a tool call was refused because nobody could be asked; one that a rule or a mode refuses is what the user asked for, and no failure",

@@ -138,13 +138,19 @@ fn a_price_above_the_users_limit_needs_a_yes() {
     --- stdout
     --- stderr
     error: this will cost about $0, more than $0
-    hint: --yes goes on; cache.confirm_above in config.toml sets the limit; --estimate says how it comes about
+    hint: `tine fork` and `tine fan` go on with --yes, and say with --estimate how it comes about; cache.confirm_above in config.toml sets the limit
     ");
+    let slash = ran(&home, &server, &["run", "--resume", "base", "/fork \"Try it\""]);
+    assert_eq!(slash.code, 55, "{}", slash.stderr);
     assert_eq!(home.json(&["ps", "--json"]).as_array().unwrap().len(), 1);
     let agreed = ran(&home, &server, &["fan", "base", "-d", "one", "--yes", "--json"]);
     assert_eq!(agreed.code, 0, "{}", agreed.stderr);
     // An idle fork sends nothing, and so needs no yes.
-    assert_eq!(ran(&home, &server, &["fork", "base"]).code, 0);
+    assert_eq!(ran(&home, &server, &["fork", "base", "--name", "idle"]).code, 0);
+    // Who is dead is not forked, and has no price.
+    home.done(&["kill", "idle"]);
+    let dead = ran(&home, &server, &["fork", "idle", "Try it", "--estimate"]);
+    assert_eq!((dead.code, dead.stdout.as_str()), (42, ""), "{}", dead.stderr);
 }
 
 #[test]
