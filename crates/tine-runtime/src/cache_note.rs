@@ -47,6 +47,9 @@ pub struct PlaceNote {
     pub bytes: u64,
     /// Tokens up to here, as known or estimated.
     pub tokens: u64,
+    /// Whether that is a count of the provider's and not an estimate.
+    #[serde(default)]
+    pub exact: bool,
     /// What was known of an entry here before the request: `live`, `expired`, `in flight`, `none`.
     pub state: String,
     /// The lifetime that the request asked for here; `None` where it asked for nothing.
@@ -121,11 +124,16 @@ fn place(record: &CacheRecord, boundary: &Boundary) -> PlaceNote {
     let known = record.expectation.places.iter().find(|place| place.kind == boundary.kind);
     // What the answer has taught is better than what was known before.
     let learnt = record.entries.iter().find(|entry| entry.hash == boundary.hash);
+    let (tokens, exact) = learnt
+        .map(|entry| (entry.tokens, entry.exact))
+        .or(known.map(|place| (place.tokens, place.exact)))
+        .unwrap_or_default();
     PlaceNote {
         kind: boundary.kind.as_str().to_owned(),
         items: boundary.items,
         bytes: boundary.bytes,
-        tokens: learnt.map(|entry| entry.tokens).or(known.map(|place| place.tokens)).unwrap_or(0),
+        tokens,
+        exact,
         state: known.map_or("none", |place| place.state.as_str()).to_owned(),
         mark: boundary.mark.map(|lifetime| lifetime.as_str().to_owned()),
         hash: boundary.hash.iter().map(|byte| format!("{byte:02x}")).collect(),

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
+use terminal_size::{Width, terminal_size_of};
 
 use crate::fail::Failure;
 
@@ -47,6 +48,12 @@ pub(crate) fn prompt(text: &str) {
 /// Whether a person sees stderr, so that progress may be drawn.
 pub(crate) fn stderr_is_terminal() -> bool {
     io::stderr().is_terminal()
+}
+
+/// Columns of the screen that shows stdout; `None` where it goes elsewhere.
+pub(crate) fn stdout_columns() -> Option<usize> {
+    let (Width(columns), _) = terminal_size_of(io::stdout())?;
+    Some(usize::from(columns))
 }
 
 /// Whether a person sees stdout.

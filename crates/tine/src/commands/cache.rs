@@ -137,8 +137,8 @@ fn details(request: &ExplainedRequest, facts: Option<&Facts>, now_ms: i64) -> St
         return text;
     };
     text.push_str(&format!("{}.\n\n", sentence(&note.why)));
-    text.push_str(&places(&note.places, facts));
     let usage = request.usage.as_ref();
+    text.push_str(&places(note, usage, facts));
     text.push_str(&format!(
         "\nexpected {}{} · read {} · written {} · uncached {}\n",
         if note.exact { "" } else { "about " },
@@ -179,26 +179,51 @@ fn sentence(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Segment by segment: how far each place reaches, and what was known of an entry there.
-fn places(places: &[PlaceNote], facts: Option<&Facts>) -> String {
+/// Segment by segment: how far each place reaches, what was known of an entry there, and what came of it.
+fn places(note: &CacheNote, usage: Option<&Usage>, facts: Option<&Facts>) -> String {
     let right = Align::Right;
     let mut table = Table::new(&[
         ("UP TO", Align::Left),
         ("MESSAGES", right),
         ("TOKENS", right),
         ("ENTRY BEFORE", Align::Left),
+        ("THIS REQUEST", Align::Left),
         ("ASKED TO LIVE", Align::Left),
     ]);
-    for place in places {
+    let mut before = 0;
+    for place in &note.places {
+        let about = if place.exact { "" } else { "~" };
         table.row([
             place.kind.clone().into(),
             place.items.to_string().into(),
-            grouped(place.tokens).into(),
+            format!("{about}{}", grouped(place.tokens)).into(),
             place.state.clone().into(),
+            served(place, before, note.read, usage).into(),
             lifetime(place.mark.as_deref(), facts).into(),
         ]);
+        before = place.tokens;
     }
     table.to_text()
+}
+
+/// What came of the part that a place closes and that begins after so many tokens.
+fn served(
+    place: &PlaceNote,
+    before: u64,
+    read: Option<u64>,
+    usage: Option<&Usage>,
+) -> &'static str {
+    let Some(read) = read else { return "?" };
+    let written = usage.and_then(written).unwrap_or(0);
+    if place.tokens <= read {
+        "read"
+    } else if written > 0 && place.mark.is_some() {
+        "written"
+    } else if before < read {
+        "read in part"
+    } else {
+        "not read"
+    }
 }
 
 /// How long an entry was asked to live.

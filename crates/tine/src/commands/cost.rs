@@ -116,7 +116,8 @@ pub(crate) async fn cost(context: &Context, args: CostArgs) -> Result<u8, Failur
         let table = if one.is_some() { one_table(&costs) } else { all_table(&costs) };
         let causes = causes_table(&costs);
         let notes = notes(lines(), &prices_date);
-        output::write_out(&format!("{}\n{causes}{notes}", table.to_text()))?;
+        let table = table.to_text_within(output::stdout_columns());
+        output::write_out(&format!("{table}\n{causes}{notes}"))?;
     }
     Ok(0)
 }

@@ -57,15 +57,55 @@ impl Table {
 
     /// The table with its header, every line ended.
     pub(crate) fn to_text(&self) -> String {
-        let header: Vec<Cell> =
-            self.columns.iter().map(|(name, _)| Cell::styled(*name, DIM)).collect();
-        let lines: Vec<&Vec<Cell>> = std::iter::once(&header).chain(&self.rows).collect();
-        let width = |column: usize| {
-            let cells = lines.iter().filter_map(|line| line.get(column));
-            cells.map(|cell| cell.text.width()).max().unwrap_or(0)
+        let (header, widths) = (self.header(), self.widths());
+        let lines = std::iter::once(&header).chain(&self.rows);
+        lines.map(|line| self.line(line, &widths)).collect()
+    }
+
+    /// The table, or where so many columns of a screen cannot hold it, a block for each row: the first cell, and below it a line
+    /// for each other.
+    pub(crate) fn to_text_within(&self, columns: Option<usize>) -> String {
+        let widths = self.widths();
+        let width = widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1);
+        if columns.is_none_or(|columns| width <= columns) {
+            return self.to_text();
+        }
+        let header = self.header();
+        let names = header.iter().map(|cell| cell.text.width()).max().unwrap_or(0);
+        let mut text = String::new();
+        for (index, row) in self.rows.iter().enumerate() {
+            if index > 0 {
+                text.push('\n');
+            }
+            for (column, (name, cell)) in header.iter().zip(row).enumerate() {
+                let (style, value) = (cell.style, &cell.text);
+                match (column, value.is_empty()) {
+                    (_, true) => {}
+                    (0, false) => text.push_str(&format!("{style}{value}{style:#}\n")),
+                    (_, false) => {
+                        let (dim, name) = (name.style, &name.text);
+                        let blanks = names - name.width();
+                        text.push_str(&format!(
+                            "{GAP}{dim}{name}{dim:#}{:blanks$}{GAP}{style}{value}{style:#}\n",
+                            ""
+                        ));
+                    }
+                }
+            }
+        }
+        text
+    }
+
+    fn header(&self) -> Vec<Cell> {
+        self.columns.iter().map(|(name, _)| Cell::styled(*name, DIM)).collect()
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let width = |(column, (name, _)): (usize, &(&'static str, Align))| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.text.width()).max().unwrap_or(0).max(name.width())
         };
-        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
-        lines.iter().map(|line| self.line(line, &widths)).collect()
+        self.columns.iter().enumerate().map(width).collect()
     }
 
     fn line(&self, cells: &[Cell], widths: &[usize]) -> String {
@@ -108,5 +148,24 @@ mod tests {
                3  y
         ");
         assert!(text.lines().all(|line| line.trim_end() == line));
+    }
+
+    #[test]
+    fn a_table_too_wide_for_the_screen_is_a_block_a_row() {
+        let mut table =
+            Table::new(&[("NAME", Align::Left), ("N", Align::Right), ("UNIT", Align::Left)]);
+        table.row(["日本".into(), "12".into(), "".into()]);
+        table.row(["other".into(), "3".into(), "y".into()]);
+        let text =
+            |columns| anstream::adapter::strip_str(&table.to_text_within(columns)).to_string();
+        assert_eq!((text(Some(15)), text(None)), (text(Some(99)), text(Some(99))));
+        insta::assert_snapshot!(text(Some(14)), @r"
+        日本
+          N     12
+
+        other
+          N     3
+          UNIT  y
+        ");
     }
 }

@@ -1,7 +1,7 @@
 //! What a fork will cost, what the cache served, and why: as a person reads it, and as scripts do.
 
 use crate::sim_serve::Server;
-use crate::support::{Home, Ran};
+use crate::support::{Home, Ran, without_figures};
 
 const MODEL: &str = "anthropic/claude-opus-5-5";
 
@@ -44,10 +44,10 @@ fn a_request_is_explained_part_by_part() {
     request # ok · # s ago · anthropic/claude-opus-5-5
     Read # tokens, as expected.
 
-    UP TO MESSAGES TOKENS ENTRY BEFORE ASKED TO LIVE
-    head # # live # min
-    anchor # # live # min
-    tail # # none # min
+    UP TO MESSAGES TOKENS ENTRY BEFORE THIS REQUEST ASKED TO LIVE
+    head # # live read # min
+    anchor # # live read # min
+    tail # # none written # min
 
     expected # · read # · written # · uncached #
     ");
@@ -204,17 +204,4 @@ fn the_simulator_plays_every_provider() {
         let said = home.done(&["run", "-q", "--model", &model, "Good morning"]);
         assert!(said.contains("Good morning"), "{provider}: {said}");
     }
-}
-
-/// Figures depend on the length of tine's own prompt and of the home's path.
-fn without_figures(text: &str) -> String {
-    let is_figure = |word: &str| {
-        word.chars().all(|c| c.is_ascii_digit() || "$%.,:;()".contains(c))
-            && word.contains(char::is_numeric)
-    };
-    let line = |line: &str| -> String {
-        let words = line.split_whitespace().map(|word| if is_figure(word) { "#" } else { word });
-        words.collect::<Vec<_>>().join(" ")
-    };
-    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }

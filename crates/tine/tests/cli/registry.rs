@@ -1,6 +1,6 @@
 //! The registry as a user sees it: lists, trees, conversations, logs, names, mail, waiting, killing, costs.
 
-use crate::support::{Home, Ran, SCENARIO};
+use crate::support::{Home, Ran, SCENARIO, without_figures};
 
 /// A home with an agent `base` of two messages, a peer of it that has looked, and two workers.
 fn family() -> (Home, String) {
@@ -332,19 +332,6 @@ fn waiting_ends_at_once_when_nobody_runs_and_shows_reports() {
     [AGENT8]  base  idle
     --- stderr
     ");
-}
-
-/// Figures depend on the length of tine's own prompt; what matters here is which there are.
-fn without_figures(text: &str) -> String {
-    let is_figure = |word: &str| {
-        word.chars().all(|c| c.is_ascii_digit() || "$%.,".contains(c))
-            && word.contains(char::is_numeric)
-    };
-    let line = |line: &str| -> String {
-        let words = line.split_whitespace().map(|word| if is_figure(word) { "#" } else { word });
-        words.collect::<Vec<_>>().join(" ")
-    };
-    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The same for JSON.
