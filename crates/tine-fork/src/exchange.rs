@@ -133,7 +133,9 @@ impl Turns<'_> {
                 lane.join(&assembled.boundaries, now_ms, &on_wait, cancel).await
             }
             (Some(seat), lane) => {
-                self.run.observer.on_event(&RunEvent::Waiting);
+                if !seat.is_free() {
+                    self.run.observer.on_event(&RunEvent::Waiting);
+                }
                 let ticket = seat.enter(cancel).await;
                 if let Some(lane) = lane {
                     let now_ms = self.run.journal.now_ms();

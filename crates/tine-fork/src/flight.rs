@@ -183,6 +183,11 @@ pub struct Seat {
 }
 
 impl Seat {
+    /// Whether nobody has to wait in this flight.
+    pub(crate) fn is_free(&self) -> bool {
+        self.flight.is_open()
+    }
+
     /// Waits for the right to send. Returns at once for the leader, and when `cancel` is cancelled.
     pub async fn enter(self, cancel: &CancellationToken) -> Ticket {
         self.flight.enter(self.member, cancel).await
