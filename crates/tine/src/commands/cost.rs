@@ -330,7 +330,7 @@ fn cause_words(cause: &str) -> String {
     match cause {
         "cold" => "nothing was there yet (cold)".to_owned(),
         "expired" => "it had expired".to_owned(),
-        "race" => "it was there and not served (race)".to_owned(),
+        "race" => "still being written, or not served (race)".to_owned(),
         "diverged" => "the conversation differed (diverged)".to_owned(),
         "settings_changed" => "a setting differed".to_owned(),
         "below_minimum" => "it was too short to be kept".to_owned(),
