@@ -56,16 +56,21 @@ impl Check {
         Self::new(name, Status::Warning, detail)
     }
 
-    /// A check that ended in an error: its words, and its hints.
+    /// A check that ended in an error: its words, and its hints, each on one line. The picture of a place in a file is
+    /// left out; its line and column are in the words.
     fn failure(name: impl Into<String>, failure: &Failure) -> Self {
         let text = failure.text();
-        let mut lines = text
+        let (hints, words): (Vec<&str>, Vec<&str>) = text
             .lines()
-            .map(|line| line.trim_start_matches("error: ").trim_start_matches("hint: ").to_owned());
-        let detail = lines.next().unwrap_or_default();
-        let hints: Vec<String> = lines.collect();
+            .filter(|line| {
+                !line.trim_start_matches(|c: char| c == ' ' || c.is_ascii_digit()).starts_with('|')
+            })
+            .partition(|line| line.starts_with("hint: "));
+        let words: Vec<&str> =
+            words.iter().map(|line| line.trim_start_matches("error: ")).collect();
+        let hints: Vec<&str> = hints.iter().map(|line| line.trim_start_matches("hint: ")).collect();
         let hint = (!hints.is_empty()).then(|| hints.join("; "));
-        Self { hint, ..Self::new(name, Status::Failure, detail) }
+        Self { hint, ..Self::new(name, Status::Failure, words.join(": ")) }
     }
 
     fn hint(self, hint: impl Into<String>) -> Self {

@@ -181,6 +181,9 @@ fn a_models_file_with_errors_is_told_of_and_changes_nothing() {
     invalid type: string "much", expected f64
     hint: what ships with tine stays in force
     "#);
+    let doctor = home.shown(&home.ran(&["doctor"]));
+    let told = doctor.lines().find(|line| line.contains("prices and cache rules"));
+    shape!(told.unwrap(), @r#"warn  prices and cache rules: [HOME]/models.toml is not used: not a table of models: TOML parse error at line 4, column 9: invalid type: string "much", expected f64"#);
 }
 
 #[test]
