@@ -1,19 +1,24 @@
 //! Tool calls of one turn.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 
 use async_trait::async_trait;
 use futures_util::{FutureExt, StreamExt, stream};
 use tine_model::{Block, Message, RawJson, Role, ToolCallId, ToolInput};
 use tokio_util::sync::CancellationToken;
 
+use crate::inner::{InnerCall, InnerCalls};
 use crate::run::{Observer, RunEvent};
 
 /// Most read-only calls of one turn that run at the same time: more would only wait for the same disk.
 const CALLS_AT_ONCE_MAX: usize = 16;
 
+/// Most calls that one call may make: a script that needs more is better split, so that its results are seen.
+const INNER_CALLS_MAX: usize = 256;
+
 /// What stands for the result of a call that was stopped.
-const STOPPED: &str = "Stopped before it finished.";
+pub(crate) const STOPPED: &str = "Stopped before it finished.";
 
 /// One call, with arguments that are at least a JSON object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,14 +47,23 @@ impl ToolAnswer {
     }
 }
 
+/// What a call may use while it runs.
+#[derive(Debug, Clone)]
+pub struct CallContext {
+    /// Stops the call, and everything it started.
+    pub cancel: CancellationToken,
+    /// Runs other tools on the call's behalf.
+    pub calls: InnerCalls,
+}
+
 /// Runs tools.
 #[async_trait]
 pub trait ToolDispatcher: Send + Sync {
     /// Whether calls of this tool change nothing, so that neighbours may run at the same time.
     fn is_read_only(&self, tool: &str) -> bool;
 
-    /// Runs one call. `cancel` stops it, and everything it started; an unknown tool is an error answer that names it.
-    async fn dispatch(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolAnswer;
+    /// Runs one call; an unknown tool is an error answer that names it. Must return soon after `context.cancel`.
+    async fn dispatch(&self, call: &ToolCall, context: &CallContext) -> ToolAnswer;
 }
 
 /// Refuses calls before they are dispatched. Declarations stay as they are, so that the cached prefix does too.
@@ -124,7 +138,39 @@ impl Dispatch<'_> {
         answer
     }
 
+    /// Runs a call of the model's, and the calls that it makes of its own meanwhile.
     async fn run_one(&self, call: &ToolCall) -> ToolAnswer {
+        let (calls, mut wanted) = InnerCalls::open();
+        let mut running = pin!(self.filtered(call, calls));
+        let mut number = 0;
+        loop {
+            // Both branches are cancel-safe: a call that is not taken stays in the channel, the other is only polled.
+            tokio::select! {
+                biased;
+                answer = &mut running => return answer,
+                Some(inner) = wanted.recv() => {
+                    number += 1;
+                    self.run_inner(call, number, inner).await;
+                }
+            }
+        }
+    }
+
+    /// Runs a call that a running call makes: the same filter, the same tools, an id that tells where it belongs.
+    async fn run_inner(&self, outer: &ToolCall, number: usize, inner: InnerCall) {
+        let id = ToolCallId(format!("{}.{number}", outer.id));
+        let call = ToolCall { id, name: inner.tool, input: inner.input };
+        let answer = if number > INNER_CALLS_MAX {
+            ToolAnswer::error(format!("One call can make at most {INNER_CALLS_MAX} calls."))
+        } else {
+            self.filtered(&call, InnerCalls::none()).await
+        };
+        self.observer.on_event(&RunEvent::ToolFinished { id: &call.id, answer: &answer });
+        // Whoever asked may have been stopped meanwhile.
+        drop(inner.reply.send(answer));
+    }
+
+    async fn filtered(&self, call: &ToolCall, calls: InnerCalls) -> ToolAnswer {
         self.observer.on_event(&RunEvent::ToolStarted { call });
         if !self.filter.allows(&call.name, &call.input) {
             tracing::debug!(name: "fork.tool_filter", tool = %call.name, "refused");
@@ -134,7 +180,8 @@ impl Dispatch<'_> {
             return ToolAnswer::error(STOPPED);
         }
         // The tool sees the token and stops what it started by itself; it is not dropped in the middle of that.
-        let dispatched = AssertUnwindSafe(self.tools.dispatch(call, self.cancel)).catch_unwind();
+        let context = CallContext { cancel: self.cancel.clone(), calls };
+        let dispatched = AssertUnwindSafe(self.tools.dispatch(call, &context)).catch_unwind();
         dispatched.await.unwrap_or_else(|_| {
             tracing::error!(tool = %call.name, "a tool panicked");
             ToolAnswer::error("The tool failed in a way that it should not: this is a bug in tine.")

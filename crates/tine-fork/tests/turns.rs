@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tine_fork::{
-    AllowAllFilter, Conversation, Journal, JournalError, MemoryJournal, Observer, RequestRecord,
-    Run, RunEvent, RunLimits, RunReport, ToolAnswer, ToolCall, ToolDispatcher, ToolFilter,
+    AllowAllFilter, CallContext, Conversation, Journal, JournalError, MemoryJournal, Observer,
+    RequestRecord, Run, RunEvent, RunLimits, RunReport, ToolAnswer, ToolCall, ToolDispatcher,
+    ToolFilter,
 };
 use tine_history::History;
 use tine_llm::{BrokenCause, LlmError};
@@ -48,12 +49,14 @@ impl ToolDispatcher for Tools {
         tool == "Meet"
     }
 
-    async fn dispatch(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolAnswer {
+    async fn dispatch(&self, call: &ToolCall, context: &CallContext) -> ToolAnswer {
         match call.name.as_str() {
+            "Script" => return context.calls.call("Inner", call.input.clone()).await,
+            "Inner" => return context.calls.call("Deeper", call.input.clone()).await,
             "Meet" => {
                 self.meeting.wait().await;
             }
-            "Wait" => cancel.cancelled().await,
+            "Wait" => context.cancel.cancelled().await,
             _ => {}
         }
         ToolAnswer { text: format!("{} {}", call.name, call.input), is_error: false }
@@ -83,6 +86,18 @@ impl Journal for Notes {
     async fn notice(&self, text: &str) -> Result<(), JournalError> {
         self.notices.lock().unwrap().push(text.to_owned());
         Ok(())
+    }
+}
+
+struct NoInner;
+
+impl ToolFilter for NoInner {
+    fn allows(&self, tool: &str, _input: &RawJson) -> bool {
+        tool != "Inner"
+    }
+
+    fn denial_message(&self, tool: &str, _input: &RawJson) -> String {
+        format!("{tool} is refused.")
     }
 }
 
@@ -163,6 +178,39 @@ async fn a_refused_call_is_an_answer_and_the_run_goes_on() {
     let report = Setup::default().run_filtered(&model, &nobody, &NoShell).await;
     assert_eq!(report.outcome, Outcome::Completed);
     assert_eq!(results(&report.messages[2]), ["a true No shell here; use Grep."]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_a_call_makes_meets_the_same_filter_and_is_seen() {
+    let calls = [("a", "Script", r#"{"x":1}"#)];
+    let told = |filter: &'static dyn ToolFilter| async move {
+        let model = ScriptedModel::new([Answer::calls(calls), Answer::text("ok")]);
+        let seen = Mutex::new(Vec::new());
+        let observer = |event: &RunEvent<'_>| match event {
+            RunEvent::ToolStarted { call } => {
+                seen.lock().unwrap().push(format!("{} {} {}", call.id, call.name, call.input));
+            }
+            RunEvent::ToolFinished { id, answer } => {
+                seen.lock().unwrap().push(format!("{id} = {}", answer.text));
+            }
+            _ => {}
+        };
+        let report = Setup::default().run_filtered(&model, &observer, filter).await;
+        assert_eq!((report.outcome, report.tool_uses), (Outcome::Completed, 1));
+        seen.into_inner().unwrap().join("\n")
+    };
+    insta::assert_snapshot!(told(&AllowAllFilter).await, @r#"
+    a Script {"x":1}
+    a.1 Inner {"x":1}
+    a.1 = A tool that was called by a tool cannot call another.
+    a = A tool that was called by a tool cannot call another.
+    "#);
+    insta::assert_snapshot!(told(&NoInner).await, @r#"
+    a Script {"x":1}
+    a.1 Inner {"x":1}
+    a.1 = Inner is refused.
+    a = Inner is refused.
+    "#);
 }
 
 #[tokio::test(start_paused = true)]

@@ -30,13 +30,14 @@ pub(crate) enum Kind {
     Write,
     Search,
     Command,
+    Script,
     Unknown,
 }
 
 impl Kind {
     /// The tools whose arguments the guard understands.
-    pub(crate) const KNOWN: [&str; 6] =
-        ["Bash", "FileEdit", "FileRead", "FileWrite", "Glob", "Grep"];
+    pub(crate) const KNOWN: [&str; 7] =
+        ["Bash", "FileEdit", "FileRead", "FileWrite", "Glob", "Grep", "REPL"];
 
     pub(crate) fn of(tool: &str) -> Self {
         match tool {
@@ -44,6 +45,7 @@ impl Kind {
             "FileEdit" | "FileWrite" => Self::Write,
             "Glob" | "Grep" => Self::Search,
             "Bash" => Self::Command,
+            "REPL" => Self::Script,
             _ => Self::Unknown,
         }
     }
@@ -56,6 +58,8 @@ pub(crate) enum Subject {
     Write(Target),
     Search(Target),
     Command(String),
+    /// A script does nothing but make calls, and each of them is judged by itself.
+    Script(String),
     Unknown,
 }
 
@@ -125,6 +129,7 @@ impl Subject {
                 }
                 Ok(Self::Command(command.to_owned()))
             }
+            Kind::Script => Ok(Self::Script(required(&arguments, "code")?.to_owned())),
             Kind::Unknown => Ok(Self::Unknown),
         }
     }
@@ -185,7 +190,7 @@ const DESCRIPTION_CHARACTERS_MAX: usize = 200;
 pub fn describe(call: &Call<'_>) -> String {
     let argument = match Subject::of(call) {
         Err(reason) => format!("({reason})"),
-        Ok(Subject::Command(command)) => shown(&command),
+        Ok(Subject::Command(text) | Subject::Script(text)) => shown(&text),
         Ok(Subject::Read(target) | Subject::Write(target)) => target.shown(),
         Ok(Subject::Search(target)) => {
             let pattern = Arguments::parse(call.input)

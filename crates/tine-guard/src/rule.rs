@@ -117,7 +117,7 @@ impl Pattern {
             return Err(RuleError::PatternSize { tool: tool.to_owned(), bytes: text.len() });
         }
         match Kind::of(tool) {
-            Kind::Unknown => Err(RuleError::PatternNotKnown(tool.to_owned())),
+            Kind::Script | Kind::Unknown => Err(RuleError::PatternNotKnown(tool.to_owned())),
             Kind::Command => Ok(Self::Command(text.to_owned())),
             Kind::Read | Kind::Write | Kind::Search => Self::parse_path(text),
         }
@@ -169,10 +169,9 @@ impl Rule {
             (Subject::Command(command), Some(Pattern::Command(pattern))) => {
                 wildcard::allows(pattern, command)
             }
-            (Subject::Command(_) | Subject::Unknown, None) => true,
-            (Subject::Command(_), Some(Pattern::Path { .. })) | (Subject::Unknown, Some(_)) => {
-                false
-            }
+            (Subject::Command(_) | Subject::Script(_) | Subject::Unknown, None) => true,
+            (Subject::Command(_), Some(Pattern::Path { .. }))
+            | (Subject::Script(_) | Subject::Unknown, Some(_)) => false,
         }
     }
 
@@ -200,9 +199,8 @@ impl Rule {
             (Subject::Command(command), Some(Pattern::Command(pattern))) => {
                 wildcard::touches(pattern, command)
             }
-            (Subject::Command(_), Some(Pattern::Path { .. })) | (Subject::Unknown, Some(_)) => {
-                false
-            }
+            (Subject::Command(_), Some(Pattern::Path { .. }))
+            | (Subject::Script(_) | Subject::Unknown, Some(_)) => false,
         }
     }
 }

@@ -42,6 +42,19 @@ fn command(text: &str) -> String {
 }
 
 #[test]
+fn a_script_may_run_because_its_calls_are_judged_one_by_one() {
+    let script = r#"{"code":"Bash(#{command: \"rm -rf /\"})"}"#;
+    for mode in PermissionMode::ALL {
+        assert_eq!(verdict("REPL", script, mode, &Rules::default()), "allow");
+    }
+    let rules = with_rules(&[], &["REPL"], &[]);
+    insta::assert_snapshot!(verdict("REPL", script, Default, &rules), @"ask: the rule `REPL` asks");
+    let rules = with_rules(&[], &[], &["REPL"]);
+    insta::assert_snapshot!(verdict("REPL", script, Default, &rules), @"deny: the rule `REPL` denies it");
+    insta::assert_snapshot!(verdict("REPL", "{}", Default, &Rules::default()), @"deny: `code` is missing");
+}
+
+#[test]
 fn reading_inside_the_directory_is_free() {
     let inside = [
         ("FileRead", file("src/a.rs")),

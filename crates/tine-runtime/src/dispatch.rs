@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use tine_fork::{ToolAnswer, ToolCall, ToolDispatcher};
-use tine_model::AgentId;
-use tine_tools::{Effect, Place, Toolbox};
-use tokio_util::sync::CancellationToken;
+use tine_fork::{CallContext, InnerCalls, ToolAnswer, ToolCall, ToolDispatcher};
+use tine_model::{AgentId, RawJson};
+use tine_tools::{Caller, Effect, Place, ToolOutput, Toolbox};
 
 use crate::permission::Permissions;
 
@@ -25,7 +24,7 @@ impl ToolDispatcher for GuardedTools {
         self.toolbox.get(tool).is_some_and(|tool| tool.spec().effect == Effect::Reads)
     }
 
-    async fn dispatch(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolAnswer {
+    async fn dispatch(&self, call: &ToolCall, context: &CallContext) -> ToolAnswer {
         let Some(tool) = self.toolbox.get(&call.name) else {
             let names: Vec<&str> = self.toolbox.specs().map(|spec| spec.name).collect();
             let name = &call.name;
@@ -36,10 +35,23 @@ impl ToolDispatcher for GuardedTools {
         };
         let who = (self.agent, self.label.as_deref());
         let what = (call.name.as_str(), &call.input);
+        let cancel = &context.cancel;
         if let Err(told) = self.permissions.check(who, self.place.directory(), what, cancel).await {
             return ToolAnswer::error(told);
         }
-        let output = tool.run(&self.place, &call.input, cancel).await;
+        let place = self.place.with_caller(Arc::new(Inner(context.calls.clone())));
+        let output = tool.run(&place, &call.input, cancel).await;
         ToolAnswer { text: output.text, is_error: output.is_error }
+    }
+}
+
+/// What a script calls is filtered and judged like what the model calls.
+struct Inner(InnerCalls);
+
+#[async_trait]
+impl Caller for Inner {
+    async fn call(&self, tool: &str, input: &RawJson) -> ToolOutput {
+        let ToolAnswer { text, is_error } = self.0.call(tool, input.clone()).await;
+        ToolOutput { text, is_error }
     }
 }

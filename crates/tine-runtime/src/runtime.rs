@@ -10,7 +10,7 @@ use tine_model::{AgentId, ContextMode, ModelSettings, Standing};
 use tine_store::{
     Acquire, CreateAgent, Head as StoredHead, Lease, NewAgent, Recover, Recovered, Store,
 };
-use tine_tools::Toolbox;
+use tine_tools::{Repl, Toolbox};
 use tine_wire::{Head, HeadParts, ToolDeclaration};
 use tokio_util::task::TaskTracker;
 
@@ -43,6 +43,7 @@ pub struct Runtime {
     owners: PathBuf,
     owner: Mutex<Option<Arc<Owner>>>,
     toolbox: Arc<Toolbox>,
+    declares_repl: bool,
     /// Parents whose fork is under way in this process.
     pub(crate) forking: Forking,
     cache: Arc<CacheEngine>,
@@ -60,12 +61,19 @@ impl Runtime {
             ports,
             owners,
             owner: Mutex::new(None),
-            toolbox: Arc::new(Toolbox::built_in()),
+            toolbox: Arc::new(Toolbox::built_in().with_repl()),
+            declares_repl: false,
             forking: Forking::default(),
             cache: CacheEngine::new(),
             caches_seen: Mutex::default(),
             tasks: TaskTracker::new(),
         }
+    }
+
+    /// The same runtime, whose new agents are told of the tool `REPL`, or not. Agents that were told of it have it in any
+    /// case: what a lineage declares never changes.
+    pub fn with_repl(self, declares_repl: bool) -> Self {
+        Self { declares_repl, ..self }
     }
 
     /// What outlives the call that began it.
@@ -99,6 +107,11 @@ impl Runtime {
         AgentId::from_random(self.ports.ids.random())
     }
 
+    /// The tools that a new agent is told of.
+    fn declared(&self) -> impl Iterator<Item = &tine_tools::ToolSpec> {
+        self.toolbox.specs().filter(|spec| self.declares_repl || spec.name != Repl::NAME)
+    }
+
     /// Makes an agent that has no parent. Its head is rendered here, once for the whole lineage.
     pub async fn create_root(&self, new: NewRoot) -> Result<AgentId, RuntimeError> {
         self.create_with(new, Vec::new(), false).await
@@ -126,7 +139,7 @@ impl Runtime {
             ..HeadParts::new(
                 new.settings.clone(),
                 new.system,
-                self.toolbox.specs().filter_map(declare).collect(),
+                self.declared().filter_map(declare).collect(),
             )
         });
         let agent = NewAgent {

@@ -1,6 +1,6 @@
 //! `Bash`: a shell command in a process group of its own.
 
-mod excerpt;
+pub(crate) mod excerpt;
 mod process;
 mod strays;
 

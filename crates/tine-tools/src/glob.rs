@@ -76,7 +76,7 @@ fn list(
     } else {
         lines.finish("narrow the pattern to see them")
     };
-    Ok(text + &unreadable_note(found.unreadable))
+    Ok(text + unreadable_note(found.unreadable).as_str())
 }
 
 #[cfg(test)]

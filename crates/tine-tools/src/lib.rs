@@ -10,6 +10,7 @@
 
 mod arguments;
 mod bash;
+mod caller;
 mod disk;
 mod file_edit;
 mod file_read;
@@ -18,17 +19,20 @@ mod glob;
 mod grep;
 mod paths;
 mod place;
+mod repl;
 mod show;
 mod tool;
 mod toolbox;
 mod walk;
 
 pub use bash::{Bash, is_withheld_variable};
+pub use caller::Caller;
 pub use file_edit::FileEdit;
 pub use file_read::FileRead;
 pub use file_write::FileWrite;
 pub use glob::Glob;
 pub use grep::Grep;
 pub use place::{Limits, Place, PlaceError, Withheld};
+pub use repl::Repl;
 pub use tool::{Effect, Tool, ToolOutput, ToolSpec};
 pub use toolbox::{Toolbox, ToolboxError};

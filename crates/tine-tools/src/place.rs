@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tine_model::RawJson;
+
+use crate::caller::Caller;
 use crate::paths::{normalise, resolve};
-use crate::tool::Failure;
+use crate::tool::{Failure, ToolOutput};
 
 /// Says of an absolute path that a search over a whole directory leaves its content out. The owner
 /// of the place decides what that is; a search that names such a path itself is not affected.
@@ -50,6 +53,7 @@ pub struct Place {
     ledger: Arc<Mutex<HashMap<PathBuf, blake3::Hash>>>,
     limits: Limits,
     withheld: Option<Withheld>,
+    caller: Option<Arc<dyn Caller>>,
     /// Held from the check of a file to its replacement, and shared with every fork: two agents in
     /// one directory cannot both pass the check and then overwrite each other.
     writing: Arc<Mutex<()>>,
@@ -66,6 +70,7 @@ impl Place {
             ledger: Arc::default(),
             limits: Limits::default(),
             withheld: None,
+            caller: None,
             writing: Arc::default(),
         })
     }
@@ -78,6 +83,11 @@ impl Place {
     /// The same place, where searches over a directory leave out what `withheld` names.
     pub fn with_withheld(self, withheld: Withheld) -> Self {
         Self { withheld: Some(withheld), ..self }
+    }
+
+    /// The same place for one call, whose own calls `caller` runs.
+    pub fn with_caller(&self, caller: Arc<dyn Caller>) -> Self {
+        Self { caller: Some(caller), ..self.share() }
     }
 
     /// The place of a forked child in the same directory. What the parent has read counts as read;
@@ -110,6 +120,7 @@ impl Place {
             ledger: Arc::clone(&self.ledger),
             limits: self.limits,
             withheld: self.withheld.clone(),
+            caller: self.caller.clone(),
             writing: Arc::clone(&self.writing),
         }
     }
@@ -136,6 +147,14 @@ impl Place {
     /// What the agent last saw of the file at this real path.
     pub(crate) fn seen(&self, real: &Path) -> Option<blake3::Hash> {
         self.ledger().get(real).copied()
+    }
+
+    /// Runs a call that a tool makes here.
+    pub(crate) async fn call(&self, tool: &str, input: &RawJson) -> ToolOutput {
+        match &self.caller {
+            Some(caller) => caller.call(tool, input).await,
+            None => ToolOutput::failed("no other tool can be called here"),
+        }
     }
 
     pub(crate) fn is_withheld(&self, path: &Path) -> bool {

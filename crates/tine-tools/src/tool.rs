@@ -29,6 +29,8 @@ pub enum Effect {
     Writes,
     /// Starts processes, which may do anything.
     Runs,
+    /// Calls other tools, and does nothing else.
+    Calls,
 }
 
 /// What the model gets to see of a call.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::tool::{Tool, ToolSpec};
-use crate::{Bash, FileEdit, FileRead, FileWrite, Glob, Grep};
+use crate::{Bash, FileEdit, FileRead, FileWrite, Glob, Grep, Repl};
 
 /// Two tools have the same name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,6 +45,15 @@ impl Toolbox {
         Ok(self)
     }
 
+    /// This set and a `REPL`, in whose scripts the tools of this set are functions.
+    pub fn with_repl(mut self) -> Self {
+        self.tools.retain(|tool| tool.spec().name != Repl::NAME);
+        let repl = Repl::over(self.specs().map(|spec| spec.name).collect());
+        self.tools.push(Arc::new(repl));
+        self.tools.sort_by_key(|tool| tool.spec().name);
+        self
+    }
+
     /// The declarations in name order.
     pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools.iter().map(|tool| tool.spec())
@@ -60,9 +69,13 @@ impl Toolbox {
 mod tests {
     use super::*;
 
+    fn all() -> Toolbox {
+        Toolbox::built_in().with_repl()
+    }
+
     #[test]
     fn declarations_are_frozen_and_in_name_order() {
-        let list: Vec<String> = Toolbox::built_in()
+        let list: Vec<String> = all()
             .specs()
             .map(|spec| {
                 let text = format!("{}\n{}\n{}", spec.name, spec.description, spec.schema);
@@ -78,12 +91,13 @@ mod tests {
         FileWrite Writes 4e33c1d7e8f0
         Glob Reads d17af4c12766
         Grep Reads 79b278f0dcc5
+        REPL Calls e4a792f779ea
         ");
     }
 
     #[test]
     fn every_schema_is_a_closed_object_whose_required_fields_exist() {
-        for spec in Toolbox::built_in().specs() {
+        for spec in all().specs() {
             let schema: serde_json::Value = serde_json::from_str(spec.schema).unwrap();
             assert_eq!(schema["type"], "object", "{}", spec.name);
             assert_eq!(schema["additionalProperties"], false, "{}", spec.name);

@@ -50,12 +50,12 @@ proptest! {
         let place = Place::new(&directory.path().canonicalize()?)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let raw = RawJson::parse(&input.to_string())?;
-        for spec in Toolbox::built_in().specs() {
+        for spec in Toolbox::built_in().with_repl().specs() {
             let is_command = input.get("command").is_some_and(serde_json::Value::is_string);
             if spec.name == "Bash" && is_command {
                 continue;
             }
-            let toolbox = Toolbox::built_in();
+            let toolbox = Toolbox::built_in().with_repl();
             let Some(tool) = toolbox.get(spec.name) else { continue };
             let output = runtime.block_on(tool.run(&place, &raw, &CancellationToken::new()));
             prop_assert!(!output.text.contains("stopped unexpectedly"), "{}", output.text);

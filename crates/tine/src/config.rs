@@ -21,6 +21,7 @@ pub(crate) struct File {
     effort: Option<String>,
     thinking: Option<String>,
     stream: Option<bool>,
+    repl: Option<bool>,
     #[serde(default)]
     permissions: PermissionLists,
     #[serde(default)]
@@ -78,6 +79,7 @@ pub(crate) struct Config {
     pub(crate) effort: Option<Setting<String>>,
     pub(crate) thinking: Option<Setting<String>>,
     pub(crate) stream: Option<Setting<bool>>,
+    pub(crate) repl: Option<Setting<bool>>,
     pub(crate) permissions: PermissionLists,
     pub(crate) providers: BTreeMap<String, ProviderTable>,
     pub(crate) cache: CacheTable,
@@ -131,6 +133,7 @@ impl Config {
         set(&mut self.effort, file.effort, &origin);
         set(&mut self.thinking, file.thinking, &origin);
         set(&mut self.stream, file.stream, &origin);
+        set(&mut self.repl, file.repl, &origin);
         self.permissions.allow.extend(file.permissions.allow);
         self.permissions.ask.extend(file.permissions.ask);
         self.permissions.deny.extend(file.permissions.deny);

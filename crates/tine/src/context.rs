@@ -54,8 +54,9 @@ impl Context {
             models: Arc::new(Models::new(config.providers.clone())),
             facts: Arc::new(caching::models(&dirs.models_file)),
         };
-        let runtime = Arc::new(Runtime::new(Arc::new(store), ports, dirs.owners));
-        Ok(Self { config, directory, runtime })
+        let repl = config.repl.as_ref().is_some_and(|repl| repl.value);
+        let runtime = Runtime::new(Arc::new(store), ports, dirs.owners).with_repl(repl);
+        Ok(Self { config, directory, runtime: Arc::new(runtime) })
     }
 
     /// The agent that a user means by `text`.

@@ -8,9 +8,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tine_cache::{Facts, Models, Scope};
 use tine_fork::{
-    AllowAllFilter, CacheEngine, CacheLane, Conversation, Journal, JournalError, LEADER_WAIT_MAX,
-    MemoryJournal, RequestRecord, Run, RunEvent, RunLimits, RunReport, Seat, ToolAnswer, ToolCall,
-    ToolDispatcher,
+    AllowAllFilter, CacheEngine, CacheLane, CallContext, Conversation, Journal, JournalError,
+    LEADER_WAIT_MAX, MemoryJournal, RequestRecord, Run, RunEvent, RunLimits, RunReport, Seat,
+    ToolAnswer, ToolCall, ToolDispatcher,
 };
 use tine_history::History;
 use tine_llm::{HttpClient, HttpLimits, HttpOptions, RateGates, Secret};
@@ -223,7 +223,7 @@ impl ToolDispatcher for Looking {
         true
     }
 
-    async fn dispatch(&self, _call: &ToolCall, _cancel: &CancellationToken) -> ToolAnswer {
+    async fn dispatch(&self, _call: &ToolCall, _context: &CallContext) -> ToolAnswer {
         ToolAnswer { text: "two ledgers".to_owned(), is_error: false }
     }
 }

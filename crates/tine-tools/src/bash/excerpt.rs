@@ -7,7 +7,7 @@ const CHARACTER_BYTES_MAX: usize = 4;
 
 /// Collects bytes; keeps enough of both ends to show half of the limit from each.
 #[derive(Debug)]
-pub(super) struct Excerpt {
+pub(crate) struct Excerpt {
     characters_max: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
@@ -18,7 +18,7 @@ pub(super) struct Excerpt {
 }
 
 impl Excerpt {
-    pub(super) fn new(characters_max: usize) -> Self {
+    pub(crate) fn new(characters_max: usize) -> Self {
         Self {
             characters_max,
             head: Vec::new(),
@@ -34,7 +34,7 @@ impl Excerpt {
         self.characters_max.div_ceil(2) * CHARACTER_BYTES_MAX
     }
 
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         let end_max = self.end_bytes_max();
         let (first, rest) = bytes.split_at(bytes.len().min(end_max - self.head.len()));
         self.head.extend_from_slice(first);
@@ -48,7 +48,7 @@ impl Excerpt {
     }
 
     /// The text; where it was too long, a line in the middle says how much was cut.
-    pub(super) fn finish(mut self) -> String {
+    pub(crate) fn finish(mut self) -> String {
         let lost = self.lost;
         if !lost {
             self.head.extend(self.tail.drain(..));

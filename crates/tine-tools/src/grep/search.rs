@@ -61,7 +61,8 @@ pub(super) fn run(
     if cancel.is_cancelled() {
         return Err(Failure::cancelled());
     }
-    Ok(results.finish(&shown, alone) + &withheld_note(withheld) + &unreadable_note(unreadable))
+    let notes = [withheld_note(withheld), unreadable_note(unreadable)].concat();
+    Ok(results.finish(&shown, alone) + notes.as_str())
 }
 
 fn withheld_note(number: usize) -> String {

@@ -119,5 +119,6 @@ fn line(check: &Check) -> String {
         .hint
         .iter()
         .map(|hint| format!("      {} {}\n", styled(CYAN, "hint:"), one_line(hint)));
-    format!("{word}  {}: {}\n", check.name, one_line(&check.detail)) + &hint.collect::<String>()
+    let hint: String = hint.collect();
+    format!("{word}  {}: {}\n{hint}", check.name, one_line(&check.detail))
 }

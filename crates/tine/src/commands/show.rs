@@ -44,7 +44,9 @@ pub(crate) async fn show(context: &Context, args: ShowArgs) -> Result<u8, Failur
     } else {
         let detail = if args.full { Detail::Full } else { Detail::Short };
         let now_ms = context.runtime.ports().clock.now_ms();
-        output::write_out(&(header(&agent, now_ms) + &conversation(&agent, &fold, detail)))?;
+        output::write_out(
+            &([header(&agent, now_ms), conversation(&agent, &fold, detail)].concat()),
+        )?;
     }
     Ok(0)
 }

@@ -80,6 +80,10 @@ const SETTINGS: Section = Section {
         ("effort", "low, medium or high; left to the provider without it"),
         ("thinking", "adaptive, or a number of tokens as text; left to the provider without it"),
         ("stream", "whether replies come piece by piece (true)"),
+        (
+            "repl",
+            "whether new agents have the tool REPL: scripts that call the other tools, each call judged by itself (false)",
+        ),
         ("permissions.allow, permissions.ask, permissions.deny", "lists of rules"),
         ("providers.NAME.base_url", "the address of a provider"),
         (

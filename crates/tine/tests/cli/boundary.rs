@@ -33,6 +33,38 @@ fn a_link_out_of_the_directory_is_a_way_out_of_it() {
 }
 
 #[test]
+fn the_calls_of_a_script_are_judged_like_the_models_own() {
+    let home = Home::new();
+    home.write("config.toml", "repl = true\n");
+    home.write("work/a.txt", "one\ntwo\n");
+    let code = r#"print(Grep(#{pattern: \"two\", path: \"a.txt\", output_mode: \"content\"}));
+        try { Bash(#{command: \"touch made\"}) } catch (why) { print(why) }
+        FileRead(#{file_path: \"../config.toml\"})"#;
+    let input = format!("{{ code = \"\"\"{code}\"\"\" }}");
+    let model = home.model(&scenario("REPL", &input));
+    let ran = home.ran(&["run", "--model", &model, "--output-format", "stream-json", "go"]);
+    let told: Vec<String> = ran
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|record: &serde_json::Value| record["type"] == "tool_result")
+        .map(|record| {
+            format!("{}: {}", record["id"].as_str().unwrap(), record["text"].as_str().unwrap())
+        })
+        .collect();
+    let told = told.join("\n").replace(&home.path().display().to_string(), "[HOME]");
+    shape!(told, @"
+    toolu_sim_000001.1: a.txt:2:two
+    toolu_sim_000001.2: Denied: no rule allows this command, and nobody can be asked here. Go on without this call, or do it another way.
+    toolu_sim_000001.3: Denied: `[HOME]/config.toml` is outside the directory, and nobody can be asked here. Go on without this call, or do it another way.
+    toolu_sim_000001: a.txt:2:two
+    Denied: no rule allows this command, and nobody can be asked here. Go on without this call, or do it another way.
+    [the script failed: Runtime error: Denied: `[HOME]/config.toml` is outside the directory, and nobody can be asked here. Go on without this call, or do it another way. (line 3, position 9)]
+    ");
+    assert!(!home.work().join("made").exists());
+}
+
+#[test]
 fn a_deny_rule_holds_behind_a_link() {
     let home = Home::new();
     home.write("work/.env", "KEY=1\n");

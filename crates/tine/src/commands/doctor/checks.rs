@@ -143,6 +143,7 @@ pub(super) fn settings(config: &Config) -> Vec<Check> {
     checks.extend(set("effort", &config.effort));
     checks.extend(set("thinking", &config.thinking));
     checks.extend(set("stream", &config.stream));
+    checks.extend(set("repl", &config.repl));
     for (word, rules) in [
         ("allow", &config.permissions.allow),
         ("ask", &config.permissions.ask),
