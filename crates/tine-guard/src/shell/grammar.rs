@@ -285,3 +285,7 @@ fn check_name(word: &Word) -> Result<(), Refusal> {
     let plain = word.text.chars().all(|c| c.is_ascii_alphanumeric() || "_.+-".contains(c));
     if begins && plain && word.glob.is_none() { Ok(()) } else { refuse("not a plain command name") }
 }
+
+#[cfg(test)]
+#[path = "bash_tests.rs"]
+mod bash_tests;

@@ -18,19 +18,25 @@ pub struct ShellVerdict {
     pub(crate) paths: Vec<ReadPath>,
 }
 
+impl ShellVerdict {
+    /// A verdict on what is no command at all.
+    pub fn refused(reason: impl Into<String>) -> Self {
+        Self { read_only: false, reason: reason.into(), paths: Vec::new() }
+    }
+}
+
 /// Judges a text as `bash -c` would run it. Never panics; takes time linear in the length of the text.
 pub fn shell_verdict(command: &str) -> ShellVerdict {
     if command.len() > COMMAND_BYTES_MAX {
-        let reason = format!("the command is longer than {COMMAND_BYTES_MAX} bytes");
-        return ShellVerdict { read_only: false, reason, paths: Vec::new() };
+        return ShellVerdict::refused(format!(
+            "the command is longer than {COMMAND_BYTES_MAX} bytes"
+        ));
     }
     match judge(command) {
         Ok((commands, paths)) => {
             ShellVerdict { read_only: true, reason: accepted(&commands), paths }
         }
-        Err(refusal) => {
-            ShellVerdict { read_only: false, reason: refusal.told(command), paths: Vec::new() }
-        }
+        Err(refusal) => ShellVerdict::refused(refusal.told(command)),
     }
 }
 
