@@ -72,7 +72,7 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    fn new(directory: &Path, path: &str) -> Self {
+    pub(crate) fn new(directory: &Path, path: &str) -> Self {
         let place = place_of(directory, path);
         let absolute = match &place {
             PathPlace::Inside(relative) => directory.join(relative),

@@ -1,6 +1,7 @@
 //! The verdict: rules first, then the mode.
 
 use crate::call::{Call, Subject};
+use crate::command::Judged;
 use crate::paths::PathPlace;
 use crate::rule::{Rule, Rules};
 use crate::verdict::{PermissionMode, Reason, Verdict};
@@ -9,37 +10,64 @@ use crate::verdict::{PermissionMode, Reason, Verdict};
 ///
 /// A call whose arguments cannot be read without doubt is denied in every mode. Then a deny rule
 /// decides, then what the mode forbids or permits outright, then an ask rule, then an allow rule,
-/// and where no rule speaks, the mode.
+/// and where no rule speaks, the mode. A shell command that only reads is judged as its reads are: the rules of the
+/// reading tools hold for the files that it names, and without a rule it is free inside the directory.
 pub fn judge(call: &Call<'_>, mode: PermissionMode, rules: &Rules) -> Verdict {
     let subject = match Subject::of(call) {
         Ok(subject) => subject,
         Err(reason) => return Verdict::Deny(reason),
     };
-    if let Some(rule) = first(&rules.deny, |rule| rule.touches(call.tool, &subject)) {
+    let command = match &subject {
+        Subject::Command(text) => Some(Judged::new(call.directory, text)),
+        Subject::Read(_) | Subject::Search(_) | Subject::Write(_) | Subject::Unknown => None,
+    };
+    let touches = |rule: &Rule| {
+        rule.touches(call.tool, &subject)
+            || command.as_ref().is_some_and(|command| command.touched_by(rule))
+    };
+    if let Some(rule) = first(&rules.deny, touches) {
         return Verdict::Deny(Reason::new(format!("the rule `{rule}` denies it")));
     }
-    match (mode, &subject) {
+    let writes = match (&subject, &command) {
+        (_, Some(command)) => command.not_read_only.as_ref().map(|why| format!(" ({why})")),
+        (Subject::Write(_), None) => Some(String::new()),
+        (_, None) => None,
+    };
+    match (mode, writes) {
         (PermissionMode::Bypass, _) => return Verdict::Allow,
-        (PermissionMode::ReadOnly, Subject::Write(_) | Subject::Command(_)) => {
-            let reason = format!("{} changes things and the mode is read-only", call.tool);
+        (PermissionMode::ReadOnly, Some(why)) => {
+            let reason = format!("{} changes things and the mode is read-only{why}", call.tool);
             return Verdict::Deny(Reason::new(reason));
         }
-        (PermissionMode::ReadOnly, _)
-        | (PermissionMode::Default | PermissionMode::AcceptEdits, _) => {}
+        (PermissionMode::ReadOnly | PermissionMode::Default | PermissionMode::AcceptEdits, _) => {}
     }
-    if let Some(rule) = first(&rules.ask, |rule| rule.touches(call.tool, &subject)) {
+    if let Some(rule) = first(&rules.ask, touches) {
         return Verdict::Ask(Reason::new(format!("the rule `{rule}` asks")));
     }
     if rules.allow.iter().any(|rule| rule.allows(call.tool, &subject)) {
         return Verdict::Allow;
     }
-    without_rule(call.tool, mode, &subject)
+    match command {
+        Some(command) => without_rule_for_command(command),
+        None => without_rule(call.tool, mode, &subject),
+    }
 }
 
 /// The covering rule that comes first in the alphabet, so that the reason does not depend on the
 /// order of the list.
 fn first(rules: &[Rule], covers: impl Fn(&Rule) -> bool) -> Option<String> {
     rules.iter().filter(|rule| covers(rule)).map(ToString::to_string).min()
+}
+
+fn without_rule_for_command(command: Judged) -> Verdict {
+    let reason = match (command.not_read_only, command.objection) {
+        (Some(why), _) => {
+            format!("no rule allows this command, and it may do more than read: {why}")
+        }
+        (None, Some(objection)) => objection,
+        (None, None) => return Verdict::Allow,
+    };
+    Verdict::Ask(Reason::new(reason))
 }
 
 fn without_rule(tool: &str, mode: PermissionMode, subject: &Subject) -> Verdict {

@@ -71,6 +71,9 @@ const SECRET_NAMES: [&str; 14] = [
 const SECRET_ENDINGS: [&str; 9] =
     [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".gpg"];
 
+/// What the names of private SSH keys begin with.
+const KEY_NAMES: [&str; 4] = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
+
 /// The samples that projects check in on purpose.
 const SAMPLE_ENDINGS: [&str; 4] = [".example", ".sample", ".template", ".dist"];
 
@@ -98,8 +101,16 @@ fn is_secret_name(name: &str) -> bool {
     }
     SECRET_NAMES.contains(&name)
         || name.starts_with(".env.")
-        || ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"].iter().any(|key| name.starts_with(key))
+        || KEY_NAMES.iter().any(|key| name.starts_with(key))
         || SECRET_ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// The names of secrets as patterns with `*`, in lower case.
+pub(crate) fn secret_patterns() -> impl Iterator<Item = String> {
+    let whole =
+        SECRET_NAMES.iter().chain(&SECRET_FOLDERS).chain(&KEY_NAMES).map(ToString::to_string);
+    let endings = SECRET_ENDINGS.iter().map(|ending| format!("*{ending}"));
+    whole.chain(endings).chain([".env.*".to_owned()])
 }
 
 /// Names that decide what runs later: hooks, permission rules, servers that are started.

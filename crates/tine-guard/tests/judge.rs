@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use tine_guard::{Call, PermissionMode, Rules, Verdict, describe, judge};
+use tine_guard::{Call, PermissionMode, Rules, Verdict, describe, judge, shell_verdict};
 use tine_model::RawJson;
 
 use PermissionMode::{AcceptEdits, Bypass, Default, ReadOnly};
@@ -105,10 +105,10 @@ fn writing_depends_on_the_mode() {
 
 #[test]
 fn commands_and_unknown_tools_are_asked() {
-    insta::assert_snapshot!(in_modes("Bash", &command("ls")), @"
-    default: ask: no rule allows this command
-    accept-edits: ask: no rule allows this command
-    read-only: deny: Bash changes things and the mode is read-only
+    insta::assert_snapshot!(in_modes("Bash", &command("ls\nmake")), @"
+    default: ask: no rule allows this command, and it may do more than read: `make` at line 2, column 1: only its `--version` is on the list
+    accept-edits: ask: no rule allows this command, and it may do more than read: `make` at line 2, column 1: only its `--version` is on the list
+    read-only: deny: Bash changes things and the mode is read-only (`make` at line 2, column 1: only its `--version` is on the list)
     bypass: allow
     ");
     insta::assert_snapshot!(in_modes("Agent", r#"{"prompt":"x","list":[1]}"#), @"
@@ -156,9 +156,49 @@ fn an_allowed_command_carries_no_second_one() {
     let rules = with_rules(&["Bash(git log *)"], &[], &[]);
     let check = |text: &str| verdict("Bash", &command(text), Default, &rules);
     assert_eq!(check("git log -5"), "allow");
-    assert_eq!(check("git log -5; rm -rf ~"), "ask: no rule allows this command");
-    assert_eq!(check("git log $(rm -rf ~)"), "ask: no rule allows this command");
-    assert_eq!(check("cd x && git log -5"), "ask: no rule allows this command");
+    for second in ["git log -5; rm -rf ~", "git log $(rm -rf ~)", "cd x && git log -5"] {
+        assert!(check(second).starts_with("ask: no rule allows this command"), "{second}");
+    }
+}
+
+#[test]
+fn a_command_that_only_reads_is_judged_like_its_reads() {
+    insta::assert_snapshot!(in_modes("Bash", &command("ls -la && head -5 src/*.rs")), @"
+    default: allow
+    accept-edits: allow
+    read-only: allow
+    bypass: allow
+    ");
+    insta::assert_snapshot!(in_modes("Bash", &command("cat ../b.rs")), @"
+    default: ask: `../b.rs` is outside the directory
+    accept-edits: ask: `../b.rs` is outside the directory
+    read-only: ask: `../b.rs` is outside the directory
+    bypass: allow
+    ");
+    insta::assert_snapshot!(in_modes("Bash", &command("grep -i key .env")), @"
+    default: ask: `.env` may hold keys or passwords
+    accept-edits: ask: `.env` may hold keys or passwords
+    read-only: ask: `.env` may hold keys or passwords
+    bypass: allow
+    ");
+}
+
+#[test]
+fn a_rule_for_the_reading_tools_holds_for_commands() {
+    let rules =
+        with_rules(&[], &["FileRead(drafts/**)"], &["FileRead(private/**)", "Grep(private/**)"]);
+    let check = |text: &str| verdict("Bash", &command(text), Default, &rules);
+    assert_eq!(check("cat src/a.rs"), "allow");
+    assert_eq!(check("cat drafts/a"), "ask: the rule `FileRead(drafts/**)` asks");
+    let denied = "deny: the rule `FileRead(private/**)` denies it";
+    for reading in
+        ["cat private/x", "cat ./private/../private/x", "cd private && cat x", "cat priv*/x"]
+    {
+        assert!(check(reading).starts_with("deny: the rule"), "{reading}");
+    }
+    assert_eq!(check("wc -l < private/x"), denied);
+    assert_eq!(check("grep -r x"), denied);
+    assert_eq!(check("ls | grep x"), "allow");
 }
 
 #[test]
@@ -281,7 +321,9 @@ proptest! {
         filling in "[a-z -]{0,6}[;&|`<>\n\r\0][a-z -]{0,6}",
     ) {
         let rules = with_rules(&["Bash(git log *)"], &[], &[]);
-        let said = verdict("Bash", &command(&format!("git log {filling}")), Default, &rules);
-        prop_assert_eq!(said, "ask: no rule allows this command");
+        let text = format!("git log {filling}");
+        let said = verdict("Bash", &command(&text), Default, &rules);
+        let reads = shell_verdict(&text).read_only;
+        prop_assert!(reads || said.starts_with("ask: no rule allows this command"), "{}", said);
     }
 }

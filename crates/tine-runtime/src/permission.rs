@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use tine_guard::{Call, PermissionMode, Reason, Rules, Verdict, describe, judge};
+use tine_guard::{
+    Call, PermissionMode, Reason, Rules, Verdict, command_reads, describe, judge, warning,
+};
 use tine_model::{AgentId, RawJson};
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +30,8 @@ pub struct Request {
     pub directory: String,
     /// Why it needs a word.
     pub why: String,
+    /// What the call would destroy or change in place, where its text shows that.
+    pub warning: Option<String>,
 }
 
 /// The word.
@@ -82,6 +86,9 @@ impl Permissions {
     /// Guard's verdict on the call as it was written and as it would really be: the stricter counts.
     fn verdict(&self, call: &Call<'_>) -> Verdict {
         let written = judge(call, self.mode, &self.rules);
+        if call.tool == "Bash" {
+            return self.followed(call, written);
+        }
         let Some(input) = with_real_path(call.tool, call.input, call.directory) else {
             return written;
         };
@@ -94,6 +101,33 @@ impl Permissions {
             (_, Verdict::Ask(reason)) => Verdict::Ask(through(reason)),
             (Verdict::Allow, Verdict::Allow) => Verdict::Allow,
         }
+    }
+
+    /// Guard's verdict on a command, and on where links take the files that it names: the stricter counts. What a search
+    /// meets below a folder is not followed.
+    fn followed(&self, call: &Call<'_>, written: Verdict) -> Verdict {
+        let command = match (&written, self.mode) {
+            (Verdict::Deny(_), _) | (_, PermissionMode::Bypass) => None,
+            (Verdict::Allow | Verdict::Ask(_), _) => command_of(call.input),
+        };
+        let reads =
+            command.map(|command| command_reads(call.directory, &command)).unwrap_or_default();
+        for path in reads {
+            let given = serde_json::json!({ "file_path": path.to_string_lossy() }).to_string();
+            let Ok(given) = RawJson::parse(&given) else { continue };
+            let Some(input) = with_real_path("FileRead", &given, call.directory) else { continue };
+            let read = Call { tool: "FileRead", input: &input, ..*call };
+            let through =
+                |reason: Reason| Reason::new(format!("{reason}, through a symbolic link"));
+            match judge(&read, self.mode, &self.rules) {
+                Verdict::Deny(reason) => return Verdict::Deny(through(reason)),
+                Verdict::Ask(reason) if written == Verdict::Allow => {
+                    return Verdict::Ask(through(reason));
+                }
+                Verdict::Ask(_) | Verdict::Allow => {}
+            }
+        }
+        written
     }
 
     /// Whether a call may run; otherwise what the model is told.
@@ -118,6 +152,7 @@ impl Permissions {
         if self.always.lock().unwrap_or_else(PoisonError::into_inner).contains(&key) {
             return Ok(());
         }
+        let command = (tool == "Bash").then(|| command_of(input)).flatten();
         let request = Request {
             agent: who.0,
             label: who.1.map(str::to_owned),
@@ -126,6 +161,7 @@ impl Permissions {
             input: input.clone(),
             directory: directory.display().to_string(),
             why: why.to_string(),
+            warning: command.as_deref().and_then(warning).map(|warning| warning.text.to_owned()),
         };
         let answer = self.asker.ask(&request, cancel).await;
         if cancel.is_cancelled() {
@@ -144,4 +180,10 @@ impl Permissions {
             )),
         }
     }
+}
+
+/// The text that `Bash` would run.
+fn command_of(input: &RawJson) -> Option<String> {
+    let arguments: serde_json::Value = serde_json::from_str(input.as_str()).ok()?;
+    Some(arguments.get("command")?.as_str()?.to_owned())
 }

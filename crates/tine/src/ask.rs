@@ -9,10 +9,13 @@ use tine_model::{AgentId, RawJson};
 use tine_runtime::{Answer, Asker, PermissionRequest};
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
+use unicode_width::UnicodeWidthStr;
 
 use crate::output;
 use crate::render::screen::Screen;
-use crate::render::words::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, cut, harmless, one_line, styled};
+use crate::render::words::{
+    BOLD, CYAN, DIM, GREEN, RED, YELLOW, cut, folded, harmless, one_line, styled,
+};
 
 /// Longest line of an answer; a terminal gives at most 4096 bytes at once.
 const ANSWER_BYTES_MAX: u64 = 8192;
@@ -100,7 +103,7 @@ impl Asker for TerminalAsker {
             () = cancel.cancelled() => return Answer::No,
         };
         let _hold = self.screen.hold();
-        output::say(&question(request));
+        output::say(&question(request, self.screen.columns()));
         lines.forget();
         for _ in 0..TRIES_MAX {
             output::prompt(CHOICES);
@@ -186,7 +189,7 @@ impl Reader {
 }
 
 /// The question without its choices: who, what, where and why.
-fn question(request: &PermissionRequest) -> String {
+fn question(request: &PermissionRequest, columns: usize) -> String {
     let who = match &request.label {
         None => request.agent.short(),
         Some(label) => {
@@ -203,9 +206,25 @@ fn question(request: &PermissionRequest) -> String {
         text.push_str("\n  ");
         text.push_str(&line);
     }
-    let where_and_why = format!("in {}: {}", one_line(&request.directory), one_line(&request.why));
-    text.push_str(&format!("\n  {}", styled(DIM, &where_and_why)));
+    if let Some(warning) = &request.warning {
+        text.push_str(&format!("\n  {}: {}", styled(YELLOW, "warning"), one_line(warning)));
+    }
+    for line in where_and_why(request, columns.saturating_sub(2)) {
+        text.push_str(&format!("\n  {}", styled(DIM, &line)));
+    }
     text
+}
+
+/// On one line where that fits; else the reason on lines of its own, so that it can be read on any terminal.
+fn where_and_why(request: &PermissionRequest, columns: usize) -> Vec<String> {
+    let (place, why) = (one_line(&request.directory), one_line(&request.why));
+    let together = format!("in {place}: {why}");
+    if together.width() <= columns {
+        return vec![together];
+    }
+    let mut lines = vec![format!("in {place}:")];
+    lines.extend(folded(&why, columns));
+    lines
 }
 
 /// What the call would do, in full where that decides: a whole command, both sides of an edit.
@@ -260,8 +279,9 @@ mod tests {
             input: RawJson::parse(input).unwrap(),
             directory: "/srv/app".to_owned(),
             why: "no rule allows this command".to_owned(),
+            warning: tool.starts_with("Bash").then(|| "deletes files".to_owned()),
         };
-        anstream::adapter::strip_str(&question(&request)).to_string()
+        anstream::adapter::strip_str(&question(&request, 100)).to_string()
     }
 
     #[test]
@@ -271,6 +291,7 @@ mod tests {
         ? 1a1a1a1a wants to use Bash
           cargo test
           rm -rf \u{1b}[8mx
+          warning: deletes files
           in /srv/app: no rule allows this command
         ");
     }

@@ -74,6 +74,9 @@ pub(crate) enum Command {
     /// What providers' caches served, and why
     #[command(subcommand)]
     Cache(CacheCommand),
+    /// Ask the guard, without running anything
+    #[command(subcommand)]
+    Guard(GuardCommand),
     /// The provider simulator
     #[command(subcommand)]
     Sim(SimCommand),
@@ -443,6 +446,28 @@ pub(crate) struct CacheExplainArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `tine guard`
+#[derive(Debug, Subcommand)]
+pub(crate) enum GuardCommand {
+    /// Say whether a shell command only reads, and why; the exit code is 0 if it does and 56 if not
+    #[command(after_help = examples::GUARD_SHELL)]
+    Shell(GuardShellArgs),
+}
+
+/// `tine guard shell`
+#[derive(Debug, Args)]
+pub(crate) struct GuardShellArgs {
+    /// The command, as one text
+    #[arg(required_unless_present = "jsonl", allow_hyphen_values = true)]
+    pub(crate) command: Option<String>,
+    /// Print JSON
+    #[arg(long, conflicts_with = "jsonl")]
+    pub(crate) json: bool,
+    /// Read a JSON object a line from standard input and answer each at once, in order; the exit code is 0
+    #[arg(long, conflicts_with = "command")]
+    pub(crate) jsonl: bool,
 }
 
 /// `tine sim`

@@ -90,6 +90,12 @@ Examples:
   tine cost
   tine cost 1a2b --json | jq .total.cost_usd";
 
+pub(crate) const GUARD_SHELL: &str = "\
+Examples:
+  tine guard shell 'git log --oneline | head -20'
+  tine guard shell --json 'find . -delete'
+  echo '{\"cmd\": \"ls\"}' | tine guard shell --jsonl";
+
 pub(crate) const SIM_SERVE: &str = "\
 Examples:
   tine sim serve

@@ -61,7 +61,7 @@ const MODELS: Section = Section {
 
 const PERMISSIONS: Section = Section {
     heading: "PERMISSIONS",
-    text: "Reading in the working directory is free. What changes something is asked for; where nobody can be asked it is refused, and the model is told so. A rule is Tool or Tool(pattern), for instance Bash(git log*) or FileEdit(src/**); a refusal wins over a permission.",
+    text: "Reading in the working directory is free, also by shell commands of which it is certain that they only read (`tine guard shell` says which, and why not). What changes something is asked for; where nobody can be asked it is refused, and the model is told so. A rule is Tool or Tool(pattern), for instance Bash(git log*) or FileEdit(src/**); a refusal wins over a permission.",
     terms: &[
         ("default", "ask before anything changes"),
         ("accept-edits", "edits in the working directory need no question"),
@@ -198,6 +198,10 @@ const JSON: Section = Section {
         (
             "blocks",
             r#"{"type":"text","text"} {"type":"thinking","text","signature"} {"type":"redacted_thinking","data"} {"type":"tool_use","id","name","input"} {"type":"tool_result","call","is_error","content":[…]} {"type":"image"|"document"|"unknown","raw"}"#,
+        ),
+        (
+            "tine guard shell",
+            r#"{"read_only","reason"}; with --jsonl one for each line {"cmd":"…"} of standard input, in order, also for a line that cannot be read"#,
         ),
         ("tine logs", "one entry a line, as in show"),
         (

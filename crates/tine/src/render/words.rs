@@ -73,6 +73,22 @@ pub(crate) fn cut(line: &str, columns: usize) -> String {
     out
 }
 
+/// The text in lines of at most so many columns, broken between words; a longer word stands on a line of its own.
+pub(crate) fn folded(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        if !line.is_empty() && line.width() + 1 + word.width() > columns {
+            lines.push(std::mem::take(&mut line));
+        } else if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines
+}
+
 /// A line cut or filled up to exactly `columns` columns.
 pub(crate) fn fit(line: &str, columns: usize) -> String {
     let mut text = cut(line, columns);

@@ -23,6 +23,9 @@ fn a_link_out_of_the_directory_is_a_way_out_of_it() {
         ("FileRead", r#"{ file_path = "door/secret.txt" }"#),
         ("Grep", r#"{ pattern = "secret", path = "door" }"#),
         ("FileWrite", r#"{ file_path = "door/new.txt", content = "x" }"#),
+        ("Bash", r#"{ command = "cat link" }"#),
+        ("Bash", r#"{ command = "cd door && head -1 secret.txt" }"#),
+        ("Bash", r#"{ command = "wc -c < door/secret.txt" }"#),
     ] {
         let model = home.model(&scenario(tool, input));
         let ran = home.ran(&["run", "--model", &model, "--permission-mode", "accept-edits", "go"]);
@@ -82,6 +85,20 @@ fn a_deny_rule_holds_behind_a_link() {
     ];
     let ran = home.ran(&arguments);
     assert!(!ran.stdout.contains("KEY=1"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_command_that_only_reads_inside_runs_without_a_question() {
+    let home = Home::new();
+    home.write("work/a.txt", "one\ntwo\n");
+    let run = |command: &str| {
+        let model = home.model(&scenario("Bash", &format!("{{ command = \"{command}\" }}")));
+        home.ran(&["run", "--model", &model, "--permission-mode", "read-only", "go"])
+    };
+    assert_eq!(run("cat a.txt | wc -l").code, 0);
+    assert_eq!(run("cat ../out/secret.txt").code, 56);
+    run("sort -o b.txt a.txt");
+    assert!(!home.work().join("b.txt").exists());
 }
 
 #[test]

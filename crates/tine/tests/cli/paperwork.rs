@@ -43,6 +43,7 @@ fn the_manual_is_one_page() {
     .SS "tine export"
     .SS "tine cost"
     .SS "tine cache explain"
+    .SS "tine guard shell"
     .SS "tine sim serve"
     .SS "tine demo"
     .SS "tine doctor"

@@ -143,11 +143,13 @@ fn a_question_is_answered_from_the_keyboard() {
     assert_eq!(code, 0, "{text}");
     shape!(home.masked(&plain(&text)), @"
     agent [AGENT8] · sim/[HOME]/case.toml
-    ● Bash echo hi; false
+    ● Bash echo hi; exit 1
 
     ? [AGENT8] wants to use Bash
-      echo hi; false
-      in [HOME]/work: no rule allows this command
+      echo hi; exit 1
+      in [HOME]/work:
+      no rule allows this command, and it may do more than read: `exit` at column
+      10: not on the list of commands that only read
     Allow it? [y] once, [a] always (this very call), [N] no: what
     Allow it? [y] once, [a] always (this very call), [N] no: y
       ⎿ exit code 1: hi

@@ -1,0 +1,24 @@
+//! The shell verdict: whether a command text only reads.
+//!
+//! Three steps, each deny by default: `grammar` recognises a subset of the shell in which the words that bash would run
+//! are certain; `table` knows the commands that only read, and for each of them every option and operand that it may
+//! have; `reach` says which files the accepted commands would read. Nothing here runs, opens or expands anything, so
+//! links, aliases, functions of the caller's environment and what stands behind a name in `PATH` are not known.
+
+mod archive;
+mod builtin;
+mod characters;
+mod find;
+mod git;
+mod grammar;
+mod jq;
+mod options;
+pub(crate) mod reach;
+mod refusal;
+mod sed;
+mod table;
+mod utility;
+mod verdict;
+mod word;
+
+pub use verdict::{ShellVerdict, shell_verdict};

@@ -1,0 +1,108 @@
+//! Looking into archives and binary files: `tar` and `unzip` only list, `xxd` only prints.
+
+use super::refusal::Refusal;
+use super::utility::ReadPath;
+use super::word::Word;
+
+type Judged = Result<Vec<ReadPath>, Refusal>;
+
+fn refuse(word: &Word, why: &str) -> Judged {
+    Err(Refusal::new(word.at, &word.text, why))
+}
+
+/// `tar`: one cluster of letters that lists, then a local archive, then names inside it.
+pub(super) fn tar(arguments: &[Word]) -> Judged {
+    let [cluster, archive, members @ ..] = arguments else {
+        return match arguments {
+            [only] if matches!(only.text.as_str(), "--version" | "--help") => Ok(Vec::new()),
+            [only, ..] => refuse(only, "`tar` may only list one archive, as in `tar -tf FILE`"),
+            [] => {
+                Err(Refusal::new(0, "tar", "`tar` may only list one archive, as in `tar -tf FILE`"))
+            }
+        };
+    };
+    let letters = cluster.text.strip_prefix('-').unwrap_or(&cluster.text);
+    let lists =
+        letters.contains('t') && letters.ends_with('f') && letters.matches('f').count() == 1;
+    if !lists || !letters.chars().all(|c| "tvzjJf".contains(c)) {
+        return refuse(cluster, "`tar` may only list one archive, as in `tar -tf FILE`");
+    }
+    // A colon would name another machine.
+    if archive.glob.is_some()
+        || archive.text.contains(':')
+        || (archive.text.starts_with('-') && archive.text != "-")
+    {
+        return refuse(archive, "the archive must be a file that is named here");
+    }
+    match members.iter().find(|word| word.glob == Some(0) || word.text.starts_with('-')) {
+        Some(word) => refuse(word, "not on the list of options that only read"),
+        None => Ok(vec![ReadPath::of(archive, true)]),
+    }
+}
+
+/// `unzip`: to list, to test, or to print what is inside.
+pub(super) fn unzip(arguments: &[Word]) -> Judged {
+    let [option, archive, ..] = arguments else {
+        let at = arguments.first().map_or(0, |word| word.at);
+        return Err(Refusal::new(at, "unzip", "`unzip` may only list, as in `unzip -l FILE`"));
+    };
+    if !matches!(option.text.as_str(), "-l" | "-v" | "-lv" | "-Z" | "-Z1" | "-t" | "-p" | "-c") {
+        return refuse(option, "`unzip` may only list, as in `unzip -l FILE`");
+    }
+    match arguments[1..].iter().find(|word| word.glob == Some(0) || word.text.starts_with('-')) {
+        Some(word) => refuse(word, "not on the list of options that only read"),
+        None if archive.glob.is_some() => {
+            refuse(archive, "the archive must be a file that is named here")
+        }
+        None => Ok(vec![ReadPath::of(archive, true)]),
+    }
+}
+
+/// `xxd`: its options are whole words; `-r` turns back and writes, and so does a second operand.
+pub(super) fn xxd(arguments: &[Word]) -> Judged {
+    const ALONE: [&str; 14] = [
+        "-a",
+        "-b",
+        "-C",
+        "-d",
+        "-E",
+        "-e",
+        "-i",
+        "-p",
+        "-ps",
+        "-plain",
+        "-postscript",
+        "-u",
+        "-v",
+        "-h",
+    ];
+    const WITH_NUMBER: [&str; 5] = ["-c", "-g", "-l", "-o", "-s"];
+    let is_number = |text: &str| {
+        !text.is_empty()
+            && text.bytes().all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b'x' | b'+'))
+    };
+    let mut file: Option<&Word> = None;
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        let text = word.text.as_str();
+        if word.glob.is_some() {
+            return refuse(word, "a wildcard may become more operands than `xxd` may have");
+        }
+        if !text.starts_with('-') || text == "-" {
+            if file.replace(word).is_some() {
+                return refuse(word, "a second operand would be written");
+            }
+        } else if WITH_NUMBER.contains(&text) {
+            match rest.next() {
+                Some(value) if is_number(value.text.strip_prefix('-').unwrap_or(&value.text)) => {}
+                _ => return refuse(word, "the number of this option is missing"),
+            }
+        } else {
+            let attached = WITH_NUMBER.iter().find_map(|option| text.strip_prefix(option));
+            if !ALONE.contains(&text) && !attached.is_some_and(is_number) {
+                return refuse(word, "not on the list of options that only read");
+            }
+        }
+    }
+    Ok(file.map(|word| ReadPath::of(word, true)).into_iter().collect())
+}

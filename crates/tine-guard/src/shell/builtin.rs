@@ -1,0 +1,148 @@
+//! Commands that bash runs itself, and those that take any word: `echo`, `printf`, `test`, `cd`, `command`, `expr`.
+
+use super::options::Options;
+use super::refusal::Refusal;
+use super::utility::ReadPath;
+use super::word::Word;
+
+type Judged = Result<Vec<ReadPath>, Refusal>;
+
+/// `echo`: prints its words, whatever they are.
+pub(super) fn echo(_arguments: &[Word]) -> Judged {
+    Ok(Vec::new())
+}
+
+/// `expr`: computes with its words and prints.
+pub(super) fn expr(_arguments: &[Word]) -> Judged {
+    Ok(Vec::new())
+}
+
+/// `printf`: `-v` and `%n` would set a variable.
+pub(super) fn printf(arguments: &[Word]) -> Judged {
+    let (arguments, dashes) = match arguments {
+        [dashes, rest @ ..] if dashes.text == "--" => (rest, true),
+        all => (all, false),
+    };
+    let Some(format) = arguments.first() else { return Ok(Vec::new()) };
+    if (format.text.starts_with('-') && !dashes) || format.glob.is_some() {
+        return Err(Refusal::new(format.at, &format.text, "the format must be plain text"));
+    }
+    match bad_conversion(&format.text) {
+        None => Ok(Vec::new()),
+        Some(bad) => Err(Refusal::new(format.at, bad, "a conversion that may set a variable")),
+    }
+}
+
+/// The first conversion that is not known to only print.
+fn bad_conversion(format: &str) -> Option<&str> {
+    let mut rest = format;
+    while let Some(at) = rest.find('%') {
+        let tail = &rest[at + 1..];
+        let spec =
+            tail.trim_start_matches(|c: char| c.is_ascii_digit() || "#-+ 0'.*hlLjtz".contains(c));
+        let used = match spec.as_bytes().first() {
+            Some(b'(') => spec.find(")T").map(|end| end + 2),
+            Some(
+                b'%' | b's' | b'b' | b'q' | b'Q' | b'c' | b'd' | b'i' | b'o' | b'u' | b'x' | b'X'
+                | b'e' | b'E' | b'f' | b'F' | b'g' | b'G' | b'a' | b'A',
+            ) => Some(1),
+            _ => None,
+        };
+        let Some(used) = used else { return Some(&rest[at..]) };
+        rest = &spec[used..];
+    }
+    None
+}
+
+/// Tests of one file.
+const FILE_TESTS: [&str; 19] = [
+    "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-p", "-r", "-s", "-u", "-w", "-x", "-G",
+    "-L", "-O", "-S",
+];
+
+/// Other operators. Not `-v` and `-R`: bash runs code in the subscript of a variable's name.
+const OTHER_TESTS: [&str; 14] =
+    ["-n", "-z", "-t", "-o", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "-N"];
+
+/// `test`.
+pub(super) fn test(arguments: &[Word]) -> Judged {
+    let mut paths = Vec::new();
+    for (index, word) in arguments.iter().enumerate() {
+        let option = word.text.starts_with('-') && word.text.len() > 1;
+        let number = option && word.text[1..].bytes().all(|b| b.is_ascii_digit());
+        let known =
+            FILE_TESTS.contains(&word.text.as_str()) || OTHER_TESTS.contains(&word.text.as_str());
+        if option && !number && !known {
+            return Err(Refusal::new(word.at, &word.text, "not on the list of tests"));
+        }
+        if word.glob.is_some_and(|at| at == 0 || option) {
+            return Err(Refusal::new(
+                word.at,
+                &word.text,
+                "a wildcard here may become an operator",
+            ));
+        }
+        let before = index.checked_sub(1).map(|before| arguments[before].text.as_str());
+        if !option && before.is_some_and(|before| FILE_TESTS.contains(&before)) {
+            paths.push(ReadPath::of(word, false));
+        }
+    }
+    Ok(paths)
+}
+
+/// `[`: `test` with a closing bracket.
+pub(super) fn bracket(arguments: &[Word]) -> Judged {
+    match arguments.split_last() {
+        Some((last, rest)) if last.text == "]" => test(rest),
+        Some((last, _)) => Err(Refusal::new(last.at, &last.text, "`[` must end with `]`")),
+        None => Err(Refusal::new(0, "[", "`[` must end with `]`")),
+    }
+}
+
+/// `cd` to a directory that is named; it changes nothing but where later words lead.
+pub(super) fn cd(arguments: &[Word]) -> Judged {
+    let arguments = match arguments {
+        [dashes, rest @ ..] if dashes.text == "--" => rest,
+        all => all,
+    };
+    match arguments {
+        [] => {
+            let home = ReadPath {
+                text: "~".into(),
+                glob: false,
+                tilde: true,
+                contents: false,
+                moves: true,
+            };
+            Ok(vec![home])
+        }
+        [target]
+            if target.glob.is_none()
+                && !target.text.starts_with('-')
+                && !target.text.is_empty() =>
+        {
+            Ok(vec![ReadPath { moves: true, ..ReadPath::of(target, false) }])
+        }
+        [target, ..] => Err(Refusal::new(
+            target.at,
+            &target.text,
+            "`cd` may only go to one directory that is named",
+        )),
+    }
+}
+
+const COMMAND: Options =
+    Options { short: "vV", long: &[], numbers: false, attached: false, any_harmless: false };
+
+/// `command`: only to ask where a command is.
+pub(super) fn command(arguments: &[Word]) -> Judged {
+    let asks = arguments.first().is_some_and(|word| matches!(word.text.as_str(), "-v" | "-V"));
+    if !asks {
+        return Err(Refusal::new(
+            arguments.first().map_or(0, |word| word.at),
+            arguments.first().map_or("command", |word| &word.text),
+            "`command` may only ask with -v or -V",
+        ));
+    }
+    COMMAND.parse(arguments).map(|_| Vec::new())
+}

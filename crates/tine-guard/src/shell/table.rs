@@ -1,0 +1,74 @@
+//! Which commands may run at all, and who judges each.
+//!
+//! A command that stands in none of these tables is not read-only, whatever it does.
+
+mod files;
+mod search;
+mod system;
+mod text;
+
+use super::archive;
+use super::builtin;
+use super::find;
+use super::git;
+use super::grammar::SimpleCommand;
+use super::jq;
+use super::refusal::Refusal;
+use super::sed;
+use super::utility::{ReadPath, Utility};
+use super::word::Word;
+
+/// A judge with rules of its own; gets the arguments without the name.
+type Judge = fn(&[Word]) -> Result<Vec<ReadPath>, Refusal>;
+
+/// The commands whose arguments are a language of their own.
+const JUDGES: [(&str, Judge); 15] = [
+    ("[", builtin::bracket),
+    ("cd", builtin::cd),
+    ("command", builtin::command),
+    ("echo", builtin::echo),
+    ("expr", builtin::expr),
+    ("find", find::judge),
+    ("git", git::judge),
+    ("jq", jq::judge),
+    ("printf", builtin::printf),
+    ("ps", system::ps),
+    ("sed", sed::judge),
+    ("tar", archive::tar),
+    ("test", builtin::test),
+    ("unzip", archive::unzip),
+    ("xxd", archive::xxd),
+];
+
+/// Tools that only ever may say which version they are; their first start may run code of the project.
+const VERSION_ONLY: [&str; 12] = [
+    "bash", "cargo", "clang", "cmake", "gcc", "g++", "cc", "make", "rustc", "rustfmt", "sqlite3",
+    "ssh",
+];
+
+/// Every table of utilities.
+const TABLES: [&[Utility]; 4] = [files::TABLE, search::TABLE, system::TABLE, text::TABLE];
+
+/// Judges one command; the paths that it would read.
+pub(super) fn judge(command: &SimpleCommand) -> Result<Vec<ReadPath>, Refusal> {
+    let Some((name, arguments)) = command.words.split_first() else {
+        return Err(Refusal::new(0, "", "there is no command"));
+    };
+    if let Some((_, judge)) = JUDGES.iter().find(|(known, _)| *known == name.text) {
+        return judge(arguments);
+    }
+    if let Some(utility) = utility(&name.text) {
+        return utility.judge(arguments);
+    }
+    if VERSION_ONLY.contains(&name.text.as_str()) {
+        return match arguments {
+            [only] if only.text == "--version" => Ok(Vec::new()),
+            _ => Err(Refusal::new(name.at, &name.text, "only its `--version` is on the list")),
+        };
+    }
+    Err(Refusal::new(name.at, &name.text, "not on the list of commands that only read"))
+}
+
+fn utility(name: &str) -> Option<&'static Utility> {
+    TABLES.iter().flat_map(|table| table.iter()).find(|utility| utility.name == name)
+}

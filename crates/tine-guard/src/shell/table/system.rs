@@ -1,0 +1,278 @@
+//! Utilities about the machine, its users and its processes.
+
+use crate::shell::options::{Options, Parsed};
+use crate::shell::refusal::Refusal;
+use crate::shell::utility::{ANY, Operands, ReadPath, Utility};
+use crate::shell::word::Word;
+
+const fn word_utility(name: &'static str, words_max: usize) -> Utility {
+    Utility::new(name).operands(Operands::Words(words_max))
+}
+
+pub(super) const TABLE: &[Utility] = &[
+    word_utility("true", ANY).any_option_harmless(),
+    word_utility("false", ANY).any_option_harmless(),
+    word_utility("whoami", 0),
+    word_utility("logname", 0),
+    word_utility("users", 0),
+    word_utility("arch", 0),
+    word_utility("tty", 0).short("s").long(&["silent", "quiet"]),
+    word_utility("id", ANY)
+        .short("agGnruzZ")
+        .long(&["context", "group", "groups", "name", "real", "user", "zero"]),
+    word_utility("groups", ANY),
+    // An operand would set the name.
+    word_utility("hostname", 0).short("aAdfiIsy").long(&[
+        "alias",
+        "all-fqdns",
+        "all-ip-addresses",
+        "fqdn",
+        "long",
+        "ip-address",
+        "short",
+        "domain",
+    ]),
+    word_utility("uname", 0).short("asnrvmpio").long(&[
+        "all",
+        "kernel-name",
+        "nodename",
+        "kernel-release",
+        "kernel-version",
+        "machine",
+        "processor",
+        "hardware-platform",
+        "operating-system",
+    ]),
+    word_utility("uptime", 0).short("ps").long(&["pretty", "since"]),
+    word_utility("nproc", 0).long(&["all", "ignore="]),
+    // Not `-s`; an operand that is no format would set the clock.
+    word_utility("date", 1)
+        .short("d:r<RuI::")
+        .long(&[
+            "date=",
+            "debug",
+            "iso-8601[=]",
+            "resolution",
+            "rfc-email",
+            "rfc-2822",
+            "rfc-3339=",
+            "reference=<",
+            "utc",
+            "universal",
+        ])
+        .condition(date_format),
+    word_utility("cal", 3)
+        .short("13jmswyY")
+        .long(&["one", "three", "sunday", "monday", "julian", "year", "week"]),
+    // Every variable at once would show keys.
+    word_utility("printenv", ANY).short("0").long(&["null"]).condition(named_variable),
+    word_utility("free", 0).short("bkmghltwv").long(&[
+        "bytes", "kibi", "mebi", "gibi", "kilo", "mega", "giga", "human", "si", "lohi", "total",
+        "wide",
+    ]),
+    Utility::new("lsblk")
+        .short("aAbdfilJmno:OpPrsStx:")
+        .long(&[
+            "all",
+            "bytes",
+            "nodeps",
+            "fs",
+            "ascii",
+            "json",
+            "list",
+            "perms",
+            "noheadings",
+            "output=",
+            "output-all",
+            "paths",
+            "pairs",
+            "raw",
+            "inverse",
+            "scsi",
+            "topology",
+            "sort=",
+        ])
+        .names_only(),
+    word_utility("lscpu", 0).short("abcBJxyC::e::p::").long(&[
+        "all",
+        "online",
+        "offline",
+        "bytes",
+        "json",
+        "hex",
+        "physical",
+        "caches[=]",
+        "extended[=]",
+        "parse[=]",
+    ]),
+    word_utility("lsmod", 0),
+    word_utility("lspci", 0).short("vkntmD"),
+    word_utility("lsusb", 0).short("vt"),
+    Utility::new("lsof").short("anPtlUwRbi::c:u:p:d:g:").names_only(),
+    word_utility("getconf", 2).short("a"),
+    word_utility("locale", ANY).short("akmc").long(&[
+        "all-locales",
+        "charmaps",
+        "category-name",
+        "keyword-name",
+    ]),
+    word_utility("who", 2)
+        .short("abdHlmpqrstTuw")
+        .long(&["all", "boot", "count", "heading", "users", "runlevel", "short", "message"]),
+    word_utility("w", 1).short("hsfuio").long(&[
+        "no-header",
+        "short",
+        "from",
+        "ip-addr",
+        "old-style",
+    ]),
+    word_utility("last", ANY).short("adFiwxRn:p:s:t:").numbers().long(&[
+        "limit=",
+        "since=",
+        "until=",
+        "fullnames",
+    ]),
+    word_utility("pgrep", ANY).short("lafxnocvd:u:U:P:g:G:s:t:wi").long(&[
+        "list-name",
+        "list-full",
+        "full",
+        "exact",
+        "newest",
+        "oldest",
+        "count",
+        "ignore-case",
+        "parent=",
+        "user=",
+        "euid=",
+        "delimiter=",
+    ]),
+    word_utility("pidof", ANY).short("sxq"),
+    word_utility("pstree", 1).short("aAcghlnpsStTuU").numbers(),
+    // Not `-K`, which closes connections, and `-F`, `-D`.
+    word_utility("ss", ANY).short("tulnpaxwe46smoriH").long(&[
+        "tcp",
+        "udp",
+        "listening",
+        "numeric",
+        "processes",
+        "all",
+        "unix",
+        "summary",
+        "ipv4",
+        "ipv6",
+        "no-header",
+    ]),
+    word_utility("netstat", 0).short("tulnpaxrsieg46W").long(&[
+        "tcp",
+        "udp",
+        "listening",
+        "numeric",
+        "programs",
+        "all",
+        "route",
+        "statistics",
+        "interfaces",
+        "wide",
+    ]),
+    word_utility("mount", 0).short("l"),
+    Utility::new("findmnt")
+        .short("AabDfilJno:OPrRt:T<u")
+        .long(&[
+            "all",
+            "ascii",
+            "df",
+            "json",
+            "list",
+            "noheadings",
+            "output=",
+            "output-all",
+            "pairs",
+            "raw",
+            "target=<",
+            "types=",
+        ])
+        .names_only(),
+    word_utility("dmesg", 0).short("TtxkuPLrS").long(&[
+        "ctime",
+        "notime",
+        "decode",
+        "kernel",
+        "userspace",
+        "nopager",
+        "color[=]",
+        "level=",
+        "facility=",
+    ]),
+];
+
+fn date_format(parsed: &Parsed<'_>) -> Result<(), Refusal> {
+    match parsed.operands.first() {
+        Some(word) if !word.text.starts_with('+') => Err(Refusal::new(
+            word.at,
+            &word.text,
+            "`date` may only get a format that begins with `+`",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn named_variable(parsed: &Parsed<'_>) -> Result<(), Refusal> {
+    if parsed.operands.is_empty() && !parsed.has(&["help", "version"]) {
+        return Err(Refusal::new(
+            0,
+            "printenv",
+            "without a name it prints every variable, keys included",
+        ));
+    }
+    Ok(())
+}
+
+/// `ps` in the spelling of System V, with dashes.
+const PS: Options = Options {
+    short: "AadefFHjlLMmNrTwyZC:G:g:o:O:p:q:s:t:u:U:k:",
+    long: &[
+        "sort=",
+        "no-headers",
+        "no-headings",
+        "no-heading",
+        "headers",
+        "forest",
+        "pid=",
+        "ppid=",
+        "quick-pid=",
+        "user=",
+        "User=",
+        "group=",
+        "Group=",
+        "format=",
+        "cols=",
+        "columns=",
+        "rows=",
+        "lines=",
+        "width=",
+        "deselect",
+        "sid=",
+        "tty=",
+    ],
+    numbers: true,
+    attached: true,
+    any_harmless: false,
+};
+
+/// Its letters in the spelling of BSD; not `e`, which shows the variables of every process, keys included.
+const PS_LETTERS: &str = "aAcfghHjklmnopqrStTuUvwxX";
+
+/// `ps`: only its own mixture of spellings keeps it out of the table.
+pub(super) fn ps(arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
+    let parsed = PS.parse(arguments)?;
+    let mut value_next = false;
+    for word in &parsed.operands {
+        let letters = word.text.chars().all(|c| PS_LETTERS.contains(c));
+        let number = word.text.chars().all(|c| c.is_ascii_digit() || c == ',');
+        if !(letters || number || value_next) || word.glob.is_some() {
+            return Err(Refusal::new(word.at, &word.text, "not on the list of what `ps` may show"));
+        }
+        value_next = !value_next && word.text.ends_with(['o', 'O', 'p', 'q', 'U', 'k', 't', 'g']);
+    }
+    Ok(Vec::new())
+}

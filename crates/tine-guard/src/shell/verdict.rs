@@ -1,0 +1,81 @@
+//! The verdict on a whole text.
+
+use super::grammar::{SimpleCommand, recognise};
+use super::refusal::Refusal;
+use super::table;
+use super::utility::ReadPath;
+use crate::wildcard::COMMAND_BYTES_MAX;
+
+/// Whether a command text only reads, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShellVerdict {
+    /// Whether every construct, command and option of it is on the list of those that only read. It may still read
+    /// anything that its user may read.
+    pub read_only: bool,
+    /// A lower-case fragment on one line: what was refused and where it stands, or which commands were accepted.
+    pub reason: String,
+    /// What an accepted text would read, in order; empty for a refused one.
+    pub(crate) paths: Vec<ReadPath>,
+}
+
+impl ShellVerdict {
+    /// A verdict on what is no command at all.
+    pub fn refused(reason: impl Into<String>) -> Self {
+        Self { read_only: false, reason: reason.into(), paths: Vec::new() }
+    }
+}
+
+/// Judges a text as `bash -c` would run it. Never panics; takes time linear in the length of the text.
+pub fn shell_verdict(command: &str) -> ShellVerdict {
+    if command.len() > COMMAND_BYTES_MAX {
+        return ShellVerdict::refused(format!(
+            "the command is longer than {COMMAND_BYTES_MAX} bytes"
+        ));
+    }
+    match judge(command) {
+        Ok((commands, paths)) => {
+            ShellVerdict { read_only: true, reason: accepted(&commands), paths }
+        }
+        Err(refusal) => ShellVerdict::refused(refusal.told(command)),
+    }
+}
+
+fn judge(text: &str) -> Result<(Vec<SimpleCommand>, Vec<ReadPath>), Refusal> {
+    let commands = recognise(text)?;
+    let mut paths = Vec::new();
+    let mut moved = false;
+    for command in &commands {
+        paths.extend(command.inputs.iter().map(|word| ReadPath::of(word, true)));
+        let name = &command.words[0];
+        if moved && name.text == "git" {
+            let why =
+                "after `cd` it may be another repository, whose configuration may run programs";
+            return Err(Refusal::new(name.at, "git", why));
+        }
+        moved |= name.text == "cd";
+        paths.extend(table::judge(command)?);
+    }
+    Ok((commands, paths))
+}
+
+/// Most names that an accepting reason lists.
+const NAMES_MAX: usize = 8;
+
+fn accepted(commands: &[SimpleCommand]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for command in commands {
+        let name = command.words[0].text.as_str();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let more = names.len().saturating_sub(NAMES_MAX);
+    names.truncate(NAMES_MAX);
+    let listed: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("only reading commands: {}{more}", listed.join(", "))
+}
+
+#[cfg(test)]
+#[path = "verdict_tests.rs"]
+mod tests;

@@ -1,0 +1,124 @@
+//! Reasons as people read them, and the laws of the verdict.
+
+use proptest::prelude::*;
+
+use super::shell_verdict;
+
+fn reason(command: &str) -> String {
+    let verdict = shell_verdict(command);
+    let said = if verdict.read_only { "read-only" } else { "refused" };
+    format!("{said}: {}", verdict.reason)
+}
+
+#[test]
+fn the_reason_names_the_piece_and_its_place() {
+    insta::assert_snapshot!(reason("ls -la | wc -l"), @"read-only: only reading commands: `ls`, `wc`");
+    insta::assert_snapshot!(reason("ls | sort -o x"), @"refused: `-o` at column 11: not on the list of options that only read");
+    insta::assert_snapshot!(reason("ls; rm -rf /"), @"refused: `rm` at column 5: not on the list of commands that only read");
+    insta::assert_snapshot!(reason("ls\n  rm x"), @"refused: `rm` at line 2, column 3: not on the list of commands that only read");
+    insta::assert_snapshot!(reason("é; rm x"), @"refused: `é` at column 1: not a plain command name");
+    insta::assert_snapshot!(reason("echo é; rm x"), @"refused: `rm` at column 9: not on the list of commands that only read");
+    insta::assert_snapshot!(reason("cat $(id)"), @"refused: `$(` at column 5: an expansion outside single quotes");
+    insta::assert_snapshot!(reason("cat a > b"), @"refused: `> b` at column 7: output may only go to /dev/null");
+    insta::assert_snapshot!(reason("sed -n 's/a/b/w out' f"), @"refused: `w out` at column 8: in a script of `sed`: something that is not on the list follows a command");
+    insta::assert_snapshot!(reason("find . -name a -delete"), @"refused: `-delete` at column 16: not on the list of what `find` may do");
+    insta::assert_snapshot!(reason("git branch new"), @"refused: `new` at column 12: without `--list` this would make a new one");
+    insta::assert_snapshot!(reason("cd x && git log"), @"refused: `git` at column 9: after `cd` it may be another repository, whose configuration may run programs");
+    insta::assert_snapshot!(reason("ls\r"), @r"refused: `\r` at column 3: a control, blank or invisible character");
+    insta::assert_snapshot!(reason(""), @"refused: at column 1: there is no command");
+    insta::assert_snapshot!(reason("ls &&"), @"refused: at column 6: a command is missing here");
+    insta::assert_snapshot!(reason("sort *"), @"refused: `*` at column 6: a wildcard here may become an option or another operand");
+    insta::assert_snapshot!(reason("A=1 ls"), @"refused: `A=1` at column 1: an assignment may change what runs");
+    insta::assert_snapshot!(reason("for f in a; do ls; done"), @"refused: `for` at column 1: a compound command is not judged");
+    insta::assert_snapshot!(reason(&format!("ls{}", " x".repeat(70_000))), @"refused: the command is longer than 131072 bytes");
+}
+
+#[test]
+fn long_and_deep_texts_end() {
+    for piece in [
+        "(", "{ ", "$(", "\"", "'", "\\", "[", "ls;", "ls|", "ls\n", "a ", "*", "<", "!", "if ",
+        "@{", "#",
+    ] {
+        let text = piece.repeat(100_000 / piece.len());
+        let verdict = shell_verdict(&text);
+        assert!(verdict.reason.len() < 400, "{}", verdict.reason);
+    }
+    assert!(shell_verdict(&vec!["ls"; 400].join(" | ")).read_only);
+}
+
+/// Pieces that a text for the shell is made of.
+fn piece() -> impl Strategy<Value = String> {
+    prop_oneof![
+        prop::sample::select(vec![
+            "ls",
+            "cat",
+            "sed",
+            "find",
+            "git",
+            "log",
+            "diff",
+            "sort",
+            "-o",
+            "-n",
+            "--",
+            "-delete",
+            "-exec",
+            ";",
+            "|",
+            "&&",
+            "||",
+            "&",
+            "\n",
+            ">",
+            "<",
+            "/dev/null",
+            "2>&1",
+            "'",
+            "\"",
+            "\\",
+            "$",
+            "`",
+            "(",
+            ")",
+            "{",
+            "}",
+            "*",
+            "?",
+            "[",
+            "]",
+            "~",
+            "!",
+            "#",
+            " ",
+            "\t",
+            "a",
+            "s/a/b/w x",
+            "-i",
+            "é",
+        ])
+        .prop_map(str::to_owned),
+        "\\PC{0,3}",
+        "[\\x00-\\x7f]{0,4}",
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics_and_every_reason_is_one_line(text in prop::collection::vec(piece(), 0..24)) {
+        let text = text.concat();
+        let verdict = shell_verdict(&text);
+        prop_assert!(!verdict.reason.is_empty());
+        prop_assert!(!verdict.reason.chars().any(char::is_control), "{:?}", verdict.reason);
+        prop_assert_eq!(&verdict, &shell_verdict(&text));
+    }
+
+    #[test]
+    fn a_second_command_is_never_hidden(
+        first in prop::sample::select(vec!["ls", "echo 'a'", "cat \"b\"", "grep -v '^#' f", "true # x\n", "find . -name a\\;"]),
+        separator in prop::sample::select(vec![";", "&&", "||", "|", "\n", " ; ", "&", "|&", "\r", "\n\n"]),
+        second in prop::sample::select(vec!["rm a", "tee a", "python3 -c x", "sort -o a b", "sed -i p a", "git add .", "x=1"]),
+    ) {
+        let text = format!("{first}{separator}{second}");
+        prop_assert!(!shell_verdict(&text).read_only, "{:?}", text);
+    }
+}

@@ -1,0 +1,126 @@
+//! `tine guard shell`: whether a command only reads; one command, or one a line.
+
+use std::io::{self, BufRead, Read};
+
+use serde::{Deserialize, Serialize};
+use tine_guard::{ShellVerdict, shell_verdict, warning};
+
+use crate::cli::GuardShellArgs;
+use crate::fail::{Failure, PERMISSION};
+use crate::output;
+use crate::render::words::{GREEN, RED, YELLOW, styled};
+
+/// Longest line of input. The longest command that could run has 128 KiB, and JSON may write each byte as six.
+const LINE_BYTES_MAX: usize = 1024 * 1024;
+
+/// The JSON shape. Others rely on it: it stays as it is.
+#[derive(Serialize)]
+struct VerdictJson<'a> {
+    read_only: bool,
+    reason: &'a str,
+}
+
+/// A line of input; other fields are ignored, a field written twice is refused.
+#[derive(Deserialize)]
+struct CommandJson {
+    cmd: String,
+}
+
+pub(crate) fn shell(args: &GuardShellArgs) -> Result<u8, Failure> {
+    let Some(command) = args.command.as_deref().filter(|_| !args.jsonl) else {
+        lines(&mut io::stdin().lock())?;
+        return Ok(0);
+    };
+    let verdict = shell_verdict(command);
+    if args.json {
+        print(&verdict)?;
+    } else {
+        output::line(&told(command, &verdict))?;
+    }
+    Ok(if verdict.read_only { 0 } else { PERMISSION })
+}
+
+/// The verdict for a person, with the warning where there is one.
+fn told(command: &str, verdict: &ShellVerdict) -> String {
+    let head =
+        if verdict.read_only { styled(GREEN, "read-only") } else { styled(RED, "not read-only") };
+    let warned = warning(command)
+        .map(|warning| format!("\n{}: {}", styled(YELLOW, "warning"), warning.text))
+        .unwrap_or_default();
+    format!("{head}: {}{warned}", verdict.reason)
+}
+
+fn print(verdict: &ShellVerdict) -> Result<(), Failure> {
+    output::json(&VerdictJson { read_only: verdict.read_only, reason: &verdict.reason })
+}
+
+/// Answers each line as soon as it is read, also one that says nothing sensible.
+fn lines(input: &mut impl BufRead) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::failed("cannot read standard input").because(&error);
+    loop {
+        let mut line = Vec::new();
+        // One byte more than the limit tells a line that is too long.
+        let limit = LINE_BYTES_MAX as u64 + 1;
+        let read = input.by_ref().take(limit).read_until(b'\n', &mut line).map_err(failed)?;
+        if read == 0 {
+            return Ok(());
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        } else if line.len() > LINE_BYTES_MAX {
+            input.skip_until(b'\n').map_err(failed)?;
+        }
+        print(&of_line(&line))?;
+    }
+}
+
+fn of_line(line: &[u8]) -> ShellVerdict {
+    match command_of(line) {
+        Ok(command) => shell_verdict(&command),
+        Err(why) => ShellVerdict::refused(why),
+    }
+}
+
+fn command_of(line: &[u8]) -> Result<String, String> {
+    if line.len() > LINE_BYTES_MAX {
+        return Err(format!("the line is longer than {LINE_BYTES_MAX} bytes"));
+    }
+    let text = std::str::from_utf8(line).map_err(|_| "the line is not UTF-8".to_owned())?;
+    // A list would be taken for the fields in order.
+    if !text.trim_start().starts_with('{') {
+        return Err("the line is not a JSON object with a text `cmd`".to_owned());
+    }
+    let parsed: Result<CommandJson, _> = serde_json::from_str(text);
+    parsed
+        .map(|line| line.cmd)
+        .map_err(|error| format!("the line is not a JSON object with a text `cmd`: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(line: &[u8]) -> String {
+        let verdict = of_line(line);
+        format!("{} {}", verdict.read_only, verdict.reason)
+    }
+
+    #[test]
+    fn every_line_gets_an_answer() {
+        insta::assert_snapshot!(answer(br#"{"cmd":"ls -la"}"#), @"true only reading commands: `ls`");
+        insta::assert_snapshot!(answer(br#" {"x":1,"cmd":"rm a"} "#), @"false `rm` at column 1: not on the list of commands that only read");
+        insta::assert_snapshot!(answer(b""), @"false the line is not a JSON object with a text `cmd`");
+        insta::assert_snapshot!(answer(br#"["ls"]"#), @"false the line is not a JSON object with a text `cmd`");
+        insta::assert_snapshot!(answer(br#""ls""#), @"false the line is not a JSON object with a text `cmd`");
+        insta::assert_snapshot!(answer(b"{}"), @"false the line is not a JSON object with a text `cmd`: missing field `cmd` at line 1 column 2");
+        insta::assert_snapshot!(answer(br#"{"cmd":5}"#), @"false the line is not a JSON object with a text `cmd`: invalid type: integer `5`, expected a string at line 1 column 8");
+        insta::assert_snapshot!(answer(br#"{"cmd":null}"#), @"false the line is not a JSON object with a text `cmd`: invalid type: null, expected a string at line 1 column 11");
+        insta::assert_snapshot!(answer(br#"{"cmd":"ls","cmd":"rm a"}"#), @"false the line is not a JSON object with a text `cmd`: duplicate field `cmd` at line 1 column 17");
+        insta::assert_snapshot!(answer(br#"{"cmd":"ls"} {"cmd":"ls"}"#), @"false the line is not a JSON object with a text `cmd`: trailing characters at line 1 column 14");
+        insta::assert_snapshot!(answer(br#"{"cmd":"ls \ud800"}"#), @"false the line is not a JSON object with a text `cmd`: unexpected end of hex escape at line 1 column 18");
+        insta::assert_snapshot!(answer(b"{\"cmd\":\"ls \xff\"}"), @"false the line is not UTF-8");
+        insta::assert_snapshot!(answer(br#"{"cmd":"ls \u0000"}"#), @r"false `\u{0}` at column 4: a control, blank or invisible character");
+        insta::assert_snapshot!(answer(&[b"{\"cmd\":".to_vec(), vec![b'['; 100_000]].concat()), @"false the line is not a JSON object with a text `cmd`: invalid type: sequence, expected a string at line 1 column 7");
+        insta::assert_snapshot!(answer(&vec![b'x'; LINE_BYTES_MAX + 1]), @"false the line is longer than 1048576 bytes");
+    }
+}
