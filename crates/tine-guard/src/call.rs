@@ -47,6 +47,15 @@ impl Kind {
             _ => Self::Unknown,
         }
     }
+
+    /// The field that holds the path of such a call; a search without it starts at the directory.
+    pub(crate) fn path_field(self) -> Option<&'static str> {
+        match self {
+            Self::Read | Self::Write => Some("file_path"),
+            Self::Search => Some("path"),
+            Self::Command | Self::Unknown => None,
+        }
+    }
 }
 
 /// A call after its arguments were read.

@@ -1,18 +1,19 @@
 //! Verdicts on tool calls: permission rules and modes.
 //!
 //! [`judge`] says of one call whether it may run, must be asked about, or is refused, and why. It
-//! looks at nothing but its arguments: this crate does no I/O, so it does not know what a symbolic
-//! link points to or whether a path exists, and it never runs anything.
+//! looks at nothing but its arguments. This crate runs nothing and changes nothing; all it looks at on
+//! the disk is where links lead ([`real_path()`]), so that a call can be judged as it would really be.
 //!
 //! Two seams are kept for what comes later. Shell text is judged only in the `wildcard` module and by the
 //! `Bash` arm of `judge`, so a recogniser of read-only commands has one place to go. Paths are
-//! judged only as the text they resolve to ([`place_of`]); opening them relative to a directory
-//! handle is the tools' part.
+//! judged only as the text they resolve to ([`place_of`]); opening what was judged, relative to a
+//! directory handle and without following links, is the tools' part.
 
 mod arguments;
 mod call;
 mod judge;
 mod paths;
+mod real_path;
 mod rule;
 mod verdict;
 mod wildcard;
@@ -20,5 +21,6 @@ mod wildcard;
 pub use call::{Call, describe};
 pub use judge::judge;
 pub use paths::{PathPlace, is_secret, place_of};
+pub use real_path::{RealCall, RealPathError, real_call, real_path};
 pub use rule::{Rule, RuleError, Rules};
 pub use verdict::{ModeError, PermissionMode, Reason, Verdict};
