@@ -20,5 +20,6 @@ pub use flight::{Flight, LEADER_WAIT_MAX, REPLY_WAIT_MAX, Seat, Ticket, leader_w
 pub use journal::{Journal, JournalError, MemoryJournal, RequestRecord};
 pub use report::Report;
 pub use run::{Observer, Run, RunError, RunEvent, RunLimits, RunReport, TURNS_DEFAULT};
-pub use tools::{AllowAllFilter, ToolAnswer, ToolCall, ToolDispatcher, ToolFilter};
+pub use tine_guard::filter::{AllowAllFilter, AutoMemFilter, ToolFilter};
+pub use tools::{ToolAnswer, ToolCall, ToolDispatcher};
 pub use worker::{BOILERPLATE_TAG, REPORT_WORDS_MAX, WORKER_TURNS_DEFAULT, worker_directive};

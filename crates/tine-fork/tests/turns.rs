@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tine_fork::{
-    AllowAllFilter, Conversation, Journal, JournalError, MemoryJournal, Observer, RequestRecord,
-    Run, RunEvent, RunLimits, RunReport, ToolAnswer, ToolCall, ToolDispatcher, ToolFilter,
+    AllowAllFilter, AutoMemFilter, Conversation, Journal, JournalError, MemoryJournal, Observer,
+    RequestRecord, Run, RunEvent, RunLimits, RunReport, ToolAnswer, ToolCall, ToolDispatcher,
+    ToolFilter,
 };
 use tine_history::History;
 use tine_llm::{BrokenCause, LlmError};
@@ -163,6 +164,29 @@ async fn a_refused_call_is_an_answer_and_the_run_goes_on() {
     let report = Setup::default().run_filtered(&model, &nobody, &NoShell).await;
     assert_eq!(report.outcome, Outcome::Completed);
     assert_eq!(results(&report.messages[2]), ["a true No shell here; use Grep."]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_denial_says_enough_to_go_on_in_the_same_run() {
+    let home = tempfile::tempdir().unwrap();
+    let memory = home.path().canonicalize().unwrap();
+    let filter = AutoMemFilter::new(&memory).unwrap();
+    let inside = serde_json::json!({ "file_path": memory.join("note.md"), "content": "x" });
+    let inside = inside.to_string();
+    let model = ScriptedModel::new([
+        Answer::calls([("a", "Write", r#"{"file_path":"note.md"}"#)]),
+        Answer::calls([("b", "FileWrite", r#"{"file_path":"note.md","content":"x"}"#)]),
+        Answer::calls([("c", "FileWrite", inside.as_str())]),
+        Answer::text("noted"),
+    ]);
+    let report = Setup::default().run_filtered(&model, &nobody, &filter).await;
+    assert_eq!((report.outcome, report.turns), (Outcome::Completed, 4));
+    let told = [2, 4, 6].map(|at| results(&report.messages[at]).join("\n")).join("\n");
+    insta::assert_snapshot!(told.replace(&*memory.to_string_lossy(), "MEMORY"), @r#"
+a true Denied: there is no tool `Write`. Did you mean `FileWrite`?
+b true Denied: `note.md` is not an absolute path. Write only files inside `MEMORY`; give absolute paths.
+c false FileWrite {"file_path":"MEMORY/note.md","content":"x"}
+"#);
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,6 +4,9 @@
 //! looks at nothing but its arguments. This crate runs nothing and changes nothing; all it looks at on
 //! the disk is where links lead ([`real_path()`]), so that a call can be judged as it would really be.
 //!
+//! [`filter`] is narrower: it says which calls a maintenance run or a worker may make at all, and looks
+//! also at what stands where a path leads.
+//!
 //! Two seams are kept for what comes later. Shell text is judged only in the `wildcard` module and by the
 //! `Bash` arm of `judge`, so a recogniser of read-only commands has one place to go. Paths are
 //! judged only as the text they resolve to ([`place_of`]); opening what was judged, relative to a
@@ -11,6 +14,7 @@
 
 mod arguments;
 mod call;
+pub mod filter;
 mod judge;
 mod paths;
 mod real_path;

@@ -1,5 +1,4 @@
-//! Where a path really leads: the one place of this crate that looks at the disk. It reads links and
-//! changes nothing.
+//! Where a path really leads: the one place of this crate that follows links. It changes nothing.
 //!
 //! A symbolic link inside an agent's directory may lead out of it. So a call is judged twice, as it is
 //! written and as the system would resolve it, and then only the path that was judged here is opened,
@@ -37,7 +36,13 @@ pub fn real_path(path: &Path) -> Result<PathBuf, RealPathError> {
     if !path.is_absolute() {
         return Err(RealPathError::Relative(path.to_path_buf()));
     }
-    let mut pending: VecDeque<OsString> = parts(&normalise(path)).collect();
+    physical_path(&normalise(path))
+}
+
+/// The same, with `..` resolved as the system does it: behind a link it leads to the parent of where the
+/// link leads.
+pub(crate) fn physical_path(path: &Path) -> Result<PathBuf, RealPathError> {
+    let mut pending: VecDeque<OsString> = parts(path).collect();
     let mut real = PathBuf::from("/");
     let mut links = 0;
     while let Some(part) = pending.pop_front() {
