@@ -183,10 +183,10 @@ async fn a_denial_says_enough_to_go_on_in_the_same_run() {
     assert_eq!((report.outcome, report.turns), (Outcome::Completed, 4));
     let told = [2, 4, 6].map(|at| results(&report.messages[at]).join("\n")).join("\n");
     insta::assert_snapshot!(told.replace(&*memory.to_string_lossy(), "MEMORY"), @r#"
-a true Denied: there is no tool `Write`. Did you mean `FileWrite`?
-b true Denied: `note.md` is not an absolute path. Write only files inside `MEMORY`; give absolute paths.
-c false FileWrite {"file_path":"MEMORY/note.md","content":"x"}
-"#);
+    a true Denied: there is no tool `Write`. Did you mean `FileWrite`?
+    b true Denied: `note.md` is not an absolute path. Write only files inside `MEMORY`; give absolute paths.
+    c false FileWrite {"file_path":"MEMORY/note.md","content":"x"}
+    "#);
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,6 +8,7 @@ mod doctor;
 mod export;
 mod fan;
 mod fork;
+mod guard;
 mod import;
 mod kill;
 pub(crate) mod listing;
@@ -32,6 +33,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         // These need neither settings nor a store.
         Command::Completions(args) => completions::completions(&args),
         Command::Man => completions::man(),
+        Command::Guard(command) => guard::guard(cli.directory, &command),
         other => in_runtime(cli.directory, other),
     }
 }
@@ -78,6 +80,7 @@ fn runs_models(command: &Command) -> bool {
         | Command::Cost(_)
         | Command::Cache(_)
         | Command::Doctor(_)
+        | Command::Guard(_)
         | Command::Completions(_)
         | Command::Man => false,
     }
@@ -112,6 +115,7 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Sim(_)
         | Command::Demo(_)
         | Command::Doctor(_)
+        | Command::Guard(_)
         | Command::Completions(_)
         | Command::Man => Ok(0),
     }

@@ -27,6 +27,7 @@ mod cache;
 mod crash;
 mod fan;
 mod fork;
+mod guard_filter;
 mod import_export;
 mod paperwork;
 mod registry;

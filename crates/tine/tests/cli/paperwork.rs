@@ -44,6 +44,7 @@ fn the_manual_is_one_page() {
     .SS "tine cost"
     .SS "tine cache explain"
     .SS "tine sim serve"
+    .SS "tine guard filter"
     .SS "tine demo"
     .SS "tine doctor"
     .SS "tine completions"
