@@ -5,14 +5,13 @@
 //! Nothing here knows what an agent has read; the tools check that before they write.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{AtFlags, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::beneath::{is_folder, is_regular, look, met_a_link, open_regular};
@@ -28,7 +27,7 @@ pub(crate) struct Existing {
     pub(crate) content: Vec<u8>,
     folder: OwnedFd,
     name: OsString,
-    permissions: u32,
+    permissions: Mode,
 }
 
 /// Reads the file at a spot; `None` if nothing is there.
@@ -45,8 +44,8 @@ pub(crate) fn find(spot: &Spot) -> Result<Option<Existing>, Failure> {
         return Err(Failure::new(format!("`{shown}` is not a regular file")));
     };
     let content = read_limited(file, shown)?;
-    // The bits that `chmod` sets, without those that say what kind of file it is.
-    let permissions = Permissions::from_mode(stat_mode(&stat)).mode() & 0o7777;
+    // A program that runs as its owner no longer does once its content is another, as when it is written in place.
+    let permissions = Mode::from_raw_mode(stat.st_mode) - Mode::SUID - Mode::SGID;
     Ok(Some(Existing { content, folder, name: name.to_owned(), permissions }))
 }
 
@@ -115,7 +114,7 @@ fn read_limited(file: File, shown: &str) -> Result<Vec<u8>, Failure> {
 /// Replaces a file that `find` has found, in the folder where it was found; its permissions stay. The
 /// name gets a new file, so content that other names (hard links) lead to is never written.
 pub(crate) fn replace(existing: &Existing, content: &[u8], shown: &str) -> Result<(), Failure> {
-    if existing.permissions & 0o222 == 0 {
+    if !existing.permissions.intersects(Mode::WUSR | Mode::WGRP | Mode::WOTH) {
         return Err(Failure::new(format!("cannot write `{shown}`: the file is read-only")));
     }
     let write = || {
@@ -167,12 +166,6 @@ pub(crate) fn failure(verb: &str, shown: &str, error: &io::Error) -> Failure {
     Failure::new(format!("cannot {verb} `{shown}`: {reason}"))
 }
 
-/// The mode bits of a file; their width differs between systems.
-#[expect(clippy::useless_conversion, reason = "`st_mode` is narrower than 32 bits on some systems")]
-fn stat_mode(stat: &Stat) -> u32 {
-    stat.st_mode.into()
-}
-
 /// Tells the temporary files of this process apart.
 static TEMPORARY_NUMBER: AtomicU64 = AtomicU64::new(0);
 
@@ -187,11 +180,11 @@ struct Temporary<'a> {
 
 impl<'a> Temporary<'a> {
     /// `permissions` are set at the end; without them the file gets what new files get.
-    fn create(folder: &'a OwnedFd, content: &[u8], permissions: Option<u32>) -> io::Result<Self> {
+    fn create(folder: &'a OwnedFd, content: &[u8], permissions: Option<Mode>) -> io::Result<Self> {
         let (mut file, temporary) = Self::open(folder, permissions.is_some())?;
         file.write_all(content)?;
         if let Some(mode) = permissions {
-            file.set_permissions(Permissions::from_mode(mode))?;
+            rustix::fs::fchmod(&file, mode)?;
         }
         file.sync_data()?;
         Ok(temporary)
@@ -245,7 +238,8 @@ impl Drop for Temporary<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
     use std::path::PathBuf;
 
     use super::*;
@@ -261,7 +255,7 @@ mod tests {
     }
 
     fn mode(path: &PathBuf) -> u32 {
-        fs::metadata(path).unwrap().permissions().mode() & 0o777
+        fs::metadata(path).unwrap().permissions().mode() & 0o7777
     }
 
     #[test]
@@ -269,7 +263,8 @@ mod tests {
         let fixture = Fixture::new();
         fixture.write("run.sh", "old");
         let file = fixture.path("run.sh");
-        fs::set_permissions(&file, Permissions::from_mode(0o751)).unwrap();
+        // With the bit that lets a program run as its owner, which only the old content may have.
+        fs::set_permissions(&file, Permissions::from_mode(0o4751)).unwrap();
         std::os::unix::fs::symlink("run.sh", fixture.path("link")).unwrap();
 
         let existing = find(&fixture.spot("link")).unwrap().unwrap();
