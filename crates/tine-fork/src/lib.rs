@@ -22,5 +22,6 @@ pub use inner::InnerCalls;
 pub use journal::{Journal, JournalError, MemoryJournal, RequestRecord};
 pub use report::Report;
 pub use run::{Observer, Run, RunError, RunEvent, RunLimits, RunReport, TURNS_DEFAULT};
-pub use tools::{AllowAllFilter, CallContext, ToolAnswer, ToolCall, ToolDispatcher, ToolFilter};
+pub use tine_guard::filter::{AllowAllFilter, AutoMemFilter, ToolFilter};
+pub use tools::{CallContext, ToolAnswer, ToolCall, ToolDispatcher};
 pub use worker::{BOILERPLATE_TAG, REPORT_WORDS_MAX, WORKER_TURNS_DEFAULT, worker_directive};

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tine_guard::filter::ToolFilter;
 use tine_llm::{HoldReason, LlmClient, LlmError};
 use tine_model::{Message, Outcome, Role, StopReason, Usage};
 use tine_wire::{Event, Reply};
@@ -14,7 +15,7 @@ use crate::conversation::Conversation;
 use crate::exchange::Exchanged;
 use crate::flight::Seat;
 use crate::journal::{Journal, JournalError, RequestRecord};
-use crate::tools::{Dispatch, ToolAnswer, ToolCall, ToolDispatcher, ToolFilter};
+use crate::tools::{Dispatch, ToolAnswer, ToolCall, ToolDispatcher};
 
 /// Most turns of a run unless the caller says otherwise.
 pub const TURNS_DEFAULT: u32 = 50;

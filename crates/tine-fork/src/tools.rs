@@ -5,6 +5,7 @@ use std::pin::pin;
 
 use async_trait::async_trait;
 use futures_util::{FutureExt, StreamExt, stream};
+use tine_guard::filter::ToolFilter;
 use tine_model::{Block, Message, RawJson, Role, ToolCallId, ToolInput};
 use tokio_util::sync::CancellationToken;
 
@@ -64,29 +65,6 @@ pub trait ToolDispatcher: Send + Sync {
 
     /// Runs one call; an unknown tool is an error answer that names it. Must return soon after `context.cancel`.
     async fn dispatch(&self, call: &ToolCall, context: &CallContext) -> ToolAnswer;
-}
-
-/// Refuses calls before they are dispatched. Declarations stay as they are, so that the cached prefix does too.
-pub trait ToolFilter: Send + Sync {
-    /// Whether a call may be dispatched.
-    fn allows(&self, tool: &str, input: &RawJson) -> bool;
-
-    /// What the model is told otherwise: why, and what it may do instead.
-    fn denial_message(&self, tool: &str, input: &RawJson) -> String;
-}
-
-/// Lets every call through.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct AllowAllFilter;
-
-impl ToolFilter for AllowAllFilter {
-    fn allows(&self, _tool: &str, _input: &RawJson) -> bool {
-        true
-    }
-
-    fn denial_message(&self, tool: &str, _input: &RawJson) -> String {
-        format!("{tool} is not allowed here.")
-    }
 }
 
 /// What answers the calls of a run.
@@ -172,9 +150,10 @@ impl Dispatch<'_> {
 
     async fn filtered(&self, call: &ToolCall, calls: InnerCalls) -> ToolAnswer {
         self.observer.on_event(&RunEvent::ToolStarted { call });
-        if !self.filter.allows(&call.name, &call.input) {
-            tracing::debug!(name: "fork.tool_filter", tool = %call.name, "refused");
-            return ToolAnswer::error(self.filter.denial_message(&call.name, &call.input));
+        if let Err(denial) = self.filter.check(&call.name, &call.input) {
+            let code = denial.code().as_str();
+            tracing::debug!(name: "fork.tool_filter", tool = %call.name, code, "refused");
+            return ToolAnswer::error(denial.to_string());
         }
         if self.cancel.is_cancelled() {
             return ToolAnswer::error(STOPPED);

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tine_fork::{
-    AllowAllFilter, CallContext, Conversation, Journal, JournalError, MemoryJournal, Observer,
-    RequestRecord, Run, RunEvent, RunLimits, RunReport, ToolAnswer, ToolCall, ToolDispatcher,
-    ToolFilter,
+    AllowAllFilter, AutoMemFilter, CallContext, Conversation, Journal, JournalError, MemoryJournal,
+    Observer, RequestRecord, Run, RunEvent, RunLimits, RunReport, ToolAnswer, ToolCall,
+    ToolDispatcher, ToolFilter,
 };
 use tine_history::History;
 use tine_llm::{BrokenCause, LlmError};
@@ -210,6 +210,29 @@ async fn a_call_that_a_call_makes_meets_the_same_filter_and_is_seen() {
     a.1 Inner {"x":1}
     a.1 = Inner is refused.
     a = Inner is refused.
+    "#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_denial_says_enough_to_go_on_in_the_same_run() {
+    let home = tempfile::tempdir().unwrap();
+    let memory = home.path().canonicalize().unwrap();
+    let filter = AutoMemFilter::new(&memory).unwrap();
+    let inside = serde_json::json!({ "file_path": memory.join("note.md"), "content": "x" });
+    let inside = inside.to_string();
+    let model = ScriptedModel::new([
+        Answer::calls([("a", "Write", r#"{"file_path":"note.md"}"#)]),
+        Answer::calls([("b", "FileWrite", r#"{"file_path":"note.md","content":"x"}"#)]),
+        Answer::calls([("c", "FileWrite", inside.as_str())]),
+        Answer::text("noted"),
+    ]);
+    let report = Setup::default().run_filtered(&model, &nobody, &filter).await;
+    assert_eq!((report.outcome, report.turns), (Outcome::Completed, 4));
+    let told = [2, 4, 6].map(|at| results(&report.messages[at]).join("\n")).join("\n");
+    insta::assert_snapshot!(told.replace(&*memory.to_string_lossy(), "MEMORY"), @r#"
+    a true Denied: there is no tool `Write`. Did you mean `FileWrite`?
+    b true Denied: `note.md` is not an absolute path. Write only files inside `MEMORY`; give absolute paths.
+    c false FileWrite {"file_path":"MEMORY/note.md","content":"x"}
     "#);
 }
 

@@ -50,6 +50,11 @@ impl Arguments {
         Ok(Self(fields))
     }
 
+    /// The names of the fields, in source order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
     /// The first field that is not a plain value, for tools that take only plain values.
     pub(crate) fn first_nested(&self) -> Option<&str> {
         let nested = |value: &Value| matches!(value, Value::List | Value::Fields(_));

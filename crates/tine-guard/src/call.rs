@@ -49,6 +49,15 @@ impl Kind {
             _ => Self::Unknown,
         }
     }
+
+    /// The field that holds the path of such a call; a search without it starts at the directory.
+    pub(crate) fn path_field(self) -> Option<&'static str> {
+        match self {
+            Self::Read | Self::Write => Some("file_path"),
+            Self::Search => Some("path"),
+            Self::Command | Self::Script | Self::Unknown => None,
+        }
+    }
 }
 
 /// A call after its arguments were read.
@@ -214,7 +223,7 @@ fn cut(line: &str) -> String {
 }
 
 /// The text with every character escaped that is not seen as itself on a line.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         let unseen = character.is_control()

@@ -19,7 +19,11 @@ pub fn judge(call: &Call<'_>, mode: PermissionMode, rules: &Rules) -> Verdict {
     };
     let command = match &subject {
         Subject::Command(text) => Some(Judged::new(call.directory, text)),
-        Subject::Read(_) | Subject::Search(_) | Subject::Write(_) | Subject::Unknown => None,
+        Subject::Read(_)
+        | Subject::Search(_)
+        | Subject::Write(_)
+        | Subject::Script(_)
+        | Subject::Unknown => None,
     };
     let touches = |rule: &Rule| {
         rule.touches(call.tool, &subject)

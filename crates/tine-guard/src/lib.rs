@@ -1,18 +1,24 @@
 //! Verdicts on tool calls: permission rules and modes.
 //!
 //! [`judge`] says of one call whether it may run, must be asked about, or is refused, and why. It
-//! looks at nothing but its arguments: this crate does no I/O, so it does not know what a symbolic
-//! link points to or whether a path exists, and it never runs anything.
+//! looks at nothing but its arguments. This crate runs nothing and changes nothing; all it looks at on
+//! the disk is where links lead ([`real_path()`]), so that a call can be judged as it would really be.
+//!
+//! [`filter`] is narrower: it says which calls a maintenance run or a worker may make at all, and looks
+//! also at what stands where a path leads.
 //!
 //! Shell text is judged by [`shell_verdict`], which allows only what it recognises, and compared with rules in the
-//! `wildcard` module. Paths are judged only as the text they resolve to ([`place_of`]); opening them
-//! relative to a directory handle is the tools' part.
+//! `wildcard` module. Paths are judged as the text they resolve to ([`place_of`]) and as where they really
+//! lead ([`real_path`]); opening what was judged, relative to a directory handle and without following links, is
+//! the tools' part.
 
 mod arguments;
 mod call;
 mod command;
+pub mod filter;
 mod judge;
 mod paths;
+mod real_path;
 mod rule;
 mod shell;
 mod verdict;
@@ -23,6 +29,7 @@ pub use call::{Call, describe};
 pub use command::command_reads;
 pub use judge::judge;
 pub use paths::{PathPlace, is_secret, place_of};
+pub use real_path::{RealCall, RealPathError, real_call, real_path};
 pub use rule::{Rule, RuleError, Rules};
 pub use shell::{ShellVerdict, shell_verdict};
 pub use verdict::{ModeError, PermissionMode, Reason, Verdict};

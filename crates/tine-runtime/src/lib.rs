@@ -24,7 +24,6 @@ mod owner;
 mod permission;
 mod ports;
 mod prompt;
-mod real_path;
 mod registry;
 mod rewrite;
 mod run;

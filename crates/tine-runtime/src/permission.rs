@@ -1,17 +1,16 @@
 //! The permission step: guard's verdict, and somebody to ask.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use tine_guard::{
-    Call, PermissionMode, Reason, Rules, Verdict, command_reads, describe, judge, warning,
+    Call, PermissionMode, RealCall, Reason, Rules, Verdict, command_reads, describe, judge,
+    real_call, real_path, warning,
 };
 use tine_model::{AgentId, RawJson};
 use tokio_util::sync::CancellationToken;
-
-use crate::real_path::with_real_path;
 
 /// A call that needs somebody's word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,8 +73,12 @@ pub struct Permissions {
     pub rules: Arc<Rules>,
     /// Whom to ask.
     pub asker: Arc<dyn Asker>,
-    always: Arc<Mutex<HashSet<(String, RawJson)>>>,
+    always: Arc<Mutex<HashSet<Word>>>,
 }
+
+/// What a word for always is about: the tool, its arguments and where they really lead. A word on a link is no word on
+/// what the link leads to later.
+type Word = (String, RawJson, Option<PathBuf>);
 
 impl Permissions {
     /// Permissions of a run.
@@ -83,22 +86,25 @@ impl Permissions {
         Self { mode, rules: Arc::new(rules), asker, always: Arc::default() }
     }
 
-    /// Guard's verdict on the call as it was written and as it would really be: the stricter counts.
-    fn verdict(&self, call: &Call<'_>) -> Verdict {
+    /// Guard's verdict on the call as it was written and as it would really be: the stricter counts. Where both ask, the
+    /// reason is the real one, so that whoever says yes knows to what.
+    fn verdict(&self, call: &Call<'_>, real: Option<&RealCall>) -> Verdict {
         let written = judge(call, self.mode, &self.rules);
         if call.tool == "Bash" {
             return self.followed(call, written);
         }
-        let Some(input) = with_real_path(call.tool, call.input, call.directory) else {
+        let Some(RealCall { directory, input: Some(input), .. }) = real else {
             return written;
         };
-        let real = judge(&Call { input: &input, ..*call }, self.mode, &self.rules);
+        let real = judge(&Call { tool: call.tool, input, directory }, self.mode, &self.rules);
         let through = |reason: Reason| Reason::new(format!("{reason}, through a symbolic link"));
         match (written, real) {
+            // The agent's directory may itself be behind a link, which changes nothing.
+            (written, real) if written == real => written,
             (denied @ Verdict::Deny(_), _) => denied,
             (_, Verdict::Deny(reason)) => Verdict::Deny(through(reason)),
-            (asked @ Verdict::Ask(_), _) => asked,
             (_, Verdict::Ask(reason)) => Verdict::Ask(through(reason)),
+            (asked @ Verdict::Ask(_), _) => asked,
             (Verdict::Allow, Verdict::Allow) => Verdict::Allow,
         }
     }
@@ -115,8 +121,14 @@ impl Permissions {
         for path in reads {
             let given = serde_json::json!({ "file_path": path.to_string_lossy() }).to_string();
             let Ok(given) = RawJson::parse(&given) else { continue };
-            let Some(input) = with_real_path("FileRead", &given, call.directory) else { continue };
-            let read = Call { tool: "FileRead", input: &input, ..*call };
+            let real = match real_path(call.directory)
+                .and_then(|directory| real_call(("FileRead", &given), call.directory, &directory))
+            {
+                Ok(real) => real,
+                Err(error) => return Verdict::Deny(Reason::new(error.to_string())),
+            };
+            let Some(RealCall { directory, input: Some(input), .. }) = real else { continue };
+            let read = Call { tool: "FileRead", input: &input, directory: &directory };
             let through =
                 |reason: Reason| Reason::new(format!("{reason}, through a symbolic link"));
             match judge(&read, self.mode, &self.rules) {
@@ -130,16 +142,18 @@ impl Permissions {
         written
     }
 
-    /// Whether a call may run; otherwise what the model is told.
+    /// Whether a call may run; otherwise what the model is told. `real` is the call as the system would resolve it; what
+    /// is allowed is that and nothing else, so the tool must open no other path.
     pub(crate) async fn check(
         &self,
         who: (AgentId, Option<&str>),
         directory: &Path,
         (tool, input): (&str, &RawJson),
+        real: Option<&RealCall>,
         cancel: &CancellationToken,
     ) -> Result<(), String> {
         let call = Call { tool, input, directory };
-        let why = match self.verdict(&call) {
+        let why = match self.verdict(&call, real) {
             Verdict::Allow => return Ok(()),
             Verdict::Deny(reason) => {
                 return Err(format!(
@@ -148,7 +162,7 @@ impl Permissions {
             }
             Verdict::Ask(reason) => reason,
         };
-        let key = (tool.to_owned(), input.clone());
+        let key = (tool.to_owned(), input.clone(), real.map(|real| real.path.clone()));
         if self.always.lock().unwrap_or_else(PoisonError::into_inner).contains(&key) {
             return Ok(());
         }

@@ -1,54 +1,103 @@
-//! Reading a file whole and replacing it in one step.
+//! Reading a file whole and replacing it in one step, below the handle of its folder.
 //!
-//! A reader sees the old content or the new one, never half of it. Nothing here knows what an agent
-//! has read; the tools check that before they write.
+//! A reader sees the old content or the new one, never half of it. No link is followed here: a
+//! [`Spot`] is where the judged path leads, and a link that stands there now is a change to be told.
+//! Nothing here knows what an agent has read; the tools check that before they write.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::path::{Path, PathBuf};
+use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::beneath::{is_folder, is_regular, look, met_a_link, open_regular};
+use crate::ground::Spot;
 use crate::tool::Failure;
 
 /// The largest file that is read whole. Anything larger is data, for which Grep and Bash are made.
 pub(crate) const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
 
-/// A regular file with its content, at the path without symbolic links.
+/// A regular file with its content, and the folder it was opened in.
 #[derive(Debug)]
 pub(crate) struct Existing {
-    pub(crate) real: PathBuf,
     pub(crate) content: Vec<u8>,
-    metadata: Metadata,
+    folder: OwnedFd,
+    name: OsString,
+    permissions: Mode,
 }
 
-/// Reads the file at `path`; `None` if nothing is there. `shown` is the path for messages.
-pub(crate) fn find(path: &Path, shown: &str) -> Result<Option<Existing>, Failure> {
-    if let Err(error) = fs::symlink_metadata(path) {
-        return match error.kind() {
-            ErrorKind::NotFound => Ok(None),
-            _ => Err(failure("read", shown, &error)),
-        };
+/// Reads the file at a spot; `None` if nothing is there.
+pub(crate) fn find(spot: &Spot) -> Result<Option<Existing>, Failure> {
+    let shown = &spot.shown;
+    let told = |error| failure("read", shown, &error);
+    let Some((folder, name)) = folder_of(spot).map_err(told)? else { return Ok(None) };
+    let Some(stat) = look(&folder, name).map_err(told)? else { return Ok(None) };
+    if is_folder(&stat) {
+        return Err(is_a_folder(shown));
     }
-    let real = fs::canonicalize(path).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => {
-            Failure::new(format!("`{shown}` is a symbolic link to something that does not exist"))
-        }
-        _ => failure("read", shown, &error),
-    })?;
-    let metadata = fs::metadata(&real).map_err(|error| failure("read", shown, &error))?;
-    if metadata.is_dir() {
-        return Err(Failure::new(format!("`{shown}` is a directory; use Glob to list its files")));
-    }
-    if !metadata.is_file() {
+    let opened = open_regular(&folder, name).map_err(told)?;
+    let Some((file, stat)) = opened else {
         return Err(Failure::new(format!("`{shown}` is not a regular file")));
+    };
+    let content = read_limited(file, shown)?;
+    // A program that runs as its owner no longer does once its content is another, as when it is written in place.
+    let permissions = Mode::from_raw_mode(stat.st_mode) - Mode::SUID - Mode::SGID;
+    Ok(Some(Existing { content, folder, name: name.to_owned(), permissions }))
+}
+
+/// Opens the regular file at a spot to be read in parts; `None` if something else is there.
+pub(crate) fn open(spot: &Spot) -> Result<Option<File>, Failure> {
+    let told = |error| failure("read", &spot.shown, &error);
+    let Some((folder, name)) = folder_of(spot).map_err(told)? else {
+        return Err(told(Errno::NOENT.into()));
+    };
+    Ok(open_regular(folder, name).map_err(told)?.map(|(file, _)| file))
+}
+
+/// The folder that a spot is in, and its name there; `None` if there is no such folder.
+fn folder_of(spot: &Spot) -> io::Result<Option<(OwnedFd, &OsStr)>> {
+    let (root, below) = spot.parts();
+    let Some(name) = below.file_name() else {
+        // The held directory itself, for which there is no folder to look from.
+        return Err(Errno::ISDIR.into());
+    };
+    match root.folder(below.parent().unwrap_or(Path::new(""))) {
+        Ok(folder) => Ok(Some((folder, name))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
     }
-    let content = read_limited(&real, shown)?;
-    Ok(Some(Existing { real, content, metadata }))
+}
+
+/// What stands at a spot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Folder,
+    File,
+    Other,
+}
+
+/// What stands at a spot; `verb` is for the message that nothing does.
+pub(crate) fn kind(spot: &Spot, verb: &str) -> Result<Kind, Failure> {
+    let (root, below) = spot.parts();
+    let seen = match below.file_name() {
+        None => return Ok(Kind::Folder),
+        Some(name) => root
+            .folder(below.parent().unwrap_or(Path::new("")))
+            .and_then(|folder| look(folder, name)?.ok_or_else(|| Errno::NOENT.into())),
+    };
+    let stat = seen.map_err(|error| failure(verb, &spot.shown, &error))?;
+    if is_folder(&stat) {
+        return Ok(Kind::Folder);
+    }
+    Ok(if is_regular(&stat) { Kind::File } else { Kind::Other })
 }
 
 /// Reads at most the limit, whatever the size was said to be: a file may grow while it is read.
-fn read_limited(real: &Path, shown: &str) -> Result<Vec<u8>, Failure> {
-    let file = File::open(real).map_err(|error| failure("read", shown, &error))?;
+fn read_limited(file: File, shown: &str) -> Result<Vec<u8>, Failure> {
     let mut content = Vec::new();
     file.take(FILE_BYTES_MAX + 1)
         .read_to_end(&mut content)
@@ -62,27 +111,30 @@ fn read_limited(real: &Path, shown: &str) -> Result<Vec<u8>, Failure> {
     Ok(content)
 }
 
-/// Replaces the content of a file that `find` has found; its permissions stay.
+/// Replaces a file that `find` has found, in the folder where it was found; its permissions stay. The
+/// name gets a new file, so content that other names (hard links) lead to is never written.
 pub(crate) fn replace(existing: &Existing, content: &[u8], shown: &str) -> Result<(), Failure> {
-    if existing.metadata.permissions().readonly() {
+    if !existing.permissions.intersects(Mode::WUSR | Mode::WGRP | Mode::WOTH) {
         return Err(Failure::new(format!("cannot write `{shown}`: the file is read-only")));
     }
     let write = || {
-        let temporary = Temporary::create(&existing.real, content, Some(&existing.metadata))?;
-        temporary.rename_to(&existing.real)
+        let permissions = Some(existing.permissions);
+        let temporary = Temporary::create(&existing.folder, content, permissions)?;
+        // A link that took the file's name meanwhile is replaced as a name; nothing goes through it.
+        temporary.rename_to(&existing.name)
     };
     write().map_err(|error| failure("write", shown, &error))
 }
 
 /// Writes a file where none was, with the folders above it. A file that appeared meanwhile is left
-/// alone. Returns the path without symbolic links.
-pub(crate) fn create(path: &Path, content: &[u8], shown: &str) -> Result<PathBuf, Failure> {
+/// alone.
+pub(crate) fn create(spot: &Spot, content: &[u8]) -> Result<(), Failure> {
+    let shown = &spot.shown;
+    let (root, below) = spot.parts();
+    let Some(name) = below.file_name() else { return Err(is_a_folder(shown)) };
     let write = || {
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        Temporary::create(path, content, None)?.link_to(path)?;
-        fs::canonicalize(path)
+        let folder = root.made_folder(below.parent().unwrap_or(Path::new("")))?;
+        Temporary::create(&folder, content, None)?.link_to(name)
     };
     write().map_err(|error: io::Error| match error.kind() {
         ErrorKind::AlreadyExists => Failure::new(format!(
@@ -92,12 +144,23 @@ pub(crate) fn create(path: &Path, content: &[u8], shown: &str) -> Result<PathBuf
     })
 }
 
+fn is_a_folder(shown: &str) -> Failure {
+    Failure::new(format!("`{shown}` is a directory; use Glob to list its files"))
+}
+
 /// An input/output error in words.
 pub(crate) fn failure(verb: &str, shown: &str, error: &io::Error) -> Failure {
+    if met_a_link(error) {
+        return Failure::new(format!(
+            "cannot {verb} `{shown}`: its path changed after it was judged, a symbolic link is in it now; \
+             look where it leads and make the call again"
+        ));
+    }
     let reason = match error.kind() {
         ErrorKind::NotFound => "it does not exist".to_owned(),
         ErrorKind::PermissionDenied => "the permission is missing".to_owned(),
         ErrorKind::NotADirectory => "a part of the path is a file, not a directory".to_owned(),
+        ErrorKind::IsADirectory => return is_a_folder(shown),
         _ => error.to_string(),
     };
     Failure::new(format!("cannot {verb} `{shown}`: {reason}"))
@@ -109,75 +172,78 @@ static TEMPORARY_NUMBER: AtomicU64 = AtomicU64::new(0);
 /// Names that are tried before giving up; only a crashed process with the same id can hold one.
 const TEMPORARY_TRIES_MAX: u32 = 100;
 
-/// A written file beside its goal, removed on drop unless it was moved there.
-struct Temporary(Option<PathBuf>);
+/// A written file in the folder of its goal, removed on drop unless it was moved there.
+struct Temporary<'a> {
+    folder: &'a OwnedFd,
+    name: Option<OsString>,
+}
 
-impl Temporary {
-    fn create(goal: &Path, content: &[u8], like: Option<&Metadata>) -> io::Result<Self> {
-        let folder = goal.parent().unwrap_or(Path::new("/"));
-        let (mut file, temporary) = Self::open(folder, like.is_some())?;
+impl<'a> Temporary<'a> {
+    /// `permissions` are set at the end; without them the file gets what new files get.
+    fn create(folder: &'a OwnedFd, content: &[u8], permissions: Option<Mode>) -> io::Result<Self> {
+        let (mut file, temporary) = Self::open(folder, permissions.is_some())?;
         file.write_all(content)?;
-        if let Some(metadata) = like {
-            file.set_permissions(metadata.permissions())?;
+        if let Some(mode) = permissions {
+            rustix::fs::fchmod(&file, mode)?;
         }
         file.sync_data()?;
         Ok(temporary)
     }
 
     /// `private` keeps others out until the final permissions are set.
-    fn open(folder: &Path, private: bool) -> io::Result<(File, Self)> {
-        use std::os::unix::fs::OpenOptionsExt;
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(if private { 0o600 } else { 0o666 });
+    fn open(folder: &'a OwnedFd, private: bool) -> io::Result<(File, Self)> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(if private { 0o600 } else { 0o666 });
         let mut tries = 0;
         loop {
             let number = TEMPORARY_NUMBER.fetch_add(1, Ordering::Relaxed);
-            let path = folder.join(format!(".tine-{}-{number}.tmp", std::process::id()));
-            match options.open(&path) {
-                Ok(file) => return Ok((file, Self(Some(path)))),
-                Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-                Err(error) if tries >= TEMPORARY_TRIES_MAX => {
-                    return Err(io::Error::other(error.to_string()));
-                }
-                Err(_) => tries += 1,
+            let name = format!(".tine-{}-{number}.tmp", std::process::id());
+            match rustix::fs::openat(folder, &name, flags, mode) {
+                Ok(file) => return Ok((file.into(), Self { folder, name: Some(name.into()) })),
+                Err(Errno::EXIST) if tries < TEMPORARY_TRIES_MAX => tries += 1,
+                Err(Errno::EXIST) => return Err(io::Error::other("no temporary name is free")),
+                Err(error) => return Err(error.into()),
             }
         }
     }
 
-    fn rename_to(mut self, goal: &Path) -> io::Result<()> {
-        if let Some(path) = &self.0 {
-            fs::rename(path, goal)?;
+    fn rename_to(mut self, goal: &OsStr) -> io::Result<()> {
+        if let Some(name) = &self.name {
+            rustix::fs::renameat(self.folder, name, self.folder, goal)?;
         }
-        self.0 = None;
+        self.name = None;
         Ok(())
     }
 
     /// Moves the file to a free name. Linking fails where the name is taken, renaming would not;
     /// file systems without hard links get the rename.
-    fn link_to(self, goal: &Path) -> io::Result<()> {
-        let Some(path) = &self.0 else { return Ok(()) };
-        match fs::hard_link(path, goal) {
+    fn link_to(self, goal: &OsStr) -> io::Result<()> {
+        let Some(name) = &self.name else { return Ok(()) };
+        match rustix::fs::linkat(self.folder, name, self.folder, goal, AtFlags::empty()) {
             Ok(()) => Ok(()),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
+            Err(Errno::EXIST) => Err(Errno::EXIST.into()),
             Err(_) => self.rename_to(goal),
         }
     }
 }
 
-impl Drop for Temporary {
+impl Drop for Temporary<'_> {
     fn drop(&mut self) {
-        if let Some(path) = &self.0 {
+        if let Some(name) = &self.name {
             // Nobody is left to be told, and the name says whose it was.
-            drop(fs::remove_file(path));
+            rustix::fs::unlinkat(self.folder, name, AtFlags::empty()).ok();
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
 
     use super::*;
+    use crate::place::fixture::Fixture;
 
     fn names(folder: &Path) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(folder)
@@ -188,47 +254,47 @@ mod tests {
         names
     }
 
+    fn mode(path: &PathBuf) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o7777
+    }
+
     #[test]
     fn replacing_keeps_permissions_and_goes_through_a_link() {
-        let folder = tempfile::tempdir().unwrap();
-        let (file, link) = (folder.path().join("run.sh"), folder.path().join("link"));
-        fs::write(&file, "old").unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o751)).unwrap();
-        symlink(&file, &link).unwrap();
+        let fixture = Fixture::new();
+        fixture.write("run.sh", "old");
+        let file = fixture.path("run.sh");
+        // With the bit that lets a program run as its owner, which only the old content may have.
+        fs::set_permissions(&file, Permissions::from_mode(0o4751)).unwrap();
+        std::os::unix::fs::symlink("run.sh", fixture.path("link")).unwrap();
 
-        let existing = find(&link, "link").unwrap().unwrap();
+        let existing = find(&fixture.spot("link")).unwrap().unwrap();
         replace(&existing, b"new", "link").unwrap();
 
         assert_eq!(fs::read(&file).unwrap(), b"new");
-        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o751);
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert_eq!(names(folder.path()), ["link", "run.sh"]);
+        assert_eq!(mode(&file), 0o751);
+        assert!(fs::symlink_metadata(fixture.path("link")).unwrap().is_symlink());
+        assert_eq!(names(&fixture.path("")), ["link", "run.sh"]);
     }
 
     #[test]
     fn creating_never_overwrites_and_leaves_no_rest() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("a/b/new");
-        create(&file, b"1", "new").unwrap();
-        let second = create(&file, b"2", "new").unwrap_err();
+        let fixture = Fixture::new();
+        let spot = fixture.spot("a/b/new");
+        create(&spot, b"1").unwrap();
+        let second = create(&spot, b"2").unwrap_err();
         let expected =
-            "cannot write `new`: it came into being just now; read it with FileRead first";
+            "cannot write `a/b/new`: it came into being just now; read it with FileRead first";
         assert_eq!(second, Failure::new(expected));
-        assert_eq!(fs::read(&file).unwrap(), b"1");
-        assert_eq!(names(file.parent().unwrap()), ["new"]);
+        assert_eq!(fixture.read("a/b/new"), "1");
+        assert_eq!(names(&fixture.path("a/b")), ["new"]);
     }
 
     #[test]
-    fn a_dangling_link_and_a_read_only_file_are_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let (link, file) = (folder.path().join("link"), folder.path().join("file"));
-        symlink(folder.path().join("nothing"), &link).unwrap();
-        let expected = "`link` is a symbolic link to something that does not exist";
-        assert_eq!(find(&link, "link").unwrap_err(), Failure::new(expected));
-
-        fs::write(&file, "x").unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
-        let existing = find(&file, "file").unwrap().unwrap();
+    fn a_read_only_file_is_refused() {
+        let fixture = Fixture::new();
+        fixture.write("file", "x");
+        fs::set_permissions(fixture.path("file"), Permissions::from_mode(0o444)).unwrap();
+        let existing = find(&fixture.spot("file")).unwrap().unwrap();
         let expected = "cannot write `file`: the file is read-only";
         assert_eq!(replace(&existing, b"y", "file").unwrap_err(), Failure::new(expected));
     }

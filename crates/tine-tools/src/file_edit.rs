@@ -77,18 +77,18 @@ impl Order {
 }
 
 fn edit(place: &Place, order: &Order) -> Result<String, Failure> {
-    let path = place.resolve("file_path", &order.file_path)?;
-    let shown = place.show(&path);
+    let spot = place.spot_to_write("file_path", &order.file_path)?;
+    let shown = &spot.shown;
     let _turn = place.writing_turn();
-    let Some(existing) = disk::find(&path, &shown)? else {
+    let Some(existing) = disk::find(&spot)? else {
         let text = format!("`{shown}` does not exist; use FileWrite to create it");
         return Err(Failure::new(text));
     };
-    check_seen(place, &existing, &shown)?;
-    let (content, count) = replaced(&existing.content, order, &shown)?;
-    disk::replace(&existing, &content, &shown)?;
+    check_seen(place, &spot, &existing)?;
+    let (content, count) = replaced(&existing.content, order, shown)?;
+    disk::replace(&existing, &content, shown)?;
     let difference = show::diff(&existing.content, &content);
-    place.remember(existing.real, &content);
+    place.remember(spot.real, &content);
     let times = counted(count, "replacement", "replacements");
     Ok(format!("edited `{shown}` ({times})\n{difference}"))
 }

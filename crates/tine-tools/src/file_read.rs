@@ -67,17 +67,17 @@ impl Order {
 }
 
 fn read(place: &Place, order: &Order) -> Result<String, Failure> {
-    let path = place.resolve("file_path", &order.file_path)?;
-    let shown = place.show(&path);
-    let Some(file) = disk::find(&path, &shown)? else {
-        return Err(Failure::new(format!("`{shown}` does not exist")));
+    let spot = place.spot("file_path", &order.file_path)?;
+    let shown = &spot.shown;
+    let Some(file) = disk::find(&spot)? else {
+        return Err(Failure::new(format!("`{shown}` does not exist{}", spot.behind_link())));
     };
     if let Some(kind) = binary_kind(&file.content) {
         let size = counted(file.content.len(), "byte", "bytes");
         return Err(Failure::new(format!("`{shown}` is not text but {kind}, {size}")));
     }
-    let text = numbered(&file.content, order, &shown)?;
-    place.remember(file.real, &file.content);
+    let text = numbered(&file.content, order, shown)?;
+    place.remember(spot.real, &file.content);
     Ok(text)
 }
 

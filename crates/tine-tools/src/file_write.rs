@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::arguments::Arguments;
 use crate::disk::{self, Existing};
+use crate::ground::Spot;
 use crate::place::Place;
 use crate::show::{self, counted};
 use crate::tool::{Effect, Failure, Tool, ToolOutput, ToolSpec, blocking};
@@ -46,29 +47,30 @@ fn parse(input: &RawJson) -> Result<(String, String), Failure> {
 }
 
 fn write(place: &Place, file_path: &str, content: &[u8]) -> Result<String, Failure> {
-    let path = place.resolve("file_path", file_path)?;
-    let shown = place.show(&path);
+    let spot = place.spot_to_write("file_path", file_path)?;
+    let shown = &spot.shown;
     let _turn = place.writing_turn();
-    let Some(existing) = disk::find(&path, &shown)? else {
-        let real = disk::create(&path, content, &shown)?;
-        place.remember(real, content);
+    let Some(existing) = disk::find(&spot)? else {
+        disk::create(&spot, content)?;
+        place.remember(spot.real, content);
         let lines =
             counted(content.split_inclusive(|byte| *byte == b'\n').count(), "line", "lines");
         return Ok(format!("created `{shown}` ({lines})"));
     };
-    check_seen(place, &existing, &shown)?;
+    check_seen(place, &spot, &existing)?;
     if existing.content == content {
         return Ok(format!("`{shown}` already has this content"));
     }
-    disk::replace(&existing, content, &shown)?;
+    disk::replace(&existing, content, shown)?;
     let difference = show::diff(&existing.content, content);
-    place.remember(existing.real, content);
+    place.remember(spot.real, content);
     Ok(format!("replaced `{shown}`\n{difference}"))
 }
 
 /// Refuses to touch a file that the agent does not know as it is now.
-pub(crate) fn check_seen(place: &Place, existing: &Existing, shown: &str) -> Result<(), Failure> {
-    match place.seen(&existing.real) {
+pub(crate) fn check_seen(place: &Place, spot: &Spot, existing: &Existing) -> Result<(), Failure> {
+    let shown = &spot.shown;
+    match place.seen(&spot.real) {
         None => Err(Failure::new(format!(
             "`{shown}` exists and has not been read yet; read it with FileRead first"
         ))),

@@ -5,7 +5,7 @@ use tine_model::RawJson;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::Arguments;
-use crate::disk;
+use crate::disk::{self, Kind};
 use crate::place::Place;
 use crate::show::Lines;
 use crate::tool::{Effect, Failure, Tool, ToolOutput, ToolSpec, blocking};
@@ -55,21 +55,20 @@ fn list(
     path: &str,
     cancel: &CancellationToken,
 ) -> Result<String, Failure> {
-    let root = place.resolve("path", path)?;
-    let shown = place.show(&root);
-    let metadata =
-        std::fs::metadata(&root).map_err(|error| disk::failure("list", &shown, &error))?;
-    if !metadata.is_dir() {
+    let spot = place.spot("path", path)?;
+    let shown = &spot.shown;
+    if disk::kind(&spot, "list")? != Kind::Folder {
         return Err(Failure::new(format!("`{shown}` is not a directory; read it with FileRead")));
     }
     // Models write whole paths; one that begins with the root says nothing else than the rest of it.
-    let below = root.to_str().and_then(|root| pattern.strip_prefix(root)?.strip_prefix('/'));
+    let root = spot.written.to_str();
+    let below = root.and_then(|root| pattern.strip_prefix(root)?.strip_prefix('/'));
     let pattern = FilePattern::parse("pattern", below.unwrap_or(pattern))?;
-    let walk = Walk { root: &root, hidden: pattern.wants_hidden(), types: None, cancel };
-    let found = walk.files(|path| pattern.matches(&root, path))?;
+    let walk = Walk { spot: &spot, hidden: pattern.wants_hidden(), types: None, cancel };
+    let found = walk.files(|path| pattern.matches(path))?;
     let mut lines = Lines::new(PATHS_MAX);
     for file in &found.files {
-        lines.push(place.show(file));
+        lines.push(place.show(&spot.written.join(file)));
     }
     let text = if lines.is_empty() {
         format!("no file in `{shown}` matches")

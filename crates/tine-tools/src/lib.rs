@@ -3,13 +3,15 @@
 //! A tool takes the arguments as the model wrote them and gives back text. Whatever goes wrong, from
 //! a missing field to a failed command, is a [`ToolOutput`] that the model sees; nothing here is an
 //! error of the run. This crate never decides whether a call may happen: whoever calls [`Tool::run`]
-//! has already asked the guard.
+//! has already asked the guard, and says with [`Place::judged`] which real path was judged. That path is
+//! opened below a directory's handle without following links, so check and use are one act.
 //!
 //! Tools must run inside a tokio runtime whose input/output and time drivers are on. Unix only:
 //! commands are ended through their process group.
 
 mod arguments;
 mod bash;
+mod beneath;
 mod caller;
 mod disk;
 mod file_edit;
@@ -17,6 +19,7 @@ mod file_read;
 mod file_write;
 mod glob;
 mod grep;
+mod ground;
 mod paths;
 mod place;
 mod repl;
@@ -32,7 +35,7 @@ pub use file_read::FileRead;
 pub use file_write::FileWrite;
 pub use glob::Glob;
 pub use grep::Grep;
-pub use place::{Limits, Place, PlaceError, Withheld};
+pub use place::{Limits, Place, PlaceError, RootError, Withheld};
 pub use repl::Repl;
 pub use tool::{Effect, Tool, ToolOutput, ToolSpec};
 pub use toolbox::{Toolbox, ToolboxError};

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tine_model::RawJson;
 
 use crate::caller::Caller;
+use crate::ground::{Ground, Spot, Want};
 use crate::paths::{normalise, resolve};
 use crate::tool::{Failure, ToolOutput};
 
@@ -19,6 +20,16 @@ pub type Withheld = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the working directory `{}` is not an absolute path", .0.display())]
 pub struct PlaceError(pub PathBuf);
+
+/// A directory that a run may write to cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write below `{}`", .path.display())]
+pub struct RootError {
+    /// The directory.
+    pub path: PathBuf,
+    /// Why not.
+    pub source: std::io::Error,
+}
 
 /// Limits that an embedder may want to change; the others are constants of the tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,10 +56,12 @@ impl Default for Limits {
     }
 }
 
-/// The place of one agent. It remembers the content of every file the agent has seen, so that a
+/// The place of one agent. It holds its directory open, so what is inside stays inside even when the
+/// directory is renamed or replaced, and it remembers the content of every file the agent has seen, so that a
 /// file which changed behind its back is not overwritten.
 pub struct Place {
     directory: Arc<Path>,
+    ground: Ground,
     /// A std mutex, because it is held only for a look-up and never across an await.
     ledger: Arc<Mutex<HashMap<PathBuf, blake3::Hash>>>,
     limits: Limits,
@@ -65,8 +78,10 @@ impl Place {
         if !directory.is_absolute() {
             return Err(PlaceError(directory.to_path_buf()));
         }
+        let directory = normalise(directory);
         Ok(Self {
-            directory: normalise(directory).into(),
+            ground: Ground::new(&directory),
+            directory: directory.into(),
             ledger: Arc::default(),
             limits: Limits::default(),
             withheld: None,
@@ -90,6 +105,26 @@ impl Place {
         Self { caller: Some(caller), ..self.share() }
     }
 
+    /// The same place, where FileWrite and FileEdit write below these directories and nowhere else,
+    /// whatever else was allowed. Each must be absolute and exist; links in it are followed now, once.
+    /// No directory at all means that nothing may be written.
+    pub fn with_write_roots(self, roots: &[PathBuf]) -> Result<Self, RootError> {
+        Ok(Self { ground: self.ground.clone().with_write_roots(roots)?, ..self })
+    }
+
+    /// The same place, where no tool opens a file or folder whose path, written or real, says that it
+    /// holds keys or passwords. (A hard link by another name cannot be known.) Bash is not concerned.
+    pub fn with_secrets_refused(self) -> Self {
+        Self { ground: self.ground.clone().with_secrets_refused(), ..self }
+    }
+
+    /// The same place for one call on a path, whose real path was judged: absolute and without links.
+    /// The call opens this and nothing else, following no link. Without it a call follows only links
+    /// that stay in the directory.
+    pub fn judged(&self, real: &Path) -> Self {
+        Self { ground: self.ground.judged(real), ..self.share() }
+    }
+
     /// The place of a forked child in the same directory. What the parent has read counts as read;
     /// from here on the two learn independently.
     pub fn fork(&self) -> Self {
@@ -100,12 +135,18 @@ impl Place {
     /// meaning; files of the new directory have not been read.
     pub fn fork_in(&self, directory: &Path) -> Result<Self, PlaceError> {
         let fresh = Self::new(directory)?;
-        Ok(Self { directory: fresh.directory, ..self.fork() })
+        let ground = self.ground.moved(&fresh.directory);
+        Ok(Self { directory: fresh.directory, ground, ..self.fork() })
     }
 
     /// The working directory.
     pub fn directory(&self) -> &Path {
         &self.directory
+    }
+
+    /// The working directory without links, as it was when this place was made.
+    pub fn real_directory(&self) -> &Path {
+        self.ground.real()
     }
 
     /// The limits in force.
@@ -117,6 +158,7 @@ impl Place {
     pub(crate) fn share(&self) -> Self {
         Self {
             directory: Arc::clone(&self.directory),
+            ground: self.ground.clone(),
             ledger: Arc::clone(&self.ledger),
             limits: self.limits,
             withheld: self.withheld.clone(),
@@ -125,9 +167,20 @@ impl Place {
         }
     }
 
-    /// Makes a path of a call absolute.
-    pub(crate) fn resolve(&self, field: &str, text: &str) -> Result<PathBuf, Failure> {
-        resolve(&self.directory, field, text)
+    /// Where a path of a call is opened to be read.
+    pub(crate) fn spot(&self, field: &str, text: &str) -> Result<Spot, Failure> {
+        self.spot_for(field, text, Want::Read)
+    }
+
+    /// Where a path of a call is opened to be written.
+    pub(crate) fn spot_to_write(&self, field: &str, text: &str) -> Result<Spot, Failure> {
+        self.spot_for(field, text, Want::Write)
+    }
+
+    fn spot_for(&self, field: &str, text: &str, want: Want) -> Result<Spot, Failure> {
+        let written = resolve(&self.directory, field, text)?;
+        let shown = self.show(&written);
+        self.ground.spot(&self.directory, written, shown, want)
     }
 
     /// A path as the model should write it: relative where it is inside the directory.
@@ -158,7 +211,12 @@ impl Place {
     }
 
     pub(crate) fn is_withheld(&self, path: &Path) -> bool {
-        self.withheld.as_ref().is_some_and(|withheld| withheld(path))
+        self.withheld.as_ref().is_some_and(|withheld| withheld(path)) || self.ground.refuses(path)
+    }
+
+    /// Whether what is withheld cannot be had by naming it either.
+    pub(crate) fn refuses_secrets(&self) -> bool {
+        self.ground.refuses_secrets()
     }
 
     /// Waits for the turn to write; blocks the thread.
@@ -204,6 +262,10 @@ pub(crate) mod fixture {
 
         pub(crate) fn path(&self, name: &str) -> PathBuf {
             self.directory.path().join(name)
+        }
+
+        pub(crate) fn spot(&self, name: &str) -> crate::ground::Spot {
+            self.place.spot("file_path", name).unwrap()
         }
 
         pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {

@@ -1,12 +1,18 @@
 //! Walking a directory as git sees it, in an order that does not change.
 
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::WalkBuilder;
 use ignore::types::Types;
+use rustix::fs::{AtFlags, Stat};
 use tokio_util::sync::CancellationToken;
 
+use crate::beneath::open_regular;
+use crate::ground::Spot;
 use crate::tool::Failure;
 
 /// Entries that one walk looks at before it gives up; above this a search should start lower.
@@ -14,7 +20,8 @@ const ENTRIES_MAX: usize = 1_000_000;
 
 /// What to walk.
 pub(crate) struct Walk<'a> {
-    pub(crate) root: &'a Path,
+    /// A folder.
+    pub(crate) spot: &'a Spot,
     /// Whether names that begin with a dot are looked at. `.git` never is.
     pub(crate) hidden: bool,
     pub(crate) types: Option<Types>,
@@ -24,16 +31,21 @@ pub(crate) struct Walk<'a> {
 /// What a walk has found.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// In path order.
+    /// In path order, relative to where the walk began.
     pub(crate) files: Vec<PathBuf>,
     /// Folders and files that could not be looked at.
     pub(crate) unreadable: usize,
 }
 
 impl Walk<'_> {
-    /// All files below the root that `keep` wants; links are listed but not followed.
+    /// All files below the root that `keep` wants, which is asked with relative paths; links are listed
+    /// but not followed.
+    ///
+    /// The walk itself goes by path. So a folder that is swapped for a link while it runs could let it
+    /// see names elsewhere; what it has found is therefore looked up once more below the handle that the
+    /// place holds, and only what stands there counts.
     pub(crate) fn files(self, keep: impl Fn(&Path) -> bool) -> Result<Found, Failure> {
-        let mut builder = WalkBuilder::new(self.root);
+        let mut builder = WalkBuilder::new(&self.spot.real);
         // A .gitignore counts in a directory that is not (yet) a repository, too.
         builder.hidden(!self.hidden).require_git(false).follow_links(false);
         builder.filter_entry(|entry| entry.file_name() != ".git");
@@ -51,13 +63,56 @@ impl Walk<'_> {
             }
             match entry {
                 Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_dir()) => {}
-                Ok(entry) if keep(entry.path()) => found.files.push(entry.into_path()),
-                Ok(_) => {}
+                Ok(entry) => match entry.path().strip_prefix(&self.spot.real) {
+                    Ok(relative) if keep(relative) => found.files.push(relative.to_path_buf()),
+                    Ok(_) | Err(_) => {}
+                },
                 Err(_) => found.unreadable += 1,
             }
         }
         found.files.sort();
+        let mut folders = Folders::new(self.spot);
+        found.files.retain(|file| folders.holds(file));
         Ok(found)
+    }
+}
+
+/// The folders of a walk, opened below the place's handle, one at a time: files in path order are
+/// mostly in the folder of the one before.
+pub(crate) struct Folders<'a> {
+    spot: &'a Spot,
+    current: Option<(PathBuf, Option<OwnedFd>)>,
+}
+
+impl<'a> Folders<'a> {
+    pub(crate) fn new(spot: &'a Spot) -> Self {
+        Self { spot, current: None }
+    }
+
+    /// A regular file of the walk, opened to be read; `None` for anything else, such as a link or a pipe.
+    pub(crate) fn open(&mut self, relative: &Path) -> io::Result<Option<File>> {
+        let Some(name) = relative.file_name() else { return Ok(None) };
+        let Some(folder) = self.folder_of(relative) else { return Err(ErrorKind::NotFound.into()) };
+        Ok(open_regular(folder, name)?.map(|(file, _)| file))
+    }
+
+    /// What stands at a relative path; `None` if nothing that can be looked at does.
+    pub(crate) fn look(&mut self, relative: &Path) -> Option<Stat> {
+        let name = relative.file_name()?;
+        rustix::fs::statat(self.folder_of(relative)?, name, AtFlags::SYMLINK_NOFOLLOW).ok()
+    }
+
+    fn holds(&mut self, relative: &Path) -> bool {
+        self.look(relative).is_some()
+    }
+
+    fn folder_of(&mut self, relative: &Path) -> Option<&OwnedFd> {
+        let wanted = relative.parent().unwrap_or(Path::new(""));
+        if self.current.as_ref().is_none_or(|(path, _)| path != wanted) {
+            let (root, below) = self.spot.parts();
+            self.current = Some((wanted.to_path_buf(), root.folder(&below.join(wanted)).ok()));
+        }
+        self.current.as_ref().and_then(|(_, folder)| folder.as_ref())
     }
 }
 
@@ -102,11 +157,12 @@ impl FilePattern {
         self.hidden
     }
 
-    pub(crate) fn matches(&self, root: &Path, path: &Path) -> bool {
+    /// Whether a path relative to the root of the search matches.
+    pub(crate) fn matches(&self, relative: &Path) -> bool {
         let matched = if self.by_name {
-            path.file_name().is_some_and(|name| self.glob.is_match(name))
+            relative.file_name().is_some_and(|name| self.glob.is_match(name))
         } else {
-            path.strip_prefix(root).is_ok_and(|relative| self.glob.is_match(relative))
+            self.glob.is_match(relative)
         };
         matched != self.negated
     }

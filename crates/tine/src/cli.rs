@@ -74,12 +74,12 @@ pub(crate) enum Command {
     /// What providers' caches served, and why
     #[command(subcommand)]
     Cache(CacheCommand),
-    /// Ask the guard, without running anything
-    #[command(subcommand)]
-    Guard(GuardCommand),
     /// The provider simulator
     #[command(subcommand)]
     Sim(SimCommand),
+    /// What the guard says of calls, without running them
+    #[command(subcommand)]
+    Guard(GuardCommand),
     /// See forks at work on this directory: no key, no network
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
@@ -454,6 +454,9 @@ pub(crate) enum GuardCommand {
     /// Say whether a shell command only reads, and why; the exit code is 0 if it does and 56 if not
     #[command(after_help = examples::GUARD_SHELL)]
     Shell(GuardShellArgs),
+    /// Ask the filter of maintenance runs whether it allows tool calls
+    #[command(after_help = examples::GUARD_FILTER)]
+    Filter(GuardFilterArgs),
 }
 
 /// `tine guard shell`
@@ -501,6 +504,26 @@ pub(crate) struct SimServeArgs {
     /// Write each request's body, verbatim, into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) log_bodies: Option<PathBuf>,
+}
+
+/// `tine guard filter`
+#[derive(Debug, Args)]
+pub(crate) struct GuardFilterArgs {
+    /// Read one JSON order a line from standard input, and answer each with one JSON line
+    #[arg(long, required_unless_present = "tool", conflicts_with_all = ["tool", "arguments", "memory_dir", "json"])]
+    pub(crate) jsonl: bool,
+    /// The directory that the run may write to
+    #[arg(long, value_name = "DIR", requires = "tool")]
+    pub(crate) memory_dir: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The tool's canonical name
+    #[arg(value_name = "TOOL", requires_all = ["arguments", "memory_dir"])]
+    pub(crate) tool: Option<String>,
+    /// Its arguments, as JSON
+    #[arg(value_name = "ARGS_JSON")]
+    pub(crate) arguments: Option<String>,
 }
 
 /// `tine demo`

@@ -69,6 +69,17 @@ pub(crate) fn reach(directory: &Path, paths: &[ReadPath]) -> (Vec<Reached>, Opti
     (all, objection)
 }
 
+/// The first path, as it is written, whose content is printed and may be keys or passwords, wherever it lies.
+pub(crate) fn secret<'a>(directory: &Path, paths: &'a [ReadPath]) -> Option<&'a str> {
+    let written =
+        |path: &&ReadPath| path.contents && may_be_secret(Path::new(&path.text), path.glob);
+    let (reached, _) = reach(directory, paths);
+    let really = |at: &Reached| at.contents && may_be_secret(&at.absolute, at.glob);
+    let moved =
+        reached.iter().any(really).then(|| paths.iter().find(|path| path.contents)).flatten();
+    paths.iter().find(written).or(moved).map(|path| path.text.as_str())
+}
+
 fn may_be_secret(path: &Path, glob: bool) -> bool {
     if is_secret(path) {
         return true;

@@ -1,7 +1,6 @@
 //! One search: every file in turn, results in path order.
 
 use std::io;
-use std::path::{Path, PathBuf};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{
@@ -11,11 +10,13 @@ use grep_searcher::{
 use tokio_util::sync::CancellationToken;
 
 use super::{Mode, Order};
-use crate::disk;
+use crate::beneath::is_regular;
+use crate::disk::{self, Kind};
+use crate::ground::Spot;
 use crate::place::Place;
 use crate::show::{self, Lines, counted};
 use crate::tool::Failure;
-use crate::walk::{Found, Walk, unreadable_note};
+use crate::walk::{Folders, Found, Walk, unreadable_note};
 
 /// Memory for one compiled expression; a larger one is a mistake such as `\w{1000}{1000}`.
 const EXPRESSION_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -32,20 +33,17 @@ pub(super) fn run(
     order: &Order,
     cancel: &CancellationToken,
 ) -> Result<String, Failure> {
-    let root = place.resolve("path", &order.path)?;
-    let shown = place.show(&root);
+    let spot = place.spot("path", &order.path)?;
+    let shown = &spot.shown;
     let matcher = matcher(order)?;
-    let metadata =
-        std::fs::metadata(&root).map_err(|error| disk::failure("search", &shown, &error))?;
-    let alone = metadata.is_file();
-    if !alone && !metadata.is_dir() {
-        return Err(Failure::new(format!("`{shown}` is neither a file nor a directory")));
-    }
-    let (found, withheld) = if alone {
-        (Found { files: vec![root.clone()], unreadable: 0 }, 0)
-    } else {
-        files(place, order, &root, cancel)?
+    let (found, withheld) = match disk::kind(&spot, "search")? {
+        Kind::Folder => files(place, order, &spot, cancel)?,
+        Kind::File => return alone(&spot, order, &matcher, cancel),
+        Kind::Other => {
+            return Err(Failure::new(format!("`{shown}` is neither a file nor a directory")));
+        }
     };
+    let mut folders = Folders::new(&spot);
     let mut results = Results::new(order);
     let mut searcher = searcher(order);
     let mut unreadable = found.unreadable;
@@ -53,27 +51,57 @@ pub(super) fn run(
         if cancel.is_cancelled() {
             return Err(Failure::cancelled());
         }
-        let sink = FileSink::new(&mut results, order, cancel, place.show(file));
-        if searcher.search_path(&matcher, file, sink).is_err() {
+        let sink = FileSink::new(&mut results, order, cancel, place.show(&spot.written.join(file)));
+        let searched = match folders.open(file) {
+            Ok(Some(file)) => searcher.search_file(&matcher, &file, sink),
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if searched.is_err() {
             unreadable += 1;
         }
     }
     if cancel.is_cancelled() {
         return Err(Failure::cancelled());
     }
-    let notes = [withheld_note(withheld), unreadable_note(unreadable)].concat();
-    Ok(results.finish(&shown, alone) + notes.as_str())
+    let withheld = withheld_note(withheld, place.refuses_secrets());
+    let notes = [withheld, unreadable_note(unreadable)].concat();
+    Ok(results.finish(shown) + notes.as_str())
 }
 
-fn withheld_note(number: usize) -> String {
-    match number {
-        0 => String::new(),
-        1 => "\n(1 file that may hold secrets was left out; name it with `path` to search it)"
-            .to_owned(),
-        _ => format!(
-            "\n({number} files that may hold secrets were left out; name one with `path` to search it)"
-        ),
+/// Searches the one file that the call names.
+fn alone(
+    spot: &Spot,
+    order: &Order,
+    matcher: &RegexMatcher,
+    cancel: &CancellationToken,
+) -> Result<String, Failure> {
+    let shown = &spot.shown;
+    let Some(file) = disk::open(spot)? else {
+        return Err(Failure::new(format!("`{shown}` is neither a file nor a directory")));
+    };
+    let mut results = Results::new(order);
+    let sink = FileSink::new(&mut results, order, cancel, shown.clone());
+    let unreadable = searcher(order).search_file(matcher, &file, sink).is_err();
+    if cancel.is_cancelled() {
+        return Err(Failure::cancelled());
     }
+    Ok(results.finish_alone(shown) + unreadable_note(usize::from(unreadable)).as_str())
+}
+
+fn withheld_note(number: usize, refused: bool) -> String {
+    let (files, advice) = match number {
+        0 => return String::new(),
+        1 => (
+            "1 file that may hold secrets was left out".to_owned(),
+            "name it with `path` to search it",
+        ),
+        _ => (
+            format!("{number} files that may hold secrets were left out"),
+            "name one with `path` to search it",
+        ),
+    };
+    if refused { format!("\n({files})") } else { format!("\n({files}; {advice})") }
 }
 
 fn matcher(order: &Order) -> Result<RegexMatcher, Failure> {
@@ -107,20 +135,22 @@ fn searcher(order: &Order) -> Searcher {
 fn files(
     place: &Place,
     order: &Order,
-    root: &Path,
+    spot: &Spot,
     cancel: &CancellationToken,
 ) -> Result<(Found, usize), Failure> {
     let hidden = order.glob.as_ref().is_some_and(|glob| glob.wants_hidden());
     let types = order.types.clone();
-    let mut found = Walk { root, hidden, types, cancel }
-        .files(|path| order.glob.as_ref().is_none_or(|glob| glob.matches(root, path)))?;
+    let mut found = Walk { spot, hidden, types, cancel }
+        .files(|path| order.glob.as_ref().is_none_or(|glob| glob.matches(path)))?;
     // A link may lead out of the directory, and a pipe would never end.
-    found.files.retain(|file: &PathBuf| {
-        std::fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_file())
-    });
+    let mut folders = Folders::new(spot);
+    found.files.retain(|file| folders.look(file).is_some_and(|stat| is_regular(&stat)));
     let before = found.files.len();
-    if !place.is_withheld(root) {
-        found.files.retain(|file| !place.is_withheld(file));
+    if !place.is_withheld(&spot.written) {
+        found.files.retain(|file| {
+            let names = [&spot.written, &spot.real];
+            !names.iter().any(|folder| place.is_withheld(&folder.join(file)))
+        });
     }
     let withheld = before - found.files.len();
     Ok((found, withheld))
@@ -144,17 +174,21 @@ impl Results {
         }
     }
 
-    fn finish(self, shown: &str, alone: bool) -> String {
-        if alone && self.binary > 0 {
-            let rest = self.lines.finish("raise head_limit or narrow the search");
-            return format!("{rest}\n(`{shown}` is binary, searched up to its first NUL byte)")
-                .trim_start()
-                .to_owned();
-        }
+    fn finish(self, shown: &str) -> String {
         if self.lines.is_empty() {
             return format!("no match in `{shown}`");
         }
         self.lines.finish("raise head_limit or narrow the search")
+    }
+
+    fn finish_alone(self, shown: &str) -> String {
+        if self.binary == 0 {
+            return self.finish(shown);
+        }
+        let rest = self.lines.finish("raise head_limit or narrow the search");
+        format!("{rest}\n(`{shown}` is binary, searched up to its first NUL byte)")
+            .trim_start()
+            .to_owned()
     }
 }
 

@@ -102,6 +102,15 @@ Examples:
   tine sim serve --scenario ./case.toml --port 8080 --log-bodies ./bodies
   export ANTHROPIC_BASE_URL=http://127.0.0.1:8080 ANTHROPIC_API_KEY=any";
 
+pub(crate) const GUARD_FILTER: &str = "\
+Runs nothing. The code is 0 when the call is allowed and 56 when it is not; with --jsonl it is 0.
+The orders of --jsonl are {\"op\":\"new\",\"memory_dir\":DIR}, {\"op\":\"check\",\"tool\":TOOL,\"args\":{...}}
+and {\"op\":\"check_raw\",\"tool\":TOOL,\"args_raw\":TEXT}.
+
+Examples:
+  tine guard filter --memory-dir ~/memory FileWrite '{\"file_path\":\"/etc/hosts\"}'
+  tine guard filter --jsonl < orders.jsonl";
+
 pub(crate) const DEMO: &str = "\
 Examples:
   tine demo

@@ -228,6 +228,10 @@ const JSON: Section = Section {
             r#"{"ok","checks":[{"name","status":"ok"|"warning"|"failure","detail","hint"}]}"#,
         ),
         (
+            "tine guard filter",
+            r#"{"allow","reason"}; with --jsonl one a line, to new {"ok"} or {"ok":false,"error"}"#,
+        ),
+        (
             "tine sim serve",
             r#"{"scenario","anthropic","openai","gemini","deepseek","minimax","pid"}"#,
         ),

@@ -27,6 +27,7 @@ mod cache;
 mod crash;
 mod fan;
 mod fork;
+mod guard_filter;
 mod guard_shell;
 mod import_export;
 mod paperwork;

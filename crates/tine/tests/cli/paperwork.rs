@@ -45,6 +45,7 @@ fn the_manual_is_one_page() {
     .SS "tine cache explain"
     .SS "tine guard shell"
     .SS "tine sim serve"
+    .SS "tine guard filter"
     .SS "tine demo"
     .SS "tine doctor"
     .SS "tine completions"

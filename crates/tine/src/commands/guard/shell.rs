@@ -1,17 +1,18 @@
 //! `tine guard shell`: whether a command only reads; one command, or one a line.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
 
 use serde::{Deserialize, Serialize};
 use tine_guard::{ShellVerdict, shell_verdict, warning};
 
+use super::lines::{self, Line};
 use crate::cli::GuardShellArgs;
 use crate::fail::{Failure, PERMISSION};
 use crate::output;
 use crate::render::words::{GREEN, RED, YELLOW, styled};
 
 /// Longest line of input. The longest command that could run has 128 KiB, and JSON may write each byte as six.
-const LINE_BYTES_MAX: usize = 1024 * 1024;
+const LINE_BYTES_MAX: u64 = 1024 * 1024;
 
 /// The JSON shape. Others rely on it: it stays as it is.
 #[derive(Serialize)]
@@ -28,8 +29,7 @@ struct CommandJson {
 
 pub(crate) fn shell(args: &GuardShellArgs) -> Result<u8, Failure> {
     let Some(command) = args.command.as_deref().filter(|_| !args.jsonl) else {
-        lines(&mut io::stdin().lock())?;
-        return Ok(0);
+        return stream(&mut io::stdin().lock());
     };
     let verdict = shell_verdict(command);
     if args.json {
@@ -55,42 +55,32 @@ fn print(verdict: &ShellVerdict) -> Result<(), Failure> {
 }
 
 /// Answers each line as soon as it is read, also one that says nothing sensible.
-fn lines(input: &mut impl BufRead) -> Result<(), Failure> {
+fn stream(input: &mut impl BufRead) -> Result<u8, Failure> {
     let failed = |error: io::Error| Failure::failed("cannot read standard input").because(&error);
-    loop {
-        let mut line = Vec::new();
-        // One byte more than the limit tells a line that is too long.
-        let limit = LINE_BYTES_MAX as u64 + 1;
-        let read = input.by_ref().take(limit).read_until(b'\n', &mut line).map_err(failed)?;
-        if read == 0 {
-            return Ok(());
-        }
-        if line.last() == Some(&b'\n') {
-            line.pop();
-        } else if line.len() > LINE_BYTES_MAX {
-            input.skip_until(b'\n').map_err(failed)?;
-        }
+    while let Some(line) = lines::next(input, LINE_BYTES_MAX).map_err(failed)? {
         print(&of_line(&line))?;
     }
+    Ok(0)
 }
 
-fn of_line(line: &[u8]) -> ShellVerdict {
-    match command_of(line) {
+fn of_line(line: &Line) -> ShellVerdict {
+    let command = match line {
+        Line::Text(line) => command_of(line),
+        Line::NotText => Err("the line is not UTF-8".to_owned()),
+        Line::TooLong => Err(format!("the line is longer than {LINE_BYTES_MAX} bytes")),
+    };
+    match command {
         Ok(command) => shell_verdict(&command),
         Err(why) => ShellVerdict::refused(why),
     }
 }
 
-fn command_of(line: &[u8]) -> Result<String, String> {
-    if line.len() > LINE_BYTES_MAX {
-        return Err(format!("the line is longer than {LINE_BYTES_MAX} bytes"));
-    }
-    let text = std::str::from_utf8(line).map_err(|_| "the line is not UTF-8".to_owned())?;
+fn command_of(line: &str) -> Result<String, String> {
     // A list would be taken for the fields in order.
-    if !text.trim_start().starts_with('{') {
+    if !line.trim_start().starts_with('{') {
         return Err("the line is not a JSON object with a text `cmd`".to_owned());
     }
-    let parsed: Result<CommandJson, _> = serde_json::from_str(text);
+    let parsed: Result<CommandJson, _> = serde_json::from_str(line);
     parsed
         .map(|line| line.cmd)
         .map_err(|error| format!("the line is not a JSON object with a text `cmd`: {error}"))
@@ -101,7 +91,8 @@ mod tests {
     use super::*;
 
     fn answer(line: &[u8]) -> String {
-        let verdict = of_line(line);
+        let line = lines::next(&mut &*[line, b"\n"].concat(), LINE_BYTES_MAX).unwrap().unwrap();
+        let verdict = of_line(&line);
         format!("{} {}", verdict.read_only, verdict.reason)
     }
 
@@ -121,6 +112,6 @@ mod tests {
         insta::assert_snapshot!(answer(b"{\"cmd\":\"ls \xff\"}"), @"false the line is not UTF-8");
         insta::assert_snapshot!(answer(br#"{"cmd":"ls \u0000"}"#), @r"false `\u{0}` at column 4: a control, blank or invisible character");
         insta::assert_snapshot!(answer(&[b"{\"cmd\":".to_vec(), vec![b'['; 100_000]].concat()), @"false the line is not a JSON object with a text `cmd`: invalid type: sequence, expected a string at line 1 column 7");
-        insta::assert_snapshot!(answer(&vec![b'x'; LINE_BYTES_MAX + 1]), @"false the line is longer than 1048576 bytes");
+        insta::assert_snapshot!(answer(&vec![b'x'; LINE_BYTES_MAX as usize + 1]), @"false the line is longer than 1048576 bytes");
     }
 }

@@ -1,0 +1,287 @@
+//! Git in a worktree that shares its repository with others.
+//!
+//! A command text is split into words roughly: quotes and backslashes are dropped, and every blank and
+//! every sign that could begin another command parts two words. So `git` is also found inside
+//! `bash -c '…'` and `$(…)`, and now and then inside a text that runs nothing, such as a commit message
+//! (`git commit -F FILE` helps there). This is the first line and finds honest mistakes; a command that
+//! hides the word (in a variable, a script, an alias) is stopped by the wall, which keeps the repository's
+//! shared files from being written.
+
+use std::path::Path;
+
+use super::denial::{Denial, DenialCode};
+use crate::call::shown;
+use crate::paths::{PathPlace, place_of};
+
+/// Subcommands that read, or change only the worktree, its index and its own branch.
+const OWN: [&str; 46] = [
+    "add",
+    "am",
+    "annotate",
+    "apply",
+    "archive",
+    "blame",
+    "cat-file",
+    "check-attr",
+    "check-ignore",
+    "cherry-pick",
+    "clean",
+    "commit",
+    "count-objects",
+    "describe",
+    "diff",
+    "diff-files",
+    "diff-index",
+    "diff-tree",
+    "for-each-ref",
+    "format-patch",
+    "grep",
+    "hash-object",
+    "help",
+    "log",
+    "ls-files",
+    "ls-tree",
+    "merge",
+    "merge-base",
+    "merge-tree",
+    "mv",
+    "name-rev",
+    "range-diff",
+    "rebase",
+    "reset",
+    "restore",
+    "rev-list",
+    "rev-parse",
+    "revert",
+    "rm",
+    "shortlog",
+    "show",
+    "show-ref",
+    "status",
+    "version",
+    "whatchanged",
+    "write-tree",
+];
+
+/// Subcommands that only read when their words are of this kind.
+const READING: [(&str, &[&str]); 8] = [
+    ("stash", &["list", "show"]),
+    ("worktree", &["list"]),
+    ("reflog", &["show", "exists"]),
+    ("remote", &["-v", "--verbose", "show", "get-url"]),
+    ("notes", &["list", "show"]),
+    ("bundle", &["verify", "list-heads"]),
+    ("config", &["get", "list", "--get", "--get-all", "--get-regexp", "--list", "-l"]),
+    ("submodule", &["status", "summary"]),
+];
+
+/// Options with which `git branch` and `git tag` only list; those with a value carry it after `=`.
+const LISTING: [&str; 17] = [
+    "-a",
+    "--all",
+    "-r",
+    "--remotes",
+    "-v",
+    "-vv",
+    "--verbose",
+    "-l",
+    "--list",
+    "--show-current",
+    "--sort",
+    "--format",
+    "--column",
+    "--contains",
+    "--merged",
+    "--no-merged",
+    "--points-at",
+];
+
+/// Those of them that make the words beside them patterns or commits, not new names.
+const PATTERNED: [&str; 6] =
+    ["-l", "--list", "--contains", "--merged", "--no-merged", "--points-at"];
+
+/// Subcommands that change the shared part, for texts in which `git` may be a mere word.
+const SHARED: [&str; 26] = [
+    "bisect",
+    "branch",
+    "checkout",
+    "config",
+    "fast-import",
+    "fetch",
+    "filter-branch",
+    "gc",
+    "maintenance",
+    "notes",
+    "pack-refs",
+    "prune",
+    "pull",
+    "push",
+    "reflog",
+    "remote",
+    "repack",
+    "replace",
+    "stash",
+    "submodule",
+    "subtree",
+    "switch",
+    "symbolic-ref",
+    "tag",
+    "update-ref",
+    "worktree",
+];
+
+/// Options before the subcommand that leave git in this worktree.
+const PLAIN_GLOBALS: [&str; 7] = [
+    "--no-pager",
+    "-P",
+    "--version",
+    "--help",
+    "--no-optional-locks",
+    "--literal-pathspecs",
+    "--no-advice",
+];
+
+/// Refuses a command text in which git would touch what is shared.
+pub(super) fn judge(worktree: &Path, command: &str) -> Result<(), Denial> {
+    let words = words(command);
+    for word in &words {
+        if word.split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
+            return Err(shared(format!("`{}` is inside the shared repository", shown(word))));
+        }
+        if word.starts_with("GIT_") && word.contains('=') {
+            return Err(shared(format!("`{}` can send git to another repository", shown(word))));
+        }
+    }
+    for (at, word) in words.iter().enumerate() {
+        if word.rsplit('/').next() != Some("git") {
+            continue;
+        }
+        let end = words[at + 1..].iter().position(String::is_empty);
+        let rest = &words[at + 1..end.map_or(words.len(), |end| at + 1 + end)];
+        let begins_a_command = at == 0 || words[at - 1].is_empty();
+        if begins_a_command {
+            judge_git(worktree, rest)?;
+        } else {
+            judge_mention(rest)?;
+        }
+    }
+    Ok(())
+}
+
+/// Judges the words after a `git` that may be the command of another one (`xargs git push`) or only a
+/// word (`grep git README`): what is known to change the shared part is refused, the rest is no git.
+fn judge_mention(words: &[String]) -> Result<(), Denial> {
+    let mut rest = words.iter().map(String::as_str).skip_while(|word| word.starts_with('-'));
+    let Some(name) = rest.next() else { return Ok(()) };
+    let rest: Vec<&str> = rest.collect();
+    if SHARED.contains(&name) && !may(name, &rest) { Err(refusal(name, &rest)) } else { Ok(()) }
+}
+
+/// Judges the words after `git`, up to the end of its command.
+fn judge_git(worktree: &Path, words: &[String]) -> Result<(), Denial> {
+    let mut rest = words.iter().map(String::as_str);
+    let name = loop {
+        match rest.next() {
+            None => return Ok(()),
+            Some("-C") => {
+                let folder = rest.next().unwrap_or("");
+                if folder.contains('$') || !is_inside(worktree, folder) {
+                    return Err(shared(format!("`git -C {}` works elsewhere", shown(folder))));
+                }
+            }
+            Some(option) if PLAIN_GLOBALS.contains(&option) => {}
+            Some(option) if option.starts_with('-') => {
+                return Err(shared(format!(
+                    "`git {}` before the subcommand can change what git does",
+                    shown(option)
+                )));
+            }
+            Some(name) => break name,
+        }
+    };
+    let rest: Vec<&str> = rest.collect();
+    if may(name, &rest) {
+        return Ok(());
+    }
+    Err(refusal(name, &rest))
+}
+
+fn refusal(name: &str, words: &[&str]) -> Denial {
+    let first = words.first().map_or(String::new(), |word| format!(" {}", shown(word)));
+    shared(format!(
+        "`git {}{first}` may change what all worktrees of the repository share",
+        shown(name)
+    ))
+}
+
+fn is_inside(worktree: &Path, folder: &str) -> bool {
+    matches!(place_of(worktree, folder), PathPlace::Inside(_))
+}
+
+/// Whether a subcommand with these words leaves the shared part of the repository alone.
+fn may(name: &str, words: &[&str]) -> bool {
+    match name {
+        // An abbreviated long option is the option.
+        "rebase" => !words.iter().any(|word| word.len() > 3 && "--update-refs".starts_with(word)),
+        // Paths may be taken from elsewhere; another branch may not be taken.
+        "checkout" => words.contains(&"--") && !words.iter().any(|word| is_branch_option(word)),
+        "branch" | "tag" => only_lists(words),
+        name if OWN.contains(&name) => true,
+        name => match words.first() {
+            None => matches!(name, "remote" | "reflog"),
+            Some(first) if name == "reflog" && first.starts_with('-') => true,
+            Some(first) => READING.iter().any(|(reads, how)| *reads == name && how.contains(first)),
+        },
+    }
+}
+
+/// Whether `git branch` or `git tag` with these words lists: names may stand only where an option says
+/// that they are patterns.
+fn only_lists(words: &[&str]) -> bool {
+    let named = words.iter().any(|word| PATTERNED.contains(&option(word)));
+    let lists = |word: &str| LISTING.contains(&option(word)) || named && !word.starts_with('-');
+    words.iter().all(|word| lists(word))
+}
+
+/// An option without the value that stands behind `=`.
+fn option(word: &str) -> &str {
+    word.split('=').next().unwrap_or(word)
+}
+
+fn is_branch_option(word: &str) -> bool {
+    matches!(word, "-b" | "-B" | "--orphan" | "--detach" | "-d" | "--track" | "-t")
+}
+
+/// The words of a text, quotes and backslashes dropped. An empty word stands where a command ends.
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    for character in text.chars() {
+        let ends = matches!(character, ';' | '|' | '&' | '(' | ')' | '`' | '\n' | '\r' | '{' | '}');
+        match character {
+            '\'' | '"' | '\\' => {}
+            _ if ends || character.is_whitespace() || matches!(character, '<' | '>') => {
+                if !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+                if ends {
+                    words.push(String::new());
+                }
+            }
+            _ => word.push(character),
+        }
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+fn shared(reason: String) -> Denial {
+    Denial::new(
+        DenialCode::SharedGit,
+        reason,
+        "Change and commit your own files on this worktree's branch; leave other branches, stashes, tags, \
+         remotes and configuration alone.",
+    )
+}

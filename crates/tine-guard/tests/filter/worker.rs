@@ -1,0 +1,126 @@
+//! `WorkerFilter`: a worktree of one's own, a repository shared with others.
+
+use tine_guard::filter::WorkerFilter;
+
+use crate::support::{Home, command, file};
+
+fn filter(home: &Home) -> WorkerFilter {
+    WorkerFilter::new(home.path("mem")).unwrap()
+}
+
+#[test]
+fn a_worker_writes_inside_its_worktree() {
+    let home = Home::new();
+    home.link("../out", "mem/door");
+    let filter = filter(&home);
+    let write =
+        |path: &str| home.said(&filter, "FileWrite", &file(&path.replace("HOME/", &home.text(""))));
+    for path in ["a.md", "src/new.rs", "HOME/mem/notes/x", "./notes/../b"] {
+        assert_eq!(write(path), "allow", "{path}");
+    }
+    insta::assert_snapshot!(write("../out/a.md"), @"outside: Denied: `../out/a.md` is outside the directory that may be written. Write only files inside `HOME/mem`; give absolute paths.");
+    insta::assert_snapshot!(write("door/x"), @"outside: Denied: `door/x` leads outside, to `HOME/out/x`. Write only files inside `HOME/mem`; give absolute paths.");
+    insta::assert_snapshot!(write(".git"), @"target: Denied: `.git` decides what other programs run. Write only files inside `HOME/mem`; give absolute paths.");
+    insta::assert_snapshot!(write("HOME/mem/.git/refs/heads/main"), @"target: Denied: `HOME/mem/.git/refs/heads/main` decides what other programs run. Write only files inside `HOME/mem`; give absolute paths.");
+    assert_eq!(home.said(&filter, "FileRead", &file("/etc/hosts")), "allow");
+    assert_eq!(home.said(&filter, "Agent", r#"{"prompt":"x"}"#), "allow");
+    insta::assert_snapshot!(home.said(&filter, "bash", "{}"), @"unknown_tool: Denied: there is no tool `bash`. Did you mean `Bash`?");
+}
+
+#[test]
+fn git_that_stays_in_the_worktree_is_allowed() {
+    let home = Home::new();
+    let filter = filter(&home);
+    for text in [
+        "git status",
+        "git add -A && git commit -m 'One change'",
+        "git --no-pager log --oneline -5 | head",
+        "git diff HEAD~1 -- src",
+        "git -C notes status",
+        "git checkout -- a.md",
+        "git checkout HEAD~1 -- a.md",
+        "git restore --staged a.md",
+        "git rebase main",
+        "git branch",
+        "git branch --show-current",
+        "git branch -a --contains HEAD",
+        "git tag -l 'v*'",
+        "git remote -v",
+        "git stash list",
+        "git reflog -5",
+        "git worktree list",
+        "git config --get user.name",
+        "grep git README",
+        "cat .gitignore .github/workflows/ci.yml",
+        "cargo test",
+        "echo digit; ls git",
+    ] {
+        assert_eq!(home.said(&filter, "Bash", &command(text)), "allow", "{text}");
+    }
+}
+
+#[test]
+fn git_that_touches_what_is_shared_is_refused() {
+    let home = Home::new();
+    let filter = filter(&home);
+    for text in [
+        "git stash",
+        "git stash pop",
+        "git checkout main",
+        "git checkout -b other",
+        "git checkout -B main -- ",
+        "git switch main",
+        "git worktree add ../x",
+        "git worktree prune",
+        "git config user.name x",
+        "git config --global alias.x '!sh'",
+        "git update-ref refs/heads/main HEAD",
+        "git symbolic-ref HEAD refs/heads/x",
+        "git branch -f main",
+        "git branch -D main",
+        "git branch new",
+        "git branch -m a b",
+        "git branch --list -D main",
+        "git tag v1",
+        "git tag -d v1",
+        "git push",
+        "git push origin HEAD",
+        "git fetch",
+        "git pull",
+        "git gc",
+        "git prune",
+        "git reflog expire --all",
+        "git remote add x y",
+        "git rebase --update-refs main",
+        "git rebase --update-r main",
+        "git unknown-alias",
+        "git -c alias.x=push x",
+        "git --git-dir=/r/x status",
+        "git -C ../out status",
+        "git -C $HOME status",
+        "GIT_DIR=/r/x git status",
+        "cd notes; git push",
+        "cd notes\ngit push",
+        "true&&git push",
+        "(git push)",
+        "echo $(git push)",
+        "echo `git push`",
+        "bash -c 'git push'",
+        "env git push",
+        "xargs git push",
+        "sudo /usr/bin/git push",
+        "g\\it push",
+        "'git' push",
+        "gi\"t\" push",
+        "rm -rf .git",
+        "rm ../.git/refs/heads/main",
+        "echo x > .git/HEAD",
+        "cat .GIT/config",
+    ] {
+        let said = home.said(&filter, "Bash", &command(text));
+        assert!(said.starts_with("shared_git: Denied: "), "{text}: {said}");
+    }
+    insta::assert_snapshot!(home.said(&filter, "Bash", &command("git push origin")), @"shared_git: Denied: `git push origin` may change what all worktrees of the repository share. Change and commit your own files on this worktree's branch; leave other branches, stashes, tags, remotes and configuration alone.");
+    insta::assert_snapshot!(home.said(&filter, "Bash", &command("rm -rf .git/refs")), @"shared_git: Denied: `.git/refs` is inside the shared repository. Change and commit your own files on this worktree's branch; leave other branches, stashes, tags, remotes and configuration alone.");
+    insta::assert_snapshot!(home.said(&filter, "Bash", &command("git --git-dir=x status")), @"shared_git: Denied: `git --git-dir=x` before the subcommand can change what git does. Change and commit your own files on this worktree's branch; leave other branches, stashes, tags, remotes and configuration alone.");
+}
