@@ -74,12 +74,12 @@ pub(crate) enum Command {
     /// What providers' caches served, and why
     #[command(subcommand)]
     Cache(CacheCommand),
+    /// Ask the guard, without running anything
+    #[command(subcommand)]
+    Guard(GuardCommand),
     /// The provider simulator
     #[command(subcommand)]
     Sim(SimCommand),
-    /// What the guard says of calls, without running them
-    #[command(subcommand)]
-    Guard(GuardCommand),
     /// See forks at work on this directory: no key, no network
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
@@ -448,6 +448,34 @@ pub(crate) struct CacheExplainArgs {
     pub(crate) json: bool,
 }
 
+/// `tine guard`
+#[derive(Debug, Subcommand)]
+pub(crate) enum GuardCommand {
+    /// Ask the filter of maintenance runs whether it allows tool calls
+    #[command(after_help = examples::GUARD_FILTER)]
+    Filter(GuardFilterArgs),
+}
+
+/// `tine guard filter`
+#[derive(Debug, Args)]
+pub(crate) struct GuardFilterArgs {
+    /// Read one JSON order a line from standard input, and answer each with one JSON line
+    #[arg(long, required_unless_present = "tool", conflicts_with_all = ["tool", "arguments", "memory_dir", "json"])]
+    pub(crate) jsonl: bool,
+    /// The directory that the run may write to
+    #[arg(long, value_name = "DIR", requires = "tool")]
+    pub(crate) memory_dir: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The tool's canonical name
+    #[arg(value_name = "TOOL", requires_all = ["arguments", "memory_dir"])]
+    pub(crate) tool: Option<String>,
+    /// Its arguments, as JSON
+    #[arg(value_name = "ARGS_JSON")]
+    pub(crate) arguments: Option<String>,
+}
+
 /// `tine sim`
 #[derive(Debug, Subcommand)]
 pub(crate) enum SimCommand {
@@ -479,34 +507,6 @@ pub(crate) struct SimServeArgs {
     /// Write each request's body, verbatim, into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) log_bodies: Option<PathBuf>,
-}
-
-/// `tine guard`
-#[derive(Debug, Subcommand)]
-pub(crate) enum GuardCommand {
-    /// Ask the filter of maintenance runs whether it allows tool calls
-    #[command(after_help = examples::GUARD_FILTER)]
-    Filter(GuardFilterArgs),
-}
-
-/// `tine guard filter`
-#[derive(Debug, Args)]
-pub(crate) struct GuardFilterArgs {
-    /// Read one JSON order a line from standard input, and answer each with one JSON line
-    #[arg(long, required_unless_present = "tool", conflicts_with_all = ["tool", "arguments", "memory_dir", "json"])]
-    pub(crate) jsonl: bool,
-    /// The directory that the run may write to
-    #[arg(long, value_name = "DIR", requires = "tool")]
-    pub(crate) memory_dir: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// The tool's canonical name
-    #[arg(value_name = "TOOL", requires_all = ["arguments", "memory_dir"])]
-    pub(crate) tool: Option<String>,
-    /// Its arguments, as JSON
-    #[arg(value_name = "ARGS_JSON")]
-    pub(crate) arguments: Option<String>,
 }
 
 /// `tine demo`
