@@ -74,12 +74,12 @@ pub(crate) enum Command {
     /// What providers' caches served, and why
     #[command(subcommand)]
     Cache(CacheCommand),
+    /// Ask the guard, without running anything
+    #[command(subcommand)]
+    Guard(GuardCommand),
     /// The provider simulator
     #[command(subcommand)]
     Sim(SimCommand),
-    /// What the guard says of calls, without running them
-    #[command(subcommand)]
-    Guard(GuardCommand),
     /// See forks at work on this directory: no key, no network
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
