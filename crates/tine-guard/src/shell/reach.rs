@@ -43,6 +43,9 @@ pub(crate) fn reach(directory: &Path, paths: &[ReadPath]) -> (Vec<Reached>, Opti
             object(format!("`{shown}` is outside the directory"));
             continue;
         }
+        if climbs_back(&path.text) {
+            object(format!("`{shown}` leads back out of a folder that may be a link"));
+        }
         let mut targets = Vec::new();
         for from in &directories {
             let absolute = match place_of(from, &path.text) {
@@ -67,6 +70,11 @@ pub(crate) fn reach(directory: &Path, paths: &[ReadPath]) -> (Vec<Reached>, Opti
         all.extend(targets.into_iter().map(reached));
     }
     (all, objection)
+}
+
+/// Whether `..` follows a folder: the system goes to the parent of where a link leads, and not to where it stands.
+fn climbs_back(path: &str) -> bool {
+    path.split('/').skip_while(|part| matches!(*part, "" | "." | "..")).any(|part| part == "..")
 }
 
 fn may_be_secret(path: &Path, glob: bool) -> bool {
@@ -179,6 +187,7 @@ mod tests {
         insta::assert_snapshot!(check("ls ~/x"), @"`~/x` is outside the directory");
         insta::assert_snapshot!(check("cd .. && ls"), @"`..` is outside the directory");
         insta::assert_snapshot!(check("cd src && cat ../../b"), @"`../../b` is outside the directory");
+        insta::assert_snapshot!(check("cat link/../a"), @"`link/../a` leads back out of a folder that may be a link");
         insta::assert_snapshot!(check("cd"), @"`~` is outside the directory");
         insta::assert_snapshot!(check("wc -l < ../x"), @"`../x` is outside the directory");
         insta::assert_snapshot!(check("grep -f /etc/shadow x"), @"`/etc/shadow` is outside the directory");
