@@ -48,7 +48,9 @@ pub(crate) fn reach(directory: &Path, paths: &[ReadPath]) -> (Vec<Reached>, Opti
         }
         let mut targets = Vec::new();
         for from in &directories {
-            let absolute = match place_of(from, &path.text) {
+            // A `~` that the shell does not replace is the beginning of a name.
+            let name = if path.text.starts_with('~') { "./" } else { "" };
+            let absolute = match place_of(from, &format!("{name}{}", path.text)) {
                 PathPlace::Inside(relative) => from.join(relative),
                 PathPlace::Outside(path) => path,
             };
@@ -176,6 +178,8 @@ mod tests {
             "find . -name '*.pem'",
             "git show HEAD:src/a.rs",
             "cat a[0-9].txt",
+            "cat '~x'",
+            "grep -rf~x y",
         ] {
             assert_eq!(check(command), "nothing", "{command}");
         }
