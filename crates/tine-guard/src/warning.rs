@@ -58,10 +58,10 @@ pub fn warning(command: &str) -> Option<Warning> {
 
 fn inside(text: &str, depth: usize) -> Option<Warning> {
     let pieces = pieces(text);
-    let whole = data::fork_bomb(text).or_else(|| data::piped_into_shell(&pieces));
+    let whole = [data::fork_bomb(text), data::piped_into_shell(&pieces), data::sql(&pieces, text)];
     let each = pieces.iter().flat_map(|piece| {
         let redirect = files::redirect(piece);
-        let program = of_program(piece, text);
+        let program = of_program(piece);
         let deeper =
             piece.shell_text().filter(|_| depth > 1).and_then(|text| inside(text, depth - 1));
         [redirect, program, deeper]
@@ -71,14 +71,14 @@ fn inside(text: &str, depth: usize) -> Option<Warning> {
         Some(best) if best.severity >= next.severity => Some(best),
         _ => Some(next),
     };
-    whole.into_iter().chain(each.flatten()).fold(None, worse)
+    whole.into_iter().flatten().chain(each.flatten()).fold(None, worse)
 }
 
-fn of_program(piece: &Piece, text: &str) -> Option<Warning> {
+fn of_program(piece: &Piece) -> Option<Warning> {
     let (name, arguments) = piece.program()?;
     match name {
         "git" => git::warning(arguments),
-        _ => files::warning(name, arguments).or_else(|| data::warning(name, arguments, text)),
+        _ => files::warning(name, arguments).or_else(|| data::warning(name, arguments)),
     }
 }
 

@@ -58,7 +58,8 @@ pub(super) fn unzip(arguments: &[Word]) -> Judged {
     }
 }
 
-/// `xxd`: its options are whole words; `-r` turns back and writes, and so does a second operand.
+/// `xxd`: its options are whole words and stand before the file; `-r` turns back and writes, and what stands behind the file is
+/// written, whatever it looks like.
 pub(super) fn xxd(arguments: &[Word]) -> Judged {
     const ALONE: [&str; 14] = [
         "-a",
@@ -88,10 +89,11 @@ pub(super) fn xxd(arguments: &[Word]) -> Judged {
         if word.glob.is_some() {
             return refuse(word, "a wildcard may become more operands than `xxd` may have");
         }
+        if file.is_some() {
+            return refuse(word, "what stands behind the file would be written");
+        }
         if !text.starts_with('-') || text == "-" {
-            if file.replace(word).is_some() {
-                return refuse(word, "a second operand would be written");
-            }
+            file = Some(word);
         } else if WITH_NUMBER.contains(&text) {
             match rest.next() {
                 Some(value) if is_number(value.text.strip_prefix('-').unwrap_or(&value.text)) => {}

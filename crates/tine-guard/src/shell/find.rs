@@ -152,3 +152,8 @@ fn cannot_be_expression(word: &Word) -> bool {
     let tail = word.text.rsplit(['*', '?', ']']).next().unwrap_or_default();
     tail.contains('.') || word.glob.is_some_and(|at| at > 0 && !word.text.starts_with('-'))
 }
+
+#[cfg(test)]
+pub(super) fn parts() -> impl Iterator<Item = &'static str> {
+    ALONE.into_iter().chain(WITH_VALUE).chain(WITH_PATH).filter(|part| part.starts_with('-'))
+}

@@ -2,7 +2,8 @@
 //!
 //! Another repository's configuration may name programs that git runs (a monitor, a diff driver), so git is not taken
 //! to another directory: no `-C`, no `--git-dir`, and none after `cd`. The configuration of the repository at hand is
-//! trusted as git itself trusts it; who could write it could run anything already.
+//! trusted as git itself trusts it; who could write it could run anything already. `status`, `diff` and `describe` may note in
+//! the index when they last looked at a file, which changes nothing that git tracks.
 
 mod history;
 mod lists;
@@ -101,4 +102,9 @@ fn no_signatures(parsed: &Parsed<'_>) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+pub(super) fn utilities() -> impl Iterator<Item = &'static Utility> {
+    history::TABLE.iter().chain(lists::TABLE)
 }

@@ -43,9 +43,14 @@ pub(crate) fn reach(directory: &Path, paths: &[ReadPath]) -> (Vec<Reached>, Opti
             object(format!("`{shown}` is outside the directory"));
             continue;
         }
+        if climbs_back(&path.text) {
+            object(format!("`{shown}` leads back out of a folder that may be a link"));
+        }
         let mut targets = Vec::new();
         for from in &directories {
-            let absolute = match place_of(from, &path.text) {
+            // A `~` that the shell does not replace is the beginning of a name.
+            let name = if path.text.starts_with('~') { "./" } else { "" };
+            let absolute = match place_of(from, &format!("{name}{}", path.text)) {
                 PathPlace::Inside(relative) => from.join(relative),
                 PathPlace::Outside(path) => path,
             };
@@ -78,6 +83,11 @@ pub(crate) fn secret<'a>(directory: &Path, paths: &'a [ReadPath]) -> Option<&'a 
     let moved =
         reached.iter().any(really).then(|| paths.iter().find(|path| path.contents)).flatten();
     paths.iter().find(written).or(moved).map(|path| path.text.as_str())
+}
+
+/// Whether `..` follows a folder: the system goes to the parent of where a link leads, and not to where it stands.
+fn climbs_back(path: &str) -> bool {
+    path.split('/').skip_while(|part| matches!(*part, "" | "." | "..")).any(|part| part == "..")
 }
 
 fn may_be_secret(path: &Path, glob: bool) -> bool {
@@ -179,6 +189,8 @@ mod tests {
             "find . -name '*.pem'",
             "git show HEAD:src/a.rs",
             "cat a[0-9].txt",
+            "cat '~x'",
+            "grep -rf~x y",
         ] {
             assert_eq!(check(command), "nothing", "{command}");
         }
@@ -190,6 +202,7 @@ mod tests {
         insta::assert_snapshot!(check("ls ~/x"), @"`~/x` is outside the directory");
         insta::assert_snapshot!(check("cd .. && ls"), @"`..` is outside the directory");
         insta::assert_snapshot!(check("cd src && cat ../../b"), @"`../../b` is outside the directory");
+        insta::assert_snapshot!(check("cat link/../a"), @"`link/../a` leads back out of a folder that may be a link");
         insta::assert_snapshot!(check("cd"), @"`~` is outside the directory");
         insta::assert_snapshot!(check("wc -l < ../x"), @"`../x` is outside the directory");
         insta::assert_snapshot!(check("grep -f /etc/shadow x"), @"`/etc/shadow` is outside the directory");

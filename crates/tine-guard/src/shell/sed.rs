@@ -8,8 +8,9 @@ use super::refusal::Refusal;
 use super::utility::ReadPath;
 use super::word::Word;
 
+/// Not `-l`, which takes a value here and none elsewhere, so that its value would be a script there.
 const OPTIONS: Options = Options {
-    short: "nrEe:suzl:",
+    short: "nrEe:suz",
     long: &[
         "quiet",
         "silent",
@@ -18,7 +19,6 @@ const OPTIONS: Options = Options {
         "separate",
         "unbuffered",
         "null-data",
-        "line-length=",
         "posix",
         "sandbox",
         "debug",
@@ -206,6 +206,15 @@ impl Script<'_> {
                 while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
                     self.at += 1;
                 }
+            }
+            // Text to print, up to the end of its line. An escape could join it with what follows.
+            b'a' | b'i' | b'c' => {
+                let rest = &self.bytes[self.at..];
+                let text = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+                if text.contains(&b'\\') || text.iter().all(|byte| matches!(byte, b' ' | b'\t')) {
+                    return Err("text with an escape, or none");
+                }
+                self.at += text.len();
             }
             _ => {
                 self.at -= 1;

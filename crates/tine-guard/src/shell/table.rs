@@ -40,11 +40,10 @@ const JUDGES: [(&str, Judge); 15] = [
     ("xxd", archive::xxd),
 ];
 
-/// Tools that only ever may say which version they are; their first start may run code of the project.
-const VERSION_ONLY: [&str; 12] = [
-    "bash", "cargo", "clang", "cmake", "gcc", "g++", "cc", "make", "rustc", "rustfmt", "sqlite3",
-    "ssh",
-];
+/// Tools that only ever may say which version they are. Not those that a version manager may stand for (cargo, rustc, go, node):
+/// to say which version they are, it may install one that the project names.
+const VERSION_ONLY: [&str; 9] =
+    ["bash", "clang", "cmake", "gcc", "g++", "cc", "make", "sqlite3", "ssh"];
 
 /// Every table of utilities.
 const TABLES: [&[Utility]; 4] = [files::TABLE, search::TABLE, system::TABLE, text::TABLE];
@@ -72,3 +71,7 @@ pub(super) fn judge(command: &SimpleCommand) -> Result<Vec<ReadPath>, Refusal> {
 fn utility(name: &str) -> Option<&'static Utility> {
     TABLES.iter().flat_map(|table| table.iter()).find(|utility| utility.name == name)
 }
+
+#[cfg(test)]
+#[path = "trace_tests.rs"]
+mod trace_tests;

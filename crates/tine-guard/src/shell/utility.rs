@@ -174,6 +174,13 @@ impl Utility {
             };
             return Err(Refusal::new(extra.at, &extra.text, why));
         }
+        // Where options must come first, a later one would be a second operand.
+        let first = parsed.operands.first().map_or(usize::MAX, |word| word.at);
+        let late = parsed.options.iter().find(|given| given.word.at > first);
+        if let Some(late) = late.filter(|_| self.operands == Operands::Paths(1)) {
+            let why = format!("an option of `{}` must stand before its operand", self.name);
+            return Err(Refusal::new(late.word.at, &late.word.text, why));
+        }
         match parsed.operands.iter().find(|word| word.glob.is_some()) {
             Some(word) if !self.options.any_harmless => {
                 let why =

@@ -41,8 +41,8 @@ pub(super) fn fork_bomb(text: &str) -> Option<Warning> {
         .then(|| Warning::ruins("starts processes until the machine stands still"))?
 }
 
-/// The warning for a program and its arguments; `text` is the whole command.
-pub(super) fn warning(name: &str, arguments: &[String], text: &str) -> Option<Warning> {
+/// The warning for a program and its arguments.
+pub(super) fn warning(name: &str, arguments: &[String]) -> Option<Warning> {
     let words: Vec<&str> =
         arguments.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
     let has = |option: &str| arguments.iter().any(|word| word == option);
@@ -110,13 +110,17 @@ pub(super) fn warning(name: &str, arguments: &[String], text: &str) -> Option<Wa
         "npm" | "cargo" if matches!(sub(0), "publish" | "unpublish" | "yank") => {
             Warning::changes("changes what others can install")
         }
-        _ if SQL_CLIENTS.contains(&name) => sql(text),
         _ => None,
     }
 }
 
-/// What SQL inside a command would lose.
-fn sql(text: &str) -> Option<Warning> {
+/// What SQL inside a command would lose, where one of its programs takes any.
+pub(super) fn sql(pieces: &[Piece], text: &str) -> Option<Warning> {
+    let takes =
+        |piece: &Piece| piece.program().is_some_and(|(name, _)| SQL_CLIENTS.contains(&name));
+    if !pieces.iter().any(takes) {
+        return None;
+    }
     let lower = text.to_lowercase();
     let words: Vec<&str> = lower
         .split(|c: char| !(c.is_alphanumeric() || c == '_'))

@@ -33,7 +33,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         // These need neither settings nor a store.
         Command::Completions(args) => completions::completions(&args),
         Command::Man => completions::man(),
-        Command::Guard(command) => guard::guard(command, cli.directory),
+        Command::Guard(command) => guard::guard(cli.directory, &command),
         other => in_runtime(cli.directory, other),
     }
 }

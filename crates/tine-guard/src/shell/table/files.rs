@@ -309,6 +309,10 @@ pub(super) const TABLE: &[Utility] = &[
             "numeric-sort",
         ])
         .condition(no_response_file),
+    Utility::new("objdump")
+        .short("adDfhprRsStTxCM:j:w")
+        .long(&["disassemble", "syms", "headers", "section=", "demangle[=]", "no-show-raw-insn"])
+        .condition(no_response_file),
     Utility::new("size").short("ABdoxt").names_only().condition(no_response_file),
     Utility::new("readelf")
         .short("ahlSsrdVnWex:p:")

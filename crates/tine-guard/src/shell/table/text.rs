@@ -245,6 +245,8 @@ pub(super) const TABLE: &[Utility] = &[
         .numbers()
         .long(&["format=", "separator=", "equal-width"])
         .operands(Operands::Words(3)),
+    // Its language has no files and no commands.
+    Utility::new("bc").short("lqsw").long(&["mathlib", "quiet", "standard", "warn"]),
     Utility::new("factor").operands(Operands::Words(ANY)),
     Utility::new("sleep").operands(Operands::Words(1)).condition(short_sleep),
 ];
