@@ -22,6 +22,7 @@ mod show;
 mod tool;
 mod toolbox;
 mod walk;
+mod wall;
 
 pub use bash::{Bash, is_withheld_variable};
 pub use file_edit::FileEdit;
@@ -32,3 +33,7 @@ pub use grep::Grep;
 pub use place::{Limits, Place, PlaceError, Withheld};
 pub use tool::{Effect, Tool, ToolOutput, ToolSpec};
 pub use toolbox::{Toolbox, ToolboxError};
+pub use wall::{
+    Enclosure, Gap, Ground, Metadata, Missing, Network, Readable, ResourceLimits, Support, Wall,
+    WallError,
+};

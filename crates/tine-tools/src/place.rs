@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::paths::{normalise, resolve};
 use crate::tool::Failure;
+use crate::wall::Enclosure;
 
 /// Says of an absolute path that a search over a whole directory leaves its content out. The owner
 /// of the place decides what that is; a search that names such a path itself is not affected.
@@ -50,6 +51,8 @@ pub struct Place {
     ledger: Arc<Mutex<HashMap<PathBuf, blake3::Hash>>>,
     limits: Limits,
     withheld: Option<Withheld>,
+    /// The wall that commands start behind.
+    enclosure: Option<Enclosure>,
     /// Held from the check of a file to its replacement, and shared with every fork: two agents in
     /// one directory cannot both pass the check and then overwrite each other.
     writing: Arc<Mutex<()>>,
@@ -66,6 +69,7 @@ impl Place {
             ledger: Arc::default(),
             limits: Limits::default(),
             withheld: None,
+            enclosure: None,
             writing: Arc::default(),
         })
     }
@@ -78,6 +82,16 @@ impl Place {
     /// The same place, where searches over a directory leave out what `withheld` names.
     pub fn with_withheld(self, withheld: Withheld) -> Self {
         Self { withheld: Some(withheld), ..self }
+    }
+
+    /// The same place, whose commands start behind this wall. Forks of the place keep it, also in another directory.
+    pub fn with_enclosure(self, enclosure: Enclosure) -> Self {
+        Self { enclosure: Some(enclosure), ..self }
+    }
+
+    /// The wall that commands start behind.
+    pub fn enclosure(&self) -> Option<&Enclosure> {
+        self.enclosure.as_ref()
     }
 
     /// The place of a forked child in the same directory. What the parent has read counts as read;
@@ -110,6 +124,7 @@ impl Place {
             ledger: Arc::clone(&self.ledger),
             limits: self.limits,
             withheld: self.withheld.clone(),
+            enclosure: self.enclosure.clone(),
             writing: Arc::clone(&self.writing),
         }
     }
