@@ -17,6 +17,7 @@ mod calls;
 mod environment;
 #[cfg(target_os = "linux")]
 mod filter;
+mod git;
 mod grants;
 #[cfg(target_os = "linux")]
 mod kernel;
@@ -232,11 +233,12 @@ impl Wall {
         let mut grants = match &self.readable {
             Readable::Most => reads::most(home.as_deref(), &ground.hidden),
             Readable::Listed(more) => {
+                let repository = git::outside(&directory);
                 let mut roots = vec![directory];
                 for path in more {
                     roots.push(real(path)?);
                 }
-                reads::listed(&roots, &ground.search_path(), &ground.hidden)?
+                reads::listed((&roots, &repository), &ground.search_path(), &ground.hidden)?
             }
         };
         grants.extend(writable.iter().map(|path| Grant::new(path, Access::Full)));
@@ -248,6 +250,11 @@ impl Wall {
             environment::passed(ground.variables.iter().cloned(), &self.variables);
         environment.push(("TMPDIR".into(), scratch.path().into()));
         environment.push(("XDG_CACHE_HOME".into(), scratch.path().join("cache").into()));
+        if matches!(self.readable, Readable::Listed(_)) {
+            // The user's own settings are out of reach, and an index that cannot be written need not be tried.
+            environment.push(("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()));
+            environment.push(("GIT_OPTIONAL_LOCKS".into(), "0".into()));
+        }
         Ok(Enclosure(Arc::new(Standing {
             restriction,
             environment,

@@ -87,6 +87,9 @@ impl Restriction {
     }
 }
 
+/// The version since which the kernel logs what it refuses. What a wall enforces is whole with the one before.
+const LOGS_SINCE: ABI = ABI::V7;
+
 /// The newest version that a wall makes use of.
 fn known(version: u32) -> ABI {
     match version {
@@ -96,7 +99,8 @@ fn known(version: u32) -> ABI {
         3 => ABI::V3,
         4 => ABI::V4,
         5 => ABI::V5,
-        _ => ABI::V6,
+        6 => ABI::V6,
+        _ => LOGS_SINCE,
     }
 }
 
@@ -110,6 +114,10 @@ fn rules(grants: &[Grant], version: ABI) -> io::Result<RulesetCreated> {
         ruleset = ruleset.scope(Scope::from_all(version)).map_err(io::Error::other)?;
     }
     let mut created = ruleset.create().map_err(io::Error::other)?;
+    if version >= LOGS_SINCE {
+        // The thread that starts a command asks which processes are its own: each no would be a line in the system's log.
+        created = created.log_same_exec(false).map_err(io::Error::other)?;
+    }
     for grant in grants {
         // No symbolic link anywhere on the way: a path that has become one since it was looked at is not granted.
         let opened = openat2(

@@ -23,6 +23,9 @@ const SETTINGS_ENTRIES_MAX: usize = 20_000;
 /// Entries of the directories on a short list. Beyond them nobody can say in useful time whether a secret is among them.
 const LISTED_ENTRIES_MAX: usize = 300_000;
 
+/// How deep a repository is looked into: `.git/NAME`. What lies deeper is git's own.
+const REPOSITORY_DEPTH: usize = 1;
+
 /// Deeper than any path the system takes.
 const ALL_THE_WAY: usize = 4_096;
 
@@ -112,9 +115,10 @@ pub(super) fn most(home: Option<&Path>, hidden: &Withheld) -> Vec<Grant> {
     grants
 }
 
-/// The short list: programs, the settings that everybody may read, what is on `PATH`, and `roots` without what is hidden there.
+/// The short list: programs, the settings that everybody may read, what is on `PATH`, `roots` without what is hidden there, and
+/// the directories of a `repository`, which are large and looked into less deep.
 pub(super) fn listed(
-    roots: &[PathBuf],
+    (roots, repository): (&[PathBuf], &[PathBuf]),
     path: &[PathBuf],
     hidden: &Withheld,
 ) -> Result<Vec<Grant>, WallError> {
@@ -123,8 +127,9 @@ pub(super) fn listed(
     grants.extend(path.iter().filter_map(existing));
     grants.extend(settings());
     let mut survey = Survey::new(Omit::Withheld(hidden), LISTED_ENTRIES_MAX);
-    for root in roots {
-        grants.extend(survey.reading(root, ALL_THE_WAY));
+    let deep = roots.iter().map(|root| (root, ALL_THE_WAY));
+    for (root, depth) in deep.chain(repository.iter().map(|own| (own, REPOSITORY_DEPTH))) {
+        grants.extend(survey.reading(root, depth));
         if survey.ran_out() {
             return Err(WallError::TooLarge {
                 path: root.clone(),
