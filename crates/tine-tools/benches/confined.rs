@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tine_model::RawJson;
-use tine_tools::{Bash, Ground, Place, Support, Tool, Wall};
+use tine_tools::{Bash, Ground, Place, Snapshot, Support, Tool, Wall, Watch};
 use tokio_util::sync::CancellationToken;
 
 /// Runs of each kind that are counted.
@@ -38,6 +38,23 @@ fn main() {
         let raised = median(RAISED, || drop(wall.raise(&path, &ground).unwrap()));
         println!("  raising it, once a run: {}", shown(raised));
     }
+    audit(&path);
+}
+
+/// Files of the tree that an audit looks at.
+const FILES: usize = 100_000;
+
+fn audit(directory: &Path) {
+    for at in 0..FILES {
+        let below = directory.join(format!("d{}", at / 100));
+        if at % 100 == 0 {
+            std::fs::create_dir(&below).unwrap();
+        }
+        std::fs::write(below.join(at.to_string()), "x").unwrap();
+    }
+    let watch = Watch::around(directory, &[], None, &[]);
+    let looked = median(5, || assert!(Snapshot::take(&watch).len() > FILES));
+    println!("one look of the audit at {FILES} files: {}", shown(looked));
 }
 
 async fn run_true(place: &Place) {

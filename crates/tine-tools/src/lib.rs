@@ -9,6 +9,7 @@
 //! commands are ended through their process group.
 
 mod arguments;
+mod audit;
 mod bash;
 mod disk;
 mod file_edit;
@@ -24,6 +25,7 @@ mod toolbox;
 mod walk;
 mod wall;
 
+pub use audit::{Change, ESCAPES_MAX, Escape, Snapshot, Watch};
 pub use bash::{Bash, is_withheld_variable};
 pub use file_edit::FileEdit;
 pub use file_read::FileRead;

@@ -7,7 +7,7 @@
 //!
 //! What it does not keep: a worker may change modes, owners and times of the user's files anywhere (builds need these
 //! calls, and Landlock does not rule over them); what is in the directory may be changed, `.git/hooks` and `.git/config` included,
-//! because the kernel takes nothing back below a granted directory (the audit reports those two); names of
+//! because the kernel takes nothing back below a granted directory (the audit reports those); names of
 //! files can be listed, also where their content is withheld; limits count for each process alone.
 
 #[cfg(not(target_os = "linux"))]
