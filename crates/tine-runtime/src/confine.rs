@@ -51,14 +51,12 @@ pub struct AuditReport {
 }
 
 impl Confinement {
-    /// Whether there is a wall at all.
-    pub fn is_on(&self) -> bool {
-        self.reach != Reach::Open
-    }
-
-    /// What this kernel cannot keep of it.
-    pub fn gaps(&self) -> Vec<Gap> {
-        if self.is_on() { Support::of_this_kernel().gaps() } else { Vec::new() }
+    /// What cannot be kept of it here, around a run in `directory`.
+    pub fn gaps(&self, directory: &Path) -> Vec<Gap> {
+        match self.wall(directory) {
+            Some(wall) => wall.gaps(Support::of_this_kernel(), std::env::home_dir().as_deref()),
+            None => Vec::new(),
+        }
     }
 
     /// `None` without a wall.

@@ -208,6 +208,18 @@ impl Wall {
         }
     }
 
+    /// What cannot be kept of it with this support, for a user with this home.
+    pub fn gaps(&self, support: Support, home: Option<&Path>) -> Vec<Gap> {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let mut gaps = support.gaps();
+        let home = home.map(real);
+        let is_in = |path: &PathBuf| home.as_ref().is_some_and(|home| home.starts_with(real(path)));
+        if self.writable.iter().any(is_in) {
+            gaps.push(Gap::Home);
+        }
+        gaps
+    }
+
     /// Builds the wall for commands that work in `directory`. Looks through homes or the directory for secrets, once: what
     /// is made later outside the writable directories cannot be read. Blocks; the walks are bounded.
     pub fn raise(&self, directory: &Path, ground: &Ground) -> Result<Enclosure, WallError> {
@@ -219,12 +231,7 @@ impl Wall {
         let home = ground.home.as_deref().and_then(|home| home.canonicalize().ok());
         let writable: Vec<PathBuf> =
             self.writable.iter().map(|path| real(path)).collect::<Result<_, _>>()?;
-        let mut gaps = ground.support.gaps();
-        if let Some(home) = &home
-            && writable.iter().any(|path| home.starts_with(path))
-        {
-            gaps.push(Gap::Home);
-        }
+        let gaps = self.gaps(ground.support, home.as_deref());
         if self.missing == Missing::Refuse && !gaps.is_empty() {
             return Err(WallError::Missing(gaps));
         }

@@ -54,11 +54,11 @@ pub(crate) fn confinement(
 }
 
 /// Says once what the kernel cannot keep of a wall that is raised all the same.
-pub(crate) fn warn_of_gaps(confinement: &Confinement) {
+pub(crate) fn warn_of_gaps(confinement: &Confinement, directory: &Path) {
     if !confinement.accept_gaps {
         return;
     }
-    for gap in confinement.gaps() {
+    for gap in confinement.gaps(directory) {
         output::say(&format!("warning: {}", gap.words()));
     }
 }

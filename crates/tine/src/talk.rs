@@ -75,7 +75,7 @@ impl<'a> Talk<'a> {
         let record = runtime.store().agent(agent).await?;
         let (config, directory) = (&self.context.config, Path::new(&record.directory));
         let confinement = confinement(config, self.limits, record.standing, directory)?;
-        warn_of_gaps(&confinement);
+        warn_of_gaps(&confinement, directory);
         let view = self.view(&record);
         view.begin(&record);
         if let (View::Text(_), false, Some(line)) = (&view, self.quiet, line(&confinement)) {

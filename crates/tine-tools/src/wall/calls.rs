@@ -64,7 +64,6 @@ const REFUSED: &[i64] = &[
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
     libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
     libc::SYS_init_module,
     libc::SYS_finit_module,
     libc::SYS_delete_module,
@@ -93,16 +92,23 @@ const REFUSED: &[i64] = &[
 
 /// Calls of one machine alone.
 #[cfg(target_arch = "x86_64")]
-const REFUSED_HERE: &[i64] =
-    &[libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_uselib, libc::SYS__sysctl, libc::SYS_ustat];
+const REFUSED_HERE: &[i64] = &[
+    libc::SYS_kexec_file_load,
+    libc::SYS_iopl,
+    libc::SYS_ioperm,
+    libc::SYS_uselib,
+    libc::SYS__sysctl,
+    libc::SYS_ustat,
+];
 #[cfg(not(target_arch = "x86_64"))]
-const REFUSED_HERE: &[i64] = &[];
+const REFUSED_HERE: &[i64] = &[
+    294, // kexec_file_load
+];
 
 /// Calls that change the mode, owner, times or attributes of a file: Landlock does not rule over them.
 const METADATA: &[i64] = &[
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
-    libc::SYS_fchmodat2,
     libc::SYS_fchown,
     libc::SYS_fchownat,
     libc::SYS_setxattr,
@@ -112,6 +118,7 @@ const METADATA: &[i64] = &[
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
     libc::SYS_utimensat,
+    452, // fchmodat2
     463, // setxattrat
     466, // removexattrat
 ];

@@ -139,7 +139,7 @@ pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure>
     let directory = context.runtime.store().agent(parent).await?.directory;
     let confinement =
         confinement(&context.config, &args.limits, Standing::Worker, Path::new(&directory))?;
-    warn_of_gaps(&confinement);
+    warn_of_gaps(&confinement, Path::new(&directory));
     let screen = Arc::new(Screen::stderr());
     let guarded = Guarded::new(&context.config, &args.limits, &screen, true)?;
     let board = WorkerBoard::on(screen, context.directory.clone(), args.directives.clone());
