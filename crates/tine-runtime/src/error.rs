@@ -52,6 +52,12 @@ pub enum RuntimeError {
     /// The agent's directory cannot be worked in.
     #[error(transparent)]
     Place(#[from] tine_tools::PlaceError),
+    /// The commands of the run cannot be confined as asked, and so it did not begin.
+    #[error(transparent)]
+    Wall(#[from] tine_tools::WallError),
+    /// The wall around the commands was not finished.
+    #[error("the wall around the commands could not be raised")]
+    Confinement,
     /// The import is not a conversation.
     #[error(transparent)]
     Import(#[from] ImportError),

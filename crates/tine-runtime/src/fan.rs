@@ -17,7 +17,7 @@ use crate::error::RuntimeError;
 use crate::fan_report::{FanReport, FanTask, ended, failed};
 use crate::load::Loaded;
 use crate::notice::task_notice;
-use crate::run::{Prepared, RunOptions};
+use crate::run::{Driven, Prepared, RunOptions};
 use crate::runtime::Runtime;
 use crate::warm::KeepWarm;
 
@@ -216,7 +216,7 @@ impl Runtime {
         let (index, agent, directive) = (worker.index, worker.agent, worker.directive);
         let lease = worker.lease.clone();
         let mut task = match self.drive_worker(worker, llm, options, watcher).await {
-            Ok(report) => ended(agent, directive, &report),
+            Ok(Driven { report, audit }) => FanTask { audit, ..ended(agent, directive, &report) },
             Err(error) => failed(agent, directive, &error),
         };
         task.duration_ms = self.now_ms() - start_ms;
@@ -239,7 +239,7 @@ impl Runtime {
         llm: &dyn LlmClient,
         options: &RunOptions,
         watcher: &Arc<dyn FanWatcher>,
-    ) -> Result<RunReport, RuntimeError> {
+    ) -> Result<Driven, RuntimeError> {
         let Worker { index, agent, directive, lease, conversation, seat } = worker;
         let record = self.store().agent(agent).await?;
         let lease = lease.ok_or(StoreError::Fenced { agent })?;
@@ -273,7 +273,7 @@ impl Runtime {
         &self,
         lease: &Lease,
         before: &TaskRecord,
-        result: &Result<RunReport, RuntimeError>,
+        result: Result<&RunReport, &RuntimeError>,
     ) -> Result<(), RuntimeError> {
         let mut task = match result {
             Ok(report) => ended(before.agent, &before.directive, report),

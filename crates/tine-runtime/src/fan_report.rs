@@ -5,6 +5,7 @@ use tine_fork::{Report, RunReport};
 use tine_model::{AgentId, AgentRecord, EntryId, Outcome, TaskStatus, Usage};
 
 use crate::cached_content::HeldCost;
+use crate::confine::AuditReport;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 
@@ -33,6 +34,8 @@ pub struct FanTask {
     pub tool_uses: u32,
     /// How long it took, in milliseconds.
     pub duration_ms: i64,
+    /// What changed outside meanwhile; `None` where its commands were not confined.
+    pub audit: Option<AuditReport>,
 }
 
 /// What the cache did for a fan.
@@ -95,6 +98,7 @@ pub(crate) fn ended(agent: AgentId, directive: &str, report: &RunReport) -> FanT
         turns: report.turns,
         tool_uses: report.tool_uses,
         duration_ms: 0,
+        audit: None,
     }
 }
 
@@ -111,6 +115,7 @@ pub(crate) fn failed(agent: AgentId, directive: &str, error: &RuntimeError) -> F
         turns: 0,
         tool_uses: 0,
         duration_ms: 0,
+        audit: None,
     }
 }
 

@@ -10,6 +10,7 @@ use tine_tools::Place;
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::CachePolicy;
+use crate::confine::{AuditReport, Confined, Confinement};
 use crate::dispatch::GuardedTools;
 use crate::error::RuntimeError;
 use crate::journal::StoreJournal;
@@ -34,6 +35,8 @@ pub struct RunOptions {
     pub cancel: CancellationToken,
     /// How the cache is used.
     pub caching: CachePolicy,
+    /// How its commands are confined.
+    pub confinement: Confinement,
 }
 
 /// A run that is over.
@@ -43,6 +46,14 @@ pub struct RunOutcome {
     pub agent: AgentId,
     /// How it went.
     pub report: RunReport,
+    /// What changed outside meanwhile; `None` where commands were not confined.
+    pub audit: Option<AuditReport>,
+}
+
+/// A run that was driven to its end.
+pub(crate) struct Driven {
+    pub(crate) report: RunReport,
+    pub(crate) audit: Option<AuditReport>,
 }
 
 /// One agent's run, prepared: the lease is held.
@@ -69,9 +80,9 @@ impl Runtime {
         let result = Box::pin(self.run_leased(&lease, prompt, options, &*llm)).await;
         // Whatever happened, the lease goes back; an error of that would hide the more important one.
         let released = self.store().release(&lease).await;
-        let report = result?;
+        let Driven { report, audit } = result?;
         released?;
-        Ok(RunOutcome { agent, report })
+        Ok(RunOutcome { agent, report, audit })
     }
 
     async fn run_leased(
@@ -80,7 +91,7 @@ impl Runtime {
         prompt: Option<String>,
         options: &RunOptions,
         llm: &dyn tine_llm::LlmClient,
-    ) -> Result<RunReport, RuntimeError> {
+    ) -> Result<Driven, RuntimeError> {
         let loaded = self.load(lease.agent, options.caching).await?;
         let prompt = match prompt.filter(|text| !text.trim().is_empty()) {
             Some(text) => Some(first_prompt(&loaded, text)),
@@ -94,7 +105,7 @@ impl Runtime {
         let prepared = Prepared { loaded, lease: lease.clone(), llm, seat: None, label };
         let result = self.drive(prepared, prompt, options).await;
         if let Some(task) = task {
-            self.finish_again(lease, &task, &result).await?;
+            self.finish_again(lease, &task, result.as_ref().map(|driven| &driven.report)).await?;
         }
         result
     }
@@ -105,11 +116,12 @@ impl Runtime {
         prepared: Prepared<'_>,
         prompt: Option<Message>,
         options: &RunOptions,
-    ) -> Result<RunReport, RuntimeError> {
+    ) -> Result<Driven, RuntimeError> {
         let Prepared { mut loaded, lease, llm, seat, label } = prepared;
         let agent = lease.agent;
         let place = Place::new(loaded.record.directory.as_ref())?
             .with_withheld(Arc::new(tine_guard::is_secret));
+        let (place, confined) = Confined::begin(&options.confinement, place).await?;
         let lane = self.lane(&loaded.record.settings.model, options.caching).await?;
         self.mark(&lease, AgentState::Running).await?;
         let journal = StoreJournal::new(
@@ -143,6 +155,12 @@ impl Runtime {
             // Never ends; dropping it loses nothing.
             never = self.cancel_when_killed(agent, &cancel) => match never {},
         };
+        // The place and its wall are gone by now, and with them what the commands had left.
+        drop(tools);
+        let audit = match confined {
+            Some(confined) => Some(confined.end().await),
+            None => None,
+        };
         let state = match report.outcome {
             Outcome::Aborted | Outcome::Failed(_) => AgentState::Interrupted,
             Outcome::Completed
@@ -153,10 +171,11 @@ impl Runtime {
             | Outcome::BudgetExhausted => AgentState::Idle,
         };
         match self.mark(&lease, state).await {
-            Ok(()) => Ok(report),
+            Ok(()) => Ok(Driven { report, audit }),
             // Killed meanwhile: it stays dead, and the report says what it had done.
             Err(RuntimeError::Store(StoreError::Dead { .. })) => {
-                Ok(RunReport { outcome: Outcome::Aborted, ..report })
+                let report = RunReport { outcome: Outcome::Aborted, ..report };
+                Ok(Driven { report, audit })
             }
             Err(error) => Err(error),
         }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
 
+#[cfg(target_os = "linux")] // for the wall
+mod confined;
 mod fixture;
 
 use std::sync::{Arc, Mutex};

@@ -95,7 +95,7 @@ async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> To
         return Failure::cancelled().into();
     }
     let limits = place.limits();
-    let process = match Process::start(&SHELLS, &order.command, place.directory()) {
+    let process = match Process::start(&SHELLS, &order.command, place) {
         Ok(process) => process,
         Err(error) => return start_failure(place, &error).into(),
     };
@@ -103,8 +103,13 @@ async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> To
     let ending = process.run(order.limit, limits.command_grace, cancel, &mut excerpt).await;
     let output = excerpt.finish();
     let (note, is_error) = note(&ending, order.limit);
+    // Who meets the wall is told where it stands, so that it can go on another way.
+    let wall = match place.enclosure().filter(|_| is_error) {
+        Some(enclosure) => format!("\n[{}]", enclosure.line()),
+        None => String::new(),
+    };
     let break_line = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
-    ToolOutput { text: format!("{output}{break_line}{note}"), is_error }
+    ToolOutput { text: format!("{output}{break_line}{note}{wall}"), is_error }
 }
 
 fn start_failure(place: &Place, error: &StartError) -> Failure {

@@ -10,6 +10,7 @@
 //! commands are ended through their process group.
 
 mod arguments;
+mod audit;
 mod bash;
 mod beneath;
 mod caller;
@@ -27,7 +28,9 @@ mod show;
 mod tool;
 mod toolbox;
 mod walk;
+mod wall;
 
+pub use audit::{Change, ESCAPES_MAX, Escape, Snapshot, Watch};
 pub use bash::{Bash, is_withheld_variable};
 pub use caller::Caller;
 pub use file_edit::FileEdit;
@@ -39,3 +42,7 @@ pub use place::{Limits, Place, PlaceError, RootError, Withheld};
 pub use repl::Repl;
 pub use tool::{Effect, Tool, ToolOutput, ToolSpec};
 pub use toolbox::{Toolbox, ToolboxError};
+pub use wall::{
+    Enclosure, Gap, Ground, Metadata, Missing, Network, Readable, ResourceLimits, Support, Wall,
+    WallError,
+};

@@ -11,6 +11,7 @@ use crate::caller::Caller;
 use crate::ground::{Ground, Spot, Want};
 use crate::paths::{normalise, resolve};
 use crate::tool::{Failure, ToolOutput};
+use crate::wall::Enclosure;
 
 /// Says of an absolute path that a search over a whole directory leaves its content out. The owner
 /// of the place decides what that is; a search that names such a path itself is not affected.
@@ -67,6 +68,8 @@ pub struct Place {
     limits: Limits,
     withheld: Option<Withheld>,
     caller: Option<Arc<dyn Caller>>,
+    /// The wall that commands start behind.
+    enclosure: Option<Enclosure>,
     /// Held from the check of a file to its replacement, and shared with every fork: two agents in
     /// one directory cannot both pass the check and then overwrite each other.
     writing: Arc<Mutex<()>>,
@@ -86,6 +89,7 @@ impl Place {
             limits: Limits::default(),
             withheld: None,
             caller: None,
+            enclosure: None,
             writing: Arc::default(),
         })
     }
@@ -123,6 +127,16 @@ impl Place {
     /// that stay in the directory.
     pub fn judged(&self, real: &Path) -> Self {
         Self { ground: self.ground.judged(real), ..self.share() }
+    }
+
+    /// The same place, whose commands start behind this wall. Forks of the place keep it, also in another directory.
+    pub fn with_enclosure(self, enclosure: Enclosure) -> Self {
+        Self { enclosure: Some(enclosure), ..self }
+    }
+
+    /// The wall that commands start behind.
+    pub fn enclosure(&self) -> Option<&Enclosure> {
+        self.enclosure.as_ref()
     }
 
     /// The place of a forked child in the same directory. What the parent has read counts as read;
@@ -163,6 +177,7 @@ impl Place {
             limits: self.limits,
             withheld: self.withheld.clone(),
             caller: self.caller.clone(),
+            enclosure: self.enclosure.clone(),
             writing: Arc::clone(&self.writing),
         }
     }

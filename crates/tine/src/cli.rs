@@ -135,9 +135,26 @@ pub(crate) struct LimitArgs {
     /// Refuse a tool call, as Tool or Tool(pattern); may be repeated
     #[arg(long, value_name = "RULE")]
     pub(crate) deny: Vec<String>,
+    /// Confine commands by the kernel, whatever was allowed [default: directory for workers, off for others]
+    #[arg(long, value_enum, value_name = "REACH")]
+    pub(crate) confine: Option<ConfineArg>,
+    /// Let confined commands reach the internet
+    #[arg(long)]
+    pub(crate) network: bool,
     /// Exit with 54 when a tool call failed
     #[arg(long)]
     pub(crate) fail_on_tool_error: bool,
+}
+
+/// Where confined commands may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConfineArg {
+    /// Wherever you can
+    Off,
+    /// In the working directory
+    Directory,
+    /// Nowhere; programs and the working directory may be read, without secrets
+    ReadOnly,
 }
 
 /// How a run is printed.

@@ -27,6 +27,54 @@ pub(crate) struct File {
     #[serde(default)]
     providers: BTreeMap<String, ProviderTable>,
     cache: Option<CacheTable>,
+    #[serde(default)]
+    confine: ConfineTable,
+}
+
+/// How commands are confined.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ConfineTable {
+    /// `on` or `off`.
+    pub(crate) workers: Option<String>,
+    pub(crate) network: Option<bool>,
+    /// Directories that may be written in besides the working directory.
+    pub(crate) writable: Option<Vec<String>>,
+    /// Names of variables that are passed on.
+    pub(crate) variables: Option<Vec<String>>,
+    /// `warn` or `refuse`, where the kernel cannot keep all of a wall.
+    pub(crate) missing: Option<String>,
+}
+
+impl ConfineTable {
+    /// What a checkout must not decide for its user: anything that opens the wall.
+    fn widens(&self) -> Option<&'static str> {
+        if self.workers.as_deref().is_some_and(|word| word != "on") {
+            return Some("confine.workers");
+        }
+        if self.network == Some(true) {
+            return Some("confine.network");
+        }
+        if self.missing.as_deref().is_some_and(|word| word != "refuse") {
+            return Some("confine.missing");
+        }
+        match (&self.writable, &self.variables) {
+            (Some(_), _) => Some("confine.writable"),
+            (None, Some(_)) => Some("confine.variables"),
+            (None, None) => None,
+        }
+    }
+
+    /// This table where `later` says nothing.
+    fn under(self, later: Self) -> Self {
+        Self {
+            workers: later.workers.or(self.workers),
+            network: later.network.or(self.network),
+            writable: later.writable.or(self.writable),
+            variables: later.variables.or(self.variables),
+            missing: later.missing.or(self.missing),
+        }
+    }
 }
 
 /// How the cache is used, and when a price is asked about.
@@ -83,6 +131,7 @@ pub(crate) struct Config {
     pub(crate) permissions: PermissionLists,
     pub(crate) providers: BTreeMap<String, ProviderTable>,
     pub(crate) cache: CacheTable,
+    pub(crate) confine: ConfineTable,
     /// The files that were read, in order.
     pub(crate) files: Vec<PathBuf>,
 }
@@ -141,6 +190,7 @@ impl Config {
         if let Some(cache) = file.cache {
             self.cache = cache;
         }
+        self.confine = std::mem::take(&mut self.confine).under(file.confine);
         self.files.push(path.to_owned());
     }
 }
@@ -172,6 +222,8 @@ fn narrowed(file: File, path: &Path) -> Result<File, Failure> {
         "providers"
     } else if file.cache.is_some() {
         "cache"
+    } else if let Some(key) = file.confine.widens() {
+        key
     } else {
         return Ok(file);
     };
@@ -208,7 +260,17 @@ mod tests {
     fn a_project_may_narrow_but_not_widen() {
         let config = load("", "[permissions]\ndeny = [\"Bash\"]", &[]).unwrap();
         assert_eq!(config.permissions.deny, ["Bash"]);
+        let user = "[confine]\nnetwork = true\nwritable = [\"/cache\"]";
+        let project = "[confine]\nworkers = \"on\"\nnetwork = false\nmissing = \"refuse\"";
+        let confine = load(user, project, &[]).unwrap().confine;
+        assert_eq!((confine.network, confine.workers.as_deref()), (Some(false), Some("on")));
+        assert_eq!(confine.writable, Some(vec!["/cache".to_owned()]));
         for project in [
+            "[confine]\nworkers = \"off\"",
+            "[confine]\nnetwork = true",
+            "[confine]\nwritable = [\"/\"]",
+            "[confine]\nvariables = [\"API_KEY\"]",
+            "[confine]\nmissing = \"warn\"",
             "[permissions]\nallow = [\"Bash\"]",
             "permission_mode = \"bypass\"",
             "[providers.anthropic]\nbase_url = \"http://evil\"",

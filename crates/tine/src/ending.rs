@@ -8,6 +8,7 @@ use tine_cache::Models;
 use tine_fork::{Observer, RunError, RunEvent, RunReport};
 use tine_guard::{Call, PermissionMode, Rules, Verdict, judge};
 use tine_model::{AgentId, Outcome, Role, ToolCallId, Usage};
+use tine_runtime::AuditReport;
 use tine_store::StoreError;
 
 use crate::ask::Refusal;
@@ -38,6 +39,8 @@ pub(crate) struct Ended {
     pub(crate) priced_as: Option<String>,
     /// Calls that were refused because nobody could be asked.
     pub(crate) refused: Vec<Refusal>,
+    /// What changed outside meanwhile, where commands were confined.
+    pub(crate) audit: Option<AuditReport>,
     /// Why the command fails, if it does.
     pub(crate) failure: Option<Failure>,
 }
@@ -65,6 +68,7 @@ impl Ended {
             dollars: None,
             priced_as: None,
             refused: circumstances.refused,
+            audit: None,
             failure,
         }
     }

@@ -184,6 +184,9 @@ impl From<RuntimeError> for Failure {
             }
             RuntimeError::MailTooLong { .. } => Self::of(BAD_INPUT, &error)
                 .hint("write it to a file, and send a message that names the file"),
+            RuntimeError::Wall(_) | RuntimeError::Confinement => {
+                Self::of(FAILED, &error).hint(crate::confine::ADVICE)
+            }
             RuntimeError::Owner(_) => Self::of(FAILED, &error)
                 .hint("make the directory writable, or set TINE_HOME to a directory that is"),
             RuntimeError::Place(_) => Self::of(BAD_INPUT, &error).hint("the directory of an agent must exist"),

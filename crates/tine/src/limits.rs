@@ -8,7 +8,7 @@ use tine_guard::{PermissionMode, Rule, Rules};
 use tine_runtime::{Asker, Permissions};
 
 use crate::ask::{Nobody, TerminalAsker, a_person_is_there};
-use crate::cli::LimitArgs;
+use crate::cli::{ConfineArg, LimitArgs};
 use crate::config::Config;
 use crate::fail::Failure;
 use crate::render::screen::Screen;
@@ -59,6 +59,10 @@ fn mode(config: &Config, args: &LimitArgs) -> Result<PermissionMode, Failure> {
             .parse()
             .map_err(|error| Failure::usage("--permission-mode").because(&error).hint(MODE_HINT));
     }
+    // Commands that may write nothing, and a tool that may, would be no read-only run.
+    if args.confine == Some(ConfineArg::ReadOnly) {
+        return Ok(PermissionMode::ReadOnly);
+    }
     let Some(set) = &config.permission_mode else { return Ok(PermissionMode::default()) };
     set.value.parse().map_err(|error| {
         Failure::input(format!("permission_mode from {}", set.origin))
@@ -108,6 +112,18 @@ mod tests {
         2 error: --permission-mode: unknown permission mode `yolo`, expected default, accept-edits, read-only or bypass
         hint: default asks before it changes things, accept-edits lets files of the directory be written, read-only changes nothing, bypass asks nothing
         ");
+    }
+
+    #[test]
+    fn a_read_only_wall_comes_with_read_only_permissions_unless_others_are_asked_for() {
+        let mode = |permission_mode: Option<&str>| {
+            let permission_mode = permission_mode.map(str::to_owned);
+            let confine = Some(ConfineArg::ReadOnly);
+            let args = LimitArgs { confine, permission_mode, ..LimitArgs::default() };
+            super::mode(&Config::default(), &args).unwrap()
+        };
+        assert_eq!(mode(None), PermissionMode::ReadOnly);
+        assert_eq!(mode(Some("default")), PermissionMode::Default);
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod caching;
 mod cli;
 mod commands;
 mod config;
+mod confine;
 mod connect;
 mod context;
 mod dirs;

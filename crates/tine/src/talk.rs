@@ -1,6 +1,7 @@
 //! One run of one agent: shown, guarded, interruptible, and ended with the right exit code. Behind `tine run` and
 //! `tine fork`.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tine_fork::{Observer, RunEvent, TURNS_DEFAULT};
@@ -10,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::caching::policy;
 use crate::cli::{LimitArgs, OutputArgs, OutputFormat};
+use crate::confine::{confinement, line, tell, warn_of_gaps};
 use crate::context::Context;
 use crate::ending::{Circumstances, Ended, Tally};
 use crate::fail::Failure;
@@ -20,6 +22,7 @@ use crate::render::json::RunResult;
 use crate::render::screen::Screen;
 use crate::render::stream_json::StreamView;
 use crate::render::text::TextView;
+use crate::render::words::{DIM, styled};
 
 /// What is said on the first Ctrl-C.
 pub(crate) const STOPPING: &str = "stopping; Ctrl-C again quits at once";
@@ -70,8 +73,14 @@ impl<'a> Talk<'a> {
     ) -> Result<u8, Failure> {
         let runtime = &self.context.runtime;
         let record = runtime.store().agent(agent).await?;
+        let (config, directory) = (&self.context.config, Path::new(&record.directory));
+        let confinement = confinement(config, self.limits, record.standing, directory)?;
+        warn_of_gaps(&confinement, directory);
         let view = self.view(&record);
         view.begin(&record);
+        if let (View::Text(_), false, Some(line)) = (&view, self.quiet, line(&confinement)) {
+            self.screen.say(&styled(DIM, &line));
+        }
         let tally = Arc::new(Tally::new(view.observer()));
         let cancel = CancellationToken::new();
         let options = RunOptions {
@@ -80,6 +89,7 @@ impl<'a> Talk<'a> {
             observer: Arc::clone(&tally) as Arc<dyn Observer>,
             cancel: cancel.clone(),
             caching: policy(&self.context.config, false)?,
+            confinement,
         };
         let run = Box::pin(runtime.run(agent, prompt, &options));
         let ran = interruptible(run, &cancel, || view.note(&self.screen, STOPPING)).await?;
@@ -97,12 +107,15 @@ impl<'a> Talk<'a> {
                     failed_calls,
                 };
                 requests = outcome.report.requests.clone();
-                Ended::of(&outcome.report, circumstances)
+                Ended { audit: outcome.audit, ..Ended::of(&outcome.report, circumstances) }
             }
         };
         let model = record.settings.model.to_string();
         let ended = ended.priced(&runtime.ports().facts, &model, &requests);
         view.end(&record, made, &ended)?;
+        if let Some(audit) = &ended.audit {
+            tell(&[audit]);
+        }
         ended.failure.map_or(Ok(0), Err)
     }
 

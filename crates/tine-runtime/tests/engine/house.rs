@@ -10,8 +10,8 @@ use tine_guard::{PermissionMode, Rules};
 use tine_llm::{HttpClient, HttpLimits, HttpOptions, LlmClient, RateGates, RetryLimits, Secret};
 use tine_model::{AgentId, ModelRef, ModelSettings, Thinking, Usage};
 use tine_runtime::{
-    CachePolicy, Clock, ConnectError, Connector, DenyAll, FanReport, FanSpec, FanTask, FanWatcher,
-    Ids, NewRoot, Permissions, Ports, RunOptions, Runtime,
+    CachePolicy, Clock, Confinement, ConnectError, Connector, DenyAll, FanReport, FanSpec, FanTask,
+    FanWatcher, Ids, NewRoot, Permissions, Ports, RunOptions, Runtime,
 };
 use tine_sim::{Scenario, SimOptions, SimServer};
 use tine_store::{OpenOptions, SqliteStore};
@@ -170,6 +170,7 @@ pub(crate) fn options() -> RunOptions {
         observer: Arc::new(|_: &RunEvent<'_>| {}),
         cancel: CancellationToken::new(),
         caching: CachePolicy::default(),
+        confinement: Confinement::default(),
     }
 }
 

@@ -17,6 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::excerpt::Excerpt;
 use super::strays::{self, Mark};
+use crate::place::Place;
+use crate::wall::{Enclosure, Warden};
 
 /// Shells in the order in which they are tried; `sh` serves small systems without bash.
 pub(super) const SHELLS: [&str; 2] = ["bash", "sh"];
@@ -70,18 +72,27 @@ pub(super) struct Process {
     output: Receiver,
 }
 
+/// A command that is put together, and the reading end of what it will print.
+struct Prepared {
+    builder: Command,
+    mark: Mark,
+    output: Receiver,
+}
+
 impl Process {
-    /// Starts `command` with the first shell that exists.
-    pub(super) fn start(
-        shells: &[&str],
-        command: &str,
-        directory: &Path,
-    ) -> Result<Self, StartError> {
-        if !directory.is_dir() {
+    /// Starts `command` with the first shell that exists, behind the wall of the place if it has one.
+    pub(super) fn start(shells: &[&str], command: &str, place: &Place) -> Result<Self, StartError> {
+        if !place.directory().is_dir() {
             return Err(StartError::Directory);
         }
         for shell in shells {
-            match Self::start_with(shell, command, directory) {
+            let started = match place.enclosure() {
+                None => Self::start_open(shell, command, place.directory()),
+                Some(enclosure) => {
+                    Self::start_confined(shell, command, place.directory(), enclosure)
+                }
+            };
+            match started {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 result => return Ok(result?),
             }
@@ -89,27 +100,35 @@ impl Process {
         Err(StartError::NoShell)
     }
 
-    fn start_with(shell: &str, command: &str, directory: &Path) -> io::Result<Self> {
-        // One pipe for both streams, so that their order is the order in which they were written.
-        let (reader, writer) = io::pipe()?;
-        let output = Receiver::from_owned_fd(OwnedFd::from(reader))?;
+    fn start_open(shell: &str, command: &str, directory: &Path) -> io::Result<Self> {
         let mut builder = Command::new(shell);
-        builder
-            .arg("-c")
-            .arg(command)
-            .current_dir(directory)
-            .stdin(Stdio::null())
-            .stdout(writer.try_clone()?)
-            .stderr(writer)
-            .process_group(0)
-            .kill_on_drop(true);
-        set_environment(&mut builder);
-        let mark = Mark::new();
-        builder.env(strays::VARIABLE, mark.value());
+        builder.arg("-c").arg(command);
+        for (name, _) in std::env::vars_os() {
+            if is_withheld_variable(&name.to_string_lossy()) {
+                builder.env_remove(name);
+            }
+        }
+        let Prepared { mut builder, mark, output } = prepare(builder, directory)?;
         let child = builder.spawn()?;
         // The builder holds the writing ends; while it lives the pipe would never end.
         drop(builder);
-        let group = Group::led_by(&child, mark);
+        let group = Group::led_by(&child, mark, None);
+        Ok(Self { child, group, output })
+    }
+
+    fn start_confined(
+        shell: &str,
+        command: &str,
+        directory: &Path,
+        enclosure: &Enclosure,
+    ) -> io::Result<Self> {
+        // By its full path, because a search behind the wall could not tell what is missing from what is out of reach.
+        let mut builder = Command::new(enclosure.find(shell).ok_or(ErrorKind::NotFound)?);
+        builder.arg0(shell).args(enclosure.arguments(shell, command).iter().map(|part| &**part));
+        builder.env_clear().envs(enclosure.environment().iter().map(|(name, value)| (name, value)));
+        let Prepared { builder, mark, output } = prepare(builder, directory)?;
+        let (child, warden) = Warden::start(enclosure, builder)?;
+        let group = Group::led_by(&child, mark, Some(warden));
         Ok(Self { child, group, output })
     }
 
@@ -147,9 +166,13 @@ impl Process {
             Ending::Exited { .. } => {}
             Ending::TimedOut | Ending::Cancelled | Ending::Lost(_) => self.group.mark.kill(),
         }
+        // Behind a wall nothing outlives its command.
+        let found = self.group.warden.take().is_some_and(|warden| warden.end_all());
         self.read_rest(&mut buffer, excerpt);
         match ending {
-            Ending::Exited { status, .. } => Ending::Exited { status, left_behind: stopped },
+            Ending::Exited { status, .. } => {
+                Ending::Exited { status, left_behind: stopped || found }
+            }
             Ending::TimedOut | Ending::Cancelled | Ending::Lost(_) => ending,
         }
     }
@@ -169,17 +192,37 @@ impl Process {
     }
 }
 
+/// What every command gets: its directory, its end of a pipe, a group of its own, quiet variables and a mark.
+fn prepare(mut builder: Command, directory: &Path) -> io::Result<Prepared> {
+    // One pipe for both streams, so that their order is the order in which they were written.
+    let (reader, writer) = io::pipe()?;
+    let output = Receiver::from_owned_fd(OwnedFd::from(reader))?;
+    let mark = Mark::new();
+    builder
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer)
+        .process_group(0)
+        .kill_on_drop(true)
+        .envs(SET_VARIABLES)
+        .env(strays::VARIABLE, mark.value());
+    Ok(Prepared { builder, mark, output })
+}
+
 /// The process group that a child leads, and the mark of all it starts. Dropping it kills what is left of both.
 #[derive(Debug)]
 struct Group {
     id: Option<Pid>,
     mark: Mark,
+    /// Of a confined command; gone once it has ended what was left.
+    warden: Option<Warden>,
 }
 
 impl Group {
-    fn led_by(child: &Child, mark: Mark) -> Self {
+    fn led_by(child: &Child, mark: Mark, warden: Option<Warden>) -> Self {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
-        Self { id: id.and_then(Pid::from_raw), mark }
+        Self { id: id.and_then(Pid::from_raw), mark, warden }
     }
 
     /// Asks the group to end, and kills it when it has not after `grace`. Returns whether anything
@@ -214,6 +257,9 @@ impl Drop for Group {
         if let Some(id) = self.id {
             let _ = kill_process_group(id, Signal::KILL);
             self.mark.kill();
+        }
+        if let Some(warden) = &self.warden {
+            warden.end_all();
         }
     }
 }
@@ -258,13 +304,4 @@ pub fn is_withheld_variable(name: &str) -> bool {
         || WITHHELD_ENDINGS
             .iter()
             .any(|ending| upper.ends_with(ending) || upper == ending.trim_start_matches('_'))
-}
-
-fn set_environment(builder: &mut Command) {
-    for (name, _) in std::env::vars_os() {
-        if is_withheld_variable(&name.to_string_lossy()) {
-            builder.env_remove(name);
-        }
-    }
-    builder.envs(SET_VARIABLES);
 }

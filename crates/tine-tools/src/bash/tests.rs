@@ -88,9 +88,8 @@ async fn wrong_arguments_are_explained() {
 #[tokio::test]
 async fn a_missing_bash_falls_back_and_no_shell_is_an_error() {
     let fixture = Fixture::new();
-    let directory = fixture.place.directory();
-    assert!(Process::start(&["no-such-shell", "sh"], "true", directory).is_ok());
-    let error = Process::start(&["no-such-shell"], "true", directory).unwrap_err();
+    assert!(Process::start(&["no-such-shell", "sh"], "true", &fixture.place).is_ok());
+    let error = Process::start(&["no-such-shell"], "true", &fixture.place).unwrap_err();
     assert!(matches!(error, StartError::NoShell));
     insta::assert_snapshot!(ToolOutput::from(start_failure(&fixture.place, &error)).text, @"neither bash nor sh was found in PATH; commands cannot be run here");
 }

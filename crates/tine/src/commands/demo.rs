@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tine_cache::Asked;
 use tine_fork::{RunLimits, RunReport};
 use tine_model::{AgentId, Outcome, TaskStatus};
-use tine_runtime::{CachePolicy, FanReport, FanSpec, FanWatcher, RunOptions, Runtime};
+use tine_runtime::{CachePolicy, Confinement, FanReport, FanSpec, FanWatcher, RunOptions, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::DemoArgs;
@@ -86,6 +86,7 @@ async fn tell(
         observer: Arc::clone(&look) as Arc<dyn tine_fork::Observer>,
         cancel: cancel.clone(),
         caching: CachePolicy::default(),
+        confinement: Confinement::default(),
     };
     let outcome = runtime.run(root, Some(PROMPT.to_owned()), &options).await;
     look.end();

@@ -1,6 +1,7 @@
 //! `tine doctor`: checks that everything tine needs is there, and says what it found. Asks no provider anything.
 
 mod checks;
+mod confinement;
 mod trial;
 
 use std::path::PathBuf;
@@ -81,6 +82,7 @@ impl Check {
 pub(crate) async fn doctor(directory: Option<PathBuf>, args: JsonArgs) -> Result<u8, Failure> {
     let directory = work_directory(directory)?;
     let mut checks = vec![checks::version()];
+    let mut config = None;
     match Dirs::find(&variable) {
         Err(failure) => checks.push(Check::failure("directories", &failure)),
         Ok(dirs) => {
@@ -88,12 +90,16 @@ pub(crate) async fn doctor(directory: Option<PathBuf>, args: JsonArgs) -> Result
             checks.extend(checks::database(&dirs).await);
             match Config::load(&dirs.config_file, &directory, &variable) {
                 Err(failure) => checks.push(Check::failure("settings", &failure)),
-                Ok(config) => checks.extend(checks::settings(&config)),
+                Ok(read) => {
+                    checks.extend(checks::settings(&read));
+                    config = Some(read);
+                }
             }
             checks.push(checks::models(&dirs));
         }
     }
     checks.extend(checks::programs(variable("PATH").unwrap_or_default().as_ref()));
+    checks.extend(confinement::checks(config.as_ref()));
     checks.push(checks::terminal());
     checks.push(trial::simulator(&directory).await);
 

@@ -1,12 +1,13 @@
 //! `tine fan`: several workers over one prefix, and what the cache saved.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Serialize;
 
 use tine_cache::{FanCost, Plan};
 use tine_fork::{Observer, Report, RunEvent, WORKER_TURNS_DEFAULT};
-use tine_model::{AgentId, TaskStatus, Usage};
+use tine_model::{AgentId, Standing, TaskStatus, Usage};
 use tine_runtime::{
     CacheReport, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher, RunOptions,
 };
@@ -14,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::caching::{Before, asked, go_ahead, launch_word, policy};
 use crate::cli::FanArgs;
+use crate::confine::{AuditShape, confinement, tell, warn_of_gaps};
 use crate::context::Context;
 use crate::ending::{Tally, rule_for};
 use crate::fail::{FAILED, Failure, INTERRUPTED, TIMED_OUT, TOOL_FAILED};
@@ -54,6 +56,8 @@ pub(super) struct TaskShape<'a> {
     turns: u32,
     tool_uses: u32,
     duration_ms: i64,
+    /// `null` where its commands were not confined.
+    audit: Option<AuditShape>,
 }
 
 /// The parts of a report; those that the worker left out are `null`. `raw` is the whole text.
@@ -132,6 +136,10 @@ pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure>
     if !go_ahead(context, before).await? {
         return Ok(0);
     }
+    let directory = context.runtime.store().agent(parent).await?.directory;
+    let confinement =
+        confinement(&context.config, &args.limits, Standing::Worker, Path::new(&directory))?;
+    warn_of_gaps(&confinement, Path::new(&directory));
     let screen = Arc::new(Screen::stderr());
     let guarded = Guarded::new(&context.config, &args.limits, &screen, true)?;
     let board = WorkerBoard::on(screen, context.directory.clone(), args.directives.clone());
@@ -145,6 +153,7 @@ pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure>
         observer: Arc::new(|_: &RunEvent<'_>| {}),
         cancel: cancel.clone(),
         caching: policy(&context.config, args.keep_warm)?,
+        confinement,
     };
     let spec = FanSpec { parent, directives: args.directives, plan: asked(args.plan) };
     let watcher = Arc::clone(&watch) as Arc<dyn FanWatcher>;
@@ -160,6 +169,7 @@ pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure>
         }
         output::write_out(&text(&report))?;
     }
+    tell(&report.tasks.iter().filter_map(|task| task.audit.as_ref()).collect::<Vec<_>>());
     let failed_calls = if args.limits.fail_on_tool_error { watch.tally.failed() } else { vec![] };
     verdict(&report, cancel.is_cancelled(), &guarded, &failed_calls)
 }
@@ -249,6 +259,7 @@ pub(super) fn task_shape(task: &FanTask) -> TaskShape<'_> {
         turns: task.turns,
         tool_uses: task.tool_uses,
         duration_ms: task.duration_ms,
+        audit: task.audit.as_ref().map(AuditShape::from),
     }
 }
 

@@ -8,8 +8,18 @@ pub(super) struct Section {
 }
 
 /// In the order in which they are read.
-pub(super) const SECTIONS: &[Section] =
-    &[WORDS, MODELS, CACHE, PERMISSIONS, SETTINGS, ENVIRONMENT, FILES, JSON, EXIT_STATUS];
+pub(super) const SECTIONS: &[Section] = &[
+    WORDS,
+    MODELS,
+    CACHE,
+    PERMISSIONS,
+    CONFINEMENT,
+    SETTINGS,
+    ENVIRONMENT,
+    FILES,
+    JSON,
+    EXIT_STATUS,
+];
 
 const WORDS: Section = Section {
     heading: "WORDS",
@@ -70,6 +80,23 @@ const PERMISSIONS: Section = Section {
     ],
 };
 
+const CONFINEMENT: Section = Section {
+    heading: "CONFINEMENT",
+    text: "A permission is a judgement and may err; a wall holds whatever was allowed. The kernel keeps it (Landlock over files, a filter over system calls), for the commands of Bash and all that they start. `tine doctor` says what this kernel can keep. After a confined run the directories around it and the top of your home are compared with what they were; changes are reported, whoever made them.",
+    terms: &[
+        (
+            "--confine directory",
+            "commands write in the agent's directory and in a temporary one ($TMPDIR), read everything but key stores, reach no network and no service of the machine, neither see into nor end other processes, and end with their call. This is how workers run. Modes, owners and times of your other files are not protected, and .git/hooks and .git/config in the directory can be written; the comparison reports those",
+        ),
+        (
+            "--confine read-only",
+            "commands write nothing but temporary files and change no modes; they read programs and the agent's directory, without its secrets; the permission mode is read-only unless another is given",
+        ),
+        ("--network", "internet sockets; those of the machine's own services stay closed"),
+        ("--confine off", "no wall"),
+    ],
+};
+
 const SETTINGS: Section = Section {
     heading: "SETTINGS",
     text: "Read from the user's config.toml, then from .tine/config.toml of the project, then from the environment, then from the command line; the later wins. A project's file can only narrow permissions. `tine doctor` shows every setting with its origin.",
@@ -96,6 +123,16 @@ const SETTINGS: Section = Section {
         ),
         ("cache.keep_warm", "keep a parent's entries alive while its workers run (false)"),
         ("cache.value_per_second", "what a second of waiting for a leader is worth, in USD (0.01)"),
+        (
+            "confine.workers",
+            "whether the commands of workers are confined to their directory: on or off (on); see CONFINEMENT",
+        ),
+        ("confine.network", "whether confined commands reach the internet (false)"),
+        (
+            "confine.writable, confine.variables",
+            "lists of directories that confined commands may write in besides their own, and of variables that they get besides the usual ones; for the user's file only",
+        ),
+        ("confine.missing", "warn or refuse, where the kernel cannot keep workers confined (warn)"),
         (
             "cache.confirm_above",
             "ask before a fork that is estimated to cost more than this, in USD; where nobody can be asked it is refused",
@@ -179,12 +216,12 @@ const JSON: Section = Section {
         ),
         (
             "tine run, tine fork with a prompt",
-            r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry, held, usage, and last result"#,
+            r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"audit":{"complete","escapes"} of a confined run,"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry, held, usage, and last result"#,
         ),
         ("tine fork", r#"{"agent","parent","fork_point","context"}"#),
         (
             "tine fan",
-            r#"{"parent","fork_point","tasks":[{"agent","status","outcome","directive","report":{"scope","result","key_files","files_changed","issues","raw"}|null,"error","usage","first_usage","turns","tool_uses","duration_ms"}],"cache":{"launch","warmth","reason","first","total","cost_usd","naive_usd","leader_first_usd","warm_usd","ideal_usd","uncached_usd","efficiency","priced_as","held":{"name","tokens","held_ms","cost_usd"}|null,"forks":[{"cost_usd","efficiency"}|null]}}"#,
+            r#"{"parent","fork_point","tasks":[{"agent","status","outcome","directive","report":{"scope","result","key_files","files_changed","issues","raw"}|null,"error","usage","first_usage","turns","tool_uses","duration_ms","audit":{"complete","escapes":["PATH was made|removed|changed"]}|null}],"cache":{"launch","warmth","reason","first","total","cost_usd","naive_usd","leader_first_usd","warm_usd","ideal_usd","uncached_usd","efficiency","priced_as","held":{"name","tokens","held_ms","cost_usd"}|null,"forks":[{"cost_usd","efficiency"}|null]}}"#,
         ),
         (
             "tine ps",

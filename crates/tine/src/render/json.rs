@@ -5,6 +5,7 @@ use tine_model::{AgentRecord, Usage};
 use tine_runtime::ForkMade;
 
 use crate::ask::Refusal;
+use crate::confine::AuditShape;
 use crate::ending::Ended;
 
 /// Token counts of one request, or a sum. A part that the provider does not report is `null`, which is not zero.
@@ -51,6 +52,9 @@ pub(crate) struct RunResult {
     priced_as: Option<String>,
     /// Calls that were refused because nobody could be asked.
     denied: Vec<Denied>,
+    /// Of a confined run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    audit: Option<AuditShape>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -88,6 +92,7 @@ impl RunResult {
             usage: ended.usage.into(),
             cost_usd: ended.dollars,
             priced_as: ended.priced_as.clone(),
+            audit: ended.audit.as_ref().map(AuditShape::from),
             denied: ended.refused.iter().map(Denied::from).collect(),
             error: ended.failure.as_ref().map(|failure| failure.message().to_owned()),
         }

@@ -54,6 +54,7 @@ fn the_manual_is_one_page() {
     .SH MODELS
     .SH CACHE
     .SH PERMISSIONS
+    .SH CONFINEMENT
     .SH SETTINGS
     .SH ENVIRONMENT
     .SH FILES
@@ -114,7 +115,9 @@ fn the_doctor_finds_nothing_wrong_in_a_new_home() {
         .stdout
         .lines()
         .filter(|line| {
-            !["version", "bash", "git"].iter().any(|name| line.contains(&format!("  {name}: ")))
+            !["version", "bash", "git", "confinement"]
+                .iter()
+                .any(|name| line.contains(&format!("  {name}: ")))
         })
         .collect();
     check!(home.masked(&shown.join("\n")), @"

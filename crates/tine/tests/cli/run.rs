@@ -361,3 +361,39 @@ fn a_mistake_in_slash_fork_changes_nothing_and_is_no_failure() {
     assert_eq!(home.json(&["ps", "--all", "--json"]).as_array().unwrap().len(), 1);
     assert_eq!(home.done(&["run", "-q", "-c", "/forks are fine"]), "You said: /forks are fine\n");
 }
+
+#[cfg(target_os = "linux")] // for the wall
+#[test]
+fn a_confined_run_says_so_and_writes_where_it_may() {
+    let home = Home::new();
+    let scenario = r#"
+        name = "case"
+
+        [[turn]]
+        when = { user_contains = "write", tool_results = 0 }
+        tool_calls = [{ name = "Bash", input = { command = "echo 1 > own; echo 2 > ../outside" } }]
+
+        [[turn]]
+        text = "I have: {{tool_result.last}}"
+    "#;
+    let model = home.model(scenario);
+    let run = |more: &[&str]| {
+        let common = ["run", "write", "--model", &model, "--permission-mode", "bypass"];
+        home.ran(&[&common[..], more].concat())
+    };
+    let ran = run(&["--confine", "directory", "--json"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let result: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(result["audit"], serde_json::json!({ "complete": true, "escapes": [] }));
+    assert!(home.work().join("own").exists() && !home.path().join("outside").exists());
+    std::fs::remove_file(home.work().join("own")).unwrap();
+    let ran = run(&["--confine", "read-only"]);
+    assert!(ran.stdout.contains("Permission denied"), "{}", ran.stdout);
+    assert!(!home.work().join("own").exists());
+    let ran = run(&["--network"]);
+    check!(ran.stderr, @"
+    error: --network is for confined runs
+    hint: commands that are not confined have the network anyway
+    ");
+    assert_eq!(ran.code, 2);
+}

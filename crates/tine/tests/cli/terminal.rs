@@ -215,7 +215,7 @@ fn a_fan_has_a_line_for_each_worker_and_asks_above_them() {
     let home = Home::new();
     let model = home.model(SCENARIO);
     home.import(&model, "base", 2);
-    let fan = ["fan", "base", "-d", "look for it", "-d", "run the command"];
+    let fan = ["fan", "base", "-d", "look for it", "-d", "run the command", "--confine", "off"];
     let mut terminal = Terminal::start(&home, &fan);
     terminal.until("[N] no: ", 1);
     terminal.type_in("a\n");

@@ -177,6 +177,7 @@ mod tests {
             turns: 3,
             tool_uses: 2,
             duration_ms: 1_500,
+            audit: None,
         }
     }
 

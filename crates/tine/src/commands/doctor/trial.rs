@@ -7,7 +7,8 @@ use tine_fork::{RunEvent, RunLimits};
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{ModelRef, ModelSettings, Provider};
 use tine_runtime::{
-    CachePolicy, DenyAll, Ids, NewRoot, Permissions, Ports, RunOptions, Runtime, system_prompt,
+    CachePolicy, Confinement, DenyAll, Ids, NewRoot, Permissions, Ports, RunOptions, Runtime,
+    system_prompt,
 };
 use tine_store::{OpenOptions, SqliteStore};
 use tokio_util::sync::CancellationToken;
@@ -66,6 +67,7 @@ async fn run(directory: &Path) -> Result<Option<String>, Failure> {
         observer: Arc::new(|_: &RunEvent<'_>| {}),
         cancel: CancellationToken::new(),
         caching: CachePolicy::default(),
+        confinement: Confinement::default(),
     };
     let outcome = runtime.run(agent, Some(WORD.to_owned()), &options).await?;
     runtime.store().close().await?;

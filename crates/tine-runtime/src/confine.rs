@@ -1,0 +1,160 @@
+//! The wall and the audit around a run.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tine_tools::{
+    Enclosure, Escape, Gap, Ground, Missing, Network, Place, Snapshot, Support, Wall, Watch,
+    Withheld,
+};
+
+use crate::error::RuntimeError;
+
+/// Where the commands of a run may write.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Wherever the user can: there is no wall.
+    #[default]
+    Open,
+    /// In the agent's directory: for workers, which build and test.
+    Directory,
+    /// Nowhere, and they read programs and the agent's directory alone.
+    ReadOnly,
+    /// The same, but in this directory, which must exist.
+    Memory(PathBuf),
+}
+
+/// How the commands of a run are confined. The wall is around commands; what the other tools may do is the permissions' part.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Confinement {
+    /// Where they may write.
+    pub reach: Reach,
+    /// More directories that may be written in. Those that do not exist are left out.
+    pub writable: Vec<PathBuf>,
+    /// Whether they may use the internet.
+    pub network: bool,
+    /// Variables that are passed on to them beyond the short list.
+    pub variables: Vec<String>,
+    /// Whether a run goes on where the kernel cannot keep all of this. Runs that may not write in their directory never do.
+    pub accept_gaps: bool,
+    /// tine's own files: neither read by commands nor counted as changed by them.
+    pub own: Vec<PathBuf>,
+}
+
+/// What the audit of a confined run found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AuditReport {
+    /// What changed outside while the run was on, whoever changed it.
+    pub escapes: Vec<Escape>,
+    /// Whether everything could be looked at, before and after.
+    pub complete: bool,
+}
+
+impl Confinement {
+    /// What cannot be kept of it here, around a run in `directory`.
+    pub fn gaps(&self, directory: &Path) -> Vec<Gap> {
+        match self.wall(directory) {
+            Some(wall) => wall.gaps(Support::of_this_kernel(), std::env::home_dir().as_deref()),
+            None => Vec::new(),
+        }
+    }
+
+    /// `None` without a wall.
+    fn wall(&self, directory: &Path) -> Option<Wall> {
+        let wall = match &self.reach {
+            Reach::Open => return None,
+            Reach::Directory => Wall::worker(directory),
+            Reach::ReadOnly => Wall::maintenance(Vec::new()),
+            Reach::Memory(memory) => Wall::maintenance(vec![memory.clone()]),
+        };
+        let missing = match self.accept_gaps && self.reach == Reach::Directory {
+            true => Missing::Accept,
+            false => Missing::Refuse,
+        };
+        let more = self.writable.iter().filter(|path| path.exists()).cloned();
+        Some(Wall {
+            writable: wall.writable.iter().cloned().chain(more).collect(),
+            network: if self.network { Network::Open } else { Network::Off },
+            variables: self.variables.clone(),
+            missing,
+            ..wall
+        })
+    }
+
+    /// Secrets, and what tine keeps for itself.
+    fn hidden(&self) -> Withheld {
+        let own = self.own.clone();
+        Arc::new(move |path: &Path| {
+            tine_guard::is_secret(path) || own.iter().any(|own| own == path)
+        })
+    }
+}
+
+/// A wall that stands around a run, and what the world looked like before.
+pub(crate) struct Confined {
+    watch: Watch,
+    before: Snapshot,
+}
+
+impl Confined {
+    /// Raises the wall around the place, and looks around; leaves it as it is where there is none to be raised.
+    pub(crate) async fn begin(
+        confinement: &Confinement,
+        place: Place,
+    ) -> Result<(Place, Option<Self>), RuntimeError> {
+        let directory = place.directory().to_owned();
+        let Some(wall) = confinement.wall(&directory) else { return Ok((place, None)) };
+        let (hidden, own) = (confinement.hidden(), confinement.own.clone());
+        let built = tokio::task::spawn_blocking(move || raise(&wall, &directory, hidden, own));
+        let (enclosure, confined) = built.await.map_err(|_| RuntimeError::Confinement)??;
+        Ok((place.with_enclosure(enclosure), Some(confined)))
+    }
+
+    /// Looks again.
+    pub(crate) async fn end(self) -> AuditReport {
+        let after = tokio::task::spawn_blocking(move || {
+            let after = Snapshot::take(&self.watch);
+            AuditReport {
+                escapes: self.before.escapes(&after),
+                complete: self.before.is_complete() && after.is_complete(),
+            }
+        });
+        // A look that did not come to its end has seen nothing.
+        after.await.unwrap_or_default()
+    }
+}
+
+fn raise(
+    wall: &Wall,
+    directory: &Path,
+    hidden: Withheld,
+    own: Vec<PathBuf>,
+) -> Result<(Enclosure, Confined), RuntimeError> {
+    let ground = Ground::here(hidden);
+    let enclosure = wall.raise(directory, &ground)?;
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let writable: Vec<PathBuf> = wall.writable.iter().map(|path| real(path)).collect();
+    let mut own: Vec<PathBuf> = own.iter().map(|path| real(path)).collect();
+    own.push(enclosure.temporary().to_owned());
+    let home = ground.home.as_deref().map(real);
+    let watch = Watch::around(&real(directory), &writable, home.as_deref(), &own);
+    let before = Snapshot::take(&watch);
+    Ok((enclosure, Confined { watch, before }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_worker_may_go_on_where_the_kernel_falls_short() {
+        let missing = |reach: Reach| {
+            let confinement = Confinement { reach, accept_gaps: true, ..Confinement::default() };
+            confinement.wall(Path::new("/work")).map(|wall| wall.missing)
+        };
+        assert_eq!(missing(Reach::Open), None);
+        assert_eq!(missing(Reach::Directory), Some(Missing::Accept));
+        assert_eq!(missing(Reach::ReadOnly), Some(Missing::Refuse));
+        assert_eq!(missing(Reach::Memory("/memory".into())), Some(Missing::Refuse));
+    }
+}

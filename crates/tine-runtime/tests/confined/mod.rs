@@ -1,0 +1,119 @@
+//! Confined runs: every call is allowed, and still nothing outside is written; what somebody else writes is reported.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use tine_cache::{Asked, Plan};
+use tine_fork::RunEvent;
+use tine_guard::{PermissionMode, Rules};
+use tine_model::{AgentId, Outcome};
+use tine_runtime::{
+    Change, Confinement, DenyAll, Escape, FanSpec, FanTask, FanWatcher, Permissions, Reach,
+    RunOptions,
+};
+use tine_testkit::{Answer, ScriptedModel};
+
+use super::fixture::{House, options};
+
+/// Everything is allowed.
+fn bypass(reach: Reach, own: &Path) -> RunOptions {
+    RunOptions {
+        permissions: Permissions::new(PermissionMode::Bypass, Rules::default(), Arc::new(DenyAll)),
+        confinement: Confinement { reach, own: vec![own.to_owned()], ..Confinement::default() },
+        ..options()
+    }
+}
+
+fn bash(command: &str) -> Answer {
+    let input = serde_json::json!({ "command": command }).to_string();
+    Answer::calls([("c1", "Bash", input.as_str())])
+}
+
+/// A house whose agent works in `work` and has neighbours. The answers are made for the place.
+async fn house(answers: impl FnOnce(&Path) -> Vec<Answer>) -> (House, tempfile::TempDir, AgentId) {
+    let world = tempfile::tempdir().unwrap();
+    for name in ["work", "outside", "memory"] {
+        std::fs::create_dir(world.path().join(name)).unwrap();
+    }
+    let house = House::new(ScriptedModel::new(answers(world.path()))).await;
+    let root = house.root_in(world.path().join("work")).await;
+    (house, world, root)
+}
+
+#[tokio::test]
+async fn a_hostile_command_that_was_allowed_changes_nothing_and_is_no_escape() {
+    let attack =
+        "echo evil > ../outside/file; echo evil > ../file; rm -rf ../outside; echo mine > own";
+    for (reach, writes) in [(Reach::Directory, true), (Reach::ReadOnly, false)] {
+        let (house, world, root) = house(|_| vec![bash(attack), Answer::text("done")]).await;
+        let options = bypass(reach, house.home.path());
+        let outcome = house.runtime.run(root, Some("go".into()), &options).await.unwrap();
+        assert_eq!(outcome.report.outcome, Outcome::Completed);
+        let audit = outcome.audit.unwrap();
+        assert_eq!((audit.escapes, audit.complete), (vec![], true));
+        assert!(world.path().join("outside").exists() && !world.path().join("file").exists());
+        assert_eq!(world.path().join("work/own").exists(), writes);
+        // The model is told where the wall stands.
+        let told = house.model.requests().pop().unwrap().text();
+        assert!(told.contains("Permission denied"), "{told}");
+        assert_eq!(told.contains("[confined: writes only"), !writes, "the last step failed");
+    }
+}
+
+#[tokio::test]
+async fn a_note_taker_writes_its_notes() {
+    let command =
+        |world: &Path| format!("echo fact > {}/memory/fact; echo evil > own", world.display());
+    let (house, world, root) =
+        house(|world| vec![bash(&command(world)), Answer::text("done")]).await;
+    let options = bypass(Reach::Memory(world.path().join("memory")), house.home.path());
+    house.runtime.run(root, Some("go".into()), &options).await.unwrap();
+    assert_eq!(std::fs::read_to_string(world.path().join("memory/fact")).unwrap(), "fact\n");
+    assert!(!world.path().join("work/own").exists());
+}
+
+#[tokio::test]
+async fn what_changes_outside_meanwhile_is_reported() {
+    let (house, world, root) = house(|_| vec![Answer::text("done")]).await;
+    let hook = world.path().join("work/.git/hooks/pre-commit");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    let beside = world.path().join("file");
+    let (written, hooked) = (beside.clone(), hook.clone());
+    // Somebody else writes while the run is on.
+    let observer = move |event: &RunEvent<'_>| {
+        if let RunEvent::Request { .. } = event {
+            std::fs::write(&written, "x").unwrap();
+            std::fs::write(&hooked, "x").unwrap();
+        }
+    };
+    let options =
+        RunOptions { observer: Arc::new(observer), ..bypass(Reach::Directory, house.home.path()) };
+    let outcome = house.runtime.run(root, Some("go".into()), &options).await.unwrap();
+    let escape = |path: &Path| Escape { path: path.to_owned(), change: Change::Made };
+    assert_eq!(outcome.audit.unwrap().escapes, [escape(&beside), escape(&hook)]);
+}
+
+struct Silent(Mutex<usize>);
+
+impl FanWatcher for Silent {
+    fn on_start(&self, _workers: &[AgentId], _plan: &Plan) {}
+    fn on_event(&self, _index: usize, _event: &RunEvent<'_>) {}
+    fn on_end(&self, _index: usize, _task: &FanTask) {
+        *self.0.lock().unwrap() += 1;
+    }
+}
+
+#[tokio::test]
+async fn workers_of_a_fan_are_confined_and_audited_each() {
+    let attack = "echo evil > ../outside/file; echo mine >> own";
+    let (house, world, root) = house(|_| vec![bash(attack), Answer::text("done")]).await;
+    let options = bypass(Reach::Directory, house.home.path());
+    let directives = vec!["one".to_owned()];
+    let spec = FanSpec { parent: root, directives, plan: Asked::Auto };
+    let watcher = Arc::new(Silent(Mutex::new(0)));
+    let report = house.runtime.fan(spec, &options, Arc::clone(&watcher) as _).await.unwrap();
+    assert_eq!(*watcher.0.lock().unwrap(), 1);
+    assert!(report.tasks.iter().all(|task| task.audit.as_ref().unwrap().escapes.is_empty()));
+    assert!(!world.path().join("outside/file").exists());
+    assert!(world.path().join("work/own").exists());
+}

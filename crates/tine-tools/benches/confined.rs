@@ -1,0 +1,81 @@
+//! Commands with and without a wall, printed: the whole of `true`, and the raising of a wall. Run with
+//! `cargo xtask bench confined`. Medians.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+#![expect(clippy::unwrap_used, reason = "a benchmark that cannot be set up has no figures")]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tine_model::RawJson;
+use tine_tools::{Bash, Ground, Place, Snapshot, Support, Tool, Wall, Watch};
+use tokio_util::sync::CancellationToken;
+
+/// Runs of each kind that are counted.
+const RUNS: usize = 101;
+
+/// Raisings of a wall that are counted.
+const RAISED: usize = 21;
+
+fn main() {
+    println!("this kernel: {:?}", Support::of_this_kernel());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().canonicalize().unwrap();
+    let ground = Ground::here(Arc::new(|path: &Path| path.ends_with(".ssh")));
+    let open = Place::new(&path).unwrap();
+    let alone = median(RUNS, || runtime.block_on(run_true(&open)));
+    println!("`true` without a wall: {}", shown(alone));
+    for (name, wall) in
+        [("a worker's", Wall::worker(&path)), ("a maintenance", Wall::maintenance(vec![]))]
+    {
+        let enclosure = wall.raise(&path, &ground).unwrap();
+        let place = Place::new(&path).unwrap().with_enclosure(enclosure);
+        let confined = median(RUNS, || runtime.block_on(run_true(&place)));
+        println!("`true` behind {name} wall: {}", shown(confined));
+        println!("  more than without: {}", shown(confined.saturating_sub(alone)));
+        let raised = median(RAISED, || drop(wall.raise(&path, &ground).unwrap()));
+        println!("  raising it, once a run: {}", shown(raised));
+    }
+    audit(&path);
+}
+
+/// Files of the tree that an audit looks at.
+const FILES: usize = 100_000;
+
+fn audit(directory: &Path) {
+    for at in 0..FILES {
+        let below = directory.join(format!("d{}", at / 100));
+        if at % 100 == 0 {
+            std::fs::create_dir(&below).unwrap();
+        }
+        std::fs::write(below.join(at.to_string()), "x").unwrap();
+    }
+    let watch = Watch::around(directory, &[], None, &[]);
+    let looked = median(5, || assert!(Snapshot::take(&watch).len() > FILES));
+    println!("one look of the audit at {FILES} files: {}", shown(looked));
+}
+
+async fn run_true(place: &Place) {
+    let input = RawJson::parse(r#"{"command":"true"}"#).unwrap();
+    let output = Bash.run(place, &input, &CancellationToken::new()).await;
+    assert!(!output.is_error, "{}", output.text);
+}
+
+fn median(runs: usize, mut operation: impl FnMut()) -> Duration {
+    operation();
+    let mut times: Vec<Duration> = (0..runs)
+        .map(|_| {
+            let start = Instant::now();
+            operation();
+            start.elapsed()
+        })
+        .collect();
+    times.sort();
+    times[runs / 2]
+}
+
+fn shown(time: Duration) -> String {
+    format!("{:.2} ms", time.as_secs_f64() * 1e3)
+}

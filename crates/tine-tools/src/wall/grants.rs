@@ -1,0 +1,36 @@
+//! What a confined command may do with which files: a list to be told to the kernel.
+
+use std::path::PathBuf;
+
+/// What may be done with a path, and with everything below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// See which names there are.
+    List,
+    /// Read and run.
+    Read,
+    /// Everything but devices.
+    Full,
+    /// Read and write, but make or remove nothing: for the devices that everybody may use.
+    Device,
+}
+
+/// One line of the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Grant {
+    pub(super) path: PathBuf,
+    pub(super) access: Access,
+}
+
+impl Grant {
+    pub(super) fn new(path: impl Into<PathBuf>, access: Access) -> Self {
+        Self { path: path.into(), access }
+    }
+}
+
+/// Devices without a memory. The terminal is not among them: what is typed there and what stands there is the user's.
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+
+pub(super) fn devices() -> Vec<Grant> {
+    DEVICES.iter().map(|path| Grant::new(*path, Access::Device)).collect()
+}

@@ -1,0 +1,198 @@
+//! What a confined command may read.
+//!
+//! Two ways: everything but key stores, for workers, which build and test; or a short list, for maintenance runs, which look
+//! at the system's programs and at their own directory.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::WallError;
+use super::grants::{Access, Grant, devices};
+use super::survey::{Omit, Survey};
+use crate::place::Withheld;
+
+/// Directories below a home that are looked into for key stores: `~/.config/PROGRAM/FILE` is the usual depth.
+const HOME_DEPTH: usize = 3;
+
+/// Entries of all homes that are looked at; what comes after them is not granted. Some 50 ms on a slow disk.
+const HOME_ENTRIES_MAX: usize = 30_000;
+
+/// Entries of `/etc` that are looked at. Large systems have some thousands.
+const SETTINGS_ENTRIES_MAX: usize = 20_000;
+
+/// Entries of the directories on a short list. Beyond them nobody can say in useful time whether a secret is among them.
+const LISTED_ENTRIES_MAX: usize = 300_000;
+
+/// How deep a repository is looked into: `.git/NAME`. What lies deeper is git's own.
+const REPOSITORY_DEPTH: usize = 1;
+
+/// Deeper than any path the system takes.
+const ALL_THE_WAY: usize = 4_096;
+
+/// Key stores below a home that their names do not give away.
+const KEY_STORES: [&str; 29] = [
+    ".config/gh",
+    ".config/glab-cli",
+    ".config/hub",
+    ".config/gcloud",
+    ".config/op",
+    ".config/sops",
+    ".config/age",
+    ".config/rclone",
+    ".config/containers",
+    ".config/doctl",
+    ".config/git/credentials",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".config/Code/User/globalStorage",
+    ".local/share/keyrings",
+    ".local/share/kwalletd",
+    ".local/share/gnupg",
+    ".local/share/password-store",
+    ".mozilla",
+    ".thunderbird",
+    ".vault-token",
+    ".terraform.d",
+    ".m2/settings.xml",
+    ".gem/credentials",
+    ".claude",
+    ".codex",
+    ".bash_history",
+    ".zsh_history",
+];
+
+/// What of `/run` is no secret and no service: where names are resolved, and where some systems keep their programs.
+const RUN: [&str; 6] = [
+    "/run/systemd/resolve",
+    "/run/NetworkManager/resolv.conf",
+    "/run/resolvconf",
+    "/run/current-system",
+    "/run/booted-system",
+    "/run/opengl-driver",
+];
+
+/// Where programs and what they need lie.
+const PROGRAMS: [&str; 14] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/nix/store",
+    "/gnu/store",
+    "/run/current-system",
+    "/run/systemd/resolve",
+    "/sys/devices/system/cpu",
+    "/sys/fs/cgroup",
+];
+
+/// What of `/proc` tells about the machine and nothing of other processes.
+const MACHINE: [&str; 8] = [
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/loadavg",
+    "/proc/uptime",
+    "/proc/version",
+    "/proc/filesystems",
+    "/proc/sys",
+];
+
+/// Everything but key stores, other processes' keys and devices. Homes are looked into; `hidden` says what is left out there.
+pub(super) fn most(home: Option<&Path>, hidden: &Withheld) -> Vec<Grant> {
+    let homes = homes(home);
+    let omitted = stores_and(&homes, hidden);
+    let mut survey = Survey::new(Omit::Withheld(&omitted), HOME_ENTRIES_MAX);
+    let mut grants = vec![Grant::new("/", Access::List)];
+    grants.extend(devices());
+    around(Path::new("/"), &homes, &mut survey, &mut grants);
+    grants.extend(RUN.iter().filter_map(existing));
+    grants.extend(settings());
+    grants
+}
+
+/// The short list: programs, the settings that everybody may read, what is on `PATH`, `roots` without what is hidden there, and
+/// the directories of a `repository`, which are large and looked into less deep.
+pub(super) fn listed(
+    (roots, repository): (&[PathBuf], &[PathBuf]),
+    path: &[PathBuf],
+    hidden: &Withheld,
+) -> Result<Vec<Grant>, WallError> {
+    let mut grants = devices();
+    grants.extend(PROGRAMS.iter().chain(&MACHINE).filter_map(existing));
+    grants.extend(path.iter().filter_map(existing));
+    grants.extend(settings());
+    let mut survey = Survey::new(Omit::Withheld(hidden), LISTED_ENTRIES_MAX);
+    let deep = roots.iter().map(|root| (root, ALL_THE_WAY));
+    for (root, depth) in deep.chain(repository.iter().map(|own| (own, REPOSITORY_DEPTH))) {
+        grants.extend(survey.reading(root, depth));
+        if survey.ran_out() {
+            return Err(WallError::TooLarge {
+                path: root.clone(),
+                entries_max: LISTED_ENTRIES_MAX,
+            });
+        }
+    }
+    Ok(grants)
+}
+
+/// Grants the children of `directory` one by one: homes as they are surveyed, what leads to them child by child, and the
+/// rest whole. Device files, running services and `/etc` are granted elsewhere.
+fn around(directory: &Path, homes: &[PathBuf], survey: &mut Survey<'_>, grants: &mut Vec<Grant>) {
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let is_link = path.symlink_metadata().map_or(true, |metadata| metadata.is_symlink());
+        let elsewhere = ["/dev", "/run", "/etc"].iter().any(|special| path == Path::new(special));
+        if is_link || elsewhere {
+            continue;
+        }
+        if homes.contains(&path) {
+            grants.extend(survey.reading(&path, HOME_DEPTH));
+        } else if homes.iter().any(|home| home.starts_with(&path)) {
+            around(&path, homes, survey, grants);
+        } else {
+            grants.push(Grant::new(path, Access::Read));
+        }
+    }
+}
+
+/// The user's home, root's, and those beside them.
+fn homes(home: Option<&Path>) -> Vec<PathBuf> {
+    let mut homes: Vec<PathBuf> = home.into_iter().map(Path::to_path_buf).collect();
+    homes.push("/root".into());
+    if let Ok(entries) = std::fs::read_dir("/home") {
+        homes.extend(entries.flatten().map(|entry| entry.path()));
+    }
+    let mut real: Vec<PathBuf> = homes
+        .iter()
+        .filter_map(|home| home.canonicalize().ok())
+        .filter(|home| home != Path::new("/"))
+        .collect();
+    real.sort();
+    real.dedup();
+    real
+}
+
+/// `hidden`, and the key stores of these homes.
+fn stores_and(homes: &[PathBuf], hidden: &Withheld) -> Withheld {
+    let hidden = Arc::clone(hidden);
+    let stores: Vec<PathBuf> = homes
+        .iter()
+        .flat_map(|home| KEY_STORES.iter().map(move |store| home.join(store)))
+        .collect();
+    Arc::new(move |path: &Path| hidden(path) || stores.iter().any(|store| store == path))
+}
+
+/// `/etc`, as far as everybody may read it.
+fn settings() -> Vec<Grant> {
+    Survey::new(Omit::Private, SETTINGS_ENTRIES_MAX).reading(Path::new("/etc"), ALL_THE_WAY)
+}
+
+/// Reading of a path of the system, where this one has it.
+fn existing(path: impl AsRef<Path>) -> Option<Grant> {
+    path.as_ref().canonicalize().ok().map(|path| Grant::new(path, Access::Read))
+}

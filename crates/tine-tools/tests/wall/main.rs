@@ -1,0 +1,14 @@
+//! Hostile commands behind a wall, as if every one of them had been allowed: what they did is looked for in the world, not in
+//! their words. Each is also run without a wall, to show that it would have done it.
+//!
+//! These tests need Linux with Landlock and `perl`; where one is missing they fail and say so.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a world that cannot be made is a failed test")]
+
+mod limits;
+mod network;
+mod processes;
+mod reads;
+mod world;
+mod writes;

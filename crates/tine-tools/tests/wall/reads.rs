@@ -1,0 +1,121 @@
+//! No secret is read.
+
+use super::world::{SECRET, World, run};
+
+/// Commands that print a key of the home when nothing holds them.
+const KEYS: [&str; 12] = [
+    "cat @HOME/.ssh/id_rsa",
+    "cat ~/.ssh/id_rsa",
+    "cat < @HOME/.ssh/id_rsa",
+    "cd @HOME/.ssh; cat *",
+    "cat @HOME/.config/gh/hosts.yml",
+    "cat @HOME/.cargo/credentials.toml",
+    "cat /proc/self/root@HOME/.ssh/id_rsa",
+    "ln -s @HOME/.ssh/id_rsa ${TMPDIR:-/tmp}/tine-wall-$$; cat ${TMPDIR:-/tmp}/tine-wall-$$; rm ${TMPDIR:-/tmp}/tine-wall-$$",
+    "cp -r @HOME/.ssh ${TMPDIR:-/tmp}/tine-wall-$$; cat ${TMPDIR:-/tmp}/tine-wall-$$/*; rm -r ${TMPDIR:-/tmp}/tine-wall-$$",
+    "ln @HOME/.ssh/id_rsa @HOME/.ssh/other; cat @HOME/.ssh/other",
+    "grep -r secret @HOME",
+    "perl -ne print @HOME/.ssh/id_rsa",
+];
+
+/// Commands that print a secret of the working directory.
+const OWN: [&str; 3] = ["cat .env", "grep -r secret .", "ln .env x; cat x; cat .e*"];
+
+#[tokio::test]
+async fn each_command_would_print_a_secret() {
+    for command in KEYS.iter().chain(&OWN) {
+        let world = World::new();
+        let command = format!("export HOME=@HOME; {command}");
+        let output = run(&world.open(), &world.fill(&command)).await;
+        assert!(output.text.contains(SECRET), "{command}: {}", output.text);
+    }
+}
+
+#[tokio::test]
+async fn nobody_behind_a_wall_reads_a_key() {
+    for command in KEYS {
+        let world = World::new();
+        for place in [world.worker(), world.reader(), world.note_taker()] {
+            let output = run(&place, &world.fill(command)).await;
+            assert!(!output.text.contains(SECRET), "{command}: {}", output.text);
+        }
+    }
+}
+
+#[tokio::test]
+async fn maintenance_reads_no_secret_of_the_directory_and_all_the_rest() {
+    for command in OWN {
+        let world = World::new();
+        let output = run(&world.reader(), command).await;
+        assert!(!output.text.contains(SECRET), "{command}: {}", output.text);
+    }
+    let world = World::new();
+    insta::assert_snapshot!(run(&world.reader(), "cat own; ls -A; grep -c . own").await.text, @"
+    mine
+    .env
+    own
+    1
+    [exit code 0]
+    ");
+}
+
+#[tokio::test]
+async fn maintenance_reads_nothing_of_others() {
+    let world = World::new();
+    for command in ["cat @OUT/file", "ls @OUT", "cat @HOME/.profile", "ls /tmp", "ls /proc/1"] {
+        let output = run(&world.reader(), &world.fill(command)).await;
+        assert!(output.text.contains("ermission denied"), "{command}: {}", output.text);
+    }
+}
+
+#[tokio::test]
+async fn a_worker_reads_what_is_no_secret() {
+    let world = World::new();
+    let command = "cat @OUT/file @HOME/.profile && ls @OUT /usr >/dev/null && cat .env";
+    let output = run(&world.worker(), &world.fill(command)).await;
+    assert!(!output.is_error, "{}", output.text);
+}
+
+#[tokio::test]
+async fn the_systems_passwords_and_the_terminal_stay_out_of_reach() {
+    let world = World::new();
+    for place in [world.worker(), world.reader()] {
+        for file in ["/etc/shadow", "/dev/tty", "/dev/kmsg", "/dev/ptmx"] {
+            let output = run(&place, &format!("head -c 1 {file} | od")).await;
+            let refused = output.text.contains("ermission denied");
+            let is_missing = !std::path::Path::new(file).exists();
+            assert!(refused || is_missing, "{file}: {}", output.text);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_environment_is_a_short_list() {
+    let world = World::new();
+    let mut ground = world.ground();
+    for (name, value) in [
+        ("ANTHROPIC_API_KEY", SECRET),
+        ("SSH_AUTH_SOCK", "/run/agent"),
+        ("LD_PRELOAD", "/tmp/x.so"),
+        ("BASH_ENV", "/tmp/x"),
+        ("GIT_SSH_COMMAND", "evil"),
+        ("WANTED", "yes"),
+    ] {
+        ground.variables.push((name.into(), value.into()));
+    }
+    let mut wall = tine_tools::Wall::worker(&world.path("work"));
+    wall.variables.push("WANTED".to_owned());
+    let place = world.open();
+    let enclosure = wall.raise(place.directory(), &ground).unwrap();
+    let place = place.with_enclosure(enclosure);
+    let output = run(&place, "env | cut -d= -f1 | sort").await.text;
+    let common = ["PWD", "SHLVL", "_", "OLDPWD"];
+    let names: Vec<&str> = output.lines().filter(|name| !common.contains(name)).collect();
+    for name in ["HOME", "PATH", "TMPDIR", "TINE", "WANTED", "XDG_CACHE_HOME"] {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+    for name in ["ANTHROPIC_API_KEY", "SSH_AUTH_SOCK", "LD_PRELOAD", "BASH_ENV", "GIT_SSH_COMMAND"]
+    {
+        assert!(!names.contains(&name), "{name}");
+    }
+}

@@ -1,0 +1,82 @@
+//! What the kernel can keep of a wall around commands, and what follows from it.
+
+use tine_runtime::Support;
+
+use super::Check;
+use crate::config::{Config, ConfineTable};
+use crate::confine::workers;
+
+/// What there is, what is missing, and what the settings make of it.
+pub(super) fn checks(config: Option<&Config>) -> Vec<Check> {
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut checks = found(kernel.trim(), Support::of_this_kernel());
+    if let Some(config) = config {
+        checks.extend(settings(&config.confine));
+    }
+    checks
+}
+
+fn found(kernel: &str, support: Support) -> Vec<Check> {
+    let landlock = match support.landlock {
+        0 => "no Landlock".to_owned(),
+        version => format!("Landlock {version}"),
+    };
+    let filter = if support.filter { "a filter over system calls" } else { "no filter" };
+    let means = format!("kernel {kernel}, {landlock}, {filter}");
+    let gaps = support.gaps();
+    if gaps.is_empty() {
+        let kept = "confined commands write only in their directory, read no key stores, reach no network, and touch no other process; limits hold for each process alone, and that on processes not for root";
+        return vec![Check::ok("confinement", format!("{means}: {kept}"))];
+    }
+    let warning = |gap: &tine_runtime::Gap| Check::warning("confinement", gap.words());
+    let mut checks = vec![
+        Check::warning("confinement", format!("{means}: commands cannot be confined as they should"))
+            .hint("workers run all the same and say so, unless confine.missing is refuse; runs that may write nothing are refused"),
+    ];
+    checks.extend(gaps.iter().map(warning));
+    checks
+}
+
+fn settings(table: &ConfineTable) -> Vec<Check> {
+    let list = |list: &Option<Vec<String>>| list.as_ref().map(|list| list.join(", "));
+    let mut checks: Vec<Check> = [
+        ("workers", table.workers.clone()),
+        ("network", table.network.map(|on| on.to_string())),
+        ("writable", list(&table.writable)),
+        ("variables", list(&table.variables)),
+        ("missing", table.missing.clone()),
+    ]
+    .into_iter()
+    .filter_map(|(key, value)| Some(Check::ok(format!("setting confine.{key}"), value?)))
+    .collect();
+    if let Err(failure) = workers(table) {
+        checks.push(Check::failure("setting confine", &failure));
+    }
+    checks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(landlock: u32, filter: bool) -> String {
+        let checks = found("6.1.0", Support { landlock, filter });
+        checks.iter().map(|check| format!("{:?} {}\n", check.status, check.detail)).collect()
+    }
+
+    #[test]
+    fn what_the_kernel_cannot_keep_is_said_in_words() {
+        insta::assert_snapshot!(shown(7, true), @"Ok kernel 6.1.0, Landlock 7, a filter over system calls: confined commands write only in their directory, read no key stores, reach no network, and touch no other process; limits hold for each process alone, and that on processes not for root");
+        insta::assert_snapshot!(shown(2, true), @"
+        Warning kernel 6.1.0, Landlock 2, a filter over system calls: commands cannot be confined as they should
+        Warning the kernel's Landlock is older than 6.2: commands can empty files outside
+        Warning the kernel's Landlock is older than 6.10: commands can control devices they can open
+        Warning the kernel's Landlock is older than 6.12: commands can end other processes of the user
+        ");
+        insta::assert_snapshot!(shown(0, false), @"
+        Warning kernel 6.1.0, no Landlock, no filter: commands cannot be confined as they should
+        Warning the kernel has no Landlock: commands can write and read whatever the user can
+        Warning system calls cannot be filtered here: commands can reach the network, services of the session, and files' metadata
+        ");
+    }
+}
