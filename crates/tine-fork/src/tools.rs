@@ -12,6 +12,10 @@ use crate::run::{Observer, RunEvent};
 /// Most read-only calls of one turn that run at the same time: more would only wait for the same disk.
 const CALLS_AT_ONCE_MAX: usize = 16;
 
+/// What stands for the result of a call that an earlier run has begun, beside one that it has not.
+const CUT_OFF: &str =
+    "The run was cut off during this call; whether it was carried out is not known.";
+
 /// What stands for the result of a call that was stopped.
 const STOPPED: &str = "Stopped before it finished.";
 
@@ -47,6 +51,11 @@ impl ToolAnswer {
 pub trait ToolDispatcher: Send + Sync {
     /// Whether calls of this tool change nothing, so that neighbours may run at the same time.
     fn is_read_only(&self, tool: &str) -> bool;
+
+    /// Whether a call that an earlier run left open has certainly not begun, so that it may be dispatched now.
+    async fn never_began(&self, _call: &ToolCall) -> bool {
+        false
+    }
 
     /// Runs one call. `cancel` stops it, and everything it started; an unknown tool is an error answer that names it.
     async fn dispatch(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolAnswer;
@@ -90,6 +99,12 @@ struct Asked<'a> {
     input: &'a ToolInput,
 }
 
+impl Asked<'_> {
+    fn call(&self, input: &RawJson) -> ToolCall {
+        ToolCall { id: self.id.clone(), name: self.name.to_owned(), input: input.clone() }
+    }
+}
+
 impl Dispatch<'_> {
     /// Answers every call of `message` with one user message, results in call order. Neighbouring read-only calls run
     /// at the same time. A cancelled call is answered too, so that the log has no hole.
@@ -108,17 +123,36 @@ impl Dispatch<'_> {
         Message::new(Role::User, blocks)
     }
 
+    /// Answers the calls that an earlier run left open, where there is one among them that never began: that one is run now,
+    /// and of the others it is told that nobody knows. `None` where there is none; such calls are closed when
+    /// a request is built.
+    pub(crate) async fn reopen(&self, message: &Message) -> Option<Message> {
+        let calls: Vec<Asked<'_>> = message.blocks().iter().filter_map(asked).collect();
+        let mut waiting = Vec::with_capacity(calls.len());
+        for call in &calls {
+            waiting.push(match call.input {
+                ToolInput::Valid(input) => self.tools.never_began(&call.call(input)).await,
+                ToolInput::Invalid(_) => false,
+            });
+        }
+        if !waiting.contains(&true) {
+            return None;
+        }
+        let mut blocks = Vec::with_capacity(calls.len());
+        for (call, waiting) in calls.iter().zip(waiting) {
+            let answer = match waiting {
+                true => self.answer_one(call).await,
+                false => ToolAnswer::error(CUT_OFF),
+            };
+            blocks.push(Block::result(call.id.clone(), answer.text, answer.is_error));
+        }
+        Some(Message::new(Role::User, blocks))
+    }
+
     async fn answer_one(&self, asked: &Asked<'_>) -> ToolAnswer {
         let answer = match asked.input {
             ToolInput::Invalid(text) => invalid_input(text),
-            ToolInput::Valid(input) => {
-                let call = ToolCall {
-                    id: asked.id.clone(),
-                    name: asked.name.to_owned(),
-                    input: input.clone(),
-                };
-                self.run_one(&call).await
-            }
+            ToolInput::Valid(input) => self.run_one(&asked.call(input)).await,
         };
         self.observer.on_event(&RunEvent::ToolFinished { id: asked.id, answer: &answer });
         answer

@@ -209,7 +209,7 @@ fn cut(line: &str) -> String {
 }
 
 /// The text with every character escaped that is not seen as itself on a line.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         let unseen = character.is_control()

@@ -11,6 +11,7 @@
 
 mod arguments;
 mod call;
+mod grant;
 mod judge;
 mod paths;
 mod rule;
@@ -18,6 +19,7 @@ mod verdict;
 mod wildcard;
 
 pub use call::{Call, describe};
+pub use grant::rule_for;
 pub use judge::judge;
 pub use paths::{PathPlace, is_secret, place_of};
 pub use rule::{Rule, RuleError, Rules};

@@ -4,25 +4,28 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tine_fork::{ToolAnswer, ToolCall, ToolDispatcher};
-use tine_model::AgentId;
 use tine_tools::{Effect, Place, Toolbox};
 use tokio_util::sync::CancellationToken;
 
 use crate::permission::Permissions;
+use crate::queue::Queue;
 
 /// The built-in tools at one agent's place, behind its permissions.
 pub(crate) struct GuardedTools {
     pub(crate) toolbox: Arc<Toolbox>,
     pub(crate) place: Place,
     pub(crate) permissions: Permissions,
-    pub(crate) agent: AgentId,
-    pub(crate) label: Option<String>,
+    pub(crate) queue: Queue,
 }
 
 #[async_trait]
 impl ToolDispatcher for GuardedTools {
     fn is_read_only(&self, tool: &str) -> bool {
         self.toolbox.get(tool).is_some_and(|tool| tool.spec().effect == Effect::Reads)
+    }
+
+    async fn never_began(&self, call: &ToolCall) -> bool {
+        self.queue.is_open(&call.id, &call.name, call.input.as_str()).await
     }
 
     async fn dispatch(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolAnswer {
@@ -34,9 +37,8 @@ impl ToolDispatcher for GuardedTools {
                 names.join(", ")
             ));
         };
-        let who = (self.agent, self.label.as_deref());
-        let what = (call.name.as_str(), &call.input);
-        if let Err(told) = self.permissions.check(who, self.place.directory(), what, cancel).await {
+        let directory = self.place.directory();
+        if let Err(told) = self.permissions.check(&self.queue, directory, call, cancel).await {
             return ToolAnswer::error(told);
         }
         let output = tool.run(&self.place, &call.input, cancel).await;

@@ -1,19 +1,23 @@
-//! The permission step: guard's verdict, and somebody to ask.
+//! The permission step: guard's verdict, and where it leaves a call to a person, the queue.
 
-use std::collections::HashSet;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use tine_guard::{Call, PermissionMode, Reason, Rules, Verdict, describe, judge};
-use tine_model::{AgentId, RawJson};
+use tine_fork::ToolCall;
+use tine_guard::{Call, PermissionMode, Reason, Rules, Verdict, judge, rule_for};
+use tine_model::{AgentId, Decision, PermissionId, PermissionScope, RawJson};
+use tine_store::PermissionRow;
 use tokio_util::sync::CancellationToken;
 
+use crate::queue::{Question, Queue, QueuePolicy};
 use crate::real_path::with_real_path;
 
 /// A call that needs somebody's word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
+    /// Its place in the queue.
+    pub id: PermissionId,
     /// Who asks.
     pub agent: AgentId,
     /// The name or task of the one who asks.
@@ -28,26 +32,39 @@ pub struct Request {
     pub directory: String,
     /// Why it needs a word.
     pub why: String,
+    /// What an answer beyond this call covers; without it such an answer covers the same arguments alone.
+    pub rule: Option<String>,
+    /// The farthest that a yes may reach.
+    pub widest: PermissionScope,
+    /// From when on the default counts, in milliseconds since the Unix epoch.
+    pub deadline_ms: i64,
+    /// What counts then.
+    pub fallback: Decision,
 }
 
 /// The word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// This once.
-    Once,
-    /// This very call, for as long as the run lasts, from every agent of it.
-    Always,
-    /// No.
-    No,
+    /// Yes, as far as this.
+    Allow(PermissionScope),
+    /// No, as far as this.
+    Deny(PermissionScope),
     /// There is nobody to ask.
     Nobody,
 }
 
-/// Somebody to ask. One queue for a whole tree: calls may come from several agents at once, and are put one by one.
+/// Somebody to ask. Calls may come from several agents at once, and are put one by one.
 #[async_trait]
 pub trait Asker: Send + Sync {
-    /// Puts a request; must return soon after `cancel`.
+    /// Puts a request, which is in the store already; must return soon after `cancel`. What is returned then does not count.
     async fn ask(&self, request: &Request, cancel: &CancellationToken) -> Answer;
+
+    /// A request was settled without the word of this one: by somebody else, or by its default.
+    fn settled(&self, _request: &Request, _row: &PermissionRow) {}
+
+    /// Writes down, where later runs find it, a rule that this one's word reaches to. Tells the person of a failure itself:
+    /// the answer stands in any case.
+    fn keep(&self, _decision: Decision, _rule: &str) {}
 }
 
 /// Nobody to ask.
@@ -70,13 +87,14 @@ pub struct Permissions {
     pub rules: Arc<Rules>,
     /// Whom to ask.
     pub asker: Arc<dyn Asker>,
-    always: Arc<Mutex<HashSet<(String, RawJson)>>>,
+    /// How it is asked.
+    pub queue: QueuePolicy,
 }
 
 impl Permissions {
-    /// Permissions of a run.
+    /// Permissions of a run that asks as is usual.
     pub fn new(mode: PermissionMode, rules: Rules, asker: Arc<dyn Asker>) -> Self {
-        Self { mode, rules: Arc::new(rules), asker, always: Arc::default() }
+        Self { mode, rules: Arc::new(rules), asker, queue: QueuePolicy::default() }
     }
 
     /// Guard's verdict on the call as it was written and as it would really be: the stricter counts.
@@ -99,12 +117,12 @@ impl Permissions {
     /// Whether a call may run; otherwise what the model is told.
     pub(crate) async fn check(
         &self,
-        who: (AgentId, Option<&str>),
+        queue: &Queue,
         directory: &Path,
-        (tool, input): (&str, &RawJson),
+        ToolCall { id, name, input }: &ToolCall,
         cancel: &CancellationToken,
     ) -> Result<(), String> {
-        let call = Call { tool, input, directory };
+        let call = Call { tool: name, input, directory };
         let why = match self.verdict(&call) {
             Verdict::Allow => return Ok(()),
             Verdict::Deny(reason) => {
@@ -114,34 +132,16 @@ impl Permissions {
             }
             Verdict::Ask(reason) => reason,
         };
-        let key = (tool.to_owned(), input.clone());
-        if self.always.lock().unwrap_or_else(PoisonError::into_inner).contains(&key) {
-            return Ok(());
-        }
-        let request = Request {
-            agent: who.0,
-            label: who.1.map(str::to_owned),
-            tool: tool.to_owned(),
-            what: describe(&call),
-            input: input.clone(),
-            directory: directory.display().to_string(),
-            why: why.to_string(),
-        };
-        let answer = self.asker.ask(&request, cancel).await;
-        if cancel.is_cancelled() {
-            // Nobody has said no: the run was stopped while it waited for a word.
-            return Err("Stopped before it was allowed.".to_owned());
-        }
-        match answer {
-            Answer::Once => Ok(()),
-            Answer::Always => {
-                self.always.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
-                Ok(())
-            }
-            Answer::No => Err("Denied by the user. Do not try this call again.".to_owned()),
-            Answer::Nobody => Err(format!(
-                "Denied: {why}, and nobody can be asked here. Go on without this call, or do it another way."
-            )),
-        }
+        let rule = rule_for(&call);
+        let rule_helps = rule.as_ref().is_some_and(|rule| {
+            let mut rules = Rules::clone(&self.rules);
+            rules.allow.push(rule.clone());
+            let with_rule = Self { rules: Arc::new(rules), ..self.clone() };
+            with_rule.verdict(&call) == Verdict::Allow
+        });
+        let real_input = with_real_path(name, input, directory);
+        let real = real_input.as_ref().map(|input| Call { input, ..call });
+        let question = Question { id, call, real, why, rule, rule_helps };
+        queue.answer(&question, self, cancel).await
     }
 }

@@ -16,6 +16,7 @@ use crate::journal::StoreJournal;
 use crate::load::Loaded;
 use crate::permission::Permissions;
 use crate::prompt::environment_note;
+use crate::queue::Queue;
 use crate::runtime::Runtime;
 
 /// How often a run looks whether another process has killed its agent. Costs one small read of the store.
@@ -122,8 +123,13 @@ impl Runtime {
             toolbox: Arc::clone(self.toolbox()),
             place,
             permissions: options.permissions.clone(),
-            agent,
-            label,
+            queue: Queue {
+                store: Arc::clone(self.store()),
+                ports: self.ports().clone(),
+                agent,
+                label,
+                owner: lease.owner.clone(),
+            },
         };
         let cancel = options.cancel.child_token();
         let run = Run {

@@ -1,9 +1,14 @@
 //! The command line as data. Help, completions and the manual come from these types.
 
+mod permission;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 
+pub(crate) use self::permission::{
+    AllowArgs, DenyArgs, ListPermissionsArgs, PermissionCommand, RevokeArgs, RulesArgs, ScopeArg,
+};
 use crate::manual::examples;
 
 /// Exit codes, for the manual and the help.
@@ -59,6 +64,9 @@ pub(crate) enum Command {
     /// Kill an agent and all its forks
     #[command(after_help = examples::KILL)]
     Kill(KillArgs),
+    /// Questions that agents wait with, and the answers that stand
+    #[command(subcommand)]
+    Permission(PermissionCommand),
     /// Give an agent a name
     #[command(after_help = examples::RENAME)]
     Rename(RenameArgs),
@@ -132,6 +140,9 @@ pub(crate) struct LimitArgs {
     /// Refuse a tool call, as Tool or Tool(pattern); may be repeated
     #[arg(long, value_name = "RULE")]
     pub(crate) deny: Vec<String>,
+    /// Where no person can be asked, wait for an answer by `tine permission` in another terminal
+    #[arg(long)]
+    pub(crate) wait_for_permission: bool,
     /// Exit with 54 when a tool call failed
     #[arg(long)]
     pub(crate) fail_on_tool_error: bool,

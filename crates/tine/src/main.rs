@@ -11,6 +11,7 @@ mod dirs;
 mod ending;
 mod fail;
 mod interrupt;
+mod keep_rule;
 mod limits;
 mod manual;
 mod output;
@@ -19,6 +20,7 @@ mod render;
 mod system;
 mod talk;
 mod watch;
+mod whole_file;
 
 use std::process::ExitCode;
 

@@ -8,8 +8,18 @@ pub(super) struct Section {
 }
 
 /// In the order in which they are read.
-pub(super) const SECTIONS: &[Section] =
-    &[WORDS, MODELS, CACHE, PERMISSIONS, SETTINGS, ENVIRONMENT, FILES, JSON, EXIT_STATUS];
+pub(super) const SECTIONS: &[Section] = &[
+    WORDS,
+    MODELS,
+    CACHE,
+    PERMISSIONS,
+    QUESTIONS,
+    SETTINGS,
+    ENVIRONMENT,
+    FILES,
+    JSON,
+    EXIT_STATUS,
+];
 
 const WORDS: Section = Section {
     heading: "WORDS",
@@ -61,12 +71,37 @@ const MODELS: Section = Section {
 
 const PERMISSIONS: Section = Section {
     heading: "PERMISSIONS",
-    text: "Reading in the working directory is free. What changes something is asked for; where nobody can be asked it is refused, and the model is told so. A rule is Tool or Tool(pattern), for instance Bash(git log*) or FileEdit(src/**); a refusal wins over a permission.",
+    text: "Reading in the working directory is free. What changes something is asked for. A rule is Tool or Tool(pattern), for instance Bash(git log*) or FileEdit(src/**). Rules come from your config.toml, from the project's, and from --allow and --deny; wherever they are written, deny beats ask and ask beats allow. A project's file may hold deny and ask rules only, so it can never widen what yours forbids; one that tries is refused with an error. `tine permission rules` lists what is in force, with file and line. The modes, for what no rule speaks of:",
     terms: &[
         ("default", "ask before anything changes"),
         ("accept-edits", "edits in the working directory need no question"),
         ("read-only", "nothing may change, and nothing is asked"),
-        ("bypass", "everything may happen"),
+        ("bypass", "everything may happen that no rule denies"),
+    ],
+};
+
+const QUESTIONS: Section = Section {
+    heading: "QUESTIONS",
+    text: "A question of an agent, however deep in its tree, is written into the database before anybody is asked. The run's terminal puts it; `tine permission` shows and answers it from anywhere else; the first answer counts. At its deadline the default counts. A run without a terminal takes the default at once, or with --wait-for-permission waits for an answer from elsewhere. A question outlives its process: an answer that comes meanwhile is used by `tine run --resume`, once, and otherwise the same question is put again. How far an answer reaches:",
+    terms: &[
+        ("once", "this one call"),
+        (
+            "agent",
+            "what the question's rule covers (a command's own text, one path), whenever this agent asks; forks do not inherit it",
+        ),
+        ("tree", "the same, from every agent of the tree"),
+        (
+            "always",
+            "the same, and the rule is written into permissions.allow or permissions.deny of your config.toml, whose comments and order stay",
+        ),
+        (
+            "no rule",
+            "a call that no rule can name exactly (a command with * or a line end, an unknown tool) can be answered up to tree, for the same arguments; one through a symbolic link only once",
+        ),
+        (
+            "what beats what",
+            "a deny rule beats every answer that stands; a no beats a yes; `tine permission revoke` takes an answer back",
+        ),
     ],
 };
 
@@ -81,6 +116,12 @@ const SETTINGS: Section = Section {
         ("thinking", "adaptive, or a number of tokens as text; left to the provider without it"),
         ("stream", "whether replies come piece by piece (true)"),
         ("permissions.allow, permissions.ask, permissions.deny", "lists of rules"),
+        ("permissions.deadline", "how long a question waits, such as 90s, 30m, 1h or 2d (1h)"),
+        ("permissions.default", "what counts when nobody answers: deny or allow (deny)"),
+        (
+            "permissions.wait",
+            "whether a run without a terminal waits for `tine permission`, like --wait-for-permission (false)",
+        ),
         ("providers.NAME.base_url", "the address of a provider"),
         (
             "providers.NAME.key_variable",
@@ -184,7 +225,7 @@ const JSON: Section = Section {
         ),
         (
             "tine ps",
-            r#"[{"id","name","parent","fork_point","kind","state","forked","context","model","directory","depth","created_at","updated_at","task":{"status","turns","tool_uses"}|null}]"#,
+            r#"[{"id","name","parent","fork_point","kind","state","forked","context","model","directory","depth","created_at","updated_at","task":{"status","turns","tool_uses"}|null,"questions"}]"#,
         ),
         ("tine tree", r#"the objects of ps, each with "directive" and "children":[…]"#),
         (
@@ -202,6 +243,14 @@ const JSON: Section = Section {
         ),
         ("tine send", r#"{"agent","mail"}"#),
         ("tine kill", r#"{"killed":[id]}"#),
+        (
+            "tine permission list, allow, deny, revoke",
+            r#"[{"id","agent","root","tool","what","input","directory","why","warning","rule","widest","created_at","deadline_at","default","state","decision","scope","answered_by","answered_at","reason","used"}]; state is pending, allowed, denied, expired or withdrawn"#,
+        ),
+        (
+            "tine permission rules",
+            r#"{"mode","mode_from","deadline_seconds","default","wait","rules":[{"list","rule","file","line"}],"answers":[…as in permission list]}"#,
+        ),
         ("tine import", r#"{"agent","entries"}"#),
         (
             "tine cost",
@@ -231,15 +280,18 @@ const EXIT_STATUS: Section = Section {
     text: "",
     terms: &[
         ("0", "success"),
-        ("1", "failure"),
+        ("1", "failure; also a permission request that is answered already"),
         ("2", "the command line is wrong"),
-        ("42", "what was given cannot be worked with: an agent, a file, a model, a setting"),
+        (
+            "42",
+            "what was given cannot be worked with: an agent, a file, a model, a setting, a permission request",
+        ),
         ("53", "the turn limit was reached"),
         ("54", "a tool call failed, with --fail-on-tool-error"),
         ("55", "the budget was spent, or nobody agreed to a price above cache.confirm_above"),
         (
             "56",
-            "a tool call was refused because nobody could be asked; one that a rule or a mode refuses is what the user asked for, and no failure",
+            "a tool call was refused because nobody could be asked, or nobody answered in time; one that a rule or a mode refuses is what the user asked for, and no failure",
         ),
         ("124", "the time limit was reached"),
         ("130", "interrupted"),

@@ -29,6 +29,7 @@ mod fan;
 mod fork;
 mod import_export;
 mod paperwork;
+mod permission;
 mod registry;
 mod run;
 mod sim_serve;

@@ -38,6 +38,11 @@ fn the_manual_is_one_page() {
     .SS "tine wait"
     .SS "tine send"
     .SS "tine kill"
+    .SS "tine permission list"
+    .SS "tine permission allow"
+    .SS "tine permission deny"
+    .SS "tine permission revoke"
+    .SS "tine permission rules"
     .SS "tine rename"
     .SS "tine import"
     .SS "tine export"
@@ -52,6 +57,7 @@ fn the_manual_is_one_page() {
     .SH MODELS
     .SH CACHE
     .SH PERMISSIONS
+    .SH QUESTIONS
     .SH SETTINGS
     .SH ENVIRONMENT
     .SH FILES

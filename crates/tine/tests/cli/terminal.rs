@@ -148,8 +148,10 @@ fn a_question_is_answered_from_the_keyboard() {
     ? [AGENT8] wants to use Bash
       echo hi; false
       in [HOME]/work: no rule allows this command
-    Allow it? [y] once, [a] always (this very call), [N] no: what
-    Allow it? [y] once, [a] always (this very call), [N] no: y
+      beyond once: `Bash(echo hi; false)`
+      always: written into [HOME]/config.toml
+    Allow it? [y] once, [a] this agent, [t] this tree, [w] always, [N] no: what
+    Allow it? [y] once, [a] this agent, [t] this tree, [w] always, [N] no: y
       ⎿ exit code 1: hi
     It said: hi
     [exit code 1]
@@ -206,6 +208,40 @@ fn ctrl_c_ends_an_open_question() {
     terminal.type_in("\u{3}");
     let (code, text) = terminal.end();
     assert_eq!(code, 130, "{text}");
+}
+
+#[test]
+fn a_question_that_is_answered_elsewhere_goes_away() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let terminal = Terminal::start(&home, &["run", "-m", &model, "the command"]);
+    terminal.until("[N] no: ", 1);
+    let asked = home.json(&["permission", "list", "--json"]);
+    home.done(&["permission", "allow", asked[0]["id"].as_str().unwrap()]);
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+    let text = plain(&text);
+    let tail: Vec<&str> = text.lines().skip_while(|line| !line.contains("Allow it?")).collect();
+    shape!(tail[1..4].join("\n"), @"
+    answered elsewhere: Bash: echo hi; false: allowed by tine permission
+      ⎿ exit code 1: hi
+    It said: hi
+    ");
+}
+
+#[test]
+fn always_writes_the_rule_that_was_shown() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let mut terminal = Terminal::start(&home, &["run", "-m", &model, "the command"]);
+    terminal.until("[N] no: ", 1);
+    terminal.type_in("w\n");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+    let kept = std::fs::read_to_string(home.path().join("config.toml")).unwrap();
+    assert_eq!(kept, "[permissions]\nallow = [\"Bash(echo hi; false)\"]\n");
+    let (code, text) = Terminal::start(&home, &["run", "-m", &model, "the command"]).end();
+    assert!(code == 0 && !text.contains("Allow it?"), "{text}");
 }
 
 #[test]
