@@ -104,9 +104,7 @@ impl Queue {
             _ => asked,
         };
         if row.decision().is_none() {
-            let now_ms = self.ports.clock.now_ms();
-            // Whoever looks at the queue should not be asked for a run that is over; it ends by its deadline at the latest.
-            let _ = self.store.withdraw_permissions(self.agent, &self.owner, now_ms).await;
+            // Its run withdraws it when it is over.
             return Err(STOPPED.to_owned());
         }
         let now_ms = self.ports.clock.now_ms();

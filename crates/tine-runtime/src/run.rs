@@ -149,6 +149,8 @@ impl Runtime {
             // Never ends; dropping it loses nothing.
             never = self.cancel_when_killed(agent, &cancel) => match never {},
         };
+        // Whoever looks at the queue should not be asked for a run that is over.
+        self.store().withdraw_permissions(agent, self.now_ms()).await?;
         let state = match report.outcome {
             Outcome::Aborted | Outcome::Failed(_) => AgentState::Interrupted,
             Outcome::Completed

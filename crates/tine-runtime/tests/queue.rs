@@ -393,6 +393,19 @@ async fn a_stopped_run_withdraws_its_question() {
     assert!(matches!(late.await, Err(StoreError::Settled { .. })));
 }
 
+#[tokio::test]
+async fn a_question_that_a_rule_has_answered_meanwhile_does_not_wait_on() {
+    let house = house([touch("c1", "x"), Reply::text("done")]).await;
+    let root = house.root().await;
+    let (house, row) = cut_off_while_it_waits(house, root).await;
+    let mut options = options();
+    options.permissions.rules = Arc::new(Rules::parse(&["Bash(touch x)"], &[], &[]).unwrap());
+    house.runtime.run(root, None, &options).await.unwrap();
+    assert!(exists(&house, "x"));
+    let row = house.runtime.store().permission(row.id).await.unwrap();
+    assert_eq!(row.state, PermissionState::Withdrawn);
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn a_yes_to_a_call_through_a_link_is_for_this_call() {

@@ -135,8 +135,8 @@ pub trait Store: Send + Sync {
     /// acted on it before.
     async fn take_permission(&self, id: PermissionId, now_ms: i64) -> Result<bool>;
 
-    /// Withdraws the unanswered requests of an agent that this owner waited for: it no longer wants to know.
-    async fn withdraw_permissions(&self, agent: AgentId, owner: &str, now_ms: i64) -> Result<u64>;
+    /// Withdraws the unanswered requests of an agent: its run is over, and nobody wants to know any more. Returns how many.
+    async fn withdraw_permissions(&self, agent: AgentId, now_ms: i64) -> Result<u64>;
 
     /// Takes a standing answer back; what was done under it stays done.
     async fn revoke_permission(&self, id: PermissionId, now_ms: i64) -> Result<PermissionRow>;

@@ -261,22 +261,20 @@ impl SqliteStore {
     pub(super) async fn withdraw_permission_rows(
         &self,
         agent: AgentId,
-        owner: &str,
         now_ms: i64,
     ) -> Result<u64> {
         // Asked first, outside the transaction: nearly every run ends with nothing open.
-        let sql = "SELECT 1 FROM permissions WHERE agent = ? AND owner = ? AND state = 'pending'";
+        let sql = "SELECT 1 FROM permissions WHERE agent = ? AND state = 'pending' LIMIT 1";
         let mut read = self.connections.read().await?;
-        let sql = sqlx::query(sql).bind(agent.as_bytes().as_slice()).bind(owner);
-        let waiting = read.one(sql).await?;
+        let waiting = read.one(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
         read.finish().await?;
         if waiting.is_none() {
             return Ok(0);
         }
         let mut write = self.connections.write().await?;
         let sql = "UPDATE permissions SET state = 'withdrawn', answered_ms = ? \
-             WHERE agent = ? AND owner = ? AND state = 'pending'";
-        let sql = sqlx::query(sql).bind(now_ms).bind(agent.as_bytes().as_slice()).bind(owner);
+             WHERE agent = ? AND state = 'pending'";
+        let sql = sqlx::query(sql).bind(now_ms).bind(agent.as_bytes().as_slice());
         let withdrawn = write.run("permissions withdrawn", sql).await?.rows_affected();
         write.commit().await?;
         Ok(withdrawn)

@@ -153,8 +153,8 @@ impl Store for SqliteStore {
         self.take_permission_row(id, now_ms).await
     }
 
-    async fn withdraw_permissions(&self, agent: AgentId, owner: &str, now_ms: i64) -> Result<u64> {
-        self.withdraw_permission_rows(agent, owner, now_ms).await
+    async fn withdraw_permissions(&self, agent: AgentId, now_ms: i64) -> Result<u64> {
+        self.withdraw_permission_rows(agent, now_ms).await
     }
 
     async fn revoke_permission(&self, id: PermissionId, now_ms: i64) -> Result<PermissionRow> {
