@@ -1,4 +1,4 @@
-//! Verdicts on tool calls: permission rules and modes.
+//! Verdicts on tool calls: permission rules and modes; and secrets out of what is shown.
 //!
 //! [`judge`] says of one call whether it may run, must be asked about, or is refused, and why. It
 //! looks at nothing but its arguments: this crate does no I/O, so it does not know what a symbolic
@@ -14,6 +14,7 @@ mod call;
 mod grant;
 mod judge;
 mod paths;
+mod redact;
 mod rule;
 mod verdict;
 mod wildcard;
@@ -22,5 +23,6 @@ pub use call::{Call, describe};
 pub use grant::rule_for;
 pub use judge::judge;
 pub use paths::{PathPlace, is_secret, place_of};
+pub use redact::{redact, redact_json};
 pub use rule::{Rule, RuleError, Rules};
 pub use verdict::{ModeError, PermissionMode, Reason, Verdict};

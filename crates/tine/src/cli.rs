@@ -319,6 +319,9 @@ pub(crate) struct ShowArgs {
     /// Everything, at full length
     #[arg(long)]
     pub(crate) full: bool,
+    /// Leave keys and passwords in
+    #[arg(long)]
+    pub(crate) raw: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -332,6 +335,9 @@ pub(crate) struct LogsArgs {
     /// Go on printing as the log grows, until the agent stops running
     #[arg(short, long)]
     pub(crate) follow: bool,
+    /// Leave keys and passwords in
+    #[arg(long)]
+    pub(crate) raw: bool,
     /// Print one JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
@@ -417,6 +423,9 @@ pub(crate) struct ExportArgs {
     /// The shape
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: FileFormat,
+    /// Leave keys and passwords in
+    #[arg(long)]
+    pub(crate) raw: bool,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -146,6 +146,8 @@ fn given(option: &str, texts: &[String]) -> Result<Vec<Rule>, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use tine_guard::{Call, Verdict, judge};
+
     use super::*;
     use crate::config::{AskSettings, WrittenRule};
 
@@ -227,5 +229,58 @@ mod tests {
         let args = LimitArgs { wait_for_permission: true, ..LimitArgs::default() };
         let policy = queue(&config, &args).unwrap();
         assert_eq!((policy.deadline.as_secs(), policy.wait), (300, true));
+    }
+
+    /// What is said of one command when each place has this list or none.
+    fn verdict(
+        user: Option<RuleList>,
+        project: Option<RuleList>,
+        given: Option<RuleList>,
+    ) -> &'static str {
+        let text = || "Bash(make x)".to_owned();
+        let of = |list| written(list, &text());
+        let config = Config {
+            rules: user.into_iter().chain(project).map(of).collect(),
+            ..Config::default()
+        };
+        let only = |list| if given == Some(list) { vec![text()] } else { Vec::new() };
+        let args = LimitArgs {
+            allow: only(RuleList::Allow),
+            deny: only(RuleList::Deny),
+            ..LimitArgs::default()
+        };
+        let rules = rules(&config, &args).unwrap();
+        let input = tine_model::RawJson::parse(r#"{"command":"make x"}"#).unwrap();
+        let call = Call { tool: "Bash", input: &input, directory: "/srv".as_ref() };
+        match judge(&call, PermissionMode::Default, &rules) {
+            Verdict::Allow => "allow",
+            Verdict::Ask(_) => "ask",
+            Verdict::Deny(_) => "deny",
+        }
+    }
+
+    #[test]
+    fn deny_beats_ask_and_ask_beats_allow_wherever_they_are_written() {
+        use RuleList::{Allow, Ask, Deny};
+        let strength = |word: &str| ["allow", "ask", "deny"].iter().position(|w| *w == word);
+        for user in [None, Some(Allow), Some(Ask), Some(Deny)] {
+            for given in [None, Some(Allow), Some(Deny)] {
+                let own = verdict(user, None, given);
+                // A project's file holds no allow rules: `config` refuses it.
+                for project in [None, Some(Ask), Some(Deny)] {
+                    let said = [user, project, given];
+                    let expected = if said.contains(&Some(Deny)) {
+                        "deny"
+                    } else if said.contains(&Some(Ask)) || !said.contains(&Some(Allow)) {
+                        "ask"
+                    } else {
+                        "allow"
+                    };
+                    let found = verdict(user, project, given);
+                    assert_eq!(found, expected, "{said:?}");
+                    assert!(strength(found) >= strength(own), "a project widens: {said:?}");
+                }
+            }
+        }
     }
 }

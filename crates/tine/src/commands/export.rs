@@ -1,5 +1,9 @@
 //! `tine export`: a conversation as provider messages.
 
+use std::borrow::Cow;
+
+use tine_guard::redact_json;
+
 use crate::cli::{ExportArgs, FileFormat};
 use crate::context::Context;
 use crate::fail::Failure;
@@ -11,6 +15,13 @@ pub(crate) async fn export(context: &Context, args: ExportArgs) -> Result<u8, Fa
     let text = match args.format {
         FileFormat::Messages => context.runtime.export_messages(agent, None).await?,
     };
+    let text = match args.raw {
+        true => Cow::Borrowed(text.as_str()),
+        false => redact_json(&text),
+    };
+    if matches!(text, Cow::Owned(_)) {
+        output::say("note: keys and passwords were taken out; --raw leaves them in");
+    }
     match args.output {
         None => output::write_out(&text)?,
         Some(path) => write_file(&path, &text).map_err(|error| {

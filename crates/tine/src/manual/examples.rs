@@ -115,9 +115,12 @@ Examples:
   tine export 1a2b | tine import - --model sim/echo --json";
 
 pub(crate) const EXPORT: &str = "\
+Keys and passwords are replaced by [redacted: kind]; --raw leaves them in.
+
 Examples:
   tine export 1a2b > conversation.json
-  tine export 1a2b -o conversation.json";
+  tine export 1a2b -o conversation.json
+  tine export 1a2b --raw | tine import - --name copy";
 
 pub(crate) const COST: &str = "\
 Examples:

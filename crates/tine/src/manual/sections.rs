@@ -14,6 +14,7 @@ pub(super) const SECTIONS: &[Section] = &[
     CACHE,
     PERMISSIONS,
     QUESTIONS,
+    SECRETS,
     SETTINGS,
     ENVIRONMENT,
     FILES,
@@ -102,6 +103,22 @@ const QUESTIONS: Section = Section {
             "what beats what",
             "a deny rule beats every answer that stands; a no beats a yes; `tine permission revoke` takes an answer back",
         ),
+    ],
+};
+
+const SECRETS: Section = Section {
+    heading: "SECRETS",
+    text: "What `tine show`, `tine logs` and `tine export` print is free of keys and passwords that can be told by their shape or by their name: each one is replaced by [redacted: kind], and --raw leaves them in. The database keeps every byte as it came, because that is what providers are sent; so does the backup you make of it. A conversation that was exported without --raw can be imported like any other; signatures and encoded data in it stay.",
+    terms: &[
+        (
+            "by shape",
+            "keys of Anthropic, OpenAI and DeepSeek (sk-), Google, AWS, GitHub, GitLab, Slack, Stripe, npm, PyPI, Hugging Face and others; JWTs; private key blocks; passwords in addresses (user:password@)",
+        ),
+        (
+            "by name",
+            "NAME_API_KEY=value, \"password\": \"value\", --token=value, Authorization headers; what only refers to a secret ($NAME) stays",
+        ),
+        ("never", "hashes, ids, images, and whatever else is only random"),
     ],
 };
 

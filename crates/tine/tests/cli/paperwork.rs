@@ -58,6 +58,7 @@ fn the_manual_is_one_page() {
     .SH CACHE
     .SH PERMISSIONS
     .SH QUESTIONS
+    .SH SECRETS
     .SH SETTINGS
     .SH ENVIRONMENT
     .SH FILES
