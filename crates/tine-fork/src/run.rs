@@ -239,7 +239,8 @@ impl Turns<'_> {
         prompt: Option<Message>,
         cancel: &CancellationToken,
     ) -> Result<Outcome, RunError> {
-        // What came before the prompt stands before it.
+        // What came before the prompt stands before it, and results stand right behind their calls.
+        self.reopen(cancel).await?;
         self.deliver_mail().await?;
         if let Some(prompt) = prompt {
             self.keep(prompt).await?;
@@ -269,6 +270,19 @@ impl Turns<'_> {
             }
         }
         Ok(if cancel.is_cancelled() { Outcome::Aborted } else { Outcome::TurnLimit })
+    }
+
+    /// Runs the calls that an earlier run left open and has not begun.
+    async fn reopen(&mut self, cancel: &CancellationToken) -> Result<(), RunError> {
+        let last = self.run.conversation.history().last().map(|item| Arc::clone(&item.message));
+        let Some(last) = last.filter(|message| message.role() == Role::Assistant) else {
+            return Ok(());
+        };
+        let Run { tools, filter, observer, .. } = self.run;
+        if let Some(results) = (Dispatch { tools, filter, observer, cancel }).reopen(&last).await {
+            self.keep(results).await?;
+        }
+        Ok(())
     }
 
     async fn deliver_mail(&mut self) -> Result<(), RunError> {

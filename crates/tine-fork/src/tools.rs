@@ -18,6 +18,10 @@ const CALLS_AT_ONCE_MAX: usize = 16;
 /// Most calls that one call may make: a script that needs more is better split, so that its results are seen.
 const INNER_CALLS_MAX: usize = 256;
 
+/// What stands for the result of a call that an earlier run has begun, beside one that it has not.
+const CUT_OFF: &str =
+    "The run was cut off during this call; whether it was carried out is not known.";
+
 /// What stands for the result of a call that was stopped.
 pub(crate) const STOPPED: &str = "Stopped before it finished.";
 
@@ -63,6 +67,11 @@ pub trait ToolDispatcher: Send + Sync {
     /// Whether calls of this tool change nothing, so that neighbours may run at the same time.
     fn is_read_only(&self, tool: &str) -> bool;
 
+    /// Whether a call that an earlier run left open has certainly not begun, so that it may be dispatched now.
+    async fn never_began(&self, _call: &ToolCall) -> bool {
+        false
+    }
+
     /// Runs one call; an unknown tool is an error answer that names it. Must return soon after `context.cancel`.
     async fn dispatch(&self, call: &ToolCall, context: &CallContext) -> ToolAnswer;
 }
@@ -80,6 +89,12 @@ struct Asked<'a> {
     id: &'a ToolCallId,
     name: &'a str,
     input: &'a ToolInput,
+}
+
+impl Asked<'_> {
+    fn call(&self, input: &RawJson) -> ToolCall {
+        ToolCall { id: self.id.clone(), name: self.name.to_owned(), input: input.clone() }
+    }
 }
 
 impl Dispatch<'_> {
@@ -100,17 +115,36 @@ impl Dispatch<'_> {
         Message::new(Role::User, blocks)
     }
 
+    /// Answers the calls that an earlier run left open, where there is one among them that never began: that one is run now,
+    /// and of the others it is told that nobody knows. `None` where there is none; such calls are closed when
+    /// a request is built.
+    pub(crate) async fn reopen(&self, message: &Message) -> Option<Message> {
+        let calls: Vec<Asked<'_>> = message.blocks().iter().filter_map(asked).collect();
+        let mut waiting = Vec::with_capacity(calls.len());
+        for call in &calls {
+            waiting.push(match call.input {
+                ToolInput::Valid(input) => self.tools.never_began(&call.call(input)).await,
+                ToolInput::Invalid(_) => false,
+            });
+        }
+        if !waiting.contains(&true) {
+            return None;
+        }
+        let mut blocks = Vec::with_capacity(calls.len());
+        for (call, waiting) in calls.iter().zip(waiting) {
+            let answer = match waiting {
+                true => self.answer_one(call).await,
+                false => ToolAnswer::error(CUT_OFF),
+            };
+            blocks.push(Block::result(call.id.clone(), answer.text, answer.is_error));
+        }
+        Some(Message::new(Role::User, blocks))
+    }
+
     async fn answer_one(&self, asked: &Asked<'_>) -> ToolAnswer {
         let answer = match asked.input {
             ToolInput::Invalid(text) => invalid_input(text),
-            ToolInput::Valid(input) => {
-                let call = ToolCall {
-                    id: asked.id.clone(),
-                    name: asked.name.to_owned(),
-                    input: input.clone(),
-                };
-                self.run_one(&call).await
-            }
+            ToolInput::Valid(input) => self.run_one(&asked.call(input)).await,
         };
         self.observer.on_event(&RunEvent::ToolFinished { id: asked.id, answer: &answer });
         answer

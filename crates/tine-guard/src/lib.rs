@@ -1,4 +1,4 @@
-//! Verdicts on tool calls: permission rules and modes.
+//! Verdicts on tool calls: permission rules and modes; and secrets out of what is shown.
 //!
 //! [`judge`] says of one call whether it may run, must be asked about, or is refused, and why. It
 //! looks at nothing but its arguments. This crate runs nothing and changes nothing; all it looks at on
@@ -16,9 +16,11 @@ mod arguments;
 mod call;
 mod command;
 pub mod filter;
+mod grant;
 mod judge;
 mod paths;
 mod real_path;
+mod redact;
 mod rule;
 mod shell;
 mod verdict;
@@ -27,9 +29,11 @@ mod wildcard;
 
 pub use call::{Call, describe};
 pub use command::command_reads;
+pub use grant::rule_for;
 pub use judge::judge;
 pub use paths::{PathPlace, is_secret, place_of};
 pub use real_path::{RealCall, RealPathError, real_call, real_path};
+pub use redact::{redact, redact_json};
 pub use rule::{Rule, RuleError, Rules};
 pub use shell::{ShellVerdict, shell_verdict};
 pub use verdict::{ModeError, PermissionMode, Reason, Verdict};

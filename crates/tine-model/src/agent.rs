@@ -25,6 +25,8 @@ macro_rules! words {
     };
 }
 
+pub(crate) use words;
+
 words! {
     /// What an agent is to its parent.
     Standing {

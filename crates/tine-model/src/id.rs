@@ -27,6 +27,10 @@ pub struct AgentId(Uuid);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId(Uuid);
 
+/// One request for somebody's permission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PermissionId(Uuid);
+
 macro_rules! random_id {
     ($name:ident) => {
         impl $name {
@@ -64,8 +68,16 @@ macro_rules! random_id {
 
 random_id!(AgentId);
 random_id!(RequestId);
+random_id!(PermissionId);
 
 impl AgentId {
+    /// The first eight characters: what people read and type.
+    pub fn short(&self) -> String {
+        self.to_string()[..8].to_owned()
+    }
+}
+
+impl PermissionId {
     /// The first eight characters: what people read and type.
     pub fn short(&self) -> String {
         self.to_string()[..8].to_owned()

@@ -9,16 +9,20 @@ mod id;
 mod message;
 mod model;
 mod outcome;
+mod permission;
 mod prefix;
 mod raw;
 mod usage;
 
 pub use agent::{AgentRecord, AgentState, ContextMode, Standing, TaskRecord, TaskStatus};
 pub use entry::{Entry, EntryBody, ForkRole};
-pub use id::{AgentId, AgentPrefix, EntryId, IdError, PREFIX_CHARS_MIN, RequestId, ToolCallId};
+pub use id::{
+    AgentId, AgentPrefix, EntryId, IdError, PREFIX_CHARS_MIN, PermissionId, RequestId, ToolCallId,
+};
 pub use message::{Block, Message, RawMessage, Role, ToolInput};
 pub use model::{Effort, ModelError, ModelRef, ModelSettings, Provider, Thinking, WireFormat};
 pub use outcome::{Outcome, StopReason};
+pub use permission::{Decision, PermissionScope, PermissionState};
 pub use prefix::{Boundary, BoundaryKind, CacheScheme, Lifetime, Segment};
 pub use raw::{RawJson, RawJsonError};
 pub use usage::Usage;

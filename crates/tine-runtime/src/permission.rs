@@ -1,20 +1,25 @@
-//! The permission step: guard's verdict, and somebody to ask.
+//! The permission step: guard's verdict, and where it leaves a call to a person, the queue.
 
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use tine_fork::ToolCall;
 use tine_guard::{
     Call, PermissionMode, RealCall, Reason, Rules, Verdict, command_reads, describe, judge,
-    real_call, real_path, warning,
+    real_call, real_path, rule_for,
 };
-use tine_model::{AgentId, RawJson};
+use tine_model::{AgentId, Decision, PermissionId, PermissionScope, RawJson};
+use tine_store::PermissionRow;
 use tokio_util::sync::CancellationToken;
+
+use crate::queue::{Question, Queue, QueuePolicy};
 
 /// A call that needs somebody's word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
+    /// Its place in the queue.
+    pub id: PermissionId,
     /// Who asks.
     pub agent: AgentId,
     /// The name or task of the one who asks.
@@ -31,26 +36,39 @@ pub struct Request {
     pub why: String,
     /// What the call would destroy or change in place, where its text shows that.
     pub warning: Option<String>,
+    /// What an answer beyond this call covers; without it such an answer covers the same arguments alone.
+    pub rule: Option<String>,
+    /// The farthest that a yes may reach.
+    pub widest: PermissionScope,
+    /// From when on the default counts, in milliseconds since the Unix epoch.
+    pub deadline_ms: i64,
+    /// What counts then.
+    pub fallback: Decision,
 }
 
 /// The word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// This once.
-    Once,
-    /// This very call, for as long as the run lasts, from every agent of it.
-    Always,
-    /// No.
-    No,
+    /// Yes, as far as this.
+    Allow(PermissionScope),
+    /// No, as far as this.
+    Deny(PermissionScope),
     /// There is nobody to ask.
     Nobody,
 }
 
-/// Somebody to ask. One queue for a whole tree: calls may come from several agents at once, and are put one by one.
+/// Somebody to ask. Calls may come from several agents at once, and are put one by one.
 #[async_trait]
 pub trait Asker: Send + Sync {
-    /// Puts a request; must return soon after `cancel`.
+    /// Puts a request, which is in the store already; must return soon after `cancel`. What is returned then does not count.
     async fn ask(&self, request: &Request, cancel: &CancellationToken) -> Answer;
+
+    /// A request was settled without the word of this one: by somebody else, or by its default.
+    fn settled(&self, _request: &Request, _row: &PermissionRow) {}
+
+    /// Writes down, where later runs find it, a rule that this one's word reaches to. Tells the person of a failure itself:
+    /// the answer stands in any case.
+    fn keep(&self, _decision: Decision, _rule: &str) {}
 }
 
 /// Nobody to ask.
@@ -73,17 +91,14 @@ pub struct Permissions {
     pub rules: Arc<Rules>,
     /// Whom to ask.
     pub asker: Arc<dyn Asker>,
-    always: Arc<Mutex<HashSet<Word>>>,
+    /// How it is asked.
+    pub queue: QueuePolicy,
 }
 
-/// What a word for always is about: the tool, its arguments and where they really lead. A word on a link is no word on
-/// what the link leads to later.
-type Word = (String, RawJson, Option<PathBuf>);
-
 impl Permissions {
-    /// Permissions of a run.
+    /// Permissions of a run that asks as is usual.
     pub fn new(mode: PermissionMode, rules: Rules, asker: Arc<dyn Asker>) -> Self {
-        Self { mode, rules: Arc::new(rules), asker, always: Arc::default() }
+        Self { mode, rules: Arc::new(rules), asker, queue: QueuePolicy::default() }
     }
 
     /// Guard's verdict on the call as it was written and as it would really be: the stricter counts. Where both ask, the
@@ -114,7 +129,7 @@ impl Permissions {
     fn followed(&self, call: &Call<'_>, written: Verdict) -> Verdict {
         let command = match (&written, self.mode) {
             (Verdict::Deny(_), _) | (_, PermissionMode::Bypass) => None,
-            (Verdict::Allow | Verdict::Ask(_), _) => command_of(call.input),
+            (Verdict::Allow | Verdict::Ask(_), _) => command_of(call.tool, call.input),
         };
         let reads =
             command.map(|command| command_reads(call.directory, &command)).unwrap_or_default();
@@ -146,13 +161,13 @@ impl Permissions {
     /// is allowed is that and nothing else, so the tool must open no other path.
     pub(crate) async fn check(
         &self,
-        who: (AgentId, Option<&str>),
+        queue: &Queue,
         directory: &Path,
-        (tool, input): (&str, &RawJson),
+        ToolCall { id, name, input }: &ToolCall,
         real: Option<&RealCall>,
         cancel: &CancellationToken,
     ) -> Result<(), String> {
-        let call = Call { tool, input, directory };
+        let call = Call { tool: name, input, directory };
         let why = match self.verdict(&call, real) {
             Verdict::Allow => return Ok(()),
             Verdict::Deny(reason) => {
@@ -162,42 +177,29 @@ impl Permissions {
             }
             Verdict::Ask(reason) => reason,
         };
-        let key = (tool.to_owned(), input.clone(), real.map(|real| real.path.clone()));
-        if self.always.lock().unwrap_or_else(PoisonError::into_inner).contains(&key) {
-            return Ok(());
-        }
-        let command = (tool == "Bash").then(|| command_of(input)).flatten();
-        let request = Request {
-            agent: who.0,
-            label: who.1.map(str::to_owned),
-            tool: tool.to_owned(),
-            what: describe(&call),
-            input: input.clone(),
-            directory: directory.display().to_string(),
-            why: why.to_string(),
-            warning: command.as_deref().and_then(warning).map(|warning| warning.text.to_owned()),
-        };
-        let answer = self.asker.ask(&request, cancel).await;
-        if cancel.is_cancelled() {
-            // Nobody has said no: the run was stopped while it waited for a word.
-            return Err("Stopped before it was allowed.".to_owned());
-        }
-        match answer {
-            Answer::Once => Ok(()),
-            Answer::Always => {
-                self.always.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
-                Ok(())
-            }
-            Answer::No => Err("Denied by the user. Do not try this call again.".to_owned()),
-            Answer::Nobody => Err(format!(
-                "Denied: {why}, and nobody can be asked here. Go on without this call, or do it another way."
-            )),
-        }
+        let rule = rule_for(&call);
+        let rule_helps = rule.as_ref().is_some_and(|rule| {
+            let mut rules = Rules::clone(&self.rules);
+            rules.allow.push(rule.clone());
+            let with_rule = Self { rules: Arc::new(rules), ..self.clone() };
+            with_rule.verdict(&call, real) == Verdict::Allow
+        });
+        let real = real.and_then(|real| {
+            let input = real.input.as_ref()?;
+            let real = Call { tool: name, input, directory: &real.directory };
+            // The agent's directory may itself be behind a link, which changes nothing.
+            (describe(&real) != describe(&call)).then_some(real)
+        });
+        let question = Question { id, call, real, why, rule, rule_helps };
+        queue.answer(&question, self, cancel).await
     }
 }
 
-/// The text that `Bash` would run.
-fn command_of(input: &RawJson) -> Option<String> {
+/// The text that `Bash` would run; `None` for other tools.
+pub(crate) fn command_of(tool: &str, input: &RawJson) -> Option<String> {
+    if tool != "Bash" {
+        return None;
+    }
     let arguments: serde_json::Value = serde_json::from_str(input.as_str()).ok()?;
     Some(arguments.get("command")?.as_str()?.to_owned())
 }

@@ -17,6 +17,7 @@ use crate::journal::StoreJournal;
 use crate::load::Loaded;
 use crate::permission::Permissions;
 use crate::prompt::environment_note;
+use crate::queue::Queue;
 use crate::runtime::Runtime;
 
 /// How often a run looks whether another process has killed its agent. Costs one small read of the store.
@@ -134,8 +135,13 @@ impl Runtime {
             toolbox: Arc::clone(self.toolbox()),
             place,
             permissions: options.permissions.clone(),
-            agent,
-            label,
+            queue: Queue {
+                store: Arc::clone(self.store()),
+                ports: self.ports().clone(),
+                agent,
+                label,
+                owner: lease.owner.clone(),
+            },
         };
         let cancel = options.cancel.child_token();
         let run = Run {
@@ -155,6 +161,8 @@ impl Runtime {
             // Never ends; dropping it loses nothing.
             never = self.cancel_when_killed(agent, &cancel) => match never {},
         };
+        // Whoever looks at the queue should not be asked for a run that is over.
+        self.store().withdraw_permissions(agent, self.now_ms()).await?;
         // The place and its wall are gone by now, and with them what the commands had left.
         drop(tools);
         let audit = match confined {

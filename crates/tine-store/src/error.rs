@@ -4,9 +4,9 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-use tine_model::{AgentId, EntryId, IdError, TaskStatus};
+use tine_model::{AgentId, EntryId, IdError, PermissionId, PermissionScope, TaskStatus};
 
-use crate::{EntryKind, MailId};
+use crate::{EntryKind, MailId, PermissionRow};
 
 /// The result of a store operation.
 pub type Result<T> = std::result::Result<T, StoreError>;
@@ -167,6 +167,40 @@ pub enum StoreError {
     Fenced {
         /// The agent.
         agent: AgentId,
+    },
+    /// No permission request has this id or prefix.
+    #[error("no permission request `{name}`")]
+    UnknownPermission {
+        /// What was asked for.
+        name: String,
+    },
+    /// More than one permission request has this prefix.
+    #[error("`{prefix}` names more than one permission request")]
+    AmbiguousPermission {
+        /// What was asked for.
+        prefix: String,
+        /// Some of those it names, oldest first.
+        candidates: Vec<PermissionId>,
+    },
+    /// The request was answered before, has expired, or is withdrawn.
+    #[error("the permission request {} is {} already", permission.id, permission.state.as_str())]
+    Settled {
+        /// The request as it stands.
+        permission: Box<PermissionRow>,
+    },
+    /// The answer would reach farther than this request lets it.
+    #[error("the answer to this request cannot reach as far as `{}`", asked.as_str())]
+    TooWide {
+        /// The scope that was given.
+        asked: PermissionScope,
+        /// The widest that it may have.
+        widest: PermissionScope,
+    },
+    /// Nothing was granted or denied beyond one call, so nothing can be taken back.
+    #[error("the permission request {} has no standing answer", permission.id)]
+    NotStanding {
+        /// The request as it stands.
+        permission: Box<PermissionRow>,
     },
     /// A living process runs the agent.
     #[error("agent {agent} is run by {owner}")]

@@ -1,17 +1,19 @@
 //! The [`Store`] trait, the suite that every store must pass, and [`SqliteStore`].
 //!
-//! A store keeps the agent tree, its logs, tasks, mail, usage and leases, each change in one transaction. It never looks into a
+//! A store keeps the agent tree, its logs, tasks, mail, permission requests, usage and leases, each change in one transaction. It never looks into a
 //! message or a head, knows no model and no provider, reads no clock and draws no random number.
 
 #[cfg(any(test, feature = "contract"))]
 pub mod contract;
 mod error;
+mod permission;
 mod request;
 mod row;
 mod sqlite;
 mod store;
 
 pub use error::{Cause, Result, StoreError};
+pub use permission::{AnswerPermission, AskPermission, PermissionFilter, PermissionRow};
 pub use request::{
     Acquire, AgentFilter, CreateAgent, ForkFrom, ForkRequest, Forked, Head, IsAlive, Kill,
     NewAgent, NewChild, NewEntry, NewMail, NewTask, Recover, Rename, SetState, TaskEnd, UsageScope,

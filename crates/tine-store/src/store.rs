@@ -1,12 +1,12 @@
 //! The port: what every store can do. The suite in `contract` says it in code.
 
 use async_trait::async_trait;
-use tine_model::{AgentId, AgentRecord, EntryId, TaskRecord};
+use tine_model::{AgentId, AgentRecord, EntryId, PermissionId, TaskRecord};
 
 use crate::{
-    Acquire, AgentFilter, CacheRow, CreateAgent, EntryRow, Fence, ForkRequest, Forked, Kill, Lease,
-    MailId, MailRow, NewEntry, NewMail, Recover, Recovered, Rename, RequestRow, Result, SetState,
-    TaskEnd, UsageScope,
+    Acquire, AgentFilter, AnswerPermission, AskPermission, CacheRow, CreateAgent, EntryRow, Fence,
+    ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail, PermissionFilter,
+    PermissionRow, Recover, Recovered, Rename, RequestRow, Result, SetState, TaskEnd, UsageScope,
 };
 
 /// The durable agent tree. Every writing operation is one transaction: when it returns `Ok` it survives a power cut, and
@@ -40,7 +40,8 @@ pub trait Store: Send + Sync {
     /// Changes what an agent does.
     async fn set_state(&self, change: SetState) -> Result<()>;
 
-    /// Marks an agent and its descendants as dead, cancels their unfinished tasks, and tells the living spawners.
+    /// Marks an agent and its descendants as dead, cancels their unfinished tasks, withdraws their unanswered permission
+    /// requests, and tells the living spawners.
     /// Leases stay, so that a runner finds out at its next write. Returns those that were alive, ancestors first.
     async fn kill(&self, kill: Kill<'_>) -> Result<Vec<AgentId>>;
 
@@ -90,6 +91,55 @@ pub trait Store: Send + Sync {
         mail: MailId,
         entry: NewEntry,
     ) -> Result<EntryId>;
+
+    /// Puts a request for permission into the queue of its agent's root. A request about the same call of the same agent that
+    /// waits still, or whose answer nobody has acted on, is found again: the former gets the new owner, deadline
+    /// and default; the latter is returned with its answer.
+    async fn ask_permission(&self, ask: AskPermission) -> Result<PermissionRow>;
+
+    /// A request for permission, whatever became of it.
+    async fn permission(&self, id: PermissionId) -> Result<PermissionRow>;
+
+    /// Which request a user means: a whole id or a unique prefix of at least four characters.
+    async fn resolve_permission(&self, text: &str) -> Result<PermissionId>;
+
+    /// Requests for permission, oldest first; of one tree, named by its root, or of all (`None`).
+    async fn permissions(
+        &self,
+        root: Option<AgentId>,
+        filter: PermissionFilter,
+    ) -> Result<Vec<PermissionRow>>;
+
+    /// The request about this call that waits still, or whose answer nobody has acted on.
+    async fn open_permission(&self, agent: AgentId, call: &str) -> Result<Option<PermissionRow>>;
+
+    /// Answers beyond one call that count for this agent: its own, and those for its tree.
+    async fn standing_permissions(&self, agent: AgentId) -> Result<Vec<PermissionRow>>;
+
+    /// Answers a request that waits; the first answer wins, every later one is refused with [`crate::StoreError::Settled`].
+    /// An answer after the deadline is too late: the default counts.
+    async fn answer_permission(&self, answer: AnswerPermission) -> Result<PermissionRow>;
+
+    /// Lets the default of a request count now, if it waits still; the request as it stands then.
+    async fn default_permission(
+        &self,
+        id: PermissionId,
+        by: &str,
+        now_ms: i64,
+    ) -> Result<PermissionRow>;
+
+    /// Lets the defaults of all requests count whose deadline is past; returns those.
+    async fn expire_permissions(&self, now_ms: i64) -> Result<Vec<PermissionRow>>;
+
+    /// Notes that the one who asked acts on the answer now; `false`, and nothing done, when there is none or somebody
+    /// acted on it before.
+    async fn take_permission(&self, id: PermissionId, now_ms: i64) -> Result<bool>;
+
+    /// Withdraws the unanswered requests of an agent: its run is over, and nobody wants to know any more. Returns how many.
+    async fn withdraw_permissions(&self, agent: AgentId, now_ms: i64) -> Result<u64>;
+
+    /// Takes a standing answer back; what was done under it stays done.
+    async fn revoke_permission(&self, id: PermissionId, now_ms: i64) -> Result<PermissionRow>;
 
     /// Records a request together with the cache entries that it wrote or refreshed; `false`, and nothing done, when its id is
     /// recorded. Of an entry that is known the later use wins, and tokens that a provider has reported stay. Entries that

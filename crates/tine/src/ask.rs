@@ -1,21 +1,22 @@
 //! Whom a run asks for permission: the person at the terminal, or nobody.
 
 use std::io::{self, BufRead, IsTerminal, Read};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex as StdMutex, PoisonError, mpsc as std_mpsc};
 
 use async_trait::async_trait;
 use rustix::termios::{QueueSelector, tcflush};
-use tine_model::{AgentId, RawJson};
+use tine_model::{AgentId, Decision, PermissionScope, PermissionState, RawJson};
 use tine_runtime::{Answer, Asker, PermissionRequest};
+use tine_store::PermissionRow;
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
-use unicode_width::UnicodeWidthStr;
 
+use crate::keep_rule::keep_rule;
 use crate::output;
+use crate::render::question::{Asked, question};
 use crate::render::screen::Screen;
-use crate::render::words::{
-    BOLD, CYAN, DIM, GREEN, RED, YELLOW, cut, folded, harmless, one_line, styled,
-};
+use crate::render::words::{DIM, YELLOW, one_line, styled};
 
 /// Longest line of an answer; a terminal gives at most 4096 bytes at once.
 const ANSWER_BYTES_MAX: u64 = 8192;
@@ -23,16 +24,8 @@ const ANSWER_BYTES_MAX: u64 = 8192;
 /// How often a question is put again when the answer is no answer.
 const TRIES_MAX: usize = 5;
 
-/// Most lines of an edit that a question shows.
-const EDIT_LINES_MAX: usize = 40;
-
-/// Columns of the name or task of the one who asks.
-const LABEL_COLUMNS: usize = 50;
-
 /// Most refused calls that are remembered for the closing words.
 const REFUSALS_MAX: usize = 100;
-
-const CHOICES: &str = "Allow it? [y] once, [a] always (this very call), [N] no: ";
 
 /// Whether questions reach a person.
 pub(crate) fn a_person_is_there() -> bool {
@@ -51,13 +44,20 @@ pub(crate) struct Refusal {
     pub(crate) why: String,
 }
 
-/// Nobody to ask; keeps what would have been asked.
-#[derive(Debug, Default)]
+/// Nobody to ask; keeps what was refused because of that.
+#[derive(Default)]
 pub(crate) struct Nobody {
     refused: StdMutex<Vec<Refusal>>,
+    /// Where to say that the run waits, if it does.
+    waits: Option<Arc<Screen>>,
 }
 
 impl Nobody {
+    /// Says on the screen what waits for an answer from elsewhere.
+    pub(crate) fn waiting(screen: Arc<Screen>) -> Self {
+        Self { refused: StdMutex::default(), waits: Some(screen) }
+    }
+
     /// The calls that were refused so far.
     pub(crate) fn refused(&self) -> Vec<Refusal> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -67,6 +67,17 @@ impl Nobody {
 #[async_trait]
 impl Asker for Nobody {
     async fn ask(&self, request: &PermissionRequest, _cancel: &CancellationToken) -> Answer {
+        if let Some(screen) = &self.waits {
+            let (what, id) = (one_line(&request.what), request.id.short());
+            screen.say(&format!("waits for permission: {what} (`tine permission allow {id}`)"));
+        }
+        Answer::Nobody
+    }
+
+    fn settled(&self, request: &PermissionRequest, row: &PermissionRow) {
+        if row.state != PermissionState::Expired || row.decision() != Some(Decision::Deny) {
+            return;
+        }
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         if refused.len() < REFUSALS_MAX {
             refused.push(Refusal {
@@ -78,7 +89,6 @@ impl Asker for Nobody {
                 why: request.why.clone(),
             });
         }
-        Answer::Nobody
     }
 }
 
@@ -86,11 +96,13 @@ impl Asker for Nobody {
 pub(crate) struct TerminalAsker {
     screen: Arc<Screen>,
     lines: Mutex<Lines>,
+    /// The user's settings, for rules that are to stay.
+    user_file: PathBuf,
 }
 
 impl TerminalAsker {
-    pub(crate) fn new(screen: Arc<Screen>) -> Self {
-        Self { screen, lines: Mutex::new(Lines::default()) }
+    pub(crate) fn new(screen: Arc<Screen>, user_file: PathBuf) -> Self {
+        Self { screen, lines: Mutex::new(Lines::default()), user_file }
     }
 }
 
@@ -100,32 +112,107 @@ impl Asker for TerminalAsker {
         // Both branches are cancel-safe: they only wait.
         let mut lines = tokio::select! {
             lines = self.lines.lock() => lines,
-            () = cancel.cancelled() => return Answer::No,
+            () = cancel.cancelled() => return NO,
         };
         let _hold = self.screen.hold();
-        output::say(&question(request, self.screen.columns()));
+        output::say(&self.words(request));
         lines.forget();
         for _ in 0..TRIES_MAX {
-            output::prompt(CHOICES);
+            output::prompt(&choices(request.widest));
             let Some(line) = lines.next(cancel).await else {
                 output::say("");
-                return Answer::No;
+                return NO;
             };
-            if let Some(answer) = read_answer(&line) {
+            if let Some(answer) = read_answer(&line, request.widest) {
                 return answer;
             }
         }
-        Answer::No
+        NO
+    }
+
+    fn settled(&self, request: &PermissionRequest, row: &PermissionRow) {
+        let what = one_line(&request.what);
+        let by = one_line(row.answered_by.as_deref().unwrap_or("somebody"));
+        let how = match (row.state, row.decision()) {
+            (PermissionState::Expired, Some(Decision::Allow)) => {
+                "allowed: nobody answered in time".to_owned()
+            }
+            (PermissionState::Expired, _) => "refused: nobody answered in time".to_owned(),
+            (_, Some(Decision::Allow)) => format!("allowed by {by}"),
+            (_, Some(Decision::Deny)) => format!("refused by {by}"),
+            (_, None) => "withdrawn".to_owned(),
+        };
+        self.screen.say(&styled(DIM, &format!("answered elsewhere: {what}: {how}")));
+    }
+
+    fn keep(&self, decision: Decision, rule: &str) {
+        match keep_rule(&self.user_file, decision, rule) {
+            Ok(kept) => self.screen.say(&styled(DIM, &kept.told())),
+            Err(failure) => {
+                self.screen.say(&failure.text());
+                self.screen.say("hint: the answer stands for this tree");
+            }
+        }
     }
 }
 
-fn read_answer(line: &str) -> Option<Answer> {
-    match line.trim().to_lowercase().as_str() {
-        "y" | "yes" | "once" => Some(Answer::Once),
-        "a" | "always" => Some(Answer::Always),
-        "" | "n" | "no" => Some(Answer::No),
-        _ => None,
+impl TerminalAsker {
+    /// The question, and what an answer beyond this call would cover.
+    fn words(&self, request: &PermissionRequest) -> String {
+        let asked = Asked {
+            agent: request.agent,
+            label: request.label.as_deref(),
+            tool: &request.tool,
+            what: &request.what,
+            input: request.input.as_str(),
+            directory: &request.directory,
+            why: &request.why,
+            warning: request.warning.as_deref(),
+        };
+        let columns = self.screen.columns();
+        let mut text = format!("\n{}", question(&styled(YELLOW, "?"), &asked, columns));
+        let covered = match &request.rule {
+            Some(rule) => format!("`{}`", one_line(rule)),
+            None => "this call with these arguments".to_owned(),
+        };
+        let mut line = |words: &str| text.push_str(&format!("\n  {}", styled(DIM, words)));
+        if PermissionScope::Agent.is_within(request.widest) {
+            line(&format!("beyond once: {covered}"));
+        }
+        if request.widest == PermissionScope::Always {
+            line(&format!("always: written into {}", self.user_file.display()));
+        }
+        text
     }
+}
+
+/// What no answer means.
+const NO: Answer = Answer::Deny(PermissionScope::Once);
+
+/// The letters that allow, and how far each one does.
+const LETTERS: [(&str, &str, PermissionScope); 4] = [
+    ("y", "once", PermissionScope::Once),
+    ("a", "this agent", PermissionScope::Agent),
+    ("t", "this tree", PermissionScope::Tree),
+    ("w", "always", PermissionScope::Always),
+];
+
+fn choices(widest: PermissionScope) -> String {
+    let offered = LETTERS.iter().filter(|(_, _, scope)| scope.is_within(widest));
+    let letters: String = offered.map(|(letter, word, _)| format!("[{letter}] {word}, ")).collect();
+    format!("Allow it? {letters}[N] no: ")
+}
+
+fn read_answer(line: &str, widest: PermissionScope) -> Option<Answer> {
+    let scope = match line.trim().to_lowercase().as_str() {
+        "y" | "yes" | "once" => PermissionScope::Once,
+        "a" | "agent" => PermissionScope::Agent,
+        "t" | "tree" => PermissionScope::Tree,
+        "w" | "always" => PermissionScope::Always,
+        "" | "n" | "no" => return Some(NO),
+        _ => return None,
+    };
+    scope.is_within(widest).then_some(Answer::Allow(scope))
 }
 
 /// Lines from the terminal. A thread of its own reads them, because a read of a terminal cannot be given up: it is left behind when a
@@ -188,147 +275,33 @@ impl Reader {
     }
 }
 
-/// The question without its choices: who, what, where and why.
-fn question(request: &PermissionRequest, columns: usize) -> String {
-    let who = match &request.label {
-        None => request.agent.short(),
-        Some(label) => {
-            format!("{} ({})", cut(&one_line(label), LABEL_COLUMNS), request.agent.short())
-        }
-    };
-    let mut text = format!(
-        "\n{} {} wants to use {}",
-        styled(YELLOW, "?"),
-        styled(BOLD, &who),
-        styled(BOLD, &harmless(&request.tool))
-    );
-    for line in details(request) {
-        text.push_str("\n  ");
-        text.push_str(&line);
-    }
-    if let Some(warning) = &request.warning {
-        text.push_str(&format!("\n  {}: {}", styled(YELLOW, "warning"), one_line(warning)));
-    }
-    for line in where_and_why(request, columns.saturating_sub(2)) {
-        text.push_str(&format!("\n  {}", styled(DIM, &line)));
-    }
-    text
-}
-
-/// On one line where that fits; else the reason on lines of its own, so that it can be read on any terminal.
-fn where_and_why(request: &PermissionRequest, columns: usize) -> Vec<String> {
-    let (place, why) = (one_line(&request.directory), one_line(&request.why));
-    let together = format!("in {place}: {why}");
-    if together.width() <= columns {
-        return vec![together];
-    }
-    let mut lines = vec![format!("in {place}:")];
-    lines.extend(folded(&why, columns));
-    lines
-}
-
-/// What the call would do, in full where that decides: a whole command, both sides of an edit.
-fn details(request: &PermissionRequest) -> Vec<String> {
-    let input: serde_json::Value = serde_json::from_str(request.input.as_str()).unwrap_or_default();
-    let field = |name: &str| input.get(name).and_then(serde_json::Value::as_str);
-    let path = || styled(CYAN, &one_line(field("file_path").unwrap_or_default()));
-    match request.tool.as_str() {
-        "Bash" => {
-            let command = harmless(field("command").unwrap_or_default());
-            command.lines().map(|line| styled(BOLD, line)).collect()
-        }
-        "FileEdit" => {
-            let mut lines = vec![path()];
-            lines.extend(side('-', RED, field("old_string").unwrap_or_default()));
-            lines.extend(side('+', GREEN, field("new_string").unwrap_or_default()));
-            lines
-        }
-        "FileWrite" => {
-            let mut lines = vec![path()];
-            lines.extend(side('+', GREEN, field("content").unwrap_or_default()));
-            lines
-        }
-        _ => vec![harmless(&request.what)],
-    }
-}
-
-fn side(sign: char, style: anstyle::Style, text: &str) -> Vec<String> {
-    let text = harmless(text);
-    let mut lines: Vec<String> = text
-        .lines()
-        .take(EDIT_LINES_MAX)
-        .map(|line| styled(style, &format!("{sign} {line}")))
-        .collect();
-    let more = text.lines().count().saturating_sub(EDIT_LINES_MAX);
-    if more > 0 {
-        lines.push(styled(DIM, &format!("{sign} … {more} more lines")));
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn asked(tool: &str, input: &str, label: Option<&str>) -> String {
-        let request = PermissionRequest {
-            agent: AgentId::from_random([0x1a; 16]),
-            label: label.map(str::to_owned),
-            tool: tool.to_owned(),
-            what: format!("{tool}: …"),
-            input: RawJson::parse(input).unwrap(),
-            directory: "/srv/app".to_owned(),
-            why: "no rule allows this command".to_owned(),
-            warning: tool.starts_with("Bash").then(|| "deletes files".to_owned()),
-        };
-        anstream::adapter::strip_str(&question(&request, 100)).to_string()
-    }
-
     #[test]
-    fn a_command_is_shown_in_full() {
-        let text = asked("Bash", r#"{"command":"cargo test\nrm -rf \u001b[8mx"}"#, None);
-        insta::assert_snapshot!(text, @r"
-        ? 1a1a1a1a wants to use Bash
-          cargo test
-          rm -rf \u{1b}[8mx
-          warning: deletes files
-          in /srv/app: no rule allows this command
-        ");
-    }
-
-    #[test]
-    fn an_edit_is_shown_with_both_sides() {
-        let input = r#"{"file_path":"src/a.rs","old_string":"let x = 1;","new_string":"let x = 2;\nlet y = 3;"}"#;
-        insta::assert_snapshot!(asked("FileEdit", input, Some("fix the bug")), @"
-        ? fix the bug (1a1a1a1a) wants to use FileEdit
-          src/a.rs
-          - let x = 1;
-          + let x = 2;
-          + let y = 3;
-          in /srv/app: no rule allows this command
-        ");
-    }
-
-    #[test]
-    fn a_long_file_is_cut_and_says_so() {
-        let content = "line\\n".repeat(45);
-        let text =
-            asked("FileWrite", &format!(r#"{{"file_path":"a","content":"{content}"}}"#), None);
-        assert!(text.contains("+ … 5 more lines"), "{text}");
-    }
-
-    #[test]
-    fn only_a_clear_yes_is_a_yes() {
-        for (line, answer) in [
-            ("y\n", Some(Answer::Once)),
-            ("YES\n", Some(Answer::Once)),
-            ("a\n", Some(Answer::Always)),
-            ("\n", Some(Answer::No)),
-            ("n\n", Some(Answer::No)),
-            ("yy\n", None),
-            ("ja\n", None),
+    fn only_a_clear_yes_is_a_yes_and_only_as_far_as_was_offered() {
+        use PermissionScope::{Agent, Always, Once, Tree};
+        for (line, widest, answer) in [
+            ("y\n", Once, Some(Answer::Allow(Once))),
+            ("YES\n", Always, Some(Answer::Allow(Once))),
+            ("a\n", Tree, Some(Answer::Allow(Agent))),
+            ("t\n", Tree, Some(Answer::Allow(Tree))),
+            ("w\n", Always, Some(Answer::Allow(Always))),
+            ("w\n", Tree, None),
+            ("a\n", Once, None),
+            ("\n", Always, Some(NO)),
+            ("n\n", Once, Some(NO)),
+            ("yy\n", Always, None),
+            ("ja\n", Always, None),
         ] {
-            assert_eq!(read_answer(line), answer, "{line:?}");
+            assert_eq!(read_answer(line, widest), answer, "{line:?}");
         }
+    }
+
+    #[test]
+    fn the_choices_are_those_that_count() {
+        insta::assert_snapshot!(choices(PermissionScope::Always), @"Allow it? [y] once, [a] this agent, [t] this tree, [w] always, [N] no: ");
+        insta::assert_snapshot!(choices(PermissionScope::Once), @"Allow it? [y] once, [N] no: ");
     }
 }

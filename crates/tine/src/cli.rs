@@ -1,9 +1,14 @@
 //! The command line as data. Help, completions and the manual come from these types.
 
+mod permission;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 
+pub(crate) use self::permission::{
+    AllowArgs, DenyArgs, ListPermissionsArgs, PermissionCommand, RevokeArgs, RulesArgs, ScopeArg,
+};
 use crate::manual::examples;
 
 /// Exit codes, for the manual and the help.
@@ -59,6 +64,9 @@ pub(crate) enum Command {
     /// Kill an agent and all its forks
     #[command(after_help = examples::KILL)]
     Kill(KillArgs),
+    /// Questions that agents wait with, and the answers that stand
+    #[command(subcommand)]
+    Permission(PermissionCommand),
     /// Give an agent a name
     #[command(after_help = examples::RENAME)]
     Rename(RenameArgs),
@@ -141,6 +149,9 @@ pub(crate) struct LimitArgs {
     /// Let confined commands reach the internet
     #[arg(long)]
     pub(crate) network: bool,
+    /// Where no person can be asked, wait for an answer by `tine permission` in another terminal
+    #[arg(long)]
+    pub(crate) wait_for_permission: bool,
     /// Exit with 54 when a tool call failed
     #[arg(long)]
     pub(crate) fail_on_tool_error: bool,
@@ -328,6 +339,9 @@ pub(crate) struct ShowArgs {
     /// Everything, at full length
     #[arg(long)]
     pub(crate) full: bool,
+    /// Leave keys and passwords in
+    #[arg(long)]
+    pub(crate) raw: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -341,6 +355,9 @@ pub(crate) struct LogsArgs {
     /// Go on printing as the log grows, until the agent stops running
     #[arg(short, long)]
     pub(crate) follow: bool,
+    /// Leave keys and passwords in
+    #[arg(long)]
+    pub(crate) raw: bool,
     /// Print one JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
@@ -426,6 +443,9 @@ pub(crate) struct ExportArgs {
     /// The shape
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: FileFormat,
+    /// Leave keys and passwords in
+    #[arg(long)]
+    pub(crate) raw: bool,
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -23,7 +23,7 @@ pub(crate) struct File {
     stream: Option<bool>,
     repl: Option<bool>,
     #[serde(default)]
-    permissions: PermissionLists,
+    permissions: PermissionTable,
     #[serde(default)]
     providers: BTreeMap<String, ProviderTable>,
     cache: Option<CacheTable>,
@@ -90,16 +90,61 @@ pub(crate) struct CacheTable {
     pub(crate) confirm_above: Option<f64>,
 }
 
-/// Permission rules, as they are written.
+/// Permission rules as they stand in a file, and how questions are asked.
 #[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct PermissionLists {
+struct PermissionTable {
     #[serde(default)]
-    pub(crate) allow: Vec<String>,
+    allow: Vec<toml::Spanned<String>>,
     #[serde(default)]
-    pub(crate) ask: Vec<String>,
+    ask: Vec<toml::Spanned<String>>,
     #[serde(default)]
-    pub(crate) deny: Vec<String>,
+    deny: Vec<toml::Spanned<String>>,
+    /// How long a question waits, such as `90s`, `30m`, `1h` or `2d`.
+    deadline: Option<String>,
+    /// `allow` or `deny`.
+    default: Option<String>,
+    wait: Option<bool>,
+}
+
+/// Which list a rule stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RuleList {
+    Allow,
+    Ask,
+    Deny,
+}
+
+impl RuleList {
+    /// The lists, the strongest first.
+    pub(crate) const ALL: [Self; 3] = [Self::Deny, Self::Ask, Self::Allow];
+
+    /// The key in the file.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// A permission rule and where it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WrittenRule {
+    pub(crate) list: RuleList,
+    pub(crate) text: String,
+    pub(crate) file: PathBuf,
+    /// Counted from 1.
+    pub(crate) line: usize,
+}
+
+/// How questions are asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct AskSettings {
+    pub(crate) deadline: Option<Setting<String>>,
+    pub(crate) default: Option<Setting<String>>,
+    pub(crate) wait: Option<Setting<bool>>,
 }
 
 /// How one provider is reached.
@@ -128,12 +173,16 @@ pub(crate) struct Config {
     pub(crate) thinking: Option<Setting<String>>,
     pub(crate) stream: Option<Setting<bool>>,
     pub(crate) repl: Option<Setting<bool>>,
-    pub(crate) permissions: PermissionLists,
+    /// Rules of all files; a project's only narrow.
+    pub(crate) rules: Vec<WrittenRule>,
+    pub(crate) asking: AskSettings,
     pub(crate) providers: BTreeMap<String, ProviderTable>,
     pub(crate) cache: CacheTable,
     pub(crate) confine: ConfineTable,
     /// The files that were read, in order.
     pub(crate) files: Vec<PathBuf>,
+    /// The user's own file, whether it exists or not.
+    pub(crate) user_file: PathBuf,
 }
 
 impl Config {
@@ -144,17 +193,17 @@ impl Config {
         directory: &Path,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, Failure> {
-        let mut config = Self::default();
-        if let Some(file) = read(user_file)? {
-            config.layer(file, user_file);
+        let mut config = Self { user_file: user_file.to_owned(), ..Self::default() };
+        if let Some(read) = read(user_file)? {
+            config.layer(read, user_file);
         }
         for above in directory.ancestors() {
             let path = above.join(PROJECT_FILE);
             if path == user_file {
                 continue;
             }
-            if let Some(file) = read(&path)? {
-                config.layer(narrowed(file, &path)?, &path);
+            if let Some((file, text)) = read(&path)? {
+                config.layer((narrowed(file, &path)?, text), &path);
                 break;
             }
         }
@@ -169,7 +218,7 @@ impl Config {
         Ok(config)
     }
 
-    fn layer(&mut self, file: File, path: &Path) {
+    fn layer(&mut self, (file, text): (File, String), path: &Path) {
         let origin = path.display().to_string();
         fn set<T>(slot: &mut Option<Setting<T>>, value: Option<T>, origin: &str) {
             if let Some(value) = value {
@@ -183,9 +232,22 @@ impl Config {
         set(&mut self.thinking, file.thinking, &origin);
         set(&mut self.stream, file.stream, &origin);
         set(&mut self.repl, file.repl, &origin);
-        self.permissions.allow.extend(file.permissions.allow);
-        self.permissions.ask.extend(file.permissions.ask);
-        self.permissions.deny.extend(file.permissions.deny);
+        let asking = file.permissions;
+        set(&mut self.asking.deadline, asking.deadline, &origin);
+        set(&mut self.asking.default, asking.default, &origin);
+        set(&mut self.asking.wait, asking.wait, &origin);
+        for (list, rules) in [
+            (RuleList::Allow, asking.allow),
+            (RuleList::Ask, asking.ask),
+            (RuleList::Deny, asking.deny),
+        ] {
+            self.rules.extend(rules.into_iter().map(|rule| WrittenRule {
+                list,
+                line: text[..rule.span().start].matches('\n').count() + 1,
+                text: rule.into_inner(),
+                file: path.to_owned(),
+            }));
+        }
         self.providers.extend(file.providers);
         if let Some(cache) = file.cache {
             self.cache = cache;
@@ -195,7 +257,8 @@ impl Config {
     }
 }
 
-fn read(path: &Path) -> Result<Option<File>, Failure> {
+/// A file and its text; `None` where there is none.
+fn read(path: &Path) -> Result<Option<(File, String)>, Failure> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -209,13 +272,21 @@ fn read(path: &Path) -> Result<Option<File>, Failure> {
             .because(&error)
             .hint("the manual, `tine man`, lists the settings")
     })?;
-    Ok(Some(file))
+    Ok(Some((file, text)))
 }
 
 /// Refuses what a checkout must not decide for its user.
 fn narrowed(file: File, path: &Path) -> Result<File, Failure> {
-    let refused = if !file.permissions.allow.is_empty() {
+    let asking = &file.permissions;
+    let refused = if !asking.allow.is_empty() {
         "permissions.allow"
+    } else if asking.default.is_some() {
+        "permissions.default"
+    } else if asking.deadline.is_some() {
+        // A short one brings a default of the user's about sooner.
+        "permissions.deadline"
+    } else if asking.wait.is_some() {
+        "permissions.wait"
     } else if file.permission_mode.as_deref().is_some_and(|mode| mode != "read-only") {
         "permission_mode"
     } else if !file.providers.is_empty() {
@@ -258,8 +329,15 @@ mod tests {
 
     #[test]
     fn a_project_may_narrow_but_not_widen() {
-        let config = load("", "[permissions]\ndeny = [\"Bash\"]", &[]).unwrap();
-        assert_eq!(config.permissions.deny, ["Bash"]);
+        let project = "[permissions]\nask = [\"Glob\"]\ndeny = [\n  \"FileEdit\",\n  \"Bash\",\n]";
+        let config = load("[permissions]\nallow = [\"Bash\"]", project, &[]).unwrap();
+        let rules = config.rules.iter().map(|rule| {
+            let file = rule.file.file_name().unwrap().to_string_lossy();
+            assert_eq!(file, "config.toml");
+            format!("{} {} {}", rule.list.as_str(), rule.text, rule.line)
+        });
+        let rules: Vec<String> = rules.collect();
+        assert_eq!(rules, ["allow Bash 2", "ask Glob 2", "deny FileEdit 4", "deny Bash 5"]);
         let user = "[confine]\nnetwork = true\nwritable = [\"/cache\"]";
         let project = "[confine]\nworkers = \"on\"\nnetwork = false\nmissing = \"refuse\"";
         let confine = load(user, project, &[]).unwrap().confine;
@@ -272,6 +350,9 @@ mod tests {
             "[confine]\nvariables = [\"API_KEY\"]",
             "[confine]\nmissing = \"warn\"",
             "[permissions]\nallow = [\"Bash\"]",
+            "[permissions]\ndefault = \"allow\"",
+            "[permissions]\ndeadline = \"1s\"",
+            "[permissions]\nwait = true",
             "permission_mode = \"bypass\"",
             "[providers.anthropic]\nbase_url = \"http://evil\"",
             "[cache]\nconfirm_above = 1000.0",

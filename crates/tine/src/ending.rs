@@ -136,10 +136,12 @@ fn completed(circumstances: &Circumstances) -> Option<Failure> {
     let Circumstances { refused, failed_calls, .. } = circumstances;
     if let Some(first) = refused.first() {
         let calls: Vec<&str> = refused.iter().map(|refusal| refusal.call.as_str()).collect();
-        let message = format!("nobody could be asked, so this was not done: {}", named(&calls));
+        let message = format!("nobody answered, so this was not done: {}", named(&calls));
         let mut failure = Failure::coded(PERMISSION, message);
         failure = failure.hint(format!("allow it with --allow '{}'", rule_for(first)));
-        return Some(failure.hint("or change --permission-mode, or run it in a terminal"));
+        return Some(failure.hint(
+            "or run it in a terminal, or answer from another one with --wait-for-permission",
+        ));
     }
     if failed_calls.is_empty() {
         return None;
@@ -324,9 +326,9 @@ mod tests {
         let failed_calls = vec!["Bash: exit code 1".to_owned()];
         let both = Circumstances { refused, failed_calls: failed_calls.clone(), ..circumstances() };
         insta::assert_snapshot!(code(both), @"
-        56 error: nobody could be asked, so this was not done: Bash: cargo test; FileWrite: a
+        56 error: nobody answered, so this was not done: Bash: cargo test; FileWrite: a
         hint: allow it with --allow 'Bash(cargo test)'
-        hint: or change --permission-mode, or run it in a terminal
+        hint: or run it in a terminal, or answer from another one with --wait-for-permission
         ");
         insta::assert_snapshot!(code(Circumstances { failed_calls, ..circumstances() }), @"54 error: a tool call failed: Bash: exit code 1");
     }

@@ -9,6 +9,7 @@ use tine_store::StoreError;
 use tine_wire::FailureKind;
 
 use crate::output;
+use crate::render::age::moment;
 use crate::render::words::harmless;
 
 /// Something went wrong while working.
@@ -149,6 +150,27 @@ impl From<StoreError> for Failure {
             }
             StoreError::Held { .. } => Self::of(FAILED, &error)
                 .hint("wait for it, `tine kill` it, or `tine fork` the agent and work in the fork"),
+            StoreError::UnknownPermission { .. } => input(
+                "`tine permission list` lists what waits; a request is named by at least four characters of its id",
+            ),
+            StoreError::AmbiguousPermission { candidates, .. } => {
+                let shown: Vec<String> = candidates.iter().map(ToString::to_string).collect();
+                input(&format!("give more characters; it may be {}", shown.join(", ")))
+            }
+            StoreError::Settled { permission } => {
+                let by = permission.answered_by.as_deref();
+                let by = by.map_or(String::new(), |by| format!(" by {by}"));
+                let at = permission.answered_ms.unwrap_or(permission.created_ms);
+                let state = permission.state.as_str();
+                failed(&format!("it was {state}{by} at {}", moment(at)))
+            }
+            StoreError::TooWide { widest, .. } => input(&format!(
+                "the widest scope that this answer may have is `{}`",
+                widest.as_str()
+            )),
+            StoreError::NotStanding { .. } => {
+                input("`tine permission rules` lists the answers that stand")
+            }
             StoreError::UnknownEntry { .. } => input("`tine show AGENT` lists its entries"),
             StoreError::MailboxFull { .. } => input("run the agent, so that it reads its mail"),
             _ => Self::of(FAILED, &error),

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use tine_fork::RunLimits;
 use tine_guard::{PermissionMode, Rule, Rules};
-use tine_runtime::{Asker, Permissions};
+use tine_model::Decision;
+use tine_runtime::{Asker, Permissions, QueuePolicy};
 
 use crate::ask::{Nobody, TerminalAsker, a_person_is_there};
 use crate::cli::{ConfineArg, LimitArgs};
-use crate::config::Config;
+use crate::config::{Config, RuleList, Setting};
 use crate::fail::Failure;
 use crate::render::screen::Screen;
 
@@ -28,13 +29,18 @@ impl Guarded {
         screen: &Arc<Screen>,
         stdin_is_free: bool,
     ) -> Result<Self, Failure> {
-        let nobody = Arc::new(Nobody::default());
+        let queue = queue(config, args)?;
+        let nobody = Arc::new(match queue.wait {
+            true => Nobody::waiting(Arc::clone(screen)),
+            false => Nobody::default(),
+        });
         let asker: Arc<dyn Asker> = if stdin_is_free && a_person_is_there() {
-            Arc::new(TerminalAsker::new(Arc::clone(screen)))
+            Arc::new(TerminalAsker::new(Arc::clone(screen), config.user_file.clone()))
         } else {
             Arc::clone(&nobody) as Arc<dyn Asker>
         };
         let permissions = Permissions::new(mode(config, args)?, rules(config, args)?, asker);
+        let permissions = Permissions { queue, ..permissions };
         Ok(Self { permissions, nobody })
     }
 }
@@ -53,7 +59,7 @@ const RULE_HINT: &str =
 
 const MODE_HINT: &str = "default asks before it changes things, accept-edits lets files of the directory be written, read-only changes nothing, bypass asks nothing";
 
-fn mode(config: &Config, args: &LimitArgs) -> Result<PermissionMode, Failure> {
+pub(crate) fn mode(config: &Config, args: &LimitArgs) -> Result<PermissionMode, Failure> {
     if let Some(text) = &args.permission_mode {
         return text
             .parse()
@@ -71,14 +77,68 @@ fn mode(config: &Config, args: &LimitArgs) -> Result<PermissionMode, Failure> {
     })
 }
 
-fn rules(config: &Config, args: &LimitArgs) -> Result<Rules, Failure> {
-    let lists = &config.permissions;
-    let mut rules = Rules::parse(&lists.allow, &lists.ask, &lists.deny).map_err(|error| {
-        Failure::input("a permission rule in config.toml").because(&error).hint(RULE_HINT)
-    })?;
-    rules.allow.extend(given("--allow", &args.allow)?);
-    rules.deny.extend(given("--deny", &args.deny)?);
+/// The rules of the settings and of the command line.
+pub(crate) fn rules(config: &Config, args: &LimitArgs) -> Result<Rules, Failure> {
+    let mut rules = Rules {
+        allow: given("--allow", &args.allow)?,
+        ask: Vec::new(),
+        deny: given("--deny", &args.deny)?,
+    };
+    for written in &config.rules {
+        let rule: Rule = written.text.parse().map_err(|error| {
+            let (file, line) = (written.file.display(), written.line);
+            Failure::input(format!("a permission rule in {file}, line {line}"))
+                .because(&error)
+                .hint(RULE_HINT)
+        })?;
+        match written.list {
+            RuleList::Allow => rules.allow.push(rule),
+            RuleList::Ask => rules.ask.push(rule),
+            RuleList::Deny => rules.deny.push(rule),
+        }
+    }
     Ok(rules)
+}
+
+/// How questions are put.
+pub(crate) fn queue(config: &Config, args: &LimitArgs) -> Result<QueuePolicy, Failure> {
+    let asking = &config.asking;
+    let usual = QueuePolicy::default();
+    let bad = |name: &str, setting: &Setting<String>, hint: &str| {
+        let Setting { value, origin } = setting;
+        Failure::input(format!("permissions.{name} from {origin} cannot be `{value}`")).hint(hint)
+    };
+    let deadline = match &asking.deadline {
+        None => usual.deadline,
+        Some(set) => duration(&set.value).ok_or_else(|| {
+            bad("deadline", set, "it is a number and a unit, such as 90s, 30m, 1h or 2d")
+        })?,
+    };
+    let fallback = match &asking.default {
+        None => usual.fallback,
+        Some(set) => Decision::from_name(&set.value)
+            .ok_or_else(|| bad("default", set, "it is `deny` or `allow`"))?,
+    };
+    let wait = args.wait_for_permission || asking.wait.as_ref().is_some_and(|set| set.value);
+    Ok(QueuePolicy { deadline, fallback, wait })
+}
+
+/// Longest deadline, in seconds: a year. Whoever wants more wants none.
+const DEADLINE_SECONDS_MAX: u64 = 366 * 86_400;
+
+/// A number with a unit: seconds, minutes, hours or days. Not nothing, and at most a year.
+fn duration(text: &str) -> Option<Duration> {
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return None,
+    };
+    let digits = number.bytes().all(|byte| byte.is_ascii_digit());
+    let seconds = number.parse::<u64>().ok().filter(|_| digits)?.checked_mul(seconds)?;
+    (1..=DEADLINE_SECONDS_MAX).contains(&seconds).then(|| Duration::from_secs(seconds))
 }
 
 fn given(option: &str, texts: &[String]) -> Result<Vec<Rule>, Failure> {
@@ -90,7 +150,10 @@ fn given(option: &str, texts: &[String]) -> Result<Vec<Rule>, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use tine_guard::{Call, Verdict, judge};
+
     use super::*;
+    use crate::config::{AskSettings, WrittenRule};
 
     fn check(args: LimitArgs) -> String {
         let config = Config::default();
@@ -114,6 +177,10 @@ mod tests {
         ");
     }
 
+    fn written(list: RuleList, text: &str) -> WrittenRule {
+        WrittenRule { list, text: text.to_owned(), file: "/c.toml".into(), line: 7 }
+    }
+
     #[test]
     fn a_read_only_wall_comes_with_read_only_permissions_unless_others_are_asked_for() {
         let mode = |permission_mode: Option<&str>| {
@@ -128,9 +195,108 @@ mod tests {
 
     #[test]
     fn the_command_line_adds_to_the_settings() {
-        let mut config = Config::default();
-        config.permissions.deny.push("Bash(rm *)".to_owned());
+        let rules_of =
+            |list| Config { rules: vec![written(list, "Bash(rm *)")], ..Config::default() };
         let args = LimitArgs { deny: vec!["FileWrite".to_owned()], ..LimitArgs::default() };
-        assert_eq!(rules(&config, &args).unwrap().deny.len(), 2);
+        assert_eq!(rules(&rules_of(RuleList::Deny), &args).unwrap().deny.len(), 2);
+        assert_eq!(rules(&rules_of(RuleList::Ask), &args).unwrap().ask.len(), 1);
+    }
+
+    #[test]
+    fn a_bad_rule_in_a_file_is_named_with_its_line() {
+        let config =
+            Config { rules: vec![written(RuleList::Allow, "bash(ls)")], ..Config::default() };
+        let text = rules(&config, &LimitArgs::default()).unwrap_err().text();
+        insta::assert_snapshot!(text, @"
+        error: a permission rule in /c.toml, line 7: `bash` is not a tool; did you mean `Bash`?
+        hint: a rule is a tool, as `FileWrite`, or a tool and a pattern, as `Bash(git log *)`
+        ");
+    }
+
+    #[test]
+    fn a_deadline_is_a_number_and_a_unit() {
+        let seconds = |text| duration(text).map(|length| length.as_secs());
+        assert_eq!(seconds("90s"), Some(90));
+        assert_eq!(seconds("30m"), Some(1_800));
+        assert_eq!(seconds("1h"), Some(3_600));
+        assert_eq!(seconds("2d"), Some(172_800));
+        for text in ["", "1", "h", "0s", "-1h", "+1h", "1 h", "1.5h", "1w", "9999d", "ä", "1ä"] {
+            assert_eq!(seconds(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn settings_that_say_nothing_are_refused() {
+        let set = |value: &str| Some(Setting { value: value.to_owned(), origin: "/c.toml".into() });
+        let mut config = Config::default();
+        config.asking.default = set("maybe");
+        let text = queue(&config, &LimitArgs::default()).unwrap_err().text();
+        insta::assert_snapshot!(text, @"
+        error: permissions.default from /c.toml cannot be `maybe`
+        hint: it is `deny` or `allow`
+        ");
+        config.asking = AskSettings { deadline: set("soon"), ..AskSettings::default() };
+        let text = queue(&config, &LimitArgs::default()).unwrap_err().text();
+        insta::assert_snapshot!(text, @"
+        error: permissions.deadline from /c.toml cannot be `soon`
+        hint: it is a number and a unit, such as 90s, 30m, 1h or 2d
+        ");
+        config.asking = AskSettings { deadline: set("5m"), ..AskSettings::default() };
+        let args = LimitArgs { wait_for_permission: true, ..LimitArgs::default() };
+        let policy = queue(&config, &args).unwrap();
+        assert_eq!((policy.deadline.as_secs(), policy.wait), (300, true));
+    }
+
+    /// What is said of one command when each place has this list or none.
+    fn verdict(
+        user: Option<RuleList>,
+        project: Option<RuleList>,
+        given: Option<RuleList>,
+    ) -> &'static str {
+        let text = || "Bash(make x)".to_owned();
+        let of = |list| written(list, &text());
+        let config = Config {
+            rules: user.into_iter().chain(project).map(of).collect(),
+            ..Config::default()
+        };
+        let only = |list| if given == Some(list) { vec![text()] } else { Vec::new() };
+        let args = LimitArgs {
+            allow: only(RuleList::Allow),
+            deny: only(RuleList::Deny),
+            ..LimitArgs::default()
+        };
+        let rules = rules(&config, &args).unwrap();
+        let input = tine_model::RawJson::parse(r#"{"command":"make x"}"#).unwrap();
+        let call = Call { tool: "Bash", input: &input, directory: "/srv".as_ref() };
+        match judge(&call, PermissionMode::Default, &rules) {
+            Verdict::Allow => "allow",
+            Verdict::Ask(_) => "ask",
+            Verdict::Deny(_) => "deny",
+        }
+    }
+
+    #[test]
+    fn deny_beats_ask_and_ask_beats_allow_wherever_they_are_written() {
+        use RuleList::{Allow, Ask, Deny};
+        let strength = |word: &str| ["allow", "ask", "deny"].iter().position(|w| *w == word);
+        for user in [None, Some(Allow), Some(Ask), Some(Deny)] {
+            for given in [None, Some(Allow), Some(Deny)] {
+                let own = verdict(user, None, given);
+                // A project's file holds no allow rules: `config` refuses it.
+                for project in [None, Some(Ask), Some(Deny)] {
+                    let said = [user, project, given];
+                    let expected = if said.contains(&Some(Deny)) {
+                        "deny"
+                    } else if said.contains(&Some(Ask)) || !said.contains(&Some(Allow)) {
+                        "ask"
+                    } else {
+                        "allow"
+                    };
+                    let found = verdict(user, project, given);
+                    assert_eq!(found, expected, "{said:?}");
+                    assert!(strength(found) >= strength(own), "a project widens: {said:?}");
+                }
+            }
+        }
     }
 }

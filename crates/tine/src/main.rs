@@ -12,6 +12,7 @@ mod dirs;
 mod ending;
 mod fail;
 mod interrupt;
+mod keep_rule;
 mod limits;
 mod manual;
 mod output;
@@ -20,6 +21,7 @@ mod render;
 mod system;
 mod talk;
 mod watch;
+mod whole_file;
 
 use std::process::ExitCode;
 

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use serde::Serialize;
 use terminal_size::{Width, terminal_size_of};
+use tine_guard::{redact, redact_json};
 
 use crate::fail::Failure;
 
@@ -26,9 +27,29 @@ pub(crate) fn exact(text: &str) -> Result<(), Failure> {
 
 /// Writes a result as one line of JSON.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string(value)
-        .map_err(|error| Failure::failed("the result cannot be written as JSON").because(&error))?;
-    line(&text)
+    line(&to_json(value)?)
+}
+
+fn to_json(value: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(value)
+        .map_err(|error| Failure::failed("the result cannot be written as JSON").because(&error))
+}
+
+/// Writes part of a transcript, without keys and passwords unless it is to be `raw`.
+pub(crate) fn transcript(text: &str, raw: bool) -> Result<(), Failure> {
+    match raw {
+        true => write_out(text),
+        false => write_out(&redact(text)),
+    }
+}
+
+/// Writes a transcript as one line of JSON, without keys and passwords unless it is to be `raw`.
+pub(crate) fn transcript_json(value: &impl Serialize, raw: bool) -> Result<(), Failure> {
+    let text = to_json(value)?;
+    match raw {
+        true => line(&text),
+        false => line(&redact_json(&text)),
+    }
 }
 
 /// Writes a line for the person at the terminal.

@@ -6,6 +6,7 @@ mod fork;
 mod lease;
 mod log;
 mod model;
+mod permission;
 mod sample;
 mod work;
 
@@ -18,8 +19,10 @@ pub use fork::*;
 pub use lease::*;
 pub use log::*;
 pub use model::{Inherit, Operation, lineage_equals_the_naive_model};
+pub use permission::*;
 pub use sample::{
-    agent_id, cache_row, create, end_of, fork_of, message, new_agent, plain_notice, request_of,
+    agent_id, ask_of, cache_row, create, end_of, fork_of, message, new_agent, permission_id,
+    plain_notice, request_of, yes_to,
 };
 pub use work::*;
 
@@ -82,6 +85,14 @@ macro_rules! store_contract {
             a_request_counts_once
             requests_are_found_by_agent_and_by_tree
             cache_entries_are_kept_while_they_are_used
+            a_request_is_in_the_queue_of_its_root
+            a_request_is_named_by_a_unique_prefix
+            the_first_answer_wins
+            an_answer_keeps_within_its_scope
+            a_deadline_lets_the_default_count
+            the_same_call_finds_its_request_again
+            a_standing_answer_reaches_as_far_as_its_scope
+            a_request_is_withdrawn_with_its_asker
             another_handle_sees_every_change
         }
     };

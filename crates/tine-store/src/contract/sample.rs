@@ -1,13 +1,14 @@
 //! Plain values for tests.
 
 use tine_model::{
-    AgentId, ContextMode, Effort, Lifetime, ModelSettings, RequestId, Standing, TaskRecord,
-    TaskStatus, Thinking, Usage,
+    AgentId, ContextMode, Decision, Effort, Lifetime, ModelSettings, PermissionId, PermissionScope,
+    RequestId, Standing, TaskRecord, TaskStatus, Thinking, Usage,
 };
 
 use crate::{
-    Acquire, CacheRow, CreateAgent, EntryKind, Fence, ForkFrom, ForkRequest, Forked, Head, Lease,
-    NewAgent, NewChild, NewEntry, RequestRow, Result, Store, StoreError, TaskEnd,
+    Acquire, AnswerPermission, AskPermission, CacheRow, CreateAgent, EntryKind, Fence, ForkFrom,
+    ForkRequest, Forked, Head, Lease, NewAgent, NewChild, NewEntry, RequestRow, Result, Store,
+    StoreError, TaskEnd,
 };
 
 /// An id that differs from those of other numbers from the first character on.
@@ -119,6 +120,44 @@ pub fn cache_row(number: u8, tokens: u64, used_ms: i64) -> CacheRow {
         bytes: 400,
         lifetime: Lifetime::Short,
         used_ms,
+    }
+}
+
+/// The id of a permission request; differs from those of other numbers from the first character on.
+pub fn permission_id(number: u64) -> PermissionId {
+    PermissionId::from_bytes(*agent_id(number).as_bytes())
+}
+
+/// A request about a command, with a default of no. The number tells requests and calls apart.
+pub fn ask_of(agent: AgentId, number: u64) -> AskPermission {
+    AskPermission {
+        id: permission_id(number),
+        agent,
+        owner: "asker".to_owned(),
+        call: format!("call_{number}"),
+        tool: "Bash".to_owned(),
+        what: "Bash: cargo test".to_owned(),
+        input: r#"{"command":"cargo test"}"#.to_owned(),
+        directory: "/srv/app".to_owned(),
+        why: "no rule allows this command".to_owned(),
+        warning: Some("runs the project's code".to_owned()),
+        rule: Some("Bash(cargo test)".to_owned()),
+        widest: PermissionScope::Always,
+        now_ms: 7000,
+        deadline_ms: 60_000,
+        fallback: Decision::Deny,
+    }
+}
+
+/// A yes.
+pub fn yes_to(id: PermissionId, scope: PermissionScope) -> AnswerPermission {
+    AnswerPermission {
+        id,
+        decision: Decision::Allow,
+        scope,
+        by: "a test".to_owned(),
+        reason: None,
+        now_ms: 7500,
     }
 }
 

@@ -14,6 +14,7 @@ use super::column::{Columns, thinking_from_text, thinking_to_text};
 use super::connection::Writing;
 use super::entries::append_entries;
 use super::leases::check_fence;
+use super::permissions::withdraw_of_the_dead;
 use super::tasks::{cut_tasks, task_columns};
 use crate::{AgentFilter, CreateAgent, Kill, NewAgent, Rename, Result, SetState, StoreError};
 
@@ -166,6 +167,7 @@ impl SqliteStore {
         for agent in &killed {
             write_state(&mut write, *agent, AgentState::Dead, kill.now_ms).await?;
         }
+        withdraw_of_the_dead(&mut write, kill.now_ms).await?;
         // After all the deaths: a spawner that died too is not told.
         for agent in &killed {
             let unfinished = concat!(
@@ -325,7 +327,7 @@ fn agent_record(path: &Path, row: &SqliteRow) -> Result<AgentRecord> {
 }
 
 /// The lowest and the highest 16 bytes that begin with the prefix.
-fn prefix_range(prefix: &AgentPrefix) -> ([u8; 16], [u8; 16]) {
+pub(super) fn prefix_range(prefix: &AgentPrefix) -> ([u8; 16], [u8; 16]) {
     let (mut low, mut high) = ([0x00; 16], [0xff; 16]);
     for (index, digit) in prefix.as_hex().chars().enumerate().take(32) {
         let digit = digit.to_digit(16).unwrap_or(0) as u8;

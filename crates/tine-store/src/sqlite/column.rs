@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Decode, Row, Sqlite, Type};
-use tine_model::{AgentId, EntryId, RequestId, Thinking, Usage};
+use tine_model::{AgentId, EntryId, PermissionId, RequestId, Thinking, Usage};
 
 use super::failure::corrupt;
 use crate::{Result, StoreError};
@@ -40,6 +40,10 @@ impl<'r> Columns<'r> {
 
     pub(super) fn request(&self, index: usize) -> Result<RequestId> {
         Ok(RequestId::from_bytes(self.bytes(index)?))
+    }
+
+    pub(super) fn permission(&self, index: usize) -> Result<PermissionId> {
+        Ok(PermissionId::from_bytes(self.bytes(index)?))
     }
 
     pub(super) fn entry_or_null(&self, index: usize) -> Result<Option<EntryId>> {

@@ -11,6 +11,7 @@ mod leases;
 mod mail;
 mod open;
 mod packed;
+mod permissions;
 mod port;
 mod requests;
 mod tasks;

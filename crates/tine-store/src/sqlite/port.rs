@@ -1,13 +1,14 @@
 //! [`Store`] for SQLite: each operation is in the file of its table.
 
 use async_trait::async_trait;
-use tine_model::{AgentId, AgentRecord, EntryId, TaskRecord};
+use tine_model::{AgentId, AgentRecord, EntryId, PermissionId, TaskRecord};
 
 use super::SqliteStore;
 use crate::{
-    Acquire, AgentFilter, CacheRow, CreateAgent, EntryRow, Fence, ForkRequest, Forked, Kill, Lease,
-    MailId, MailRow, NewEntry, NewMail, Recover, Recovered, Rename, RequestRow, Result, SetState,
-    Store, TaskEnd, UsageScope,
+    Acquire, AgentFilter, AnswerPermission, AskPermission, CacheRow, CreateAgent, EntryRow, Fence,
+    ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail, PermissionFilter,
+    PermissionRow, Recover, Recovered, Rename, RequestRow, Result, SetState, Store, TaskEnd,
+    UsageScope,
 };
 
 #[async_trait]
@@ -101,6 +102,63 @@ impl Store for SqliteStore {
         entry: NewEntry,
     ) -> Result<EntryId> {
         self.deliver_mail_row(agent, fence, mail, entry).await
+    }
+
+    async fn ask_permission(&self, ask: AskPermission) -> Result<PermissionRow> {
+        self.ask_permission_row(ask).await
+    }
+
+    async fn permission(&self, id: PermissionId) -> Result<PermissionRow> {
+        self.permission_row(id).await
+    }
+
+    async fn resolve_permission(&self, text: &str) -> Result<PermissionId> {
+        self.resolve_permission_text(text).await
+    }
+
+    async fn permissions(
+        &self,
+        root: Option<AgentId>,
+        filter: PermissionFilter,
+    ) -> Result<Vec<PermissionRow>> {
+        self.permission_rows(root, filter).await
+    }
+
+    async fn open_permission(&self, agent: AgentId, call: &str) -> Result<Option<PermissionRow>> {
+        self.open_permission_row(agent, call).await
+    }
+
+    async fn standing_permissions(&self, agent: AgentId) -> Result<Vec<PermissionRow>> {
+        self.standing_permission_rows(agent).await
+    }
+
+    async fn answer_permission(&self, answer: AnswerPermission) -> Result<PermissionRow> {
+        self.answer_permission_row(answer).await
+    }
+
+    async fn default_permission(
+        &self,
+        id: PermissionId,
+        by: &str,
+        now_ms: i64,
+    ) -> Result<PermissionRow> {
+        self.default_permission_row(id, by, now_ms).await
+    }
+
+    async fn expire_permissions(&self, now_ms: i64) -> Result<Vec<PermissionRow>> {
+        self.expire_permission_rows(now_ms).await
+    }
+
+    async fn take_permission(&self, id: PermissionId, now_ms: i64) -> Result<bool> {
+        self.take_permission_row(id, now_ms).await
+    }
+
+    async fn withdraw_permissions(&self, agent: AgentId, now_ms: i64) -> Result<u64> {
+        self.withdraw_permission_rows(agent, now_ms).await
+    }
+
+    async fn revoke_permission(&self, id: PermissionId, now_ms: i64) -> Result<PermissionRow> {
+        self.revoke_permission_row(id, now_ms).await
     }
 
     async fn record_request(&self, request: RequestRow, cache: &[CacheRow]) -> Result<bool> {

@@ -1,19 +1,27 @@
 //! `tine export`: a conversation as provider messages.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::borrow::Cow;
+
+use tine_guard::redact_json;
 
 use crate::cli::{ExportArgs, FileFormat};
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
+use crate::whole_file::write_file;
 
 pub(crate) async fn export(context: &Context, args: ExportArgs) -> Result<u8, Failure> {
     let agent = context.agent(&args.agent).await?;
     let text = match args.format {
         FileFormat::Messages => context.runtime.export_messages(agent, None).await?,
     };
+    let text = match args.raw {
+        true => Cow::Borrowed(text.as_str()),
+        false => redact_json(&text),
+    };
+    if matches!(text, Cow::Owned(_)) {
+        output::say("note: keys and passwords were taken out; --raw leaves them in");
+    }
     match args.output {
         None => output::write_out(&text)?,
         Some(path) => write_file(&path, &text).map_err(|error| {
@@ -23,66 +31,4 @@ pub(crate) async fn export(context: &Context, args: ExportArgs) -> Result<u8, Fa
         })?,
     }
     Ok(0)
-}
-
-/// Writes a file in one step: whoever reads it sees the old text or the new one, and a full disk costs neither. What is
-/// no regular file (a pipe, a device) is written to directly.
-fn write_file(path: &Path, text: &str) -> io::Result<()> {
-    // A link is followed, not replaced.
-    let path = match fs::canonicalize(path) {
-        Ok(path) => path,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
-        Err(error) => return Err(error),
-    };
-    match fs::metadata(&path) {
-        Ok(there) if !there.is_file() => {
-            fs::OpenOptions::new().write(true).open(&path)?.write_all(text.as_bytes())
-        }
-        Ok(there) => replace(&path, text, Some(there.permissions())),
-        Err(_) => replace(&path, text, None),
-    }
-}
-
-fn replace(path: &Path, text: &str, permissions: Option<fs::Permissions>) -> io::Result<()> {
-    let next = beside(path);
-    let written = File::create_new(&next).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        if let Some(permissions) = permissions {
-            file.set_permissions(permissions)?;
-        }
-        file.sync_all()?;
-        fs::rename(&next, path)
-    });
-    if written.is_err() {
-        // The first error is the one that matters.
-        let _ = fs::remove_file(&next);
-    }
-    written
-}
-
-/// A name in the same directory that no other process uses.
-fn beside(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}.new", std::process::id()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_is_replaced_as_a_whole_and_a_link_is_followed() {
-        let directory = tempfile::tempdir().unwrap();
-        let (file, link) = (directory.path().join("a"), directory.path().join("b"));
-        write_file(&file, "one").unwrap();
-        #[cfg(unix)]
-        std::os::unix::fs::symlink(&file, &link).unwrap();
-        #[cfg(not(unix))]
-        fs::hard_link(&file, &link).unwrap();
-        write_file(&link, "two").unwrap();
-        assert_eq!(fs::read_to_string(&file).unwrap(), "two");
-        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 2);
-        assert!(write_file(directory.path(), "x").is_err());
-        assert!(write_file(&directory.path().join("none/x"), "x").is_err());
-    }
 }

@@ -2,7 +2,7 @@
 
 use tine_model::{AgentRecord, Standing};
 use tine_runtime::RuntimeError;
-use tine_store::{AgentFilter, StoreError};
+use tine_store::{AgentFilter, PermissionFilter, StoreError};
 
 use crate::context::Context;
 use crate::fail::Failure;
@@ -29,20 +29,24 @@ pub(crate) async fn recover(context: &Context) -> Result<(), Failure> {
 /// All agents, oldest first: the listed ones, or the dead and hidden too.
 pub(super) async fn agents(context: &Context, filter: AgentFilter) -> Result<Vec<Shown>, Failure> {
     let records = context.runtime.store().agents(filter).await?;
+    let store = context.runtime.store();
+    let asking = store.permissions(None, PermissionFilter::Pending).await?;
     let mut agents = Vec::with_capacity(records.len());
     for record in records {
-        agents.push(shown(context, record).await?);
+        let mut shown = shown(context, record).await?;
+        shown.questions = asking.iter().filter(|row| row.agent == shown.record.id).count();
+        agents.push(shown);
     }
     Ok(agents)
 }
 
-/// An agent with its task.
+/// An agent with its task, its questions left out.
 pub(super) async fn shown(context: &Context, record: AgentRecord) -> Result<Shown, Failure> {
     let task = match record.standing {
         Standing::Worker => context.runtime.store().task(record.id).await?,
         Standing::Root | Standing::Peer | Standing::Hidden => None,
     };
-    Ok(Shown { record, task })
+    Ok(Shown { record, task, questions: 0 })
 }
 
 /// Tells somebody with an empty list what to do.

@@ -23,23 +23,23 @@ pub(crate) async fn logs(context: &Context, args: LogsArgs) -> Result<u8, Failur
     listing::recover(context).await?;
     let agent = context.agent(&args.agent).await?;
     if !args.follow {
-        print_after(context, agent, None, args.json).await?;
+        print_after(context, agent, None, &args).await?;
         return Ok(0);
     }
     tokio::select! {
-        done = follow(context, agent, args.json) => done.map(|()| 0),
+        done = follow(context, agent, &args) => done.map(|()| 0),
         () = interrupted()? => Ok(INTERRUPTED),
     }
 }
 
 /// Prints until the agent has stopped running and everything it wrote is out.
-async fn follow(context: &Context, agent: AgentId, json: bool) -> Result<(), Failure> {
+async fn follow(context: &Context, agent: AgentId, args: &LogsArgs) -> Result<(), Failure> {
     let mut watch = Watch::begin(context).await?;
     let mut last = None;
     loop {
         // The state first: an agent that has stopped by now writes nothing after.
         let state = context.runtime.store().agent(agent).await?.state;
-        last = print_after(context, agent, last, json).await?;
+        last = print_after(context, agent, last, args).await?;
         if state != AgentState::Running {
             return Ok(());
         }
@@ -52,23 +52,16 @@ async fn print_after(
     context: &Context,
     agent: AgentId,
     last: Option<EntryId>,
-    json: bool,
+    args: &LogsArgs,
 ) -> Result<Option<EntryId>, Failure> {
     let entries = context.runtime.log(agent, last).await?;
-    let mut text = String::new();
     for entry in &entries {
-        text.push_str(&if json { json_line(entry)? } else { line(entry) });
-        text.push('\n');
-    }
-    if !text.is_empty() {
-        output::write_out(&text)?;
+        match args.json {
+            true => output::transcript_json(&EntryJson::of(entry), args.raw)?,
+            false => output::transcript(&format!("{}\n", line(entry)), args.raw)?,
+        }
     }
     Ok(entries.last().map(|entry| entry.id).or(last))
-}
-
-fn json_line(entry: &Entry) -> Result<String, Failure> {
-    serde_json::to_string(&EntryJson::of(entry))
-        .map_err(|error| Failure::failed("an entry cannot be written as JSON").because(&error))
 }
 
 fn line(entry: &Entry) -> String {

@@ -13,6 +13,7 @@ mod import;
 mod kill;
 pub(crate) mod listing;
 mod logs;
+mod permission;
 mod ps;
 mod rename;
 mod run;
@@ -74,6 +75,7 @@ fn runs_models(command: &Command) -> bool {
         | Command::Wait(_)
         | Command::Send(_)
         | Command::Kill(_)
+        | Command::Permission(_)
         | Command::Rename(_)
         | Command::Import(_)
         | Command::Export(_)
@@ -107,6 +109,7 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Wait(args) => wait::wait(context, args).await,
         Command::Send(args) => send::send(context, args).await,
         Command::Kill(args) => kill::kill(context, args).await,
+        Command::Permission(command) => permission::permission(context, command).await,
         Command::Rename(args) => rename::rename(context, args).await,
         Command::Import(args) => import::import(context, args).await,
         Command::Export(args) => export::export(context, args).await,

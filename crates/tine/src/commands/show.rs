@@ -40,13 +40,12 @@ pub(crate) async fn show(context: &Context, args: ShowArgs) -> Result<u8, Failur
     let agent = listing::shown(context, record).await?;
     let fold = context.runtime.fold(id, None).await?;
     if args.json {
-        output::json(&ShowJson::of(&agent, &fold))?;
+        output::transcript_json(&ShowJson::of(&agent, &fold), args.raw)?;
     } else {
         let detail = if args.full { Detail::Full } else { Detail::Short };
         let now_ms = context.runtime.ports().clock.now_ms();
-        output::write_out(
-            &([header(&agent, now_ms), conversation(&agent, &fold, detail)].concat()),
-        )?;
+        let text = [header(&agent, now_ms), conversation(&agent, &fold, detail)].concat();
+        output::transcript(&text, args.raw)?;
     }
     Ok(0)
 }

@@ -68,6 +68,40 @@ Examples:
   tine kill 1a2b
   tine ps --json | jq -r '.[].id' | xargs tine kill";
 
+pub(crate) const PERMISSION_LIST: &str = "\
+Examples:
+  tine permission list
+  tine permission list --all --tree 1a2b
+  tine permission list --json | jq -r '.[].id'";
+
+pub(crate) const PERMISSION_ALLOW: &str = "\
+The list says what the rule of each request is, and how far a yes may reach. The first answer counts, wherever it is given.
+An answer is kept for an agent whose process has died: `tine run --resume AGENT` goes on with it.
+
+Examples:
+  tine permission allow 1a2b
+  tine permission allow 1a2b 3c4d --scope tree
+  tine permission allow 1a2b --scope always";
+
+pub(crate) const PERMISSION_DENY: &str = "\
+Examples:
+  tine permission deny 1a2b --reason \"Use make instead.\"
+  tine permission deny 1a2b --scope tree";
+
+pub(crate) const PERMISSION_REVOKE: &str = "\
+A rule that `--scope always` wrote stays in config.toml until you take it out there.
+
+Examples:
+  tine permission rules
+  tine permission revoke 1a2b";
+
+pub(crate) const PERMISSION_RULES: &str = "\
+Deny beats ask, and ask beats allow, wherever they are written. A project's file may hold deny and ask rules only.
+
+Examples:
+  tine permission rules
+  tine permission rules --json | jq -r '.rules[] | select(.list == \"allow\") | .rule'";
+
 pub(crate) const RENAME: &str = "\
 Examples:
   tine rename 1a2b plan-b
@@ -81,9 +115,12 @@ Examples:
   tine export 1a2b | tine import - --model sim/echo --json";
 
 pub(crate) const EXPORT: &str = "\
+Keys and passwords are replaced by [redacted: kind]; --raw leaves them in.
+
 Examples:
   tine export 1a2b > conversation.json
-  tine export 1a2b -o conversation.json";
+  tine export 1a2b -o conversation.json
+  tine export 1a2b --raw | tine import - --name copy";
 
 pub(crate) const COST: &str = "\
 Examples:

@@ -13,6 +13,8 @@ pub(super) const SECTIONS: &[Section] = &[
     MODELS,
     CACHE,
     PERMISSIONS,
+    QUESTIONS,
+    SECRETS,
     CONFINEMENT,
     SETTINGS,
     ENVIRONMENT,
@@ -71,12 +73,53 @@ const MODELS: Section = Section {
 
 const PERMISSIONS: Section = Section {
     heading: "PERMISSIONS",
-    text: "Reading in the working directory is free, also by shell commands of which it is certain that they only read (`tine guard shell` says which, and why not). What changes something is asked for; where nobody can be asked it is refused, and the model is told so. A rule is Tool or Tool(pattern), for instance Bash(git log*) or FileEdit(src/**); a refusal wins over a permission.",
+    text: "Reading in the working directory is free, also by shell commands of which it is certain that they only read (`tine guard shell` says which, and why not). What changes something is asked for. A rule is Tool or Tool(pattern), for instance Bash(git log*) or FileEdit(src/**). Rules come from your config.toml, from the project's, and from --allow and --deny; wherever they are written, deny beats ask and ask beats allow. A project's file may hold deny and ask rules only, so it can never widen what yours forbids; one that tries is refused with an error. `tine permission rules` lists what is in force, with file and line. The modes, for what no rule speaks of:",
     terms: &[
         ("default", "ask before anything changes"),
         ("accept-edits", "edits in the working directory need no question"),
         ("read-only", "nothing may change, and nothing is asked"),
-        ("bypass", "everything may happen"),
+        ("bypass", "everything may happen that no rule denies"),
+    ],
+};
+
+const QUESTIONS: Section = Section {
+    heading: "QUESTIONS",
+    text: "A question of an agent, however deep in its tree, is written into the database before anybody is asked. The run's terminal puts it; `tine permission` shows and answers it from anywhere else; the first answer counts. At its deadline the default counts. A run without a terminal takes the default at once, or with --wait-for-permission waits for an answer from elsewhere. A question outlives its process: an answer that comes meanwhile is used by `tine run --resume`, once, and otherwise the same question is put again. How far an answer reaches:",
+    terms: &[
+        ("once", "this one call"),
+        (
+            "agent",
+            "what the question's rule covers (a command's own text, one path), whenever this agent asks; forks do not inherit it",
+        ),
+        ("tree", "the same, from every agent of the tree"),
+        (
+            "always",
+            "the same, and the rule is written into permissions.allow or permissions.deny of your config.toml, whose comments and order stay",
+        ),
+        (
+            "no rule",
+            "a call that no rule can name exactly (a command with * or a line end, an unknown tool) can be answered up to tree, for the same arguments; one through a symbolic link only once",
+        ),
+        (
+            "what beats what",
+            "a deny rule beats every answer that stands; a no beats a yes; `tine permission revoke` takes an answer back",
+        ),
+    ],
+};
+
+const SECRETS: Section = Section {
+    heading: "SECRETS",
+    text: "What `tine show`, `tine logs` and `tine export` print is free of keys and passwords that can be told by their shape or by their name: each one is replaced by [redacted: kind], and --raw leaves them in. The database keeps every byte as it came, because that is what providers are sent; so does the backup you make of it. A conversation that was exported without --raw can be imported like any other; signatures and encoded data in it stay.",
+    terms: &[
+        (
+            "by shape",
+            "keys of Anthropic, OpenAI and DeepSeek (sk-), Google, AWS, GitHub, GitLab, Slack, Stripe, npm, PyPI, Hugging Face and others; JWTs; private key blocks; passwords in addresses (user:password@)",
+        ),
+        (
+            "by name",
+            "NAME_API_KEY=value, \"password\": \"value\", --token=value, Authorization headers; what only refers to a secret ($NAME) stays",
+        ),
+        ("never", "hashes, ids, images, and whatever else is only random"),
     ],
 };
 
@@ -112,6 +155,12 @@ const SETTINGS: Section = Section {
             "whether new agents have the tool REPL: scripts that call the other tools, each call judged by itself (false)",
         ),
         ("permissions.allow, permissions.ask, permissions.deny", "lists of rules"),
+        ("permissions.deadline", "how long a question waits, such as 90s, 30m, 1h or 2d (1h)"),
+        ("permissions.default", "what counts when nobody answers: deny or allow (deny)"),
+        (
+            "permissions.wait",
+            "whether a run without a terminal waits for `tine permission`, like --wait-for-permission (false)",
+        ),
         ("providers.NAME.base_url", "the address of a provider"),
         (
             "providers.NAME.key_variable",
@@ -225,7 +274,7 @@ const JSON: Section = Section {
         ),
         (
             "tine ps",
-            r#"[{"id","name","parent","fork_point","kind","state","forked","context","model","directory","depth","created_at","updated_at","task":{"status","turns","tool_uses"}|null}]"#,
+            r#"[{"id","name","parent","fork_point","kind","state","forked","context","model","directory","depth","created_at","updated_at","task":{"status","turns","tool_uses"}|null,"questions"}]"#,
         ),
         ("tine tree", r#"the objects of ps, each with "directive" and "children":[…]"#),
         (
@@ -247,6 +296,14 @@ const JSON: Section = Section {
         ),
         ("tine send", r#"{"agent","mail"}"#),
         ("tine kill", r#"{"killed":[id]}"#),
+        (
+            "tine permission list, allow, deny, revoke",
+            r#"[{"id","agent","root","tool","what","input","directory","why","warning","rule","widest","created_at","deadline_at","default","state","decision","scope","answered_by","answered_at","reason","used"}]; state is pending, allowed, denied, expired or withdrawn"#,
+        ),
+        (
+            "tine permission rules",
+            r#"{"mode","mode_from","deadline_seconds","default","wait","rules":[{"list","rule","file","line"}],"answers":[…as in permission list]}"#,
+        ),
         ("tine import", r#"{"agent","entries"}"#),
         (
             "tine cost",
@@ -280,15 +337,18 @@ const EXIT_STATUS: Section = Section {
     text: "",
     terms: &[
         ("0", "success"),
-        ("1", "failure"),
+        ("1", "failure; also a permission request that is answered already"),
         ("2", "the command line is wrong"),
-        ("42", "what was given cannot be worked with: an agent, a file, a model, a setting"),
+        (
+            "42",
+            "what was given cannot be worked with: an agent, a file, a model, a setting, a permission request",
+        ),
         ("53", "the turn limit was reached"),
         ("54", "a tool call failed, with --fail-on-tool-error"),
         ("55", "the budget was spent, or nobody agreed to a price above cache.confirm_above"),
         (
             "56",
-            "a tool call was refused because nobody could be asked; one that a rule or a mode refuses is what the user asked for, and no failure",
+            "a tool call was refused because nobody could be asked, or nobody answered in time; one that a rule or a mode refuses is what the user asked for, and no failure",
         ),
         ("124", "the time limit was reached"),
         ("130", "interrupted"),

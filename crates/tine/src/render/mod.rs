@@ -5,6 +5,7 @@ pub(crate) mod age;
 pub(crate) mod entry;
 pub(crate) mod figures;
 pub(crate) mod json;
+pub(crate) mod question;
 pub(crate) mod record;
 pub(crate) mod screen;
 pub(crate) mod stream_json;

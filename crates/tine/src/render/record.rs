@@ -10,6 +10,8 @@ use crate::render::age::rfc3339;
 pub(crate) struct Shown {
     pub(crate) record: AgentRecord,
     pub(crate) task: Option<TaskRecord>,
+    /// Requests for permission that nobody has answered.
+    pub(crate) questions: usize,
 }
 
 /// The JSON shape of an agent. Others rely on it: fields are only ever added.
@@ -29,6 +31,7 @@ pub(crate) struct AgentJson<'a> {
     created_at: String,
     updated_at: String,
     task: Option<TaskJson>,
+    questions: usize,
 }
 
 /// The JSON shape of a worker's task, in short.
@@ -62,6 +65,7 @@ impl Shown {
                 turns: task.turns,
                 tool_uses: task.tool_uses,
             }),
+            questions: self.questions,
         }
     }
 
@@ -77,6 +81,7 @@ impl Shown {
     /// What it does, or what became of its task.
     pub(crate) fn state(&self) -> &'static str {
         match (&self.task, self.record.state) {
+            (_, AgentState::Running) if self.questions > 0 => "asks for permission",
             (Some(task), AgentState::Idle) => task.status.as_str(),
             (_, state) => state.as_str(),
         }

@@ -33,7 +33,7 @@ text = "I have looked twice."
 
 /// Starts a command; it is killed with a signal that it cannot see.
 #[expect(clippy::disallowed_methods, reason = "the test kills the real binary")]
-fn start(home: &Home, arguments: &[&str]) -> Child {
+pub(crate) fn start(home: &Home, arguments: &[&str]) -> Child {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tine"));
     command.env_clear().env("TINE_HOME", home.path()).env("HOME", home.path());
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default());

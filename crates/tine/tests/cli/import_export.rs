@@ -1,6 +1,6 @@
 //! Conversations in and out of files.
 
-use crate::support::{Home, Ran};
+use crate::support::{Home, Ran, SCENARIO};
 
 const ANTHROPIC: &str = r#"[
  {"role":"user","content":"count"},
@@ -135,4 +135,44 @@ fn ten_thousand_messages_come_in_and_out() {
     let shown = home.json(&["show", "long", "--json"]);
     assert_eq!(shown["entries"].as_array().unwrap().len(), 10_000);
     assert!(home.done(&["show", "long"]).contains("message 9999"));
+}
+
+#[test]
+fn what_is_shown_and_exported_is_free_of_keys_and_can_be_imported() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let key = format!("sk-ant-api03-{}", "aB3dE5gH7jK9mN2p".repeat(3));
+    let lines = format!(
+        "{}\n{}\n",
+        format_args!(r#"{{"role":"user","content":"use {key} and PASSWORD=\"hunter22\""}}"#),
+        r#"{"role":"assistant","content":"I will."}"#
+    );
+    let file = home.write("secret.jsonl", &lines);
+    let file = file.to_str().unwrap();
+    home.json(&["import", file, "--model", &model, "--name", "one", "--json"]);
+    let marked = "use [redacted: Anthropic key] and PASSWORD=";
+    for command in [
+        &["show", "one"][..],
+        &["show", "one", "--json"],
+        &["logs", "one"],
+        &["logs", "one", "--json"],
+        &["export", "one"],
+    ] {
+        let shown = home.done(command);
+        assert!(shown.contains(marked) && !shown.contains(&key), "{command:?}: {shown}");
+        assert!(!shown.contains("hunter22"), "{command:?}: {shown}");
+        let raw = home.done(&[command, &["--raw"]].concat());
+        assert!(raw.contains(&key[..40]) && !raw.contains("[redacted"), "{command:?}: {raw}");
+    }
+    let exported = home.ran(&["export", "one"]);
+    assert!(exported.stderr.contains("--raw leaves them in"), "{}", exported.stderr);
+    let again = home.write("again.json", &exported.stdout);
+    home.json(&["import", again.to_str().unwrap(), "--model", &model, "--name", "two", "--json"]);
+    assert_eq!(home.ran(&["export", "two"]).stdout, exported.stdout);
+    // What the provider gets is untouched.
+    let raw = home.write("raw.json", &home.done(&["export", "one", "--raw"]));
+    home.json(&["import", raw.to_str().unwrap(), "--model", &model, "--name", "three", "--json"]);
+    let said = home.json(&["run", "--resume", "three", "--json", "hello"]);
+    assert_eq!(said["outcome"], "completed");
+    assert!(home.done(&["export", "three", "--raw"]).contains(&key));
 }

@@ -31,6 +31,7 @@ mod guard_filter;
 mod guard_shell;
 mod import_export;
 mod paperwork;
+mod permission;
 mod registry;
 mod run;
 mod sim_serve;

@@ -38,6 +38,11 @@ fn the_manual_is_one_page() {
     .SS "tine wait"
     .SS "tine send"
     .SS "tine kill"
+    .SS "tine permission list"
+    .SS "tine permission allow"
+    .SS "tine permission deny"
+    .SS "tine permission revoke"
+    .SS "tine permission rules"
     .SS "tine rename"
     .SS "tine import"
     .SS "tine export"
@@ -54,6 +59,8 @@ fn the_manual_is_one_page() {
     .SH MODELS
     .SH CACHE
     .SH PERMISSIONS
+    .SH QUESTIONS
+    .SH SECRETS
     .SH CONFINEMENT
     .SH SETTINGS
     .SH ENVIRONMENT

@@ -211,6 +211,40 @@ fn ctrl_c_ends_an_open_question() {
 }
 
 #[test]
+fn a_question_that_is_answered_elsewhere_goes_away() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let terminal = Terminal::start(&home, &["run", "-m", &model, "the command"]);
+    terminal.until("[N] no: ", 1);
+    let asked = home.json(&["permission", "list", "--json"]);
+    home.done(&["permission", "allow", asked[0]["id"].as_str().unwrap()]);
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+    let text = plain(&text);
+    let tail: Vec<&str> = text.lines().skip_while(|line| !line.contains("Allow it?")).collect();
+    shape!(tail[1..4].join("\n"), @"
+    answered elsewhere: Bash: echo hi; false: allowed by tine permission
+      ⎿ exit code 1: hi
+    It said: hi
+    ");
+}
+
+#[test]
+fn always_writes_the_rule_that_was_shown() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let mut terminal = Terminal::start(&home, &["run", "-m", &model, "the command"]);
+    terminal.until("[N] no: ", 1);
+    terminal.type_in("w\n");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+    let kept = std::fs::read_to_string(home.path().join("config.toml")).unwrap();
+    assert_eq!(kept, "[permissions]\nallow = [\"Bash(echo hi; false)\"]\n");
+    let (code, text) = Terminal::start(&home, &["run", "-m", &model, "the command"]).end();
+    assert!(code == 0 && !text.contains("Allow it?"), "{text}");
+}
+
+#[test]
 fn a_fan_has_a_line_for_each_worker_and_asks_above_them() {
     let home = Home::new();
     let model = home.model(SCENARIO);

@@ -7,14 +7,17 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use tine_model::PermissionScope;
 use tokio::sync::Notify;
 
 use super::{Directory, block_on};
 use crate::NewMail;
-use crate::contract::{agent_id, create, end_of, fork_of, message, plain_notice};
+use crate::contract::{
+    agent_id, ask_of, create, end_of, fork_of, message, permission_id, plain_notice, yes_to,
+};
 use crate::{
-    Acquire, AgentFilter, Fence, ForkFrom, NewTask, OpenOptions, Result, SqliteStore, StepHook,
-    Store, StoreError,
+    Acquire, AgentFilter, Fence, ForkFrom, Kill, NewTask, OpenOptions, PermissionFilter, Result,
+    SqliteStore, StepHook, Store, StoreError,
 };
 
 /// The last step of every transaction: it stands behind COMMIT.
@@ -30,10 +33,23 @@ enum Change {
     Finish,
     Deliver,
     Append,
+    Ask,
+    Answer,
+    Expire,
+    Kill,
 }
 
-const WRITES: [Change; 5] =
-    [Change::Fork, Change::FanOut, Change::Finish, Change::Deliver, Change::Append];
+const WRITES: [Change; 9] = [
+    Change::Fork,
+    Change::FanOut,
+    Change::Finish,
+    Change::Deliver,
+    Change::Append,
+    Change::Ask,
+    Change::Answer,
+    Change::Expire,
+    Change::Kill,
+];
 
 /// A root with messages and a lease, and a worker with a running task.
 async fn prepare(path: &Path) {
@@ -50,6 +66,9 @@ async fn prepare(path: &Path) {
     store.start_task(agent_id(2)).await.unwrap();
     let mail = NewMail { recipient: root, sender: None, body: "m".to_owned(), now_ms: 1 };
     store.send_mail(mail).await.unwrap();
+    for number in [1, 2] {
+        store.ask_permission(ask_of(agent_id(2), number)).await.unwrap();
+    }
     store.close().await.unwrap();
 }
 
@@ -82,6 +101,16 @@ async fn perform(store: &SqliteStore, change: Change) -> Result<()> {
             let entries = [message("c"), message("d"), message("e")];
             store.append(root, Fence(1), &entries).await.map(|_| ())
         }
+        Change::Ask => store.ask_permission(ask_of(agent_id(2), 3)).await.map(|_| ()),
+        Change::Answer => {
+            let answer = yes_to(permission_id(1), PermissionScope::Tree);
+            store.answer_permission(answer).await.map(|_| ())
+        }
+        Change::Expire => store.expire_permissions(60_000).await.map(|_| ()),
+        Change::Kill => {
+            let kill = Kill { agent: root, notice: &plain_notice, now_ms: 8000 };
+            store.kill(kill).await.map(|_| ())
+        }
     }
 }
 
@@ -95,6 +124,8 @@ async fn contents(path: &Path) -> String {
         let mail = store.unread_mail(agent.id).await.unwrap();
         writeln!(text, "{agent:?}\n{history:?}\n{task:?}\n{mail:?}").unwrap();
     }
+    let permissions = store.permissions(None, PermissionFilter::All).await.unwrap();
+    writeln!(text, "{permissions:?}").unwrap();
     writeln!(text, "{:?}", store.head(&[8; 32]).await.unwrap()).unwrap();
     store.close().await.unwrap();
     text

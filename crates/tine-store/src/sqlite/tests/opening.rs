@@ -6,7 +6,9 @@ use std::time::Duration;
 use sqlx::{Connection, SqliteConnection};
 
 use super::Directory;
-use crate::contract::{agent_id, create, fork_of, message, new_agent, plain_notice, refused};
+use crate::contract::{
+    agent_id, ask_of, create, fork_of, message, new_agent, plain_notice, refused,
+};
 use crate::{Acquire, CreateAgent, ForkFrom, NewMail, OpenOptions, SqliteStore, Store, StoreError};
 
 async fn execute(directory: &Directory, sql: &'static str) {
@@ -47,7 +49,7 @@ async fn every_connection_is_durable_and_checks_references() {
             ("PRAGMA journal_mode", "wal"),
             ("PRAGMA synchronous", "2"),
             ("PRAGMA foreign_keys", "1"),
-            ("PRAGMA user_version", "2"),
+            ("PRAGMA user_version", "3"),
         ] {
             let row = read.one(sqlx::query(pragma)).await.unwrap().unwrap();
             let found = row
@@ -63,7 +65,7 @@ async fn a_newer_schema_is_refused_with_both_versions() {
     let directory = Directory::new();
     directory.sqlite().await.close().await.unwrap();
     execute(&directory, "PRAGMA user_version = 7").await;
-    refused!(open(&directory).await, StoreError::Newer { found: 7, known: 2, .. });
+    refused!(open(&directory).await, StoreError::Newer { found: 7, known: 3, .. });
 }
 
 #[tokio::test]
@@ -84,6 +86,24 @@ async fn an_older_schema_is_brought_up_to_date_with_its_rows() {
     assert_eq!((found.len(), found[0].usage.unwrap().uncached), (1, 7));
     assert_eq!((&found[0].reply, &found[0].verdict, &found[0].note), (&None, &None, &None));
     assert!(store.cache_entries([0; 32], 0).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn every_older_version_gets_its_queue() {
+    let first = include_str!("../../../migrations/sqlite/0001_initial.sql");
+    let second = include_str!("../../../migrations/sqlite/0002_cache.sql");
+    for migrations in [&[first][..], &[first, second]] {
+        let directory = Directory::new();
+        fs::create_dir_all(directory.path().parent().unwrap()).unwrap();
+        for migration in migrations {
+            execute(&directory, migration).await;
+        }
+        let store = directory.sqlite().await;
+        let agent = create(&store, 1).await.unwrap();
+        let asked = store.ask_permission(ask_of(agent, 1)).await.unwrap();
+        let store = directory.sqlite().await;
+        assert_eq!(store.permission(asked.id).await.unwrap(), asked);
+    }
 }
 
 #[tokio::test]

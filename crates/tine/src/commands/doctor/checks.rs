@@ -14,7 +14,7 @@ use tine_wire::Endpoint;
 use super::{Check, Status};
 use crate::caching::{policy, read_models};
 use crate::cli::ModelArgs;
-use crate::config::{Config, Setting};
+use crate::config::{Config, RuleList, Setting};
 use crate::connect::{Models, variable};
 use crate::context::{default_model, model_settings};
 use crate::dirs::Dirs;
@@ -144,13 +144,15 @@ pub(super) fn settings(config: &Config) -> Vec<Check> {
     checks.extend(set("thinking", &config.thinking));
     checks.extend(set("stream", &config.stream));
     checks.extend(set("repl", &config.repl));
-    for (word, rules) in [
-        ("allow", &config.permissions.allow),
-        ("ask", &config.permissions.ask),
-        ("deny", &config.permissions.deny),
-    ] {
+    checks.extend(set("permissions.deadline", &config.asking.deadline));
+    checks.extend(set("permissions.default", &config.asking.default));
+    checks.extend(set("permissions.wait", &config.asking.wait));
+    for list in [RuleList::Allow, RuleList::Ask, RuleList::Deny] {
+        let rules = config.rules.iter().filter(|rule| rule.list == list);
+        let rules: Vec<&str> = rules.map(|rule| rule.text.as_str()).collect();
         if !rules.is_empty() {
-            checks.push(Check::ok(format!("setting permissions.{word}"), rules.join(", ")));
+            let name = format!("setting permissions.{}", list.as_str());
+            checks.push(Check::ok(name, rules.join(", ")));
         }
     }
     let table = &config.cache;

@@ -1,0 +1,350 @@
+//! The queue of questions: durable before anybody is asked, answered by whoever is first.
+//!
+//! A question of an agent at any depth is a row of the store, in the queue of its tree's root. The run that waits for it asks
+//! the face it belongs to and watches the row at the same time, so that an answer may as well come from another process.
+//! At its deadline the declared default counts. This decides nothing: the verdict is guard's, the answer a person's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tine_guard::{Call, Reason, Rule, describe, warning};
+use tine_model::{AgentId, Decision, PermissionId, PermissionScope, PermissionState, ToolCallId};
+use tine_store::{AnswerPermission, AskPermission, PermissionRow, Store, StoreError};
+use tokio_util::sync::CancellationToken;
+
+use crate::permission::{Answer, Permissions, Request, command_of};
+use crate::ports::Ports;
+
+/// How often a run that waits for a word looks whether the store has changed. A person does not notice it, and one look costs
+/// some microseconds.
+const ANSWER_POLL: Duration = Duration::from_millis(250);
+
+/// How long a question waits unless the user says otherwise: longer than most absences from a desk, and short enough that an
+/// unattended run comes to its end on the same day.
+pub const DEADLINE_DEFAULT: Duration = Duration::from_secs(60 * 60);
+
+/// Whose word it is when there is nobody to ask.
+const BY_NOBODY: &str = "nobody to ask";
+
+/// Whose word it is when the person at the run's own terminal answers.
+const BY_TERMINAL: &str = "the run's terminal";
+
+/// What is told of a call that its user stopped before anybody had said a word.
+const STOPPED: &str = "Stopped before it was allowed.";
+
+/// How questions are put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueuePolicy {
+    /// How long one waits for its answer.
+    pub deadline: Duration,
+    /// What counts when none comes.
+    pub fallback: Decision,
+    /// Whether a run that has nobody to ask waits for an answer from another process. Otherwise the default counts at once.
+    pub wait: bool,
+}
+
+impl Default for QueuePolicy {
+    fn default() -> Self {
+        Self { deadline: DEADLINE_DEFAULT, fallback: Decision::Deny, wait: false }
+    }
+}
+
+/// The queue as one agent's run sees it.
+#[derive(Clone)]
+pub(crate) struct Queue {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) ports: Ports,
+    pub(crate) agent: AgentId,
+    pub(crate) label: Option<String>,
+    /// The process, as it is named in leases.
+    pub(crate) owner: String,
+}
+
+/// A call that rules and mode leave to a person.
+pub(crate) struct Question<'a> {
+    pub(crate) id: &'a ToolCallId,
+    pub(crate) call: Call<'a>,
+    /// The call as it would really be, where a link leads elsewhere.
+    pub(crate) real: Option<Call<'a>>,
+    pub(crate) why: Reason,
+    /// The rule that a lasting answer stands for, and whether it would let the call pass.
+    pub(crate) rule: Option<Rule>,
+    pub(crate) rule_helps: bool,
+}
+
+impl Queue {
+    /// Whether a call of an earlier run was left waiting for a word, or was given one that nobody has acted on. Such a call
+    /// never began.
+    pub(crate) async fn is_open(&self, id: &ToolCallId, tool: &str, input: &str) -> bool {
+        let row = self.store.open_permission(self.agent, &id.0).await;
+        row.is_ok_and(|row| row.is_some_and(|row| row.tool == tool && row.input == input))
+    }
+
+    /// Finds an answer: one that stands, else the first that comes. The error is what the model is told.
+    pub(crate) async fn answer(
+        &self,
+        question: &Question<'_>,
+        permissions: &Permissions,
+        cancel: &CancellationToken,
+    ) -> Result<(), String> {
+        let why = &question.why;
+        let unkept = |error: StoreError| {
+            format!(
+                "Denied: {why}, and the question could not be kept ({error}). Go on without this call."
+            )
+        };
+        if let Some(row) = self.standing(question).await.map_err(unkept)? {
+            return told(why, &row);
+        }
+        let asked = self.ask(question, &permissions.queue).await.map_err(unkept)?;
+        let row = match asked.state {
+            PermissionState::Pending => {
+                self.wait(question, &asked, permissions, cancel).await.map_err(unkept)?
+            }
+            _ => asked,
+        };
+        if row.decision().is_none() {
+            // Its run withdraws it when it is over.
+            return Err(STOPPED.to_owned());
+        }
+        let now_ms = self.ports.clock.now_ms();
+        match self.store.take_permission(row.id, now_ms).await.map_err(unkept)? {
+            true => told(why, &row),
+            false => Err(format!("Denied: {why}, and the answer to it was used before.")),
+        }
+    }
+
+    async fn ask(
+        &self,
+        question: &Question<'_>,
+        policy: &QueuePolicy,
+    ) -> Result<PermissionRow, StoreError> {
+        let call = &question.call;
+        let now_ms = self.ports.clock.now_ms();
+        let wait_ms = i64::try_from(policy.deadline.as_millis()).unwrap_or(i64::MAX);
+        let ask = AskPermission {
+            id: PermissionId::from_random(self.ports.ids.random()),
+            agent: self.agent,
+            owner: self.owner.clone(),
+            call: question.id.0.clone(),
+            tool: call.tool.to_owned(),
+            what: describe(call),
+            input: call.input.as_str().to_owned(),
+            directory: call.directory.display().to_string(),
+            why: question.why.to_string(),
+            warning: command_of(call.tool, call.input)
+                .as_deref()
+                .and_then(warning)
+                .map(|found| found.text.to_owned()),
+            rule: question.rule.as_ref().map(ToString::to_string),
+            widest: question.widest(),
+            now_ms,
+            deadline_ms: now_ms.saturating_add(wait_ms),
+            fallback: policy.fallback,
+        };
+        self.store.ask_permission(ask).await
+    }
+
+    /// Asks the face and watches the row; whichever is first.
+    async fn wait(
+        &self,
+        question: &Question<'_>,
+        row: &PermissionRow,
+        permissions: &Permissions,
+        cancel: &CancellationToken,
+    ) -> Result<PermissionRow, StoreError> {
+        let request = self.request(question, row);
+        let quiet = cancel.child_token();
+        let asking = permissions.asker.ask(&request, &quiet);
+        let watching = self.watch(question, row, cancel);
+        tokio::pin!(asking, watching);
+        // Whichever branch is not taken is polled on below, or has only waited.
+        let answer = tokio::select! {
+            answer = &mut asking => answer,
+            settled = &mut watching => {
+                quiet.cancel();
+                asking.await;
+                let settled = settled?;
+                permissions.asker.settled(&request, &settled);
+                return Ok(settled);
+            }
+        };
+        let settled = match answer {
+            _ if cancel.is_cancelled() => return self.store.permission(row.id).await,
+            Answer::Nobody if permissions.queue.wait => watching.await?,
+            Answer::Nobody => {
+                let now_ms = self.ports.clock.now_ms();
+                self.store.default_permission(row.id, BY_NOBODY, now_ms).await?
+            }
+            Answer::Allow(scope) => {
+                return self.given((Decision::Allow, scope), &request, permissions).await;
+            }
+            Answer::Deny(scope) => {
+                return self.given((Decision::Deny, scope), &request, permissions).await;
+            }
+        };
+        permissions.asker.settled(&request, &settled);
+        Ok(settled)
+    }
+
+    /// Keeps the word of the person who was asked, unless another one was faster.
+    async fn given(
+        &self,
+        (decision, scope): (Decision, PermissionScope),
+        request: &Request,
+        permissions: &Permissions,
+    ) -> Result<PermissionRow, StoreError> {
+        let answer = AnswerPermission {
+            id: request.id,
+            decision,
+            scope,
+            by: BY_TERMINAL.to_owned(),
+            reason: None,
+            now_ms: self.ports.clock.now_ms(),
+        };
+        match self.store.answer_permission(answer).await {
+            Ok(row) => {
+                if let (PermissionScope::Always, Some(rule)) = (scope, &row.rule) {
+                    permissions.asker.keep(decision, rule);
+                }
+                Ok(row)
+            }
+            Err(StoreError::Settled { permission }) => {
+                permissions.asker.settled(request, &permission);
+                Ok(*permission)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns when the request no longer waits, or when `cancel` is. May be dropped at any time.
+    async fn watch(
+        &self,
+        question: &Question<'_>,
+        row: &PermissionRow,
+        cancel: &CancellationToken,
+    ) -> Result<PermissionRow, StoreError> {
+        let mut seen = None;
+        loop {
+            let now_ms = self.ports.clock.now_ms();
+            if now_ms >= row.deadline_ms {
+                self.store.expire_permissions(now_ms).await?;
+            }
+            let version = self.store.data_version().await?;
+            if seen != Some(version) {
+                seen = Some(version);
+                let found = self.store.permission(row.id).await?;
+                if found.state != PermissionState::Pending {
+                    return Ok(found);
+                }
+                // An answer to a neighbour's question may cover this one.
+                if let Some(other) = self.standing(question).await? {
+                    self.follow(row.id, &other).await?;
+                    continue;
+                }
+            }
+            let left = u64::try_from(row.deadline_ms.saturating_sub(now_ms)).unwrap_or_default();
+            tokio::select! {
+                () = tokio::time::sleep(ANSWER_POLL.min(Duration::from_millis(left))) => {}
+                () = cancel.cancelled() => return self.store.permission(row.id).await,
+            }
+        }
+    }
+
+    /// Answers a request as an answer that stands says.
+    async fn follow(&self, id: PermissionId, other: &PermissionRow) -> Result<(), StoreError> {
+        let answer = AnswerPermission {
+            id,
+            decision: other.decision().unwrap_or(Decision::Deny),
+            scope: PermissionScope::Once,
+            by: format!("the answer to {}", other.id.short()),
+            reason: other.reason.clone(),
+            now_ms: self.ports.clock.now_ms(),
+        };
+        match self.store.answer_permission(answer).await {
+            Ok(_) | Err(StoreError::Settled { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The answer that stands for this call; of several a no.
+    async fn standing(&self, question: &Question<'_>) -> Result<Option<PermissionRow>, StoreError> {
+        let rows = self.store.standing_permissions(self.agent).await?;
+        let mut covering = rows.into_iter().filter(|row| question.is_covered_by(row));
+        let first = covering.next();
+        let no = |row: &PermissionRow| row.decision() == Some(Decision::Deny);
+        Ok(match first {
+            Some(row) if !no(&row) => Some(covering.find(no).unwrap_or(row)),
+            other => other,
+        })
+    }
+
+    fn request(&self, question: &Question<'_>, row: &PermissionRow) -> Request {
+        Request {
+            id: row.id,
+            agent: self.agent,
+            label: self.label.clone(),
+            tool: row.tool.clone(),
+            what: row.what.clone(),
+            input: question.call.input.clone(),
+            directory: row.directory.clone(),
+            why: row.why.clone(),
+            warning: row.warning.clone(),
+            rule: row.rule.clone(),
+            widest: row.widest,
+            deadline_ms: row.deadline_ms,
+            fallback: row.fallback,
+        }
+    }
+}
+
+impl Question<'_> {
+    /// The farthest that a yes may reach. Where a link leads can change, so a yes to a call through one is for this call.
+    fn widest(&self) -> PermissionScope {
+        match (&self.real, &self.rule) {
+            (Some(_), _) => PermissionScope::Once,
+            (None, Some(_)) if self.rule_helps => PermissionScope::Always,
+            (None, _) => PermissionScope::Tree,
+        }
+    }
+
+    fn is_covered_by(&self, row: &PermissionRow) -> bool {
+        let same = || row.tool == self.call.tool && row.input == self.call.input.as_str();
+        let rule = match row.rule.as_deref().map(str::parse::<Rule>) {
+            None => {
+                return same() && (self.real.is_none() || row.decision() == Some(Decision::Deny));
+            }
+            Some(Err(_)) => return false,
+            Some(Ok(rule)) => rule,
+        };
+        match row.decision() {
+            Some(Decision::Allow) => self.real.is_none() && rule.permits(&self.call),
+            Some(Decision::Deny) => {
+                rule.forbids(&self.call) || self.real.is_some_and(|real| rule.forbids(&real))
+            }
+            None => false,
+        }
+    }
+}
+
+/// What an answer means to the model.
+fn told(why: &Reason, row: &PermissionRow) -> Result<(), String> {
+    const OTHERWISE: &str = "Go on without this call, or do it another way.";
+    let reason = row.reason.as_deref().map(|reason| reason.trim_end_matches('.'));
+    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    match (row.state, row.decision()) {
+        (_, Some(Decision::Allow)) => Ok(()),
+        (PermissionState::Denied, _) => {
+            Err(format!("Denied by the user{reason}. Do not try this call again."))
+        }
+        (PermissionState::Expired, _) if row.answered_by.as_deref() == Some(BY_NOBODY) => {
+            Err(format!("Denied: {why}, and nobody can be asked here. {OTHERWISE}"))
+        }
+        (PermissionState::Expired, _) => {
+            Err(format!("Denied: {why}, and nobody answered in time. {OTHERWISE}"))
+        }
+        (PermissionState::Pending | PermissionState::Allowed | PermissionState::Withdrawn, _) => {
+            Err(STOPPED.to_owned())
+        }
+    }
+}

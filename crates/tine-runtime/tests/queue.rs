@@ -1,0 +1,447 @@
+//! The queue of questions: kept before anybody is asked, answered by whoever is first, found again after a crash.
+
+#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
+
+mod fixture;
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use fixture::{House, options};
+use tine_cache::{Asked, Plan};
+use tine_fork::RunEvent;
+use tine_guard::{PermissionMode, Rules};
+use tine_model::{AgentId, Decision, Outcome, PermissionScope, PermissionState};
+use tine_runtime::{
+    Answer, Asker, DEADLINE_DEFAULT, DenyAll, FanSpec, FanTask, FanWatcher, ForkSpec,
+    PermissionRequest, Permissions, QueuePolicy, RunOptions,
+};
+use tine_store::{AnswerPermission, PermissionFilter, PermissionRow, Store, StoreError};
+use tine_testkit::{Answer as Reply, ScriptedModel};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// Somebody at the run's terminal: the test sees what is asked, and answers when it likes.
+struct Person {
+    asked: mpsc::UnboundedSender<PermissionRequest>,
+    answers: tokio::sync::Mutex<mpsc::UnboundedReceiver<Answer>>,
+    told: Mutex<Vec<(PermissionState, Option<String>)>>,
+    kept: Mutex<Vec<(Decision, String)>>,
+}
+
+struct Desk {
+    person: Arc<Person>,
+    asked: mpsc::UnboundedReceiver<PermissionRequest>,
+    answer: mpsc::UnboundedSender<Answer>,
+}
+
+fn desk() -> Desk {
+    let ((tell, asked), (answer, answers)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
+    let answers = tokio::sync::Mutex::new(answers);
+    let (told, kept) = (Mutex::default(), Mutex::default());
+    Desk { person: Arc::new(Person { asked: tell, answers, told, kept }), asked, answer }
+}
+
+#[async_trait]
+impl Asker for Person {
+    async fn ask(&self, request: &PermissionRequest, cancel: &CancellationToken) -> Answer {
+        let mut answers = self.answers.lock().await;
+        self.asked.send(request.clone()).unwrap();
+        tokio::select! {
+            answer = answers.recv() => answer.unwrap_or(Answer::Deny(PermissionScope::Once)),
+            () = cancel.cancelled() => Answer::Deny(PermissionScope::Once),
+        }
+    }
+
+    fn settled(&self, _request: &PermissionRequest, row: &PermissionRow) {
+        self.told.lock().unwrap().push((row.state, row.answered_by.clone()));
+    }
+
+    fn keep(&self, decision: Decision, rule: &str) {
+        self.kept.lock().unwrap().push((decision, rule.to_owned()));
+    }
+}
+
+fn asking(asker: Arc<dyn Asker>, queue: QueuePolicy) -> RunOptions {
+    let permissions = Permissions::new(PermissionMode::Default, Rules::default(), asker);
+    RunOptions { permissions: Permissions { queue, ..permissions }, ..options() }
+}
+
+fn patient() -> QueuePolicy {
+    QueuePolicy { wait: true, ..QueuePolicy::default() }
+}
+
+fn touch(call: &'static str, file: &str) -> Reply {
+    Reply::calls([(call, "Bash", format!(r#"{{"command":"touch {file}"}}"#).as_str())])
+}
+
+async fn house(replies: impl IntoIterator<Item = Reply>) -> House {
+    House::new(ScriptedModel::new(replies)).await
+}
+
+async fn pending(store: &dyn Store) -> Vec<PermissionRow> {
+    store.permissions(None, PermissionFilter::Pending).await.unwrap()
+}
+
+/// Waits until so many requests are in the queue: the store is asked as another process would ask it.
+async fn until_pending(house: &House, count: usize) -> Vec<PermissionRow> {
+    loop {
+        let rows = pending(&**house.runtime.store()).await;
+        if rows.len() == count {
+            return rows;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+fn word(row: &PermissionRow, decision: Decision, scope: PermissionScope) -> AnswerPermission {
+    let by = "another terminal".to_owned();
+    AnswerPermission { id: row.id, decision, scope, by, reason: None, now_ms: 1_000_001 }
+}
+
+fn exists(house: &House, file: &str) -> bool {
+    house.home.path().join(file).exists()
+}
+
+struct Unwatched;
+
+impl FanWatcher for Unwatched {
+    fn on_start(&self, _workers: &[AgentId], _plan: &Plan) {}
+
+    fn on_event(&self, _index: usize, _event: &RunEvent<'_>) {}
+
+    fn on_end(&self, _index: usize, _task: &FanTask) {}
+}
+
+#[tokio::test]
+async fn a_workers_question_from_two_below_is_in_the_roots_queue_before_anybody_is_asked() {
+    let report = || Reply::text("Scope: all\nResult: ok");
+    let house = house([report(), touch("c1", "x"), report()]).await;
+    let root = house.root().await;
+    let fan = |parent| {
+        let directives = vec!["work".to_owned()];
+        FanSpec { parent, directives, plan: Asked::Auto }
+    };
+    let above = house.runtime.fan(fan(root), &options(), Arc::new(Unwatched)).await.unwrap();
+    let mut desk = desk();
+    let options = asking(desk.person.clone(), QueuePolicy::default());
+    let run = house.runtime.fan(fan(above.tasks[0].agent), &options, Arc::new(Unwatched));
+    let answered = async {
+        let request = desk.asked.recv().await.unwrap();
+        let rows = pending(&**house.runtime.store()).await;
+        desk.answer.send(Answer::Allow(PermissionScope::Once)).unwrap();
+        (request, rows)
+    };
+    let (fan, (request, rows)) = tokio::join!(run, answered);
+    let worker = fan.unwrap().tasks[0].agent;
+    assert_eq!(rows.len(), 1);
+    assert_eq!((rows[0].id, rows[0].agent, rows[0].root), (request.id, worker, root));
+    assert_eq!(rows[0].what, "Bash: touch x");
+    assert_eq!(rows[0].why, "no rule allows this command");
+    assert_eq!(rows[0].rule.as_deref(), Some("Bash(touch x)"));
+    let deadline_ms = i64::try_from(DEADLINE_DEFAULT.as_millis()).unwrap();
+    assert_eq!(rows[0].deadline_ms - rows[0].created_ms, deadline_ms);
+    assert!(exists(&house, "x"));
+    let row = house.runtime.store().permission(request.id).await.unwrap();
+    assert_eq!((row.state, row.scope), (PermissionState::Allowed, Some(PermissionScope::Once)));
+    assert!(row.taken_ms.is_some());
+}
+
+#[tokio::test]
+async fn whoever_is_first_answers_and_the_other_is_told() {
+    let house = house([touch("c1", "x"), Reply::text("done")]).await;
+    let root = house.root().await;
+    let mut desk = desk();
+    let options = asking(desk.person.clone(), QueuePolicy::default());
+    let run = house.runtime.run(root, Some("go".into()), &options);
+    let elsewhere = async {
+        let request = desk.asked.recv().await.unwrap();
+        let row = house.runtime.store().permission(request.id).await.unwrap();
+        let yes = word(&row, Decision::Allow, PermissionScope::Once);
+        house.runtime.store().answer_permission(yes).await.unwrap();
+    };
+    let (run, ()) = tokio::join!(run, elsewhere);
+    assert_eq!(run.unwrap().report.outcome, Outcome::Completed);
+    assert!(exists(&house, "x"));
+    let told = desk.person.told.lock().unwrap().clone();
+    assert_eq!(told, [(PermissionState::Allowed, Some("another terminal".to_owned()))]);
+}
+
+#[tokio::test]
+async fn a_run_without_a_listener_takes_the_default_at_once() {
+    for (fallback, done) in [(Decision::Deny, false), (Decision::Allow, true)] {
+        let house = house([touch("c1", "x"), Reply::text("done")]).await;
+        let root = house.root().await;
+        let policy = QueuePolicy { fallback, ..QueuePolicy::default() };
+        let options = asking(Arc::new(DenyAll), policy);
+        let run = house.runtime.run(root, Some("go".into()), &options).await.unwrap();
+        assert_eq!(run.report.outcome, Outcome::Completed);
+        assert_eq!(exists(&house, "x"), done);
+        let told = house.model.requests()[1].text();
+        assert_eq!(told.contains("nobody can be asked here"), !done, "{told}");
+        let rows = house.runtime.store().permissions(Some(root), PermissionFilter::All).await;
+        assert_eq!(rows.unwrap()[0].state, PermissionState::Expired);
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_another_process_is_answered_or_comes_to_its_deadline() {
+    for (fallback, done) in [(Decision::Deny, false), (Decision::Allow, true)] {
+        let house = house([touch("c1", "x"), touch("c2", "y"), Reply::text("done")]).await;
+        let root = house.root().await;
+        let options = asking(Arc::new(DenyAll), QueuePolicy { fallback, ..patient() });
+        let run = house.runtime.run(root, Some("go".into()), &options);
+        let elsewhere = async {
+            let first = until_pending(&house, 1).await.remove(0);
+            let yes = word(&first, Decision::Allow, PermissionScope::Once);
+            house.runtime.store().answer_permission(yes).await.unwrap();
+            let second = loop {
+                match until_pending(&house, 1).await.remove(0) {
+                    row if row.id != first.id => break row,
+                    _ => tokio::task::yield_now().await,
+                }
+            };
+            house.clock.advance_ms(second.deadline_ms - second.created_ms);
+        };
+        let (run, ()) = tokio::join!(run, elsewhere);
+        assert_eq!(run.unwrap().report.outcome, Outcome::Completed);
+        assert_eq!((exists(&house, "x"), exists(&house, "y")), (true, done));
+        let told = house.model.requests()[2].text();
+        assert_eq!(told.contains("nobody answered in time"), !done, "{told}");
+    }
+}
+
+/// Runs until a question waits, and lets go of the run as a crash would.
+async fn cut_off_while_it_waits(house: House, agent: AgentId) -> (House, PermissionRow) {
+    let options = asking(Arc::new(DenyAll), patient());
+    let row = tokio::select! {
+        run = house.runtime.run(agent, Some("go".into()), &options) => panic!("{run:?}"),
+        mut rows = until_pending(&house, 1) => rows.remove(0),
+    };
+    let house = house.reopened().await;
+    house.runtime.recover().await.unwrap();
+    (house, row)
+}
+
+#[tokio::test]
+async fn an_answer_given_while_nobody_ran_is_used_when_the_run_goes_on() {
+    for (decision, done) in [(Decision::Allow, true), (Decision::Deny, false)] {
+        let house = house([touch("c1", "x"), Reply::text("done")]).await;
+        let root = house.root().await;
+        let (house, row) = cut_off_while_it_waits(house, root).await;
+        let answer = AnswerPermission {
+            reason: Some("not here".to_owned()),
+            ..word(&row, decision, PermissionScope::Once)
+        };
+        house.runtime.store().answer_permission(answer).await.unwrap();
+        let options = asking(Arc::new(DenyAll), QueuePolicy::default());
+        let run = house.runtime.run(root, None, &options).await.unwrap();
+        assert_eq!(run.report.outcome, Outcome::Completed);
+        assert_eq!(exists(&house, "x"), done);
+        let told = house.model.requests()[1].text();
+        assert_eq!(told.contains("Denied by the user: not here."), !done, "{told}");
+        let row = house.runtime.store().permission(row.id).await.unwrap();
+        assert!(row.taken_ms.is_some(), "it served");
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_waits_still_is_asked_again_under_the_same_row() {
+    let house = house([touch("c1", "x"), Reply::text("done")]).await;
+    let root = house.root().await;
+    let (house, row) = cut_off_while_it_waits(house, root).await;
+    house.clock.advance_ms(60_000);
+    let mut desk = desk();
+    let options = asking(desk.person.clone(), QueuePolicy::default());
+    let run = house.runtime.run(root, None, &options);
+    let answered = async {
+        let request = desk.asked.recv().await.unwrap();
+        desk.answer.send(Answer::Allow(PermissionScope::Once)).unwrap();
+        request
+    };
+    let (run, request) = tokio::join!(run, answered);
+    assert_eq!(run.unwrap().report.outcome, Outcome::Completed);
+    assert_eq!((request.id, request.deadline_ms), (row.id, row.deadline_ms + 60_000));
+    assert!(exists(&house, "x"));
+}
+
+#[tokio::test]
+async fn beside_a_call_that_waited_the_others_are_told_to_be_unknown() {
+    let calls = [
+        ("c1", "Bash", r#"{"command":"touch x"}"#),
+        ("c2", "Glob", r#"{"pattern":"*"}"#),
+        ("c3", "Bash", r#"{"command":"touch y"}"#),
+    ];
+    let house = house([Reply::calls(calls), Reply::text("done")]).await;
+    let root = house.root().await;
+    let (house, row) = cut_off_while_it_waits(house, root).await;
+    let yes = word(&row, Decision::Allow, PermissionScope::Once);
+    house.runtime.store().answer_permission(yes).await.unwrap();
+    house.runtime.run(root, Some("and now?".into()), &options()).await.unwrap();
+    assert_eq!((exists(&house, "x"), exists(&house, "y")), (true, false));
+    let told = house.model.requests()[1].text();
+    assert_eq!(told.matches("whether it was carried out is not known").count(), 2, "{told}");
+    assert!(told.contains("and now?"), "{told}");
+}
+
+#[tokio::test]
+async fn an_answer_stands_as_far_as_its_scope_and_a_no_beats_a_yes() {
+    use PermissionScope::{Agent, Tree};
+    let replies = (0..12).map(|_| [touch("c", "x"), Reply::text("done")]).collect::<Vec<_>>();
+    let house = house(replies.into_iter().flatten()).await;
+    let root = house.root().await;
+    let mut desk = desk();
+    let options = asking(desk.person.clone(), QueuePolicy::default());
+    let fork = async |parent| {
+        let spec = ForkSpec { parent, at: None, name: None };
+        house.runtime.fork(spec).await.unwrap().child
+    };
+    // Whether a question is asked on a run of this agent, and whether the command ran.
+    let mut run = async |agent, answer| {
+        let _ = std::fs::remove_file(house.home.path().join("x"));
+        desk.answer.send(answer).unwrap();
+        house.runtime.run(agent, Some("go".into()), &options).await.unwrap();
+        let asked = desk.asked.try_recv().is_ok();
+        if !asked {
+            // The answer lies there still; it is not for the next one.
+            desk.person.answers.lock().await.try_recv().unwrap();
+        }
+        (asked, exists(&house, "x"))
+    };
+    let unused = Answer::Nobody;
+    assert_eq!(run(root, Answer::Allow(PermissionScope::Once)).await, (true, true));
+    assert_eq!(run(root, Answer::Allow(Agent)).await, (true, true));
+    assert_eq!(run(root, unused).await, (false, true));
+    let child = fork(root).await;
+    assert_eq!(run(child, Answer::Allow(Tree)).await, (true, true), "not inherited");
+    let grandchild = fork(child).await;
+    assert_eq!(run(grandchild, unused).await, (false, true));
+    let stranger = house.root().await;
+    assert_eq!(run(stranger, Answer::Allow(PermissionScope::Once)).await, (true, true));
+    let stranger = house.root().await;
+    assert_eq!(run(stranger, Answer::Deny(Tree)).await, (true, false));
+    let child = fork(stranger).await;
+    assert_eq!(run(child, unused).await, (false, false));
+    let rows = house.runtime.store().permissions(Some(stranger), PermissionFilter::Standing).await;
+    house.runtime.store().revoke_permission(rows.unwrap()[0].id, 1).await.unwrap();
+    assert_eq!(run(child, Answer::Allow(PermissionScope::Always)).await, (true, true));
+    assert_eq!(run(child, unused).await, (false, true));
+    let kept = desk.person.kept.lock().unwrap().clone();
+    assert_eq!(kept, [(Decision::Allow, "Bash(touch x)".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_deny_rule_beats_every_answer_that_stands() {
+    let house = house([touch("c1", "x"), Reply::text("ok"), touch("c2", "x"), Reply::text("ok")]);
+    let house = house.await;
+    let root = house.root().await;
+    let desk = desk();
+    desk.answer.send(Answer::Allow(PermissionScope::Tree)).unwrap();
+    let mut options = asking(desk.person.clone(), QueuePolicy::default());
+    house.runtime.run(root, Some("go".into()), &options).await.unwrap();
+    std::fs::remove_file(house.home.path().join("x")).unwrap();
+    let rules = Rules::parse(&[], &[], &["Bash(touch *)"]).unwrap();
+    options.permissions.rules = Arc::new(rules);
+    house.runtime.run(root, Some("again".into()), &options).await.unwrap();
+    assert!(!exists(&house, "x"));
+}
+
+#[tokio::test]
+async fn an_answer_for_the_tree_serves_the_siblings_that_wait() {
+    let reply = |request: &tine_testkit::Captured| match request.text().contains("toolu") {
+        true => Reply::text("Scope: all\nResult: ok"),
+        false => Reply::calls([("toolu_1", "Bash", r#"{"command":"touch x"}"#)]),
+    };
+    let house = House::new(ScriptedModel::answering(reply)).await;
+    let root = house.root().await;
+    let directives = vec!["one".to_owned(), "two".to_owned(), "three".to_owned()];
+    let spec = FanSpec { parent: root, directives, plan: Asked::Together };
+    let options = asking(Arc::new(DenyAll), patient());
+    let fan = house.runtime.fan(spec, &options, Arc::new(Unwatched));
+    let answered = async {
+        let rows = until_pending(&house, 3).await;
+        let yes = word(&rows[1], Decision::Allow, PermissionScope::Tree);
+        house.runtime.store().answer_permission(yes).await.unwrap();
+        rows
+    };
+    let (fan, rows) = tokio::join!(fan, answered);
+    assert_eq!(fan.unwrap().tasks.len(), 3);
+    for row in rows {
+        let row = house.runtime.store().permission(row.id).await.unwrap();
+        assert_eq!(row.state, PermissionState::Allowed);
+    }
+}
+
+#[tokio::test]
+async fn a_stopped_run_withdraws_its_question() {
+    let house = house([touch("c1", "x")]).await;
+    let root = house.root().await;
+    let options = asking(Arc::new(DenyAll), patient());
+    let cancel = options.cancel.clone();
+    let run = house.runtime.run(root, Some("go".into()), &options);
+    let stop = async {
+        let row = until_pending(&house, 1).await.remove(0);
+        cancel.cancel();
+        row
+    };
+    let (run, row) = tokio::join!(run, stop);
+    assert_eq!(run.unwrap().report.outcome, Outcome::Aborted);
+    let row = house.runtime.store().permission(row.id).await.unwrap();
+    assert_eq!(row.state, PermissionState::Withdrawn);
+    let late =
+        house.runtime.store().answer_permission(word(&row, Decision::Allow, PermissionScope::Once));
+    assert!(matches!(late.await, Err(StoreError::Settled { .. })));
+}
+
+#[tokio::test]
+async fn a_question_that_a_rule_has_answered_meanwhile_does_not_wait_on() {
+    let house = house([touch("c1", "x"), Reply::text("done")]).await;
+    let root = house.root().await;
+    let (house, row) = cut_off_while_it_waits(house, root).await;
+    let mut options = options();
+    options.permissions.rules = Arc::new(Rules::parse(&["Bash(touch x)"], &[], &[]).unwrap());
+    house.runtime.run(root, None, &options).await.unwrap();
+    assert!(exists(&house, "x"));
+    let row = house.runtime.store().permission(row.id).await.unwrap();
+    assert_eq!(row.state, PermissionState::Withdrawn);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_yes_to_a_call_through_a_link_is_for_this_call() {
+    let edit = r#"{"file_path":"link","content":"new"}"#;
+    let house = house([Reply::calls([("c1", "FileWrite", edit)]), Reply::text("done")]).await;
+    let outside = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(outside.path().join("f"), house.home.path().join("link")).unwrap();
+    let root = house.root().await;
+    let options = asking(Arc::new(DenyAll), patient());
+    let run = house.runtime.run(root, Some("go".into()), &options);
+    let answered = async {
+        let row = until_pending(&house, 1).await.remove(0);
+        let wide = word(&row, Decision::Allow, PermissionScope::Agent);
+        let refused = house.runtime.store().answer_permission(wide).await;
+        assert!(matches!(refused, Err(StoreError::TooWide { .. })));
+        let no = word(&row, Decision::Deny, PermissionScope::Tree);
+        house.runtime.store().answer_permission(no).await.unwrap();
+        row
+    };
+    let (_, row) = tokio::join!(run, answered);
+    assert_eq!(row.widest, PermissionScope::Once);
+    let real = outside.path().canonicalize().unwrap().join("f");
+    let named = row.why.contains(&*real.to_string_lossy());
+    assert!(named && row.why.ends_with("through a symbolic link"), "{}", row.why);
+}
+
+#[tokio::test]
+async fn a_question_about_what_no_rule_can_allow_offers_no_rule_for_good() {
+    let house = house([touch("c1", "x"), Reply::text("done")]).await;
+    let root = house.root().await;
+    let mut desk = desk();
+    let mut options = asking(desk.person.clone(), QueuePolicy::default());
+    options.permissions.rules = Arc::new(Rules::parse(&[], &["Bash"], &[]).unwrap());
+    desk.answer.send(Answer::Deny(PermissionScope::Once)).unwrap();
+    house.runtime.run(root, Some("go".into()), &options).await.unwrap();
+    let request = desk.asked.recv().await.unwrap();
+    // An ask rule beats an allow rule, so writing one would change nothing.
+    assert_eq!(request.widest, PermissionScope::Tree);
+}

@@ -1,0 +1,267 @@
+//! Questions that wait: from any depth, across a crash, answered from a second terminal, or by their default.
+
+use std::process::Child;
+
+use serde_json::Value;
+
+use crate::crash::start;
+use crate::support::{Home, Ran};
+
+/// A worker with a command to run, and one without.
+const SCENARIO: &str = r#"
+name = "asks"
+
+[[turn]]
+when = { user_contains = "the command", tool_results = 0 }
+tool_calls = [{ name = "Bash", input = { command = "echo hi > made" } }]
+
+[[turn]]
+when = { user_contains = "the command" }
+text = "It said: {{tool_result.last}}"
+
+[[turn]]
+text = "Scope: all of it\nResult: ok"
+"#;
+
+/// Most looks at the queue before a test gives up; each one is a process of its own.
+const LOOKS_MAX: usize = 500;
+
+/// What waits, as soon as something does.
+fn until_asked(home: &Home) -> Value {
+    for _ in 0..LOOKS_MAX {
+        let list = home.json(&["permission", "list", "--json"]);
+        if let Some(first) = list.get(0) {
+            return first.clone();
+        }
+    }
+    panic!("nobody ever asked");
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap()
+}
+
+fn ended(child: Child) -> (i32, String) {
+    let output = child.wait_with_output().unwrap();
+    (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+}
+
+fn agents(home: &Home) -> Vec<Value> {
+    home.json(&["ps", "--all", "--json"]).as_array().unwrap().clone()
+}
+
+#[test]
+fn a_question_from_two_below_survives_a_crash_and_is_answered_from_a_second_terminal() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let root = home.import(&model, "base", 2);
+    let above = home.json(&["fan", "base", "-d", "look", "--json"]);
+    let above = text(&above["tasks"][0], "agent").to_owned();
+    let fan = ["fan", &above, "-d", "the command", "--wait-for-permission", "--json"];
+    let mut first = start(&home, &fan);
+    let asked = until_asked(&home);
+    assert_eq!(
+        (text(&asked, "root"), text(&asked, "what")),
+        (root.as_str(), "Bash: echo hi > made")
+    );
+    let worker = text(&asked, "agent").to_owned();
+    let shown = agents(&home).into_iter().find(|agent| agent["id"] == worker.as_str()).unwrap();
+    assert_eq!((&shown["depth"], text(&shown, "parent")), (&2.into(), above.as_str()));
+    assert_eq!((&shown["questions"], text(&shown, "state")), (&1.into(), "running"));
+    assert!(home.done(&["ps"]).contains("asks for permission"));
+
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let id = &text(&asked, "id")[..8];
+    let waiting = home.masked(&home.done(&["permission", "list"]));
+    let waiting =
+        waiting.replace("waits 59m", "waits a while").replace("waits 58m", "waits a while");
+    check!(waiting, @"
+    [AGENT8] the command ([AGENT8]) wants to use Bash
+      echo hi > made
+      in [HOME]/work: no rule allows this command
+      waits a while more, then it is denied
+      rule `Bash(echo hi > made)` · a yes reaches: once, agent, tree, always
+      its run was cut off; `tine run --resume [AGENT8]` goes on with the answer
+    ");
+
+    let again = start(&home, &["run", "--resume", &worker, "--wait-for-permission", "--json"]);
+    let running = || {
+        agents(&home)
+            .iter()
+            .any(|agent| agent["id"] == worker.as_str() && agent["state"] == "running")
+    };
+    assert!((0..LOOKS_MAX).any(|_| running()), "it never went on");
+    assert_eq!(until_asked(&home)["id"], asked["id"], "the same request");
+    check!(home.shown(&home.ran(&["permission", "allow", id])), @"
+    code: 0
+    --- stdout
+    allowed [AGENT8] Bash: echo hi > made
+    --- stderr
+    ");
+    let (code, result) = ended(again);
+    assert_eq!(code, 0, "{result}");
+    assert!(home.work().join("made").exists());
+    check!(home.shown(&home.ran(&["permission", "deny", id])), @"
+    code: 1
+    --- stdout
+    --- stderr
+    error: the permission request [AGENT-ID] is allowed already
+    hint: it was allowed by tine permission at [TIME]
+    ");
+    check!(home.masked(&home.done(&["permission", "list", "--all"])), @"
+    [AGENT8] the command ([AGENT8]) wants to use Bash
+      echo hi > made
+      in [HOME]/work: no rule allows this command
+      allowed by tine permission 0s ago
+    ");
+}
+
+#[test]
+fn an_answer_given_while_nobody_runs_is_used_once() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let run = ["run", "--model", &model, "--wait-for-permission", "--json", "the command"];
+    let mut first = start(&home, &run);
+    let asked = until_asked(&home);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let (id, agent) = (text(&asked, "id"), text(&asked, "agent"));
+    home.done(&["permission", "deny", id, "--reason", "Use make instead."]);
+    let result = home.json(&["run", "--resume", agent, "--json"]);
+    assert_eq!(
+        text(&result, "text"),
+        "It said: Denied by the user: Use make instead. Do not try this call again."
+    );
+    let all = home.json(&["permission", "list", "--all", "--json"]);
+    assert_eq!((&all[0]["state"], &all[0]["used"]), (&"denied".into(), &true.into()));
+}
+
+#[test]
+fn a_question_expires_to_its_default_in_the_run_and_for_whoever_looks() {
+    let home = Home::new();
+    home.write("config.toml", "[permissions]\ndeadline = \"1s\"\nwait = true\n");
+    let model = home.model(SCENARIO);
+    let ran = home.ran(&["run", "--model", &model, "--json", "the command"]);
+    assert_eq!(ran.code, 56, "{}", ran.stderr);
+    assert!(ran.stdout.contains("nobody answered in time"), "{}", ran.stdout);
+    let mut second = start(&home, &["run", "--model", &model, "--json", "the command"]);
+    until_asked(&home);
+    second.kill().unwrap();
+    second.wait().unwrap();
+    let waiting = || home.json(&["permission", "list", "--json"]);
+    assert!((0..LOOKS_MAX).any(|_| waiting() == Value::Array(Vec::new())), "it never expired");
+    let all = home.json(&["permission", "list", "--all", "--json"]);
+    for row in all.as_array().unwrap() {
+        assert_eq!((text(row, "state"), text(row, "decision")), ("expired", "deny"));
+        assert_eq!(text(row, "answered_by"), "the deadline");
+    }
+    assert!(!home.work().join("made").exists());
+}
+
+#[test]
+fn a_default_of_yes_is_the_users_own_word() {
+    let home = Home::new();
+    home.write("config.toml", "[permissions]\ndefault = \"allow\"\n");
+    let model = home.model(SCENARIO);
+    home.done(&["run", "--model", &model, "the command"]);
+    assert!(home.work().join("made").exists());
+}
+
+#[test]
+fn a_yes_for_good_is_written_into_the_settings() {
+    let home = Home::new();
+    let config = home.write("config.toml", "# mine\n[permissions]\nwait = true # for a while\n");
+    let model = home.model(SCENARIO);
+    let run = ["run", "--model", &model, "--json", "the command"];
+    let child = start(&home, &run);
+    let asked = until_asked(&home);
+    let id = &text(&asked, "id")[..8];
+    check!(home.shown(&home.ran(&["permission", "allow", id, "--scope", "always"])), @"
+    code: 0
+    --- stdout
+    allowed [AGENT8] Bash: echo hi > made (always: `Bash(echo hi > made)`)
+    --- stderr
+    wrote `Bash(echo hi > made)` into permissions.allow of [HOME]/config.toml
+    ");
+    assert_eq!(ended(child).0, 0);
+    insta::assert_snapshot!(std::fs::read_to_string(config).unwrap(), @r#"
+    # mine
+    [permissions]
+    wait = true # for a while
+    allow = ["Bash(echo hi > made)"]
+    "#);
+    // Another agent, in another tree: no question.
+    assert_eq!(home.ran(&run).code, 0);
+    check!(home.masked(&home.done(&["permission", "rules"])), @"
+    mode default
+
+    LIST   RULE                  FROM
+    allow  Bash(echo hi > made)  [HOME]/config.toml:4
+
+    ANSWER   FOR     OF        COVERS                ID
+    allowed  always  [AGENT8]  Bash(echo hi > made)  [AGENT8]
+    ");
+    home.done(&["permission", "revoke", id]);
+    check!(home.masked(&home.done(&["permission", "rules", "--json"])), @r#"{"mode":"default","mode_from":null,"deadline_seconds":3600,"default":"deny","wait":true,"rules":[{"list":"allow","rule":"Bash(echo hi > made)","file":"[HOME]/config.toml","line":4}],"answers":[]}"#);
+}
+
+#[test]
+fn mistakes_change_nothing_and_say_what_to_do() {
+    let home = Home::new();
+    let shown = |arguments: &[&str]| {
+        let ran: Ran = home.ran(&[&["permission"], arguments].concat());
+        home.shown(&ran)
+    };
+    check!(shown(&["list"]), @"
+    code: 0
+    --- stdout
+    --- stderr
+    no agent asks for permission
+    ");
+    check!(shown(&["allow", "1a2b3c4d"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: no permission request `[AGENT8]`
+    hint: `tine permission list` lists what waits; a request is named by at least four characters of its id
+    ");
+    check!(shown(&["deny", "zz"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: no permission request `zz`
+    hint: `tine permission list` lists what waits; a request is named by at least four characters of its id
+    ");
+    check!(shown(&["rules"]), @"
+    code: 0
+    --- stdout
+    mode default
+    --- stderr
+    ");
+    home.write("config.toml", "[permissions]\n\ndeny = [\"bash(ls)\"]\n");
+    check!(shown(&["rules"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: a permission rule in [HOME]/config.toml, line 3: `bash` is not a tool; did you mean `Bash`?
+    hint: a rule is a tool, as `FileWrite`, or a tool and a pattern, as `Bash(git log *)`
+    ");
+    home.write("config.toml", "[permissions]\ndeadline = \"soon\"\n");
+    check!(shown(&["rules"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: permissions.deadline from [HOME]/config.toml cannot be `soon`
+    hint: it is a number and a unit, such as 0s, 30m, 1h or 2d
+    ");
+    home.write("config.toml", "");
+    home.write("work/.tine/config.toml", "[permissions]\ndefault = \"allow\"\n");
+    check!(shown(&["rules"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: [HOME]/work/.tine/config.toml may not set permissions.default
+    hint: a project's file can only narrow permissions; put this into your own config.toml
+    ");
+}
