@@ -10,7 +10,7 @@ use tine_tools::{
 
 use crate::error::RuntimeError;
 
-/// Where the commands of a run may write.
+/// Where the tools of a run may write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Reach {
     /// Wherever the user can: there is no wall.
@@ -18,13 +18,14 @@ pub enum Reach {
     Open,
     /// In the agent's directory: for workers, which build and test.
     Directory,
-    /// Nowhere, and they read programs and the agent's directory alone.
+    /// Nowhere; no tool opens secrets, and commands read programs and the agent's directory alone.
     ReadOnly,
     /// The same, but in this directory, which must exist.
     Memory(PathBuf),
 }
 
-/// How the commands of a run are confined. The wall is around commands; what the other tools may do is the permissions' part.
+/// How the tools of a run are confined, whatever was allowed: its commands by a wall, FileWrite and FileEdit by the
+/// directories that they may write below.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Confinement {
     /// Where they may write.
@@ -105,9 +106,15 @@ impl Confined {
         let directory = place.directory().to_owned();
         let Some(wall) = confinement.wall(&directory) else { return Ok((place, None)) };
         let (hidden, own) = (confinement.hidden(), confinement.own.clone());
+        let roots = wall.writable.clone();
         let built = tokio::task::spawn_blocking(move || raise(&wall, &directory, hidden, own));
         let (enclosure, confined) = built.await.map_err(|_| RuntimeError::Confinement)??;
-        Ok((place.with_enclosure(enclosure), Some(confined)))
+        let place = place.with_enclosure(enclosure).with_write_roots(&roots)?;
+        let place = match confinement.reach {
+            Reach::Open | Reach::Directory => place,
+            Reach::ReadOnly | Reach::Memory(_) => place.with_secrets_refused(),
+        };
+        Ok((place, Some(confined)))
     }
 
     /// Looks again.

@@ -55,6 +55,9 @@ pub enum RuntimeError {
     /// The commands of the run cannot be confined as asked, and so it did not begin.
     #[error(transparent)]
     Wall(#[from] tine_tools::WallError),
+    /// A directory that a confined run may write to cannot be opened.
+    #[error(transparent)]
+    WriteRoot(#[from] tine_tools::RootError),
     /// The wall around the commands was not finished.
     #[error("the wall around the commands could not be raised")]
     Confinement,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tine_fork::{AllowAllFilter, Observer, Run, RunLimits, RunReport, Seat};
+use tine_fork::{Observer, Run, RunLimits, RunReport, Seat, ToolFilter};
 use tine_model::{AgentId, AgentState, Block, Message, Outcome, Role};
 use tine_store::{Lease, SetState, StoreError};
 use tine_tools::Place;
@@ -36,7 +36,9 @@ pub struct RunOptions {
     pub cancel: CancellationToken,
     /// How the cache is used.
     pub caching: CachePolicy,
-    /// How its commands are confined.
+    /// What it may call at all, whatever is allowed.
+    pub filter: Arc<dyn ToolFilter>,
+    /// How its tools are confined.
     pub confinement: Confinement,
 }
 
@@ -148,7 +150,7 @@ impl Runtime {
             conversation: &mut loaded.conversation,
             llm,
             tools: &tools,
-            filter: &AllowAllFilter,
+            filter: &*options.filter,
             journal: &journal,
             observer: &*options.observer,
             limits: options.limits,

@@ -137,7 +137,7 @@ async fn a_workers_question_from_two_below_is_in_the_roots_queue_before_anybody_
     assert_eq!(rows.len(), 1);
     assert_eq!((rows[0].id, rows[0].agent, rows[0].root), (request.id, worker, root));
     assert_eq!(rows[0].what, "Bash: touch x");
-    assert_eq!(rows[0].why, "no rule allows this command");
+    assert!(rows[0].why.starts_with("no rule allows this command"), "{}", rows[0].why);
     assert_eq!(rows[0].rule.as_deref(), Some("Bash(touch x)"));
     let deadline_ms = i64::try_from(DEADLINE_DEFAULT.as_millis()).unwrap();
     assert_eq!(rows[0].deadline_ms - rows[0].created_ms, deadline_ms);

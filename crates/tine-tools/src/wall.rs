@@ -258,9 +258,8 @@ impl Wall {
         environment.push(("TMPDIR".into(), scratch.path().into()));
         environment.push(("XDG_CACHE_HOME".into(), scratch.path().join("cache").into()));
         if matches!(self.readable, Readable::Listed(_)) {
-            // The user's own settings are out of reach, and an index that cannot be written need not be tried.
+            // The user's own settings are out of reach.
             environment.push(("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()));
-            environment.push(("GIT_OPTIONAL_LOCKS".into(), "0".into()));
         }
         Ok(Enclosure(Arc::new(Standing {
             restriction,

@@ -206,7 +206,7 @@ impl From<RuntimeError> for Failure {
             }
             RuntimeError::MailTooLong { .. } => Self::of(BAD_INPUT, &error)
                 .hint("write it to a file, and send a message that names the file"),
-            RuntimeError::Wall(_) | RuntimeError::Confinement => {
+            RuntimeError::Wall(_) | RuntimeError::WriteRoot(_) | RuntimeError::Confinement => {
                 Self::of(FAILED, &error).hint(crate::confine::ADVICE)
             }
             RuntimeError::Owner(_) => Self::of(FAILED, &error)

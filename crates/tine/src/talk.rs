@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tine_fork::{Observer, RunEvent, TURNS_DEFAULT};
+use tine_fork::{AllowAllFilter, Observer, RunEvent, TURNS_DEFAULT};
 use tine_model::{AgentId, AgentRecord, AgentState, ModelRef, Outcome};
 use tine_runtime::{ForkMade, RunOptions, RuntimeError};
 use tokio_util::sync::CancellationToken;
@@ -89,6 +89,7 @@ impl<'a> Talk<'a> {
             observer: Arc::clone(&tally) as Arc<dyn Observer>,
             cancel: cancel.clone(),
             caching: policy(&self.context.config, false)?,
+            filter: Arc::new(AllowAllFilter),
             confinement,
         };
         let run = Box::pin(runtime.run(agent, prompt, &options));

@@ -57,6 +57,6 @@ fn a_run_that_only_reads_may_call_nothing_else() {
     insta::assert_snapshot!(said("FileRead", &file(".env")), @"secret: Denied: `.env` may hold keys or passwords. Go on without it; other files may be read.");
     insta::assert_snapshot!(said("FileWrite", &file(&home.text("mem/a.md"))), @"tool_refused: Denied: this run may not call `FileWrite`. Use FileRead, Glob, Grep, or Bash with a command that only reads.");
     insta::assert_snapshot!(said("REPL", r#"{"code":"1"}"#), @"tool_refused: Denied: this run may not call `REPL`. Use FileRead, Glob, Grep, or Bash with a command that only reads.");
-    insta::assert_snapshot!(said("Bash", r#"{"command":"touch x"}"#), @"not_read_only: Denied: this command is not known to only read. Use a command that only reads, or FileRead, Glob and Grep.");
+    insta::assert_snapshot!(said("Bash", r#"{"command":"touch x"}"#), @"not_read_only: Denied: `touch` at column 1: not on the list of commands that only read. Use a command that only reads, or FileRead, Glob and Grep.");
     insta::assert_snapshot!(said("Read", "{}"), @"unknown_tool: Denied: there is no tool `Read`. Did you mean `FileRead`?");
 }

@@ -1,6 +1,6 @@
 //! Confined runs: every call is allowed, and still nothing outside is written; what somebody else writes is reported.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use tine_cache::{Asked, Plan};
@@ -57,6 +57,49 @@ async fn a_hostile_command_that_was_allowed_changes_nothing_and_is_no_escape() {
         let told = house.model.requests().pop().unwrap().text();
         assert!(told.contains("Permission denied"), "{told}");
         assert_eq!(told.contains("[confined: writes only"), !writes, "the last step failed");
+    }
+}
+
+#[tokio::test]
+async fn the_file_tools_keep_to_the_same_walls() {
+    let calls = |world: &Path| {
+        let write = |path: &str| {
+            serde_json::json!({ "file_path": world.join(path), "content": "x" }).to_string()
+        };
+        let secret = serde_json::json!({ "file_path": world.join("work/.env") }).to_string();
+        let (own, outside, note) = (write("work/own"), write("outside/file"), write("memory/note"));
+        vec![
+            Answer::calls([
+                ("c1", "FileWrite", own.as_str()),
+                ("c2", "FileWrite", outside.as_str()),
+                ("c3", "FileWrite", note.as_str()),
+                ("c4", "FileRead", secret.as_str()),
+            ]),
+            Answer::text("done"),
+        ]
+    };
+    for (reach, expected) in [
+        (Reach::Directory, (true, false, false, true)),
+        (Reach::ReadOnly, (false, false, false, false)),
+        (Reach::Memory(PathBuf::from("memory")), (false, false, true, false)),
+    ] {
+        let (house, world, root) = house(calls).await;
+        std::fs::write(world.path().join("work/.env"), "KEY=hidden-value").unwrap();
+        let reach = match reach {
+            Reach::Memory(memory) => Reach::Memory(world.path().join(memory)),
+            other => other,
+        };
+        let options = bypass(reach.clone(), house.home.path());
+        house.runtime.run(root, Some("go".into()), &options).await.unwrap();
+        let exists = |path: &str| world.path().join(path).exists();
+        let told = house.model.requests().pop().unwrap().text();
+        let found = (
+            exists("work/own"),
+            exists("outside/file"),
+            exists("memory/note"),
+            told.contains("hidden-value"),
+        );
+        assert_eq!(found, expected, "{reach:?}");
     }
 }
 

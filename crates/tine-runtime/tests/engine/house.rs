@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tine_cache::Asked;
-use tine_fork::{RunEvent, RunLimits, RunReport};
+use tine_fork::{AllowAllFilter, RunEvent, RunLimits, RunReport};
 use tine_guard::{PermissionMode, Rules};
 use tine_llm::{HttpClient, HttpLimits, HttpOptions, LlmClient, RateGates, RetryLimits, Secret};
 use tine_model::{AgentId, ModelRef, ModelSettings, Thinking, Usage};
@@ -170,6 +170,7 @@ pub(crate) fn options() -> RunOptions {
         observer: Arc::new(|_: &RunEvent<'_>| {}),
         cancel: CancellationToken::new(),
         caching: CachePolicy::default(),
+        filter: Arc::new(AllowAllFilter),
         confinement: Confinement::default(),
     }
 }

@@ -283,13 +283,15 @@ const WITHHELD_ENDINGS: [&str; 11] = [
 const STARTUP_VARIABLES: [&str; 4] = ["BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS"];
 
 /// Variables that are set for every command.
-const SET_VARIABLES: [(&str, &str); 6] = [
+const SET_VARIABLES: [(&str, &str); 7] = [
     // Lets a script know that an agent runs it.
     ("TINE", "1"),
     // Nobody can turn a page, answer a question or leave an editor.
     ("PAGER", "cat"),
     ("GIT_PAGER", "cat"),
     ("GIT_TERMINAL_PROMPT", "0"),
+    // A command that is asked to look, such as `git status`, does not refresh the index on the way.
+    ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_EDITOR", "true"),
     // No colours and no cursor movements in the output.
     ("TERM", "dumb"),

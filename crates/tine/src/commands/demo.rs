@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tine_cache::Asked;
-use tine_fork::{RunLimits, RunReport};
+use tine_fork::{AllowAllFilter, RunLimits, RunReport};
 use tine_model::{AgentId, Outcome, TaskStatus};
 use tine_runtime::{CachePolicy, Confinement, FanReport, FanSpec, FanWatcher, RunOptions, Runtime};
 use tokio_util::sync::CancellationToken;
@@ -86,6 +86,7 @@ async fn tell(
         observer: Arc::clone(&look) as Arc<dyn tine_fork::Observer>,
         cancel: cancel.clone(),
         caching: CachePolicy::default(),
+        filter: Arc::new(AllowAllFilter),
         confinement: Confinement::default(),
     };
     let outcome = runtime.run(root, Some(PROMPT.to_owned()), &options).await;

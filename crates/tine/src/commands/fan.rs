@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use tine_cache::{FanCost, Plan};
-use tine_fork::{Observer, Report, RunEvent, WORKER_TURNS_DEFAULT};
+use tine_fork::{AllowAllFilter, Observer, Report, RunEvent, WORKER_TURNS_DEFAULT};
 use tine_model::{AgentId, Standing, TaskStatus, Usage};
 use tine_runtime::{
     CacheReport, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher, RunOptions,
@@ -153,6 +153,7 @@ pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure>
         observer: Arc::new(|_: &RunEvent<'_>| {}),
         cancel: cancel.clone(),
         caching: policy(&context.config, args.keep_warm)?,
+        filter: Arc::new(AllowAllFilter),
         confinement,
     };
     let spec = FanSpec { parent, directives: args.directives, plan: asked(args.plan) };

@@ -58,10 +58,10 @@ fn the_calls_of_a_script_are_judged_like_the_models_own() {
     let told = told.join("\n").replace(&home.path().display().to_string(), "[HOME]");
     shape!(told, @"
     toolu_sim_000001.1: a.txt:2:two
-    toolu_sim_000001.2: Denied: no rule allows this command, and nobody can be asked here. Go on without this call, or do it another way.
+    toolu_sim_000001.2: Denied: no rule allows this command, and it may do more than read: `touch` at column 1: not on the list of commands that only read, and nobody can be asked here. Go on without this call, or do it another way.
     toolu_sim_000001.3: Denied: `[HOME]/config.toml` is outside the directory, and nobody can be asked here. Go on without this call, or do it another way.
     toolu_sim_000001: a.txt:2:two
-    Denied: no rule allows this command, and nobody can be asked here. Go on without this call, or do it another way.
+    Denied: no rule allows this command, and it may do more than read: `touch` at column 1: not on the list of commands that only read, and nobody can be asked here. Go on without this call, or do it another way.
     [the script failed: Runtime error: Denied: `[HOME]/config.toml` is outside the directory, and nobody can be asked here. Go on without this call, or do it another way. (line 3, position 9)]
     ");
     assert!(!home.work().join("made").exists());

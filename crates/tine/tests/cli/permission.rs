@@ -79,7 +79,7 @@ fn a_question_from_two_below_survives_a_crash_and_is_answered_from_a_second_term
     check!(waiting, @"
     [AGENT8] the command ([AGENT8]) wants to use Bash
       echo hi > made
-      in [HOME]/work: no rule allows this command
+      in [HOME]/work: no rule allows this command, and it may do more than read: `> made` at column 9: output may only go to /dev/null
       waits a while more, then it is denied
       rule `Bash(echo hi > made)` · a yes reaches: once, agent, tree, always
       its run was cut off; `tine run --resume [AGENT8]` goes on with the answer
@@ -112,7 +112,7 @@ fn a_question_from_two_below_survives_a_crash_and_is_answered_from_a_second_term
     check!(home.masked(&home.done(&["permission", "list", "--all"])), @"
     [AGENT8] the command ([AGENT8]) wants to use Bash
       echo hi > made
-      in [HOME]/work: no rule allows this command
+      in [HOME]/work: no rule allows this command, and it may do more than read: `> made` at column 9: output may only go to /dev/null
       allowed by tine permission 0s ago
     ");
 }

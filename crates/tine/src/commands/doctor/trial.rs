@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tine_fork::{RunEvent, RunLimits};
+use tine_fork::{AllowAllFilter, RunEvent, RunLimits};
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{ModelRef, ModelSettings, Provider};
 use tine_runtime::{
@@ -67,6 +67,7 @@ async fn run(directory: &Path) -> Result<Option<String>, Failure> {
         observer: Arc::new(|_: &RunEvent<'_>| {}),
         cancel: CancellationToken::new(),
         caching: CachePolicy::default(),
+        filter: Arc::new(AllowAllFilter),
         confinement: Confinement::default(),
     };
     let outcome = runtime.run(agent, Some(WORD.to_owned()), &options).await?;
