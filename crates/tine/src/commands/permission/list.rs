@@ -118,11 +118,11 @@ fn settled(row: &PermissionRow, now_ms: i64) -> String {
         None | Some(PermissionScope::Once) => String::new(),
         Some(scope) => format!(" ({})", scope.as_str()),
     };
-    let by = row.answered_by.as_deref().map(|by| format!(" by {}", one_line(by)));
-    let default = match row.state {
-        PermissionState::Expired => format!(", so the default counts: {}", row.fallback.as_str()),
-        _ => String::new(),
-    };
-    let by = by.unwrap_or_default();
-    format!("{}{scope}{by} {ago} ago{default}", row.state.as_str())
+    let by = row.answered_by.as_deref().map(one_line);
+    if row.state == PermissionState::Expired {
+        let why = by.unwrap_or_else(|| "nobody answered in time".to_owned());
+        return format!("{why}, so the default counted {ago} ago: {}", row.fallback.as_str());
+    }
+    let by = by.map(|by| format!(" by {by}")).unwrap_or_default();
+    format!("{}{scope}{by} {ago} ago", row.state.as_str())
 }
