@@ -33,7 +33,8 @@ pub(super) fn printf(arguments: &[Word]) -> Judged {
     }
 }
 
-/// The first conversion that is not known to only print.
+/// The first conversion that is not known to only print. Not `%(…)T`: bash takes what is wrong between the parentheses for the
+/// format again.
 fn bad_conversion(format: &str) -> Option<&str> {
     let mut rest = format;
     while let Some(at) = rest.find('%') {
@@ -41,7 +42,6 @@ fn bad_conversion(format: &str) -> Option<&str> {
         let spec =
             tail.trim_start_matches(|c: char| c.is_ascii_digit() || "#-+ 0'.*hlLjtz".contains(c));
         let used = match spec.as_bytes().first() {
-            Some(b'(') => spec.find(")T").map(|end| end + 2),
             Some(
                 b'%' | b's' | b'b' | b'q' | b'Q' | b'c' | b'd' | b'i' | b'o' | b'u' | b'x' | b'X'
                 | b'e' | b'E' | b'f' | b'F' | b'g' | b'G' | b'a' | b'A',

@@ -89,11 +89,15 @@ fn judge_by(utility: &Utility, arguments: &[Word]) -> Result<Vec<ReadPath>, Refu
 
 /// A format may ask for signatures, and checking one runs another program.
 fn no_signatures(parsed: &Parsed<'_>) -> Result<(), Refusal> {
-    let formats =
-        parsed.options.iter().filter(|given| matches!(given.name, "format" | "pretty" | "sort"));
-    for given in formats {
+    const FORMATS: [&str; 4] = ["format", "pretty", "sort", "group"];
+    for given in parsed.options.iter().filter(|given| FORMATS.contains(&given.name)) {
         let text = given.value.unwrap_or_default();
-        if text.contains("%G") || text.contains("signature") || given.word.glob.is_some() {
+        // Signs between the two ask for blanks and line ends around what is put there.
+        let asks = text
+            .split('%')
+            .skip(1)
+            .any(|rest| rest.trim_start_matches(['+', '-', ' ']).starts_with('G'));
+        if asks || text.contains("signature") || given.word.glob.is_some() {
             return Err(Refusal::new(
                 given.word.at,
                 text,

@@ -27,6 +27,18 @@ const ALONE: [&str; 17] = [
     "help",
 ];
 
+/// Whether a filter says one of the words, where it is no field of an object. A text in quotes that says so counts as well.
+fn names(filter: &str, words: &[&str]) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    words.iter().any(|name| {
+        filter.match_indices(name).any(|(at, _)| {
+            let (before, after) = (&filter[..at], &filter[at + name.len()..]);
+            let is_field = before.ends_with('.') && !before.ends_with("..");
+            !is_field && !before.ends_with(is_name) && !after.starts_with(is_name)
+        })
+    })
+}
+
 /// Judges the arguments of `jq`.
 pub(super) fn judge(arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
     let mut paths = Vec::new();
@@ -52,24 +64,22 @@ pub(super) fn judge(arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
                 value()?;
                 paths.push(ReadPath::of(value()?, true));
             }
-            Some("from-file") => {
-                paths.push(ReadPath::of(value()?, true));
-                filter_given = true;
-            }
             Some("indent") => {
                 value()?;
             }
             Some("version") => {}
             Some(long) if ALONE.contains(&long) => {}
             Some(_) => return refuse("not on the list of options that only read"),
-            None if text == "-f" => {
-                paths.push(ReadPath::of(value()?, true));
-                filter_given = true;
-            }
             None if text.len() > 1 && text.starts_with('-') => {
                 if !text[1..].chars().all(|c| LETTERS.contains(c)) {
                     return refuse("not on the list of options that only read");
                 }
+            }
+            None if !filter_given && names(text, &["env", "ENV"]) => {
+                return refuse("the environment may hold keys");
+            }
+            None if !filter_given && names(text, &["import", "include", "modulemeta"]) => {
+                return refuse("a filter may not read files that are not named beside it");
             }
             None if !filter_given => filter_given = true,
             None if words_only => {}

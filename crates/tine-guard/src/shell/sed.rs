@@ -38,7 +38,9 @@ pub(super) fn judge(arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
             scripts.push((script, given.word));
         }
     }
-    if scripts.is_empty() && !parsed.has(&["help", "version"]) {
+    // Where options may not follow operands, `--help` behind a script is a file, and the script runs.
+    let tells = parsed.has(&["help", "version"]) && arguments.len() == 1;
+    if scripts.is_empty() && !tells {
         let Some((script, rest)) = operands.split_first() else {
             return Err(Refusal::new(0, "sed", "the script is missing"));
         };
@@ -158,8 +160,15 @@ impl Script<'_> {
             self.at += 1;
             match byte {
                 b'\\' => {
-                    if matches!(self.peek(), None | Some(b'\n')) {
+                    let next = self.peek();
+                    if matches!(next, None | Some(b'\n')) {
                         return Err("an escaped line end");
+                    }
+                    // Programs differ on whether it escapes there.
+                    let counts =
+                        next == Some(delimiter) || matches!(next, Some(b'[' | b']' | b'\\'));
+                    if bracket.is_some() && counts {
+                        return Err("an escape inside brackets");
                     }
                     self.at += 1;
                 }
@@ -174,10 +183,26 @@ impl Script<'_> {
                     }
                     bracket = Some(self.at);
                 }
+                b'[' if matches!(self.peek(), Some(b':' | b'.' | b'=')) => self.class(delimiter)?,
                 b']' if bracket.is_some_and(|start| self.at - 1 > start) => bracket = None,
                 _ => {}
             }
         }
+    }
+
+    /// A class such as `[:alpha:]` inside brackets, from behind its first bracket; its own last bracket ends nothing else.
+    fn class(&mut self, delimiter: u8) -> Step {
+        const NAME_BYTES_MAX: usize = 8;
+        let rest = &self.bytes[self.at..];
+        let name = rest.iter().skip(1).take_while(|byte| byte.is_ascii_lowercase()).count();
+        let ends = rest.first() == Some(&b':') && rest[name + 1..].starts_with(b":]");
+        // The delimiter ends an expression before anybody looks for classes.
+        let holds = delimiter == b':' || delimiter == b']' || delimiter.is_ascii_lowercase();
+        if !ends || holds || name == 0 || name > NAME_BYTES_MAX {
+            return Err("brackets inside brackets");
+        }
+        self.at += name + 3;
+        Ok(())
     }
 
     fn command(&mut self) -> Step {

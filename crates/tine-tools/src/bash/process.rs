@@ -126,8 +126,10 @@ impl Process {
         let mut builder = Command::new(enclosure.find(shell).ok_or(ErrorKind::NotFound)?);
         builder.arg0(shell).args(enclosure.arguments(shell, command).iter().map(|part| &**part));
         builder.env_clear().envs(enclosure.environment().iter().map(|(name, value)| (name, value)));
-        let Prepared { builder, mark, output } = prepare(builder, directory)?;
-        let (child, warden) = Warden::start(enclosure, builder)?;
+        let Prepared { mut builder, mark, output } = prepare(builder, directory)?;
+        let (held, gate) = io::pipe()?;
+        builder.stdin(held);
+        let (child, warden) = Warden::start(enclosure, builder, gate)?;
         let group = Group::led_by(&child, mark, Some(warden));
         Ok(Self { child, group, output })
     }

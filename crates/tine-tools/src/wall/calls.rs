@@ -185,7 +185,12 @@ fn processes() -> Vec<Rule> {
         Rule::when(libc::SYS_prlimit64, vec![Test::is_not(0, 0)], EPERM),
         Rule::when(libc::SYS_setpriority, vec![Test::is_not(0, 0)], EPERM),
         Rule::when(libc::SYS_setpriority, vec![Test::is_not(1, 0)], EPERM),
+        Rule::when(libc::SYS_ioprio_set, vec![Test::is_not(0, 1)], EPERM),
         Rule::when(libc::SYS_ioprio_set, vec![Test::is_not(1, 0)], EPERM),
+        Rule::when(libc::SYS_sched_setaffinity, vec![Test::is_not(0, 0)], EPERM),
+        Rule::when(libc::SYS_sched_setscheduler, vec![Test::is_not(0, 0)], EPERM),
+        Rule::when(libc::SYS_sched_setparam, vec![Test::is_not(0, 0)], EPERM),
+        Rule::when(libc::SYS_sched_setattr, vec![Test::is_not(0, 0)], EPERM),
     ]
 }
 

@@ -38,6 +38,7 @@ pub(super) fn support() -> Support {
 
 /// A wall as the kernel knows it. Any number of threads may enter it, one after another or at the same time.
 pub(super) struct Restriction {
+    version: ABI,
     files: Option<RulesetCreated>,
     filter: Option<Vec<sock_filter>>,
     privileges: CapabilitySet,
@@ -68,7 +69,37 @@ impl Restriction {
                     | CapabilitySet::FSETID
             }
         };
-        Ok(Self { files, filter, privileges })
+        Ok(Self { version: known(support.landlock), files, filter, privileges })
+    }
+
+    /// Puts the calling thread, and what it starts, where it can signal nobody outside, and restricts nothing else. A wall that is
+    /// entered from there is inside: what is behind it can be told by who may be signalled from here, and cannot reach back.
+    pub(super) fn enter_outer(&self) -> io::Result<()> {
+        let mut outer = Ruleset::default()
+            .set_compatibility(CompatLevel::HardRequirement)
+            .scope(Scope::Signal)
+            .and_then(|outer| outer.handle_access(AccessFs::Refer))
+            .and_then(Ruleset::create)
+            .map_err(io::Error::other)?;
+        // Every domain refuses to move files between directories unless it is told otherwise.
+        let root = openat2(
+            CWD,
+            "/",
+            OFlags::PATH | OFlags::CLOEXEC,
+            Mode::empty(),
+            ResolveFlags::empty(),
+        )?;
+        outer =
+            outer.add_rule(PathBeneath::new(root, AccessFs::Refer)).map_err(io::Error::other)?;
+        if self.version >= LOGS_SINCE {
+            // Each process that is not inside would be a line in the system's log.
+            outer = outer.log_same_exec(false).map_err(io::Error::other)?;
+        }
+        let status = outer.restrict_self().map_err(io::Error::other)?;
+        match status.ruleset {
+            RulesetStatus::FullyEnforced => Ok(()),
+            _ => Err(io::Error::other("the kernel did not confine signals")),
+        }
     }
 
     /// Restricts the calling thread, and whatever it starts from now on. There is no way back.
@@ -114,10 +145,6 @@ fn rules(grants: &[Grant], version: ABI) -> io::Result<RulesetCreated> {
         ruleset = ruleset.scope(Scope::from_all(version)).map_err(io::Error::other)?;
     }
     let mut created = ruleset.create().map_err(io::Error::other)?;
-    if version >= LOGS_SINCE {
-        // The thread that starts a command asks which processes are its own: each no would be a line in the system's log.
-        created = created.log_same_exec(false).map_err(io::Error::other)?;
-    }
     for grant in grants {
         // No symbolic link anywhere on the way: a path that has become one since it was looked at is not granted.
         let opened = openat2(

@@ -1,4 +1,4 @@
-//! What the shell does before it becomes the command: it closes what it has inherited, and sets the limits.
+//! What the shell does before it becomes the command: it waits to be let go, closes what it has inherited, and sets the limits.
 //!
 //! Limits belong to a process, not to a thread, and so cannot be set before the command is started; set from outside they would
 //! come too late for a quick one. The shell sets them and then becomes a second shell, which sees the command as it was
@@ -30,7 +30,8 @@ impl Prelude {
     /// The text for `shell`; the command is its first argument. A limit that is lower already stays as it is. Where one cannot
     /// be set the command does not run.
     pub(super) fn text(&self, shell: &str) -> String {
-        let mut text = String::new();
+        // The line comes when nobody is behind the wall but the command.
+        let mut text = "read -r go&&exec </dev/null&&".to_owned();
         if !self.inherited.is_empty() {
             text.push_str("exec");
             for descriptor in &self.inherited {
@@ -98,7 +99,7 @@ mod tests {
             open_files: 9,
         };
         let prelude = Prelude { limits, inherited: vec![3, 10] };
-        insta::assert_snapshot!(prelude.text("bash"), @r#"exec 3>&- 10>&-&&ulimit -c 0&&ulimit -t 5&&ulimit -d 1024&&ulimit -v 2048&&ulimit -f 4&&ulimit -n 9&&ulimit -u 7&&exec bash -c "$1";exit 126"#);
-        insta::assert_snapshot!(Prelude { limits, inherited: vec![] }.text("sh"), @r#"ulimit -c 0&&ulimit -t 5&&ulimit -d 1024&&ulimit -v 2048&&ulimit -f 8&&ulimit -n 9&&ulimit -p 7&&exec sh -c "$1";exit 126"#);
+        insta::assert_snapshot!(prelude.text("bash"), @r#"read -r go&&exec </dev/null&&exec 3>&- 10>&-&&ulimit -c 0&&ulimit -t 5&&ulimit -d 1024&&ulimit -v 2048&&ulimit -f 4&&ulimit -n 9&&ulimit -u 7&&exec bash -c "$1";exit 126"#);
+        insta::assert_snapshot!(Prelude { limits, inherited: vec![] }.text("sh"), @r#"read -r go&&exec </dev/null&&ulimit -c 0&&ulimit -t 5&&ulimit -d 1024&&ulimit -v 2048&&ulimit -f 8&&ulimit -n 9&&ulimit -p 7&&exec sh -c "$1";exit 126"#);
     }
 }

@@ -1,89 +1,125 @@
-//! The thread behind the wall: it starts one command there, and afterwards tells which processes are of that command.
+//! The thread in front of the wall: it has one command started behind it, and afterwards ends what is left of that command.
 //!
-//! A process can leave its group, its session and its environment, but not the wall. Where the kernel confines signals to the wall, a
-//! process that this thread may signal is one that the command has started.
+//! A process can leave its group, its session and its environment, but not the wall. The thread stands where it can signal
+//! nobody but whom is behind the wall, and nobody there can reach it: it is another thread, gone before the command begins, that
+//! enters the wall and starts the command.
 
-use std::io;
+use std::io::{self, PipeWriter, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
 use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 
 use super::Enclosure;
 
-/// How often processes are looked through: each round ends those it finds, and what those have started meanwhile comes in the next.
-const ROUNDS_MAX: usize = 64;
+/// How often it is looked whether what was killed is gone, and how long between two looks. A process that is writing to a slow disk
+/// may take that second; it does nothing more for its command.
+const LOOKS_MAX: usize = 500;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
 
-/// A question: which of these may be signalled from inside.
-type Question = (Vec<Pid>, Sender<Vec<Pid>>);
+/// A request to end everything behind the wall, and the way to say whether there was something.
+type Request = Sender<bool>;
 
 /// The thread; it ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Warden {
-    /// `None` where signals are not confined, so that the answer would mean nothing.
-    questions: Option<Sender<Question>>,
+    /// `None` where signals are not confined, so that they would reach others.
+    requests: Option<Sender<Request>>,
 }
 
 impl Warden {
-    /// Starts `command` inside. Must be called within a tokio runtime; blocks until the command runs, about as long as
-    /// starting it takes.
-    pub(crate) fn start(enclosure: &Enclosure, mut command: Command) -> io::Result<(Child, Self)> {
+    /// Starts `command` inside; it waits for a line on its input, the other end of which is `gate`. Must be called within a tokio
+    /// runtime; blocks until the command runs, about as long as starting it takes.
+    pub(crate) fn start(
+        enclosure: &Enclosure,
+        command: Command,
+        gate: PipeWriter,
+    ) -> io::Result<(Child, Self)> {
         let runtime = Handle::current();
         let enclosure = enclosure.clone();
         let is_scoped = enclosure.0.is_scoped;
         let (started, start) = channel();
-        let (questions, asked) = channel::<Question>();
+        let (requests, asked) = channel::<Request>();
         let body = move || {
-            let _runtime = runtime.enter();
-            let child = enclosure.0.restriction.enter().and_then(|()| command.spawn());
-            // The command holds the writing ends of its pipe; while it lives the pipe would never end.
-            drop((command, enclosure));
-            if started.send(child).is_ok() {
+            if started.send(begin(enclosure, command, gate, runtime)).is_ok() {
                 answer(&asked);
             }
         };
         std::thread::Builder::new().name("tine-warden".to_owned()).spawn(body)?;
         let child = start.recv().map_err(io::Error::other)??;
-        Ok((child, Self { questions: is_scoped.then_some(questions) }))
+        Ok((child, Self { requests: is_scoped.then_some(requests) }))
     }
 
     /// Ends every process of the command that is left. Returns whether there was one.
     pub(crate) fn end_all(&self) -> bool {
-        let mut any = false;
-        for _ in 0..ROUNDS_MAX {
-            let found = self.left();
-            if found.is_empty() {
-                break;
-            }
-            any = true;
-            for process in found {
-                // It may have ended by itself meanwhile.
-                let _ = kill_process(process, Signal::KILL);
-            }
-        }
-        any
-    }
-
-    fn left(&self) -> Vec<Pid> {
-        let Some(questions) = &self.questions else { return Vec::new() };
-        let own = rustix::process::getpid();
-        let others = processes().into_iter().filter(|process| *process != own).collect();
+        let Some(requests) = &self.requests else { return false };
         let (reply, answer) = channel();
-        if questions.send((others, reply)).is_err() {
-            return Vec::new();
-        }
-        let signalled = answer.recv().unwrap_or_default();
-        signalled.into_iter().filter(|process| is_behind_a_wall(*process)).collect()
+        requests.send(reply).is_ok() && answer.recv().unwrap_or_default()
     }
 }
 
-fn answer(questions: &Receiver<Question>) {
-    while let Ok((processes, reply)) = questions.recv() {
-        let own = processes.into_iter().filter(|process| test_kill_process(*process).is_ok());
-        // Whoever asked may be gone.
-        let _ = reply.send(own.collect());
+/// Takes this thread to its place, has the command started, and lets it go.
+fn begin(
+    enclosure: Enclosure,
+    command: Command,
+    mut gate: PipeWriter,
+    runtime: Handle,
+) -> io::Result<Child> {
+    if enclosure.0.is_scoped {
+        enclosure.0.restriction.enter_outer()?;
     }
+    let child = start_inside(enclosure, command, runtime)?;
+    gate.write_all(b"\n")?;
+    Ok(child)
+}
+
+/// Starts the command from a thread that has entered the wall, and is gone when this returns: the command could look into it.
+fn start_inside(enclosure: Enclosure, mut command: Command, runtime: Handle) -> io::Result<Child> {
+    let body = move || {
+        let _runtime = runtime.enter();
+        // The command holds the writing ends of its pipe; while it lived on here the pipe would never end.
+        enclosure.0.restriction.enter().and_then(|()| command.spawn())
+    };
+    let thread = std::thread::Builder::new().name("tine-wall".to_owned()).spawn(body)?;
+    thread.join().map_err(|_| io::Error::other("the thread behind the wall failed"))?
+}
+
+fn answer(requests: &Receiver<Request>) {
+    while let Ok(reply) = requests.recv() {
+        // Whoever asked may be gone.
+        let _ = reply.send(end_everything_inside());
+    }
+}
+
+/// Ends all that this thread may signal, at once, so that nothing can slip away by starting others. First it looks at all of it, so
+/// that a kernel that confined signals less than it said could not make tine end the user's programs.
+fn end_everything_inside() -> bool {
+    let mut any = false;
+    for _ in 0..LOOKS_MAX {
+        let states = states_inside();
+        if states.contains(&State::Outside) {
+            break;
+        }
+        // The group of the first process stands for all processes that may be signalled.
+        let _ = kill_process_group(Pid::INIT, Signal::KILL);
+        if !states.contains(&State::Inside) {
+            break;
+        }
+        any = true;
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+    any
+}
+
+/// What those are that this thread may signal.
+fn states_inside() -> Vec<State> {
+    let own = rustix::process::getpid();
+    let reached = processes()
+        .into_iter()
+        .filter(|process| *process != own && test_kill_process(*process).is_ok());
+    reached.map(State::of).collect()
 }
 
 fn processes() -> Vec<Pid> {
@@ -92,15 +128,38 @@ fn processes() -> Vec<Pid> {
     numbers.filter_map(Pid::from_raw).collect()
 }
 
-/// Whether a process is alive and restricted as a wall's are. A second look, so that a kernel that confined signals less than
-/// it said could not make tine end the user's programs.
-fn is_behind_a_wall(process: Pid) -> bool {
-    let path = format!("/proc/{}/status", process.as_raw_nonzero());
-    let Ok(status) = std::fs::read_to_string(path) else { return false };
-    let field = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        line.map(str::trim).unwrap_or_default()
-    };
-    let is_dead = field("State").starts_with(['Z', 'X']);
-    !is_dead && field("NoNewPrivs") == "1" && field("Seccomp") == "2"
+/// What a process is, by its threads: the first of them may have ended before the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Dead, and not yet looked at by who started it.
+    Dead,
+    /// Alive, and restricted as a wall's are.
+    Inside,
+    Outside,
+}
+
+impl State {
+    fn of(process: Pid) -> Self {
+        let path = format!("/proc/{}/task", process.as_raw_nonzero());
+        let Ok(threads) = std::fs::read_dir(path) else { return Self::Dead };
+        let texts = threads
+            .flatten()
+            .filter_map(|thread| std::fs::read_to_string(thread.path().join("status")).ok());
+        let mut state = Self::Dead;
+        for status in texts {
+            let field = |name: &str| {
+                let line =
+                    status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+                line.map(str::trim).unwrap_or_default()
+            };
+            if field("State").starts_with(['Z', 'X']) {
+                continue;
+            }
+            if field("NoNewPrivs") != "1" || field("Seccomp") != "2" {
+                return Self::Outside;
+            }
+            state = Self::Inside;
+        }
+        state
+    }
 }

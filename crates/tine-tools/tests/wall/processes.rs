@@ -136,6 +136,52 @@ async fn mounts_and_namespaces_are_refused() {
     }
 }
 
+/// A process whose first thread has ended looks dead from outside.
+const WITHOUT_ITS_FIRST_THREAD: &str = "python3 -c '
+import os, threading, time, ctypes
+if os.fork() == 0:
+    os.setsid()
+    for fd in range(3): os.dup2(os.open(\"/dev/null\", os.O_RDWR), fd)
+    threading.Thread(target=lambda: time.sleep(1000)).start()
+    open(\"pids\", \"w\").write(str(os.getpid()) + \"\\n\")
+    ctypes.CDLL(None).pthread_exit(None)
+'; while ! test -s pids; do :; done";
+
+/// Each process starts the next one and ends, so that a list of them is out of date before it is read.
+const CHAIN: &str = "perl -MPOSIX -e 'exit if fork; setsid; open STDOUT, \">/dev/null\"; open STDERR, \">/dev/null\"; for (;;) { _exit(0) if fork }'";
+
+#[tokio::test]
+async fn a_chain_of_processes_ends_too() {
+    let world = World::new();
+    run(&world.worker(), CHAIN).await;
+    let work = world.path("work").canonicalize().unwrap();
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let left: Vec<_> = entries
+        .filter(|entry| std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == work))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// The threads of tine come just before the command's own number.
+const THREADS: &str = "for i in $(seq 1 60); do t=$(($$-i)); @DO; done 2>/dev/null; echo through";
+
+#[tokio::test]
+async fn the_process_that_started_it_is_out_of_reach() {
+    let attacks = [
+        "grep -qa PATH= /proc/$t/environ && echo read",
+        "readlink /proc/$t/fd/* | grep -q . && echo read",
+        "kill -0 $t && test -d /proc/$PPID/task/$t && echo read",
+        "kill -0 $PPID && echo read",
+    ];
+    for attack in attacks {
+        let world = World::new();
+        for place in [world.worker(), world.reader()] {
+            let output = run(&place, &THREADS.replace("@DO", attack)).await;
+            assert!(output.text.starts_with("through\n"), "{attack}: {}", output.text);
+        }
+    }
+}
+
 #[tokio::test]
 async fn nothing_outlives_its_command() {
     let leaving = [
@@ -146,7 +192,7 @@ async fn nothing_outlives_its_command() {
         "(env -i setsid /bin/sh -c 'echo $$ > pids; exec /bin/sleep 1000' >/dev/null 2>&1 &) ; while ! test -s pids; do :; done",
         "perl -MPOSIX -e 'for (1..40) { next if fork; setsid; %ENV = (); if (fork) { exit } open F, \">>pids\"; print F \"$$\\n\"; close F; exec \"sleep 1000\" }'; while [ $(wc -l < pids) -lt 40 ]; do :; done",
     ];
-    for command in leaving {
+    for command in leaving.into_iter().chain([WITHOUT_ITS_FIRST_THREAD]) {
         let world = World::new();
         let output = run(&world.worker(), command).await;
         assert!(output.text.contains("left in the background were stopped"), "{}", output.text);

@@ -158,7 +158,6 @@ const LONG: &[&str] = &[
     "find-object=",
     "cc",
     "combined-all-paths",
-    "diff-merges=",
     "no-diff-merges",
     "dd",
     "indent-heuristic",

@@ -333,7 +333,10 @@ pub(super) const TABLE: &[Utility] = &[
 
 /// The binutils take options from `@FILE`, and some of those load code.
 pub(super) fn no_response_file(parsed: &Parsed<'_>) -> Result<(), Refusal> {
-    match parsed.operands.iter().find(|word| word.text.starts_with('@')) {
+    let values =
+        parsed.options.iter().filter(|given| given.value.is_some_and(|v| v.starts_with('@')));
+    let words = values.map(|given| given.word).chain(parsed.operands.iter().copied());
+    match words.into_iter().find(|word| word.text.starts_with('@')) {
         Some(word) => Err(Refusal::new(word.at, &word.text, "the file may hold options")),
         None => Ok(()),
     }

@@ -279,10 +279,24 @@ pub(super) fn ps(arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
     for word in &parsed.operands {
         let letters = word.text.chars().all(|c| PS_LETTERS.contains(c));
         let number = word.text.chars().all(|c| c.is_ascii_digit() || c == ',');
-        if !(letters || number || value_next) || word.glob.is_some() {
+        // Names of columns; a single letter could be read as an option again.
+        let columns = value_next && word.text.len() > 1 && !word.text.contains("environ");
+        if !(letters || number || columns) || word.glob.is_some() {
             return Err(Refusal::new(word.at, &word.text, "not on the list of what `ps` may show"));
         }
-        value_next = !value_next && word.text.ends_with(['o', 'O', 'p', 'q', 'U', 'k', 't', 'g']);
+        value_next = !value_next && word.text.ends_with(['o', 'O', 'k']);
+    }
+    for given in &parsed.options {
+        // Where no user has the name, the letters behind `-u` are read as those of BSD.
+        let attached = !given.word.text.starts_with("--") && given.word.text.len() > 2;
+        let shows = given
+            .value
+            .is_some_and(|value| value.contains('e') && given.word.text.ends_with(value));
+        let columns = given.value.is_some_and(|value| value.contains("environ"));
+        if columns || matches!(given.name, "u" | "U") && attached && shows {
+            let why = "it may show the variables of every process";
+            return Err(Refusal::new(given.word.at, &given.word.text, why));
+        }
     }
     Ok(Vec::new())
 }
