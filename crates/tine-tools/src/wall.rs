@@ -220,8 +220,9 @@ impl Wall {
         gaps
     }
 
-    /// Builds the wall for commands that work in `directory`. Looks through homes or the directory for secrets, once: what
-    /// is made later outside the writable directories cannot be read. Blocks; the walks are bounded.
+    /// Builds the wall for commands that work in `directory`. Looks through homes or the directory for secrets, once: a
+    /// secret that is made later can be read where a directory without any was granted as a whole. Blocks; the walks are
+    /// bounded.
     pub fn raise(&self, directory: &Path, ground: &Ground) -> Result<Enclosure, WallError> {
         let real = |path: &Path| {
             path.canonicalize()
