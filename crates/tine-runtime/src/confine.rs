@@ -1,11 +1,10 @@
-//! The wall and the audit around a run.
+//! The wall around a run, and the audit around one or several.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tine_tools::{
-    Enclosure, Escape, Gap, Ground, Missing, Network, Place, Snapshot, Support, Wall, Watch,
-    Withheld,
+    Escape, Gap, Ground, Missing, Network, Place, Snapshot, Support, Wall, Watch, Withheld,
 };
 
 use crate::error::RuntimeError;
@@ -82,6 +81,21 @@ impl Confinement {
         })
     }
 
+    /// Raises the wall around the place, and leaves it as it is where there is none to be raised.
+    pub(crate) async fn raise(&self, place: Place) -> Result<Place, RuntimeError> {
+        let directory = place.directory().to_owned();
+        let Some(wall) = self.wall(&directory) else { return Ok(place) };
+        let (hidden, roots) = (self.hidden(), wall.writable.clone());
+        let raised =
+            tokio::task::spawn_blocking(move || wall.raise(&directory, &Ground::here(hidden)));
+        let enclosure = raised.await.map_err(|_| RuntimeError::Confinement)??;
+        let place = place.with_enclosure(enclosure).with_write_roots(&roots)?;
+        Ok(match self.reach {
+            Reach::Open | Reach::Directory => place,
+            Reach::ReadOnly | Reach::Memory(_) => place.with_secrets_refused(),
+        })
+    }
+
     /// Secrets, and what tine keeps for itself.
     fn hidden(&self) -> Withheld {
         let own = self.own.clone();
@@ -91,33 +105,35 @@ impl Confinement {
     }
 }
 
-/// A wall that stands around a run, and what the world looked like before.
-pub(crate) struct Confined {
+/// The audit of a run, or of all runs of a fan: what the world looked like before.
+pub(crate) struct Audit {
     watch: Watch,
     before: Snapshot,
 }
 
-impl Confined {
-    /// Raises the wall around the place, and looks around; leaves it as it is where there is none to be raised.
+impl Audit {
+    /// Looks around, before any wall of these runs is raised; `None` where there is none to be raised. Each look reads the
+    /// home and the directory, so runs in the same directory share the two.
     pub(crate) async fn begin(
         confinement: &Confinement,
-        place: Place,
-    ) -> Result<(Place, Option<Self>), RuntimeError> {
-        let directory = place.directory().to_owned();
-        let Some(wall) = confinement.wall(&directory) else { return Ok((place, None)) };
-        let (hidden, own) = (confinement.hidden(), confinement.own.clone());
-        let roots = wall.writable.clone();
-        let built = tokio::task::spawn_blocking(move || raise(&wall, &directory, hidden, own));
-        let (enclosure, confined) = built.await.map_err(|_| RuntimeError::Confinement)??;
-        let place = place.with_enclosure(enclosure).with_write_roots(&roots)?;
-        let place = match confinement.reach {
-            Reach::Open | Reach::Directory => place,
-            Reach::ReadOnly | Reach::Memory(_) => place.with_secrets_refused(),
-        };
-        Ok((place, Some(confined)))
+        directory: &str,
+    ) -> Result<Option<Self>, RuntimeError> {
+        let Some(wall) = confinement.wall(directory.as_ref()) else { return Ok(None) };
+        let (own, directory) = (confinement.own.clone(), PathBuf::from(directory));
+        let looked = tokio::task::spawn_blocking(move || {
+            let watch = Watch::around(
+                &real(&directory),
+                &all_real(&wall.writable),
+                std::env::home_dir().as_deref().map(real).as_deref(),
+                &all_real(&own),
+            );
+            let before = Snapshot::take(&watch);
+            Self { watch, before }
+        });
+        looked.await.map(Some).map_err(|_| RuntimeError::Confinement)
     }
 
-    /// Looks again.
+    /// Looks again, when the walls are gone and with them what the commands had left.
     pub(crate) async fn end(self) -> AuditReport {
         let after = tokio::task::spawn_blocking(move || {
             let after = Snapshot::take(&self.watch);
@@ -131,22 +147,12 @@ impl Confined {
     }
 }
 
-fn raise(
-    wall: &Wall,
-    directory: &Path,
-    hidden: Withheld,
-    own: Vec<PathBuf>,
-) -> Result<(Enclosure, Confined), RuntimeError> {
-    let ground = Ground::here(hidden);
-    let enclosure = wall.raise(directory, &ground)?;
-    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let writable: Vec<PathBuf> = wall.writable.iter().map(|path| real(path)).collect();
-    let mut own: Vec<PathBuf> = own.iter().map(|path| real(path)).collect();
-    own.push(enclosure.temporary().to_owned());
-    let home = ground.home.as_deref().map(real);
-    let watch = Watch::around(&real(directory), &writable, home.as_deref(), &own);
-    let before = Snapshot::take(&watch);
-    Ok((enclosure, Confined { watch, before }))
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+fn all_real(paths: &[PathBuf]) -> Vec<PathBuf> {
+    paths.iter().map(|path| real(path)).collect()
 }
 
 #[cfg(test)]

@@ -13,11 +13,12 @@ use tine_store::{Forked, Lease, StoreError, TaskEnd};
 use tokio_util::sync::CancellationToken;
 
 use crate::cached_content::{Holding, Resource};
+use crate::confine::Audit;
 use crate::error::RuntimeError;
 use crate::fan_report::{FanReport, FanTask, ended, failed};
 use crate::load::Loaded;
 use crate::notice::task_notice;
-use crate::run::{Driven, Prepared, RunOptions};
+use crate::run::{Prepared, RunOptions};
 use crate::runtime::Runtime;
 use crate::warm::KeepWarm;
 
@@ -105,6 +106,7 @@ impl Runtime {
         let parent = self.store().agent(spec.parent).await?;
         let llm = self.ports().models.connect(&parent.settings.model).await?;
         let watcher: Arc<dyn FanWatcher> = Arc::new(Shielded(watcher));
+        let audit = Audit::begin(&options.confinement, &parent.directory).await?;
         let forked = self.fork_workers(&parent, &spec.directives).await?;
         let result = self.run_workers(&parent, &spec, &forked, &llm, options, &watcher).await;
         if let Err(error) = &result {
@@ -117,7 +119,11 @@ impl Runtime {
                 }
             }
         }
-        result
+        let report = result?;
+        Ok(match audit {
+            Some(audit) => FanReport { audit: Some(audit.end().await), ..report },
+            None => report,
+        })
     }
 
     async fn run_workers(
@@ -172,7 +178,7 @@ impl Runtime {
         };
         let cache = self.cache_report(parent, plan, &tasks, held);
         let fork_point = forked.first().and_then(|forked| forked.fork_point);
-        Ok(FanReport { parent: parent.id, fork_point, tasks, cache })
+        Ok(FanReport { parent: parent.id, fork_point, tasks, cache, audit: None })
     }
 
     /// How the workers start, and what the provider holds for them.
@@ -216,7 +222,7 @@ impl Runtime {
         let (index, agent, directive) = (worker.index, worker.agent, worker.directive);
         let lease = worker.lease.clone();
         let mut task = match self.drive_worker(worker, llm, options, watcher).await {
-            Ok(Driven { report, audit }) => FanTask { audit, ..ended(agent, directive, &report) },
+            Ok(report) => ended(agent, directive, &report),
             Err(error) => failed(agent, directive, &error),
         };
         task.duration_ms = self.now_ms() - start_ms;
@@ -239,7 +245,7 @@ impl Runtime {
         llm: &dyn LlmClient,
         options: &RunOptions,
         watcher: &Arc<dyn FanWatcher>,
-    ) -> Result<Driven, RuntimeError> {
+    ) -> Result<RunReport, RuntimeError> {
         let Worker { index, agent, directive, lease, conversation, seat } = worker;
         let record = self.store().agent(agent).await?;
         let lease = lease.ok_or(StoreError::Fenced { agent })?;

@@ -34,8 +34,6 @@ pub struct FanTask {
     pub tool_uses: u32,
     /// How long it took, in milliseconds.
     pub duration_ms: i64,
-    /// What changed outside meanwhile; `None` where its commands were not confined.
-    pub audit: Option<AuditReport>,
 }
 
 /// What the cache did for a fan.
@@ -69,6 +67,9 @@ pub struct FanReport {
     pub tasks: Vec<FanTask>,
     /// What the cache did.
     pub cache: CacheReport,
+    /// What changed outside while any of them ran; `None` where their commands were not confined. They work in one
+    /// directory at the same time, so nobody can say whose it was.
+    pub audit: Option<AuditReport>,
 }
 
 pub(crate) fn ended(agent: AgentId, directive: &str, report: &RunReport) -> FanTask {
@@ -98,7 +99,6 @@ pub(crate) fn ended(agent: AgentId, directive: &str, report: &RunReport) -> FanT
         turns: report.turns,
         tool_uses: report.tool_uses,
         duration_ms: 0,
-        audit: None,
     }
 }
 
@@ -115,7 +115,6 @@ pub(crate) fn failed(agent: AgentId, directive: &str, error: &RuntimeError) -> F
         turns: 0,
         tool_uses: 0,
         duration_ms: 0,
-        audit: None,
     }
 }
 

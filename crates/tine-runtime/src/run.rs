@@ -10,7 +10,7 @@ use tine_tools::Place;
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::CachePolicy;
-use crate::confine::{AuditReport, Confined, Confinement};
+use crate::confine::{Audit, AuditReport, Confinement};
 use crate::dispatch::GuardedTools;
 use crate::error::RuntimeError;
 use crate::journal::StoreJournal;
@@ -53,12 +53,6 @@ pub struct RunOutcome {
     pub audit: Option<AuditReport>,
 }
 
-/// A run that was driven to its end.
-pub(crate) struct Driven {
-    pub(crate) report: RunReport,
-    pub(crate) audit: Option<AuditReport>,
-}
-
 /// One agent's run, prepared: the lease is held.
 pub(crate) struct Prepared<'a> {
     pub(crate) loaded: Loaded,
@@ -79,12 +73,17 @@ impl Runtime {
     ) -> Result<RunOutcome, RuntimeError> {
         let record = self.store().agent(agent).await?;
         let llm = self.ports().models.connect(&record.settings.model).await?;
+        let audit = Audit::begin(&options.confinement, &record.directory).await?;
         let lease = self.acquire(agent).await?;
         let result = Box::pin(self.run_leased(&lease, prompt, options, &*llm)).await;
         // Whatever happened, the lease goes back; an error of that would hide the more important one.
         let released = self.store().release(&lease).await;
-        let Driven { report, audit } = result?;
+        let report = result?;
         released?;
+        let audit = match audit {
+            Some(audit) => Some(audit.end().await),
+            None => None,
+        };
         Ok(RunOutcome { agent, report, audit })
     }
 
@@ -94,7 +93,7 @@ impl Runtime {
         prompt: Option<String>,
         options: &RunOptions,
         llm: &dyn tine_llm::LlmClient,
-    ) -> Result<Driven, RuntimeError> {
+    ) -> Result<RunReport, RuntimeError> {
         let loaded = self.load(lease.agent, options.caching).await?;
         let prompt = match prompt.filter(|text| !text.trim().is_empty()) {
             Some(text) => Some(first_prompt(&loaded, text)),
@@ -108,7 +107,7 @@ impl Runtime {
         let prepared = Prepared { loaded, lease: lease.clone(), llm, seat: None, label };
         let result = self.drive(prepared, prompt, options).await;
         if let Some(task) = task {
-            self.finish_again(lease, &task, result.as_ref().map(|driven| &driven.report)).await?;
+            self.finish_again(lease, &task, result.as_ref()).await?;
         }
         result
     }
@@ -119,12 +118,12 @@ impl Runtime {
         prepared: Prepared<'_>,
         prompt: Option<Message>,
         options: &RunOptions,
-    ) -> Result<Driven, RuntimeError> {
+    ) -> Result<RunReport, RuntimeError> {
         let Prepared { mut loaded, lease, llm, seat, label } = prepared;
         let agent = lease.agent;
         let place = Place::new(loaded.record.directory.as_ref())?
             .with_withheld(Arc::new(tine_guard::is_secret));
-        let (place, confined) = Confined::begin(&options.confinement, place).await?;
+        let place = options.confinement.raise(place).await?;
         let lane = self.lane(&loaded.record.settings.model, options.caching).await?;
         self.mark(&lease, AgentState::Running).await?;
         let journal = StoreJournal::new(
@@ -167,10 +166,6 @@ impl Runtime {
         self.store().withdraw_permissions(agent, self.now_ms()).await?;
         // The place and its wall are gone by now, and with them what the commands had left.
         drop(tools);
-        let audit = match confined {
-            Some(confined) => Some(confined.end().await),
-            None => None,
-        };
         let state = match report.outcome {
             Outcome::Aborted | Outcome::Failed(_) => AgentState::Interrupted,
             Outcome::Completed
@@ -181,11 +176,10 @@ impl Runtime {
             | Outcome::BudgetExhausted => AgentState::Idle,
         };
         match self.mark(&lease, state).await {
-            Ok(()) => Ok(Driven { report, audit }),
+            Ok(()) => Ok(report),
             // Killed meanwhile: it stays dead, and the report says what it had done.
             Err(RuntimeError::Store(StoreError::Dead { .. })) => {
-                let report = RunReport { outcome: Outcome::Aborted, ..report };
-                Ok(Driven { report, audit })
+                Ok(RunReport { outcome: Outcome::Aborted, ..report })
             }
             Err(error) => Err(error),
         }

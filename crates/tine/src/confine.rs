@@ -92,18 +92,14 @@ impl From<&AuditReport> for AuditShape {
 }
 
 /// Tells a person of changes outside.
-pub(crate) fn tell(audits: &[&AuditReport]) {
-    let mut escapes: Vec<String> =
-        audits.iter().flat_map(|audit| audit.escapes.iter().map(ToString::to_string)).collect();
-    escapes.sort();
-    escapes.dedup();
-    if escapes.is_empty() {
+pub(crate) fn tell(audit: &AuditReport) {
+    if audit.escapes.is_empty() {
         return;
     }
-    let count = plural(escapes.len() as u64, "change");
+    let count = plural(audit.escapes.len() as u64, "change");
     output::say(&format!("warning: {count} outside while the commands were confined:"));
-    for escape in escapes.iter().take(ESCAPES_SHOWN_MAX) {
-        output::say(&format!("  {}", one_line(escape)));
+    for escape in audit.escapes.iter().take(ESCAPES_SHOWN_MAX) {
+        output::say(&format!("  {}", one_line(&escape.to_string())));
     }
     output::say("hint: an editor or another program may have made them; if not, please report it");
 }

@@ -115,7 +115,7 @@ impl<'a> Talk<'a> {
         let ended = ended.priced(&runtime.ports().facts, &model, &requests);
         view.end(&record, made, &ended)?;
         if let Some(audit) = &ended.audit {
-            tell(&[audit]);
+            tell(audit);
         }
         ended.failure.map_or(Ok(0), Err)
     }

@@ -147,16 +147,19 @@ impl FanWatcher for Silent {
 }
 
 #[tokio::test]
-async fn workers_of_a_fan_are_confined_and_audited_each() {
+async fn workers_of_a_fan_are_confined_each_and_audited_together() {
     let attack = "echo evil > ../outside/file; echo mine >> own";
-    let (house, world, root) = house(|_| vec![bash(attack), Answer::text("done")]).await;
+    let (house, world, root) =
+        house(|_| vec![bash(attack), bash(attack), Answer::text("done"), Answer::text("done")])
+            .await;
     let options = bypass(Reach::Directory, house.home.path());
-    let directives = vec!["one".to_owned()];
+    let directives = vec!["one".to_owned(), "two".to_owned()];
     let spec = FanSpec { parent: root, directives, plan: Asked::Auto };
     let watcher = Arc::new(Silent(Mutex::new(0)));
     let report = house.runtime.fan(spec, &options, Arc::clone(&watcher) as _).await.unwrap();
-    assert_eq!(*watcher.0.lock().unwrap(), 1);
-    assert!(report.tasks.iter().all(|task| task.audit.as_ref().unwrap().escapes.is_empty()));
+    assert_eq!(*watcher.0.lock().unwrap(), 2);
+    let audit = report.audit.unwrap();
+    assert_eq!((audit.escapes, audit.complete), (vec![], true));
     assert!(!world.path().join("outside/file").exists());
     assert!(world.path().join("work/own").exists());
 }

@@ -37,6 +37,8 @@ struct FanShape<'a> {
     fork_point: Option<i64>,
     tasks: Vec<TaskShape<'a>>,
     cache: CacheShape<'a>,
+    /// `null` where the workers' commands were not confined.
+    audit: Option<AuditShape>,
 }
 
 #[derive(Serialize)]
@@ -56,8 +58,6 @@ pub(super) struct TaskShape<'a> {
     turns: u32,
     tool_uses: u32,
     duration_ms: i64,
-    /// `null` where its commands were not confined.
-    audit: Option<AuditShape>,
 }
 
 /// The parts of a report; those that the worker left out are `null`. `raw` is the whole text.
@@ -170,7 +170,9 @@ pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure>
         }
         output::write_out(&text(&report))?;
     }
-    tell(&report.tasks.iter().filter_map(|task| task.audit.as_ref()).collect::<Vec<_>>());
+    if let Some(audit) = &report.audit {
+        tell(audit);
+    }
     let failed_calls = if args.limits.fail_on_tool_error { watch.tally.failed() } else { vec![] };
     verdict(&report, cancel.is_cancelled(), &guarded, &failed_calls)
 }
@@ -244,6 +246,7 @@ fn shape(report: &FanReport) -> FanShape<'_> {
         fork_point: report.fork_point.map(|entry| entry.0),
         tasks: report.tasks.iter().map(task_shape).collect(),
         cache: cache_shape(&report.cache),
+        audit: report.audit.as_ref().map(AuditShape::from),
     }
 }
 
@@ -260,7 +263,6 @@ pub(super) fn task_shape(task: &FanTask) -> TaskShape<'_> {
         turns: task.turns,
         tool_uses: task.tool_uses,
         duration_ms: task.duration_ms,
-        audit: task.audit.as_ref().map(AuditShape::from),
     }
 }
 

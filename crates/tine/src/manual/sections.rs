@@ -270,7 +270,7 @@ const JSON: Section = Section {
         ("tine fork", r#"{"agent","parent","fork_point","context"}"#),
         (
             "tine fan",
-            r#"{"parent","fork_point","tasks":[{"agent","status","outcome","directive","report":{"scope","result","key_files","files_changed","issues","raw"}|null,"error","usage","first_usage","turns","tool_uses","duration_ms","audit":{"complete","escapes":["PATH was made|removed|changed"]}|null}],"cache":{"launch","warmth","reason","first","total","cost_usd","naive_usd","leader_first_usd","warm_usd","ideal_usd","uncached_usd","efficiency","priced_as","held":{"name","tokens","held_ms","cost_usd"}|null,"forks":[{"cost_usd","efficiency"}|null]}}"#,
+            r#"{"parent","fork_point","tasks":[{"agent","status","outcome","directive","report":{"scope","result","key_files","files_changed","issues","raw"}|null,"error","usage","first_usage","turns","tool_uses","duration_ms"}],"cache":{"launch","warmth","reason","first","total","cost_usd","naive_usd","leader_first_usd","warm_usd","ideal_usd","uncached_usd","efficiency","priced_as","held":{"name","tokens","held_ms","cost_usd"}|null,"forks":[{"cost_usd","efficiency"}|null]},"audit":{"complete","escapes":["PATH was made|removed|changed"]}|null}"#,
         ),
         (
             "tine ps",

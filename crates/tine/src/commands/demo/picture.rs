@@ -177,7 +177,6 @@ mod tests {
             turns: 3,
             tool_uses: 2,
             duration_ms: 1_500,
-            audit: None,
         }
     }
 
@@ -223,7 +222,11 @@ mod tests {
             tool_uses: 7,
             error: None,
         };
-        Told { root, looked, fan: FanReport { parent: root, fork_point: None, tasks, cache } }
+        Told {
+            root,
+            looked,
+            fan: FanReport { parent: root, fork_point: None, tasks, cache, audit: None },
+        }
     }
 
     fn page(kept: bool, columns: usize, rows: Option<usize>) -> String {
