@@ -8,6 +8,7 @@
 mod archive;
 mod builtin;
 mod characters;
+mod environment;
 mod find;
 mod git;
 mod grammar;

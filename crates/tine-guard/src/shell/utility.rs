@@ -131,7 +131,7 @@ impl Utility {
     /// Judges the arguments; the paths that the command would read.
     pub(super) fn judge(&self, arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
         let parsed = self.options.parse(arguments)?;
-        self.check_count(&parsed)?;
+        self.check_count(&parsed, arguments)?;
         if let Some(condition) = self.condition {
             condition(&parsed)?;
         }
@@ -162,7 +162,7 @@ impl Utility {
         Ok(paths)
     }
 
-    fn check_count(&self, parsed: &Parsed<'_>) -> Result<(), Refusal> {
+    fn check_count(&self, parsed: &Parsed<'_>, arguments: &[Word]) -> Result<(), Refusal> {
         let (Operands::Paths(max) | Operands::Words(max)) = self.operands else { return Ok(()) };
         if max == ANY {
             return Ok(());
@@ -174,12 +174,13 @@ impl Utility {
             };
             return Err(Refusal::new(extra.at, &extra.text, why));
         }
-        // Where options must come first, a later one would be a second operand.
-        let first = parsed.operands.first().map_or(usize::MAX, |word| word.at);
-        let late = parsed.options.iter().find(|given| given.word.at > first);
-        if let Some(late) = late.filter(|_| self.operands == Operands::Paths(1)) {
-            let why = format!("an option of `{}` must stand before its operand", self.name);
-            return Err(Refusal::new(late.word.at, &late.word.text, why));
+        // Where options must come first, whatever stands behind the operand is a second one, `--` too.
+        if let (Some(operand), Some(last), Operands::Paths(1)) =
+            (parsed.operands.first(), arguments.last(), self.operands)
+            && !std::ptr::eq(*operand, last)
+        {
+            let why = format!("nothing may stand behind the operand of `{}`", self.name);
+            return Err(Refusal::new(last.at, &last.text, why));
         }
         match parsed.operands.iter().find(|word| word.glob.is_some()) {
             Some(word) if !self.options.any_harmless => {

@@ -1,5 +1,6 @@
 //! Utilities about the machine, its users and its processes.
 
+use crate::shell::environment::may_be_shown;
 use crate::shell::options::{Options, Parsed};
 use crate::shell::refusal::Refusal;
 use crate::shell::utility::{ANY, Operands, ReadPath, Utility};
@@ -227,6 +228,9 @@ fn date_format(parsed: &Parsed<'_>) -> Result<(), Refusal> {
 }
 
 fn named_variable(parsed: &Parsed<'_>) -> Result<(), Refusal> {
+    if let Some(word) = parsed.operands.iter().find(|word| !may_be_shown(&word.text)) {
+        return Err(Refusal::new(word.at, &word.text, "a variable that may hold a key"));
+    }
     if parsed.operands.is_empty() && !parsed.has(&["help", "version"]) {
         return Err(Refusal::new(
             0,

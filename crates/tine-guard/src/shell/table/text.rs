@@ -54,7 +54,7 @@ pub(super) const TABLE: &[Utility] = &[
         .long(&["before", "regex", "separator="])
         .any_option_harmless(),
     Utility::new("rev").any_option_harmless(),
-    // Not `-o`, `-T` and `--compress-program`.
+    // Not `-o`, `-T` and `--compress-program`; not `--files0-from`, which prints files that are named elsewhere.
     Utility::new("sort").short("bdfgiMhnRrVcCk:mS:st:uz").long(&[
         "ignore-leading-blanks",
         "dictionary-order",
@@ -72,7 +72,6 @@ pub(super) const TABLE: &[Utility] = &[
         "batch-size=",
         "check[=]",
         "debug",
-        "files0-from=<",
         "key=",
         "merge",
         "buffer-size=",
