@@ -19,6 +19,7 @@ mod refusal;
 mod sed;
 mod table;
 mod utility;
+mod variable;
 mod verdict;
 mod word;
 

@@ -20,6 +20,9 @@ const RECOGNISED_MIN: usize = 8_000;
 /// Where `~` leads.
 const HOME: &str = "/home-of-nobody";
 
+/// A value that becomes two words outside quotes.
+const USER: &str = "one  two";
+
 /// Reads programs, each ended by NUL; writes a line per command: the program's number and the words, each after a byte 2,
 /// newlines as byte 1. No recognised text holds these bytes. One line is one write, so that those of a pipeline, which run at
 /// the same time, do not mix.
@@ -32,7 +35,7 @@ command_not_found_handle() {
   builtin printf '%s\n' "$line" >>"$record"
   return $status
 }
-HOME=/home-of-nobody
+HOME=/home-of-nobody USER='one  two'
 PATH=$PWD
 exec 8<"$programs"
 number=0
@@ -188,6 +191,30 @@ const REDIRECTS: [&str; 24] = [
     "22>/dev/null",
     "{a}>/dev/null",
 ];
+const VARIABLES: [&str; 20] = [
+    "$?",
+    "\"$?\"",
+    "$HOME",
+    "\"$HOME\"",
+    "\"$HOME/x\"",
+    "$USER",
+    "\"$USER\"",
+    "${USER}",
+    "\"${USER} x\"",
+    "$PWD/a",
+    "\"$PATH\"",
+    "\"$PWD\"",
+    "$HOMER",
+    "${HOME:-a}",
+    "$a$USER",
+    "${?}",
+    "\"x$?y\"",
+    "$USER$?",
+    "$$",
+    "$USER[",
+];
+const ANSI: [&str; 8] =
+    ["$'a'", "$'\\t'", "$'a\\nb'", "$'\\''", "$'\\\\\"\\\"'", "$'\\x41'", "$''", "$'`$a'"];
 const NOISE: [&str; 30] = [
     " ", "  ", "\t", "\n", "\r", "\u{b}", "\u{c}", "\u{1}", "\u{7f}", "\u{a0}", "\u{200b}",
     "\u{85}", "'", "\"", "\\", "$", "`", "(", ")", "{", "}", "*", "~", "!", "#", "&", ";", "|",
@@ -197,10 +224,12 @@ const NOISE: [&str; 30] = [
 fn word(dice: &mut Dice) -> String {
     let mut word = String::new();
     for _ in 0..=dice.below(3) / 2 + dice.below(2) {
-        word.push_str(match dice.below(12) {
+        word.push_str(match dice.below(14) {
             0..=5 => dice.pick(&PLAIN),
             6 | 7 => dice.pick(&SINGLE),
             8 | 9 => dice.pick(&DOUBLE),
+            10 => dice.pick(&VARIABLES),
+            11 if dice.below(2) == 0 => dice.pick(&ANSI),
             _ => dice.pick(&ODD),
         });
     }
@@ -252,7 +281,10 @@ fn program(dice: &mut Dice) -> String {
 /// Whether what bash runs depends on more than the text: files that exist, and inputs that are opened.
 fn depends_on_files(commands: &[SimpleCommand]) -> bool {
     commands.iter().any(|command| {
-        command.words.iter().any(|word| word.glob.is_some() && word.text.contains('/'))
+        command
+            .words
+            .iter()
+            .any(|word| word.glob.is_some() && (word.text.contains('/') || !word.is_known()))
             || command
                 .inputs
                 .iter()
@@ -261,10 +293,14 @@ fn depends_on_files(commands: &[SimpleCommand]) -> bool {
 }
 
 /// The words of the commands that run when each returns `status`, sorted, because those of a pipeline come in any order.
-fn expected(commands: &[SimpleCommand], status: u8) -> Vec<Vec<String>> {
+fn expected(commands: &[SimpleCommand], status: u8, directory: &str) -> Vec<Vec<String>> {
     let mut ran = Vec::new();
     let mut succeeded = true;
     let mut at = 0;
+    let words = |command: &SimpleCommand, succeeded: bool| {
+        let one = |word| expanded(word, succeeded, directory);
+        command.words.iter().flat_map(one).collect::<Vec<String>>()
+    };
     while at < commands.len() {
         let end = (at + 1..commands.len())
             .find(|next| commands[*next].link != Link::Pipe)
@@ -275,7 +311,7 @@ fn expected(commands: &[SimpleCommand], status: u8) -> Vec<Vec<String>> {
             Link::Or => !succeeded,
         };
         if runs {
-            ran.extend(commands[at..end].iter().map(words));
+            ran.extend(commands[at..end].iter().map(|command| words(command, succeeded)));
             succeeded = (status == 0) != commands[at].negated;
         }
         at = end;
@@ -284,11 +320,30 @@ fn expected(commands: &[SimpleCommand], status: u8) -> Vec<Vec<String>> {
     ran
 }
 
-fn words(command: &SimpleCommand) -> Vec<String> {
-    let text = |word: &Word| {
-        if word.tilde { word.text.replacen('~', HOME, 1) } else { word.text.clone() }
-    };
-    command.words.iter().map(text).collect()
+/// The words that one word becomes, after a command that succeeded or failed.
+fn expanded(word: &Word, succeeded: bool, directory: &str) -> Vec<String> {
+    let mut out = String::new();
+    let mut done = 0;
+    for variable in &word.variables {
+        out.push_str(&word.text[done..variable.start]);
+        let value = match variable.name.as_str() {
+            "HOME" => HOME,
+            "USER" => USER,
+            "?" => ["1", "0"][usize::from(succeeded)],
+            "PWD" | "PATH" => directory,
+            other => panic!("{other} has no value here"),
+        };
+        out.push_str(&if variable.quoted { value.to_owned() } else { value.replace(' ', "\0") });
+        done = variable.end;
+    }
+    out.push_str(&word.text[done..]);
+    if word.tilde {
+        out = out.replacen('~', HOME, 1);
+    }
+    if !out.contains('\0') {
+        return vec![out];
+    }
+    out.split('\0').filter(|piece| !piece.is_empty()).map(str::to_owned).collect()
 }
 
 /// What bash ran of each program.
@@ -351,12 +406,14 @@ fn bash_runs_the_words_that_were_recognised() {
         })
         .collect();
     let directory = tempfile::tempdir().unwrap();
+    let empty = directory.path().canonicalize().unwrap().join("empty");
+    let empty = empty.to_str().unwrap();
     let programs: Vec<&str> = recognised.iter().map(|(text, _)| *text).collect();
     let mut differences = Vec::new();
     for status in [0, 1] {
         let ran = ran_by_bash(directory.path(), &programs, status);
         for ((text, commands), ran) in recognised.iter().zip(ran) {
-            let expected = expected(commands, status);
+            let expected = expected(commands, status, empty);
             if ran != expected {
                 differences.push(format!(
                     "{text:?} (status {status})\n  bash: {ran:?}\n  ours: {expected:?}"

@@ -201,7 +201,7 @@ impl Reader<'_> {
             return Err(refuse(self, "a redirect without a plain target"));
         }
         let target = read_word(self)?;
-        let known = target.glob.is_none() && !target.quoted && !target.tilde;
+        let known = target.glob.is_none() && !target.quoted && !target.tilde && target.is_known();
         let to_null = known && target.text == "/dev/null";
         match kind {
             Redirect::Write if !matches!(descriptor, None | Some(b'0'..=b'2')) || digits > 1 => {
@@ -225,6 +225,7 @@ impl Reader<'_> {
                 if digits > 1
                     || !matches!(descriptor, None | Some(b'0'))
                     || target.glob.is_some()
+                    || !target.is_known()
                     || device
                 {
                     return Err(refuse(self, "input may only come from a file that is named here"));

@@ -16,6 +16,7 @@ use super::jq;
 use super::refusal::Refusal;
 use super::sed;
 use super::utility::{ReadPath, Utility};
+use super::variable::all_known;
 use super::word::Word;
 
 /// A judge with rules of its own; gets the arguments without the name.
@@ -40,6 +41,9 @@ const JUDGES: [(&str, Judge); 15] = [
     ("xxd", archive::xxd),
 ];
 
+/// The judges that know what to do with a word whose text is not known; to the others none is given.
+const JUDGES_OF_VARIABLES: [&str; 7] = ["[", "cd", "echo", "expr", "find", "printf", "test"];
+
 /// Tools that only ever may say which version they are. Not those that a version manager may stand for (cargo, rustc, go, node):
 /// to say which version they are, it may install one that the project names.
 const VERSION_ONLY: [&str; 9] =
@@ -53,7 +57,10 @@ pub(super) fn judge(command: &SimpleCommand) -> Result<Vec<ReadPath>, Refusal> {
     let Some((name, arguments)) = command.words.split_first() else {
         return Err(Refusal::new(0, "", "there is no command"));
     };
-    if let Some((_, judge)) = JUDGES.iter().find(|(known, _)| *known == name.text) {
+    if let Some((known, judge)) = JUDGES.iter().find(|(known, _)| *known == name.text) {
+        if !JUDGES_OF_VARIABLES.contains(known) {
+            all_known(arguments)?;
+        }
         return judge(arguments);
     }
     if let Some(utility) = utility(&name.text) {

@@ -2,6 +2,7 @@
 
 use super::options::{Options, Parsed};
 use super::refusal::Refusal;
+use super::variable::all_known;
 use super::word::Word;
 
 /// A file or folder that an accepted command reads, as it is written.
@@ -11,7 +12,7 @@ pub(crate) struct ReadPath {
     pub(crate) text: String,
     /// Whether it holds wildcards that the shell replaces.
     pub(crate) glob: bool,
-    /// Whether it begins with a `~` that the shell replaces.
+    /// Whether it begins with a `~`, or holds a variable, that the shell replaces.
     pub(crate) tilde: bool,
     /// Whether what is in the file is printed, and not only its name or size.
     pub(crate) contents: bool,
@@ -25,7 +26,7 @@ impl ReadPath {
         Self {
             text: word.text.clone(),
             glob: word.glob.is_some(),
-            tilde: word.tilde,
+            tilde: word.tilde || !word.is_known(),
             contents,
             moves: false,
         }
@@ -41,7 +42,7 @@ impl ReadPath {
         Self {
             text: text.to_owned(),
             glob: word.glob.is_some(),
-            tilde: false,
+            tilde: !word.is_known(),
             contents,
             moves: false,
         }
@@ -130,6 +131,9 @@ impl Utility {
 
     /// Judges the arguments; the paths that the command would read.
     pub(super) fn judge(&self, arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
+        if self.condition.is_some() {
+            all_known(arguments)?;
+        }
         let parsed = self.options.parse(arguments)?;
         self.check_count(&parsed, arguments)?;
         if let Some(condition) = self.condition {
@@ -138,7 +142,7 @@ impl Utility {
         let mut paths: Vec<ReadPath> = parsed
             .path_values()
             .map(|(text, word)| ReadPath {
-                tilde: word.tilde,
+                tilde: word.tilde || !word.is_known(),
                 ..ReadPath::within(text, word, true)
             })
             .collect();
@@ -146,9 +150,10 @@ impl Utility {
         let operands = match self.operands {
             Operands::Paths(_) => &parsed.operands[..],
             Operands::PatternThenPaths if given => &parsed.operands[..],
-            // A wildcard in the pattern may become files.
+            // A wildcard in the pattern may become files, and a variable an option with a file.
             Operands::PatternThenPaths => {
-                let pattern = parsed.operands.first().is_some_and(|word| word.glob.is_none());
+                let certain = |word: &&Word| word.glob.is_none() && word.is_known();
+                let pattern = parsed.operands.first().is_some_and(certain);
                 &parsed.operands[usize::from(pattern)..]
             }
             Operands::Words(_) => &[],

@@ -28,6 +28,8 @@ fn the_reason_names_the_piece_and_its_place() {
     insta::assert_snapshot!(reason(""), @"refused: at column 1: there is no command");
     insta::assert_snapshot!(reason("ls &&"), @"refused: at column 6: a command is missing here");
     insta::assert_snapshot!(reason("sort *"), @"refused: `*` at column 6: a wildcard here may become an option or another operand");
+    insta::assert_snapshot!(reason("sort \"$HOME/x\""), @"refused: `$HOME/x` at column 6: what this variable holds is not known, and it matters here");
+    insta::assert_snapshot!(reason("echo $KEY"), @"refused: `$KEY` at column 6: a variable that may hold anything");
     insta::assert_snapshot!(reason("A=1 ls"), @"refused: `A=1` at column 1: an assignment may change what runs");
     insta::assert_snapshot!(reason("for f in a; do ls; done"), @"refused: `for` at column 1: a compound command is not judged");
     insta::assert_snapshot!(reason(&format!("ls{}", " x".repeat(70_000))), @"refused: the command is longer than 131072 bytes");
