@@ -6,12 +6,14 @@
 //! links, aliases, functions of the caller's environment and what stands behind a name in `PATH` are not known.
 
 mod archive;
+mod brace;
 mod builtin;
 mod characters;
 mod environment;
 mod find;
 mod git;
 mod grammar;
+mod here;
 mod jq;
 mod options;
 pub(crate) mod reach;

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use super::{Link, SimpleCommand, Word, recognise};
 
 /// Programs that are generated. The run takes some seconds.
-const PROGRAMS: usize = 40_000;
+const PROGRAMS: usize = 50_000;
 
 /// Least programs that must be recognised, so that the test means something.
 const RECOGNISED_MIN: usize = 8_000;
@@ -213,6 +213,54 @@ const VARIABLES: [&str; 20] = [
     "$$",
     "$USER[",
 ];
+const BRACES: [&str; 20] = [
+    "{a,b}",
+    "x/{a,b}.c",
+    "{a,b}{c,d}",
+    "{a,{b,c}d}",
+    "a{,b}",
+    "{,a}",
+    "{1..3}",
+    "{3..1}",
+    "{01..3}",
+    "{a,b",
+    "a,b}",
+    "{a,b}}",
+    "{*,b}",
+    "--x={a,b}",
+    "@{a,b}",
+    "{a..c}",
+    "{a,$HOME}",
+    "{1..2,x}",
+    "{a,\"b c\"}",
+    "{-,+}{-,+}",
+];
+const HERE: [&str; 12] = [
+    "<<'EOF'",
+    "<<\"EOF\"",
+    "<< 'EOF'",
+    "<<'EOF'",
+    "<<-'EOF'",
+    "<<EOF",
+    "<<'E F'",
+    "<<<a",
+    "<<< \"$USER b\"",
+    "<<< 'a\nb'",
+    "<<'EOF'x",
+    "0<<'EOF'",
+];
+const BODIES: [&str; 10] = [
+    "\nEOF\n",
+    "\na; b\nEOF\n",
+    "\n$(a) `b`\nEOF",
+    "\n EOF\nEOF \nEOF\nls\n",
+    "\n'\nEOF\n",
+    "\n\\\nEOF\n",
+    "\nEOFX\nEOF\n",
+    "\n<<'EOF'\nEOF\n",
+    "\nx",
+    "\n\tEOF\nEOF\ngrep a\n",
+];
 const ANSI: [&str; 8] =
     ["$'a'", "$'\\t'", "$'a\\nb'", "$'\\''", "$'\\\\\"\\\"'", "$'\\x41'", "$''", "$'`$a'"];
 const NOISE: [&str; 30] = [
@@ -224,12 +272,13 @@ const NOISE: [&str; 30] = [
 fn word(dice: &mut Dice) -> String {
     let mut word = String::new();
     for _ in 0..=dice.below(3) / 2 + dice.below(2) {
-        word.push_str(match dice.below(14) {
+        word.push_str(match dice.below(15) {
             0..=5 => dice.pick(&PLAIN),
             6 | 7 => dice.pick(&SINGLE),
             8 | 9 => dice.pick(&DOUBLE),
             10 => dice.pick(&VARIABLES),
-            11 if dice.below(2) == 0 => dice.pick(&ANSI),
+            11 => dice.pick(&BRACES),
+            12 if dice.below(2) == 0 => dice.pick(&ANSI),
             _ => dice.pick(&ODD),
         });
     }
@@ -245,6 +294,9 @@ fn program(dice: &mut Dice) -> String {
         if dice.below(20) == 0 {
             text.push_str("! ");
         }
+        if dice.below(16) == 0 {
+            text.push_str(dice.pick(&["time ", "time -p ", "time  ", "time -- ", "time -p -p "]));
+        }
         if dice.below(25) == 0 {
             text.push_str(dice.pick(&REDIRECTS));
             text.push(' ');
@@ -258,6 +310,23 @@ fn program(dice: &mut Dice) -> String {
                 text.push_str(&word(dice))
             }
         }
+    }
+    if dice.below(10) == 0 {
+        text.push(' ');
+        text.push_str(dice.pick(&HERE));
+        text.push_str(dice.pick(&[
+            "",
+            "",
+            " a",
+            " | a",
+            "; ls",
+            " && ls -l",
+            " # x",
+            " |",
+            " &&",
+            " 'a\nb'",
+        ]));
+        text.push_str(dice.pick(&BODIES));
     }
     if dice.below(8) == 0 {
         text.push_str(dice.pick(&[" ", "\n", ";", " # end", " &", "\\"]));
