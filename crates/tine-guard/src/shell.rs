@@ -14,6 +14,7 @@ mod find;
 mod git;
 mod grammar;
 mod here;
+mod ip;
 mod jq;
 mod options;
 pub(crate) mod reach;

@@ -17,6 +17,9 @@ const PROGRAMS: usize = 50_000;
 /// Least programs that must be recognised, so that the test means something.
 const RECOGNISED_MIN: usize = 8_000;
 
+/// Least recognised programs that must hold each form which is easily lost among what is refused.
+const FORM_MIN: usize = 20;
+
 /// Where `~` leads.
 const HOME: &str = "/home-of-nobody";
 
@@ -495,6 +498,11 @@ fn bash_runs_the_words_that_were_recognised() {
         recognised.len(),
         differences.len()
     );
+    for form in ["$?", "$HOME", "${", "$'", "{a,", "..", "<<'", "<<<", "time "] {
+        let count = programs.iter().filter(|text| text.contains(form)).count();
+        println!("{count} of the recognised hold `{form}`");
+        assert!(count >= FORM_MIN, "only {count} recognised programs hold {form:?}");
+    }
     let count = differences.len();
     differences.truncate(20);
     assert!(differences.is_empty(), "{count} differences:\n{}", differences.join("\n"));

@@ -148,9 +148,10 @@ impl Script<'_> {
                     self.digits();
                 }
             }
-            Some(b'/') => {
+            Some(byte @ (b'/' | b'\\')) => {
                 self.at += 1;
-                self.until(b'/')?;
+                let delimiter = if byte == b'/' { byte } else { self.delimiter()? };
+                self.until(delimiter)?;
                 self.skip(b"IM");
             }
             _ => return Ok(false),

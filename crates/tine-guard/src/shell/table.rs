@@ -12,6 +12,7 @@ use super::builtin;
 use super::find;
 use super::git;
 use super::grammar::SimpleCommand;
+use super::ip;
 use super::jq;
 use super::refusal::Refusal;
 use super::sed;
@@ -23,22 +24,31 @@ use super::word::Word;
 type Judge = fn(&[Word]) -> Result<Vec<ReadPath>, Refusal>;
 
 /// The commands whose arguments are a language of their own.
-const JUDGES: [(&str, Judge); 15] = [
+const JUDGES: [(&str, Judge); 24] = [
     ("[", builtin::bracket),
+    ("bunzip2", archive::decompressor),
+    ("bzip2", archive::compressor),
     ("cd", builtin::cd),
     ("command", builtin::command),
     ("echo", builtin::echo),
     ("expr", builtin::expr),
     ("find", find::judge),
     ("git", git::judge),
+    ("gunzip", archive::decompressor),
+    ("gzip", archive::compressor),
+    ("ip", ip::judge),
     ("jq", jq::judge),
     ("printf", builtin::printf),
     ("ps", system::ps),
     ("sed", sed::judge),
     ("tar", archive::tar),
     ("test", builtin::test),
+    ("unxz", archive::decompressor),
     ("unzip", archive::unzip),
+    ("unzstd", archive::decompressor),
     ("xxd", archive::xxd),
+    ("xz", archive::compressor),
+    ("zstd", archive::compressor),
 ];
 
 /// The judges that know what to do with a word whose text is not known; to the others none is given.

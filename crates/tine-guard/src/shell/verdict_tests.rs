@@ -38,8 +38,33 @@ fn the_reason_names_the_piece_and_its_place() {
 #[test]
 fn long_and_deep_texts_end() {
     for piece in [
-        "(", "{ ", "$(", "\"", "'", "\\", "[", "ls;", "ls|", "ls\n", "a ", "*", "<", "!", "if ",
-        "@{", "#",
+        "(",
+        "{ ",
+        "$(",
+        "\"",
+        "'",
+        "\\",
+        "[",
+        "ls;",
+        "ls|",
+        "ls\n",
+        "a ",
+        "*",
+        "<",
+        "!",
+        "if ",
+        "@{",
+        "#",
+        "{a,",
+        "{1..9}",
+        "{0..0}",
+        "ls {1..60};",
+        "{a,b}",
+        "cat <<'a'\na\n",
+        "$HOME",
+        "$'",
+        "<<< a ",
+        "time ",
     ] {
         let text = piece.repeat(100_000 / piece.len());
         let verdict = shell_verdict(&text);
@@ -95,6 +120,17 @@ fn piece() -> impl Strategy<Value = String> {
             "\t",
             "a",
             "s/a/b/w x",
+            "<<'E'",
+            "\nE\n",
+            "<<< ",
+            "$HOME",
+            "${USER}",
+            "$?",
+            "$'",
+            "{a,b}",
+            "{1..3}",
+            "time ",
+            ",",
             "-i",
             "é",
         ])
@@ -116,7 +152,8 @@ proptest! {
 
     #[test]
     fn a_second_command_is_never_hidden(
-        first in prop::sample::select(vec!["ls", "echo 'a'", "cat \"b\"", "grep -v '^#' f", "true # x\n", "find . -name a\\;"]),
+        first in prop::sample::select(vec!["ls", "echo 'a'", "cat \"b\"", "grep -v '^#' f", "true # x\n", "find . -name a\\;", "time ls", "echo $?",
+            "echo \"$HOME\"", "ls {a,b}", "cat <<< a", "cat <<'E'\nx\nE\nls", "grep $'\\t' a"]),
         separator in prop::sample::select(vec![";", "&&", "||", "|", "\n", " ; ", "&", "|&", "\r", "\n\n"]),
         second in prop::sample::select(vec!["rm a", "tee a", "python3 -c x", "sort -o a b", "sed -i p a", "git add .", "x=1"]),
     ) {
