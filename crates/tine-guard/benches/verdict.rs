@@ -15,7 +15,7 @@ const ROUNDS: usize = 5_000;
 /// Rounds of one long text.
 const LONG_ROUNDS: usize = 50;
 
-const TYPICAL: [&str; 8] = [
+const TYPICAL: [&str; 10] = [
     "ls -la",
     "git log --oneline --graph -20 | head",
     "find . -name '*.rs' -not -path './target/*' | wc -l",
@@ -23,6 +23,8 @@ const TYPICAL: [&str; 8] = [
     "sed -n '10,20p' src/main.rs",
     "jq '.a[] | select(.b > 1)' x.json",
     "cd src && ls -la 2>/dev/null || true",
+    "grep -rn foo --include=*.{ts,tsx} {src,tests}; echo \"exit: $?\"",
+    "time jq . <<'EOF'\n{\"a\": 1}\nEOF",
     "rm -rf build && make -j8 install",
 ];
 
@@ -31,7 +33,7 @@ fn main() {
     for command in TYPICAL {
         let verdict = median(ROUNDS, || shell_verdict(black_box(command)));
         let warned = median(ROUNDS, || warning(black_box(command)));
-        println!("  {verdict:>9.1?} {warned:>9.1?}  {command}");
+        println!("  {verdict:>9.1?} {warned:>9.1?}  {}", command.replace('\n', "⏎"));
     }
     println!("long texts: verdict, warning");
     for bytes in [1_000, 10_000, 100_000] {
@@ -41,6 +43,7 @@ fn main() {
             ("quotes", "echo 'a' "),
             ("open", "\"$("),
             ("globs", "ls a* "),
+            ("braces", "ls {a,b} "),
         ] {
             let text = piece.repeat(bytes / piece.len());
             let verdict = median(LONG_ROUNDS, || shell_verdict(black_box(&text)));

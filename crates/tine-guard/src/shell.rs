@@ -6,11 +6,15 @@
 //! links, aliases, functions of the caller's environment and what stands behind a name in `PATH` are not known.
 
 mod archive;
+mod brace;
 mod builtin;
 mod characters;
+mod environment;
 mod find;
 mod git;
 mod grammar;
+mod here;
+mod ip;
 mod jq;
 mod options;
 pub(crate) mod reach;
@@ -18,6 +22,7 @@ mod refusal;
 mod sed;
 mod table;
 mod utility;
+mod variable;
 mod verdict;
 mod word;
 

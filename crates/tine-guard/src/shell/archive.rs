@@ -1,4 +1,5 @@
-//! Looking into archives and binary files: `tar` and `unzip` only list, `xxd` only prints.
+//! Looking into archives, compressed and binary files: `tar` and `unzip` only list, the compressors only list, test or print,
+//! `xxd` only prints.
 
 use super::refusal::Refusal;
 use super::utility::ReadPath;
@@ -37,6 +38,39 @@ pub(super) fn tar(arguments: &[Word]) -> Judged {
     match members.iter().find(|word| word.glob == Some(0) || word.text.starts_with('-')) {
         Some(word) => refuse(word, "not on the list of options that only read"),
         None => Ok(vec![ReadPath::of(archive, true)]),
+    }
+}
+
+/// `gzip`, `bzip2`, `xz`, `zstd`: to list, to test, or to decompress to the output.
+pub(super) fn compressor(arguments: &[Word]) -> Judged {
+    compressed(arguments, "dc")
+}
+
+/// `gunzip` and its like, which decompress without being told.
+pub(super) fn decompressor(arguments: &[Word]) -> Judged {
+    compressed(arguments, "c")
+}
+
+/// One cluster of letters with one thing to do, then files. Where several are asked for, the programs differ on which one
+/// counts, and without any the file is replaced.
+fn compressed(arguments: &[Word], prints: &str) -> Judged {
+    let [cluster, files @ ..] = arguments else {
+        return Err(Refusal::new(0, "", "it may only list, test or print, as in `gzip -l FILE`"));
+    };
+    let letters = cluster.text.strip_prefix('-').unwrap_or_default();
+    let asked: String = letters.chars().filter(|c| !matches!(c, 'v' | 'q')).collect();
+    let shows = asked == "l" || asked == "t";
+    let shown = asked == prints || prints.len() == 2 && asked == "cd";
+    if cluster.text == "--version" || cluster.text == "--help" {
+        return Ok(Vec::new());
+    }
+    if cluster.glob.is_some() || !(shows || shown) {
+        return refuse(cluster, "it may only list, test or print, as in `gzip -l FILE`");
+    }
+    let option = |word: &&Word| word.text.starts_with('-') && word.text != "-";
+    match files.iter().find(|word| word.glob == Some(0) || option(word)) {
+        Some(word) => refuse(word, "not on the list of options that only read"),
+        None => Ok(files.iter().map(|word| ReadPath::of(word, shown)).collect()),
     }
 }
 

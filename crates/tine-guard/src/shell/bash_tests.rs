@@ -12,13 +12,19 @@ use std::process::{Command, Stdio};
 use super::{Link, SimpleCommand, Word, recognise};
 
 /// Programs that are generated. The run takes some seconds.
-const PROGRAMS: usize = 40_000;
+const PROGRAMS: usize = 50_000;
 
 /// Least programs that must be recognised, so that the test means something.
 const RECOGNISED_MIN: usize = 8_000;
 
+/// Least recognised programs that must hold each form which is easily lost among what is refused.
+const FORM_MIN: usize = 20;
+
 /// Where `~` leads.
 const HOME: &str = "/home-of-nobody";
+
+/// A value that becomes two words outside quotes.
+const USER: &str = "one  two";
 
 /// Reads programs, each ended by NUL; writes a line per command: the program's number and the words, each after a byte 2,
 /// newlines as byte 1. No recognised text holds these bytes. One line is one write, so that those of a pipeline, which run at
@@ -32,7 +38,7 @@ command_not_found_handle() {
   builtin printf '%s\n' "$line" >>"$record"
   return $status
 }
-HOME=/home-of-nobody
+HOME=/home-of-nobody USER='one  two'
 PATH=$PWD
 exec 8<"$programs"
 number=0
@@ -188,6 +194,78 @@ const REDIRECTS: [&str; 24] = [
     "22>/dev/null",
     "{a}>/dev/null",
 ];
+const VARIABLES: [&str; 20] = [
+    "$?",
+    "\"$?\"",
+    "$HOME",
+    "\"$HOME\"",
+    "\"$HOME/x\"",
+    "$USER",
+    "\"$USER\"",
+    "${USER}",
+    "\"${USER} x\"",
+    "$PWD/a",
+    "\"$PATH\"",
+    "\"$PWD\"",
+    "$HOMER",
+    "${HOME:-a}",
+    "$a$USER",
+    "${?}",
+    "\"x$?y\"",
+    "$USER$?",
+    "$$",
+    "$USER[",
+];
+const BRACES: [&str; 20] = [
+    "{a,b}",
+    "x/{a,b}.c",
+    "{a,b}{c,d}",
+    "{a,{b,c}d}",
+    "a{,b}",
+    "{,a}",
+    "{1..3}",
+    "{3..1}",
+    "{01..3}",
+    "{a,b",
+    "a,b}",
+    "{a,b}}",
+    "{*,b}",
+    "--x={a,b}",
+    "@{a,b}",
+    "{a..c}",
+    "{a,$HOME}",
+    "{1..2,x}",
+    "{a,\"b c\"}",
+    "{-,+}{-,+}",
+];
+const HERE: [&str; 12] = [
+    "<<'EOF'",
+    "<<\"EOF\"",
+    "<< 'EOF'",
+    "<<'EOF'",
+    "<<-'EOF'",
+    "<<EOF",
+    "<<'E F'",
+    "<<<a",
+    "<<< \"$USER b\"",
+    "<<< 'a\nb'",
+    "<<'EOF'x",
+    "0<<'EOF'",
+];
+const BODIES: [&str; 10] = [
+    "\nEOF\n",
+    "\na; b\nEOF\n",
+    "\n$(a) `b`\nEOF",
+    "\n EOF\nEOF \nEOF\nls\n",
+    "\n'\nEOF\n",
+    "\n\\\nEOF\n",
+    "\nEOFX\nEOF\n",
+    "\n<<'EOF'\nEOF\n",
+    "\nx",
+    "\n\tEOF\nEOF\ngrep a\n",
+];
+const ANSI: [&str; 8] =
+    ["$'a'", "$'\\t'", "$'a\\nb'", "$'\\''", "$'\\\\\"\\\"'", "$'\\x41'", "$''", "$'`$a'"];
 const NOISE: [&str; 30] = [
     " ", "  ", "\t", "\n", "\r", "\u{b}", "\u{c}", "\u{1}", "\u{7f}", "\u{a0}", "\u{200b}",
     "\u{85}", "'", "\"", "\\", "$", "`", "(", ")", "{", "}", "*", "~", "!", "#", "&", ";", "|",
@@ -197,10 +275,13 @@ const NOISE: [&str; 30] = [
 fn word(dice: &mut Dice) -> String {
     let mut word = String::new();
     for _ in 0..=dice.below(3) / 2 + dice.below(2) {
-        word.push_str(match dice.below(12) {
+        word.push_str(match dice.below(15) {
             0..=5 => dice.pick(&PLAIN),
             6 | 7 => dice.pick(&SINGLE),
             8 | 9 => dice.pick(&DOUBLE),
+            10 => dice.pick(&VARIABLES),
+            11 => dice.pick(&BRACES),
+            12 if dice.below(2) == 0 => dice.pick(&ANSI),
             _ => dice.pick(&ODD),
         });
     }
@@ -216,6 +297,9 @@ fn program(dice: &mut Dice) -> String {
         if dice.below(20) == 0 {
             text.push_str("! ");
         }
+        if dice.below(16) == 0 {
+            text.push_str(dice.pick(&["time ", "time -p ", "time  ", "time -- ", "time -p -p "]));
+        }
         if dice.below(25) == 0 {
             text.push_str(dice.pick(&REDIRECTS));
             text.push(' ');
@@ -229,6 +313,23 @@ fn program(dice: &mut Dice) -> String {
                 text.push_str(&word(dice))
             }
         }
+    }
+    if dice.below(10) == 0 {
+        text.push(' ');
+        text.push_str(dice.pick(&HERE));
+        text.push_str(dice.pick(&[
+            "",
+            "",
+            " a",
+            " | a",
+            "; ls",
+            " && ls -l",
+            " # x",
+            " |",
+            " &&",
+            " 'a\nb'",
+        ]));
+        text.push_str(dice.pick(&BODIES));
     }
     if dice.below(8) == 0 {
         text.push_str(dice.pick(&[" ", "\n", ";", " # end", " &", "\\"]));
@@ -252,7 +353,10 @@ fn program(dice: &mut Dice) -> String {
 /// Whether what bash runs depends on more than the text: files that exist, and inputs that are opened.
 fn depends_on_files(commands: &[SimpleCommand]) -> bool {
     commands.iter().any(|command| {
-        command.words.iter().any(|word| word.glob.is_some() && word.text.contains('/'))
+        command
+            .words
+            .iter()
+            .any(|word| word.glob.is_some() && (word.text.contains('/') || !word.is_known()))
             || command
                 .inputs
                 .iter()
@@ -261,10 +365,14 @@ fn depends_on_files(commands: &[SimpleCommand]) -> bool {
 }
 
 /// The words of the commands that run when each returns `status`, sorted, because those of a pipeline come in any order.
-fn expected(commands: &[SimpleCommand], status: u8) -> Vec<Vec<String>> {
+fn expected(commands: &[SimpleCommand], status: u8, directory: &str) -> Vec<Vec<String>> {
     let mut ran = Vec::new();
     let mut succeeded = true;
     let mut at = 0;
+    let words = |command: &SimpleCommand, succeeded: bool| {
+        let one = |word| expanded(word, succeeded, directory);
+        command.words.iter().flat_map(one).collect::<Vec<String>>()
+    };
     while at < commands.len() {
         let end = (at + 1..commands.len())
             .find(|next| commands[*next].link != Link::Pipe)
@@ -275,7 +383,7 @@ fn expected(commands: &[SimpleCommand], status: u8) -> Vec<Vec<String>> {
             Link::Or => !succeeded,
         };
         if runs {
-            ran.extend(commands[at..end].iter().map(words));
+            ran.extend(commands[at..end].iter().map(|command| words(command, succeeded)));
             succeeded = (status == 0) != commands[at].negated;
         }
         at = end;
@@ -284,11 +392,30 @@ fn expected(commands: &[SimpleCommand], status: u8) -> Vec<Vec<String>> {
     ran
 }
 
-fn words(command: &SimpleCommand) -> Vec<String> {
-    let text = |word: &Word| {
-        if word.tilde { word.text.replacen('~', HOME, 1) } else { word.text.clone() }
-    };
-    command.words.iter().map(text).collect()
+/// The words that one word becomes, after a command that succeeded or failed.
+fn expanded(word: &Word, succeeded: bool, directory: &str) -> Vec<String> {
+    let mut out = String::new();
+    let mut done = 0;
+    for variable in &word.variables {
+        out.push_str(&word.text[done..variable.start]);
+        let value = match variable.name.as_str() {
+            "HOME" => HOME,
+            "USER" => USER,
+            "?" => ["1", "0"][usize::from(succeeded)],
+            "PWD" | "PATH" => directory,
+            other => panic!("{other} has no value here"),
+        };
+        out.push_str(&if variable.quoted { value.to_owned() } else { value.replace(' ', "\0") });
+        done = variable.end;
+    }
+    out.push_str(&word.text[done..]);
+    if word.tilde {
+        out = out.replacen('~', HOME, 1);
+    }
+    if !out.contains('\0') {
+        return vec![out];
+    }
+    out.split('\0').filter(|piece| !piece.is_empty()).map(str::to_owned).collect()
 }
 
 /// What bash ran of each program.
@@ -351,12 +478,14 @@ fn bash_runs_the_words_that_were_recognised() {
         })
         .collect();
     let directory = tempfile::tempdir().unwrap();
+    let empty = directory.path().canonicalize().unwrap().join("empty");
+    let empty = empty.to_str().unwrap();
     let programs: Vec<&str> = recognised.iter().map(|(text, _)| *text).collect();
     let mut differences = Vec::new();
     for status in [0, 1] {
         let ran = ran_by_bash(directory.path(), &programs, status);
         for ((text, commands), ran) in recognised.iter().zip(ran) {
-            let expected = expected(commands, status);
+            let expected = expected(commands, status, empty);
             if ran != expected {
                 differences.push(format!(
                     "{text:?} (status {status})\n  bash: {ran:?}\n  ours: {expected:?}"
@@ -369,6 +498,11 @@ fn bash_runs_the_words_that_were_recognised() {
         recognised.len(),
         differences.len()
     );
+    for form in ["$?", "$HOME", "${", "$'", "{a,", "..", "<<'", "<<<", "time "] {
+        let count = programs.iter().filter(|text| text.contains(form)).count();
+        println!("{count} of the recognised hold `{form}`");
+        assert!(count >= FORM_MIN, "only {count} recognised programs hold {form:?}");
+    }
     let count = differences.len();
     differences.truncate(20);
     assert!(differences.is_empty(), "{count} differences:\n{}", differences.join("\n"));

@@ -24,7 +24,7 @@ pub(super) fn printf(arguments: &[Word]) -> Judged {
         all => (all, false),
     };
     let Some(format) = arguments.first() else { return Ok(Vec::new()) };
-    if (format.text.starts_with('-') && !dashes) || format.glob.is_some() {
+    if (format.text.starts_with('-') && !dashes) || format.glob.is_some() || !format.is_known() {
         return Err(Refusal::new(format.at, &format.text, "the format must be plain text"));
     }
     match bad_conversion(&format.text) {
@@ -64,9 +64,39 @@ const FILE_TESTS: [&str; 19] = [
 const OTHER_TESTS: [&str; 14] =
     ["-n", "-z", "-t", "-o", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "-N"];
 
+/// What compares two texts.
+const COMPARISONS: [&str; 3] = ["=", "==", "!="];
+
+/// Whether the number of words and the operators alone decide what is tested, so that a word between them may be anything.
+fn places_are_certain(arguments: &[Word]) -> bool {
+    let arguments = match arguments {
+        [not, rest @ ..] if not.text == "!" => rest,
+        all => all,
+    };
+    let one_test = |word: &Word| {
+        FILE_TESTS.contains(&word.text.as_str()) && word.text != "-a"
+            || matches!(word.text.as_str(), "-n" | "-z")
+    };
+    let plain = |word: &Word| word.stays_whole() && word.glob.is_none();
+    match arguments {
+        [one] => plain(one),
+        [test, one] => one_test(test) && plain(one),
+        [one, operator, other] => {
+            COMPARISONS.contains(&operator.text.as_str()) && plain(one) && plain(other)
+        }
+        _ => false,
+    }
+}
+
 /// `test`.
 pub(super) fn test(arguments: &[Word]) -> Judged {
     let mut paths = Vec::new();
+    let unknown = arguments.iter().find(|word| !word.is_known());
+    // Digits are never an operator.
+    let digits = arguments.iter().all(|word| word.is_status() && word.glob.is_none());
+    if let Some(unknown) = unknown.filter(|_| !digits && !places_are_certain(arguments)) {
+        return Err(unknown.refuse_unknown());
+    }
     for (index, word) in arguments.iter().enumerate() {
         let option = word.text.starts_with('-') && word.text.len() > 1;
         let number = option && word.text[1..].bytes().all(|b| b.is_ascii_digit());
@@ -118,6 +148,7 @@ pub(super) fn cd(arguments: &[Word]) -> Judged {
         }
         [target]
             if target.glob.is_none()
+                && target.stays_whole()
                 && !target.text.starts_with('-')
                 && !target.text.is_empty() =>
         {

@@ -88,6 +88,11 @@ pub(super) fn judge(arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
     let mut rest = arguments.iter().peekable();
     while rest.next_if(|word| OPTIONS.contains(&word.text.as_str())).is_some() {}
     while let Some(word) = rest.next_if(|word| !begins_expression(word)) {
+        // No part of an expression holds a slash or begins otherwise.
+        let certain = !word.may_be_option() && !word.text.starts_with(['!', '(', ')', ',']);
+        if !word.is_known() && !(word.stays_whole() && (certain || word.is_below_variable())) {
+            return Err(word.refuse_unknown());
+        }
         if word.glob == Some(0) {
             return Err(Refusal::new(
                 word.at,
@@ -118,6 +123,9 @@ pub(super) fn judge(arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
         let Some(value) = rest.next() else {
             return Err(Refusal::new(word.at, part, "the value of this part is missing"));
         };
+        if !value.is_known() {
+            return Err(value.refuse_unknown());
+        }
         if value.glob.is_some() && !cannot_be_expression(value) {
             return Err(Refusal::new(
                 value.at,

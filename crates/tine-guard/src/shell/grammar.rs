@@ -1,11 +1,13 @@
 //! The safe subset of the shell's grammar.
 //!
 //! A text is recognised only where the words that bash would run are known without running anything: plain words,
-//! quotes without expansion, escapes, pipes, lists, comments, harmless redirects. Everything else is refused, also
-//! where it would do no harm. One pass over the bytes, no recursion. That the words are bash's own is shown by the
+//! quotes, escapes, pipes, lists, comments, harmless redirects, `time`. Everything else is refused, also where it would do no
+//! harm. One pass over the bytes, no recursion. That the words are bash's own is shown by the
 //! differential test beside this module.
 
+use super::brace::read_braces;
 use super::characters::is_allowed;
+use super::here::{Announced, check_ended, read_here, skip_line_end};
 use super::refusal::Refusal;
 use super::word::{Word, read_word};
 
@@ -50,7 +52,7 @@ pub(super) fn recognise(text: &str) -> Result<Vec<SimpleCommand>, Refusal> {
         let piece = character.to_string();
         return Err(Refusal::new(at, &piece, "a control, blank or invisible character"));
     }
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = Reader::new(text);
     let mut commands = Vec::new();
     let mut link = Link::Sequence;
     loop {
@@ -68,6 +70,7 @@ pub(super) fn recognise(text: &str) -> Result<Vec<SimpleCommand>, Refusal> {
             None => break,
         }
     }
+    check_ended(&reader)?;
     if commands.is_empty() { Err(Refusal::new(0, "", "there is no command")) } else { Ok(commands) }
 }
 
@@ -75,9 +78,17 @@ pub(super) fn recognise(text: &str) -> Result<Vec<SimpleCommand>, Refusal> {
 pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
     pub(super) at: usize,
+    /// The here-document that begins at the next line end.
+    pub(super) announced: Option<Announced<'a>>,
+    /// Words that braces made so far.
+    pub(super) made: usize,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self { text, at: 0, announced: None, made: 0 }
+    }
+
     pub(super) fn peek(&self) -> Option<u8> {
         self.peek_at(0)
     }
@@ -123,7 +134,7 @@ impl Reader<'_> {
         loop {
             self.skip_blanks()?;
             match self.peek() {
-                Some(b'\n') => self.at += 1,
+                Some(b'\n') => skip_line_end(self)?,
                 Some(b'#') => self.skip_comment(),
                 _ => return Ok(()),
             }
@@ -139,6 +150,9 @@ impl Reader<'_> {
             command.negated = true;
             self.at += 1;
         }
+        if link != Link::Pipe && !command.negated {
+            self.skip_time()?;
+        }
         loop {
             self.skip_blanks()?;
             match self.peek() {
@@ -147,13 +161,15 @@ impl Reader<'_> {
                 Some(b'#') => self.skip_comment(),
                 Some(b'(' | b')') => return Err(self.refuse(1, "a subshell or function")),
                 Some(b'&' | b'<' | b'>' | b'0'..=b'9') if self.redirect(&mut command)? => {}
-                Some(_) => {
-                    let word = read_word(self)?;
-                    if command.words.is_empty() {
-                        check_name(&word)?;
-                    }
-                    command.words.push(word);
+                Some(_) if command.words.is_empty() => {
+                    let name = read_word(self)?;
+                    check_name(&name)?;
+                    command.words.push(name);
                 }
+                Some(_) => match read_braces(self)? {
+                    Some(words) => command.words.extend(words),
+                    None => command.words.push(read_word(self)?),
+                },
             }
         }
         if command.words.is_empty() {
@@ -163,8 +179,24 @@ impl Reader<'_> {
         Ok(command)
     }
 
+    /// The reserved word `time`, with or without `-p`, before a pipeline. Behind `|` it would be another command.
+    fn skip_time(&mut self) -> Result<(), Refusal> {
+        for word in ["time", "-p"] {
+            let rest = self.text.get(self.at..).unwrap_or_default();
+            match rest.strip_prefix(word) {
+                Some(after) if after.starts_with([' ', '\t']) => self.at += word.len(),
+                _ => break,
+            }
+            self.skip_blanks()?;
+        }
+        Ok(())
+    }
+
     /// Reads a redirect where one stands; `false` where a plain word does.
     fn redirect(&mut self, command: &mut SimpleCommand) -> Result<bool, Refusal> {
+        if self.peek() == Some(b'<') && self.peek_at(1) == Some(b'<') {
+            return read_here(self).map(|()| true);
+        }
         let digits =
             (0..).take_while(|n| self.peek_at(*n).is_some_and(|b| b.is_ascii_digit())).count();
         let (first, second) = (self.peek_at(digits), self.peek_at(digits + 1));
@@ -201,7 +233,7 @@ impl Reader<'_> {
             return Err(refuse(self, "a redirect without a plain target"));
         }
         let target = read_word(self)?;
-        let known = target.glob.is_none() && !target.quoted && !target.tilde;
+        let known = target.glob.is_none() && !target.quoted && !target.tilde && target.is_known();
         let to_null = known && target.text == "/dev/null";
         match kind {
             Redirect::Write if !matches!(descriptor, None | Some(b'0'..=b'2')) || digits > 1 => {
@@ -225,6 +257,7 @@ impl Reader<'_> {
                 if digits > 1
                     || !matches!(descriptor, None | Some(b'0'))
                     || target.glob.is_some()
+                    || !target.is_known()
                     || device
                 {
                     return Err(refuse(self, "input may only come from a file that is named here"));
@@ -239,7 +272,10 @@ impl Reader<'_> {
     fn operator(&mut self) -> Result<Option<Link>, Refusal> {
         let (link, length) = match (self.peek(), self.peek_at(1)) {
             (None, _) => return Ok(None),
-            (Some(b'\n'), _) => (Link::Sequence, 1),
+            (Some(b'\n'), _) => {
+                skip_line_end(self)?;
+                return Ok(Some(Link::Sequence));
+            }
             (Some(b';'), Some(b';' | b'&')) => return Err(self.refuse(2, "a case separator")),
             (Some(b';'), _) => (Link::Sequence, 1),
             (Some(b'|'), Some(b'|')) => (Link::Or, 2),

@@ -76,9 +76,13 @@ impl Options {
         let mut rest = arguments.iter();
         while let Some(word) = rest.next() {
             if word.text == "--" {
+                if let Some(split) = rest.as_slice().iter().find(|word| !word.stays_whole()) {
+                    return Err(split.refuse_unknown());
+                }
                 parsed.operands.extend(rest);
                 break;
             }
+            self.check_unknown(word)?;
             if !word.text.starts_with('-') || word.text == "-" {
                 self.check_operand_glob(word)?;
                 parsed.operands.push(word);
@@ -91,6 +95,17 @@ impl Options {
             }
         }
         Ok(parsed)
+    }
+
+    /// Outside quotes a variable may become any words, and at the beginning of a word any option. Where the beginning is
+    /// known, the word is what it begins like.
+    fn check_unknown(&self, word: &Word) -> Result<(), Refusal> {
+        let option = word.may_be_option() || word.glob.is_some();
+        let harm = word.text.starts_with('-') || option && !self.any_harmless;
+        if !word.is_known() && (harm || !word.stays_whole()) {
+            return Err(word.refuse_unknown());
+        }
+        Ok(())
     }
 
     fn check_operand_glob(&self, word: &Word) -> Result<(), Refusal> {
@@ -198,6 +213,9 @@ impl Options {
         }
         if value.glob.is_some() && !self.any_harmless {
             return Err(Refusal::new(value.at, &value.text, GLOB_WHY));
+        }
+        if !(value.is_known() || self.any_harmless && value.stays_whole()) {
+            return Err(value.refuse_unknown());
         }
         Ok(value)
     }

@@ -40,7 +40,10 @@ pub(crate) fn reach(directory: &Path, paths: &[ReadPath]) -> (Vec<Reached>, Opti
         }
         let shown = path.text.escape_debug();
         if path.tilde {
-            object(format!("`{shown}` is outside the directory"));
+            object(match path.text.starts_with('~') {
+                true => format!("`{shown}` is outside the directory"),
+                false => format!("`{shown}` depends on a variable"),
+            });
             continue;
         }
         if climbs_back(&path.text) {
@@ -191,6 +194,8 @@ mod tests {
             "cat a[0-9].txt",
             "cat '~x'",
             "grep -rf~x y",
+            "basename \"$PWD\"",
+            "echo $HOME/*",
         ] {
             assert_eq!(check(command), "nothing", "{command}");
         }
@@ -203,6 +208,9 @@ mod tests {
         insta::assert_snapshot!(check("cd .. && ls"), @"`..` is outside the directory");
         insta::assert_snapshot!(check("cd src && cat ../../b"), @"`../../b` is outside the directory");
         insta::assert_snapshot!(check("cat link/../a"), @"`link/../a` leads back out of a folder that may be a link");
+        insta::assert_snapshot!(check("cat \"$PWD/a\""), @"`$PWD/a` depends on a variable");
+        insta::assert_snapshot!(check("cd \"${HOME}/a\" && ls"), @"`$HOME/a` depends on a variable");
+        insta::assert_snapshot!(check("grep \"$USER\" a"), @"`$USER` depends on a variable");
         insta::assert_snapshot!(check("cd"), @"`~` is outside the directory");
         insta::assert_snapshot!(check("wc -l < ../x"), @"`../x` is outside the directory");
         insta::assert_snapshot!(check("grep -f /etc/shadow x"), @"`/etc/shadow` is outside the directory");

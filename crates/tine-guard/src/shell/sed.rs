@@ -33,8 +33,14 @@ pub(super) fn judge(arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
     let parsed = OPTIONS.parse(arguments)?;
     let mut operands = &parsed.operands[..];
     let mut scripts: Vec<(&str, &Word)> = Vec::new();
+    let first_operand = operands.first().map_or(usize::MAX, |word| word.at);
     for given in &parsed.options {
         if let ("e" | "expression", Some(script)) = (given.name, given.value) {
+            // Where options may not follow operands, that operand is the script.
+            if given.word.at >= first_operand {
+                let why = "a script must stand before the files";
+                return Err(Refusal::new(given.word.at, script, why));
+            }
             scripts.push((script, given.word));
         }
     }
@@ -142,9 +148,10 @@ impl Script<'_> {
                     self.digits();
                 }
             }
-            Some(b'/') => {
+            Some(byte @ (b'/' | b'\\')) => {
                 self.at += 1;
-                self.until(b'/')?;
+                let delimiter = if byte == b'/' { byte } else { self.delimiter()? };
+                self.until(delimiter)?;
                 self.skip(b"IM");
             }
             _ => return Ok(false),

@@ -12,33 +12,47 @@ use super::builtin;
 use super::find;
 use super::git;
 use super::grammar::SimpleCommand;
+use super::ip;
 use super::jq;
 use super::refusal::Refusal;
 use super::sed;
 use super::utility::{ReadPath, Utility};
+use super::variable::all_known;
 use super::word::Word;
 
 /// A judge with rules of its own; gets the arguments without the name.
 type Judge = fn(&[Word]) -> Result<Vec<ReadPath>, Refusal>;
 
 /// The commands whose arguments are a language of their own.
-const JUDGES: [(&str, Judge); 15] = [
+const JUDGES: [(&str, Judge); 24] = [
     ("[", builtin::bracket),
+    ("bunzip2", archive::decompressor),
+    ("bzip2", archive::compressor),
     ("cd", builtin::cd),
     ("command", builtin::command),
     ("echo", builtin::echo),
     ("expr", builtin::expr),
     ("find", find::judge),
     ("git", git::judge),
+    ("gunzip", archive::decompressor),
+    ("gzip", archive::compressor),
+    ("ip", ip::judge),
     ("jq", jq::judge),
     ("printf", builtin::printf),
     ("ps", system::ps),
     ("sed", sed::judge),
     ("tar", archive::tar),
     ("test", builtin::test),
+    ("unxz", archive::decompressor),
     ("unzip", archive::unzip),
+    ("unzstd", archive::decompressor),
     ("xxd", archive::xxd),
+    ("xz", archive::compressor),
+    ("zstd", archive::compressor),
 ];
+
+/// The judges that know what to do with a word whose text is not known; to the others none is given.
+const JUDGES_OF_VARIABLES: [&str; 7] = ["[", "cd", "echo", "expr", "find", "printf", "test"];
 
 /// Tools that only ever may say which version they are. Not those that a version manager may stand for (cargo, rustc, go, node):
 /// to say which version they are, it may install one that the project names.
@@ -53,7 +67,10 @@ pub(super) fn judge(command: &SimpleCommand) -> Result<Vec<ReadPath>, Refusal> {
     let Some((name, arguments)) = command.words.split_first() else {
         return Err(Refusal::new(0, "", "there is no command"));
     };
-    if let Some((_, judge)) = JUDGES.iter().find(|(known, _)| *known == name.text) {
+    if let Some((known, judge)) = JUDGES.iter().find(|(known, _)| *known == name.text) {
+        if !JUDGES_OF_VARIABLES.contains(known) {
+            all_known(arguments)?;
+        }
         return judge(arguments);
     }
     if let Some(utility) = utility(&name.text) {

@@ -2,6 +2,7 @@
 
 use super::options::{Options, Parsed};
 use super::refusal::Refusal;
+use super::variable::all_known;
 use super::word::Word;
 
 /// A file or folder that an accepted command reads, as it is written.
@@ -11,7 +12,7 @@ pub(crate) struct ReadPath {
     pub(crate) text: String,
     /// Whether it holds wildcards that the shell replaces.
     pub(crate) glob: bool,
-    /// Whether it begins with a `~` that the shell replaces.
+    /// Whether it begins with a `~`, or holds a variable, that the shell replaces.
     pub(crate) tilde: bool,
     /// Whether what is in the file is printed, and not only its name or size.
     pub(crate) contents: bool,
@@ -25,7 +26,7 @@ impl ReadPath {
         Self {
             text: word.text.clone(),
             glob: word.glob.is_some(),
-            tilde: word.tilde,
+            tilde: word.tilde || !word.is_known(),
             contents,
             moves: false,
         }
@@ -41,7 +42,7 @@ impl ReadPath {
         Self {
             text: text.to_owned(),
             glob: word.glob.is_some(),
-            tilde: false,
+            tilde: !word.is_known(),
             contents,
             moves: false,
         }
@@ -130,15 +131,18 @@ impl Utility {
 
     /// Judges the arguments; the paths that the command would read.
     pub(super) fn judge(&self, arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
+        if self.condition.is_some() {
+            all_known(arguments)?;
+        }
         let parsed = self.options.parse(arguments)?;
-        self.check_count(&parsed)?;
+        self.check_count(&parsed, arguments)?;
         if let Some(condition) = self.condition {
             condition(&parsed)?;
         }
         let mut paths: Vec<ReadPath> = parsed
             .path_values()
             .map(|(text, word)| ReadPath {
-                tilde: word.tilde,
+                tilde: word.tilde || !word.is_known(),
                 ..ReadPath::within(text, word, true)
             })
             .collect();
@@ -146,9 +150,10 @@ impl Utility {
         let operands = match self.operands {
             Operands::Paths(_) => &parsed.operands[..],
             Operands::PatternThenPaths if given => &parsed.operands[..],
-            // A wildcard in the pattern may become files.
+            // A wildcard in the pattern may become files, and a variable an option with a file.
             Operands::PatternThenPaths => {
-                let pattern = parsed.operands.first().is_some_and(|word| word.glob.is_none());
+                let certain = |word: &&Word| word.glob.is_none() && word.is_known();
+                let pattern = parsed.operands.first().is_some_and(certain);
                 &parsed.operands[usize::from(pattern)..]
             }
             Operands::Words(_) => &[],
@@ -162,7 +167,7 @@ impl Utility {
         Ok(paths)
     }
 
-    fn check_count(&self, parsed: &Parsed<'_>) -> Result<(), Refusal> {
+    fn check_count(&self, parsed: &Parsed<'_>, arguments: &[Word]) -> Result<(), Refusal> {
         let (Operands::Paths(max) | Operands::Words(max)) = self.operands else { return Ok(()) };
         if max == ANY {
             return Ok(());
@@ -174,12 +179,13 @@ impl Utility {
             };
             return Err(Refusal::new(extra.at, &extra.text, why));
         }
-        // Where options must come first, a later one would be a second operand.
-        let first = parsed.operands.first().map_or(usize::MAX, |word| word.at);
-        let late = parsed.options.iter().find(|given| given.word.at > first);
-        if let Some(late) = late.filter(|_| self.operands == Operands::Paths(1)) {
-            let why = format!("an option of `{}` must stand before its operand", self.name);
-            return Err(Refusal::new(late.word.at, &late.word.text, why));
+        // Where options must come first, whatever stands behind the operand is a second one, `--` too.
+        if let (Some(operand), Some(last), Operands::Paths(1)) =
+            (parsed.operands.first(), arguments.last(), self.operands)
+            && !std::ptr::eq(*operand, last)
+        {
+            let why = format!("nothing may stand behind the operand of `{}`", self.name);
+            return Err(Refusal::new(last.at, &last.text, why));
         }
         match parsed.operands.iter().find(|word| word.glob.is_some()) {
             Some(word) if !self.options.any_harmless => {

@@ -28,6 +28,8 @@ fn the_reason_names_the_piece_and_its_place() {
     insta::assert_snapshot!(reason(""), @"refused: at column 1: there is no command");
     insta::assert_snapshot!(reason("ls &&"), @"refused: at column 6: a command is missing here");
     insta::assert_snapshot!(reason("sort *"), @"refused: `*` at column 6: a wildcard here may become an option or another operand");
+    insta::assert_snapshot!(reason("sort \"$HOME/x\""), @"refused: `$HOME/x` at column 6: what this variable holds is not known, and it matters here");
+    insta::assert_snapshot!(reason("echo $KEY"), @"refused: `$KEY` at column 6: a variable that may hold anything");
     insta::assert_snapshot!(reason("A=1 ls"), @"refused: `A=1` at column 1: an assignment may change what runs");
     insta::assert_snapshot!(reason("for f in a; do ls; done"), @"refused: `for` at column 1: a compound command is not judged");
     insta::assert_snapshot!(reason(&format!("ls{}", " x".repeat(70_000))), @"refused: the command is longer than 131072 bytes");
@@ -36,8 +38,33 @@ fn the_reason_names_the_piece_and_its_place() {
 #[test]
 fn long_and_deep_texts_end() {
     for piece in [
-        "(", "{ ", "$(", "\"", "'", "\\", "[", "ls;", "ls|", "ls\n", "a ", "*", "<", "!", "if ",
-        "@{", "#",
+        "(",
+        "{ ",
+        "$(",
+        "\"",
+        "'",
+        "\\",
+        "[",
+        "ls;",
+        "ls|",
+        "ls\n",
+        "a ",
+        "*",
+        "<",
+        "!",
+        "if ",
+        "@{",
+        "#",
+        "{a,",
+        "{1..9}",
+        "{0..0}",
+        "ls {1..60};",
+        "{a,b}",
+        "cat <<'a'\na\n",
+        "$HOME",
+        "$'",
+        "<<< a ",
+        "time ",
     ] {
         let text = piece.repeat(100_000 / piece.len());
         let verdict = shell_verdict(&text);
@@ -93,6 +120,17 @@ fn piece() -> impl Strategy<Value = String> {
             "\t",
             "a",
             "s/a/b/w x",
+            "<<'E'",
+            "\nE\n",
+            "<<< ",
+            "$HOME",
+            "${USER}",
+            "$?",
+            "$'",
+            "{a,b}",
+            "{1..3}",
+            "time ",
+            ",",
             "-i",
             "é",
         ])
@@ -114,7 +152,8 @@ proptest! {
 
     #[test]
     fn a_second_command_is_never_hidden(
-        first in prop::sample::select(vec!["ls", "echo 'a'", "cat \"b\"", "grep -v '^#' f", "true # x\n", "find . -name a\\;"]),
+        first in prop::sample::select(vec!["ls", "echo 'a'", "cat \"b\"", "grep -v '^#' f", "true # x\n", "find . -name a\\;", "time ls", "echo $?",
+            "echo \"$HOME\"", "ls {a,b}", "cat <<< a", "cat <<'E'\nx\nE\nls", "grep $'\\t' a"]),
         separator in prop::sample::select(vec![";", "&&", "||", "|", "\n", " ; ", "&", "|&", "\r", "\n\n"]),
         second in prop::sample::select(vec!["rm a", "tee a", "python3 -c x", "sort -o a b", "sed -i p a", "git add .", "x=1"]),
     ) {

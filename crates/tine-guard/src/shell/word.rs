@@ -2,8 +2,9 @@
 
 use super::grammar::Reader;
 use super::refusal::Refusal;
+use super::variable::{Variable, read_variable};
 
-/// A word whose text is known; where it holds a wildcard, up to the wildcard.
+/// A word whose text is known, but for variables; where it holds a wildcard, up to the wildcard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word {
     /// The text after removal of quotes.
@@ -17,19 +18,28 @@ pub(super) struct Word {
     pub(super) glob: Option<usize>,
     /// Whether it begins with a `~` that becomes the home directory.
     pub(super) tilde: bool,
+    /// Variables in it, in order; in `text` each stands as `$NAME`.
+    pub(super) variables: Vec<Variable>,
 }
 
 /// Reads the word that begins here; the next byte must be none that separates words.
 pub(super) fn read_word(reader: &mut Reader<'_>) -> Result<Word, Refusal> {
-    let mut word =
-        Word { text: String::new(), at: reader.at, quoted: false, glob: None, tilde: false };
+    let mut word = Word {
+        text: String::new(),
+        at: reader.at,
+        quoted: false,
+        glob: None,
+        tilde: false,
+        variables: Vec::new(),
+    };
     while let Some(byte) = reader.peek() {
         match byte {
             b' ' | b'\t' | b'\n' | b';' | b'|' | b'&' | b'<' | b'>' => break,
             b'\'' => single_quoted(reader, &mut word)?,
             b'"' => double_quoted(reader, &mut word)?,
             b'\\' => escaped(reader, &mut word)?,
-            b'$' => return Err(reader.refuse(2, "an expansion outside single quotes")),
+            b'$' if reader.peek_at(1) == Some(b'\'') => ansi_quoted(reader, &mut word)?,
+            b'$' => read_variable(reader, &mut word, false)?,
             b'`' => return Err(reader.refuse(1, "a command substitution")),
             b'(' | b')' => return Err(reader.refuse(1, "a subshell, function or pattern")),
             b'{' => at_braces(reader, &mut word)?,
@@ -68,6 +78,34 @@ fn single_quoted(reader: &mut Reader<'_>, word: &mut Word) -> Result<(), Refusal
     Ok(())
 }
 
+/// `$'…'` with the escapes that every shell which knows it reads alike.
+fn ansi_quoted(reader: &mut Reader<'_>, word: &mut Word) -> Result<(), Refusal> {
+    let unclosed = reader.refuse(2, "a quote that is not closed");
+    word.quoted = true;
+    reader.at += 2;
+    loop {
+        match (reader.peek(), reader.peek_at(1)) {
+            (None, _) => return Err(unclosed),
+            (Some(b'\''), _) => {
+                reader.at += 1;
+                return Ok(());
+            }
+            (Some(b'\\'), Some(escape @ (b't' | b'n' | b'\\' | b'\'' | b'"'))) => {
+                word.text.push(match escape {
+                    b't' => '\t',
+                    b'n' => '\n',
+                    other => char::from(other),
+                });
+                reader.at += 2;
+            }
+            (Some(b'\\'), _) => {
+                return Err(reader.refuse(2, "an escape of this kind is not judged"));
+            }
+            _ => take(reader, word),
+        }
+    }
+}
+
 /// Inside double quotes a `$` is itself only where nothing after it could be expanded.
 fn double_quoted(reader: &mut Reader<'_>, word: &mut Word) -> Result<(), Refusal> {
     let unclosed = reader.refuse(1, "a quote that is not closed");
@@ -87,7 +125,7 @@ fn double_quoted(reader: &mut Reader<'_>, word: &mut Word) -> Result<(), Refusal
             ) => {
                 take(reader, word);
             }
-            (Some(b'$'), _) => return Err(reader.refuse(2, "an expansion outside single quotes")),
+            (Some(b'$'), _) => read_variable(reader, word, true)?,
             (Some(b'\\'), Some(b'"' | b'\\' | b'$' | b'`')) => {
                 reader.at += 1;
                 take(reader, word);

@@ -27,8 +27,8 @@ const fn sum(name: &'static str) -> Utility {
     Utility::new(name).short("bctwz").long(SUM_LONG).any_option_harmless()
 }
 
-pub(super) const TABLE: &[Utility] = &[
-    Utility::new("ls")
+const fn ls(name: &'static str) -> Utility {
+    Utility::new(name)
         .short("aAbBcCdDfFgGhHiI:klLmnNopqQrRsStT:uUvw:xXZ1")
         .long(&[
             "all",
@@ -75,7 +75,76 @@ pub(super) const TABLE: &[Utility] = &[
             "zero",
         ])
         .names_only()
-        .any_option_harmless(),
+        .any_option_harmless()
+}
+
+/// `eza` and `exa`, which it took over: they look into repositories by a library, which runs nothing.
+const fn eza(name: &'static str) -> Utility {
+    Utility::new(name)
+        .short("1lGxRTFXaAdL:rs:I:DfbBghHimMnSt:uUZow:@")
+        .long(&[
+            "oneline",
+            "long",
+            "grid",
+            "across",
+            "recurse",
+            "tree",
+            "dereference",
+            "classify[=]",
+            "color[=]",
+            "colour[=]",
+            "color-scale[=]",
+            "icons[=]",
+            "no-quotes",
+            "hyperlink",
+            "absolute[=]",
+            "width=",
+            "all",
+            "almost-all",
+            "list-dirs",
+            "level=",
+            "reverse",
+            "sort=",
+            "group-directories-first",
+            "only-dirs",
+            "only-files",
+            "git-ignore",
+            "ignore-glob=",
+            "binary",
+            "bytes",
+            "group",
+            "header",
+            "links",
+            "inode",
+            "modified",
+            "mounts",
+            "numeric",
+            "blocksize",
+            "time=",
+            "accessed",
+            "changed",
+            "created",
+            "time-style=",
+            "total-size",
+            "no-permissions",
+            "no-filesize",
+            "no-user",
+            "no-time",
+            "octal-permissions",
+            "git",
+            "no-git",
+            "extended",
+            "context",
+        ])
+        .names_only()
+}
+
+pub(super) const TABLE: &[Utility] = &[
+    ls("ls"),
+    ls("dir"),
+    ls("vdir"),
+    eza("eza"),
+    eza("exa"),
     Utility::new("stat")
         .short("Lfc:tx")
         .long(&["dereference", "file-system", "cached=", "format=", "printf=", "terse"])
@@ -215,6 +284,25 @@ pub(super) const TABLE: &[Utility] = &[
     Utility::new("namei")
         .short("lmxov")
         .long(&["modes", "owners", "long", "nosymlinks", "mountpoints"])
+        .names_only(),
+    Utility::new("lsattr").short("RVadlpv").names_only(),
+    Utility::new("getfacl")
+        .short("aceEsRLPtpndv")
+        .long(&[
+            "access",
+            "default",
+            "omit-header",
+            "all-effective",
+            "no-effective",
+            "skip-base",
+            "recursive",
+            "logical",
+            "physical",
+            "tabular",
+            "absolute-names",
+            "numeric",
+            "one-file-system",
+        ])
         .names_only(),
     sum("md5sum"),
     sum("sha1sum"),

@@ -216,6 +216,10 @@ pub(super) const TABLE: &[Utility] = &[
         .operands(Operands::PatternThenPaths),
     fd("fd"),
     fd("fdfind"),
+    Utility::new("look")
+        .short("adft:")
+        .long(&["alternative", "alphanum", "ignore-case", "terminate="])
+        .operands(Operands::PatternThenPaths),
     Utility::new("which").short("as").long(&["all"]).operands(Operands::Words(ANY)),
     Utility::new("whereis").short("bms").operands(Operands::Words(ANY)),
     Utility::new("type").short("afptP").operands(Operands::Words(ANY)),

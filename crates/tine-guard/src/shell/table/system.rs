@@ -1,5 +1,6 @@
 //! Utilities about the machine, its users and its processes.
 
+use crate::shell::environment::may_be_shown;
 use crate::shell::options::{Options, Parsed};
 use crate::shell::refusal::Refusal;
 use crate::shell::utility::{ANY, Operands, ReadPath, Utility};
@@ -184,6 +185,33 @@ pub(super) const TABLE: &[Utility] = &[
         "interfaces",
         "wide",
     ]),
+    word_utility("vmstat", 2).short("afmnsdDS:twVy"),
+    // What it prints may reset a terminal, but not these.
+    word_utility("tput", 1).condition(tput_asks),
+    word_utility("getent", ANY).condition(getent_local),
+    word_utility("hostnamectl", 0),
+    word_utility("timedatectl", 0),
+    word_utility("ulimit", 0).short("aHScdefilmnpqrstuvx"),
+    // The first operand says what it does. Not `show` and `cat`, which print the variables that services get.
+    word_utility("systemctl", ANY)
+        .short("alqt:p:n:")
+        .long(&[
+            "all",
+            "full",
+            "quiet",
+            "type=",
+            "state=",
+            "property=",
+            "lines=",
+            "no-pager",
+            "no-legend",
+            "plain",
+            "failed",
+            "user",
+            "system",
+            "value",
+        ])
+        .condition(systemctl_shows),
     word_utility("mount", 0).short("l"),
     Utility::new("findmnt")
         .short("AabDfilJno:OPrRt:T<u")
@@ -226,7 +254,55 @@ fn date_format(parsed: &Parsed<'_>) -> Result<(), Refusal> {
     }
 }
 
+fn refuse_first(parsed: &Parsed<'_>, name: &str, why: &str) -> Result<(), Refusal> {
+    let first = parsed.operands.first();
+    let (at, piece) = first.map_or((0, name), |word| (word.at, word.text.as_str()));
+    Err(Refusal::new(at, piece, why))
+}
+
+/// Whether the first operand is one of the words.
+fn begins_with(parsed: &Parsed<'_>, words: &[&str]) -> bool {
+    parsed.operands.first().is_some_and(|word| words.contains(&word.text.as_str()))
+}
+
+fn tput_asks(parsed: &Parsed<'_>) -> Result<(), Refusal> {
+    match begins_with(parsed, &["cols", "lines", "colors"]) {
+        true => Ok(()),
+        false => refuse_first(parsed, "tput", "`tput` may only ask for cols, lines and colors"),
+    }
+}
+
+/// Names of machines would be looked up in the network.
+fn getent_local(parsed: &Parsed<'_>) -> Result<(), Refusal> {
+    match begins_with(parsed, &["passwd", "group", "services", "protocols", "shells"]) {
+        true => Ok(()),
+        false => refuse_first(parsed, "getent", "not on the list of what `getent` may look up"),
+    }
+}
+
+fn systemctl_shows(parsed: &Parsed<'_>) -> Result<(), Refusal> {
+    const SHOWS: [&str; 10] = [
+        "status",
+        "is-active",
+        "is-enabled",
+        "is-failed",
+        "list-units",
+        "list-unit-files",
+        "list-timers",
+        "list-sockets",
+        "list-dependencies",
+        "list-jobs",
+    ];
+    match parsed.operands.is_empty() || begins_with(parsed, &SHOWS) {
+        true => Ok(()),
+        false => refuse_first(parsed, "systemctl", "not a reading part of `systemctl`"),
+    }
+}
+
 fn named_variable(parsed: &Parsed<'_>) -> Result<(), Refusal> {
+    if let Some(word) = parsed.operands.iter().find(|word| !may_be_shown(&word.text)) {
+        return Err(Refusal::new(word.at, &word.text, "a variable that may hold a key"));
+    }
     if parsed.operands.is_empty() && !parsed.has(&["help", "version"]) {
         return Err(Refusal::new(
             0,

@@ -54,7 +54,7 @@ pub(super) const TABLE: &[Utility] = &[
         .long(&["before", "regex", "separator="])
         .any_option_harmless(),
     Utility::new("rev").any_option_harmless(),
-    // Not `-o`, `-T` and `--compress-program`.
+    // Not `-o`, `-T` and `--compress-program`; not `--files0-from`, which prints files that are named elsewhere.
     Utility::new("sort").short("bdfgiMhnRrVcCk:mS:st:uz").long(&[
         "ignore-leading-blanks",
         "dictionary-order",
@@ -72,7 +72,6 @@ pub(super) const TABLE: &[Utility] = &[
         "batch-size=",
         "check[=]",
         "debug",
-        "files0-from=<",
         "key=",
         "merge",
         "buffer-size=",
@@ -132,6 +131,36 @@ pub(super) const TABLE: &[Utility] = &[
         .short("bsw:")
         .numbers()
         .long(&["bytes", "spaces", "width="])
+        .any_option_harmless(),
+    Utility::new("pr")
+        .short("acdD:e::Ffh:i::Jl:mn::N:o:rs::S::tTvw:W:")
+        .numbers()
+        .long(&[
+            "pages=",
+            "columns=",
+            "across",
+            "show-control-chars",
+            "double-space",
+            "date-format=",
+            "expand-tabs[=]",
+            "form-feed",
+            "header=",
+            "output-tabs[=]",
+            "join-lines",
+            "length=",
+            "merge",
+            "number-lines[=]",
+            "first-line-number=",
+            "indent=",
+            "no-file-warnings",
+            "separator[=]",
+            "sep-string[=]",
+            "omit-header",
+            "omit-pagination",
+            "show-nonprinting",
+            "width=",
+            "page-width=",
+        ])
         .any_option_harmless(),
     Utility::new("expand").short("it:").numbers().long(&["initial", "tabs="]).any_option_harmless(),
     Utility::new("unexpand")
@@ -199,6 +228,52 @@ pub(super) const TABLE: &[Utility] = &[
             "include-all-whitespace",
             "output-separator=",
         ])
+        .condition(no_response_file),
+    // Its `--output` is a format, not a file.
+    Utility::new("tokei")
+        .short("c:Ce:fi<l:n:o:r:s:t:vV")
+        .long(&[
+            "columns=",
+            "compact",
+            "exclude=",
+            "files",
+            "hidden",
+            "input=<",
+            "languages",
+            "no-ignore",
+            "no-ignore-dot",
+            "no-ignore-parent",
+            "no-ignore-vcs",
+            "num-format=",
+            "output=",
+            "rsort=",
+            "sort=",
+            "streaming=",
+            "types=",
+            "verbose",
+        ])
+        .names_only(),
+    // Not `-o` and `--format-multi`, which write.
+    Utility::new("scc")
+        .short("cdf:i:n:s:wzl")
+        .long(&[
+            "by-file",
+            "ci",
+            "exclude-dir=",
+            "exclude-ext=",
+            "format=",
+            "include-ext=",
+            "languages",
+            "no-cocomo",
+            "no-complexity",
+            "no-duplicates",
+            "no-gen",
+            "no-min",
+            "not-match=",
+            "sort=",
+            "wide",
+        ])
+        .names_only()
         .condition(no_response_file),
     // A second operand of a decoder on other systems is read as well; `-o` is not on the list.
     Utility::new("base64")
