@@ -21,4 +21,5 @@ mod utility;
 mod verdict;
 mod word;
 
+pub(crate) use utility::ReadPath;
 pub use verdict::{ShellVerdict, shell_verdict};

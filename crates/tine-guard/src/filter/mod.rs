@@ -17,6 +17,7 @@ mod fields;
 mod git;
 mod read_only;
 mod reads;
+mod roots;
 mod worker;
 
 pub use auto_mem::AutoMemFilter;
