@@ -5,7 +5,7 @@ use std::path::Path;
 use tine_model::RawJson;
 
 use super::denial::Denial;
-use super::directory::{Directory, FilterError};
+use super::directory::{Directory, FilterError, Holds};
 use super::fields::{Fields, refused};
 use super::reads::Reads;
 use super::{Judgement, bash};
@@ -55,7 +55,7 @@ impl Judgement for AutoMemFilter {
     fn judge(&self, tool: &str, input: &RawJson) -> Result<(), Denial> {
         let judged = match tool {
             "FileRead" | "Glob" | "Grep" => self.reads.judge(tool, input),
-            "FileEdit" | "FileWrite" => self.memory.judge_write(tool, input, false),
+            "FileEdit" | "FileWrite" => self.memory.judge_write(tool, input, Holds::Notes),
             "Bash" => Fields::parse(input).and_then(|fields| bash::judge(fields, &self.reads)),
             "REPL" => Fields::parse(input).map(|_| ()),
             other => Err(refused(other, "")),

@@ -15,6 +15,7 @@ mod denial;
 mod directory;
 mod fields;
 mod git;
+mod planted;
 mod read_only;
 mod reads;
 mod roots;
