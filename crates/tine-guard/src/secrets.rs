@@ -190,7 +190,10 @@ fn is_secret_place(words: &[String]) -> bool {
 }
 
 fn starts_with_any(words: &[String], places: &[&str]) -> bool {
-    places.iter().any(|place| begins_with(words, place))
+    // Most paths are told apart by one character; a walk asks for some hundred thousand of them.
+    let first = words.first().and_then(|word| word.chars().next());
+    let top = |place: &str| place.trim_start_matches('/').chars().next();
+    places.iter().any(|place| top(place) == first && begins_with(words, place))
 }
 
 /// Whether the words are those of `place`, or go on below it. A copy of its last name counts.
