@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use tine_model::RawJson;
 
 use crate::arguments::Arguments;
-use crate::paths::{PathPlace, is_secret, is_steering, place_of};
+use crate::paths::{PathPlace, is_steering, place_of};
+use crate::secrets::is_secret;
 use crate::verdict::Reason;
 use crate::wildcard::COMMAND_BYTES_MAX;
 

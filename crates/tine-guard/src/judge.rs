@@ -1,6 +1,6 @@
 //! The verdict: rules first, then the mode.
 
-use crate::call::{Call, Subject};
+use crate::call::{Call, Subject, Target};
 use crate::command::Judged;
 use crate::paths::PathPlace;
 use crate::rule::{Rule, Rules};
@@ -17,25 +17,18 @@ pub fn judge(call: &Call<'_>, mode: PermissionMode, rules: &Rules) -> Verdict {
         Ok(subject) => subject,
         Err(reason) => return Verdict::Deny(reason),
     };
-    let command = match &subject {
-        Subject::Command(text) => Some(Judged::new(call.directory, text)),
-        Subject::Read(_)
-        | Subject::Search(_)
-        | Subject::Write(_)
-        | Subject::Script(_)
-        | Subject::Unknown => None,
-    };
+    let aim = Aim::of(call, &subject);
     let touches = |rule: &Rule| {
         rule.touches(call.tool, &subject)
-            || command.as_ref().is_some_and(|command| command.touched_by(rule))
+            || matches!(&aim, Aim::Command(command) if command.touched_by(rule))
     };
     if let Some(rule) = first(&rules.deny, touches) {
         return Verdict::Deny(Reason::new(format!("the rule `{rule}` denies it")));
     }
-    let writes = match (&subject, &command) {
-        (_, Some(command)) => command.not_read_only.as_ref().map(|why| format!(" ({why})")),
-        (Subject::Write(_), None) => Some(String::new()),
-        (_, None) => None,
+    let writes = match &aim {
+        Aim::Command(command) => command.not_read_only.as_ref().map(|why| format!(" ({why})")),
+        Aim::Write(_) => Some(String::new()),
+        Aim::Look(_) | Aim::Script | Aim::Unknown => None,
     };
     match (mode, writes) {
         (PermissionMode::Bypass, _) => return Verdict::Allow,
@@ -51,9 +44,27 @@ pub fn judge(call: &Call<'_>, mode: PermissionMode, rules: &Rules) -> Verdict {
     if rules.allow.iter().any(|rule| rule.allows(call.tool, &subject)) {
         return Verdict::Allow;
     }
-    match command {
-        Some(command) => without_rule_for_command(command),
-        None => without_rule(call.tool, mode, &subject),
+    without_rule(call.tool, mode, aim)
+}
+
+/// What a call comes down to where no rule speaks.
+enum Aim<'a> {
+    Look(&'a Target),
+    Write(&'a Target),
+    Command(Judged),
+    Script,
+    Unknown,
+}
+
+impl<'a> Aim<'a> {
+    fn of(call: &Call<'_>, subject: &'a Subject) -> Self {
+        match subject {
+            Subject::Read(target) | Subject::Search(target) => Self::Look(target),
+            Subject::Write(target) => Self::Write(target),
+            Subject::Command(text) => Self::Command(Judged::new(call.directory, text)),
+            Subject::Script(_) => Self::Script,
+            Subject::Unknown => Self::Unknown,
+        }
     }
 }
 
@@ -74,16 +85,16 @@ fn without_rule_for_command(command: Judged) -> Verdict {
     Verdict::Ask(Reason::new(reason))
 }
 
-fn without_rule(tool: &str, mode: PermissionMode, subject: &Subject) -> Verdict {
-    let reason = match subject {
-        Subject::Read(target) | Subject::Search(target) if target.secret => {
+fn without_rule(tool: &str, mode: PermissionMode, aim: Aim<'_>) -> Verdict {
+    let reason = match aim {
+        Aim::Look(target) if target.secret => {
             format!("`{}` may hold keys or passwords", target.shown())
         }
-        Subject::Read(target) | Subject::Search(target) => match target.place {
+        Aim::Look(target) => match target.place {
             PathPlace::Inside(_) => return Verdict::Allow,
             PathPlace::Outside(_) => format!("`{}` is outside the directory", target.shown()),
         },
-        Subject::Write(target) if mode == PermissionMode::AcceptEdits => {
+        Aim::Write(target) if mode == PermissionMode::AcceptEdits => {
             if target.is_harmless_to_write() {
                 return Verdict::Allow;
             }
@@ -92,10 +103,10 @@ fn without_rule(tool: &str, mode: PermissionMode, subject: &Subject) -> Verdict 
                 PathPlace::Outside(_) => format!("`{}` is outside the directory", target.shown()),
             }
         }
-        Subject::Write(target) => format!("{tool} would write `{}`", target.shown()),
-        Subject::Command(_) => "no rule allows this command".to_owned(),
-        Subject::Script(_) => return Verdict::Allow,
-        Subject::Unknown => format!("no rule allows the tool `{}`", tool.escape_debug()),
+        Aim::Write(target) => format!("{tool} would write `{}`", target.shown()),
+        Aim::Command(command) => return without_rule_for_command(command),
+        Aim::Script => return Verdict::Allow,
+        Aim::Unknown => format!("no rule allows the tool `{}`", tool.escape_debug()),
     };
     Verdict::Ask(Reason::new(reason))
 }

@@ -10,7 +10,8 @@ use std::str::FromStr;
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::call::{Kind, Subject, Target, literal_folders};
-use crate::paths::{PathPlace, is_secret};
+use crate::paths::PathPlace;
+use crate::secrets::is_secret;
 use crate::wildcard;
 
 /// A rule, written `Tool` or `Tool(pattern)`: `Bash(git log *)`, `FileEdit(src/**)`.

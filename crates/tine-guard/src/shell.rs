@@ -26,4 +26,5 @@ mod variable;
 mod verdict;
 mod word;
 
+pub(crate) use utility::ReadPath;
 pub use verdict::{ShellVerdict, shell_verdict};

@@ -91,18 +91,50 @@ impl Confinement {
         let enclosure = raised.await.map_err(|_| RuntimeError::Confinement)??;
         let place = place.with_enclosure(enclosure).with_write_roots(&roots)?;
         Ok(match self.reach {
-            Reach::Open | Reach::Directory => place,
-            Reach::ReadOnly | Reach::Memory(_) => place.with_secrets_refused(),
+            Reach::Open | Reach::Directory => place.with_refused(self.kept()),
+            Reach::ReadOnly | Reach::Memory(_) => place.with_secrets_refused(self.hidden()),
         })
     }
 
-    /// Secrets, and what tine keeps for itself.
-    fn hidden(&self) -> Withheld {
-        let own = self.own.clone();
+    /// What tine keeps for itself, apart from notes that lie among it.
+    fn kept(&self) -> Withheld {
+        let (own, notes) = (both_ways(&self.own), self.notes());
         Arc::new(move |path: &Path| {
-            tine_guard::is_secret(path) || own.iter().any(|own| own == path)
+            let is_note = |own: &PathBuf| {
+                notes.iter().any(|notes| notes.starts_with(own) && path.starts_with(notes))
+            };
+            own.iter().any(|own| path.starts_with(own) && !is_note(own))
         })
     }
+
+    /// Secrets, and what tine keeps for itself. Notes count by their own names, also where they lie among secrets.
+    fn hidden(&self) -> Withheld {
+        let (home, notes, kept) = (std::env::home_dir(), self.notes(), self.kept());
+        let is_secret = move |path: &Path| match &home {
+            Some(home) => tine_guard::is_secret_in(path, home),
+            None => tine_guard::is_secret(path),
+        };
+        let among_secrets: Vec<PathBuf> =
+            notes.into_iter().filter(|notes| is_secret(notes)).collect();
+        Arc::new(move |path: &Path| {
+            let note = among_secrets.iter().find_map(|notes| path.strip_prefix(notes).ok());
+            is_secret(note.unwrap_or(path)) || kept(path)
+        })
+    }
+
+    /// The directory for notes, as it is written and as it really is.
+    fn notes(&self) -> Vec<PathBuf> {
+        match &self.reach {
+            Reach::Memory(memory) => both_ways(std::slice::from_ref(memory)),
+            Reach::Open | Reach::Directory | Reach::ReadOnly => Vec::new(),
+        }
+    }
+}
+
+/// The paths, and where they really lead.
+fn both_ways(paths: &[PathBuf]) -> Vec<PathBuf> {
+    let real = paths.iter().filter_map(|path| path.canonicalize().ok());
+    paths.iter().cloned().chain(real).collect()
 }
 
 /// The audit of a run, or of all runs of a fan: what the world looked like before.

@@ -1,6 +1,7 @@
 //! `Bash`: a shell command in a process group of its own.
 
 pub(crate) mod excerpt;
+mod git;
 mod process;
 mod strays;
 

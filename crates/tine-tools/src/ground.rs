@@ -2,13 +2,14 @@
 //!
 //! Nothing here judges a call. It knows what was judged, and sees to it that nothing else is opened.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tine_guard::{is_secret, real_path};
+use tine_guard::real_path;
 
 use crate::beneath::Root;
-use crate::place::RootError;
+use crate::place::{RootError, Withheld};
 use crate::tool::Failure;
 
 /// What a place stands on. Cloning shares the handles.
@@ -20,6 +21,9 @@ pub(crate) struct Ground {
     real: Arc<Path>,
     /// The only directories that may be written to; `None` for no such limit.
     writable: Option<Arc<[Arc<Root>]>>,
+    /// What no tool opens.
+    refused: Option<Withheld>,
+    /// Whether that is all that may be a secret: then what the system keeps from others counts too.
     secrets_refused: bool,
     judged: Option<Arc<Path>>,
 }
@@ -64,7 +68,7 @@ impl Ground {
     pub(crate) fn new(directory: &Path) -> Self {
         let home = Root::open(directory).ok().map(Arc::new);
         let real = home.as_ref().map_or(directory, |home| home.path()).into();
-        Self { home, real, writable: None, secrets_refused: false, judged: None }
+        Self { home, real, writable: None, refused: None, secrets_refused: false, judged: None }
     }
 
     /// The same limits in another directory.
@@ -81,8 +85,12 @@ impl Ground {
         Self { judged: Some(real.into()), ..self.clone() }
     }
 
-    pub(crate) fn with_secrets_refused(self) -> Self {
-        Self { secrets_refused: true, ..self }
+    pub(crate) fn with_refused(self, refused: Withheld) -> Self {
+        Self { refused: Some(refused), ..self }
+    }
+
+    pub(crate) fn with_secrets_refused(self, secrets: Withheld) -> Self {
+        Self { secrets_refused: true, ..self.with_refused(secrets) }
     }
 
     pub(crate) fn with_write_roots(self, roots: &[PathBuf]) -> Result<Self, RootError> {
@@ -119,9 +127,10 @@ impl Ground {
         Ok(Spot { written, shown, real, root, below })
     }
 
-    /// Whether this path must not be read because of its name.
+    /// Whether no tool may open this path, which is absolute.
     pub(crate) fn refuses(&self, path: &Path) -> bool {
-        self.secrets_refused && is_secret(path)
+        self.refused.as_ref().is_some_and(|refused| refused(path))
+            || self.secrets_refused && is_private_setting(Path::new(SETTINGS), path)
     }
 
     pub(crate) fn refuses_secrets(&self) -> bool {
@@ -194,7 +203,46 @@ impl Ground {
     }
 }
 
+/// Where the system keeps its settings. What not everybody may read there are keys and passwords, whatever its name: root, who
+/// could read it, must not either.
+const SETTINGS: &str = "/etc";
+
+fn is_private_setting(settings: &Path, path: &Path) -> bool {
+    path.starts_with(settings)
+        && path
+            .ancestors()
+            .take_while(|above| *above != settings)
+            .any(|above| above.symlink_metadata().is_ok_and(|found| found.mode() & 0o004 == 0))
+}
+
 fn removed(what: &str, root: &Root) -> Failure {
     let path = root.path().display();
     Failure::new(format!("{what} `{path}` was removed while this run was using it"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_setting_is_private_where_others_may_not_read_it_or_what_it_lies_in() {
+        let settings = tempfile::tempdir().unwrap();
+        std::fs::create_dir(settings.path().join("shut")).unwrap();
+        for (name, mode) in
+            [("open", 0o644), ("closed", 0o640), ("shut/open", 0o644), ("shut", 0o700)]
+        {
+            let path = settings.path().join(name);
+            if !path.exists() {
+                std::fs::write(&path, "x").unwrap();
+            }
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        }
+        let is_private =
+            |name: &str| is_private_setting(settings.path(), &settings.path().join(name));
+        assert!(!is_private("open") && !is_private("none") && !is_private(""));
+        assert!(is_private("closed") && is_private("shut") && is_private("shut/open"));
+        assert!(!is_private_setting(settings.path(), Path::new("/root")));
+    }
 }

@@ -116,10 +116,16 @@ impl Place {
         Ok(Self { ground: self.ground.clone().with_write_roots(roots)?, ..self })
     }
 
-    /// The same place, where no tool opens a file or folder whose path, written or real, says that it
-    /// holds keys or passwords. (A hard link by another name cannot be known.) Bash is not concerned.
-    pub fn with_secrets_refused(self) -> Self {
-        Self { ground: self.ground.clone().with_secrets_refused(), ..self }
+    /// The same place, where no tool opens what `refused` names, by its written or its real path: what belongs to the owner of
+    /// the place. Bash is not concerned.
+    pub fn with_refused(self, refused: Withheld) -> Self {
+        Self { ground: self.ground.clone().with_refused(refused), ..self }
+    }
+
+    /// The same place, where no tool opens what `secrets` names, by its written or its real path, nor what the system's
+    /// settings keep from other users. (A hard link by another name cannot be known.) Bash is not concerned.
+    pub fn with_secrets_refused(self, secrets: Withheld) -> Self {
+        Self { ground: self.ground.clone().with_secrets_refused(secrets), ..self }
     }
 
     /// The same place for one call on a path, whose real path was judged: absolute and without links.

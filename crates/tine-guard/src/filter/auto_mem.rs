@@ -5,7 +5,7 @@ use std::path::Path;
 use tine_model::RawJson;
 
 use super::denial::Denial;
-use super::directory::{Directory, FilterError};
+use super::directory::{Directory, FilterError, Holds};
 use super::fields::{Fields, refused};
 use super::reads::Reads;
 use super::{Judgement, bash};
@@ -24,12 +24,18 @@ impl AutoMemFilter {
     /// resolved now; if another directory stands there later, nothing may be written any more.
     pub fn new(memory_dir: impl AsRef<Path>) -> Result<Self, FilterError> {
         let memory = Directory::open(memory_dir.as_ref())?;
-        Ok(Self { memory, reads: Reads::default() })
+        let reads = Reads::default().with_notes(memory.path());
+        Ok(Self { memory, reads })
     }
 
     /// The same filter, where relative paths of reads begin in `directory` instead of the process's own.
     pub fn in_directory(self, directory: &Path) -> Self {
-        Self { reads: Reads::in_directory(directory), ..self }
+        Self { reads: self.reads.in_directory(directory), ..self }
+    }
+
+    /// The same filter for a user whose home is `home` instead of the process's own: there are key stores in it.
+    pub fn in_home(self, home: &Path) -> Self {
+        Self { reads: self.reads.in_home(home), ..self }
     }
 
     /// The memory directory without links.
@@ -49,7 +55,7 @@ impl Judgement for AutoMemFilter {
     fn judge(&self, tool: &str, input: &RawJson) -> Result<(), Denial> {
         let judged = match tool {
             "FileRead" | "Glob" | "Grep" => self.reads.judge(tool, input),
-            "FileEdit" | "FileWrite" => self.memory.judge_write(tool, input, false),
+            "FileEdit" | "FileWrite" => self.memory.judge_write(tool, input, Holds::Notes),
             "Bash" => Fields::parse(input).and_then(|fields| bash::judge(fields, &self.reads)),
             "REPL" => Fields::parse(input).map(|_| ()),
             other => Err(refused(other, "")),

@@ -9,6 +9,7 @@ use tine_model::RawJson;
 
 use super::denial::{Denial, DenialCode};
 use super::fields::Fields;
+use super::planted::is_picked_up;
 use crate::call::shown;
 use crate::paths::{is_steering, normalise};
 use crate::real_path::{physical_path, real_path};
@@ -18,6 +19,18 @@ const PATH_BYTES_MAX: usize = 4_095;
 
 /// The longest name of one file (`NAME_MAX` on every common file system).
 const NAME_BYTES_MAX: usize = 255;
+
+/// Where the same path means another place to each process.
+const OF_EACH_PROCESS: [&str; 2] = ["/proc", "/dev/fd"];
+
+/// What a directory is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// Text that is read, and nothing that runs. Paths are absolute, because the run works in another directory.
+    Notes,
+    /// A project. The run works there, and a path may begin there.
+    Source,
+}
 
 /// Why a filter cannot be made for a directory.
 #[derive(Debug, thiserror::Error)]
@@ -71,12 +84,12 @@ impl Directory {
         &self.path
     }
 
-    /// Judges a call of FileEdit or FileWrite. With `relative`, a path may begin in the directory itself.
+    /// Judges a call of FileEdit or FileWrite.
     pub(super) fn judge_write(
         &self,
         tool: &str,
         input: &RawJson,
-        relative: bool,
+        holds: Holds,
     ) -> Result<(), Denial> {
         let known: &[&str] = match tool {
             "FileEdit" => &["file_path", "old_string", "new_string", "replace_all"],
@@ -87,15 +100,15 @@ impl Directory {
             fields.content(field)?;
         }
         let written = fields.required("file_path")?;
-        if !relative && !written.starts_with('/') {
+        if holds == Holds::Notes && !written.starts_with('/') {
             let reason = format!("`{}` is not an absolute path", shown(written));
             return Err(Denial::new(DenialCode::Arguments, reason, self.hint()));
         }
-        self.judge_path(written)
+        self.judge_path(written, holds)
     }
 
     /// Allows a path that leads to a plain file in the directory, or to a free name.
-    fn judge_path(&self, written: &str) -> Result<(), Denial> {
+    fn judge_path(&self, written: &str, holds: Holds) -> Result<(), Denial> {
         self.is_still_there()?;
         let deny = |code, reason: String| Denial::new(code, reason, self.hint());
         let target =
@@ -109,6 +122,9 @@ impl Directory {
             return Err(outside("begins with `~`, which is not expanded"));
         }
         let path = self.path.join(written);
+        if OF_EACH_PROCESS.iter().any(|place| normalise(&path).starts_with(place)) {
+            return Err(outside("leads through a process, and so elsewhere for each of them"));
+        }
         let (Ok(real), Ok(physical)) = (real_path(&path), physical_path(&path)) else {
             return Err(outside("leads through too many symbolic links"));
         };
@@ -129,7 +145,8 @@ impl Directory {
         if written.ends_with('/') || written.ends_with("/.") {
             return Err(target("names a directory"));
         }
-        if is_steering(below) {
+        let picked_up = holds == Holds::Notes && is_picked_up(&self.path, below);
+        if is_steering(below) || picked_up {
             return Err(target("decides what other programs run"));
         }
         if below.components().any(|name| name.as_os_str().len() > NAME_BYTES_MAX) {

@@ -15,8 +15,10 @@ mod denial;
 mod directory;
 mod fields;
 mod git;
+mod planted;
 mod read_only;
 mod reads;
+mod roots;
 mod worker;
 
 pub use auto_mem::AutoMemFilter;

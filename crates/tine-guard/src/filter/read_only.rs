@@ -25,7 +25,12 @@ impl ReadOnlyFilter {
 
     /// The same filter, where relative paths begin in `directory`.
     pub fn in_directory(self, directory: &Path) -> Self {
-        Self { reads: Reads::in_directory(directory) }
+        Self { reads: self.reads.in_directory(directory) }
+    }
+
+    /// The same filter for a user whose home is `home` instead of the process's own: there are key stores in it.
+    pub fn in_home(self, home: &Path) -> Self {
+        Self { reads: self.reads.in_home(home) }
     }
 }
 

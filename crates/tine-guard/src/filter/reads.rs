@@ -7,20 +7,34 @@ use tine_model::RawJson;
 use super::denial::{Denial, DenialCode};
 use super::fields::Fields;
 use crate::call::{literal_folders, shown};
-use crate::paths::is_secret;
 use crate::real_path::real_path;
+use crate::secrets::{is_secret, is_secret_in};
 
 /// Judges what is read: anything but secrets, by their written and by their real names.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reads {
     /// Where relative paths begin; the process's own directory if nobody says.
     directory: Option<PathBuf>,
+    /// The user's home; the process's own if nobody says.
+    home: Option<PathBuf>,
+    /// A directory whose files count by their own names, also where it lies among secrets.
+    notes: Option<PathBuf>,
 }
 
 impl Reads {
     /// Reads whose relative paths begin in `directory`.
-    pub(super) fn in_directory(directory: &Path) -> Self {
-        Self { directory: Some(directory.to_path_buf()) }
+    pub(super) fn in_directory(self, directory: &Path) -> Self {
+        Self { directory: Some(directory.to_path_buf()), ..self }
+    }
+
+    /// Reads of a user whose home is `home`.
+    pub(super) fn in_home(self, home: &Path) -> Self {
+        Self { home: Some(home.to_path_buf()), ..self }
+    }
+
+    /// Reads that see the notes below `notes`, a path without links.
+    pub(super) fn with_notes(self, notes: &Path) -> Self {
+        Self { notes: Some(notes.to_path_buf()), ..self }
     }
 
     /// Whether the tool is one that only reads, whatever its arguments.
@@ -60,13 +74,32 @@ impl Reads {
         }
     }
 
+    /// The user's home; `None` if nobody knows.
+    pub(super) fn home(&self) -> Option<PathBuf> {
+        self.home.clone().or_else(std::env::home_dir)
+    }
+
     /// Refuses a path whose written or real name says that it holds keys or passwords.
     pub(super) fn is_plain(&self, path: &str) -> Result<(), Denial> {
         let written = Path::new(path);
-        if is_secret(written) || self.real(written).is_some_and(|real| is_secret(&real)) {
+        if self.hides(written) || self.real(written).is_some_and(|real| self.hides(&real)) {
             return Err(secret(path));
         }
         Ok(())
+    }
+
+    fn hides(&self, path: &Path) -> bool {
+        let home = self.home();
+        let hides = |path: &Path| match &home {
+            Some(home) => is_secret_in(path, home),
+            None => is_secret(path),
+        };
+        let below = |notes: &PathBuf| Some(path.strip_prefix(notes).ok()?.to_path_buf());
+        let among_secrets = self.notes.as_ref().filter(|notes| hides(notes));
+        match among_secrets.and_then(below) {
+            Some(note) => is_secret(&note),
+            None => hides(path),
+        }
     }
 
     /// Where the path leads; `None` if nobody can say, and then the tool can open nothing either.

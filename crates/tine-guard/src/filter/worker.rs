@@ -5,7 +5,7 @@ use std::path::Path;
 use tine_model::RawJson;
 
 use super::denial::Denial;
-use super::directory::{Directory, FilterError};
+use super::directory::{Directory, FilterError, Holds};
 use super::fields::{Fields, misspelled};
 use super::{Judgement, bash, git};
 
@@ -29,7 +29,7 @@ impl WorkerFilter {
 impl Judgement for WorkerFilter {
     fn judge(&self, tool: &str, input: &RawJson) -> Result<(), Denial> {
         let judged = match tool {
-            "FileEdit" | "FileWrite" => self.worktree.judge_write(tool, input, true),
+            "FileEdit" | "FileWrite" => self.worktree.judge_write(tool, input, Holds::Source),
             "Bash" => {
                 let fields = Fields::parse(input)?.only("Bash", &bash::FIELDS)?;
                 git::judge(self.worktree.path(), fields.required("command")?)

@@ -7,7 +7,8 @@
 use std::path::{Path, PathBuf};
 
 use super::utility::ReadPath;
-use crate::paths::{PathPlace, is_secret, place_of, secret_patterns};
+use crate::paths::{PathPlace, place_of};
+use crate::secrets::{copied, is_secret, secret_patterns};
 
 /// Most directories in which a command may be by then; each `cd` doubles the ways there are.
 const DIRECTORIES_MAX: usize = 8;
@@ -102,15 +103,17 @@ fn may_be_secret(path: &Path, glob: bool) -> bool {
     glob && names.into_iter().any(|name| {
         let wild = name.contains(['*', '?', '[']);
         // The shell's wildcards do not become a name's first dot.
-        wild && secret_patterns().any(|secret| {
-            (!secret.starts_with('.') || name.starts_with('.'))
-                && overlap(name.as_bytes(), secret.as_bytes())
+        wild && copied(&name).any(|name| {
+            secret_patterns(name).any(|secret| {
+                (!secret.starts_with('.') || name.starts_with('.'))
+                    && overlap(name.as_bytes(), secret.as_bytes())
+            })
         })
     })
 }
 
 /// Whether some name is covered by both patterns. Brackets count as any character.
-fn overlap(one: &[u8], other: &[u8]) -> bool {
+pub(crate) fn overlap(one: &[u8], other: &[u8]) -> bool {
     let (one, other) = (simplified(one), simplified(other));
     // The places in `other` that are reached together with a place in `one`.
     let close = |reached: &mut Vec<bool>| {

@@ -7,5 +7,6 @@ mod compose;
 mod laws;
 mod memory;
 mod reading;
+mod roots;
 mod support;
 mod worker;

@@ -18,6 +18,7 @@ fn files_inside_the_memory_directory_are_written() {
     home.link("notes", "mem/inner");
     home.link("notes/later.md", "mem/dangling");
     for path in [
+        "mem/CLAUDE.md",
         "mem/a.md",
         "mem/new.md",
         "mem/deep/er/new.md",
@@ -49,7 +50,16 @@ fn everything_else_is_refused_with_the_directory_named() {
     insta::assert_snapshot!(at("mem/new/"), @"target: Denied: `HOME/mem/new/` names a directory. Write only files inside `HOME/mem`; give absolute paths.");
     insta::assert_snapshot!(at("mem/a.md/x"), @"target: Denied: `HOME/mem/a.md/x` goes on below a file, which is no directory. Write only files inside `HOME/mem`; give absolute paths.");
     insta::assert_snapshot!(at("mem/.git/hooks/pre-commit"), @"target: Denied: `HOME/mem/.git/hooks/pre-commit` decides what other programs run. Write only files inside `HOME/mem`; give absolute paths.");
-    insta::assert_snapshot!(written(&home, "/proc/self/root/etc/passwd"), @"outside: Denied: `/proc/self/root/etc/passwd` leads outside, to `/etc/passwd`. Write only files inside `HOME/mem`; give absolute paths.");
+    for path in
+        ["HEAD", "bare/refs/heads/main", "x.git/config", ".vscode/tasks.json", "Makefile", ".npmrc"]
+    {
+        let said = at(&format!("mem/{path}"));
+        assert!(said.contains("decides what other programs run"), "{path}: {said}");
+    }
+    for path in ["/proc/self/cwd/a.md", "/proc/1/root/x", "/dev/fd/3", "/tmp/../proc/self/cwd/x"] {
+        assert!(written(&home, path).contains("leads through a process"), "{path}");
+    }
+    insta::assert_snapshot!(written(&home, "/proc/self/root/etc/passwd"), @"outside: Denied: `/proc/self/root/etc/passwd` leads through a process, and so elsewhere for each of them. Write only files inside `HOME/mem`; give absolute paths.");
     insta::assert_snapshot!(written(&home, "mem/a.md"), @"arguments: Denied: `mem/a.md` is not an absolute path. Write only files inside `HOME/mem`; give absolute paths.");
     insta::assert_snapshot!(written(&home, "~/a.md"), @"arguments: Denied: `~/a.md` is not an absolute path. Write only files inside `HOME/mem`; give absolute paths.");
     insta::assert_snapshot!(written(&home, ""), @"arguments: Denied: `file_path` is empty. Use FileRead, Glob, Grep, REPL, read-only Bash, and FileEdit or FileWrite inside `HOME/mem`.");

@@ -104,6 +104,47 @@ async fn the_file_tools_keep_to_the_same_walls() {
 }
 
 #[tokio::test]
+async fn what_tine_keeps_is_read_by_no_tool_of_a_confined_run_and_notes_among_it_are() {
+    let calls = |world: &Path| {
+        let read = |path: &str| serde_json::json!({ "file_path": world.join(path) }).to_string();
+        let search = |path: &str| {
+            let path = world.join(path);
+            serde_json::json!({ "pattern": "word", "path": path, "output_mode": "content" })
+                .to_string()
+        };
+        let (one, two) = (read("kept/tine.db"), search("kept"));
+        let (three, four) = (search("kept/tine.db"), read("kept/memory/note"));
+        vec![
+            Answer::calls([
+                ("c1", "FileRead", one.as_str()),
+                ("c2", "Grep", two.as_str()),
+                ("c3", "Grep", three.as_str()),
+                ("c4", "FileRead", four.as_str()),
+            ]),
+            Answer::text("done"),
+        ]
+    };
+    for reach in ["directory", "read-only", "memory"] {
+        let (house, world, root) = house(calls).await;
+        let kept = world.path().join("kept");
+        std::fs::create_dir_all(kept.join("memory")).unwrap();
+        std::fs::write(kept.join("tine.db"), "the kept word\n").unwrap();
+        std::fs::write(kept.join("memory/note"), "the noted word\n").unwrap();
+        let reach = match reach {
+            "directory" => Reach::Directory,
+            "read-only" => Reach::ReadOnly,
+            _ => Reach::Memory(kept.join("memory")),
+        };
+        let options = bypass(reach.clone(), &kept);
+        house.runtime.run(root, Some("go".into()), &options).await.unwrap();
+        let told = house.model.requests().pop().unwrap().text();
+        assert!(!told.contains("the kept word"), "{reach:?}: {told}");
+        let is_memory = matches!(reach, Reach::Memory(_));
+        assert_eq!(told.contains("the noted word"), is_memory, "{reach:?}: {told}");
+    }
+}
+
+#[tokio::test]
 async fn a_note_taker_writes_its_notes() {
     let command =
         |world: &Path| format!("echo fact > {}/memory/fact; echo evil > own", world.display());

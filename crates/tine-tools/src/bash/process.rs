@@ -16,6 +16,7 @@ use tokio::process::{Child, Command};
 use tokio_util::sync::CancellationToken;
 
 use super::excerpt::Excerpt;
+use super::git;
 use super::strays::{self, Mark};
 use crate::place::Place;
 use crate::wall::{Enclosure, Warden};
@@ -108,7 +109,8 @@ impl Process {
                 builder.env_remove(name);
             }
         }
-        let Prepared { mut builder, mark, output } = prepare(builder, directory)?;
+        let git_count = std::env::var(git::COUNT).ok();
+        let Prepared { mut builder, mark, output } = prepare(builder, directory, git_count)?;
         let child = builder.spawn()?;
         // The builder holds the writing ends; while it lives the pipe would never end.
         drop(builder);
@@ -126,7 +128,11 @@ impl Process {
         let mut builder = Command::new(enclosure.find(shell).ok_or(ErrorKind::NotFound)?);
         builder.arg0(shell).args(enclosure.arguments(shell, command).iter().map(|part| &**part));
         builder.env_clear().envs(enclosure.environment().iter().map(|(name, value)| (name, value)));
-        let Prepared { mut builder, mark, output } = prepare(builder, directory)?;
+        let mut passed = enclosure.environment().iter();
+        let git_count = passed
+            .find(|(name, _)| name == git::COUNT)
+            .map(|(_, value)| value.to_string_lossy().into_owned());
+        let Prepared { mut builder, mark, output } = prepare(builder, directory, git_count)?;
         let (held, gate) = io::pipe()?;
         builder.stdin(held);
         let (child, warden) = Warden::start(enclosure, builder, gate)?;
@@ -195,7 +201,12 @@ impl Process {
 }
 
 /// What every command gets: its directory, its end of a pipe, a group of its own, quiet variables and a mark.
-fn prepare(mut builder: Command, directory: &Path) -> io::Result<Prepared> {
+/// `git_count` is the `GIT_CONFIG_COUNT` that it has already.
+fn prepare(
+    mut builder: Command,
+    directory: &Path,
+    git_count: Option<String>,
+) -> io::Result<Prepared> {
     // One pipe for both streams, so that their order is the order in which they were written.
     let (reader, writer) = io::pipe()?;
     let output = Receiver::from_owned_fd(OwnedFd::from(reader))?;
@@ -208,6 +219,7 @@ fn prepare(mut builder: Command, directory: &Path) -> io::Result<Prepared> {
         .process_group(0)
         .kill_on_drop(true)
         .envs(SET_VARIABLES)
+        .envs(git::variables(git_count.as_deref()))
         .env(strays::VARIABLE, mark.value());
     Ok(Prepared { builder, mark, output })
 }

@@ -6,12 +6,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tine_guard::{is_key_store, leads_to_key_store};
+
 use super::WallError;
 use super::grants::{Access, Grant, devices};
 use super::survey::{Omit, Survey};
 use crate::place::Withheld;
 
-/// Directories below a home that are looked into for key stores: `~/.config/PROGRAM/FILE` is the usual depth.
+/// Directories below a home that are looked into for secrets: `~/.config/PROGRAM/FILE` is the usual depth. Those that lead to a
+/// key store of the list are looked into however deep they are.
 const HOME_DEPTH: usize = 3;
 
 /// Entries of all homes that are looked at; what comes after them is not granted. Some 50 ms on a slow disk.
@@ -28,39 +31,6 @@ const REPOSITORY_DEPTH: usize = 1;
 
 /// Deeper than any path the system takes.
 const ALL_THE_WAY: usize = 4_096;
-
-/// Key stores below a home that their names do not give away.
-const KEY_STORES: [&str; 29] = [
-    ".config/gh",
-    ".config/glab-cli",
-    ".config/hub",
-    ".config/gcloud",
-    ".config/op",
-    ".config/sops",
-    ".config/age",
-    ".config/rclone",
-    ".config/containers",
-    ".config/doctl",
-    ".config/git/credentials",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".config/BraveSoftware",
-    ".config/Code/User/globalStorage",
-    ".local/share/keyrings",
-    ".local/share/kwalletd",
-    ".local/share/gnupg",
-    ".local/share/password-store",
-    ".mozilla",
-    ".thunderbird",
-    ".vault-token",
-    ".terraform.d",
-    ".m2/settings.xml",
-    ".gem/credentials",
-    ".claude",
-    ".codex",
-    ".bash_history",
-    ".zsh_history",
-];
 
 /// What of `/run` is no secret and no service: where names are resolved, and where some systems keep their programs.
 const RUN: [&str; 6] = [
@@ -106,7 +76,8 @@ const MACHINE: [&str; 8] = [
 pub(super) fn most(home: Option<&Path>, hidden: &Withheld) -> Vec<Grant> {
     let homes = homes(home);
     let omitted = stores_and(&homes, hidden);
-    let mut survey = Survey::new(Omit::Withheld(&omitted), HOME_ENTRIES_MAX);
+    let leads = |path: &Path| below(&homes, path).any(leads_to_key_store);
+    let mut survey = Survey::new(Omit::Withheld(&omitted), HOME_ENTRIES_MAX).deeper(&leads);
     let mut grants = vec![Grant::new("/", Access::List)];
     grants.extend(devices());
     around(Path::new("/"), &homes, &mut survey, &mut grants);
@@ -179,12 +150,13 @@ fn homes(home: Option<&Path>) -> Vec<PathBuf> {
 
 /// `hidden`, and the key stores of these homes.
 fn stores_and(homes: &[PathBuf], hidden: &Withheld) -> Withheld {
-    let hidden = Arc::clone(hidden);
-    let stores: Vec<PathBuf> = homes
-        .iter()
-        .flat_map(|home| KEY_STORES.iter().map(move |store| home.join(store)))
-        .collect();
-    Arc::new(move |path: &Path| hidden(path) || stores.iter().any(|store| store == path))
+    let (homes, hidden) = (homes.to_vec(), Arc::clone(hidden));
+    Arc::new(move |path: &Path| hidden(path) || below(&homes, path).any(is_key_store))
+}
+
+/// What of the path lies below each of the homes that it is in.
+fn below<'a>(homes: &'a [PathBuf], path: &'a Path) -> impl Iterator<Item = &'a Path> {
+    homes.iter().filter_map(|home| path.strip_prefix(home).ok())
 }
 
 /// `/etc`, as far as everybody may read it.

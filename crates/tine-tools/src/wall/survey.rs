@@ -22,6 +22,8 @@ pub(super) enum Omit<'a> {
 /// A walk, and how many entries it may still look at.
 pub(super) struct Survey<'a> {
     omit: Omit<'a>,
+    /// Directories that are looked into whatever the depth.
+    deeper: Option<&'a dyn Fn(&Path) -> bool>,
     entries_left: usize,
     ran_out: bool,
 }
@@ -40,7 +42,12 @@ enum Found {
 
 impl<'a> Survey<'a> {
     pub(super) fn new(omit: Omit<'a>, entries_max: usize) -> Self {
-        Self { omit, entries_left: entries_max, ran_out: false }
+        Self { omit, deeper: None, entries_left: entries_max, ran_out: false }
+    }
+
+    /// The same walk, which looks into the directories that `deeper` names beyond its depth.
+    pub(super) fn deeper(self, deeper: &'a dyn Fn(&Path) -> bool) -> Self {
+        Self { deeper: Some(deeper), ..self }
     }
 
     /// Whether there were more entries than it may look at. Those it has not seen are not granted.
@@ -69,7 +76,8 @@ impl<'a> Survey<'a> {
         if kind.is_symlink() {
             return Found::Link;
         }
-        if !kind.is_dir() || depth == 0 {
+        let is_near = depth > 0 || self.deeper.is_some_and(|deeper| deeper(&path));
+        if !kind.is_dir() || !is_near {
             return Found::Whole;
         }
         // What cannot be listed now could be opened up by the command itself, where it belongs to the user.
@@ -105,7 +113,7 @@ impl<'a> Survey<'a> {
         if !kind.is_symlink() && mode.map_or(true, |mode| self.is_omitted(&path, mode)) {
             return (path, Found::Nothing);
         }
-        let found = self.look(path.clone(), kind, depth - 1);
+        let found = self.look(path.clone(), kind, depth.saturating_sub(1));
         (path, found)
     }
 
@@ -162,6 +170,20 @@ mod tests {
         assert_eq!(shown(&root, 9, 99).0, ["List ", "Read a", "Read b/c", "Read b/d/e", "Read f"]);
         // Deeper than it looks it does not see.
         assert_eq!(shown(&root, 1, 99).0, ["Read "]);
+    }
+
+    #[test]
+    fn on_the_way_to_a_known_store_it_looks_as_deep_as_that_is() {
+        let root = tree(&["a/b/c/key", "a/b/c/d", "e/f/key"]);
+        let withheld: Withheld = Arc::new(|path: &Path| path.ends_with("key"));
+        let leads = |path: &Path| root.path().join("a/b/c").starts_with(path);
+        let grants =
+            Survey::new(Omit::Withheld(&withheld), 99).deeper(&leads).reading(root.path(), 1);
+        let read = grants.iter().filter(|grant| grant.access == Access::Read);
+        let mut paths: Vec<_> =
+            read.map(|grant| grant.path.strip_prefix(root.path()).unwrap()).collect();
+        paths.sort();
+        assert_eq!(paths, [Path::new("a/b/c/d"), Path::new("e")]);
     }
 
     #[test]

@@ -48,7 +48,8 @@ fn secrets_are_refused_by_their_written_and_by_their_real_name() {
     std::fs::write(house.path("out/.ssh/known"), "outside\n").unwrap();
     house.link(".env", "in/plain");
     house.link("../out/.ssh", "in/door");
-    house.place = house.place.fork().with_secrets_refused();
+    let secrets: tine_tools::Withheld = std::sync::Arc::new(tine_guard::is_secret);
+    house.place = house.place.fork().with_secrets_refused(secrets);
     let run = |tool, input| house.run_judged(tool, &input);
     insta::assert_snapshot!(run("FileRead", file(".env")), @"error: `.env` may hold keys or passwords, which this run must not see; go on without it");
     insta::assert_snapshot!(run("FileRead", file("plain")), @"error: `plain` may hold keys or passwords, which this run must not see; go on without it");
@@ -61,4 +62,37 @@ fn secrets_are_refused_by_their_written_and_by_their_real_name() {
     (1 file that may hold secrets was left out)
     ");
     insta::assert_snapshot!(run("FileRead", file("sub/f")), @"     1	inside");
+}
+
+#[test]
+fn what_processes_and_the_system_keep_is_refused_by_every_way_to_it() {
+    let mut house = House::new();
+    let secrets: tine_tools::Withheld = std::sync::Arc::new(tine_guard::is_secret);
+    house.place = house.place.fork().with_secrets_refused(secrets);
+    house.link("/proc/self/environ", "in/plain");
+    let held = std::fs::File::open(house.path("out/f")).unwrap();
+    let number = std::os::fd::AsRawFd::as_raw_fd(&held);
+    for path in [
+        "/proc/self/environ".to_owned(),
+        "/proc/self/maps".to_owned(),
+        format!("/proc/{}/maps", std::process::id()),
+        "/proc/thread-self/status".to_owned(),
+        "/proc/self/root/etc/hosts".to_owned(),
+        "/proc/kcore".to_owned(),
+        format!("/proc/self/fd/{number}"),
+        format!("/dev/fd/{number}"),
+        "plain".to_owned(),
+        "/etc/shadow".to_owned(),
+    ] {
+        for (tool, input) in [("FileRead", file(&path)), ("Grep", search(&path))] {
+            let said = house.run_judged(tool, &input);
+            assert!(said.contains("may hold keys or passwords"), "{tool} {path}: {said}");
+        }
+    }
+    // Whatever it is: a pipe, a terminal, or a file that somebody put there.
+    assert!(house.run_judged("FileRead", &file("/dev/stdin")).starts_with("error"));
+    let said = house.run_judged("Glob", &list("/proc/self/fd"));
+    assert!(said.contains("may hold keys or passwords"), "{said}");
+    assert!(house.run_judged("FileRead", &file("/proc/meminfo")).contains("MemTotal"));
+    assert!(!house.run_judged("FileRead", &file("/etc/hosts")).starts_with("error"));
 }

@@ -3,7 +3,9 @@
 use super::world::{SECRET, World, run};
 
 /// Commands that print a key of the home when nothing holds them.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 14] = [
+    "cat @HOME/.config/Code/User/globalStorage/state",
+    "cat @HOME/.claude/history.jsonl",
     "cat @HOME/.ssh/id_rsa",
     "cat ~/.ssh/id_rsa",
     "cat < @HOME/.ssh/id_rsa",
@@ -71,7 +73,8 @@ async fn maintenance_reads_nothing_of_others() {
 #[tokio::test]
 async fn a_worker_reads_what_is_no_secret() {
     let world = World::new();
-    let command = "cat @OUT/file @HOME/.profile && ls @OUT /usr >/dev/null && cat .env";
+    let command = "cat @OUT/file @HOME/.profile @HOME/.config/Code/User/snippets/rust.json \
+        @HOME/.claude/agents/one.md && ls @OUT /usr >/dev/null && cat .env";
     let output = run(&world.worker(), &world.fill(command)).await;
     assert!(!output.is_error, "{}", output.text);
 }

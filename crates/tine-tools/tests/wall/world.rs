@@ -47,6 +47,10 @@ impl World {
         write("home/.ssh/id_rsa", SECRET);
         write("home/.config/gh/hosts.yml", SECRET);
         write("home/.cargo/credentials.toml", SECRET);
+        write("home/.config/Code/User/globalStorage/state", SECRET);
+        write("home/.config/Code/User/snippets/rust.json", "{}\n");
+        write("home/.claude/history.jsonl", SECRET);
+        write("home/.claude/agents/one.md", "agent\n");
         write("home/.profile", "true\n");
         write("outside/file", "theirs\n");
         write("outside/directory/inner", "theirs\n");

@@ -170,3 +170,30 @@ async fn a_refused_command_says_where_the_wall_stands() {
     [confined: writes only below $TMPDIR, reads only of programs and the directory, without secrets, no network]
     ");
 }
+
+#[tokio::test]
+async fn a_planted_repository_runs_nothing_in_any_place() {
+    let world = World::new();
+    // The same with git as the user would start it, to show that the plant works.
+    let as_ever = "unset GIT_CONFIG_COUNT; git status";
+    for (place, name) in [(world.open(), "open"), (world.worker(), "worker")] {
+        let planted = world.path("work").join(name);
+        for folder in ["objects", "refs"] {
+            std::fs::create_dir_all(planted.join(folder)).unwrap();
+        }
+        std::fs::write(planted.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        let config = "[core]\nrepositoryformatversion = 0\nbare = false\nworktree = .\n\
+            fsmonitor = \"touch ran; false\"\n";
+        std::fs::write(planted.join("config"), config).unwrap();
+        let ran = planted.join("ran");
+        run(&place, &format!("cd {name} && git status; git diff; git log")).await;
+        assert!(!ran.exists(), "{name}");
+        let output = run(&world.open(), &format!("cd {name} && {as_ever}")).await;
+        assert!(ran.exists(), "{}", output.text);
+    }
+    // A repository of the usual kind is one as ever, and one that is named too.
+    let usual = "mkdir usual && cd usual && git init -q . && git config core.fsmonitor 'touch ran; false' && git status \
+        && git --git-dir=../open rev-parse --git-dir";
+    let output = run(&world.open(), usual).await;
+    assert!(!output.is_error && !world.path("work/usual/ran").exists(), "{}", output.text);
+}
