@@ -5,6 +5,9 @@ use tine_model::{RawJson, ToolChoice, WireFormat};
 use crate::head_parts::{HeadParts, HeadPartsError};
 use crate::json::{self, Object};
 
+/// Most further settings of a head. No provider has half as many settings in all; each is compared with all others.
+const EXTRA_MAX: usize = 100;
+
 /// What a head of a format writes, or what stands behind its messages. `name.inner` is inside an object.
 fn written(format: WireFormat) -> &'static [&'static str] {
     match format {
@@ -101,7 +104,8 @@ fn written_here(parts: &HeadParts, name: &str) -> bool {
 }
 
 fn has_inside(parts: &HeadParts, outer: &str) -> bool {
-    parts.extra.iter().any(|(name, _)| name.split_once('.').is_some_and(|(it, _)| it == outer))
+    let mut kept = parts.extra.iter().take(EXTRA_MAX);
+    kept.any(|(name, _)| name.split_once('.').is_some_and(|(it, _)| it == outer))
 }
 
 /// Whether a head has an object of this name that further settings may go into.
@@ -121,6 +125,9 @@ fn has_object(parts: &HeadParts, outer: &str) -> bool {
 /// Why the further setting at `index` is not written; `None` when it is.
 pub(crate) fn refused(parts: &HeadParts, index: usize) -> Option<HeadPartsError> {
     let (name, _) = parts.extra.get(index)?;
+    if index >= EXTRA_MAX {
+        return Some(HeadPartsError::TooMany { most: EXTRA_MAX });
+    }
     let format = parts.settings.model.format();
     if written(format).contains(&name.as_str()) || written_here(parts, name) {
         return Some(HeadPartsError::Written(name.clone()));
@@ -137,7 +144,7 @@ pub(crate) fn refused(parts: &HeadParts, index: usize) -> Option<HeadPartsError>
 
 /// The settings that are written, by their names.
 fn sent(parts: &HeadParts) -> impl Iterator<Item = (&str, &RawJson)> {
-    let kept = parts.extra.iter().enumerate();
+    let kept = parts.extra.iter().take(EXTRA_MAX).enumerate();
     let kept = kept.filter(|(index, _)| refused(parts, *index).is_none());
     kept.map(|(_, (name, value))| (name.as_str(), value))
 }

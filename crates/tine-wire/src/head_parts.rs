@@ -91,6 +91,12 @@ pub enum HeadPartsError {
     /// A further setting that is given twice.
     #[error("the further setting `{0}` is given twice")]
     Twice(String),
+    /// More further settings than any provider has.
+    #[error("there are more than {most} further settings")]
+    TooMany {
+        /// How many there may be.
+        most: usize,
+    },
     /// A further setting without a name, or inside an object that the format does not have.
     #[error("`{0}` names no setting of this format")]
     Name(String),

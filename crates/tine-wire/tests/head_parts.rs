@@ -278,6 +278,15 @@ fn what_the_head_writes_itself_is_refused_and_left_out() {
 }
 
 #[test]
+fn further_settings_without_end_are_refused_and_cut() {
+    let extra = |count: usize| (0..count).map(|n| (format!("n{n}"), raw("1"))).collect();
+    let parts = |count: usize| HeadParts { extra: extra(count), ..plain("anthropic/m") };
+    assert_eq!(parts(100).check(), Ok(()));
+    assert_eq!(parts(101).check(), Err(HeadPartsError::TooMany { most: 100 }));
+    assert_eq!(Head::render(parts(100_000)), Head::render(parts(100)));
+}
+
+#[test]
 fn what_no_json_can_say_and_tools_that_are_not_there_are_refused() {
     let parts = HeadParts { temperature: Some(f64::INFINITY), ..plain("anthropic/m") };
     assert_eq!(parts.check(), Err(HeadPartsError::Temperature(f64::INFINITY)));
