@@ -6,12 +6,11 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-use tine_model::{Provider, Usage, WireFormat};
+use tine_model::{Provider, WireFormat};
 use tine_wire::{DecodeError, Failure, FailureKind, Partial};
 
-use crate::secret::Secret;
-
-/// Why a request has no reply, or why a client cannot be made.
+/// Why a request has no reply, or why a client cannot be made. The same type with and without HTTP, so that a match over it means the
+/// same in both.
 #[derive(Debug, thiserror::Error)]
 pub enum LlmError {
     /// The provider wants a key and none is configured.
@@ -159,70 +158,16 @@ impl LlmError {
             | Self::Cancelled { .. } => false,
         }
     }
-
-    /// Whether the provider limits the rate of all requests like this one, or has no capacity for them: a reason for the others
-    /// to wait too. An empty purse is none: it does not fill by waiting.
-    pub(crate) fn limits_the_rate(&self) -> bool {
-        let (Self::Refused { failure, .. }
-        | Self::Broken { cause: BrokenCause::Provider(failure), .. }) = self
-        else {
-            return false;
-        };
-        match failure.kind {
-            FailureKind::RateLimited | FailureKind::Overloaded => true,
-            FailureKind::NotTheApi => {
-                matches!(failure.status, Some(TOO_MANY_REQUESTS | OVERLOADED))
-            }
-            FailureKind::SpendLimit
-            | FailureKind::Server
-            | FailureKind::Timeout
-            | FailureKind::Authentication
-            | FailureKind::Permission
-            | FailureKind::NotFound
-            | FailureKind::InvalidRequest
-            | FailureKind::TooLarge
-            | FailureKind::Other => false,
-        }
-    }
-
-    /// Masks the key in everything that was quoted from the provider's answer.
-    pub(crate) fn redacted(mut self, key: &Secret) -> Self {
-        match &mut self {
-            Self::Refused { failure, .. }
-            | Self::Broken { cause: BrokenCause::Provider(failure), .. } => {
-                failure.message = key.redact(&failure.message);
-                failure.code = failure.code.as_deref().map(|code| key.redact(code));
-            }
-            Self::Protocol { source: DecodeError::Protocol { what, .. }, .. } => {
-                *what = key.redact(what);
-            }
-            _ => {}
-        }
-        self
-    }
-
-    /// The same error after so many tries.
-    pub(crate) fn after(mut self, tries: u32, wait: Option<Duration>) -> Self {
-        match &mut self {
-            Self::Refused { attempts, asked_wait, .. } => {
-                *attempts = tries;
-                *asked_wait = wait;
-            }
-            Self::Unreachable { attempts, .. } => *attempts = tries,
-            _ => {}
-        }
-        self
-    }
 }
 
 /// Statuses that pass: too many requests, conflict, overload, a provider's own trouble. 529 is Anthropic's overload.
 const PASSING_STATUSES: [u16; 8] = [408, 409, TOO_MANY_REQUESTS, 500, 502, 503, 504, OVERLOADED];
 
 /// The status of a refusal for the rate, which a gateway may give with a page of its own.
-const TOO_MANY_REQUESTS: u16 = 429;
+pub(crate) const TOO_MANY_REQUESTS: u16 = 429;
 
 /// The status of an overloaded provider, which none of the standards names.
-const OVERLOADED: u16 = 529;
+pub(crate) const OVERLOADED: u16 = 529;
 
 /// Statuses of a gateway in front of the provider: they pass too, whatever page comes with them. Some of them use 529 for overload.
 const GATEWAY_STATUSES: [u16; 5] = [TOO_MANY_REQUESTS, 502, 503, 504, OVERLOADED];
@@ -271,7 +216,7 @@ pub enum BrokenCause {
     Provider(Failure),
 }
 
-/// Which limit of [`crate::HttpLimits`] struck.
+/// Which limit of the client struck.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TimeLimit {
     /// For the connection, TLS included.
@@ -302,10 +247,10 @@ impl TimeLimit {
 pub struct TransportError(String);
 
 impl TransportError {
-    pub(crate) fn of(error: reqwest::Error) -> Self {
-        // The address is told by whoever wraps this.
-        let error = error.without_url();
-        let mut innermost: &dyn Error = &error;
+    /// The innermost cause of `error`. An address that only the outer layers name is left out: whoever wraps this tells it. A client
+    /// of another transport makes its errors with this too; it must not pass one whose innermost text holds a key.
+    pub fn of(error: &(dyn Error + 'static)) -> Self {
+        let mut innermost = error;
         while let Some(source) = innermost.source() {
             innermost = source;
         }
@@ -320,11 +265,6 @@ impl fmt::Display for TransportError {
 }
 
 impl Error for TransportError {}
-
-/// What there is before anything arrived.
-pub(crate) fn nothing() -> Box<Partial> {
-    Box::new(Partial { message: None, usage: Usage::default(), id: None })
-}
 
 fn not_set(variable: Option<&str>) -> String {
     variable.map(|variable| format!(": {variable} is not set")).unwrap_or_default()
@@ -345,6 +285,7 @@ fn seconds(duration: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tine_model::Usage;
 
     fn failure(kind: FailureKind, status: Option<u16>) -> Failure {
         Failure { status, kind, message: "words".into(), code: None, request_id: None }
@@ -358,12 +299,15 @@ mod tests {
             LlmError::MissingBaseUrl { provider: Provider::OpenAiCompat, variable: Some("X_URL") },
             LlmError::MissingBaseUrl { provider: Provider::Sim, variable: None },
             LlmError::Refused { failure: refused.clone(), attempts: 1, asked_wait: None },
-            LlmError::Refused { failure: refused, attempts: 1, asked_wait: None }
-                .after(4, Some(Duration::from_secs(90))),
+            LlmError::Refused {
+                failure: refused,
+                attempts: 4,
+                asked_wait: Some(Duration::from_secs(90)),
+            },
             LlmError::Timeout {
                 limit: TimeLimit::Idle,
                 allowed: Duration::from_millis(1500),
-                partial: nothing(),
+                partial: Box::new(Partial { message: None, usage: Usage::default(), id: None }),
             },
         ]
         .map(|error| error.to_string());
@@ -375,24 +319,6 @@ mod tests {
         rate limited (status 429): words (tried 4 times); it asked for a wait of 90 s
         the limit of 1.5 s between two parts of the reply passed
         "#);
-    }
-
-    #[test]
-    fn a_rate_limit_concerns_everybody_and_an_empty_purse_nobody() {
-        use FailureKind::*;
-        let check = |kind, status, expected| {
-            let failure = failure(kind, status);
-            let error = LlmError::Refused { failure, attempts: 1, asked_wait: None };
-            assert_eq!(error.limits_the_rate(), expected, "{error}");
-        };
-        check(RateLimited, Some(429), true);
-        check(RateLimited, Some(503), true);
-        check(Overloaded, Some(529), true);
-        check(Overloaded, None, true);
-        check(NotTheApi, Some(429), true);
-        check(NotTheApi, Some(502), false);
-        check(SpendLimit, Some(429), false);
-        check(Server, Some(500), false);
     }
 
     #[test]
@@ -415,5 +341,14 @@ mod tests {
         check(Overloaded, None, true);
         check(InvalidRequest, None, false);
         check(Overloaded, Some(200), true);
+    }
+
+    #[test]
+    fn the_innermost_cause_speaks() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("request to https://host/x failed")]
+        struct Outer(#[source] std::io::Error);
+        let error = Outer(std::io::Error::other("connection refused"));
+        assert_eq!(TransportError::of(&error).to_string(), "connection refused");
     }
 }

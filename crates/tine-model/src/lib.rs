@@ -20,7 +20,9 @@ pub use id::{
     AgentId, AgentPrefix, EntryId, IdError, PREFIX_CHARS_MIN, PermissionId, RequestId, ToolCallId,
 };
 pub use message::{Block, Message, RawMessage, Role, ToolInput};
-pub use model::{Effort, ModelError, ModelRef, ModelSettings, Provider, Thinking, WireFormat};
+pub use model::{
+    Effort, ModelError, ModelRef, ModelSettings, Provider, Thinking, ToolChoice, WireFormat,
+};
 pub use outcome::{Outcome, StopReason};
 pub use permission::{Decision, PermissionScope, PermissionState};
 pub use prefix::{Boundary, BoundaryKind, CacheScheme, Lifetime, Segment};

@@ -225,6 +225,20 @@ impl Effort {
     }
 }
 
+/// Which of the declared tools the model may or must call.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub enum ToolChoice {
+    /// The model decides. What every provider does when nothing is said, so nothing is.
+    #[default]
+    Auto,
+    /// None of them; they stay declared.
+    None,
+    /// At least one, whichever.
+    Required,
+    /// This one, by its canonical name.
+    Tool(String),
+}
+
 /// Everything about the model that stands before the first message. A fork in `full` context keeps all of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelSettings {

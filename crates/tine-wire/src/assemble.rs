@@ -8,8 +8,8 @@ use crate::anthropic::{self, AnthropicFramer};
 use crate::body::Body;
 use crate::cached::{self, CachedPrefix};
 use crate::gemini::{self, GeminiFramer};
-use crate::head::Head;
-use crate::marks::{Lifetimes, MARKS_MAX, Mark, MarkPoints, Places, boundaries};
+use crate::head::{Head, HeadSlot};
+use crate::marks::{Lifetimes, MARKS_MAX, Mark, MarkPoints, Places, boundaries, head_marks};
 use crate::openai_chat::{self, ChatFramer};
 use crate::openai_responses::{self, ResponsesFramer};
 
@@ -66,7 +66,7 @@ impl RequestOptions {
 pub struct Assembled {
     /// The bytes.
     pub body: Body,
-    /// The marks among the messages, in order; the one in the head is not listed.
+    /// The marks among the messages, in order; those in the head are not listed.
     pub marks: Vec<Mark>,
     /// Where a cache may hold the request, in order: the head, every mark, and what a lookup from a mark can find. They are
     /// places of the whole prompt, also when the provider holds its beginning and it is not sent.
@@ -83,7 +83,7 @@ pub struct Assembled {
 pub fn assemble(head: &Head, history: &mut History, options: &RequestOptions) -> Assembled {
     let framer = framer(head.format);
     let layout = history.layout(framer);
-    let most = MARKS_MAX - usize::from(head.slot.is_some());
+    let most = MARKS_MAX - usize::from(!head.slots.is_empty());
     let places = Places::new(&layout, head.scheme).choose(options.points, most);
     let boundaries = boundaries(head, &layout, &places, options.lifetimes);
     let marks: Vec<Mark> = match head.scheme {
@@ -100,7 +100,7 @@ pub fn assemble(head: &Head, history: &mut History, options: &RequestOptions) ->
             rest.runs.into_iter().for_each(|run| body.push(run.slice(comma.skip(&run)..)));
         }
         None => {
-            push_head(head, options.lifetimes, &mut body);
+            push_head(head, options.lifetimes, MARKS_MAX - marks.len(), &mut body);
             let mark = mark_text(head, options.lifetimes.messages());
             push_runs(&layout, &marks, &mark, &mut comma, &mut body);
         }
@@ -147,15 +147,14 @@ fn ending(head: &Head, options: &RequestOptions) -> Bytes {
     }
 }
 
-fn push_head(head: &Head, lifetimes: Lifetimes, body: &mut Body) {
-    match head.slot.filter(|_| head.scheme != CacheScheme::Automatic) {
-        None => body.push(head.bytes.clone()),
-        Some(slot) => {
-            body.push(head.bytes.slice(..slot));
-            body.push(mark_text(head, lifetimes.head()));
-            body.push(head.bytes.slice(slot..));
-        }
+fn push_head(head: &Head, lifetimes: Lifetimes, most: usize, body: &mut Body) {
+    let mut from = 0;
+    for HeadSlot { offset, lifetime } in head_marks(head, lifetimes, most) {
+        body.push(head.bytes.slice(from..offset));
+        body.push(mark_text(head, lifetime));
+        from = offset;
     }
+    body.push(head.bytes.slice(from..));
 }
 
 /// Every run begins with a comma; the first of a list loses it.

@@ -2,63 +2,10 @@
 
 use bytes::Bytes;
 use tine_history::Hash;
-use tine_model::{CacheScheme, ModelSettings, Provider, RawJson, WireFormat};
+use tine_model::{CacheScheme, Lifetime, Provider, WireFormat};
 
+use crate::head_parts::HeadParts;
 use crate::{anthropic, gemini, json, openai_chat, openai_responses};
-
-/// A tool as the model sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolDeclaration {
-    /// Canonical name.
-    pub name: String,
-    /// What it is for.
-    pub description: String,
-    /// JSON schema of its arguments, in its source key order.
-    pub schema: RawJson,
-}
-
-/// What a head is made of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeadParts {
-    /// Model and settings.
-    pub settings: ModelSettings,
-    /// System prompt; may be empty.
-    pub system: String,
-    /// Tools; they are sorted by name here, once.
-    pub tools: Vec<ToolDeclaration>,
-    /// Whether the reply is to be streamed. In Gemini's format the address says it, not the head.
-    pub stream: bool,
-    /// How the provider's cache is told what to keep.
-    pub scheme: CacheScheme,
-    /// What tells this lineage's cache from others' (`prompt_cache_key`), the same for all descendants; sent only with
-    /// [`CacheScheme::Breakpoints`].
-    pub cache_key: Option<String>,
-    /// Whether reasoning that is bound to another head is to be left out instead of refused: for lineages whose history was
-    /// imported from elsewhere. Only Anthropic's format can say it, and only together with `settings.thinking`, of which it is
-    /// a part: a caller that imports signed reasoning sets both. What was left out is told in
-    /// [`Reply::dropped`](crate::Reply::dropped); the cached bytes change from there on.
-    pub drop_foreign_thinking: bool,
-}
-
-impl HeadParts {
-    /// A streamed conversation with the scheme that the model's format usually has, and no key.
-    pub fn new(settings: ModelSettings, system: String, tools: Vec<ToolDeclaration>) -> Self {
-        let scheme = match settings.model.format() {
-            WireFormat::Anthropic => CacheScheme::Marks,
-            WireFormat::OpenAiChatParts | WireFormat::OpenAiResponses => CacheScheme::Breakpoints,
-            WireFormat::OpenAiChat | WireFormat::Gemini => CacheScheme::Automatic,
-        };
-        Self {
-            settings,
-            system,
-            tools,
-            stream: true,
-            scheme,
-            cache_key: None,
-            drop_foreign_thinking: false,
-        }
-    }
-}
 
 /// Why a stored head cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -68,13 +15,21 @@ pub enum HeadError {
     Form(String),
 }
 
+/// A place for a mark in a head: before the closing brace of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HeadSlot {
+    pub(crate) offset: usize,
+    /// What is asked for here; the mark lives at least as long as those behind it.
+    pub(crate) lifetime: Lifetime,
+}
+
 /// A rendered head. Frozen: a lineage keeps the bytes it began with, whatever later versions would render.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     pub(crate) format: WireFormat,
     pub(crate) bytes: Bytes,
-    /// Where the mark at the end of the system prompt (or of the tools, without one) may go.
-    pub(crate) slot: Option<usize>,
+    /// Where marks may go, in order. The last is at the end of the system prompt (or of the tools, without one).
+    pub(crate) slots: Vec<HeadSlot>,
     /// Whether the list of messages already has an element, so that the first frame keeps its comma.
     pub(crate) continued: bool,
     pub(crate) scheme: CacheScheme,
@@ -84,7 +39,8 @@ pub struct Head {
 }
 
 impl Head {
-    /// Renders a head.
+    /// Renders a head. What [`HeadParts::check`] refuses, and what the format has no place for ([`HeadParts::unsupported`]), is left
+    /// out.
     pub fn render(mut parts: HeadParts) -> Self {
         parts.tools.sort_by(|a, b| a.name.cmp(&b.name));
         let head = match parts.settings.model.format() {
@@ -103,12 +59,12 @@ impl Head {
     pub(crate) fn new(
         format: WireFormat,
         text: String,
-        slot: Option<usize>,
+        slots: Vec<HeadSlot>,
         continued: bool,
     ) -> Self {
         let hash = *blake3::hash(text.as_bytes()).as_bytes();
         let scheme = CacheScheme::Automatic;
-        Self { format, bytes: text.into(), slot, continued, scheme, hash, model: None }
+        Self { format, bytes: text.into(), slots, continued, scheme, hash, model: None }
     }
 
     /// The same head for a format whose requests name the model in their address. The name becomes part of the identity:
@@ -148,42 +104,47 @@ impl Head {
     /// The head as text for the store: one line that says its form, then the bytes. The line ends with the model's name as a
     /// JSON string where the bytes do not hold it.
     pub fn to_stored(&self) -> String {
-        let slot = self.slot.map_or_else(|| "-".to_owned(), |slot| slot.to_string());
+        let (form, slots) = stored_slots(&self.slots);
         let (format, continued) = (self.format.as_str(), u8::from(self.continued));
         let text = String::from_utf8_lossy(&self.bytes);
         let model = self.model.iter().map(|model| format!(" {}", json::string(model)));
         let model: String = model.collect();
-        format!("head2 {format} {slot} {continued} {}{model}\n{text}", self.scheme.as_str())
+        format!("{form} {format} {slots} {continued} {}{model}\n{text}", self.scheme.as_str())
     }
 
     /// Restores a stored head, byte for byte. Heads of the first form, which named no scheme, were written when Anthropic's
-    /// was the only one.
+    /// was the only one; those of the second have one place for a mark at most, and those of the third any number.
     pub fn from_stored(stored: &str) -> Result<Self, HeadError> {
         let (line, text) = stored.split_once('\n').unwrap_or((stored, ""));
         let error = || HeadError::Form(line.chars().take(80).collect());
         // The model's name may contain blanks.
         let words: Vec<&str> = line.splitn(6, ' ').collect();
-        let (format, slot, continued, scheme, model) = match words[..] {
+        let (format, slots, continued, scheme, model) = match words[..] {
             ["head1", "anthropic", slot, continued] => {
-                ("anthropic", slot, continued, "marks", None)
+                ("anthropic", one_slot(slot), continued, "marks", None)
             }
-            ["head1", format, slot, continued] => (format, slot, continued, "automatic", None),
-            ["head2", format, slot, continued, scheme] => (format, slot, continued, scheme, None),
+            ["head1", format, slot, continued] => {
+                (format, one_slot(slot), continued, "automatic", None)
+            }
+            ["head2", format, slot, continued, scheme] => {
+                (format, one_slot(slot), continued, scheme, None)
+            }
             ["head2", format, slot, continued, scheme, model] => {
-                (format, slot, continued, scheme, Some(model))
+                (format, one_slot(slot), continued, scheme, Some(model))
+            }
+            ["head3", format, slots, continued, scheme] => {
+                (format, many_slots(slots), continued, scheme, None)
             }
             _ => return Err(error()),
         };
         let format = WireFormat::from_name(format).ok_or_else(error)?;
         let scheme = CacheScheme::from_name(scheme).ok_or_else(error)?;
-        let slot = match slot {
-            "-" => None,
-            number => Some(number.parse().map_err(|_| error())?),
-        };
-        if slot.is_some_and(|slot| !text.is_char_boundary(slot)) {
+        let slots = slots.ok_or_else(error)?;
+        let in_order = slots.is_sorted_by(|a, b| a.offset < b.offset);
+        if !in_order || slots.iter().any(|slot| !text.is_char_boundary(slot.offset)) {
             return Err(error());
         }
-        let head = Self { scheme, ..Self::new(format, text.to_owned(), slot, continued == "1") };
+        let head = Self { scheme, ..Self::new(format, text.to_owned(), slots, continued == "1") };
         match (format, model) {
             (WireFormat::Gemini, Some(model)) => {
                 Ok(head.addressed(serde_json::from_str(model).map_err(|_| error())?))
@@ -192,6 +153,38 @@ impl Head {
             (_, None) => Ok(head),
         }
     }
+}
+
+/// The form of a stored head and its places for marks. The third form is written only where the second cannot say it.
+fn stored_slots(slots: &[HeadSlot]) -> (&'static str, String) {
+    match slots {
+        [] => ("head2", "-".to_owned()),
+        [HeadSlot { offset, lifetime: Lifetime::Short }] => ("head2", offset.to_string()),
+        slots => {
+            let word = |slot: &HeadSlot| format!("{}:{}", slot.offset, slot.lifetime.as_str());
+            ("head3", slots.iter().map(word).collect::<Vec<_>>().join(","))
+        }
+    }
+}
+
+/// The places of the first two forms.
+fn one_slot(word: &str) -> Option<Vec<HeadSlot>> {
+    match word {
+        "-" => Some(Vec::new()),
+        number => {
+            let offset = number.parse().ok()?;
+            Some(vec![HeadSlot { offset, lifetime: Lifetime::Short }])
+        }
+    }
+}
+
+/// The places of the third form.
+fn many_slots(words: &str) -> Option<Vec<HeadSlot>> {
+    let slot = |word: &str| {
+        let (offset, lifetime) = word.split_once(':')?;
+        Some(HeadSlot { offset: offset.parse().ok()?, lifetime: Lifetime::from_name(lifetime)? })
+    };
+    words.split(',').map(slot).collect()
 }
 
 /// The name of the field that limits a reply's length. OpenAI's own models refuse the old name; compatible servers

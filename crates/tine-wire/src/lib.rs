@@ -11,7 +11,7 @@
 //! - [`Decoder`] turns the bytes of a stream into [`Event`]s and at the end a [`Reply`]; [`decode_reply`] and
 //!   [`decode_failure`] read what is not streamed.
 //! - [`first_difference`] says where two bodies part.
-//! - [`read_message`] and [`import_messages`] read messages in a provider's shape.
+//! - [`read_message`] and [`import_messages`] read messages in a provider's shape, [`read_request`] a whole request.
 
 mod anthropic;
 mod assemble;
@@ -21,18 +21,22 @@ mod counts;
 mod difference;
 mod endpoint;
 mod event;
+mod extra;
 mod failure;
 mod gemini;
 mod growing;
 mod head;
+mod head_parts;
 mod import;
 mod json;
+mod key;
 mod marks;
 mod names;
 mod openai_chat;
 mod openai_responses;
 mod parts;
 mod read;
+mod read_request;
 mod reply;
 mod sse;
 mod strip;
@@ -45,10 +49,12 @@ pub use difference::first_difference;
 pub use endpoint::Endpoint;
 pub use event::{Decoder, Event};
 pub use failure::{Failure, FailureKind, decode_failure};
-pub use head::{Head, HeadError, HeadParts, ToolDeclaration};
+pub use head::{Head, HeadError};
+pub use head_parts::{HeadParts, HeadPartsError, SystemBlock, ToolDeclaration};
 pub use import::{IMPORT_MESSAGES_MAX, ImportError, Imported, import_messages};
 pub use marks::{Lifetimes, Mark, MarkPoints};
 pub use read::{ReadError, read_message};
+pub use read_request::{ReadRequestError, read_request};
 pub use reply::{DecodeError, Diagnosis, DroppedReasoning, Partial, Reply, decode_reply};
 pub use sse::{RECORD_BYTES_MAX, STREAM_BYTES_MAX};
 pub use warming::warming;

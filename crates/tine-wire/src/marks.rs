@@ -8,7 +8,7 @@
 use tine_history::{FrameRef, Hash, Layout};
 use tine_model::{Boundary, BoundaryKind, CacheScheme, Lifetime};
 
-use crate::head::Head;
+use crate::head::{Head, HeadSlot};
 
 /// Most marks that a request may carry. A fifth is refused with status 400 (Anthropic, "Prompt caching"); OpenAI does not
 /// write more than four ("Prompt caching", explicit breakpoints).
@@ -56,6 +56,21 @@ impl Lifetimes {
     pub fn messages(self) -> Lifetime {
         self.messages
     }
+}
+
+/// The marks of a head, in order: where they go and how long they live. `most` is what the messages leave of the marks of a
+/// request; what is beyond it is left out from the front, so that the end of the system prompt stays.
+pub(crate) fn head_marks(head: &Head, lifetimes: Lifetimes, most: usize) -> Vec<HeadSlot> {
+    if head.scheme == CacheScheme::Automatic {
+        return Vec::new();
+    }
+    let mut marks = head.slots[head.slots.len().saturating_sub(most)..].to_vec();
+    let mut behind = lifetimes.head;
+    for mark in marks.iter_mut().rev() {
+        behind = behind.max(mark.lifetime);
+        mark.lifetime = behind;
+    }
+    marks
 }
 
 /// One mark among the messages.
@@ -165,7 +180,7 @@ pub(crate) fn boundaries(
         bytes: head.bytes.len() as u64,
         items: 0,
         back: 0,
-        mark: (marked && head.slot.is_some()).then_some(lifetimes.head),
+        mark: head_marks(head, lifetimes, 1).last().map(|mark| mark.lifetime),
     }];
     let ends = Ends::new(head, layout);
     let mut before = None;

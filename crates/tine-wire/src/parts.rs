@@ -9,7 +9,9 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tine_history::{Frame, Slot};
+use tine_model::Lifetime;
 
+use crate::head::HeadSlot;
 use crate::json::Object;
 use crate::strip;
 
@@ -91,6 +93,23 @@ fn takes_breakpoint(part: &RawValue) -> bool {
             let responses = ["input_text", "input_image", "input_file"].contains(&kind.as_str());
             responses || ["text", "image_url", "input_audio", "file"].contains(&kind.as_str())
         })
+}
+
+/// The slots of a system prompt whose piece stands at `offset` of the head: the end of each block that asks for a mark, and the
+/// end of the last. Its parts are these blocks, one for one; where the piece has no parts there is no slot.
+pub(crate) fn head_slots(
+    piece: &Piece,
+    offset: usize,
+    blocks: &[(&str, Option<Lifetime>)],
+) -> Vec<HeadSlot> {
+    let last = piece.slots.len().saturating_sub(1);
+    let slots = piece.slots.iter().zip(blocks).enumerate();
+    let slots = slots.filter(|(index, (_, (_, cache)))| cache.is_some() || *index == last);
+    let slot = |(_, (slot, (_, cache))): (usize, (&Slot, &(&str, Option<Lifetime>)))| HeadSlot {
+        offset: offset + slot.offset,
+        lifetime: cache.unwrap_or_default(),
+    };
+    slots.map(slot).collect()
 }
 
 /// The pieces of one message, one behind the other: results of its own, closed calls, the rest. Behind results of the

@@ -63,7 +63,8 @@ fn changed(head: &Head, changes: &[(&str, &str)]) -> Option<Head> {
     if members.iter().any(|(key, value)| needs_an_answer(key.get(), value)) {
         return None;
     }
-    let (mut bytes, mut kept, mut slot) = (String::with_capacity(text.len()), 0, head.slot);
+    let (mut bytes, mut kept) = (String::with_capacity(text.len()), 0);
+    let mut slots = head.slots.clone();
     let mut due: Vec<&str> = changes.iter().map(|(name, _)| *name).collect();
     for (key, value) in &members {
         let key = key.get().trim_matches('"');
@@ -74,15 +75,15 @@ fn changed(head: &Head, changes: &[(&str, &str)]) -> Option<Head> {
         bytes.push_str(text.get(kept..begin)?);
         bytes.push_str(new);
         kept = end;
-        // The slot is moved by as much as the text before it grows or shrinks.
-        if head.slot.is_some_and(|slot| slot >= end) {
-            slot = slot.map(|slot| slot + new.len() - value.get().len());
+        // The slots behind it are moved by as much as the text before them grows or shrinks.
+        for (slot, _) in slots.iter_mut().zip(&head.slots).filter(|(_, old)| old.offset >= end) {
+            slot.offset = slot.offset + new.len() - value.get().len();
         }
     }
     bytes.push_str(text.get(kept..text.len() - CLOSING.len())?);
     // A head that says nothing of streaming asks for none.
     due.retain(|name| *name != "stream");
-    due.is_empty().then(|| Head { bytes: Bytes::from(bytes), slot, ..head.clone() })
+    due.is_empty().then(|| Head { bytes: Bytes::from(bytes), slots, ..head.clone() })
 }
 
 /// Whether a setting makes the API refuse a request that generates nothing.

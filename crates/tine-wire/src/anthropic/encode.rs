@@ -4,12 +4,15 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tine_history::{Closed, Frame, Framer, Slot};
-use tine_model::{Block, Lifetime, Message, Role, Thinking, ToolCallId, ToolInput, WireFormat};
+use tine_model::{
+    Block, Lifetime, Message, Role, Thinking, ToolCallId, ToolChoice, ToolInput, WireFormat,
+};
 
-use crate::head::{Head, HeadParts};
+use crate::head::{Head, HeadSlot};
+use crate::head_parts::HeadParts;
 use crate::json::{self, Object};
 use crate::marks::PLACEHOLDER;
-use crate::{Comparison, RequestOptions, names};
+use crate::{Comparison, RequestOptions, extra, names};
 
 /// The mark itself, inserted before the closing brace of a block. The short lifetime is the default and goes unsaid.
 pub(crate) fn mark_text(lifetime: Lifetime) -> &'static str {
@@ -38,10 +41,41 @@ pub(crate) fn ending(options: &RequestOptions) -> Bytes {
 }
 
 pub(crate) fn render_head(parts: &HeadParts) -> Head {
+    let mut text = settings(parts);
+    let mut slots = Vec::new();
+    let blocks = parts.system_prompt();
+    if !parts.tools.is_empty() {
+        let tools: Vec<String> = parts.tools.iter().map(tool).collect();
+        text.push_str(&format!(",\"tools\":[{}", tools.join(",")));
+        if parts.cache_tools || blocks.is_empty() {
+            slots.push(HeadSlot { offset: text.len() - 1, lifetime: Lifetime::Short });
+        }
+        text.push(']');
+    }
+    for (index, (words, cache)) in blocks.iter().enumerate() {
+        let block = Object::new().string("type", "text").string("text", words).end();
+        text.push_str(if index == 0 { ",\"system\":[" } else { "," });
+        text.push_str(&block);
+        if cache.is_some() || index + 1 == blocks.len() {
+            slots.push(HeadSlot { offset: text.len() - 1, lifetime: cache.unwrap_or_default() });
+        }
+    }
+    text.push_str(if blocks.is_empty() { "" } else { "]" });
+    text.push_str(",\"messages\":[");
+    Head::new(WireFormat::Anthropic, text, slots, false)
+}
+
+/// Everything before the tools.
+fn settings(parts: &HeadParts) -> String {
     let settings = &parts.settings;
-    let mut text = String::from("{");
-    text.push_str(&format!("\"model\":{}", json::string(&settings.model.name)));
+    let mut text = format!("{{\"model\":{}", json::string(&settings.model.name));
     text.push_str(&format!(",\"max_tokens\":{}", settings.max_tokens));
+    if let Some(temperature) = parts.temperature_text() {
+        text.push_str(&format!(",\"temperature\":{temperature}"));
+    }
+    if !parts.stop_sequences.is_empty() {
+        text.push_str(&format!(",\"stop_sequences\":{}", json::strings(&parts.stop_sequences)));
+    }
     if let Some(thinking) = settings.thinking {
         let object = match thinking {
             Thinking::Adaptive => Object::new().string("type", "adaptive"),
@@ -53,27 +87,37 @@ pub(crate) fn render_head(parts: &HeadParts) -> Head {
             true => object.raw("block_binding", DROP_FOREIGN_THINKING),
             false => object,
         };
+        let object = extra::inside(parts, "thinking", object);
         text.push_str(&format!(",\"thinking\":{}", object.end()));
     }
-    if let Some(effort) = settings.effort {
-        text.push_str(&format!(",\"output_config\":{{\"effort\":\"{}\"}}", effort.as_str()));
+    let config = settings
+        .effort
+        .map_or_else(Object::new, |effort| Object::new().string("effort", effort.as_str()));
+    let config = extra::inside(parts, "output_config", config);
+    if !config.is_empty() {
+        text.push_str(&format!(",\"output_config\":{}", config.end()));
+    }
+    if let Some(choice) = tool_choice(parts) {
+        text.push_str(&format!(",\"tool_choice\":{choice}"));
     }
     text.push_str(&format!(",\"stream\":{}", parts.stream));
-    let mut slot = None;
-    if !parts.tools.is_empty() {
-        let tools: Vec<String> = parts.tools.iter().map(tool).collect();
-        text.push_str(&format!(",\"tools\":[{}", tools.join(",")));
-        slot = Some(text.len() - 1);
-        text.push(']');
-    }
-    if !parts.system.is_empty() {
-        let system = Object::new().string("type", "text").string("text", &parts.system).end();
-        text.push_str(&format!(",\"system\":[{system}"));
-        slot = Some(text.len() - 1);
-        text.push(']');
-    }
-    text.push_str(",\"messages\":[");
-    Head::new(WireFormat::Anthropic, text, slot, false)
+    text.push_str(&extra::members(parts));
+    text
+}
+
+/// Which tools may be called, and further settings of that; `None` where that is what the API does anyway. Without tools the API
+/// refuses it.
+fn tool_choice(parts: &HeadParts) -> Option<String> {
+    let object = match &parts.tool_choice {
+        ToolChoice::Auto => Object::new().string("type", "auto"),
+        ToolChoice::None => Object::new().string("type", "none"),
+        ToolChoice::Required => Object::new().string("type", "any"),
+        ToolChoice::Tool(name) => {
+            Object::new().string("type", "tool").string("name", &names::to_wire(name))
+        }
+    };
+    let written = extra::inside(parts, "tool_choice", object).end();
+    (!parts.tools.is_empty() && written != r#"{"type":"auto"}"#).then_some(written)
 }
 
 fn tool(tool: &crate::ToolDeclaration) -> String {

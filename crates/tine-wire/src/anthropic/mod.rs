@@ -4,6 +4,8 @@ pub(crate) mod decode;
 mod encode;
 pub(crate) mod read;
 mod remarks;
+mod request;
 mod usage;
 
 pub(crate) use encode::{AnthropicFramer, ending, mark_text, render_head};
+pub(crate) use request::read_request;

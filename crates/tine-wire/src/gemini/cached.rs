@@ -6,27 +6,27 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tine_history::Layout;
 
 use crate::assemble::Comma;
 use crate::cached::CachedContent;
-use crate::json::{self, Object};
+use crate::json;
 use crate::reply::{DecodeError, TOKENS_MAX};
-use crate::{Body, Endpoint, Head, failure};
+use crate::{Body, Endpoint, Head, failure, strip};
 
-/// What a head holds. The values stand in it as they were rendered.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct HeadShape<'a> {
-    #[serde(borrow)]
-    system_instruction: Option<&'a RawValue>,
-    #[serde(borrow)]
-    tools: Option<&'a RawValue>,
-    #[serde(borrow)]
-    generation_config: Option<&'a RawValue>,
+/// What of a head the provider holds.
+const HELD: [&str; 4] = ["systemInstruction", "tools", "toolConfig", "tool_config"];
+
+/// The members of a head as they were rendered: those that the provider holds, or the others.
+fn members_of(text: &str, held: bool) -> Option<String> {
+    let raw: &RawValue = serde_json::from_str(text).ok()?;
+    let members = strip::members(raw).ok()?.into_iter().filter(|(key, _)| {
+        let key = key.get().trim_matches('"');
+        key != "contents" && HELD.contains(&key) == held
+    });
+    Some(members.map(|(key, value)| format!(",{}:{}", key.get(), value.get())).collect())
 }
 
 /// The body of `POST /v1beta/cachedContents`. `None` for a head that is not of this format's making.
@@ -37,16 +37,9 @@ pub(crate) fn creation(
     ttl_seconds: u64,
 ) -> Option<Body> {
     let text = closed(head)?;
-    let shape: HeadShape<'_> = serde_json::from_str(&text).ok()?;
-    let mut object = Object::new().string("model", &format!("models/{}", head.model()?));
-    if let Some(system) = shape.system_instruction {
-        object = object.raw("systemInstruction", system.get());
-    }
-    if let Some(tools) = shape.tools {
-        object = object.raw("tools", tools.get());
-    }
-    let mut beginning = object.string("ttl", &format!("{ttl_seconds}s")).end();
-    beginning.pop();
+    let model = json::string(&format!("models/{}", head.model()?));
+    let held = members_of(&text, true)?;
+    let beginning = format!("{{\"model\":{model}{held},\"ttl\":\"{ttl_seconds}s\"");
     let mut body = Body::default();
     body.push(Bytes::from(beginning));
     let held = runs(layout, 0..items.min(layout.items()));
@@ -63,13 +56,9 @@ pub(crate) fn creation(
 /// What stands before the first message that is sent, when everything before it is held under `name`.
 pub(crate) fn head_behind(head: &Head, name: &str) -> Option<Bytes> {
     let text = closed(head)?;
-    let shape: HeadShape<'_> = serde_json::from_str(&text).ok()?;
-    let settings =
-        shape.generation_config.map(|settings| format!(",\"generationConfig\":{settings}"));
+    let settings = members_of(&text, false)?;
     let name = json::string(name);
-    Some(
-        format!("{{\"cachedContent\":{name}{},\"contents\":[", settings.unwrap_or_default()).into(),
-    )
+    Some(format!("{{\"cachedContent\":{name}{settings},\"contents\":[").into())
 }
 
 /// The head as a whole JSON object.

@@ -2,30 +2,51 @@
 
 use bytes::Bytes;
 use tine_history::{Closed, Frame, Framer, close_calls};
-use tine_model::{Role, Thinking, WireFormat};
+use tine_model::{Role, Thinking, ToolChoice, WireFormat};
 
 use super::pieces::{self, Pieces, text_part};
 use crate::ToolDeclaration;
-use crate::head::{Head, HeadParts};
-use crate::json::Object;
-use crate::names;
+use crate::head::Head;
+use crate::head_parts::HeadParts;
+use crate::json::{self, Object};
+use crate::{extra, names};
 
 /// The model and whether the reply streams are said by the request's address; see [`Head::model`].
 pub(crate) fn render_head(parts: &HeadParts) -> Head {
-    let mut object = Object::new();
-    if !parts.system.is_empty() {
-        let content = format!("{{\"parts\":[{}]}}", text_part(&parts.system));
-        object = object.raw("systemInstruction", &content);
+    let mut text = format!("{{{}", extra::members(parts).trim_start_matches(','));
+    let mut member = |name: &str, value: &str| {
+        let comma = if text.len() > 1 { "," } else { "" };
+        text.push_str(&format!("{comma}\"{name}\":{value}"));
+    };
+    let blocks = parts.system_prompt();
+    if !blocks.is_empty() {
+        let texts: Vec<String> = blocks.iter().map(|(text, _)| text_part(text)).collect();
+        member("systemInstruction", &format!("{{\"parts\":[{}]}}", texts.join(",")));
     }
     if !parts.tools.is_empty() {
         let tools: Vec<String> = parts.tools.iter().map(declaration).collect();
-        let list = format!("[{{\"functionDeclarations\":[{}]}}]", tools.join(","));
-        object = object.raw("tools", &list);
+        member("tools", &format!("[{{\"functionDeclarations\":[{}]}}]", tools.join(",")));
     }
-    let mut text = object.raw("generationConfig", &generation_config(parts)).end();
-    text.pop();
+    if let Some(config) = parts.chosen_tools().and_then(tool_config) {
+        member("toolConfig", &config);
+    }
+    member("generationConfig", &generation_config(parts));
     text.push_str(",\"contents\":[");
-    Head::new(WireFormat::Gemini, text, None, false).addressed(parts.settings.model.name.clone())
+    let head = Head::new(WireFormat::Gemini, text, Vec::new(), false);
+    head.addressed(parts.settings.model.name.clone())
+}
+
+fn tool_config(choice: &ToolChoice) -> Option<String> {
+    let calling = match choice {
+        ToolChoice::Auto => return None,
+        ToolChoice::None => Object::new().string("mode", "NONE"),
+        ToolChoice::Required => Object::new().string("mode", "ANY"),
+        ToolChoice::Tool(name) => {
+            let name = json::string(&names::to_wire(name));
+            Object::new().string("mode", "ANY").raw("allowedFunctionNames", &format!("[{name}]"))
+        }
+    };
+    Some(Object::new().raw("functionCallingConfig", &calling.end()).end())
 }
 
 /// What closes the messages and the request.
@@ -45,16 +66,25 @@ fn declaration(tool: &ToolDeclaration) -> String {
 /// general wish, goes first.
 fn generation_config(parts: &HeadParts) -> String {
     let settings = &parts.settings;
-    let object = Object::new().raw("maxOutputTokens", &settings.max_tokens.to_string());
+    let mut object = Object::new().raw("maxOutputTokens", &settings.max_tokens.to_string());
+    if let Some(temperature) = parts.temperature_text() {
+        object = object.raw("temperature", &temperature);
+    }
+    if !parts.stop_sequences.is_empty() {
+        object = object.raw("stopSequences", &json::strings(&parts.stop_sequences));
+    }
     let thinking = match (settings.effort, settings.thinking) {
-        (Some(effort), _) => Object::new().string("thinkingLevel", effort.as_str()),
+        (Some(effort), _) => Some(Object::new().string("thinkingLevel", effort.as_str())),
         (None, Some(Thinking::Budget(tokens))) => {
-            Object::new().raw("thinkingBudget", &tokens.to_string())
+            Some(Object::new().raw("thinkingBudget", &tokens.to_string()))
         }
-        (None, Some(Thinking::Adaptive)) => Object::new().raw("thinkingBudget", "-1"),
-        (None, None) => return object.end(),
+        (None, Some(Thinking::Adaptive)) => Some(Object::new().raw("thinkingBudget", "-1")),
+        (None, None) => None,
     };
-    object.raw("thinkingConfig", &thinking.raw("includeThoughts", "true").end()).end()
+    if let Some(thinking) = thinking {
+        object = object.raw("thinkingConfig", &thinking.raw("includeThoughts", "true").end());
+    }
+    extra::inside(parts, "generationConfig", object).end()
 }
 
 /// Makes Gemini frames. No block of them takes a mark.

@@ -2,41 +2,76 @@
 
 use bytes::Bytes;
 use tine_history::{Closed, Frame, Framer};
-use tine_model::{Block, CacheScheme, Lifetime, Message, Role, ToolCallId, ToolInput, WireFormat};
+use tine_model::{
+    Block, CacheScheme, Lifetime, Message, Role, ToolCallId, ToolChoice, ToolInput, WireFormat,
+};
 
-use crate::head::{Head, HeadParts, chat_max_tokens_field};
+use crate::head::{Head, chat_max_tokens_field};
+use crate::head_parts::HeadParts;
 use crate::json::{self, Object};
 use crate::marks::PLACEHOLDER;
 use crate::parts::{self, Piece};
-use crate::{RequestOptions, names};
+use crate::{RequestOptions, extra, names};
 
 pub(crate) fn render_head(parts: &HeadParts, format: WireFormat) -> Head {
+    let mut text = settings(parts, format);
+    if !parts.tools.is_empty() {
+        let tools: Vec<String> = parts.tools.iter().map(tool).collect();
+        text.push_str(&format!(",\"tools\":[{}]", tools.join(",")));
+    }
+    text.push_str(",\"messages\":[");
+    let blocks = parts.system_prompt();
+    let texts: Vec<&str> = blocks.iter().map(|(text, _)| *text).collect();
+    let mut slots = Vec::new();
+    if !texts.is_empty() {
+        let system = ChatFramer { format }.said("system", &texts);
+        slots = parts::head_slots(&system, text.len(), &blocks);
+        text.push_str(&system.json);
+    }
+    Head::new(format, text, slots, !blocks.is_empty())
+}
+
+/// Everything before the tools.
+fn settings(parts: &HeadParts, format: WireFormat) -> String {
     let settings = &parts.settings;
     let mut text = format!("{{\"model\":{}", json::string(&settings.model.name));
     let limit = chat_max_tokens_field(settings.model.provider);
     text.push_str(&format!(",\"{limit}\":{}", settings.max_tokens));
+    if let Some(temperature) = parts.temperature_text() {
+        text.push_str(&format!(",\"temperature\":{temperature}"));
+    }
+    if !parts.stop_sequences.is_empty() {
+        text.push_str(&format!(",\"stop\":{}", json::strings(&parts.stop_sequences)));
+    }
     if let (true, Some(key)) = (takes_breakpoints(format, parts.scheme), &parts.cache_key) {
         text.push_str(&format!(",\"prompt_cache_key\":{}", json::string(key)));
     }
     if let Some(effort) = settings.effort {
         text.push_str(&format!(",\"reasoning_effort\":\"{}\"", effort.as_str()));
     }
+    if let Some(choice) = parts.chosen_tools().and_then(tool_choice) {
+        text.push_str(&format!(",\"tool_choice\":{choice}"));
+    }
     text.push_str(&format!(",\"stream\":{}", parts.stream));
     if parts.stream {
-        text.push_str(r#","stream_options":{"include_usage":true}"#);
+        let options = Object::new().raw("include_usage", "true");
+        let options = extra::inside(parts, "stream_options", options);
+        text.push_str(&format!(",\"stream_options\":{}", options.end()));
     }
-    if !parts.tools.is_empty() {
-        let tools: Vec<String> = parts.tools.iter().map(tool).collect();
-        text.push_str(&format!(",\"tools\":[{}]", tools.join(",")));
+    text.push_str(&extra::members(parts));
+    text
+}
+
+fn tool_choice(choice: &ToolChoice) -> Option<String> {
+    match choice {
+        ToolChoice::Auto => None,
+        ToolChoice::None => Some("\"none\"".to_owned()),
+        ToolChoice::Required => Some("\"required\"".to_owned()),
+        ToolChoice::Tool(name) => {
+            let function = Object::new().string("name", &names::to_wire(name)).end();
+            Some(Object::new().string("type", "function").raw("function", &function).end())
+        }
     }
-    text.push_str(",\"messages\":[");
-    let mut slot = None;
-    if !parts.system.is_empty() {
-        let system = ChatFramer { format }.said("system", &[&parts.system]);
-        slot = system.slots.first().map(|slot| text.len() + slot.offset);
-        text.push_str(&system.json);
-    }
-    Head::new(format, text, slot, !parts.system.is_empty())
 }
 
 /// Contents as plain strings have no place for a breakpoint; the key alone would ask for nothing.

@@ -2,14 +2,17 @@
 
 use bytes::Bytes;
 use tine_history::{Closed, Frame, Framer};
-use tine_model::{Block, CacheScheme, Lifetime, Message, Role, ToolCallId, ToolInput, WireFormat};
+use tine_model::{
+    Block, CacheScheme, Lifetime, Message, Role, ToolCallId, ToolChoice, ToolInput, WireFormat,
+};
 
 use super::read::{self, Item};
-use crate::head::{Head, HeadParts};
+use crate::head::Head;
+use crate::head_parts::HeadParts;
 use crate::json::{self, Object};
 use crate::marks::PLACEHOLDER;
 use crate::parts::{self, Piece};
-use crate::{Comparison, RequestOptions, names};
+use crate::{Comparison, RequestOptions, extra, names};
 
 /// The mark itself, inserted before the closing brace of a part. The short lifetime is the default and goes unsaid.
 pub(crate) fn mark_text(lifetime: Lifetime) -> &'static str {
@@ -38,33 +41,57 @@ pub(crate) fn ending(head: &Head, options: &RequestOptions) -> Bytes {
     format!("],\"prompt_cache_options\":{}}}", asked.end()).into()
 }
 
-/// Thinking has no form here beyond the effort. Nothing is stored at the provider's, so reasoning travels sealed in the
+/// Thinking has no form here beyond the effort, and stop sequences have none at all. Nothing is stored at the provider's, so reasoning travels sealed in the
 /// items.
 pub(crate) fn render_head(parts: &HeadParts) -> Head {
     let settings = &parts.settings;
     let mut text = format!("{{\"model\":{}", json::string(&settings.model.name));
     text.push_str(&format!(",\"max_output_tokens\":{}", settings.max_tokens));
+    if let Some(temperature) = parts.temperature_text() {
+        text.push_str(&format!(",\"temperature\":{temperature}"));
+    }
     text.push_str(&format!(",\"stream\":{}", parts.stream));
     text.push_str(r#","store":false,"include":["reasoning.encrypted_content"]"#);
     if let (CacheScheme::Breakpoints, Some(key)) = (parts.scheme, &parts.cache_key) {
         text.push_str(&format!(",\"prompt_cache_key\":{}", json::string(key)));
     }
-    if let Some(effort) = settings.effort {
-        text.push_str(&format!(",\"reasoning\":{{\"effort\":\"{}\"}}", effort.as_str()));
+    let reasoning = settings
+        .effort
+        .map_or_else(Object::new, |effort| Object::new().string("effort", effort.as_str()));
+    let reasoning = extra::inside(parts, "reasoning", reasoning);
+    if !reasoning.is_empty() {
+        text.push_str(&format!(",\"reasoning\":{}", reasoning.end()));
     }
+    if let Some(choice) = parts.chosen_tools().and_then(tool_choice) {
+        text.push_str(&format!(",\"tool_choice\":{choice}"));
+    }
+    text.push_str(&extra::members(parts));
     if !parts.tools.is_empty() {
         let tools: Vec<String> = parts.tools.iter().map(tool).collect();
         text.push_str(&format!(",\"tools\":[{}]", tools.join(",")));
     }
     text.push_str(",\"input\":[");
-    let system = (!parts.system.is_empty()).then(|| words("developer", &[&parts.system]));
-    let continued = system.is_some();
-    let mut slot = None;
-    if let Some(system) = system {
-        slot = system.slots.first().map(|slot| text.len() + slot.offset);
+    let blocks = parts.system_prompt();
+    let texts: Vec<&str> = blocks.iter().map(|(text, _)| *text).collect();
+    let mut slots = Vec::new();
+    if !texts.is_empty() {
+        let system = words("developer", &texts);
+        slots = parts::head_slots(&system, text.len(), &blocks);
         text.push_str(&system.json);
     }
-    Head::new(WireFormat::OpenAiResponses, text, slot, continued)
+    Head::new(WireFormat::OpenAiResponses, text, slots, !blocks.is_empty())
+}
+
+fn tool_choice(choice: &ToolChoice) -> Option<String> {
+    match choice {
+        ToolChoice::Auto => None,
+        ToolChoice::None => Some("\"none\"".to_owned()),
+        ToolChoice::Required => Some("\"required\"".to_owned()),
+        ToolChoice::Tool(name) => {
+            let object = Object::new().string("type", "function");
+            Some(object.string("name", &names::to_wire(name)).end())
+        }
+    }
 }
 
 fn tool(tool: &crate::ToolDeclaration) -> String {

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use reqwest::header::{DATE, HeaderMap};
 
-use crate::retry::word;
+use crate::http::retry::word;
 
 /// Longest wait that is foreseen. The headers know nothing of how much the next request needs, and a refusal names its wait exactly.
 const FORESEEN_MAX: Duration = Duration::from_secs(30);

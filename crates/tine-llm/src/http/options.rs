@@ -7,7 +7,7 @@ use std::time::Duration;
 use tine_model::{ModelRef, Provider, WireFormat};
 use tine_wire::Endpoint;
 
-use crate::address::Address;
+use crate::http::address::Address;
 use crate::{LlmError, Secret};
 
 /// Where Google's own tools also look for the key of the Gemini API.

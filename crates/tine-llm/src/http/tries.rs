@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use crate::error::{TimeLimit, nothing};
-use crate::exchange::Failed;
-use crate::gate::{Permit, RateGate};
-use crate::incoming::Report;
-use crate::retry::{Retry, Waits};
-use crate::watch::{Stop, Watch};
+use crate::error::TimeLimit;
+use crate::http::exchange::Failed;
+use crate::http::failing::nothing;
+use crate::http::gate::{Permit, RateGate};
+use crate::http::incoming::Report;
+use crate::http::retry::{Retry, Waits};
+use crate::http::watch::{Stop, Watch};
 use crate::{LlmError, Progress};
 
 /// The tries of one request.

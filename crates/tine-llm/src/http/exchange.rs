@@ -11,13 +11,14 @@ use tine_model::WireFormat;
 use tine_wire::{DecodeError, Failure, Partial, Reply, decode_failure, decode_reply};
 use tokio::time::Instant;
 
-use crate::address::without_credentials;
-use crate::error::{BrokenCause, LlmError, TimeLimit, TransportError, nothing};
-use crate::gate::{Permit, foreseen};
-use crate::incoming::{Incoming, Report, Seen, report_whole};
-use crate::retry::Retry;
-use crate::secret::Secret;
-use crate::watch::{Deadline, Stop, Watch};
+use crate::error::{BrokenCause, LlmError, TimeLimit, TransportError};
+use crate::http::address::without_credentials;
+use crate::http::failing::{nothing, transport};
+use crate::http::gate::{Permit, foreseen};
+use crate::http::incoming::{Incoming, Report, Seen, report_whole};
+use crate::http::retry::Retry;
+use crate::http::secret::Secret;
+use crate::http::watch::{Deadline, Stop, Watch};
 
 /// Most bytes of a reply that is not streamed. The largest honest one holds a million tokens, four bytes each, escaped.
 pub const REPLY_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -145,14 +146,14 @@ impl Exchange<'_> {
     /// There is no answer at all.
     fn unanswered(&self, error: reqwest::Error) -> Failed {
         if !error.is_connect() {
-            let cause = BrokenCause::Connection(TransportError::of(error));
+            let cause = BrokenCause::Connection(transport(error));
             return Failed::broken(cause, nothing(), false);
         }
         let error = if error.is_timeout() {
             let allowed = self.watch.limits().connect;
             LlmError::Timeout { limit: TimeLimit::Connect, allowed, partial: nothing() }
         } else {
-            let (url, source) = (self.url.to_owned(), TransportError::of(error));
+            let (url, source) = (self.url.to_owned(), transport(error));
             LlmError::Unreachable { url, attempts: 1, source }
         };
         Failed { error, retry: Retry::Backoff }
@@ -186,7 +187,7 @@ impl Exchange<'_> {
                 Ok(Err(lost)) => {
                     return incoming.end().map_err(|(error, partial)| match error {
                         DecodeError::Truncated => {
-                            let cause = BrokenCause::Connection(TransportError::of(lost));
+                            let cause = BrokenCause::Connection(transport(lost));
                             Failed::broken(cause, partial, seen.begun)
                         }
                         error => Failed::undecodable(error, partial, seen),
@@ -255,7 +256,7 @@ impl Exchange<'_> {
         loop {
             let chunk: Bytes = match self.watch.over(deadline, response.chunk()).await {
                 Err(stop) => return (bytes, End::Stopped(stop)),
-                Ok(Err(error)) => return (bytes, End::Lost(TransportError::of(error))),
+                Ok(Err(error)) => return (bytes, End::Lost(transport(error))),
                 Ok(Ok(None)) => return (bytes, End::Complete),
                 Ok(Ok(Some(chunk))) => chunk,
             };

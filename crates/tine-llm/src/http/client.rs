@@ -13,17 +13,17 @@ use tine_wire::{Body, Endpoint, Reply};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::address::Address;
-use crate::body::ChainBody;
-use crate::cached;
 use crate::client::CACHED_CONTENT;
-use crate::error::TransportError;
-use crate::exchange::Exchange;
-use crate::gate::{Permit, RateGate, RateGates};
-use crate::options::speaks;
-use crate::retry::{Retry, Waits};
-use crate::tries::Tries;
-use crate::watch::Watch;
+use crate::http::address::Address;
+use crate::http::body::ChainBody;
+use crate::http::cached;
+use crate::http::exchange::Exchange;
+use crate::http::failing::transport;
+use crate::http::gate::{Permit, RateGate, RateGates};
+use crate::http::options::speaks;
+use crate::http::retry::{Retry, Waits};
+use crate::http::tries::Tries;
+use crate::http::watch::Watch;
 use crate::{
     HttpLimits, HttpOptions, LlmClient, LlmError, Progress, Request, Secret, ensure_crypto,
 };
@@ -75,9 +75,8 @@ impl HttpClient {
                 builder = builder.tls_certs_only([]);
             }
         }
-        let client = builder
-            .build()
-            .map_err(|error| LlmError::Setup { source: TransportError::of(error) })?;
+        let client =
+            builder.build().map_err(|error| LlmError::Setup { source: transport(error) })?;
         let key = key.unwrap_or_else(|| Secret::new(""));
         let gate = gates.gate(address.base(), &key, &model.name);
         let (provider, model, requests) = (model.provider, model.name, AtomicU64::new(0));

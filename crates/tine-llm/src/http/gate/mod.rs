@@ -12,4 +12,3 @@ mod state;
 pub(crate) use foresee::foreseen;
 pub(crate) use pass::{Permit, RateGate};
 pub use registry::RateGates;
-pub use state::HoldReason;

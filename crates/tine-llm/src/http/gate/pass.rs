@@ -6,8 +6,9 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::state::{HoldReason, Passed, State};
-use crate::watch::reached;
+use super::state::{Passed, State};
+use crate::HoldReason;
+use crate::http::watch::reached;
 
 /// What all requests of one account to one model pass. Its state is locked for moments only, never across a wait.
 #[derive(Debug, Default)]

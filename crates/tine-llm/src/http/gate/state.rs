@@ -12,6 +12,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::HoldReason;
+
 /// Most requests of one account to one model in flight. HTTP/2 peers commonly allow 100 streams on a connection; more would queue
 /// there, unseen, and a loop gone wrong must not pay for a thousand replies at once.
 pub(super) const IN_FLIGHT_MAX: usize = 100;
@@ -22,31 +24,6 @@ pub(super) const SILENT_MAX: Duration = Duration::from_secs(10);
 
 /// Longest closing. What asks for more is no rate but a quota of a day, and each request should hear of it by itself.
 pub(super) const CLOSED_MAX: Duration = Duration::from_secs(3600);
-
-/// Why a request is not sent yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum HoldReason {
-    /// The provider refused a request for its rate, or for want of capacity.
-    Refused,
-    /// The provider said with an earlier answer that nothing is left for the moment.
-    UsedUp,
-    /// After such a wait requests go in waves, and others are before this one.
-    Wave,
-    /// As many requests are under way as may be.
-    InFlight,
-}
-
-impl HoldReason {
-    /// The reason in words, as they follow "waiting: ".
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Refused => "the provider limits the rate",
-            Self::UsedUp => "the rate limit is used up",
-            Self::Wave => "after a rate limit requests go one after another",
-            Self::InFlight => "too many requests are under way",
-        }
-    }
-}
 
 /// Somebody in the queue.
 #[derive(Debug)]

@@ -1,0 +1,23 @@
+//! The client for providers behind an address. All that needs an HTTP library is in here, behind the feature `http`.
+
+mod address;
+mod body;
+mod cached;
+mod client;
+mod crypto;
+mod exchange;
+mod failing;
+mod gate;
+mod incoming;
+mod options;
+mod retry;
+mod secret;
+mod tries;
+mod watch;
+
+pub use client::HttpClient;
+pub use crypto::ensure_crypto;
+pub use exchange::{ERROR_BYTES_MAX, REPLY_BYTES_MAX};
+pub use gate::RateGates;
+pub use options::{HttpLimits, HttpOptions, HttpOverrides, RetryLimits};
+pub use secret::Secret;

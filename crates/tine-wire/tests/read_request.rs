@@ -1,0 +1,180 @@
+//! Requests of other programs, taken over: what was read says again what was written.
+
+#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
+
+use std::error::Error;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::Value;
+use tine_history::History;
+use tine_model::{EntryId, Message, RawJson, WireFormat};
+use tine_wire::{Head, HeadParts, MarkPoints, RequestOptions, assemble, read_request};
+
+const REQUEST: &str = r#"{
+  "model": "claude-opus-5-5", "max_tokens": 4096, "temperature": 0.30,
+  "system": [
+    {"type": "text", "text": "You are a reviewer.", "cache_control": {"type": "ephemeral", "ttl": "1h"}},
+    {"type": "text", "text": "Be kind.", "cache_control": null, "citations": null}
+  ],
+  "messages": [
+    {"role": "user", "content": "Look \u00e9."},
+    {"role": "assistant", "content": [
+      {"type": "thinking", "thinking": "hm", "signature": "sig=="},
+      {"type": "tool_use", "id": "t1", "name": "Look", "input": {"b": 1.0, "a": 2}}]},
+    {"role": "user", "content": [
+      {"type": "tool_result", "tool_use_id": "t1", "content": "seen", "cache_control": {"type": "ephemeral"}}]}
+  ],
+  "tools": [{"type": "custom", "name": "Look", "description": "Looks.",
+    "input_schema": {"type":  "object"}, "cache_control": {"type": "ephemeral"}}],
+  "tool_choice": {"type": "auto", "disable_parallel_tool_use": true},
+  "thinking": {"type": "adaptive", "display": "summarized"},
+  "output_config": {"effort": "max"},
+  "metadata": { "user_id": "u-1" }, "service_tier": "auto", "stop_sequences": ["END"],
+  "stream": true, "container": null
+}"#;
+
+fn rendered(parts: HeadParts, messages: Vec<Message>) -> String {
+    let mut history = History::new();
+    for message in messages {
+        history.push(EntryId(history.len() as i64 + 1), Arc::new(message));
+    }
+    let options = RequestOptions::at(MarkPoints::default());
+    let body = assemble(&Head::render(parts), &mut history, &options).body;
+    String::from_utf8(body.to_vec()).unwrap()
+}
+
+fn refusal(body: &str) -> String {
+    let error = read_request(WireFormat::Anthropic, body.as_bytes()).unwrap_err();
+    let source = error.source().map(|source| format!(": {source}"));
+    format!("{error}{}", source.unwrap_or_default())
+}
+
+#[test]
+fn a_request_is_said_again_with_its_messages_word_for_word() {
+    let (parts, messages) = read_request(WireFormat::Anthropic, REQUEST.as_bytes()).unwrap();
+    assert_eq!(parts.check(), Ok(()));
+    let body = rendered(parts, messages);
+    insta::assert_snapshot!(body.replace(",\"", "\n,\""), @r#"
+    {"model":"claude-opus-5-5"
+    ,"max_tokens":4096
+    ,"temperature":0.3
+    ,"stop_sequences":["END"]
+    ,"thinking":{"type":"adaptive"
+    ,"display":"summarized"}
+    ,"output_config":{"effort":"max"}
+    ,"tool_choice":{"type":"auto"
+    ,"disable_parallel_tool_use":true}
+    ,"stream":true
+    ,"metadata":{ "user_id": "u-1" }
+    ,"service_tier":"auto"
+    ,"tools":[{"name":"Look"
+    ,"description":"Looks."
+    ,"input_schema":{"type":  "object"}
+    ,"cache_control":{"type":"ephemeral"
+    ,"ttl":"1h"}}]
+    ,"system":[{"type":"text"
+    ,"text":"You are a reviewer."
+    ,"cache_control":{"type":"ephemeral"
+    ,"ttl":"1h"}},{"type":"text"
+    ,"text":"Be kind."
+    ,"cache_control":{"type":"ephemeral"}}]
+    ,"messages":[{"role":"user"
+    ,"content":[{"type":"text"
+    ,"text":"Look é."}]},{"role":"assistant"
+    ,"content":[{"type": "thinking", "thinking": "hm", "signature": "sig=="},{"type": "tool_use", "id": "t1", "name": "Look", "input": {"b": 1.0, "a": 2}}]},{"role":"user"
+    ,"content":[{"type": "tool_result", "tool_use_id": "t1", "content": "seen"
+    ,"cache_control":{"type":"ephemeral"}}]}]}
+    "#);
+}
+
+#[test]
+fn what_a_head_cannot_say_is_an_error_that_names_it() {
+    let with = |more: &str| format!(r#"{{"model":"m","max_tokens":9,"messages":[],{more}}}"#);
+    let errors = [
+        refusal("[]"),
+        refusal("{"),
+        refusal(r#"{"model":"m","messages":[]}"#),
+        refusal(&with(r#""max_tokens":-1"#)),
+        refusal(&with(r#""tools":[{"type":"web_search_20250305","name":"web_search"}]"#)),
+        refusal(&with(r#""tools":[{"name":"a","input_schema":{},"strict":true}]"#)),
+        refusal(&with(r#""system":[{"type":"text","text":"a","citations":[1]}]"#)),
+        refusal(&with(r#""tool_choice":{"type":"tool","name":"a"}"#)),
+        refusal(&with(r#""tool_choice":{"type":"some"}"#)),
+        refusal(&with(r#""top_k":1,"top_k":2"#)),
+        refusal(r#"{"model":"m","max_tokens":9,"messages":[{"role":"bard","content":""}]}"#),
+    ];
+    insta::assert_snapshot!(errors.join("\n"), @r#"
+    the request: invalid type: sequence, expected an object
+    not valid JSON: EOF while parsing an object at line 1 column 1
+    the request: missing field `max_tokens`
+    max_tokens: invalid value: integer `-1`, expected u32
+    tool 0 has `type`, which cannot be taken over
+    tool 0 has `strict`, which cannot be taken over
+    system block 0 has `citations`, which cannot be taken over
+    the request contradicts itself: the tool choice names `a`, which is not among the tools
+    tool_choice: neither auto, none, any nor a tool
+    the request contradicts itself: the further setting `top_k` is given twice
+    message 0 cannot be read: the role `bard` is not known
+    "#);
+    let other = read_request(WireFormat::Gemini, b"{}").unwrap_err();
+    assert_eq!(other.to_string(), "requests in the format gemini cannot be taken over");
+}
+
+/// One way to write each setting, or to leave it out.
+fn settings() -> impl Strategy<Value = Vec<&'static str>> {
+    let one =
+        |texts: &'static [&'static str]| prop::option::of(prop::sample::select(texts.to_vec()));
+    let system = one(&[
+        r#""system":"Be brief.""#,
+        r#""system":[{"type":"text","text":"a"},{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}]"#,
+    ]);
+    let thinking = one(&[
+        r#""thinking":{"type":"disabled"}"#,
+        r#""thinking":{"type":"enabled","budget_tokens":2000}"#,
+        r#""thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}"#,
+    ]);
+    let choice = one(&[
+        r#""tool_choice":{"type":"any"}"#,
+        r#""tool_choice":{"type":"tool","name":"B","disable_parallel_tool_use":true}"#,
+    ]);
+    let config = one(&[
+        r#""output_config":{"effort":"low"}"#,
+        r#""output_config":{"effort":"xhigh","format":{"type":"json_schema","schema":{}}}"#,
+    ]);
+    let rest = one(&[r#""top_k":5,"stop_sequences":["\n"]"#, r#""temperature":1e-3"#]);
+    (system, thinking, choice, config, rest)
+        .prop_map(|(a, b, c, d, e)| [a, b, c, d, e].into_iter().flatten().collect())
+}
+
+proptest! {
+    /// Reading, writing and reading again gives the same parts, and the written request says what the read one said.
+    #[test]
+    fn what_was_read_is_written_and_read_again(settings in settings()) {
+        let tools = r#""tools":[{"name":"A","description":"","input_schema":{}},{"name":"B","description":"b","input_schema":{}}]"#;
+        let messages = r#""messages":[{"role":"user","content":[{"type":"text","text":"go"}]}]"#;
+        let fixed = r#"{"model":"m","max_tokens":9,"stream":false"#;
+        let body = [&[fixed][..], &settings, &[tools, messages]].concat().join(",") + "}";
+        let (parts, read) = read_request(WireFormat::Anthropic, body.as_bytes()).unwrap();
+        let written = rendered(parts.clone(), read.clone());
+        let (again, read_again) = read_request(WireFormat::Anthropic, written.as_bytes()).unwrap();
+        prop_assert_eq!(read, read_again);
+        // One text is written as one block, and the mark at the end of the system prompt is placed anew.
+        prop_assert_eq!(plain(&body), plain(&written));
+        prop_assert_eq!(parts.settings, again.settings);
+        let sorted = |mut extra: Vec<(String, RawJson)>| {
+            extra.sort_by(|(a, _), (b, _)| a.cmp(b));
+            extra
+        };
+        prop_assert_eq!(sorted(parts.extra), sorted(again.extra));
+    }
+}
+
+/// A body as a value, without marks, the system prompt as blocks.
+fn plain(body: &str) -> Value {
+    let mark = r#","cache_control":{"type":"ephemeral"}"#;
+    let body = body
+        .replace(mark, "")
+        .replace(r#""system":"Be brief.""#, r#""system":[{"type":"text","text":"Be brief."}]"#);
+    serde_json::from_str(&body).unwrap()
+}
