@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use crate::{process, tidy, workspace};
+use crate::{embed, process, tidy, workspace};
 
 /// What the tests start, and the Debian package that brings it.
 const PROGRAMS: &[(&str, &str)] = &[("git", "git"), ("bash", "bash")];
@@ -30,6 +30,7 @@ pub(crate) fn run(runner_arguments: &[String]) -> Result<()> {
     process::step("clippy", &root, cargo(&clippy))?;
     process::step("tests", &root, runner(runner_arguments))?;
     process::step("doctests", &root, cargo(&["test", "--doc", "--workspace"]))?;
+    embed::run(&root)?;
     process::passed("everything", start);
     Ok(())
 }

@@ -9,16 +9,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tine_cache::{
-    Expectation, Facts, InFlight, Judgement, Launch, Ledger, LiveEntry, PlaceState, Plan, Scope,
-    Situation, judge, plan,
+    Asked, Expectation, Facts, InFlight, Judgement, Launch, Ledger, LiveEntry, PlaceState, Plan,
+    Scope, Situation, judge, plan,
 };
-use tine_model::{Boundary, BoundaryKind, Segment, Usage};
+use tine_model::{Boundary, BoundaryKind, EntryId, Message, ModelRef, Provider, Segment, Usage};
 use tine_wire::{Diagnosis, DroppedReasoning};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::conversation::Held;
-use crate::flight::{Flight, Ticket};
+use crate::conversation::{Conversation, Held};
+use crate::flight::{Flight, Ticket, leader_wait_max};
 
 /// How much the newest measurement of the time to the first event counts: the average follows a change within a few requests
 /// and is not thrown by one.
@@ -26,6 +26,12 @@ const NEWEST_SHARE: f64 = 0.3;
 
 /// What limits per minute count by.
 const MINUTE_MS: i64 = 60_000;
+
+/// What a second of a person's waiting is worth unless the user says otherwise, in USD: 36 an hour.
+pub const VALUE_PER_SECOND_DEFAULT: f64 = 0.01;
+
+/// What a child is told where only its inherited part is of interest: every request ends with something.
+const ANY_DIRECTIVE: &str = "directive";
 
 /// The member number of whoever begins a flight by itself.
 const LEADER: usize = 0;
@@ -97,6 +103,41 @@ pub struct CacheLane {
 }
 
 impl CacheLane {
+    /// The cache that requests to a model meet: the same for all who have the same provider, account and model.
+    pub fn new(engine: Arc<CacheEngine>, model: &ModelRef, account: &str, facts: Facts) -> Self {
+        let scope = cache_scope(model, account);
+        let leader_wait_max = leader_wait_max(facts.shares_at);
+        let value_per_second = VALUE_PER_SECOND_DEFAULT;
+        Self { engine, scope, facts, value_per_second, leader_wait_max }
+    }
+
+    /// What is known before children of `base` start that are told these texts, as they are sent.
+    pub fn situation(
+        &self,
+        base: &mut Conversation,
+        told: &[String],
+        asked: Asked,
+        now_ms: i64,
+    ) -> Situation {
+        let places = child_places(base, "");
+        let expected = self.expect(&places, now_ms);
+        let lengths = told.iter().map(|text| {
+            let expected = self.expect(&child_places(base, text), now_ms);
+            expected.total.saturating_sub(expected.prefix)
+        });
+        let own: u64 = lengths.sum();
+        Situation {
+            siblings: told.len(),
+            prefix_tokens: expected.prefix,
+            gap_tokens: expected.gap,
+            directive_tokens: own.checked_div(told.len() as u64).unwrap_or(0),
+            lifetime: base.lifetimes().messages(),
+            asked,
+            recent_requests: self.recent_requests(&places, now_ms),
+            ..Situation::default()
+        }
+    }
+
     /// What the cache should serve of a request that starts at `now_ms`.
     pub fn expect(&self, boundaries: &[Boundary], now_ms: i64) -> Expectation {
         lock(&self.engine.ledger).expect(&self.scope, &self.facts, boundaries, now_ms)
@@ -249,6 +290,26 @@ impl CacheLane {
         });
         recent.entry((self.scope, head.hash)).or_default().push(now_ms);
     }
+}
+
+/// Whose cache the requests to a model meet.
+pub fn cache_scope(model: &ModelRef, account: &str) -> Scope {
+    let provider = match model.provider {
+        // One cache, through two doors.
+        Provider::OpenAiChat => Provider::OpenAi,
+        other => other,
+    };
+    let text = format!("{}\n{account}\n{}", provider.as_str(), model.name);
+    Scope(*blake3::hash(text.as_bytes()).as_bytes())
+}
+
+/// Where a cache may hold the first request of a child that is told this.
+pub fn child_places(base: &mut Conversation, told: &str) -> Vec<Boundary> {
+    let mut child = base.fork();
+    // A fork without a prompt sends its first one when it has one.
+    let told = if told.is_empty() { ANY_DIRECTIVE } else { told };
+    child.push(EntryId(0), Arc::new(Message::user(told)));
+    child.request(false).1.boundaries
 }
 
 /// Whether a request counts toward the limit per minute. A clock that went backwards makes nobody younger than new.

@@ -55,6 +55,8 @@ pub struct Conversation {
     body: Option<Arc<Body>>,
     /// What need not be sent. Inherited by forks.
     held: Option<Arc<Held>>,
+    /// HTTP headers that every request carries beside the usual ones. Inherited by forks.
+    headers: Arc<[(String, String)]>,
 }
 
 impl Conversation {
@@ -62,7 +64,21 @@ impl Conversation {
     /// known.
     pub fn new(head: Arc<Head>, history: History, points: MarkPoints) -> Self {
         let (lifetimes, last) = (Lifetimes::default(), Arc::default());
-        Self { head, history, points, lifetimes, last, body: None, held: None }
+        Self {
+            head,
+            history,
+            points,
+            lifetimes,
+            last,
+            body: None,
+            held: None,
+            headers: Arc::default(),
+        }
+    }
+
+    /// The same conversation, whose requests carry these HTTP headers too.
+    pub fn carrying(self, headers: Arc<[(String, String)]>) -> Self {
+        Self { headers, ..self }
     }
 
     /// The same conversation, when another process sent the lineage's last request.
@@ -84,7 +100,8 @@ impl Conversation {
         let inherited = self.points.inherited.filter(|_| fresh);
         let inherited = inherited.map(|inherited| inherited.min(history.len()));
         let points = MarkPoints { sent: None, inherited };
-        Self { head, history, points, lifetimes: self.lifetimes, last, body, held: None }
+        let (lifetimes, headers) = (self.lifetimes, self.headers);
+        Self { head, history, points, lifetimes, last, body, held: None, headers }
     }
 
     /// The same conversation, whose cache entries are asked to live this long.
@@ -104,6 +121,7 @@ impl Conversation {
             last: Arc::clone(&self.last),
             body: self.body.clone(),
             held: self.held.clone(),
+            headers: Arc::clone(&self.headers),
         }
     }
 
@@ -139,6 +157,16 @@ impl Conversation {
         self.history.push(entry, message);
     }
 
+    /// How many messages the lineage's last request held; `None` before the first.
+    pub(crate) fn sent(&self) -> Option<usize> {
+        self.points.sent
+    }
+
+    /// The messages, and nothing else of it.
+    pub(crate) fn into_history(self) -> History {
+        self.history
+    }
+
     /// The messages.
     pub fn history(&self) -> &History {
         &self.history
@@ -165,7 +193,7 @@ impl Conversation {
     pub fn request(&mut self, diagnosed: bool) -> (Request, Assembled) {
         let options = self.options(diagnosed);
         let assembled = assemble(&self.head, &mut self.history, &options);
-        (Request::new(self.head.format(), &assembled), assembled)
+        (self.sending(&assembled), assembled)
     }
 
     /// The request that keeps the entries of the lineage's last request alive and has nothing generated; `None` where the
@@ -173,8 +201,13 @@ impl Conversation {
     pub fn warming(&mut self) -> Option<(Request, Assembled)> {
         let options = self.options(false);
         let assembled = tine_wire::warming(&self.head, &mut self.history, &options)?;
-        let request = Request { stream: false, ..Request::new(self.head.format(), &assembled) };
+        let request = Request { stream: false, ..self.sending(&assembled) };
         Some((request, assembled))
+    }
+
+    fn sending(&self, assembled: &Assembled) -> Request {
+        let headers = Arc::clone(&self.headers);
+        Request { headers, ..Request::new(self.head.format(), assembled) }
     }
 
     fn options(&self, diagnosed: bool) -> RequestOptions {

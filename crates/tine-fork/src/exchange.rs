@@ -10,6 +10,7 @@ use crate::cache::{CacheRecord, Watched};
 use crate::flight::Ticket;
 use crate::journal::RequestRecord;
 use crate::run::{RunError, RunEvent, Turns};
+use crate::stopping::stopping;
 
 /// A fork's first request that is served less than this share of its prompt is worth a warning.
 const BREAK_HIT_RATIO: f64 = 0.5;
@@ -92,7 +93,15 @@ impl Turns<'_> {
                 observer.on_event(&RunEvent::Held { wait, reason });
             }
         };
-        let result = self.run.llm.send(&request, &mut on_progress, cancel).await;
+        let sending = self.run.llm.send(&request, &mut on_progress, cancel);
+        let result = match stopping(sending, cancel).await {
+            Some(result) => result,
+            // What it had received by then is lost with it.
+            None => {
+                let partial = Partial { message: None, usage: Usage::default(), id: None };
+                Err(LlmError::Cancelled { partial: Box::new(partial) })
+            }
+        };
         let mut sent = Sent { assembled, started_ms, watched, cache: None };
         let reply = match result {
             Ok(reply) => reply,

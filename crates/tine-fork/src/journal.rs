@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use tine_model::{EntryId, Message, StopReason, Usage};
 
 use crate::cache::CacheRecord;
+use crate::host::Clock;
 
 /// A message could not be written down. The run ends: what was not written was not acknowledged.
 #[derive(Debug, thiserror::Error)]
@@ -56,10 +57,18 @@ pub trait Journal: Send + Sync {
     }
 }
 
-/// A journal that only counts: for runs that leave no transcript. It has no clock: everything happens at 0.
-#[derive(Debug, Default)]
+/// A journal that only counts: for runs that leave no transcript.
+#[derive(Default)]
 pub struct MemoryJournal {
     last: AtomicI64,
+    clock: Option<Arc<dyn Clock>>,
+}
+
+impl MemoryJournal {
+    /// With a clock; without one ([`Self::default`]) everything happens at 0, and no cache entry ever expires.
+    pub fn timed(clock: Arc<dyn Clock>) -> Self {
+        Self { clock: Some(clock), ..Self::default() }
+    }
 }
 
 #[async_trait]
@@ -69,7 +78,7 @@ impl Journal for MemoryJournal {
     }
 
     fn now_ms(&self) -> i64 {
-        0
+        self.clock.as_ref().map_or(0, |clock| clock.now_ms())
     }
 
     async fn request_answered(&self, _record: &RequestRecord) -> Result<(), JournalError> {

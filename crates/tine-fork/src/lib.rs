@@ -1,27 +1,104 @@
-//! Running forks: the one turn loop, the fan-out of siblings over one prefix, and the worker's protocol.
+//! A `fork()` for LLM agents, as a library.
 //!
-//! This crate needs neither a terminal nor a store. Messages are handed to a [`Journal`] as soon as they exist, tool
-//! calls to a [`ToolDispatcher`], requests to an [`LlmClient`](tine_llm::LlmClient). Abort runs downwards only: a
-//! run is cancelled by its token, and never cancels its caller's.
+//! A fork inherits its parent's request byte for byte, so that the provider's prompt cache serves the inherited part. It runs
+//! the same turn loop, under a filter of its own, and never touches its parent: abort runs downwards only.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use tine_fork::*;
+//!
+//! /// Forks what the parent has sent, asks one more question, and waits for the answer.
+//! async fn quick_question(
+//!     parents_request: &ParentRequest,
+//!     llm: Arc<dyn LlmClient>,
+//!     tools: Arc<dyn ToolDispatcher>,
+//! ) -> Result<String, ForkError> {
+//!     let inherited = CacheSafeParams::from_parent_request(parents_request);
+//!     let parent = ParentContext::new("my agent");
+//!     let fork = DefaultForkSubagent::new()
+//!         .fork(ForkParams::new(parent, (llm, tools), inherited, "What did we forget?"))
+//!         .await?;
+//!     fork.join().await?.into_text()
+//! }
+//! ```
+//!
+//! | you bring | as |
+//! |---|---|
+//! | a client of your provider | [`LlmClient`]; the crate `tine-llm` has one over HTTP for five wire formats |
+//! | your tools | [`ToolDispatcher`]; a [`ToolFilter`] refuses calls without changing what the model was told of |
+//! | what the parent sent last | [`ParentRequest`], kept for each agent in a [`CacheSafeSlot`] |
+//!
+//! [`ForkParams`] says what a fork is asked, may do and for how long; [`DelegateMode`] whether its caller waits. A [`ForkHandle`]
+//! is joined, detached or cancelled; dropped, it cancels its fork. Whatever happens to a fork is an [`Outcome`] of its
+//! [`ForkResult`], with the messages and tokens so far. [`DefaultForkSubagent::fan_out`] starts many at once, one writer a prefix.
+//! [`OnMessage`] sees every message, a [`ForkRegistry`] keeps them.
+//!
+//! This crate needs neither a terminal nor a store, and brings no HTTP. Below the forks stands the turn loop that tine's own agents
+//! run on too: a [`Run`] over a [`Conversation`], which hands messages to a [`Journal`] as soon as they exist.
+//!
+//! The examples run against tine's provider simulator: `quick_fork`, `memory_fork`, `eight_siblings`, `custom_tools`,
+//! `custom_client`.
 
 mod cache;
+mod cache_safe;
 mod conversation;
 mod exchange;
 mod flight;
+mod handle;
+mod host;
 mod inner;
 mod journal;
+mod on_message;
+mod outcome;
+mod params;
+mod registry;
 mod report;
 mod run;
+mod stopping;
+mod subagent;
 mod tools;
 mod worker;
 
-pub use cache::{CacheEngine, CacheLane, CacheRecord, Watched};
+pub use cache::{
+    CacheEngine, CacheLane, CacheRecord, VALUE_PER_SECOND_DEFAULT, Watched, cache_scope,
+    child_places,
+};
+pub use cache_safe::{
+    CacheSafeParams, CacheSafeSlot, ContextMessages, ParentRequest, SLOT_AGENTS_MAX,
+};
 pub use conversation::{Conversation, Held, LastSent, ToHold};
 pub use flight::{Flight, LEADER_WAIT_MAX, REPLY_WAIT_MAX, Seat, Ticket, leader_wait_max};
+pub use handle::{ForkCompletion, ForkHandle};
+pub use host::{Clock, Ids, SystemClock, SystemIds};
 pub use inner::InnerCalls;
 pub use journal::{Journal, JournalError, MemoryJournal, RequestRecord};
+pub use on_message::{FilesTouched, ForkMessage, LogMessages, OnMessage, OnMessageChain};
+pub use outcome::{ForkError, ForkResult, ForkRunId};
+pub use params::{DelegateMode, ForkOverrides, ForkParams, ParentContext, QuerySource};
+pub use registry::{ForkEntry, ForkRegistry};
 pub use report::Report;
 pub use run::{Observer, Run, RunError, RunEvent, RunLimits, RunReport, TURNS_DEFAULT};
-pub use tine_guard::filter::{AllowAllFilter, AutoMemFilter, ToolFilter};
+pub use subagent::{DefaultForkSubagent, FanOut, ForkSubagent, SIBLINGS_MAX, Sibling};
+pub use tine_guard::filter::{
+    All, AllowAllFilter, Any, AutoMemFilter, Denial, FilterError, Not, ReadOnlyFilter, ToolFilter,
+    WorkerFilter, all, any, not,
+};
 pub use tools::{CallContext, ToolAnswer, ToolCall, ToolDispatcher};
 pub use worker::{BOILERPLATE_TAG, REPORT_WORDS_MAX, WORKER_TURNS_DEFAULT, worker_directive};
+
+// What an embedder needs of the crates below, so that this one is enough.
+pub use async_trait::async_trait;
+pub use tine_cache::{Asked, Facts, Judgement, Launch, Models, Plan, Verdict};
+pub use tine_llm::{LlmClient, LlmError, Progress, Request};
+pub use tine_model::{
+    Block, CacheScheme, Effort, EntryId, Lifetime, Message, ModelRef, ModelSettings, Outcome,
+    Provider, RawJson, Role, Segment, StopReason, Thinking, ToolCallId, ToolChoice, ToolInput,
+    Usage, WireFormat,
+};
+pub use tine_wire::{
+    Event, HeadParts, HeadPartsError, Lifetimes, Reply, SystemBlock, ToolDeclaration, ToolOrder,
+};
+pub use tokio_util::sync::CancellationToken;
+
+/// The runtime that forks run on.
+pub use tokio;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tine_guard::filter::ToolFilter;
 use tine_llm::{HoldReason, LlmClient, LlmError};
-use tine_model::{Message, Outcome, Role, StopReason, Usage};
+use tine_model::{Block, Message, Outcome, Role, StopReason, Usage};
 use tine_wire::{Event, Reply};
 use tokio_util::sync::CancellationToken;
 
@@ -114,6 +114,8 @@ pub struct Run<'a> {
     pub llm: &'a dyn LlmClient,
     /// Answers tool calls.
     pub tools: &'a dyn ToolDispatcher,
+    /// Who runs, as tools are told ([`CallContext::agent`](crate::CallContext::agent)).
+    pub agent: &'a str,
     /// Refuses tool calls.
     pub filter: &'a dyn ToolFilter,
     /// Keeps what happens.
@@ -122,6 +124,9 @@ pub struct Run<'a> {
     pub observer: &'a dyn Observer,
     /// Where to stop.
     pub limits: RunLimits,
+    /// Said again on every turn, at the end of what the model is sent and never in the system prompt: part of each message
+    /// that this run adds in the user's name, so that the bytes of one request begin the next.
+    pub reminder: Option<&'a str>,
     /// Its place among the siblings that it starts with.
     pub seat: Option<Seat>,
     /// The cache that its requests share with others; without one nothing is expected, judged or waited for.
@@ -169,8 +174,9 @@ impl RunReport {
 }
 
 impl Run<'_> {
-    /// Appends `prompt`, if there is one, and takes turns until the model is done or a limit is met.
-    pub async fn go(self, prompt: Option<Message>) -> RunReport {
+    /// Appends the prompt, usually one message or none, and takes turns until the model is done or a limit is met.
+    pub async fn go(self, prompt: impl IntoIterator<Item = Message>) -> RunReport {
+        let prompt = prompt.into_iter().collect();
         let cancel = self.cancel.child_token();
         let limit = self.limits.time;
         let shielded = Shielded(self.observer);
@@ -236,15 +242,13 @@ pub(crate) struct Turns<'a> {
 impl Turns<'_> {
     async fn take(
         &mut self,
-        prompt: Option<Message>,
+        prompt: Vec<Message>,
         cancel: &CancellationToken,
     ) -> Result<Outcome, RunError> {
         // What came before the prompt stands before it, and results stand right behind their calls.
         self.reopen(cancel).await?;
         self.deliver_mail().await?;
-        if let Some(prompt) = prompt {
-            self.keep(prompt).await?;
-        }
+        self.keep_prompt(prompt).await?;
         for turn in 0..self.run.limits.turns {
             if cancel.is_cancelled() {
                 return Ok(Outcome::Aborted);
@@ -264,9 +268,8 @@ impl Turns<'_> {
             }
             if message.tool_calls().next().is_some() {
                 self.report.tool_uses += message.tool_calls().count() as u32;
-                let Run { tools, filter, observer, .. } = self.run;
-                let results = Dispatch { tools, filter, observer, cancel }.answer(&message).await;
-                self.keep(results).await?;
+                let results = self.dispatch(cancel).answer(&message).await;
+                self.keep(self.reminded(results)).await?;
             }
         }
         Ok(if cancel.is_cancelled() { Outcome::Aborted } else { Outcome::TurnLimit })
@@ -278,11 +281,43 @@ impl Turns<'_> {
         let Some(last) = last.filter(|message| message.role() == Role::Assistant) else {
             return Ok(());
         };
-        let Run { tools, filter, observer, .. } = self.run;
-        if let Some(results) = (Dispatch { tools, filter, observer, cancel }).reopen(&last).await {
+        if let Some(results) = self.dispatch(cancel).reopen(&last).await {
             self.keep(results).await?;
         }
         Ok(())
+    }
+
+    fn dispatch<'c>(&'c self, cancel: &'c CancellationToken) -> Dispatch<'c> {
+        let Run { tools, agent, filter, observer, .. } = self.run;
+        Dispatch { tools, agent, filter, observer, cancel }
+    }
+
+    /// What is said again stands before the prompt's own last words.
+    async fn keep_prompt(&mut self, mut prompt: Vec<Message>) -> Result<(), RunError> {
+        let last = prompt.pop();
+        for message in prompt {
+            self.keep(message).await?;
+        }
+        let Some(last) = last else { return Ok(()) };
+        let last = match self.run.reminder.filter(|_| last.role() == Role::User) {
+            None => last,
+            Some(reminder) => {
+                let mut blocks = last.blocks().to_vec();
+                let is_result = |block: &Block| matches!(block, Block::ToolResult { .. });
+                let own = blocks.iter().position(|block| !is_result(block)).unwrap_or(blocks.len());
+                blocks.insert(own, Block::Text(reminder.to_owned()));
+                Message::new(Role::User, blocks)
+            }
+        };
+        self.keep(last).await.map(|_| ())
+    }
+
+    /// Results, and behind them what is said again.
+    fn reminded(&self, results: Message) -> Message {
+        let Some(reminder) = self.run.reminder else { return results };
+        let mut blocks = results.blocks().to_vec();
+        blocks.push(Block::Text(reminder.to_owned()));
+        Message::new(Role::User, blocks)
     }
 
     async fn deliver_mail(&mut self) -> Result<(), RunError> {

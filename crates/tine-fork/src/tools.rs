@@ -2,6 +2,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::{FutureExt, StreamExt, stream};
@@ -11,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::inner::{InnerCall, InnerCalls};
 use crate::run::{Observer, RunEvent};
+use crate::stopping::stopping;
 
 /// Most read-only calls of one turn that run at the same time: more would only wait for the same disk.
 const CALLS_AT_ONCE_MAX: usize = 16;
@@ -55,6 +57,8 @@ impl ToolAnswer {
 /// What a call may use while it runs.
 #[derive(Debug, Clone)]
 pub struct CallContext {
+    /// Who calls: an agent's id, or the name that a fork was given.
+    pub agent: Arc<str>,
     /// Stops the call, and everything it started.
     pub cancel: CancellationToken,
     /// Runs other tools on the call's behalf.
@@ -79,6 +83,7 @@ pub trait ToolDispatcher: Send + Sync {
 /// What answers the calls of a run.
 pub(crate) struct Dispatch<'a> {
     pub(crate) tools: &'a dyn ToolDispatcher,
+    pub(crate) agent: &'a str,
     pub(crate) filter: &'a dyn ToolFilter,
     pub(crate) observer: &'a dyn Observer,
     pub(crate) cancel: &'a CancellationToken,
@@ -106,8 +111,9 @@ impl Dispatch<'_> {
         let groups = calls
             .chunk_by(|a, b| self.tools.is_read_only(a.name) && self.tools.is_read_only(b.name));
         for group in groups {
-            let running = stream::iter(group.iter().map(|call| self.answer_one(call)));
-            let answers: Vec<ToolAnswer> = running.buffered(CALLS_AT_ONCE_MAX).collect().await;
+            let calls: Vec<_> = group.iter().map(|call| self.answer_one(call)).collect();
+            let answers: Vec<ToolAnswer> =
+                stream::iter(calls).buffered(CALLS_AT_ONCE_MAX).collect().await;
             for (call, answer) in group.iter().zip(answers) {
                 blocks.push(Block::result(call.id.clone(), answer.text, answer.is_error));
             }
@@ -192,13 +198,16 @@ impl Dispatch<'_> {
         if self.cancel.is_cancelled() {
             return ToolAnswer::error(STOPPED);
         }
-        // The tool sees the token and stops what it started by itself; it is not dropped in the middle of that.
-        let context = CallContext { cancel: self.cancel.clone(), calls };
+        let context = CallContext { agent: self.agent.into(), cancel: self.cancel.clone(), calls };
         let dispatched = AssertUnwindSafe(self.tools.dispatch(call, &context)).catch_unwind();
-        dispatched.await.unwrap_or_else(|_| {
-            tracing::error!(tool = %call.name, "a tool panicked");
-            ToolAnswer::error("The tool failed in a way that it should not: this is a bug in tine.")
-        })
+        match stopping(dispatched, self.cancel).await {
+            Some(Ok(answer)) => answer,
+            Some(Err(_)) => {
+                tracing::error!(tool = %call.name, "a tool panicked");
+                ToolAnswer::error("The tool failed in a way that it should not: this is a bug.")
+            }
+            None => ToolAnswer::error(STOPPED),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows how a request travels.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -21,6 +22,8 @@ pub struct Request {
     pub body: Body,
     /// Whether the body asks for a streamed reply. In Gemini's format the address says it, not the body.
     pub stream: bool,
+    /// HTTP headers beside those that the client sends with every request, such as a provider's beta headers.
+    pub headers: Arc<[(String, String)]>,
     /// Identity of the prefix, so that a client that shares key-value state needs no bytes.
     pub prefix: Vec<Hash>,
 }
@@ -29,7 +32,7 @@ impl Request {
     /// The request that was assembled, for a streamed reply. For one in one piece set [`Self::stream`].
     pub fn new(format: WireFormat, assembled: &Assembled) -> Self {
         let (body, prefix) = (assembled.body.clone(), assembled.prefix.clone());
-        Self { format, body, stream: true, prefix }
+        Self { format, body, stream: true, headers: Arc::default(), prefix }
     }
 }
 

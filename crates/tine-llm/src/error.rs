@@ -58,6 +58,12 @@ pub enum LlmError {
         /// What was asked for.
         what: &'static str,
     },
+    /// A header of the request that cannot be sent, or that the client writes itself. Nothing was sent.
+    #[error("the header `{name}` cannot be sent with a request")]
+    BadHeader {
+        /// Its name.
+        name: String,
+    },
     /// A text that names no cached content. Nothing was sent.
     #[error("`{name}` does not name cached content")]
     BadCachedName {
@@ -135,6 +141,7 @@ impl LlmError {
             | Self::WrongFormat { .. }
             | Self::Unsupported { .. }
             | Self::BadCachedName { .. }
+            | Self::BadHeader { .. }
             | Self::Unreachable { .. }
             | Self::Refused { .. } => None,
         }
@@ -154,6 +161,7 @@ impl LlmError {
             | Self::WrongFormat { .. }
             | Self::Unsupported { .. }
             | Self::BadCachedName { .. }
+            | Self::BadHeader { .. }
             | Self::Protocol { .. }
             | Self::Cancelled { .. } => false,
         }

@@ -37,6 +37,12 @@ impl RawJson {
         &self.0
     }
 
+    /// The text in a field of an object; `None` if there is no such field, or something else than a text in it.
+    pub fn text_at(&self, field: &str) -> Option<String> {
+        let value: serde_json::Value = serde_json::from_str(&self.0).ok()?;
+        value.get(field)?.as_str().map(str::to_owned)
+    }
+
     /// Whether the value is an object.
     pub fn is_object(&self) -> bool {
         self.0.starts_with('{')

@@ -4,8 +4,8 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use tine_cache::{Facts, Keep, LiveEntry, Scope, keep};
-use tine_fork::{CacheLane, LastSent, leader_wait_max};
-use tine_model::{AgentId, AgentRecord, Lifetime, ModelRef, Provider};
+use tine_fork::{CacheLane, LastSent, VALUE_PER_SECOND_DEFAULT, cache_scope};
+use tine_model::{AgentId, AgentRecord, Lifetime, ModelRef};
 use tine_store::{CacheRow, RequestRow};
 use tine_wire::Lifetimes;
 
@@ -13,9 +13,6 @@ use crate::cache_note::CacheNote;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 use crate::{cached_content, warm};
-
-/// What a second of a person's waiting is worth unless the user says otherwise, in USD: 36 an hour.
-pub const VALUE_PER_SECOND_DEFAULT: f64 = 0.01;
 
 /// Requests that tell how an agent is used: enough to see an afternoon's pauses.
 const RECENT_REQUESTS: usize = 9;
@@ -72,7 +69,8 @@ impl Runtime {
         policy: CachePolicy,
     ) -> Result<CacheLane, RuntimeError> {
         let facts = self.facts(model);
-        let scope = self.scope(model);
+        let account = self.ports().models.account(model);
+        let scope = cache_scope(model, &account);
         let now_ms = self.now_ms();
         let seen_ms = {
             let mut seen = self.caches_seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,26 +83,12 @@ impl Runtime {
         // From before the clock was set back: nobody knows how old they are.
         rows.retain(|row| row.used_ms <= now_ms);
         self.cache_engine().load(scope, rows.into_iter().map(live_entry).collect());
-        let usual = leader_wait_max(facts.shares_at);
+        let lane = CacheLane::new(self.cache_engine().clone(), model, &account, facts);
         Ok(CacheLane {
-            engine: self.cache_engine().clone(),
-            scope,
-            facts,
             value_per_second: policy.value_per_second,
-            leader_wait_max: policy.leader_wait_max.unwrap_or(usual),
+            leader_wait_max: policy.leader_wait_max.unwrap_or(lane.leader_wait_max),
+            ..lane
         })
-    }
-
-    /// Requests share a cache when provider, account and model are the same.
-    fn scope(&self, model: &ModelRef) -> Scope {
-        let provider = match model.provider {
-            // One cache, through two doors.
-            Provider::OpenAiChat => Provider::OpenAi,
-            other => other,
-        };
-        let account = self.ports().models.account(model);
-        let text = format!("{}\n{account}\n{}", provider.as_str(), model.name);
-        Scope(*blake3::hash(text.as_bytes()).as_bytes())
     }
 
     /// What an agent's lineage sent last, as far as the store knows: its own last request, or the last that an ancestor sent

@@ -1,12 +1,10 @@
 //! What a fork will cost, before it is made.
 
-use std::sync::Arc;
-
 use tine_cache::{
     Asked, Estimate, EstimateParts, Expectation, Facts, Plan, REQUEST_MS, Situation, estimate,
 };
-use tine_fork::{CacheLane, Conversation, worker_directive};
-use tine_model::{AgentId, AgentState, Boundary, EntryId, Message};
+use tine_fork::{child_places, worker_directive};
+use tine_model::{AgentId, AgentState, EntryId};
 use tine_store::StoreError;
 use tine_wire::Lifetimes;
 
@@ -14,9 +12,6 @@ use crate::cache::{CachePolicy, LifetimeChoice};
 use crate::cached_content::{held_cost, is_worth_holding, longest_held_ms, to_hold};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
-
-/// Stands for what a child is told. It stands behind everything that the children share.
-const DIRECTIVE: &str = "directive";
 
 /// What is to be priced.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,8 +72,8 @@ impl Runtime {
             true => spec.directives.iter().map(|text| worker_directive(text)).collect(),
             false => spec.directives,
         };
-        let situation = self.situation(&lane, &mut base, &directives, spec.plan);
-        let expectation = self.expectation(&lane, &mut base, DIRECTIVE);
+        let situation = lane.situation(&mut base, &directives, spec.plan, self.now_ms());
+        let expectation = lane.expect(&child_places(&mut base, ""), self.now_ms());
         let holds = spec.workers
             && is_worth_holding(&situation, &lane.facts)
             && to_hold(&mut base).is_some();
@@ -105,48 +100,6 @@ impl Runtime {
             estimate,
         })
     }
-
-    /// What the cache should serve of a child of `base` that is told this.
-    fn expectation(&self, lane: &CacheLane, base: &mut Conversation, told: &str) -> Expectation {
-        lane.expect(&child_places(base, told), self.now_ms())
-    }
-
-    /// What is known before children of `base` start that are told these texts, as they are sent.
-    pub(crate) fn situation(
-        &self,
-        lane: &CacheLane,
-        base: &mut Conversation,
-        told: &[String],
-        asked: Asked,
-    ) -> Situation {
-        let now_ms = self.now_ms();
-        let places = child_places(base, DIRECTIVE);
-        let expected = lane.expect(&places, now_ms);
-        let lengths = told.iter().map(|text| {
-            let expected = self.expectation(lane, base, text);
-            expected.total.saturating_sub(expected.prefix)
-        });
-        let own: u64 = lengths.sum();
-        Situation {
-            siblings: told.len(),
-            prefix_tokens: expected.prefix,
-            gap_tokens: expected.gap,
-            directive_tokens: own.checked_div(told.len() as u64).unwrap_or(0),
-            lifetime: base.lifetimes().messages(),
-            asked,
-            recent_requests: lane.recent_requests(&places, now_ms),
-            ..Situation::default()
-        }
-    }
-}
-
-/// Where a cache may hold the first request of a child that is told this.
-fn child_places(base: &mut Conversation, told: &str) -> Vec<Boundary> {
-    let mut child = base.fork();
-    // A fork without a prompt sends its first one when it has one.
-    let told = if told.is_empty() { DIRECTIVE } else { told };
-    child.push(EntryId(0), Arc::new(Message::user(told)));
-    child.request(false).1.boundaries
 }
 
 /// An estimate with a resource that holds the prefix: made once, and kept for `run_ms`, or by mischance until it expires.

@@ -192,7 +192,7 @@ impl Runtime {
     ) -> (Plan, Option<Resource>) {
         let told: Vec<String> =
             spec.directives.iter().map(|directive| worker_directive(directive)).collect();
-        let situation = self.situation(lane, base, &told, spec.plan);
+        let situation = lane.situation(base, &told, spec.plan, self.now_ms());
         match self.hold(parent, base, (&situation, &lane.facts), llm, cancel).await {
             Holding::None => (lane.plan(situation), None),
             Holding::Refused(why) => {

@@ -97,7 +97,12 @@ impl Runtime {
         self.commit(parent, ForkFrom::LastEntry, children, Some(owner)).await
     }
 
-    fn child_of(&self, parent: &AgentRecord, standing: Standing, name: Option<String>) -> NewAgent {
+    pub(crate) fn child_of(
+        &self,
+        parent: &AgentRecord,
+        standing: Standing,
+        name: Option<String>,
+    ) -> NewAgent {
         let below = match standing {
             Standing::Worker | Standing::Hidden => 1,
             Standing::Root | Standing::Peer => 0,
@@ -114,7 +119,7 @@ impl Runtime {
         }
     }
 
-    async fn commit(
+    pub(crate) async fn commit(
         &self,
         parent: &AgentRecord,
         from: ForkFrom,

@@ -4,14 +4,14 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use tine_fork::{Journal, JournalError, RequestRecord};
+use tine_fork::{Clock, Ids, Journal, JournalError, RequestRecord};
 use tine_model::{AgentId, EntryId, Message, RequestId, StopReason, Usage};
 use tine_store::{CacheRow, Fence, MailId, NewEntry, RequestRow, Store, StoreError};
 
 use crate::cache::cache_row;
 use crate::cache_note::CacheNote;
 use crate::codec;
-use crate::ports::{Clock, Ids, Ports};
+use crate::ports::Ports;
 
 /// Writes one agent's messages under its lease.
 pub(crate) struct StoreJournal {

@@ -3,20 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use tine_fork::{Clock, Ids};
 use tine_llm::{LlmClient, LlmError};
 use tine_model::ModelRef;
-
-/// The time.
-pub trait Clock: Send + Sync {
-    /// Milliseconds since the Unix epoch.
-    fn now_ms(&self) -> i64;
-}
-
-/// Randomness for ids.
-pub trait Ids: Send + Sync {
-    /// Sixteen fresh random bytes.
-    fn random(&self) -> [u8; 16];
-}
 
 /// Why a model cannot be reached at all.
 #[derive(Debug, thiserror::Error)]

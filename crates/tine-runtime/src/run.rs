@@ -149,10 +149,12 @@ impl Runtime {
             conversation: &mut loaded.conversation,
             llm,
             tools: &tools,
+            agent: &agent.to_string(),
             filter: &*options.filter,
             journal: &journal,
             observer: &*options.observer,
             limits: options.limits,
+            reminder: None,
             seat,
             cache: Some(lane),
             cancel: cancel.clone(),
@@ -166,16 +168,7 @@ impl Runtime {
         self.store().withdraw_permissions(agent, self.now_ms()).await?;
         // The place and its wall are gone by now, and with them what the commands had left.
         drop(tools);
-        let state = match report.outcome {
-            Outcome::Aborted | Outcome::Failed(_) => AgentState::Interrupted,
-            Outcome::Completed
-            | Outcome::TurnLimit
-            | Outcome::LengthCut
-            | Outcome::Refused
-            | Outcome::TimedOut
-            | Outcome::BudgetExhausted => AgentState::Idle,
-        };
-        match self.mark(&lease, state).await {
+        match self.mark(&lease, state_after(&report.outcome)).await {
             Ok(()) => Ok(report),
             // Killed meanwhile: it stays dead, and the report says what it had done.
             Err(RuntimeError::Store(StoreError::Dead { .. })) => {
@@ -185,7 +178,7 @@ impl Runtime {
         }
     }
 
-    async fn mark(&self, lease: &Lease, state: AgentState) -> Result<(), RuntimeError> {
+    pub(crate) async fn mark(&self, lease: &Lease, state: AgentState) -> Result<(), RuntimeError> {
         let (agent, fence, now_ms) = (lease.agent, Some(lease.fence), self.now_ms());
         Ok(self.store().set_state(SetState { agent, state, fence, now_ms }).await?)
     }
@@ -222,6 +215,19 @@ impl Runtime {
             return Ok(());
         }
         Err(RuntimeError::NothingToSend(agent))
+    }
+}
+
+/// What an agent is when a run of it has ended.
+pub(crate) fn state_after(outcome: &Outcome) -> AgentState {
+    match outcome {
+        Outcome::Aborted | Outcome::Failed(_) => AgentState::Interrupted,
+        Outcome::Completed
+        | Outcome::TurnLimit
+        | Outcome::LengthCut
+        | Outcome::Refused
+        | Outcome::TimedOut
+        | Outcome::BudgetExhausted => AgentState::Idle,
     }
 }
 

@@ -5,6 +5,7 @@
 #[cfg(target_os = "linux")] // for the wall
 mod confined;
 mod fixture;
+mod library;
 
 use std::sync::{Arc, Mutex};
 

@@ -41,8 +41,7 @@ pub struct Head {
 impl Head {
     /// Renders a head. What [`HeadParts::check`] refuses, and what the format has no place for ([`HeadParts::unsupported`]), is left
     /// out.
-    pub fn render(mut parts: HeadParts) -> Self {
-        parts.tools.sort_by(|a, b| a.name.cmp(&b.name));
+    pub fn render(parts: HeadParts) -> Self {
         let head = match parts.settings.model.format() {
             WireFormat::Anthropic => anthropic::render_head(&parts),
             WireFormat::OpenAiChat => openai_chat::render_head(&parts, WireFormat::OpenAiChat),

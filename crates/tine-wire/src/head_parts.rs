@@ -45,8 +45,10 @@ pub struct HeadParts {
     /// one text block each; OpenAI Responses and Chat in parts: one part each; Gemini: one part each; Chat with plain strings:
     /// joined by an empty line.
     pub system_blocks: Vec<SystemBlock>,
-    /// Tools; they are sorted by name when the head is rendered, once.
+    /// Tools.
     pub tools: Vec<ToolDeclaration>,
+    /// In which order they are sent.
+    pub tool_order: ToolOrder,
     /// Whether the end of the tools gets a mark of its own. Anthropic only.
     pub cache_tools: bool,
     /// Which tools the model may or must call. Not sent without tools.
@@ -74,6 +76,16 @@ pub struct HeadParts {
     /// a part: a caller that imports signed reasoning sets both. What was left out is told in
     /// [`Reply::dropped`](crate::Reply::dropped); the cached bytes change from there on.
     pub drop_foreign_thinking: bool,
+}
+
+/// In which order tools are sent. A cache that holds them in one order serves no request with another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ToolOrder {
+    /// By name, so that it does not matter in which order they were registered.
+    #[default]
+    ByName,
+    /// As they stand: for whoever takes over a request that another program has sent.
+    AsGiven,
 }
 
 /// Why no request can be made of some parts, or why it would not be the one that was meant.
@@ -116,6 +128,7 @@ impl HeadParts {
             system,
             system_blocks: Vec::new(),
             tools,
+            tool_order: ToolOrder::ByName,
             cache_tools: false,
             tool_choice: ToolChoice::Auto,
             temperature: None,
@@ -180,6 +193,16 @@ impl HeadParts {
             ("drop_foreign_thinking", !binds && self.drop_foreign_thinking),
         ];
         asked.into_iter().filter_map(|(name, missing)| missing.then_some(name)).collect()
+    }
+
+    /// The tools in the order in which they are sent.
+    pub(crate) fn sent_tools(&self) -> Vec<&ToolDeclaration> {
+        let mut tools: Vec<_> = self.tools.iter().collect();
+        match self.tool_order {
+            ToolOrder::ByName => tools.sort_by_key(|tool| &tool.name),
+            ToolOrder::AsGiven => {}
+        }
+        tools
     }
 
     /// The system prompt as it is sent: its blocks, or the one text. Nothing of blanks alone among the blocks.

@@ -14,7 +14,7 @@ impl HeadParts {
     /// rendering, and may be stored. Equal parts have equal keys; [`Head::hash`](crate::Head::hash) is the identity of the bytes.
     ///
     /// It changes with the provider and the model, the system prompt (the one text and the blocks, each with its mark), the tools
-    /// (names, descriptions, schema bytes; not their order), `cache_tools`, the tool choice, thinking, `drop_foreign_thinking`, the
+    /// (names, descriptions, schema bytes, and the order in which they are sent), `cache_tools`, the tool choice, thinking, `drop_foreign_thinking`, the
     /// effort, the scheme, the cache key, and the further settings (not their order).
     ///
     /// It does not change with the temperature, the token limit, the stop sequences or streaming. These only act on what is
@@ -34,9 +34,7 @@ impl HeadParts {
             encoding.text(&block.text);
             encoding.option(block.cache.map(Lifetime::as_str));
         });
-        let mut tools: Vec<_> = self.tools.iter().collect();
-        tools.sort_by_key(|tool| &tool.name);
-        encoding.list(&tools, |encoding, tool| {
+        encoding.list(&self.sent_tools(), |encoding, tool| {
             encoding.text(&tool.name);
             encoding.text(&tool.description);
             encoding.text(tool.schema.as_str());

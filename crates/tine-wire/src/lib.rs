@@ -50,7 +50,7 @@ pub use endpoint::Endpoint;
 pub use event::{Decoder, Event};
 pub use failure::{Failure, FailureKind, decode_failure};
 pub use head::{Head, HeadError};
-pub use head_parts::{HeadParts, HeadPartsError, SystemBlock, ToolDeclaration};
+pub use head_parts::{HeadParts, HeadPartsError, SystemBlock, ToolDeclaration, ToolOrder};
 pub use import::{IMPORT_MESSAGES_MAX, ImportError, Imported, import_messages};
 pub use marks::{Lifetimes, Mark, MarkPoints};
 pub use read::{ReadError, read_message};

@@ -41,8 +41,8 @@ pub enum ReadRequestError {
 }
 
 /// Reads the body of a request. Anthropic's format only. The parts pass [`HeadParts::check`], and rendered again they say what the
-/// request said, with two exceptions: tools are sorted by name, and marks among the messages, and one that the provider was to
-/// place by itself, are left out, because they belong to one request.
+/// request said, tools in the same order; only marks among the messages, and one that the provider was to place by itself, are
+/// left out, because they belong to one request.
 ///
 /// Memory and time are linear in the body.
 pub fn read_request(

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
 
 use tine_model::{CacheScheme, Effort, Lifetime, ModelSettings, RawJson, Thinking, ToolChoice};
-use tine_wire::{HeadParts, SystemBlock, ToolDeclaration};
+use tine_wire::{HeadParts, SystemBlock, ToolDeclaration, ToolOrder};
 
 fn tool(name: &str) -> ToolDeclaration {
     let schema = RawJson::parse(r#"{"type":"object"}"#).unwrap();
@@ -107,8 +107,13 @@ fn a_tool_more_or_less_changes_it() {
 }
 
 #[test]
-fn the_order_of_the_tools_does_not() {
+fn the_order_of_the_tools_does_where_they_are_sent_as_given() {
     keeps(|parts| parts.tools.reverse());
+    changes(|parts| {
+        parts.tool_order = ToolOrder::AsGiven;
+        parts.tools.reverse();
+    });
+    keeps(|parts| parts.tool_order = ToolOrder::AsGiven);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use tine_sim::{Scenario, SimOptions, SimServer};
 use tokio::sync::Mutex;
 
 use crate::config::ProviderTable;
-use crate::system::SystemIds;
+use tine_fork::SystemIds;
 
 /// Makes clients as the settings say.
 pub(crate) struct Models {

@@ -13,7 +13,7 @@ use crate::config::{Config, Setting};
 use crate::connect::{Models, variable};
 use crate::dirs::Dirs;
 use crate::fail::Failure;
-use crate::system::{SystemClock, SystemIds};
+use tine_fork::{SystemClock, SystemIds};
 
 /// Longest reply unless the user says otherwise. Providers demand a number; this one leaves room for a whole file.
 const OUTPUT_TOKENS_DEFAULT: u32 = 16_384;

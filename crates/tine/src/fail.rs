@@ -235,7 +235,8 @@ impl From<&LlmError> for Failure {
             LlmError::Setup { .. }
             | LlmError::WrongFormat { .. }
             | LlmError::Unsupported { .. }
-            | LlmError::BadCachedName { .. } => Self::of(FAILED, error),
+            | LlmError::BadCachedName { .. }
+            | LlmError::BadHeader { .. } => Self::of(FAILED, error),
             LlmError::Unreachable { .. } => failed(
                 "check the network, the proxy settings and the base URL; nothing is lost, `tine run --continue` goes on",
             ),

@@ -18,7 +18,6 @@ mod manual;
 mod output;
 mod prompt;
 mod render;
-mod system;
 mod talk;
 mod watch;
 mod whole_file;

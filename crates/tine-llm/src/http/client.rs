@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Url};
 use tine_model::{Provider, WireFormat};
@@ -140,13 +140,15 @@ impl LlmClient for HttpClient {
         if !speaks(self.provider, format) {
             return Err(LlmError::WrongFormat { request: format, provider: self.provider });
         }
+        let usual = self.headers.get(format.index()).cloned().unwrap_or_default();
+        let headers = with_own(&usual, &request.headers)?;
         let url = self.address.of_requests(format, &self.model, request.stream);
         let watch = Watch::new(&self.limits, cancel);
         let mut tries = self.tries(&watch);
         loop {
             let permit = tries.enter(on_progress).await?;
-            let sending =
-                self.request(Method::POST, &url, format).body(chain(&request.body)).send();
+            let posted = self.request(Method::POST, &url, format).headers(headers.clone());
+            let sending = posted.body(chain(&request.body)).send();
             let exchange = exchange(format, &url, &watch, &permit);
             match exchange.run(sending, on_progress).await {
                 Ok(reply) => return Ok(reply),
@@ -191,6 +193,23 @@ fn headers(format: WireFormat, key: Option<&Secret>) -> Result<HeaderMap, LlmErr
         let mut value = HeaderValue::from_str(&text).map_err(|_| LlmError::BadKey)?;
         value.set_sensitive(key.is_some_and(|key| text.contains(key)));
         headers.insert(HeaderName::from_static(name), value);
+    }
+    Ok(headers)
+}
+
+/// The usual headers and those of one request. A header that takes a list (`anthropic-beta`) may stand in both; the key, and what
+/// describes the body, are not the request's to say.
+fn with_own(usual: &HeaderMap, asked: &[(String, String)]) -> Result<HeaderMap, LlmError> {
+    let mut headers = usual.clone();
+    for (name, value) in asked {
+        let bad =
+            || LlmError::BadHeader { name: name.chars().filter(|c| !c.is_control()).collect() };
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
+        let is_key = usual.get(&name).is_some_and(HeaderValue::is_sensitive);
+        if is_key || [CONTENT_TYPE, CONTENT_LENGTH, HOST].contains(&name) {
+            return Err(bad());
+        }
+        headers.append(name, HeaderValue::from_str(value).map_err(|_| bad())?);
     }
     Ok(headers)
 }

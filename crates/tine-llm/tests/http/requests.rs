@@ -1,6 +1,6 @@
 //! What goes out, and how a whole reply comes back.
 
-use tine_llm::LlmClient as _;
+use tine_llm::{LlmClient as _, Request};
 use tokio_util::sync::CancellationToken;
 
 use crate::server::{PING, Server, hello, stream};
@@ -20,6 +20,26 @@ async fn the_request_has_an_exact_length_and_exactly_the_bytes() {
     assert_eq!(sent.header("content-type"), Some("application/json"));
     assert_eq!(sent.header("x-api-key"), Some(KEY));
     assert!(sent.body == large.body.to_vec(), "the bytes differ");
+}
+
+#[tokio::test]
+async fn a_request_carries_its_own_headers_and_none_of_the_clients() {
+    let server = Server::answering([hello()]);
+    let with = |name: &str, value: &str| Request {
+        headers: [(name.to_owned(), value.to_owned())].into(),
+        ..request("hi")
+    };
+    let (client, cancel) = (client(&server.base_url, limits()), CancellationToken::new());
+    client.send(&with("Anthropic-Beta", "x-1"), &mut |_| {}, &cancel).await.unwrap();
+    for (name, value) in
+        [("X-Api-Key", "other"), ("content-length", "1"), ("a b", "x"), ("a", "x\n")]
+    {
+        let error = client.send(&with(name, value), &mut |_| {}, &cancel).await.unwrap_err();
+        assert_eq!(error.to_string(), format!("the header `{name}` cannot be sent with a request"));
+    }
+    let sent = server.requests();
+    assert_eq!(sent.len(), 1, "no bad one was sent");
+    assert!(sent[0].head.to_lowercase().contains("anthropic-beta: x-1\r\n"), "{}", sent[0].head);
 }
 
 #[tokio::test]

@@ -45,7 +45,7 @@ pub(crate) fn render_head(parts: &HeadParts) -> Head {
     let mut slots = Vec::new();
     let blocks = parts.system_prompt();
     if !parts.tools.is_empty() {
-        let tools: Vec<String> = parts.tools.iter().map(tool).collect();
+        let tools: Vec<String> = parts.sent_tools().into_iter().map(tool).collect();
         text.push_str(&format!(",\"tools\":[{}", tools.join(",")));
         if parts.cache_tools || blocks.is_empty() {
             slots.push(HeadSlot { offset: text.len() - 1, lifetime: Lifetime::Short });

@@ -7,7 +7,7 @@ use tine_model::{
     WireFormat,
 };
 
-use crate::head_parts::{HeadParts, SystemBlock, ToolDeclaration};
+use crate::head_parts::{HeadParts, SystemBlock, ToolDeclaration, ToolOrder};
 use crate::names;
 use crate::read::{ReadError, parse, read_message};
 use crate::read_request::ReadRequestError;
@@ -20,7 +20,8 @@ pub(crate) fn read_request(body: &[u8]) -> Result<(HeadParts, Vec<Message>)> {
     let raw: &RawValue = serde_json::from_slice(body).map_err(ReadError::Json)?;
     let model = ModelRef { provider: Provider::Anthropic, name: String::new() };
     let settings = ModelSettings { model, max_tokens: 0, thinking: None, effort: None };
-    let mut parts = HeadParts::new(settings, String::new(), Vec::new());
+    let parts = HeadParts::new(settings, String::new(), Vec::new());
+    let mut parts = HeadParts { tool_order: ToolOrder::AsGiven, ..parts };
     parts.stream = false;
     let mut messages = Vec::new();
     let (mut has_model, mut has_limit) = (false, false);

@@ -24,7 +24,7 @@ pub(crate) fn render_head(parts: &HeadParts) -> Head {
         member("systemInstruction", &format!("{{\"parts\":[{}]}}", texts.join(",")));
     }
     if !parts.tools.is_empty() {
-        let tools: Vec<String> = parts.tools.iter().map(declaration).collect();
+        let tools: Vec<String> = parts.sent_tools().into_iter().map(declaration).collect();
         member("tools", &format!("[{{\"functionDeclarations\":[{}]}}]", tools.join(",")));
     }
     if let Some(config) = parts.chosen_tools().and_then(tool_config) {

@@ -16,7 +16,7 @@ use crate::{RequestOptions, extra, names};
 pub(crate) fn render_head(parts: &HeadParts, format: WireFormat) -> Head {
     let mut text = settings(parts, format);
     if !parts.tools.is_empty() {
-        let tools: Vec<String> = parts.tools.iter().map(tool).collect();
+        let tools: Vec<String> = parts.sent_tools().into_iter().map(tool).collect();
         text.push_str(&format!(",\"tools\":[{}]", tools.join(",")));
     }
     text.push_str(",\"messages\":[");

@@ -67,7 +67,7 @@ pub(crate) fn render_head(parts: &HeadParts) -> Head {
     }
     text.push_str(&extra::members(parts));
     if !parts.tools.is_empty() {
-        let tools: Vec<String> = parts.tools.iter().map(tool).collect();
+        let tools: Vec<String> = parts.sent_tools().into_iter().map(tool).collect();
         text.push_str(&format!(",\"tools\":[{}]", tools.join(",")));
     }
     text.push_str(",\"input\":[");

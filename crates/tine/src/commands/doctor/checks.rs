@@ -20,7 +20,7 @@ use crate::context::{default_model, model_settings};
 use crate::dirs::Dirs;
 use crate::fail::Failure;
 use crate::render::figures::plural;
-use crate::system::{SystemClock, SystemIds};
+use tine_fork::{SystemClock, SystemIds};
 
 /// Programs that agents need, and what for.
 const PROGRAMS: [(&str, Status, &str); 2] = [

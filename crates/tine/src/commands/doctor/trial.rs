@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::Check;
 use crate::connect::Models;
 use crate::fail::Failure;
-use crate::system::{SystemClock, SystemIds};
+use tine_fork::{SystemClock, SystemIds};
 
 /// What the simulator is to say back.
 const WORD: &str = "tine doctor asks for an echo";

@@ -1,9 +1,20 @@
-//! The machine's clock and randomness: the one place where they enter.
+//! Time and ids: what a run needs of the machine it is on. Everything below the faces gets them from here, as parameters.
 
-use tine_runtime::{Clock, Ids};
+/// The time.
+pub trait Clock: Send + Sync {
+    /// Milliseconds since the Unix epoch.
+    fn now_ms(&self) -> i64;
+}
+
+/// Randomness for ids.
+pub trait Ids: Send + Sync {
+    /// Sixteen fresh random bytes.
+    fn random(&self) -> [u8; 16];
+}
 
 /// The machine's clock.
-pub(crate) struct SystemClock;
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
 
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "the one place where the time comes in")]
@@ -14,7 +25,8 @@ impl Clock for SystemClock {
 }
 
 /// The system's random numbers.
-pub(crate) struct SystemIds;
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemIds;
 
 impl Ids for SystemIds {
     #[expect(

@@ -1,0 +1,255 @@
+//! What a fork inherits, byte for byte.
+
+use std::sync::Arc;
+
+use tine_cache::Asked;
+use tine_fork::{
+    CacheSafeParams, CacheSafeSlot, ContextMessages, Effort, ForkError, ForkOverrides, ForkParams,
+    ForkSubagent, HeadParts, Lifetime, Lifetimes, ParentRequest, Provider, RawJson, ReadOnlyFilter,
+    SIBLINGS_MAX, SLOT_AGENTS_MAX, Sibling, SystemBlock, Thinking, ToolChoice, ToolOrder,
+};
+use tine_model::{Block, Message, Outcome, Role};
+use tine_testkit::{Answer, ScriptedModel, replies};
+
+use crate::house::{House, every_format, model};
+
+/// How many bytes two bodies share at their beginning.
+fn shared(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+every_format! {
+    /// Shows: the parent's messages pass through bit for bit, and so do tools and settings.
+    async fn a_fork_sends_its_parents_bytes_and_then_its_own(house: House) {
+        let inherited = house.inherited();
+        let parents = inherited.build_request([]).body.to_vec();
+        let model = model([Answer::text("ok")]);
+        house.fork(house.params(&model)).await.join().await.unwrap();
+        let sent = model.requests().remove(0).body;
+        let built = inherited.build_request([Message::user("go")]).body.to_vec();
+        // The fork also asks the provider about its cache, behind its last words.
+        assert!(shared(&built, &sent) > String::from_utf8(built).unwrap().find("\"go\"").unwrap());
+        // All but what closes the request, and a mark at the parent's end where the format has marks.
+        let ends = String::from_utf8(parents.clone()).unwrap().find("And there?").unwrap();
+        assert!(shared(&parents, &sent) > ends, "{}", String::from_utf8_lossy(&sent));
+    }
+
+    /// Shows: open tool calls pass through, and are closed by the function that the main loop uses too.
+    async fn open_calls_are_closed_the_same_for_all(house: House) {
+        let calls = replies::text_and_calls("Both.", [("c1", "Echo", "{}"), ("c2", "Wait", "{}")]);
+        let mut request = house.request.clone();
+        request.messages.push(calls);
+        let inherited = CacheSafeParams::from_parent_request(&request);
+        let body = |told: &str| inherited.build_request([Message::user(told)]).body.to_vec();
+        let (one, two) = (body("one"), body("two"));
+        let text = String::from_utf8(one.clone()).unwrap();
+        assert_eq!(text.matches("This call was still open").count(), 2);
+        assert!(text[shared(&one, &two)..].starts_with("one"), "siblings differ in what they are told");
+    }
+
+    /// Shows: a hash of the messages tells prefixes apart, and the first differing position is named.
+    async fn the_first_difference_is_named(house: House) {
+        let inherited = house.inherited();
+        assert_eq!(inherited.prefix_hash(), house.inherited().prefix_hash());
+        assert_eq!(inherited.first_difference(&house.inherited()), None);
+        let mut request = house.request.clone();
+        request.messages[1] = replies::text("Other words.");
+        let other = CacheSafeParams::from_parent_request(&request);
+        assert_ne!(inherited.prefix_hash(), other.prefix_hash());
+        let differs = inherited.first_difference(&other).unwrap().to_string();
+        assert!(differs.ends_with("block 1 (assistant text)"), "{differs}");
+    }
+
+    /// Shows: the reminder stands behind the prefix on every turn, and never in the system prompt.
+    async fn the_reminder_is_said_on_every_turn_behind_the_prefix(house: House) {
+        let model = model([Answer::calls([("c1", "Echo", "{}")]), Answer::text("ok")]);
+        let overrides = ForkOverrides { critical_reminder: Some("ONLY READ".to_owned()), agent_id: Some("scout".to_owned()) };
+        let params = ForkParams { overrides, ..house.params(&model) };
+        let result = house.fork(params).await.join().await.unwrap();
+        let [first, second] = model.requests().try_into().unwrap();
+        let plain = house.inherited().build_request([Message::user("go")]).body.to_vec();
+        let prefix = String::from_utf8(plain.clone()).unwrap().find("And there?").unwrap();
+        assert!(shared(&plain, &first.body) > prefix, "the prefix is the parent's");
+        assert_eq!(first.text().matches("ONLY READ").count(), 1);
+        assert!(first.text().find("ONLY READ").unwrap() < first.text().rfind("go\"").unwrap(), "the directive comes last");
+        assert_eq!(second.text().matches("ONLY READ").count(), 2);
+        // One request begins the next; only marks and the question about the cache differ.
+        let differs = tine_wire::first_difference(first.format, &first.body, &second.body);
+        assert_eq!(differs, None);
+        assert_eq!(result.messages[2].blocks().last().and_then(Block::as_text), Some("ONLY READ"));
+    }
+
+    /// Shows: an overridden agent id reaches tools and events.
+    async fn the_agent_id_reaches_tools(house: House) {
+        let model = model([Answer::calls([("c1", "Echo", "{}")]), Answer::text("ok")]);
+        let overrides = ForkOverrides { agent_id: Some("scout".to_owned()), ..ForkOverrides::default() };
+        let params = ForkParams { overrides, ..house.params(&model) };
+        let result = house.fork(params).await.join().await.unwrap();
+        assert_eq!(crate::house::results(&result.messages[2]), ["c1 false {} by scout"]);
+        assert_eq!(&*result.agent, "scout");
+    }
+
+    /// Shows: siblings of one fan-out send the same bytes up to what each is told.
+    async fn siblings_share_everything_up_to_the_directive(house: House) {
+        let model = Arc::new(ScriptedModel::answering(|_| Answer::text("ok")));
+        let shared_params = ForkParams { prompt_messages: Vec::new(), ..house.params(&model) };
+        let siblings = ["alpha", "beta", "gamma"].map(Sibling::new).to_vec();
+        let fan = house.forks.fan_out(shared_params, siblings, Asked::Together).await.unwrap();
+        assert!(fan.forks.iter().all(tine_fork::ForkHandle::is_ended), "Sync waits for all");
+        for result in fan.join().await {
+            assert_eq!(result.unwrap().outcome, Outcome::Completed);
+        }
+        let bodies = model.requests();
+        for other in &bodies[1..] {
+            let at = shared(&bodies[0].body, &other.body);
+            assert!(bodies[0].text()[at..].starts_with("alpha"), "{}", &bodies[0].text()[at..]);
+            assert_eq!(bodies[0].prefix.first(), other.prefix.first());
+        }
+    }
+
+    /// Shows: the rendered head of the parent is used as it is; equal heads are one in memory.
+    async fn what_the_parent_said_later_is_inherited_when_it_is_added(house: House) {
+        let mut inherited = house.inherited();
+        let before = inherited.build_request([]).body.to_vec();
+        inherited.fork_context_messages = inherited.fork_context_messages.and(replies::text("Here it is."));
+        assert_eq!(inherited.fork_context_messages.len(), 4);
+        let after = inherited.build_request([Message::user("go")]).body.to_vec();
+        let end = String::from_utf8(before.clone()).unwrap().find("And there?").unwrap();
+        assert!(shared(&before, &after) > end);
+        assert!(String::from_utf8(after).unwrap().contains("Here it is."));
+    }
+}
+
+/// A request that says everything that one can say.
+fn full(house: &House) -> ParentRequest {
+    let mut request = house.request.clone();
+    let head = &mut request.head;
+    head.system_blocks = vec![
+        SystemBlock { text: "Be brief.".into(), cache: Some(Lifetime::Long) },
+        SystemBlock { text: "Be kind.".into(), cache: None },
+    ];
+    head.cache_tools = true;
+    head.tool_order = ToolOrder::AsGiven;
+    head.tool_choice = ToolChoice::Tool("Echo".into());
+    head.settings.thinking = Some(Thinking::Budget(2_000));
+    head.settings.effort = Some(Effort::High);
+    head.temperature = Some(0.25);
+    head.stop_sequences = vec!["STOP".into()];
+    head.extra = vec![("metadata".into(), RawJson::parse(r#"{"user_id":"u"}"#).unwrap())];
+    head.cache_key = Some("lineage".into());
+    head.drop_foreign_thinking = true;
+    request.headers = vec![("x-beta".into(), "one".into())];
+    request.lifetimes = Lifetimes::new(Lifetime::Long, Lifetime::Short);
+    request
+}
+
+every_format! {
+    /// Shows: the snapshot holds every field of the parent's request: tool choice, stop sequences, thinking and headers too.
+    async fn a_snapshot_holds_every_field(house: House) {
+        let request = full(&house);
+        let inherited = CacheSafeParams::from_parent_request(&request);
+        assert_eq!(inherited.head(), request.head);
+        assert_eq!(*inherited.headers, *request.headers);
+        assert_eq!(inherited.lifetimes, request.lifetimes);
+        let built = inherited.build_request([Message::user("go")]);
+        assert_eq!(*built.headers, *request.headers);
+        let body = String::from_utf8(built.body.to_vec()).unwrap();
+        for said in ["Be kind.", "0.25"] {
+            assert!(body.contains(said), "{said}: {body}");
+        }
+    }
+
+    /// Shows: tools are sent in the order in which the parent sent them.
+    async fn tools_keep_the_parents_order(house: House) {
+        let order = |tool_order: ToolOrder| {
+            let head = HeadParts { tool_order, ..house.request.head.clone() };
+            let request = ParentRequest { head, ..house.request.clone() };
+            let body = CacheSafeParams::from_parent_request(&request).build_request([]).body.to_vec();
+            let body = String::from_utf8(body).unwrap();
+            body.find("The tool Wait.").unwrap() < body.find("The tool Echo.").unwrap()
+        };
+        assert!(order(ToolOrder::AsGiven) && !order(ToolOrder::ByName));
+    }
+
+    /// Shows: the tools that the model sees are the parent's, although some are refused.
+    async fn a_filter_changes_no_declaration(house: House) {
+        let model = model([Answer::text("ok"), Answer::text("ok")]);
+        house.fork(house.params(&model)).await.join().await.unwrap();
+        let tool_filter = Arc::new(ReadOnlyFilter::new());
+        house.fork(ForkParams { tool_filter, ..house.params(&model) }).await.join().await.unwrap();
+        let [open, refused] = model.requests().try_into().unwrap();
+        assert_eq!(open.body, refused.body);
+    }
+
+    /// Shows: another model is another key and another cache; a fork has no way to change it in passing.
+    async fn another_model_is_another_key(house: House) {
+        let mut other = house.request.clone();
+        other.head.settings.model.name.push_str("-2");
+        let other = CacheSafeParams::from_parent_request(&other);
+        assert_ne!(other.cache_key_hash(), house.inherited().cache_key_hash());
+    }
+}
+
+/// Shows: a request that another program has sent is taken over word for word.
+#[test]
+fn a_foreign_request_is_taken_over() {
+    let body = br#"{"model":"claude-x","max_tokens":9,"tools":[{"name":"b","input_schema":{}},{"name":"a","input_schema":{}}],"messages":[{"role":"user","content":"hi"}]}"#;
+    let request = ParentRequest::read(Provider::Anthropic, body).unwrap();
+    let built = CacheSafeParams::from_parent_request(&request).build_request([]).body.to_vec();
+    let text = String::from_utf8(built).unwrap();
+    assert!(text.find(r#""name":"b""#).unwrap() < text.find(r#""name":"a""#).unwrap(), "{text}");
+    assert!(ParentRequest::read(Provider::Gemini, body).is_err());
+}
+
+/// Shows: settings that make no request are refused before anything starts.
+#[tokio::test]
+async fn settings_that_make_no_request_are_refused() {
+    let house = House::new("anthropic/m");
+    let mut params = house.params(&model([]));
+    params.cache_safe.temperature = Some(f64::NAN);
+    let error = house.forks.fork(params).await.unwrap_err();
+    let told = "the inherited settings cannot be sent: the temperature NaN is not a finite number";
+    assert_eq!(error.to_string(), told);
+}
+
+#[test]
+fn a_slot_keeps_each_agents_last_request() {
+    let (slot, house) = (CacheSafeSlot::new(), House::new("anthropic/m"));
+    assert!(slot.read("a").is_none());
+    slot.save("a", house.inherited());
+    let longer = ParentRequest { messages: vec![Message::user("x")], ..house.request.clone() };
+    slot.save("a", CacheSafeParams::from_parent_request(&longer));
+    slot.save("b", house.inherited());
+    assert_eq!(slot.read("a").unwrap().fork_context_messages.len(), 1, "the last one saved counts");
+    assert_eq!(slot.clear("a").unwrap().fork_context_messages.len(), 1);
+    assert!(slot.read("a").is_none() && slot.read("b").is_some());
+    for number in 0..=SLOT_AGENTS_MAX {
+        slot.save(number.to_string(), house.inherited());
+    }
+    assert!(
+        slot.read("b").is_none() && slot.read("1").is_some(),
+        "the first one saved is forgotten first"
+    );
+}
+
+#[test]
+fn inherited_messages_are_shared_and_not_copied() {
+    let messages: Vec<Message> = (0..9).map(|number| Message::user(number.to_string())).collect();
+    let context = ContextMessages::from(messages.clone());
+    let again = context.clone();
+    let same = context.to_vec().iter().zip(&again.to_vec()).all(|(a, b)| Arc::ptr_eq(a, b));
+    assert!(same && !context.is_empty());
+    assert!(context.to_vec().iter().map(|m| (**m).clone()).eq(messages));
+    assert_eq!(context.to_vec()[0].role(), Role::User);
+}
+
+#[tokio::test]
+async fn a_fan_of_none_and_of_too_many_is_refused() {
+    let house = House::new("anthropic/m");
+    let params = || house.params(&model([]));
+    let none = house.forks.fan_out(params(), vec![], Asked::Auto).await.unwrap_err();
+    assert_eq!(none.to_string(), "there are no siblings to fan out to");
+    let many = vec![Sibling::new("x"); SIBLINGS_MAX + 1];
+    let many = house.forks.fan_out(params(), many, Asked::Auto).await.unwrap_err();
+    assert!(matches!(many, ForkError::TooMany { asked: 1_025, most: SIBLINGS_MAX }));
+}

@@ -1,0 +1,9 @@
+//! The library as an embedder uses it: every behaviour, over every provider's wire format.
+
+#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
+
+mod ends;
+mod house;
+mod inherits;
+mod observed;
+mod races;

@@ -1,0 +1,77 @@
+//! Forks of the library, in the store: rows that `tine ps` shows, and messages that survive.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use tine_fork::{ForkEntry, ForkRegistry, ForkResult, ForkRunId, Journal};
+use tine_model::{AgentState, Standing};
+use tine_store::{ForkFrom, Lease, NewChild, StoreError};
+
+use crate::error::RuntimeError;
+use crate::journal::StoreJournal;
+use crate::run::state_after;
+use crate::runtime::Runtime;
+
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// Keeps forks as workers of the agent that [`ParentContext::agent`](tine_fork::ParentContext::agent) names: by its id, a unique
+/// beginning of it, or its name. What a fork inherits is the parent's head at that moment; who forks from another place keeps
+/// its own rows.
+pub struct StoreRegistry {
+    runtime: Arc<Runtime>,
+    running: Mutex<HashMap<ForkRunId, Lease>>,
+}
+
+impl StoreRegistry {
+    /// Forks are kept in this runtime's store.
+    pub fn new(runtime: Arc<Runtime>) -> Self {
+        Self { runtime, running: Mutex::default() }
+    }
+
+    fn running(&self) -> MutexGuard<'_, HashMap<ForkRunId, Lease>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn begin(&self, fork: ForkEntry<'_>) -> Result<Arc<dyn Journal>, RuntimeError> {
+        let runtime = &self.runtime;
+        let parent = runtime.store().resolve(fork.parent).await?;
+        let parent = runtime.store().agent(parent).await?;
+        let child = runtime.child_of(&parent, Standing::Worker, None);
+        let agent = child.id;
+        let children = vec![NewChild { agent: child, task: None }];
+        let owner = runtime.owner()?.name().to_owned();
+        let made = runtime.commit(&parent, ForkFrom::LastEntry, children, Some(owner)).await?;
+        let lease = made.into_iter().find_map(|made| made.lease);
+        let lease = lease.ok_or(StoreError::Fenced { agent })?;
+        runtime.mark(&lease, AgentState::Running).await?;
+        let model = parent.settings.model.to_string();
+        let journal = StoreJournal::new(
+            Arc::clone(runtime.store()),
+            runtime.ports(),
+            (agent, lease.fence),
+            model,
+        );
+        self.running().insert(fork.run_id, lease);
+        Ok(Arc::new(journal))
+    }
+
+    async fn end(&self, result: &ForkResult) -> Result<(), RuntimeError> {
+        let Some(lease) = self.running().remove(&result.run_id) else { return Ok(()) };
+        let marked = self.runtime.mark(&lease, state_after(&result.outcome)).await;
+        // Whatever happened, the lease goes back.
+        self.runtime.store().release(&lease).await?;
+        marked
+    }
+}
+
+#[async_trait]
+impl ForkRegistry for StoreRegistry {
+    async fn register(&self, fork: ForkEntry<'_>) -> Result<Arc<dyn Journal>, Cause> {
+        Ok(self.begin(fork).await?)
+    }
+
+    async fn finished(&self, result: &ForkResult) -> Result<(), Cause> {
+        Ok(self.end(result).await?)
+    }
+}
