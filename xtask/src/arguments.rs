@@ -10,6 +10,7 @@ Usage: cargo xtask COMMAND
   test [-- ARGUMENT...]         everything CI checks: formatting, tidy, clippy, tests, doctests;
                                 arguments go to the test runner (cargo-nextest if installed)
   bench [FILTER]                run every bench of the workspace, or those whose name contains FILTER
+  checklist                     print what the library promises and the tests that show it, as a table
   embed                         build a crate that embeds `tine-fork` from nothing, run it, and count what it depends on
   fuzz [TARGET] [--seconds N]   run one fuzz target, or each in turn, for N seconds (default 60)
 
@@ -37,6 +38,8 @@ pub(crate) enum Task {
         /// Part of the names of the benches to run.
         filter: Option<String>,
     },
+    /// Print promises and their tests.
+    Checklist,
     /// Build and run a crate that embeds the library.
     Embed,
     /// Run fuzz targets.
@@ -62,6 +65,7 @@ impl Task {
             "tidy" => no_more(rest).map(|()| Self::Tidy),
             "test" => Ok(Self::Test { runner_arguments: runner_arguments(rest) }),
             "bench" => bench(rest),
+            "checklist" => no_more(rest).map(|()| Self::Checklist),
             "embed" => no_more(rest).map(|()| Self::Embed),
             "fuzz" => fuzz(rest),
             _ => Err(format!("unknown command `{command}`")),
@@ -125,6 +129,7 @@ mod tests {
         check("tidy --help", Ok(Task::Help));
         check("tidy", Ok(Task::Tidy));
         check("test", Ok(Task::Test { runner_arguments: vec![] }));
+        check("checklist", Ok(Task::Checklist));
         check("embed", Ok(Task::Embed));
         check("bench", Ok(Task::Bench { filter: None }));
         check("bench fork", Ok(Task::Bench { filter: Some("fork".to_owned()) }));

@@ -10,6 +10,7 @@
 
 mod arguments;
 mod bench;
+mod checklist;
 mod embed;
 mod fuzz;
 mod process;
@@ -51,6 +52,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Tidy => tidy::run(),
         Task::Test { runner_arguments } => test::run(&runner_arguments),
         Task::Bench { filter } => bench::run(filter.as_deref()),
+        Task::Checklist => checklist::print(),
         Task::Embed => embed::clean(),
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
     }

@@ -12,6 +12,7 @@ use std::fmt;
 
 use anyhow::{Result, bail};
 
+use crate::checklist;
 use crate::workspace::Workspace;
 
 /// One breach of a rule.
@@ -96,6 +97,7 @@ pub(crate) fn check(workspace: &Workspace) -> Findings {
     findings.violations.extend(boundaries::only_wire_knows_provider_json(files));
     findings.violations.extend(boundaries::only_store_knows_sql(files));
     findings.violations.extend(boundaries::only_tools_start_processes(files));
+    findings.violations.extend(checklist::promises_are_shown(workspace));
     findings.violations.extend(boundaries::no_paths_of_a_build_machine(files));
     findings
 }

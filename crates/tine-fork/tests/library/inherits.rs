@@ -181,6 +181,20 @@ every_format! {
         assert_eq!(open.body, refused.body);
     }
 
+    /// Shows: what forks share cannot be changed by any of them: neither the parent nor a sibling sees what one says.
+    async fn a_fork_never_changes_its_parent(house: House) {
+        let inherited = house.inherited();
+        let before = inherited.build_request([]).body.to_vec();
+        let model = model([Answer::calls([("c1", "Echo", "{}")]), Answer::text("one"), Answer::text("two")]);
+        let params = || ForkParams { cache_safe: inherited.clone(), ..house.params(&model) };
+        house.fork(params()).await.join().await.unwrap();
+        house.fork(params()).await.join().await.unwrap();
+        assert_eq!(inherited.build_request([]).body.to_vec(), before);
+        assert_eq!(inherited.fork_context_messages.len(), 3);
+        let [first, _, second] = model.requests().try_into().unwrap();
+        assert_eq!(tine_wire::first_difference(first.format, &first.body, &second.body), None);
+    }
+
     /// Shows: another model is another key and another cache; a fork has no way to change it in passing.
     async fn another_model_is_another_key(house: House) {
         let mut other = house.request.clone();
