@@ -48,6 +48,7 @@ mod handle;
 mod host;
 mod inner;
 mod journal;
+mod notification;
 mod on_message;
 mod outcome;
 mod params;
@@ -72,6 +73,9 @@ pub use handle::{ForkCompletion, ForkHandle};
 pub use host::{Clock, Ids, SystemClock, SystemIds};
 pub use inner::InnerCalls;
 pub use journal::{Journal, JournalError, MemoryJournal, RequestRecord};
+pub use notification::{
+    NotificationStatus, NotificationUsage, SUMMARY_CHARS_MAX, TaskNotification,
+};
 pub use on_message::{FilesTouched, ForkMessage, LogMessages, OnMessage, OnMessageChain};
 pub use outcome::{ForkError, ForkResult, ForkRunId};
 pub use params::{DelegateMode, ForkOverrides, ForkParams, ParentContext, QuerySource};

@@ -147,7 +147,8 @@ pub enum ForkError {
     Incomplete(Box<ForkResult>),
 }
 
-fn in_words(outcome: &Outcome) -> String {
+/// The outcome as a person would say it.
+pub(crate) fn in_words(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Failed(why) => why.clone(),
         other => other.as_str().replace('_', " "),

@@ -1,45 +1,35 @@
 //! What a spawner reads when a worker's task has ended.
 
+use tine_fork::{NotificationStatus, NotificationUsage, TaskNotification};
 use tine_model::{TaskRecord, TaskStatus};
 
-/// Longest summary, in characters.
-const SUMMARY_CHARS_MAX: usize = 80;
-
-/// The notice of a task that has ended: one envelope for every way in which it can end.
+/// The notice of a task that has ended: one envelope for every way in which it can end. How long it took is left out: a task
+/// that was resumed has waited for somebody in between.
 pub(crate) fn task_notice(task: &TaskRecord) -> String {
     let status = match task.status {
-        TaskStatus::Completed => "completed",
-        TaskStatus::Cancelled => "killed",
-        TaskStatus::TimedOut => "timeout",
+        TaskStatus::Completed => NotificationStatus::Completed,
+        TaskStatus::Cancelled => NotificationStatus::Killed,
+        TaskStatus::TimedOut => NotificationStatus::Timeout,
         TaskStatus::Queued | TaskStatus::Running | TaskStatus::Failed | TaskStatus::Interrupted => {
-            "failed"
+            NotificationStatus::Failed
         }
     };
     let told = match task.status {
         TaskStatus::Interrupted => Some("its process died; the task can be resumed"),
         _ => task.error.as_deref().or(task.report.as_deref()),
     };
-    let first_line = told.and_then(|text| text.lines().find(|line| !line.trim().is_empty()));
-    let summary: String =
-        first_line.unwrap_or(task.status.as_str()).trim().chars().take(SUMMARY_CHARS_MAX).collect();
-    let mut text = format!(
-        "<task-notification>\n<task-id>{}</task-id>\n<status>{status}</status>\n<summary>{}</summary>\n",
-        task.agent,
-        escape(&summary)
-    );
-    if let Some(report) = &task.report {
-        text.push_str(&format!("<result>{}</result>\n", escape(report)));
-    }
-    let tokens = task.usage.prompt() + task.usage.output;
-    text.push_str(&format!(
-        "<usage><total_tokens>{tokens}</total_tokens><tool_uses>{}</tool_uses></usage>\n</task-notification>",
-        task.tool_uses
-    ));
-    text
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    let notification = TaskNotification {
+        task_id: task.agent.to_string(),
+        status,
+        summary: TaskNotification::summary_of(told, task.status.as_str()),
+        result: task.report.clone(),
+        usage: Some(NotificationUsage {
+            total_tokens: task.usage.prompt() + task.usage.output,
+            tool_uses: task.tool_uses,
+            duration_ms: None,
+        }),
+    };
+    notification.to_string()
 }
 
 #[cfg(test)]
@@ -74,5 +64,7 @@ mod tests {
         <usage><total_tokens>15</total_tokens><tool_uses>1</tool_uses></usage>
         </task-notification>
         ");
+        let read = TaskNotification::parse(&task_notice(&task)).unwrap();
+        assert_eq!((read.task_id, read.result), (id.to_string(), task.report));
     }
 }

@@ -1,0 +1,243 @@
+//! What somebody reads when a fork or a task has ended: one envelope, whoever sends it and whoever reads it.
+//!
+//! It is text, because models read it, and well-formed XML, because programs do. It never decides what a result means.
+
+mod parse;
+
+use std::fmt::{self, Write as _};
+
+use tine_model::Outcome;
+
+use crate::outcome::{ForkResult, in_words};
+
+/// Longest summary, in characters: it stands on one line of a list.
+pub const SUMMARY_CHARS_MAX: usize = 80;
+
+/// The tag of the envelope.
+const ENVELOPE: &str = "task-notification";
+
+/// How a task ended, as far as its spawner has to tell endings apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NotificationStatus {
+    /// It did what it was asked, as far as it knows.
+    Completed,
+    /// It ended without that.
+    Failed,
+    /// Somebody stopped it.
+    Killed,
+    /// Its time was up.
+    Timeout,
+}
+
+impl NotificationStatus {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Completed, Self::Failed, Self::Killed, Self::Timeout];
+
+    /// The word in the envelope.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Killed => "killed",
+            Self::Timeout => "timeout",
+        }
+    }
+}
+
+impl From<&Outcome> for NotificationStatus {
+    fn from(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Completed => Self::Completed,
+            Outcome::Aborted => Self::Killed,
+            Outcome::TimedOut => Self::Timeout,
+            Outcome::TurnLimit
+            | Outcome::LengthCut
+            | Outcome::Refused
+            | Outcome::BudgetExhausted
+            | Outcome::Failed(_) => Self::Failed,
+        }
+    }
+}
+
+/// What a task used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NotificationUsage {
+    /// Tokens of all its requests, prompt and output together, whether or not a cache served them.
+    pub total_tokens: u64,
+    /// Tool calls that it made; not its turns.
+    pub tool_uses: u32,
+    /// From its start to its end in milliseconds, where that was measured.
+    pub duration_ms: Option<u64>,
+}
+
+/// The notice that a task has ended. [`fmt::Display`] writes the envelope; [`Self::parse`] reads it.
+///
+/// ```
+/// use tine_fork::{NotificationStatus, NotificationUsage, TaskNotification};
+///
+/// let notice = TaskNotification {
+///     task_id: "7".to_owned(),
+///     status: NotificationStatus::Completed,
+///     summary: TaskNotification::summary_of(Some("\nFound 3 files.\nThey are:"), "completed"),
+///     result: Some("if a < b".to_owned()),
+///     usage: Some(NotificationUsage { total_tokens: 120, tool_uses: 3, duration_ms: None }),
+/// };
+/// assert_eq!(notice.summary, "Found 3 files.");
+/// assert!(notice.to_string().contains("<result>if a &lt; b</result>"));
+/// let mail = format!("A worker says:\n{notice}\nGo on.");
+/// assert_eq!(TaskNotification::parse(&mail), Some(notice));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskNotification {
+    /// Which task.
+    pub task_id: String,
+    /// How it ended.
+    pub status: NotificationStatus,
+    /// One line; [`Self::summary_of`] makes one of at most [`SUMMARY_CHARS_MAX`] characters.
+    pub summary: String,
+    /// Its last words.
+    pub result: Option<String>,
+    /// What it used.
+    pub usage: Option<NotificationUsage>,
+}
+
+impl TaskNotification {
+    /// The first line of `told` that is not blank, else `otherwise`; cut to [`SUMMARY_CHARS_MAX`] characters.
+    pub fn summary_of(told: Option<&str>, otherwise: &str) -> String {
+        let is_break = |c: char| matches!(c, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
+        let lines = told.into_iter().flat_map(|text| text.split(is_break));
+        let line = lines.map(str::trim).find(|line| !line.is_empty()).unwrap_or(otherwise);
+        let cut: String = line.chars().take(SUMMARY_CHARS_MAX).collect();
+        cut.trim_end().to_owned()
+    }
+
+    /// Reads the first envelope in `text` that says which task it is of and how that ended; `None` where there is none. Lenient
+    /// with whatever a model or another program may have made of it: text around it, elements in any order, twice, unknown or
+    /// missing, blanks, comments, entities, CDATA, a status in capitals, an end that was cut off. What is missing of the usage
+    /// is 0. Never panics.
+    pub fn parse(text: &str) -> Option<Self> {
+        parse::envelope(text)
+    }
+}
+
+impl ForkResult {
+    /// The notice of this end: killed where somebody stopped the fork, timeout where its time was up, failed for every other
+    /// end but completion. The summary is the first line of its last words, else the outcome in words.
+    ///
+    /// ```
+    /// # use tine_fork::ForkResult;
+    /// fn mail(result: &ForkResult) -> String {
+    ///     result.to_task_notification().to_string()
+    /// }
+    /// ```
+    pub fn to_task_notification(&self) -> TaskNotification {
+        let told = self.final_text.as_deref();
+        TaskNotification {
+            task_id: self.run_id.to_string(),
+            status: NotificationStatus::from(&self.outcome),
+            summary: TaskNotification::summary_of(told, &in_words(&self.outcome)),
+            result: self.final_text.clone(),
+            usage: Some(NotificationUsage {
+                total_tokens: self.usage.prompt() + self.usage.output,
+                tool_uses: self.tool_uses,
+                duration_ms: Some(u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX)),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for TaskNotification {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "<{ENVELOPE}>")?;
+        writeln!(f, "<task-id>{}</task-id>", Escaped(&self.task_id))?;
+        writeln!(f, "<status>{}</status>", self.status.as_str())?;
+        writeln!(f, "<summary>{}</summary>", Escaped(&self.summary))?;
+        if let Some(result) = &self.result {
+            writeln!(f, "<result>{}</result>", Escaped(result))?;
+        }
+        if let Some(usage) = &self.usage {
+            write!(f, "<usage><total_tokens>{}</total_tokens>", usage.total_tokens)?;
+            write!(f, "<tool_uses>{}</tool_uses>", usage.tool_uses)?;
+            if let Some(duration_ms) = usage.duration_ms {
+                write!(f, "<duration_ms>{duration_ms}</duration_ms>")?;
+            }
+            writeln!(f, "</usage>")?;
+        }
+        write!(f, "</{ENVELOPE}>")
+    }
+}
+
+/// A text as XML holds it. Readers trim, and turn every line end into one character, so blanks at its ends and carriage returns
+/// are written as numbers.
+struct Escaped<'a>(&'a str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let last = self.0.char_indices().next_back().map(|(at, _)| at);
+        for (at, c) in self.0.char_indices() {
+            let is_edge = at == 0 || Some(at) == last;
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '\r' => f.write_str("&#13;")?,
+                c if is_edge && c.is_whitespace() => match permitted(c) {
+                    char::REPLACEMENT_CHARACTER => f.write_char(char::REPLACEMENT_CHARACTER)?,
+                    c => write!(f, "&#{};", u32::from(c))?,
+                },
+                c => f.write_char(permitted(c))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The character, or what stands for one that no XML text may hold, not even as a number.
+fn permitted(c: char) -> char {
+    match c {
+        '\t' | '\n' | '\r' => c,
+        '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,
+        _ => c,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(told: Option<&str>, expected: &str) {
+        assert_eq!(TaskNotification::summary_of(told, "turn limit"), expected);
+    }
+
+    #[test]
+    fn a_summary_is_the_first_line_with_words_cut_at_a_character() {
+        check(Some(" \n\t\r\n  One line.  \nTwo."), "One line.");
+        check(Some("carriage\rreturn"), "carriage");
+        check(Some("\u{2028}\u{85} next"), "next");
+        check(Some("\n\n"), "turn limit");
+        check(None, "turn limit");
+        check(Some(&"é".repeat(200)), &"é".repeat(80));
+        check(Some(&format!("{} {}", "a".repeat(79), "b")), &"a".repeat(79));
+    }
+
+    #[test]
+    fn an_envelope_is_well_formed_whatever_is_in_it() {
+        let notice = TaskNotification {
+            task_id: "a&b".to_owned(),
+            status: NotificationStatus::Timeout,
+            summary: "</summary>\u{0}\u{b}".to_owned(),
+            result: Some(" ]]> <result>\r\n& \u{1b}[31mred\u{ffff}\n".to_owned()),
+            usage: Some(NotificationUsage { duration_ms: Some(9), ..NotificationUsage::default() }),
+        };
+        insta::assert_snapshot!(notice, @r"
+        <task-notification>
+        <task-id>a&amp;b</task-id>
+        <status>timeout</status>
+        <summary>&lt;/summary&gt;��</summary>
+        <result>&#32;]]&gt; &lt;result&gt;&#13;
+        &amp; �[31mred�&#10;</result>
+        <usage><total_tokens>0</total_tokens><tool_uses>0</tool_uses><duration_ms>9</duration_ms></usage>
+        </task-notification>
+        ");
+    }
+}
