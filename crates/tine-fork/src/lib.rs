@@ -42,6 +42,7 @@
 mod cache;
 mod cache_safe;
 mod conversation;
+mod delegate;
 mod exchange;
 mod flight;
 mod handle;
@@ -52,6 +53,7 @@ mod notification;
 mod on_message;
 mod outcome;
 mod params;
+mod placed;
 mod registry;
 mod report;
 mod run;
@@ -68,6 +70,10 @@ pub use cache_safe::{
     CacheSafeParams, CacheSafeSlot, ContextMessages, ParentRequest, SLOT_AGENTS_MAX,
 };
 pub use conversation::{Conversation, Held, LastSent, ToHold};
+pub use delegate::{
+    DELEGATE_CONTEXT_BYTES_MAX, DELEGATE_ID_CHARS_MAX, DELEGATE_TASK_BYTES_MAX,
+    DELEGATE_TIMEOUT_DEFAULT, DELEGATE_TIMEOUT_MAX, DELEGATE_TOOL, DelegateTool, Peer, Peers,
+};
 pub use flight::{Flight, LEADER_WAIT_MAX, REPLY_WAIT_MAX, Seat, Ticket, leader_wait_max};
 pub use handle::{ForkCompletion, ForkHandle};
 pub use host::{Clock, Ids, SystemClock, SystemIds};

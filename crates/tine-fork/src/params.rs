@@ -25,6 +25,9 @@ pub struct ParentContext {
     /// Whose account pays, in any words that tell accounts apart and no secret: requests share a provider's cache only within
     /// one.
     pub account: Arc<str>,
+    /// Delegations that this parent stands below: 0 unless it is itself doing a task that was delegated to it. A tool that forks
+    /// hands on what it was told ([`CallContext::delegation_depth`](crate::CallContext::delegation_depth)).
+    pub delegation_depth: u32,
 }
 
 impl ParentContext {

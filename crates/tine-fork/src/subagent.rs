@@ -26,6 +26,7 @@ use crate::journal::{Journal, MemoryJournal};
 use crate::on_message::{ForkMessage, tell};
 use crate::outcome::{ForkError, ForkResult, ForkRunId, Identity};
 use crate::params::{DelegateMode, ForkParams};
+use crate::placed::Placed;
 use crate::registry::{ForkEntry, ForkRegistry};
 use crate::run::{Observer, Run, RunEvent, RunReport};
 
@@ -307,10 +308,11 @@ impl Work {
         let Self { params, identity, start, journal, registry, models, abort } = self;
         let Start { mut conversation, lane, seat } = start;
         let watch = ForkWatch { params: &params, identity: &identity, first: Mutex::new(None) };
+        let tools = Placed { tools: &*params.tool_dispatcher, parent: &params.parent_ctx };
         let run = Run {
             conversation: &mut conversation,
             llm: &*params.llm,
-            tools: &*params.tool_dispatcher,
+            tools: &tools,
             agent: &identity.agent,
             filter: &*params.tool_filter,
             journal: &*journal,

@@ -63,6 +63,8 @@ pub struct CallContext {
     pub cancel: CancellationToken,
     /// Runs other tools on the call's behalf.
     pub calls: InnerCalls,
+    /// Delegations that the caller stands below ([`ParentContext::delegation_depth`](crate::ParentContext::delegation_depth)).
+    pub delegation_depth: u32,
 }
 
 /// Runs tools.
@@ -198,7 +200,12 @@ impl Dispatch<'_> {
         if self.cancel.is_cancelled() {
             return ToolAnswer::error(STOPPED);
         }
-        let context = CallContext { agent: self.agent.into(), cancel: self.cancel.clone(), calls };
+        let context = CallContext {
+            agent: self.agent.into(),
+            cancel: self.cancel.clone(),
+            calls,
+            delegation_depth: 0,
+        };
         let dispatched = AssertUnwindSafe(self.tools.dispatch(call, &context)).catch_unwind();
         match stopping(dispatched, self.cancel).await {
             Some(Ok(answer)) => answer,

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
 
+mod delegates;
 mod ends;
 mod house;
 mod inherits;

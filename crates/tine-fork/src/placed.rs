@@ -1,0 +1,29 @@
+//! The tools of one fork, each call told where the fork stands.
+
+use async_trait::async_trait;
+
+use crate::params::ParentContext;
+use crate::tools::{CallContext, ToolAnswer, ToolCall, ToolDispatcher};
+
+/// Passes calls on. What only forks know is added to their context here, so that the turn loop needs to know nothing of it.
+pub(crate) struct Placed<'a> {
+    pub(crate) tools: &'a dyn ToolDispatcher,
+    pub(crate) parent: &'a ParentContext,
+}
+
+#[async_trait]
+impl ToolDispatcher for Placed<'_> {
+    fn is_read_only(&self, tool: &str) -> bool {
+        self.tools.is_read_only(tool)
+    }
+
+    async fn never_began(&self, call: &ToolCall) -> bool {
+        self.tools.never_began(call).await
+    }
+
+    async fn dispatch(&self, call: &ToolCall, context: &CallContext) -> ToolAnswer {
+        let delegation_depth = self.parent.delegation_depth;
+        let context = CallContext { delegation_depth, ..context.clone() };
+        self.tools.dispatch(call, &context).await
+    }
+}
