@@ -11,9 +11,7 @@ use crate::flight::Ticket;
 use crate::journal::RequestRecord;
 use crate::run::{RunError, RunEvent, Turns};
 use crate::stopping::stopping;
-
-/// A fork's first request that is served less than this share of its prompt is worth a warning.
-const BREAK_HIT_RATIO: f64 = 0.5;
+use crate::telemetry::{FirstAnswer, warn_of_a_drop};
 
 /// A request that went out.
 pub(crate) struct Sent {
@@ -118,7 +116,7 @@ impl Turns<'_> {
             cache.diagnosis.clone_from(&reply.diagnosis);
             cache.dropped.clone_from(&reply.dropped);
         }
-        self.warn_of_a_break(&sent);
+        self.warn_of_the_cache(&sent, &reply.usage);
         self.run.conversation.answered(&sent.assembled, reply.id.clone());
         self.report.turns += 1;
         self.count(reply.usage);
@@ -167,26 +165,18 @@ impl Turns<'_> {
         sent.cache = Some(watched.answered(usage, difference, &sent.assembled.boundaries));
     }
 
-    /// A fork whose inherited part the cache did not serve is worth a warning: it is the promise of a fork.
-    fn warn_of_a_break(&self, sent: &Sent) {
-        let Some(cache) = &sent.cache else { return };
-        let judgement = &cache.judgement;
-        if !self.run.conversation.is_fresh_fork() || !judgement.verdict.is_miss() {
-            return;
+    /// The first answer of a fork is held against its promise, every later one against the one before.
+    fn warn_of_the_cache(&self, sent: &Sent, usage: &Usage) {
+        let conversation = &self.run.conversation;
+        if let (Some(cache), Some(lane)) = (&sent.cache, &self.run.cache)
+            && conversation.is_fresh_fork()
+        {
+            let was_sent = conversation.sent().is_some();
+            let min_tokens = lane.facts.min_tokens;
+            FirstAnswer { cache, usage, was_sent, min_tokens }.warn_of_a_break();
         }
-        let read = judgement.read.unwrap_or(0);
-        let total = cache.expectation.total.max(1);
-        if read == 0 || (read as f64) < BREAK_HIT_RATIO * total as f64 {
-            let segment = judgement.verdict.segment().map(ToString::to_string);
-            tracing::warn!(
-                name: "fork.cache_break_detected",
-                verdict = judgement.verdict.as_str(),
-                first_difference = segment.as_deref().unwrap_or("none"),
-                expected_read = judgement.expected_read,
-                read,
-                "a fork's inherited part was not served by the cache: {}",
-                judgement.why,
-            );
+        if let Some(before) = self.report.requests.last() {
+            warn_of_a_drop(before, usage, sent.cache.as_ref());
         }
     }
 

@@ -59,6 +59,7 @@ mod report;
 mod run;
 mod stopping;
 mod subagent;
+pub mod telemetry;
 mod tools;
 mod worker;
 

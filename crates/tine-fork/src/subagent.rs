@@ -29,6 +29,7 @@ use crate::params::{DelegateMode, ForkParams};
 use crate::placed::Placed;
 use crate::registry::{ForkEntry, ForkRegistry};
 use crate::run::{Observer, Run, RunEvent, RunReport};
+use crate::telemetry;
 
 /// Most siblings of one fan-out. More would overrun every provider's rate limits, and the machine's.
 pub const SIBLINGS_MAX: usize = 1_024;
@@ -226,7 +227,7 @@ impl DefaultForkSubagent {
         let done = CancellationToken::new();
         let ended = done.clone().drop_guard();
         let (sender, receiver) = oneshot::channel();
-        let span = span(&params, &identity);
+        let span = telemetry::span(&params, &identity);
         let work = Work {
             params,
             identity,
@@ -335,15 +336,7 @@ impl Work {
         let price = models.price(&params.cache_safe.model.to_string());
         result.cost_usd = price.map(|price| result.requests.iter().map(|u| price.cost(u)).sum());
         result.duration = began.elapsed();
-        tracing::debug!(
-            name: "fork.turn_loop",
-            outcome = result.outcome.as_str(),
-            turns = result.turns,
-            tool_uses = result.tool_uses,
-            prompt_tokens = result.usage.prompt(),
-            output_tokens = result.usage.output,
-            duration_ms = result.duration.as_millis() as u64,
-        );
+        telemetry::turn_loop(&result);
         if let Some(registry) = registry
             && let Err(error) = registry.finished(&result).await
         {
@@ -406,19 +399,6 @@ impl Observer for ForkWatch<'_> {
             _ => {}
         }
     }
-}
-
-fn span(params: &ForkParams, identity: &Identity) -> tracing::Span {
-    tracing::info_span!(
-        "fork.subagent",
-        fork_run_id = %identity.run_id,
-        parent_agent = &*params.parent_ctx.agent,
-        fork_label = identity.label,
-        query_source = identity.source.as_str(),
-        mode = params.mode.as_str(),
-        skip_transcript = params.skip_transcript,
-        cache_key_hash = params.cache_safe.cache_key_hash(),
-    )
 }
 
 fn of_sibling(shared: &ForkParams, sibling: Sibling) -> ForkParams {

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::inner::{InnerCall, InnerCalls};
 use crate::run::{Observer, RunEvent};
 use crate::stopping::stopping;
+use crate::telemetry;
 
 /// Most read-only calls of one turn that run at the same time: more would only wait for the same disk.
 const CALLS_AT_ONCE_MAX: usize = 16;
@@ -193,8 +194,7 @@ impl Dispatch<'_> {
     async fn filtered(&self, call: &ToolCall, calls: InnerCalls) -> ToolAnswer {
         self.observer.on_event(&RunEvent::ToolStarted { call });
         if let Err(denial) = self.filter.check(&call.name, &call.input) {
-            let code = denial.code().as_str();
-            tracing::debug!(name: "fork.tool_filter", tool = %call.name, code, "refused");
+            telemetry::tool_filter(&call.name, &denial);
             return ToolAnswer::error(denial.to_string());
         }
         if self.cancel.is_cancelled() {

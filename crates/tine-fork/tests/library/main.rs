@@ -8,3 +8,4 @@ mod house;
 mod inherits;
 mod observed;
 mod races;
+mod telemetry;

@@ -1,0 +1,135 @@
+//! What forks tell of themselves beside their results: one span each, and few events, all through `tracing`.
+//!
+//! | name | level | when | fields |
+//! |---|---|---|---|
+//! | `fork.subagent` | span | around the whole fork | `fork_run_id`, `parent_agent`, `fork_label`, `query_source`, `mode`, `skip_transcript`, `cache_key_hash` |
+//! | `fork.cache_break_detected` | WARN | the cache did not serve what a fork inherits | `verdict`, `first_difference`, `expected_read`, `read`, `hit_ratio` |
+//! | `fork.cache_drop_detected` | WARN | a turn reads less than half of what the one before it read | `verdict`, `first_difference`, `read_before`, `read` |
+//! | `fork.tool_filter` | DEBUG | a filter refused a call | `tool`, `code` |
+//! | `fork.turn_loop` | DEBUG | a fork has ended | `outcome`, `turns`, `tool_uses`, `prompt_tokens`, `output_tokens`, `duration_ms` |
+//!
+//! It never tells what was said: no prompt, no reply, no arguments.
+
+use tine_cache::Verdict;
+use tine_guard::filter::Denial;
+use tine_model::Usage;
+
+use crate::cache::CacheRecord;
+use crate::outcome::{ForkResult, Identity};
+use crate::params::ForkParams;
+
+/// A fork's first request that is served less than this share of its prompt is worth a warning.
+const BREAK_HIT_RATIO: f64 = 0.5;
+
+/// A turn that reads less than one part in so many of what the turn before it read is worth a warning.
+const DROP_PARTS: u64 = 2;
+
+/// What stands for a difference that nobody could find.
+const UNKNOWN: &str = "unknown";
+
+/// The span of one fork. Everything that the fork does happens inside.
+pub(crate) fn span(params: &ForkParams, identity: &Identity) -> tracing::Span {
+    tracing::info_span!(
+        "fork.subagent",
+        fork_run_id = %identity.run_id,
+        parent_agent = &*params.parent_ctx.agent,
+        fork_label = identity.label,
+        query_source = identity.source.as_str(),
+        mode = params.mode.as_str(),
+        skip_transcript = params.skip_transcript,
+        cache_key_hash = params.cache_safe.cache_key_hash(),
+    )
+}
+
+/// A fork has ended.
+pub(crate) fn turn_loop(result: &ForkResult) {
+    tracing::debug!(
+        name: "fork.turn_loop",
+        outcome = result.outcome.as_str(),
+        turns = result.turns,
+        tool_uses = result.tool_uses,
+        prompt_tokens = result.usage.prompt(),
+        output_tokens = result.usage.output,
+        duration_ms = result.duration.as_millis() as u64,
+    );
+}
+
+/// A filter has refused a call.
+pub(crate) fn tool_filter(tool: &str, denial: &Denial) {
+    let code = denial.code().as_str();
+    tracing::debug!(name: "fork.tool_filter", tool, code, "refused");
+}
+
+/// The first answer of a fork, and what is known of the prefix that it inherits.
+pub(crate) struct FirstAnswer<'a> {
+    pub(crate) cache: &'a CacheRecord,
+    pub(crate) usage: &'a Usage,
+    /// Whether somebody has sent the inherited part before, so that it should be in a cache.
+    pub(crate) was_sent: bool,
+    /// Shorter prefixes are not cached.
+    pub(crate) min_tokens: u64,
+}
+
+impl FirstAnswer<'_> {
+    /// Warns where the cache did not serve what the fork inherits: that is the promise of a fork.
+    pub(crate) fn warn_of_a_break(&self) {
+        if !self.is_break() {
+            return;
+        }
+        let judgement = &self.cache.judgement;
+        tracing::warn!(
+            name: "fork.cache_break_detected",
+            verdict = judgement.verdict.as_str(),
+            first_difference = difference(&judgement.verdict),
+            expected_read = judgement.expected_read,
+            read = judgement.read,
+            hit_ratio = self.usage.hit_ratio(),
+            "a fork's inherited part was not served by the cache: {}",
+            judgement.why,
+        );
+    }
+
+    /// Less than half of the prompt was read, or nothing though the prefix is long enough to be cached; unless there is a good
+    /// reason: the prefix was served and the rest is new, nobody has sent it before, it is too short, or nothing was reported.
+    fn is_break(&self) -> bool {
+        let judgement = &self.cache.judgement;
+        match judgement.verdict {
+            Verdict::Ok | Verdict::BelowMinimum | Verdict::Unknown => return false,
+            Verdict::Cold if !self.was_sent => return false,
+            Verdict::Cold
+            | Verdict::Diverged(_)
+            | Verdict::SettingsChanged(_)
+            | Verdict::Race
+            | Verdict::Expired
+            | Verdict::MarkerMisplaced
+            | Verdict::Unreliable => {}
+        }
+        let is_low = self.usage.hit_ratio().is_some_and(|ratio| ratio < BREAK_HIT_RATIO);
+        let is_long_enough = self.cache.expectation.prefix >= self.min_tokens;
+        let is_nothing = judgement.read.unwrap_or(0) == 0 && is_long_enough;
+        is_low || is_nothing
+    }
+}
+
+/// Warns where a turn reads much less than the turn before it in the same run: its requests only grow, so what could be read then
+/// can be read now. Nothing reported counts as nothing read, for the turn before it did report.
+pub(crate) fn warn_of_a_drop(before: &Usage, now: &Usage, cache: Option<&CacheRecord>) {
+    let (before, now) = (before.read.unwrap_or(0), now.read.unwrap_or(0));
+    if now.saturating_mul(DROP_PARTS) >= before {
+        return;
+    }
+    let judgement = cache.map(|cache| &cache.judgement);
+    tracing::warn!(
+        name: "fork.cache_drop_detected",
+        verdict = judgement.map_or(UNKNOWN, |judgement| judgement.verdict.as_str()),
+        first_difference = judgement.map_or(UNKNOWN.to_owned(), |it| difference(&it.verdict)),
+        read_before = before,
+        read = now,
+        "the cache serves less than half of what it served a turn before: {}",
+        judgement.map_or("the cause is not known", |judgement| judgement.why.as_str()),
+    );
+}
+
+fn difference(verdict: &Verdict) -> String {
+    verdict.segment().map_or(UNKNOWN.to_owned(), ToString::to_string)
+}
