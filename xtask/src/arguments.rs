@@ -7,7 +7,8 @@ Developer automation for tine.
 Usage: cargo xtask COMMAND
 
   tidy                          check the rules of the house: crate edges, file sizes, boundaries
-  test [-- ARGUMENT...]         everything CI checks: formatting, tidy, clippy, tests, doctests;
+  test [-- ARGUMENT...]         everything CI checks: formatting, tidy, clippy, tests, doctests,
+                                clippy and tests of optional features;
                                 arguments go to the test runner (cargo-nextest if installed)
   bench [FILTER]                run every bench of the workspace, or those whose name contains FILTER
   checklist                     print what the library promises and the tests that show it, as a table

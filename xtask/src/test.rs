@@ -14,6 +14,9 @@ const PROGRAMS: &[(&str, &str)] = &[("git", "git"), ("bash", "bash")];
 /// Cargo's own checks, and the rustup component that brings each.
 const COMPONENTS: &[(&str, &str)] = &[("fmt", "rustfmt"), ("clippy", "clippy")];
 
+/// Features that no default build has, and the crate of each: nothing above would ever compile or test them.
+const OPTIONAL: &[(&str, &str)] = &[("tine-fork", "otel")];
+
 /// Runs every step; the first that fails ends the run.
 pub(crate) fn run(runner_arguments: &[String]) -> Result<()> {
     let start = Instant::now();
@@ -30,6 +33,14 @@ pub(crate) fn run(runner_arguments: &[String]) -> Result<()> {
     process::step("clippy", &root, cargo(&clippy))?;
     process::step("tests", &root, runner(runner_arguments))?;
     process::step("doctests", &root, cargo(&["test", "--doc", "--workspace"]))?;
+    for (package, feature) in OPTIONAL {
+        let optional = ["--package", package, "--features", feature];
+        let clippy = ["--all-targets", "--", "-D", "warnings"];
+        let clippy = [["clippy"].as_slice(), &optional, &clippy].concat();
+        process::step(&format!("clippy with {feature}"), &root, cargo(&clippy))?;
+        let tests = [["test"].as_slice(), &optional].concat();
+        process::step(&format!("tests with {feature}"), &root, cargo(&tests))?;
+    }
     embed::run(&root)?;
     process::passed("everything", start);
     Ok(())

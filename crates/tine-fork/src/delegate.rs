@@ -233,6 +233,7 @@ fn params(peer: Peer, arguments: &Arguments, context: &CallContext) -> ForkParam
         abort: context.cancel.clone(),
         account,
         delegation_depth: context.delegation_depth + 1,
+        traceparent: context.traceparent.clone(),
         ..ParentContext::new(Arc::clone(&context.agent))
     };
     let prompt = prompt(&context.agent, arguments);

@@ -11,7 +11,7 @@ use crate::flight::Ticket;
 use crate::journal::RequestRecord;
 use crate::run::{RunError, RunEvent, Turns};
 use crate::stopping::stopping;
-use crate::telemetry::{FirstAnswer, warn_of_a_drop};
+use crate::telemetry::{FirstAnswer, Traced, warn_of_a_drop};
 
 /// A request that went out.
 pub(crate) struct Sent {
@@ -74,6 +74,7 @@ impl Turns<'_> {
         let mut watched = lane.map(|lane| lane.begin(&assembled.boundaries, held, started_ms));
         let observer = self.run.observer;
         observer.on_event(&RunEvent::Request { turn: self.report.turns + 1 });
+        let traced = Traced::chat();
         let mut on_progress = |progress: Progress<'_>| match progress {
             Progress::Event(event) => {
                 // A sign of life is not the beginning of the reply: the cache entry may not exist yet.
@@ -86,13 +87,16 @@ impl Turns<'_> {
             Progress::Retry { attempt, wait, cause } => {
                 observer.on_event(&RunEvent::Retry { attempt, wait, cause });
             }
-            Progress::Begun { after } => watched.iter_mut().for_each(|w| w.began_after(after)),
+            Progress::Begun { after } => {
+                watched.iter_mut().for_each(|w| w.began_after(after));
+                traced.chat_began(after);
+            }
             Progress::Held { wait, reason } => {
                 observer.on_event(&RunEvent::Held { wait, reason });
             }
         };
         let sending = self.run.llm.send(&request, &mut on_progress, cancel);
-        let result = match stopping(sending, cancel).await {
+        let result = match traced.around(stopping(sending, cancel)).await {
             Some(result) => result,
             // What it had received by then is lost with it.
             None => {
@@ -100,6 +104,7 @@ impl Turns<'_> {
                 Err(LlmError::Cancelled { partial: Box::new(partial) })
             }
         };
+        traced.chat_ended(&result);
         let mut sent = Sent { assembled, started_ms, watched, cache: None };
         let reply = match result {
             Ok(reply) => reply,

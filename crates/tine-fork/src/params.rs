@@ -28,6 +28,9 @@ pub struct ParentContext {
     /// Delegations that this parent stands below: 0 unless it is itself doing a task that was delegated to it. A tool that forks
     /// hands on what it was told ([`CallContext::delegation_depth`](crate::CallContext::delegation_depth)).
     pub delegation_depth: u32,
+    /// The parent's place in a trace, as in the variable `TRACEPARENT` or the header of that name (W3C Trace Context). One that
+    /// cannot be read is ignored with a warning.
+    pub traceparent: Option<String>,
 }
 
 impl ParentContext {

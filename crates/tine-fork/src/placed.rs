@@ -23,7 +23,9 @@ impl ToolDispatcher for Placed<'_> {
 
     async fn dispatch(&self, call: &ToolCall, context: &CallContext) -> ToolAnswer {
         let delegation_depth = self.parent.delegation_depth;
-        let context = CallContext { delegation_depth, ..context.clone() };
+        let traceparent = context.traceparent.as_ref().or(self.parent.traceparent.as_ref());
+        let traceparent = traceparent.cloned();
+        let context = CallContext { delegation_depth, traceparent, ..context.clone() };
         self.tools.dispatch(call, &context).await
     }
 }

@@ -29,7 +29,7 @@ use crate::params::{DelegateMode, ForkParams};
 use crate::placed::Placed;
 use crate::registry::{ForkEntry, ForkRegistry};
 use crate::run::{Observer, Run, RunEvent, RunReport};
-use crate::telemetry;
+use crate::telemetry::{self, Traced};
 
 /// Most siblings of one fan-out. More would overrun every provider's rate limits, and the machine's.
 pub const SIBLINGS_MAX: usize = 1_024;
@@ -209,7 +209,7 @@ impl DefaultForkSubagent {
         CacheLane::new(Arc::clone(&self.engine), model, &params.parent_ctx.account, facts)
     }
 
-    async fn start(&self, params: ForkParams, start: Start) -> Result<ForkHandle, ForkError> {
+    async fn start(&self, mut params: ForkParams, start: Start) -> Result<ForkHandle, ForkError> {
         let run_id = ForkRunId::from_random(self.ids.random());
         let agent: Arc<str> = match &params.overrides.agent_id {
             Some(agent) => agent.as_str().into(),
@@ -228,6 +228,8 @@ impl DefaultForkSubagent {
         let ended = done.clone().drop_guard();
         let (sender, receiver) = oneshot::channel();
         let span = telemetry::span(&params, &identity);
+        telemetry::check_traceparent(&mut params, &span);
+        let traced = Traced::fork(&params, &identity);
         let work = Work {
             params,
             identity,
@@ -238,8 +240,10 @@ impl DefaultForkSubagent {
             abort: abort.clone(),
         };
         let run = async move {
+            let result = traced.around(work.run()).await;
+            traced.fork_ended(&result);
             // Whoever waited may be gone.
-            let _ = sender.send(work.run().await);
+            let _ = sender.send(result);
             drop(ended);
         };
         self.tasks.spawn(run.instrument(span));

@@ -9,6 +9,48 @@
 //! | `fork.turn_loop` | DEBUG | a fork has ended | `outcome`, `turns`, `tool_uses`, `prompt_tokens`, `output_tokens`, `duration_ms` |
 //!
 //! It never tells what was said: no prompt, no reply, no arguments.
+//!
+//! With the feature `otel` forks also make spans and metrics of OpenTelemetry's conventions for generative AI, in the providers that
+//! the process has installed ([`opentelemetry::global`](https://docs.rs/opentelemetry)): `invoke_agent {label}` around a fork, child
+//! of its parent's span and linked to it; inside, `chat {model}` for each request and `execute_tool {tool}` for each call; the
+//! histograms `gen_ai.client.token.usage` and `gen_ai.client.operation.duration`. Without the feature none of it is built.
+//!
+//! ```
+//! # #[cfg(feature = "otel")] {
+//! use opentelemetry_sdk::metrics::SdkMeterProvider;
+//! use opentelemetry_sdk::trace::SdkTracerProvider;
+//!
+//! // With an exporter of your choice in each; forks find them by themselves.
+//! opentelemetry::global::set_tracer_provider(SdkTracerProvider::builder().build());
+//! opentelemetry::global::set_meter_provider(SdkMeterProvider::builder().build());
+//! # }
+//! ```
+//!
+//! A trace comes in as [`ParentContext::traceparent`](crate::ParentContext::traceparent), and each tool call is told how to hand it
+//! on ([`CallContext::traceparent`](crate::CallContext::traceparent)), with the feature and without:
+//!
+//! ```
+//! use tine_fork::ParentContext;
+//!
+//! let parent = ParentContext {
+//!     traceparent: std::env::var("TRACEPARENT").ok(),
+//!     ..ParentContext::new("main")
+//! };
+//! # assert_eq!(&*parent.agent, "main");
+//! ```
+
+#[cfg(feature = "otel")]
+mod names;
+#[cfg(not(feature = "otel"))]
+mod off;
+#[cfg(feature = "otel")]
+mod otel;
+mod traceparent;
+
+#[cfg(not(feature = "otel"))]
+pub(crate) use off::{Traced, ambient_traceparent};
+#[cfg(feature = "otel")]
+pub(crate) use otel::{Traced, ambient_traceparent};
 
 use tine_cache::Verdict;
 use tine_guard::filter::Denial;
@@ -39,6 +81,30 @@ pub(crate) fn span(params: &ForkParams, identity: &Identity) -> tracing::Span {
         skip_transcript = params.skip_transcript,
         cache_key_hash = params.cache_safe.cache_key_hash(),
     )
+}
+
+/// The parent's trace, where it names one that can be read.
+pub(crate) fn check_traceparent(params: &mut ForkParams, span: &tracing::Span) {
+    let named = &mut params.parent_ctx.traceparent;
+    if named.as_deref().is_some_and(|text| traceparent::parts(text).is_none()) {
+        tracing::warn!(parent: span, "the parent's `traceparent` cannot be read, and is ignored");
+        *named = None;
+    }
+}
+
+/// How a tool call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallEnd {
+    /// The tool did what it was asked.
+    Answered,
+    /// The tool says that it failed.
+    Failed,
+    /// A filter refused it.
+    Denied,
+    /// The run was stopped.
+    Stopped,
+    /// A bug in the tool.
+    Panicked,
 }
 
 /// A fork has ended.

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::inner::{InnerCall, InnerCalls};
 use crate::run::{Observer, RunEvent};
 use crate::stopping::stopping;
-use crate::telemetry;
+use crate::telemetry::{self, CallEnd, Traced};
 
 /// Most read-only calls of one turn that run at the same time: more would only wait for the same disk.
 const CALLS_AT_ONCE_MAX: usize = 16;
@@ -66,6 +66,10 @@ pub struct CallContext {
     pub calls: InnerCalls,
     /// Delegations that the caller stands below ([`ParentContext::delegation_depth`](crate::ParentContext::delegation_depth)).
     pub delegation_depth: u32,
+    /// The call's place in a trace, for the variable `TRACEPARENT` of a process or the header of that name of a request (W3C Trace
+    /// Context): the call's own span where the feature `otel` makes one, else what the caller's parent was given
+    /// ([`ParentContext::traceparent`](crate::ParentContext::traceparent)).
+    pub traceparent: Option<String>,
 }
 
 /// Runs tools.
@@ -192,28 +196,38 @@ impl Dispatch<'_> {
     }
 
     async fn filtered(&self, call: &ToolCall, calls: InnerCalls) -> ToolAnswer {
+        let traced = Traced::tool(call);
+        let (answer, end) = traced.around(self.ended(call, calls)).await;
+        traced.tool_ended(end);
+        answer
+    }
+
+    async fn ended(&self, call: &ToolCall, calls: InnerCalls) -> (ToolAnswer, CallEnd) {
         self.observer.on_event(&RunEvent::ToolStarted { call });
         if let Err(denial) = self.filter.check(&call.name, &call.input) {
             telemetry::tool_filter(&call.name, &denial);
-            return ToolAnswer::error(denial.to_string());
+            return (ToolAnswer::error(denial.to_string()), CallEnd::Denied);
         }
         if self.cancel.is_cancelled() {
-            return ToolAnswer::error(STOPPED);
+            return (ToolAnswer::error(STOPPED), CallEnd::Stopped);
         }
         let context = CallContext {
             agent: self.agent.into(),
             cancel: self.cancel.clone(),
             calls,
             delegation_depth: 0,
+            traceparent: telemetry::ambient_traceparent(),
         };
         let dispatched = AssertUnwindSafe(self.tools.dispatch(call, &context)).catch_unwind();
         match stopping(dispatched, self.cancel).await {
-            Some(Ok(answer)) => answer,
+            Some(Ok(answer)) if answer.is_error => (answer, CallEnd::Failed),
+            Some(Ok(answer)) => (answer, CallEnd::Answered),
             Some(Err(_)) => {
                 tracing::error!(tool = %call.name, "a tool panicked");
-                ToolAnswer::error("The tool failed in a way that it should not: this is a bug.")
+                let told = "The tool failed in a way that it should not: this is a bug.";
+                (ToolAnswer::error(told), CallEnd::Panicked)
             }
-            None => ToolAnswer::error(STOPPED),
+            None => (ToolAnswer::error(STOPPED), CallEnd::Stopped),
         }
     }
 }

@@ -3,10 +3,12 @@
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
+use async_trait::async_trait;
 use tine_cache::Models;
 use tine_fork::{
-    AllowAllFilter, CacheEngine, CacheLane, ContextMessages, Conversation, DefaultForkSubagent,
-    ForkParams, MemoryJournal, QuerySource, Run, RunEvent, RunLimits, ToolFilter,
+    AllowAllFilter, CacheEngine, CacheLane, CallContext, ContextMessages, Conversation,
+    DefaultForkSubagent, ForkParams, MemoryJournal, QuerySource, Run, RunEvent, RunLimits,
+    ToolAnswer, ToolCall, ToolDispatcher, ToolFilter,
 };
 use tine_history::{History, Item};
 use tine_model::{EntryId, Message, RawJson, Usage};
@@ -54,7 +56,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Caught {
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
-        let span = context.lookup_current().map_or("nowhere", |span| span.name());
+        let span = context.event_span(event).map_or("nowhere", |span| span.name());
         let metadata = event.metadata();
         self.keep(format!("{} {} in {span}{}", metadata.level(), metadata.name(), fields.0));
     }
@@ -183,6 +185,42 @@ every_format! {
         for (warning, part) in warnings.iter().zip(["read_before=9000 read=4400", "read_before=2200 read=0"]) {
             assert!(warning.starts_with("WARN fork.cache_drop_detected in fork.subagent"), "{warning}");
             assert!(warning.contains(part) && warning.contains("verdict=\""), "{warning}");
+        }
+    }
+}
+
+/// Keeps what each call is told of its place in the trace.
+#[derive(Default)]
+struct Traced(Mutex<Vec<Option<String>>>);
+
+#[async_trait]
+impl ToolDispatcher for Traced {
+    fn is_read_only(&self, _tool: &str) -> bool {
+        true
+    }
+
+    async fn dispatch(&self, _call: &ToolCall, context: &CallContext) -> ToolAnswer {
+        self.0.lock().unwrap().push(context.traceparent.clone());
+        ToolAnswer { text: "ok".to_owned(), is_error: false }
+    }
+}
+
+every_format! {
+    /// Shows: the trace that the parent belongs to reaches tools, so that they can hand it on; one that cannot be read is ignored
+    /// with a warning. (With the feature `otel` and providers a call has a span of its own: `tests/otel.rs`.)
+    async fn the_trace_of_the_parent_reaches_tools(house: House) {
+        let good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        for (given, expected, warned) in [(None, None, 0), (Some(good), Some(good), 0), (Some("00-bad"), None, 1)] {
+            let (caught, _guard) = Caught::catching();
+            let tools = Arc::new(Traced::default());
+            let model = model([Answer::calls([("c1", "Echo", "{}")]), Answer::text("ok")]);
+            let mut params = ForkParams { tool_dispatcher: Arc::clone(&tools) as _, ..house.params(&model) };
+            params.parent_ctx.traceparent = given.map(str::to_owned);
+            house.fork(params).await.join().await.unwrap();
+            assert_eq!(*tools.0.lock().unwrap(), [expected.map(str::to_owned)]);
+            let warnings = caught.lines("WARN");
+            assert_eq!(warnings.len(), warned);
+            assert!(warnings.iter().all(|line| line.contains("in fork.subagent message=the parent's `traceparent`")), "{warnings:?}");
         }
     }
 }
