@@ -111,7 +111,7 @@ impl CacheSafeParams {
             cache_key: head.cache_key,
             drop_foreign_thinking: head.drop_foreign_thinking,
             lifetimes,
-            fork_context_messages: messages.into(),
+            fork_context_messages: ContextMessages::from(messages).behind(&request.head),
         }
     }
 
@@ -178,9 +178,30 @@ impl CacheSafeParams {
     pub(crate) fn conversation_with(&self, head: Arc<Head>) -> Conversation {
         let context = &self.fork_context_messages;
         let points = MarkPoints { sent: context.sent(), inherited: Some(context.len()) };
-        Conversation::new(head, context.fork(), points)
+        let conversation = Conversation::new(head, context.fork(), points)
             .living(self.lifetimes)
-            .carrying(Arc::clone(&self.headers))
+            .carrying(Arc::clone(&self.headers));
+        match self.other_head() {
+            None => conversation,
+            Some(sent) => {
+                let head = Arc::new(Head::render(sent));
+                let mut sent = Conversation::new(head, context.fork(), points);
+                conversation.parted_from(&sent.request(false).1)
+            }
+        }
+    }
+
+    /// What the messages were sent behind, where that shares no cache with what a fork sends before them. What no cache looks at
+    /// is taken from the fork, so that it is not blamed.
+    fn other_head(&self) -> Option<HeadParts> {
+        let (own, sent) = (self.head(), self.fork_context_messages.head.as_deref()?);
+        let mut sent = sent.clone();
+        sent.settings.max_tokens = own.settings.max_tokens;
+        sent.temperature = own.temperature;
+        sent.stop_sequences.clone_from(&own.stop_sequences);
+        sent.stream = own.stream;
+        let is_comparable = sent.settings.model.format() == own.settings.model.format();
+        (is_comparable && sent != own).then_some(sent)
     }
 }
 
@@ -190,6 +211,8 @@ pub struct ContextMessages {
     history: Arc<Mutex<History>>,
     /// How many of them the parent's last request held.
     sent: usize,
+    /// What they were sent behind, where that is known: it names what differs when a fork's cache is broken.
+    head: Option<Arc<HeadParts>>,
 }
 
 impl ContextMessages {
@@ -216,14 +239,18 @@ impl ContextMessages {
         history.push(next, Arc::new(message));
         // Freezes it, so that all forks share the bytes.
         let history = history.fork();
-        Self { history: Arc::new(Mutex::new(history)), sent: self.sent }
+        Self { history: Arc::new(Mutex::new(history)), sent: self.sent, head: self.head.clone() }
     }
 
     /// What a conversation holds now, all of which it has sent but for the messages behind `sent`. Constant time.
     pub fn of(conversation: &mut Conversation) -> Self {
         let child = conversation.fork();
         let sent = child.sent().unwrap_or(0);
-        Self { history: Arc::new(Mutex::new(child.into_history())), sent }
+        Self { history: Arc::new(Mutex::new(child.into_history())), sent, head: None }
+    }
+
+    fn behind(self, head: &HeadParts) -> Self {
+        Self { head: Some(Arc::new(head.clone())), ..self }
     }
 
     pub(crate) fn last_role(&self) -> Option<Role> {
@@ -252,7 +279,8 @@ impl From<Vec<Message>> for ContextMessages {
             message: Arc::new(message),
         };
         let items = messages.into_iter().enumerate().map(item).collect();
-        Self { history: Arc::new(Mutex::new(History::from_items(items))), sent }
+        let history = Arc::new(Mutex::new(History::from_items(items)));
+        Self { history, sent, head: None }
     }
 }
 

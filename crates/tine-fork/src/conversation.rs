@@ -86,6 +86,12 @@ impl Conversation {
         Self { last: Arc::new(last), ..self }
     }
 
+    /// The same conversation, whose lineage has sent this before: so the place where it parts from that is known.
+    pub(crate) fn parted_from(self, sent: &Assembled) -> Self {
+        let last = LastSent { reply: None, boundaries: sent.boundaries.clone() };
+        Self { last: Arc::new(last), body: Some(Arc::new(sent.body.clone())), ..self }
+    }
+
     /// The same lineage over other words: what a compaction or a change of model makes. It still knows what was sent last, and
     /// so where the next request parts from that; no place in the new words is known to be in a cache.
     pub fn rewritten(self, head: Arc<Head>, history: History) -> Self {

@@ -8,7 +8,8 @@
 //! | `fork.tool_filter` | DEBUG | a filter refused a call | `tool`, `code` |
 //! | `fork.turn_loop` | DEBUG | a fork has ended | `outcome`, `turns`, `tool_uses`, `prompt_tokens`, `output_tokens`, `duration_ms` |
 //!
-//! It never tells what was said: no prompt, no reply, no arguments.
+//! It never tells what was said: no prompt, no reply, no arguments. A label is told; that of a [`Sibling`](crate::Sibling) is the
+//! beginning of its prompt unless another one is given.
 //!
 //! With the feature `otel` forks also make spans and metrics of OpenTelemetry's conventions for generative AI, in the providers that
 //! the process has installed ([`opentelemetry::global`](https://docs.rs/opentelemetry)): `invoke_agent {label}` around a fork, child

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
 
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use opentelemetry::trace::{FutureExt, SpanId, Status, TraceContextExt, TraceId, Tracer};
@@ -15,9 +16,11 @@ use tine_fork::{
     ForkSubagent, ParentContext, ParentRequest, Peer, ToolAnswer, ToolCall, ToolDispatcher,
     ToolFilter,
 };
+use tine_llm::{LlmClient, LlmError, Progress, Request};
 use tine_model::{Message, ModelSettings, RawJson, StopReason, Usage};
 use tine_testkit::{Answer, ScriptedModel};
-use tine_wire::{FailureKind, HeadParts, Lifetimes};
+use tine_wire::{FailureKind, HeadParts, Lifetimes, Reply};
+use tokio_util::sync::CancellationToken;
 
 /// The process's providers: OpenTelemetry has one of each, so tests tell their spans apart by trace, and their measurements by
 /// model.
@@ -89,6 +92,22 @@ impl ToolFilter for NoShell {
     }
 }
 
+/// A model whose replies begin a second and a half after their requests.
+struct Slow(ScriptedModel);
+
+#[async_trait]
+impl LlmClient for Slow {
+    async fn send(
+        &self,
+        request: &Request,
+        on_progress: &mut (dyn for<'p> FnMut(Progress<'p>) + Send),
+        cancel: &CancellationToken,
+    ) -> Result<Reply, LlmError> {
+        on_progress(Progress::Begun { after: Duration::from_millis(1_500) });
+        self.0.send(request, on_progress, cancel).await
+    }
+}
+
 /// A fork in this trace, by a model of this name.
 fn params(
     (name, trace): (&str, &str),
@@ -112,7 +131,7 @@ fn params(
         traceparent: Some(format!("00-{trace}-00f067aa0ba902b7-01")),
         ..ParentContext::new("main")
     };
-    let (model, tools) = (Arc::new(ScriptedModel::new(answers)), Arc::clone(tools));
+    let (model, tools) = (Arc::new(Slow(ScriptedModel::new(answers))), Arc::clone(tools));
     let inherited = CacheSafeParams::from_parent_request(&request);
     let params = ForkParams::new(parent, (model, tools), inherited, "secret");
     ForkParams { fork_label: "notes".to_owned(), tool_filter: Arc::new(NoShell), ..params }
@@ -182,6 +201,7 @@ async fn a_fork_is_linked_to_its_parent_and_holds_its_requests_and_calls() {
     gen_ai.response.finish_reasons = ["tool_call"]
     gen_ai.response.id = scripted
     gen_ai.response.model = scripted
+    gen_ai.response.time_to_first_chunk = 1.5
     gen_ai.usage.cache_creation.input_tokens = 20
     gen_ai.usage.cache_read.input_tokens = 75
     gen_ai.usage.input_tokens = 100

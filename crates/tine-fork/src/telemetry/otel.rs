@@ -1,5 +1,5 @@
 //! OpenTelemetry's spans and metrics of a fork: `invoke_agent` around the whole, in it `chat` for each request and `execute_tool`
-//! for each call. Content is never recorded.
+//! for each call. Content is never recorded, but for the label that the embedder gave.
 //!
 //! Spans go to the process's global providers. What belongs to one fork travels in OpenTelemetry's own context, which every poll of
 //! the fork's future restores, so the turn loop hands nothing on.

@@ -92,6 +92,7 @@ impl ToolDispatcher for Tools {
 }
 
 /// One parent, and what its forks meet.
+#[derive(Clone)]
 pub(crate) struct House {
     pub(crate) forks: DefaultForkSubagent,
     pub(crate) tools: Arc<Tools>,

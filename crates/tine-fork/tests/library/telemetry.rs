@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use tine_cache::Models;
 use tine_fork::{
-    AllowAllFilter, CacheEngine, CacheLane, CallContext, ContextMessages, Conversation,
-    DefaultForkSubagent, ForkParams, MemoryJournal, QuerySource, Run, RunEvent, RunLimits,
-    ToolAnswer, ToolCall, ToolDispatcher, ToolFilter,
+    AllowAllFilter, CacheEngine, CacheLane, CacheSafeParams, CallContext, ContextMessages,
+    Conversation, DefaultForkSubagent, ForkParams, MemoryJournal, QuerySource, Run, RunEvent,
+    RunLimits, ToolAnswer, ToolCall, ToolDispatcher, ToolFilter,
 };
 use tine_history::{History, Item};
 use tine_model::{EntryId, Message, RawJson, Usage};
@@ -159,6 +159,29 @@ every_format! {
         let warnings = warnings(&long(house), [read(0)]).await;
         assert!(warnings.len() == 1 && warnings[0].contains("read=0"), "{warnings:?}");
         assert!(warnings[0].contains("first_difference=\"unknown\""), "{warnings:?}");
+    }
+
+    /// Shows: a fork whose parameters were changed says what it is that differs from what the parent has sent; temperature and
+    /// limits are never blamed.
+    async fn a_break_of_the_embedders_own_making_is_named(house: House) {
+        let house = long(house);
+        type Change = fn(&mut CacheSafeParams);
+        let changes: [(Change, &str); 4] = [
+            (|params| params.system_prompt = "Another word. ".repeat(4_000).into(), "system prompt"),
+            (|params| params.system_prompt = format!("{}!", params.system_prompt).into(), "system prompt"),
+            (|params| params.tools = params.tools.iter().skip(1).cloned().collect(), "tool `"),
+            (|params| (params.temperature, params.max_tokens) = (Some(0.5), 7), "unknown"),
+        ];
+        for (change, expected) in changes {
+            let (caught, _guard) = Caught::catching();
+            let house = House { forks: DefaultForkSubagent::new(), ..house.clone() };
+            let mut params = house.params(&model([Answer::text("ok").with_usage(read(0))]));
+            change(&mut params.cache_safe);
+            house.fork(params).await.join().await.unwrap();
+            let warnings = caught.lines("fork.cache_break_detected");
+            assert_eq!(warnings.len(), 1, "{expected}");
+            assert!(warnings[0].contains(&format!("first_difference=\"{expected}")), "{warnings:?}");
+        }
     }
 
     /// Shows: a fork that reads what it inherits is silent; so is one whose provider reports nothing, and one of words that nobody
