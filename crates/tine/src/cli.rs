@@ -1,5 +1,6 @@
 //! The command line as data. Help, completions and the manual come from these types.
 
+mod eval;
 mod guard;
 mod permission;
 
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 
+pub(crate) use self::eval::EvalArgs;
 pub(crate) use self::guard::{GuardCommand, GuardFilterArgs, GuardShellArgs};
 pub(crate) use self::permission::{
     AllowArgs, DenyArgs, ListPermissionsArgs, PermissionCommand, RevokeArgs, RulesArgs, ScopeArg,
@@ -90,6 +92,9 @@ pub(crate) enum Command {
     /// The provider simulator
     #[command(subcommand)]
     Sim(SimCommand),
+    /// Run scripted prompts through forks, and check what becomes of them
+    #[command(after_help = examples::EVAL)]
+    Eval(EvalArgs),
     /// See forks at work on this directory: no key, no network
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),

@@ -141,7 +141,8 @@ pub(crate) fn default_model(config: &Config) -> Option<Setting<String>> {
     })
 }
 
-fn parse_model(text: &str) -> Result<ModelRef, Failure> {
+/// The model of this name.
+pub(crate) fn parse_model(text: &str) -> Result<ModelRef, Failure> {
     text.parse().map_err(|error| {
         Failure::input("unknown model").because(&error).hint(
             "models are anthropic/NAME, openai/NAME, openai-chat/NAME, gemini/NAME, deepseek/NAME, minimax/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO",

@@ -17,6 +17,7 @@ const FLOORS: &[(&str, u8)] = &[
     ("tine-fork", 2),
     ("tine-cluster", 2),
     ("tine-runtime", 3),
+    ("tine-eval", 3),
     ("tine-tui", 4),
     ("tine-mcp", 4),
     ("tine-acp", 4),

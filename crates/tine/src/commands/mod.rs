@@ -5,6 +5,7 @@ mod completions;
 mod cost;
 mod demo;
 mod doctor;
+mod eval;
 mod export;
 mod fan;
 mod fork;
@@ -54,6 +55,7 @@ fn in_runtime(directory: Option<std::path::PathBuf>, command: Command) -> Result
         match command {
             Command::Sim(SimCommand::Serve(args)) => sim::serve(args).await,
             Command::Demo(args) => demo::demo(directory, args).await,
+            Command::Eval(args) => eval::eval(directory, args).await,
             Command::Doctor(args) => doctor::doctor(directory, args).await,
             other => with_context(Context::open(directory).await?, other).await,
         }
@@ -66,7 +68,11 @@ fn in_runtime(directory: Option<std::path::PathBuf>, command: Command) -> Result
 /// Whether a command talks to models or plays one.
 fn runs_models(command: &Command) -> bool {
     match command {
-        Command::Run(_) | Command::Fan(_) | Command::Demo(_) | Command::Sim(_) => true,
+        Command::Run(_)
+        | Command::Fan(_)
+        | Command::Demo(_)
+        | Command::Eval(_)
+        | Command::Sim(_) => true,
         Command::Fork(args) => args.prompt.is_some(),
         Command::Ps(_)
         | Command::Tree(_)
@@ -117,6 +123,7 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Cache(CacheCommand::Explain(args)) => cache::explain(context, args).await,
         Command::Sim(_)
         | Command::Demo(_)
+        | Command::Eval(_)
         | Command::Doctor(_)
         | Command::Guard(_)
         | Command::Completions(_)

@@ -148,6 +148,16 @@ Examples:
   tine guard filter --memory-dir ~/memory FileWrite '{\"file_path\":\"/etc/hosts\"}'
   tine guard filter --jsonl < orders.jsonl";
 
+pub(crate) const EVAL: &str = "\
+The code is 0 when every run passed and 1 when one did not. Each run works in a throw-away copy of
+the case's files.
+
+Examples:
+  tine eval evals/stray.toml --model sim/evals/stray-astray.toml
+  tine eval suite.toml --model anthropic/claude-opus-5-5 -n 5 --junit report.xml
+  tine eval suite.toml --record tape.jsonl
+  tine eval suite.toml --replay tape.jsonl";
+
 pub(crate) const DEMO: &str = "\
 Examples:
   tine demo

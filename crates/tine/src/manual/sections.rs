@@ -16,6 +16,7 @@ pub(super) const SECTIONS: &[Section] = &[
     QUESTIONS,
     SECRETS,
     CONFINEMENT,
+    EVALUATIONS,
     SETTINGS,
     ENVIRONMENT,
     FILES,
@@ -255,6 +256,50 @@ const FILES: Section = Section {
     ],
 };
 
+const EVALUATIONS: Section = Section {
+    heading: "EVALUATIONS",
+    text: "A suite for `tine eval` is a TOML file of [[case]] tables. A case is forked from its messages as a parent would be, asked its prompt, and judged by what it did; each run works in a throw-away copy of its fixture and can touch nothing else. [defaults] holds keys for all cases. Nothing of the machine enters a request, so that a recorded run can be repeated anywhere; a tape holds requests and replies, keys and passwords taken out.",
+    terms: &[
+        ("name, prompt", "what the case is called, and what the fork is asked"),
+        (
+            "messages, system",
+            "what it inherits: a list of { role, text, calls = [{ id, tool, input }], results = [{ call, text, is_error }] }, and the system prompt",
+        ),
+        (
+            "model, max_turns, max_output_tokens, timeout, repeat",
+            "who answers and how long; timeout is in seconds (120)",
+        ),
+        ("worker", "true: the prompt is a worker's task, with a worker's rules around it"),
+        (
+            "tools, filter",
+            "names of tools (all but Bash, whose commands need a kernel that can confine them); filter is all or read-only",
+        ),
+        ("fixture", "a directory beside the suite"),
+        (
+            "stray",
+            "no_work, echo, missing_scope, foreign_task or loop: the situation tempts the fork to go astray so. Who does not do what is expected has strayed; the run passes when the checks say what is true",
+        ),
+        (
+            "expect.outcome",
+            "completed (default), turn_limit, length_cut, refused, timed_out, failed, any",
+        ),
+        (
+            "expect.report",
+            "{ contains, absent, matches, has_scope }: texts, whatever their case, and regular expressions",
+        ),
+        (
+            "expect.tool_calls",
+            "{ must, must_not, min, max }: calls are Tool or Tool(text in its arguments)",
+        ),
+        ("expect.files", "{ \"path\" = text, list of texts, true or false }"),
+        ("expect.max_cost_usd, max_tokens, max_turns", "limits of the whole run"),
+        (
+            "[[tool]]",
+            "{ name, description, schema, answer }: a tool that does nothing and always answers the same, for cases that name it",
+        ),
+    ],
+};
+
 const JSON: Section = Section {
     heading: "JSON",
     text: "With --json the result is one line of JSON on standard output. Ids are in full, times in RFC 3339 (UTC). Fields are added in later versions, and never change their meaning. A command that fails before it has begun (no key, an unknown agent) prints nothing there: its error is on standard error, its code is the exit status.",
@@ -271,6 +316,10 @@ const JSON: Section = Section {
         (
             "tine fan",
             r#"{"parent","fork_point","tasks":[{"agent","status","outcome","directive","report":{"scope","result","key_files","files_changed","issues","raw"}|null,"error","usage","first_usage","turns","tool_uses","duration_ms"}],"cache":{"launch","warmth","reason","first","total","cost_usd","naive_usd","leader_first_usd","warm_usd","ideal_usd","uncached_usd","efficiency","priced_as","held":{"name","tokens","held_ms","cost_usd"}|null,"forks":[{"cost_usd","efficiency"}|null]},"audit":{"complete","escapes":["PATH was made|removed|changed"]}|null}"#,
+        ),
+        (
+            "tine eval",
+            r#"{"suite","passed","cases":[{"name","model","passed","runs":[{"passed","outcome","unmet":[…],"strayed","findings":[{"check","seen"}],"text","calls":[…],"usage","cost_usd","turns","duration_ms"}],"usage","cost_usd","cache_read_share","stray"}],"stray":{"runs","strayed","caught","false_alarms"}|null}"#,
         ),
         (
             "tine ps",

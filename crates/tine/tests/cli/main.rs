@@ -25,6 +25,7 @@ mod bad_store;
 mod boundary;
 mod cache;
 mod crash;
+mod eval;
 mod fan;
 mod fork;
 mod guard_filter;

@@ -51,6 +51,7 @@ fn the_manual_is_one_page() {
     .SS "tine guard shell"
     .SS "tine guard filter"
     .SS "tine sim serve"
+    .SS "tine eval"
     .SS "tine demo"
     .SS "tine doctor"
     .SS "tine completions"
@@ -62,6 +63,7 @@ fn the_manual_is_one_page() {
     .SH QUESTIONS
     .SH SECRETS
     .SH CONFINEMENT
+    .SH EVALUATIONS
     .SH SETTINGS
     .SH ENVIRONMENT
     .SH FILES

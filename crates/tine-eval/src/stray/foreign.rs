@@ -1,0 +1,171 @@
+//! Foreign tasks: what the parent still meant to do, or what a sibling was told to do, done by this fork.
+//!
+//! Foreign tasks are read off the inherited messages: the items of lists, what stands behind `Task:`, and the arguments of calls
+//! that hand work on. Of each its *telling terms* count: its words without those that everybody uses, without endings, and
+//! without those of the fork's own task. A foreign task was done when
+//!
+//! - a call that changes something names a file that the foreign task names and the fork's own task does not, or
+//! - at least [`FOREIGN_SHARE_MIN`] of its telling terms, and no fewer than two, stand in the fork's calls, or in what its report claims: the scope, the result and the
+//!   changed files. What a report says elsewhere, such as under `Issues`, is no claim: that is where a fork is told to name what
+//!   it leaves alone.
+
+use std::collections::BTreeSet;
+
+use tine_fork::Report;
+use tine_guard::shell_verdict;
+use tine_model::{Block, Message, ToolInput};
+
+use super::terms::{is_path, terms, words_as_written};
+use super::{Act, Evidence};
+
+/// Share of a foreign task's telling terms that must come back.
+pub const FOREIGN_SHARE_MIN: f64 = 0.75;
+
+/// Fewest telling terms that must come back: one word is a coincidence.
+const TERMS_MIN: usize = 2;
+
+/// Longest item of a list that is taken for a task, in characters: what is longer is prose.
+const TASK_CHARS_MAX: usize = 600;
+
+/// Most foreign tasks that are looked at, the latest first.
+const TASKS_MAX: usize = 256;
+
+pub(super) fn foreign_task(evidence: &Evidence<'_>) -> Option<String> {
+    let own = terms(evidence.task());
+    let changed: BTreeSet<String> = evidence
+        .acts
+        .iter()
+        .flat_map(changed_by)
+        .filter(|file| !names_one_of(file, &own))
+        .collect();
+    let called = terms(&texts(evidence.acts.iter()));
+    let claimed = terms(&claims(evidence.report.unwrap_or_default()));
+    let mut tasks: Vec<String> = evidence.inherited.iter().flat_map(|m| tasks_in(m)).collect();
+    tasks.reverse();
+    tasks.iter().take(TASKS_MAX).find_map(|task| {
+        let telling: BTreeSet<String> = terms(task).difference(&own).cloned().collect();
+        let shown = shown(task);
+        if let Some(file) = changed.iter().find(|file| names_one_of(file, &telling)) {
+            return Some(format!("`{file}` was changed, which belongs to `{shown}`"));
+        }
+        let share = |found: &BTreeSet<String>| {
+            let shared = telling.intersection(found).count();
+            let enough = shared >= TERMS_MIN;
+            enough && shared as f64 / telling.len() as f64 >= FOREIGN_SHARE_MIN
+        };
+        if share(&called) {
+            Some(format!("its calls are about `{shown}`"))
+        } else if share(&claimed) {
+            Some(format!("its report claims `{shown}`"))
+        } else {
+            None
+        }
+    })
+}
+
+fn shown(task: &str) -> String {
+    const SHOWN_CHARS: usize = 60;
+    let line: String = task.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHOWN_CHARS) {
+        None => line,
+        Some((end, _)) => format!("{}…", &line[..end]),
+    }
+}
+
+/// What a report claims; all of it where it has no parts.
+fn claims(report: &str) -> String {
+    let parsed = Report::parse(report);
+    let parts = [parsed.scope, parsed.result, parsed.files_changed];
+    match parts.iter().all(Option::is_none) {
+        true => parsed.raw,
+        false => parts.into_iter().flatten().collect::<Vec<_>>().join("\n"),
+    }
+}
+
+fn texts<'a>(acts: impl Iterator<Item = &'a Act>) -> String {
+    let arguments = |act: &Act| match serde_json::from_str::<serde_json::Value>(&act.input) {
+        Ok(input) => strings(&input).join("\n"),
+        Err(_) => act.input.clone(),
+    };
+    acts.map(arguments).collect::<Vec<_>>().join("\n")
+}
+
+/// The texts in a JSON value. Calls nest little; what nests deeper than the reader allows is no JSON here.
+fn strings(value: &serde_json::Value) -> Vec<String> {
+    match value {
+        serde_json::Value::String(text) => vec![text.clone()],
+        serde_json::Value::Array(items) => items.iter().flat_map(strings).collect(),
+        serde_json::Value::Object(fields) => fields.values().flat_map(strings).collect(),
+        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {
+            Vec::new()
+        }
+    }
+}
+
+/// The files that a call changed, as far as its arguments name them. Only tools of ours are known.
+fn changed_by(act: &Act) -> Vec<String> {
+    let input: serde_json::Value = serde_json::from_str(&act.input).unwrap_or_default();
+    let field = |name: &str| input.get(name).and_then(serde_json::Value::as_str);
+    let text = match act.tool.as_str() {
+        _ if act.is_error => None,
+        "FileWrite" | "FileEdit" => field("file_path"),
+        "Bash" => field("command").filter(|command| !shell_verdict(command).read_only),
+        _ => None,
+    };
+    let words = words_as_written(text.unwrap_or_default());
+    words.filter(|word| is_path(word)).map(str::to_owned).collect()
+}
+
+/// Whether one of the terms is this file, written with as many of its directories or with fewer.
+fn names_one_of(file: &str, terms: &BTreeSet<String>) -> bool {
+    let is_end = |long: &str, short: &str| {
+        long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    };
+    let file = &*file.to_lowercase();
+    let mut paths = terms.iter().filter(|term| is_path(term));
+    paths.any(|term| is_end(file, term) || is_end(term, file))
+}
+
+/// The tasks that a message speaks of.
+fn tasks_in(message: &Message) -> Vec<String> {
+    let mut tasks = Vec::new();
+    for block in message.blocks() {
+        match block {
+            Block::Text(text) => tasks.extend(text.lines().filter_map(task_in)),
+            Block::ToolUse { name, input: ToolInput::Valid(input), .. }
+                if super::handed::is_dispatcher(name) =>
+            {
+                let input = serde_json::from_str(input.as_str()).unwrap_or_default();
+                tasks.extend(strings(&input).iter().map(|text| last_task(text).to_owned()));
+            }
+            _ => {}
+        }
+    }
+    tasks.retain(|task| task.chars().count() <= TASK_CHARS_MAX);
+    tasks
+}
+
+/// The task in a line: an item of a list, or what stands behind `Task:`.
+fn task_in(line: &str) -> Option<String> {
+    let line = line.trim_start_matches(|c: char| c.is_whitespace() || c == '>');
+    if let Some(task) = line.strip_prefix("Task:") {
+        return Some(task.trim().to_owned());
+    }
+    let item = match line.strip_prefix(['-', '*', '+', '•']) {
+        Some(item) => item,
+        None => {
+            let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+            let is_numbered = rest.len() < line.len();
+            rest.strip_prefix(['.', ')']).filter(|_| is_numbered)?
+        }
+    };
+    let item = item.strip_prefix(' ')?.trim_start();
+    let boxes = ["[ ]", "[x]", "[X]"];
+    let item = boxes.iter().find_map(|mark| item.strip_prefix(mark)).unwrap_or(item).trim();
+    (!item.is_empty()).then(|| item.to_owned())
+}
+
+/// Of a whole directive the task, of another text all of it.
+fn last_task(text: &str) -> &str {
+    text.rsplit_once("\nTask:").map_or(text, |(_, task)| task)
+}

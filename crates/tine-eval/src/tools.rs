@@ -1,0 +1,187 @@
+//! The tools of a case: ours at the run's own copy, and stand-ins.
+//!
+//! There is nobody to ask, and nothing to lose: in its copy a run may read and write what it likes, and nothing outside. Commands
+//! run behind a wall that lets them read programs and the copy, write in the copy, and reach no network.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tine_fork::{CallContext, InnerCalls, ToolAnswer, ToolCall, ToolDispatcher};
+use tine_guard::filter::{AllowAllFilter, ReadOnlyFilter, ToolFilter};
+use tine_guard::{Call, PermissionMode, Rules, Verdict, judge, real_call};
+use tine_model::RawJson;
+use tine_tools::{Caller, Effect, Ground, Place, RootError, ToolOutput, Toolbox, Wall, WallError};
+use tine_wire::ToolDeclaration;
+
+use crate::suite::{Case, FilterKind, StandIn};
+use crate::work::{Work, WorkError};
+
+/// Why a run's tools are not there.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ToolsError {
+    #[error(transparent)]
+    Work(#[from] WorkError),
+    #[error("Bash needs a wall around its commands")]
+    Wall(#[from] WallError),
+    #[error(transparent)]
+    Root(#[from] RootError),
+    #[error(transparent)]
+    Place(#[from] tine_tools::PlaceError),
+}
+
+/// What answers the calls of one run.
+pub(crate) struct CaseTools {
+    toolbox: Toolbox,
+    declared: Vec<String>,
+    stand_ins: Vec<StandIn>,
+    place: Place,
+    rules: Rules,
+    pub(crate) work: Work,
+}
+
+impl CaseTools {
+    /// Copies the fixture, and raises the wall where the case has commands. Blocks.
+    pub(crate) fn make(case: &Case) -> Result<Self, ToolsError> {
+        let work = Work::make(case.fixture.as_deref())?;
+        let directory = work.path().to_owned();
+        let place = Place::new(&directory)?.with_write_roots(std::slice::from_ref(&directory))?;
+        let place = place.with_secrets_refused();
+        let toolbox = Toolbox::built_in();
+        let runs = |name: &String| {
+            toolbox.get(name).is_some_and(|tool| tool.spec().effect == Effect::Runs)
+        };
+        let place = match case.tools.iter().any(runs) {
+            false => place,
+            true => {
+                let hidden = Arc::new(|path: &Path| tine_guard::is_secret(path));
+                let wall = Wall::maintenance(vec![directory.clone()]);
+                place.with_enclosure(wall.raise(&directory, &Ground::here(hidden))?)
+            }
+        };
+        Ok(Self {
+            toolbox,
+            declared: case.tools.clone(),
+            stand_ins: case.stand_ins.clone(),
+            place,
+            rules: Rules::default(),
+            work,
+        })
+    }
+
+    /// Which calls are refused before they get here.
+    pub(crate) fn filter(self: &Arc<Self>, case: &Case) -> Arc<dyn ToolFilter> {
+        match case.filter {
+            FilterKind::All => Arc::new(AllowAllFilter),
+            FilterKind::ReadOnly => Arc::new(ReadOnly {
+                filter: ReadOnlyFilter::new().in_directory(self.place.directory()),
+                tools: Arc::clone(self),
+            }),
+        }
+    }
+
+    /// Whether a call may run here; otherwise what the model is told.
+    fn judged(
+        &self,
+        call: &ToolCall,
+        input: &RawJson,
+        context: &CallContext,
+    ) -> Result<Place, String> {
+        let denied = |why: &dyn std::fmt::Display| format!("Denied: {why}.");
+        let what = (call.name.as_str(), input);
+        let (directory, real_directory) = (self.place.directory(), self.place.real_directory());
+        let real = real_call(what, directory, real_directory).map_err(|error| denied(&error))?;
+        let written = Call { tool: &call.name, input, directory };
+        let followed = real.as_ref().and_then(|real| {
+            let input = real.input.as_ref()?;
+            Some(Call { tool: &call.name, input, directory: &real.directory })
+        });
+        for call in [Some(written), followed].into_iter().flatten() {
+            match judge(&call, PermissionMode::AcceptEdits, &self.rules) {
+                Verdict::Allow => {}
+                // Whatever a command does, it does behind the wall.
+                Verdict::Ask(_) if self.place.enclosure().is_some() && call.tool == "Bash" => {}
+                Verdict::Ask(why) | Verdict::Deny(why) => return Err(denied(&why)),
+            }
+        }
+        let place = self.place.with_caller(Arc::new(Inner(context.calls.clone())));
+        Ok(match real {
+            Some(real) => place.judged(&real.path),
+            None => place,
+        })
+    }
+}
+
+/// A call of a call.
+struct Inner(InnerCalls);
+
+#[async_trait]
+impl Caller for Inner {
+    async fn call(&self, tool: &str, input: &RawJson) -> ToolOutput {
+        let ToolAnswer { text, is_error } = self.0.call(tool, input.clone()).await;
+        ToolOutput { text, is_error }
+    }
+}
+
+/// The read-only filter, which is told real paths and tells none.
+struct ReadOnly {
+    filter: ReadOnlyFilter,
+    tools: Arc<CaseTools>,
+}
+
+impl ToolFilter for ReadOnly {
+    fn allows(&self, tool: &str, input: &RawJson) -> bool {
+        self.filter.allows(tool, &self.tools.work.input(input))
+    }
+
+    fn denial_message(&self, tool: &str, input: &RawJson) -> String {
+        let work = &self.tools.work;
+        work.answer(self.filter.denial_message(tool, &work.input(input)), None)
+    }
+}
+
+/// What the parent of a case's forks declared.
+pub(crate) fn declarations(case: &Case) -> Result<Vec<ToolDeclaration>, tine_model::RawJsonError> {
+    let toolbox = Toolbox::built_in();
+    let ours = case.tools.iter().filter_map(|name| toolbox.get(name));
+    let mut declared = Vec::new();
+    for tool in ours {
+        let spec = tool.spec();
+        declared.push(ToolDeclaration {
+            name: spec.name.to_owned(),
+            description: spec.description.to_owned(),
+            schema: RawJson::parse(spec.schema)?,
+        });
+    }
+    declared.extend(case.stand_ins.iter().map(|tool| ToolDeclaration {
+        name: tool.name.clone(),
+        description: tool.description.clone(),
+        schema: tool.schema.clone(),
+    }));
+    Ok(declared)
+}
+
+#[async_trait]
+impl ToolDispatcher for CaseTools {
+    fn is_read_only(&self, tool: &str) -> bool {
+        self.toolbox.get(tool).is_some_and(|tool| tool.spec().effect == Effect::Reads)
+    }
+
+    async fn dispatch(&self, call: &ToolCall, context: &CallContext) -> ToolAnswer {
+        if let Some(tool) = self.stand_ins.iter().find(|tool| tool.name == call.name) {
+            return ToolAnswer { text: tool.answer.clone(), is_error: false };
+        }
+        let tool = self.toolbox.get(&call.name).filter(|_| self.declared.contains(&call.name));
+        let Some(tool) = tool else {
+            return ToolAnswer::error(format!("There is no tool `{}`.", call.name));
+        };
+        let input = self.work.input(&call.input);
+        let output = match self.judged(call, &input, context) {
+            Ok(place) => tool.run(&place, &input, &context.cancel).await,
+            Err(told) => ToolOutput::failed(told),
+        };
+        let temporary = self.place.enclosure().map(|wall| wall.temporary());
+        let text = self.work.answer(output.text, temporary);
+        ToolAnswer { text, is_error: output.is_error }
+    }
+}

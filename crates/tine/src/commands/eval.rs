@@ -1,0 +1,184 @@
+//! `tine eval`: a suite of scripted prompts through forks. Needs no store: nothing of it is kept but what is asked for.
+
+mod shape;
+mod text;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tine_eval::{
+    Client, NoModel, Progress, Recorder, Replayer, RunOptions, Runner, Suite, SuiteError,
+    SuiteReport, Tape, TapeError, TapeWriter, junit,
+};
+use tine_fork::DefaultForkSubagent;
+use tine_llm::LlmClient;
+use tine_model::ModelRef;
+use tine_runtime::{Connector, RuntimeError};
+use tokio_util::sync::CancellationToken;
+
+use crate::caching;
+use crate::cli::EvalArgs;
+use crate::config::Config;
+use crate::connect::{Models, variable};
+use crate::context::{default_model, parse_model, work_directory};
+use crate::dirs::Dirs;
+use crate::fail::{FAILED, Failure, INTERRUPTED};
+use crate::interrupt::interruptible;
+use crate::output;
+use crate::render::figures::plural;
+use crate::render::screen::Screen;
+use crate::talk::STOPPING;
+use crate::whole_file::write_file;
+
+/// Who answers, and what is kept of it.
+struct Cast {
+    clients: Vec<Client>,
+    /// Holds the simulators.
+    _connector: Option<Models>,
+    tape: Option<Arc<TapeWriter>>,
+}
+
+/// Runs a suite.
+pub(crate) async fn eval(directory: Option<PathBuf>, args: EvalArgs) -> Result<u8, Failure> {
+    let directory = work_directory(directory)?;
+    let mut suite = Suite::load(&args.suite).map_err(|error| bad_suite(&error))?;
+    choose(&mut suite, &args.cases)?;
+    let dirs = Dirs::find(&variable)?;
+    let config = Config::load(&dirs.config_file, &directory, &variable)?;
+    let cast = cast(&config, &suite, &args).await?;
+    let cancel = CancellationToken::new();
+    let jobs = usize::try_from(args.jobs).unwrap_or(usize::MAX);
+    let runner = Runner {
+        forks: DefaultForkSubagent::new().with_models(Arc::new(caching::models(&dirs.models_file))),
+        options: RunOptions { repeat: args.repeat, jobs, cancel: cancel.clone() },
+    };
+    let screen = Screen::stderr();
+    let on_progress = |progress: &Progress<'_>| {
+        let columns = screen.columns();
+        screen.show(vec![text::progress(progress, columns)]);
+    };
+    let run = runner.run(&suite, &cast.clients, &on_progress);
+    let report = interruptible(run, &cancel, || screen.say(STOPPING)).await;
+    screen.show(Vec::new());
+    if let Some(tape) = &cast.tape {
+        tell_of_tape(tape)?;
+    }
+    finish(&report?, &args, cancel.is_cancelled())
+}
+
+/// Prints the result; the exit code says whether all is well.
+fn finish(report: &SuiteReport, args: &EvalArgs, stopped: bool) -> Result<u8, Failure> {
+    if let Some(path) = &args.junit {
+        let failed = |error: &dyn std::error::Error| {
+            Failure::failed(format!("cannot write {}", path.display())).because(error)
+        };
+        let xml = junit(report).map_err(|error| failed(&error))?;
+        write_file(path, &xml).map_err(|error| failed(&error))?;
+    }
+    if args.json {
+        output::json(&shape::EvalShape::new(report))?;
+    } else {
+        output::write_out(&text::page(report, output::stdout_columns()))?;
+    }
+    Ok(match (stopped, report.passed()) {
+        (true, _) => INTERRUPTED,
+        (false, true) => 0,
+        (false, false) => FAILED,
+    })
+}
+
+/// Keeps the cases that were asked for.
+fn choose(suite: &mut Suite, asked: &[String]) -> Result<(), Failure> {
+    if asked.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = suite.cases.iter().map(|case| case.name.clone()).collect();
+    suite.cases.retain(|case| asked.iter().any(|text| case.name.contains(text.as_str())));
+    match suite.cases.is_empty() {
+        true => Err(Failure::input("no case of this name is in the suite")
+            .hint(format!("the cases are {}", names.join(", ")))),
+        false => Ok(()),
+    }
+}
+
+/// Connects every model that the suite needs, before anything runs.
+async fn cast(config: &Config, suite: &Suite, args: &EvalArgs) -> Result<Cast, Failure> {
+    let asked = args.model.as_deref().map(parse_model).transpose()?;
+    if let Some(path) = &args.replay {
+        let tape = Tape::load(path).map_err(|error| bad_tape(&error))?;
+        let forced = asked.or_else(|| tape.model.clone());
+        let models = suite.models(forced.as_ref(), tape.fallback.as_ref()).map_err(no_model)?;
+        let llm: Arc<dyn LlmClient> = Arc::new(Replayer::new(tape));
+        let client = |model| Client { model, llm: Arc::clone(&llm), account: "tape".into() };
+        return Ok(Cast {
+            clients: models.into_iter().map(client).collect(),
+            _connector: None,
+            tape: None,
+        });
+    }
+    let fallback = default_model(config).map(|setting| parse_model(&setting.value)).transpose()?;
+    let models = suite.models(asked.as_ref(), fallback.as_ref()).map_err(no_model)?;
+    let connector = Models::new(config.providers.clone());
+    let mut connected: HashMap<ModelRef, Arc<dyn LlmClient>> = HashMap::new();
+    for model in &models {
+        if !connected.contains_key(model) {
+            let llm = connector.connect(model).await.map_err(RuntimeError::Connect)?;
+            connected.insert(model.clone(), llm);
+        }
+    }
+    // Only now: a model that cannot be had must not cost an older tape.
+    let tape = match &args.record {
+        None => None,
+        Some(path) => {
+            let created =
+                TapeWriter::create(path, &suite.name, (asked.as_ref(), fallback.as_ref()));
+            Some(created.map_err(|error| bad_tape(&error))?)
+        }
+    };
+    let client = |model: ModelRef| {
+        let account = connector.account(&model).into();
+        let llm = Arc::clone(connected.get(&model)?);
+        let llm = match &tape {
+            None => llm,
+            Some(tape) => Arc::new(Recorder::new(llm, model.clone(), Arc::clone(tape))),
+        };
+        Some(Client { model, llm, account })
+    };
+    let clients = models.into_iter().filter_map(client).collect();
+    Ok(Cast { clients, _connector: Some(connector), tape })
+}
+
+fn tell_of_tape(tape: &TapeWriter) -> Result<(), Failure> {
+    let (recorded, unanswered) = tape.finish().map_err(|error| bad_tape(&error))?;
+    output::say(&format!("recorded {}", plural(recorded as u64, "exchange")));
+    if unanswered > 0 {
+        let requests = plural(unanswered as u64, "request");
+        output::say(&format!(
+            "warning: {requests} without a reply could not be recorded; the runs that made them cannot be replayed"
+        ));
+    }
+    Ok(())
+}
+
+fn bad_suite(error: &SuiteError) -> Failure {
+    let hint = error.hint().unwrap_or("`tine man` describes suites under EVALUATIONS");
+    Failure::input("the suite cannot be used").because(error).hint(hint)
+}
+
+fn bad_tape(error: &TapeError) -> Failure {
+    let hint = match error {
+        TapeError::Write { .. } => "check the disk and the path",
+        TapeError::Read { .. }
+        | TapeError::NoTape(_)
+        | TapeError::Version { .. }
+        | TapeError::Line { .. } => "`tine eval SUITE --record FILE` makes a tape",
+    };
+    Failure::input("the tape cannot be used").because(error).hint(hint)
+}
+
+fn no_model(error: NoModel) -> Failure {
+    Failure::input("no model is configured and no API key is set")
+        .because(&error)
+        .hint("name one with --model provider/name, or `model` in the suite")
+}
