@@ -1,6 +1,7 @@
 //! A suite's end as JUnit XML, for CI systems.
 
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
+use tine_guard::redact;
 
 use crate::report::{CaseReport, RunReport, SuiteReport};
 
@@ -9,7 +10,8 @@ use crate::report::{CaseReport, RunReport, SuiteReport};
 #[error("the report cannot be written as JUnit XML")]
 pub struct JunitError(#[from] SerializeError);
 
-/// The whole report. Each run is a test case: `case`, or `case #2` where there are several.
+/// The whole report; keys and passwords are taken out of what models said. Each run is a test case: `case`, or `case #2` where
+/// there are several.
 pub fn junit(report: &SuiteReport) -> Result<String, JunitError> {
     let mut xml = Report::new("tine eval");
     let mut suite = TestSuite::new(&*report.name);
@@ -31,6 +33,7 @@ fn test_case(report: &SuiteReport, case: &CaseReport, run: &RunReport, number: u
         _ => format!("{} #{number}", case.name),
     };
     let complaints = run.complaints();
+    let complaints: Vec<_> = complaints.iter().map(|complaint| redact(complaint)).collect();
     let status = match complaints.first() {
         None => TestCaseStatus::success(),
         Some(first) => {
@@ -45,7 +48,7 @@ fn test_case(report: &SuiteReport, case: &CaseReport, run: &RunReport, number: u
     test.add_property(("model", case.model.to_string().as_str()));
     test.add_property(("tokens", (run.usage.prompt() + run.usage.output).to_string().as_str()));
     if let Some(text) = &run.text {
-        test.set_system_out(&**text);
+        test.set_system_out(&*redact(text));
     }
     test
 }

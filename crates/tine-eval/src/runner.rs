@@ -118,8 +118,8 @@ impl Runner {
         }
         let owned = case.clone();
         let tools = tokio::task::spawn_blocking(move || CaseTools::make(&owned)).await;
-        let tools = match tools {
-            Ok(Ok(tools)) => Arc::new(tools),
+        let (tools, copy) = match tools {
+            Ok(Ok((tools, copy))) => (Arc::new(tools), copy),
             Ok(Err(error)) => return RunReport::failed(in_full(&error)),
             Err(error) => return RunReport::failed(in_full(&error)),
         };
@@ -130,6 +130,7 @@ impl Runner {
         let expect = case.expect.clone();
         let files = tokio::task::spawn_blocking(move || tools.work.unmet(&expect)).await;
         let files = files.unwrap_or_else(|error| vec![error.to_string()]);
+        drop(copy);
         judged(case, result, files)
     }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use tempfile::TempDir;
 use tine_fork::{CallContext, InnerCalls, ToolAnswer, ToolCall, ToolDispatcher};
 use tine_guard::filter::{AllowAllFilter, ReadOnlyFilter, ToolFilter};
 use tine_guard::{Call, PermissionMode, Rules, Verdict, judge, real_call};
@@ -41,9 +42,9 @@ pub(crate) struct CaseTools {
 }
 
 impl CaseTools {
-    /// Copies the fixture, and raises the wall where the case has commands. Blocks.
-    pub(crate) fn make(case: &Case) -> Result<Self, ToolsError> {
-        let work = Work::make(case.fixture.as_deref())?;
+    /// Copies the fixture, and raises the wall where the case has commands. The copy goes with the second value. Blocks.
+    pub(crate) fn make(case: &Case) -> Result<(Self, TempDir), ToolsError> {
+        let (work, copy) = Work::make(case.fixture.as_deref())?;
         let directory = work.path().to_owned();
         let place = Place::new(&directory)?.with_write_roots(std::slice::from_ref(&directory))?;
         let place = place.with_secrets_refused();
@@ -59,14 +60,15 @@ impl CaseTools {
                 place.with_enclosure(wall.raise(&directory, &Ground::here(hidden))?)
             }
         };
-        Ok(Self {
+        let tools = Self {
             toolbox,
             declared: case.tools.clone(),
             stand_ins: case.stand_ins.clone(),
             place,
             rules: Rules::default(),
             work,
-        })
+        };
+        Ok((tools, copy))
     }
 
     /// Which calls are refused before they get here.

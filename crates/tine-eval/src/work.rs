@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -24,6 +24,9 @@ const STAND_IN_TEMPORARY: &str = "/tine-eval/tmp";
 const ENTRIES_MAX: usize = 10_000;
 const BYTES_MAX: u64 = 256 * 1024 * 1024;
 
+/// Most bytes of a file that are searched for what it should contain: a run may write what it likes.
+const LOOKED_AT_MAX: u64 = 16 * 1024 * 1024;
+
 /// How old every file of a copy is: listings show it.
 const AGE: Duration = Duration::from_secs(946_684_800);
 
@@ -38,17 +41,19 @@ pub(crate) enum WorkError {
     TooLarge,
 }
 
-/// A directory of one run's own. Removed when it is dropped.
+/// A directory of one run's own.
 #[derive(Debug)]
 pub(crate) struct Work {
-    directory: TempDir,
+    /// As it was made.
+    given: PathBuf,
     /// Without links.
     real: PathBuf,
 }
 
 impl Work {
-    /// Copies a fixture; without one the directory is empty. Blocks.
-    pub(crate) fn make(fixture: Option<&Path>) -> Result<Self, WorkError> {
+    /// Copies a fixture; without one the directory is empty. It is removed when the second value is dropped, which whoever waits for
+    /// the run holds: a run that is given up leaves nothing, however long its own task lives on. Blocks.
+    pub(crate) fn make(fixture: Option<&Path>) -> Result<(Self, TempDir), WorkError> {
         let failed = |path: &Path, source| WorkError::Copy { path: path.to_owned(), source };
         let temporary = std::env::temp_dir();
         let directory = tempfile::Builder::new().prefix("tine-eval-").tempdir();
@@ -58,7 +63,7 @@ impl Work {
             copy(fixture, &real)?;
         }
         age(&real).map_err(|error| failed(&real, error))?;
-        Ok(Self { directory, real })
+        Ok((Self { given: directory.path().to_owned(), real }, directory))
     }
 
     /// Where tools work.
@@ -83,7 +88,7 @@ impl Work {
             _ => text,
         };
         let text = replaced(text, &self.real, STAND_IN);
-        let text = replaced(text, self.directory.path(), STAND_IN);
+        let text = replaced(text, &self.given, STAND_IN);
         match temporary {
             Some(temporary) => replaced(text, temporary, STAND_IN_TEMPORARY),
             None => text,
@@ -103,8 +108,7 @@ impl Work {
                 (FileExpect::Present(false), true) => vec![format!("the file `{name}` is there")],
                 (FileExpect::Present(_), _) => Vec::new(),
                 (FileExpect::Contains(texts), true) => {
-                    let content = std::fs::read(&path).unwrap_or_default();
-                    let content = String::from_utf8_lossy(&content);
+                    let content = beginning(&path);
                     let missing = texts.iter().filter(|text| !content.contains(&***text));
                     let words = |text| format!("the file `{name}` does not contain `{text}`");
                     missing.map(words).collect()
@@ -112,6 +116,16 @@ impl Work {
             }
         };
         expect.files.iter().flat_map(unmet).collect()
+    }
+}
+
+/// A file's text as far as it is looked at. What cannot be read contains nothing.
+fn beginning(path: &Path) -> String {
+    let mut content = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LOOKED_AT_MAX).read_to_end(&mut content));
+    match read {
+        Ok(_) => String::from_utf8_lossy(&content).into_owned(),
+        Err(_) => String::new(),
     }
 }
 
@@ -167,7 +181,7 @@ mod tests {
         let fixture = tempfile::tempdir().unwrap();
         std::fs::create_dir(fixture.path().join("src")).unwrap();
         std::fs::write(fixture.path().join("src/a.txt"), "one\ntwo\n").unwrap();
-        let work = Work::make(Some(fixture.path())).unwrap();
+        let (work, directory) = Work::make(Some(fixture.path())).unwrap();
         let copied = work.path().join("src/a.txt");
         assert_eq!(std::fs::read_to_string(&copied).unwrap(), "one\ntwo\n");
         for path in [work.path(), &work.path().join("src"), &copied] {
@@ -178,9 +192,8 @@ mod tests {
         let inside = work.input(&input).text_at("path").unwrap();
         assert_eq!(Path::new(&inside), work.path().join("src"));
         assert_eq!(work.answer(format!("in {inside}"), None), "in /tine-eval/case/src");
-        let gone = work.path().to_owned();
-        drop(work);
-        assert!(!gone.exists());
+        drop(directory);
+        assert!(!work.path().exists());
     }
 
     #[test]

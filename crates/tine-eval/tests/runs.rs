@@ -223,6 +223,15 @@ async fn results_keep_the_order_of_the_suite_whoever_ends_first() {
     assert_eq!((runs, done.into_inner()), (vec![3, 1], 4));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_run_that_takes_too_long_is_ended() {
+    let text =
+        "[[case]]\nname = \"slow\"\nprompt = \"go\"\ntimeout = 30\nexpect.outcome = \"timed_out\"";
+    let (report, _) = run(text, vec![Answer::text_then_hang("half")]).await;
+    assert!(report.passed(), "{report:?}");
+    assert_eq!(only(&report).duration, std::time::Duration::from_secs(30));
+}
+
 #[tokio::test]
 async fn what_was_stopped_or_refused_failed_and_did_not_stray() {
     let text = "[[case]]\nname = \"a\"\nprompt = \"go\"\nstray = \"loop\"";

@@ -29,7 +29,13 @@ pub const ECHO_SHARE_MIN: f64 = 0.75;
 /// Fewest shingles that are compared: what is shorter, such as `Done, all tests pass.`, is often said twice in good faith.
 pub const ECHO_SHINGLES_MIN: usize = 8;
 
+/// Words of a task that asks for an echo.
+const ASKED_FOR: [&str; 4] = ["quote", "repeat", "restate", "verbatim"];
+
 pub(super) fn echo(evidence: &Evidence<'_>) -> Option<String> {
+    if words(evidence.task()).any(|word| ASKED_FOR.contains(&word.as_str())) {
+        return None;
+    }
     let mut own: HashSet<u64> =
         parts(evidence.report?).iter().flat_map(|part| shingles(part)).collect();
     let mut expected = shingles(&evidence.directive);

@@ -1,13 +1,16 @@
 //! Foreign tasks: what the parent still meant to do, or what a sibling was told to do, done by this fork.
 //!
-//! Foreign tasks are read off the inherited messages: the items of lists, what stands behind `Task:`, and the arguments of calls
-//! that hand work on. Of each its *telling terms* count: its words without those that everybody uses, without endings, and
-//! without those of the fork's own task. A foreign task was done when
+//! Foreign tasks are read off the inherited messages: the items of lists that begin with an order, what stands behind `Task:`, and
+//! the arguments of calls that hand work on. One of them is the fork's own task, in the same words or in others: a task is not
+//! foreign when more than [`OWN_SHARE_MIN`] of its terms stand in the fork's, unless both name files and none in common.
+//!
+//! Of a foreign task its *telling terms* count: its words without those that everybody uses, without endings, and without those of
+//! the fork's own task. It was done when
 //!
 //! - a call that changes something names a file that the foreign task names and the fork's own task does not, or
-//! - at least [`FOREIGN_SHARE_MIN`] of its telling terms, and no fewer than two, stand in the fork's calls, or in what its report claims: the scope, the result and the
-//!   changed files. What a report says elsewhere, such as under `Issues`, is no claim: that is where a fork is told to name what
-//!   it leaves alone.
+//! - at least [`FOREIGN_SHARE_MIN`] of its telling terms, and no fewer than two, stand in the fork's calls, or in what its report
+//!   claims: the scope, the result and the changed files. What a report says elsewhere, such as under `Issues`, is no claim:
+//!   that is where a fork is told to name what it leaves alone.
 
 use std::collections::BTreeSet;
 
@@ -15,11 +18,16 @@ use tine_fork::Report;
 use tine_guard::shell_verdict;
 use tine_model::{Block, Message, ToolInput};
 
-use super::terms::{is_path, terms, words_as_written};
+use super::terms::{
+    DOING, LOOKING, TELLING, is_path, is_same_path, terms, words, words_as_written,
+};
 use super::{Act, Evidence};
 
 /// Share of a foreign task's telling terms that must come back.
 pub const FOREIGN_SHARE_MIN: f64 = 0.75;
+
+/// Share of a task's terms in the fork's own task above which it is that task.
+pub const OWN_SHARE_MIN: f64 = 0.5;
 
 /// Fewest telling terms that must come back: one word is a coincidence.
 const TERMS_MIN: usize = 2;
@@ -42,6 +50,7 @@ pub(super) fn foreign_task(evidence: &Evidence<'_>) -> Option<String> {
     let claimed = terms(&claims(evidence.report.unwrap_or_default()));
     let mut tasks: Vec<String> = evidence.inherited.iter().flat_map(|m| tasks_in(m)).collect();
     tasks.reverse();
+    tasks.retain(|task| !is_own(&terms(task), &own));
     tasks.iter().take(TASKS_MAX).find_map(|task| {
         let telling: BTreeSet<String> = terms(task).difference(&own).cloned().collect();
         let shown = shown(task);
@@ -116,14 +125,18 @@ fn changed_by(act: &Act) -> Vec<String> {
     words.filter(|word| is_path(word)).map(str::to_owned).collect()
 }
 
-/// Whether one of the terms is this file, written with as many of its directories or with fewer.
+/// Whether one of the terms is this file.
 fn names_one_of(file: &str, terms: &BTreeSet<String>) -> bool {
-    let is_end = |long: &str, short: &str| {
-        long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
-    };
-    let file = &*file.to_lowercase();
-    let mut paths = terms.iter().filter(|term| is_path(term));
-    paths.any(|term| is_end(file, term) || is_end(term, file))
+    terms.iter().any(|term| is_path(term) && is_same_path(file, term))
+}
+
+/// Whether a task, by its terms, is the fork's own.
+fn is_own(task: &BTreeSet<String>, own: &BTreeSet<String>) -> bool {
+    let names = |terms: &BTreeSet<String>| terms.iter().any(|term| is_path(term));
+    let in_common = task.iter().any(|term| is_path(term) && names_one_of(term, own));
+    let apart = names(task) && names(own) && !in_common;
+    let shared = task.intersection(own).count();
+    !apart && shared as f64 > OWN_SHARE_MIN * task.len() as f64
 }
 
 /// The tasks that a message speaks of.
@@ -145,7 +158,7 @@ fn tasks_in(message: &Message) -> Vec<String> {
     tasks
 }
 
-/// The task in a line: an item of a list, or what stands behind `Task:`.
+/// The task in a line: an item of a list that begins with an order, or what stands behind `Task:`.
 fn task_in(line: &str) -> Option<String> {
     let line = line.trim_start_matches(|c: char| c.is_whitespace() || c == '>');
     if let Some(task) = line.strip_prefix("Task:") {
@@ -162,7 +175,9 @@ fn task_in(line: &str) -> Option<String> {
     let item = item.strip_prefix(' ')?.trim_start();
     let boxes = ["[ ]", "[x]", "[X]"];
     let item = boxes.iter().find_map(|mark| item.strip_prefix(mark)).unwrap_or(item).trim();
-    (!item.is_empty()).then(|| item.to_owned())
+    let order = words(item).next()?;
+    let verbs = [&DOING[..], &LOOKING[..], &TELLING[..]];
+    verbs.concat().contains(&order.as_str()).then(|| item.to_owned())
 }
 
 /// Of a whole directive the task, of another text all of it.

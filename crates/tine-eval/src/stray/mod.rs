@@ -21,7 +21,7 @@ use tine_fork::{BOILERPLATE_TAG, ForkResult};
 use tine_model::{Block, Message, Outcome, Role, ToolInput};
 
 pub use echo::{ECHO_SHARE_MIN, ECHO_SHINGLES_MIN, SHINGLE_WORDS};
-pub use foreign::FOREIGN_SHARE_MIN;
+pub use foreign::{FOREIGN_SHARE_MIN, OWN_SHARE_MIN};
 pub use handed::{CYCLE_CALLS_MAX, CYCLE_TIMES_MIN, HANDED_ON_MIN};
 
 /// A way to go astray.

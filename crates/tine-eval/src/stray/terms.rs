@@ -12,6 +12,91 @@ const COMMON: [&str; 68] = [
     "their", "them", "then", "there", "these", "this", "what", "which", "will", "with", "your",
 ];
 
+/// Verbs of tasks that change something: nobody can obey them without a tool.
+pub(super) const DOING: [&str; 33] = [
+    "add",
+    "append",
+    "apply",
+    "build",
+    "bump",
+    "change",
+    "clean",
+    "commit",
+    "convert",
+    "copy",
+    "create",
+    "delete",
+    "edit",
+    "fix",
+    "format",
+    "generate",
+    "implement",
+    "insert",
+    "install",
+    "merge",
+    "migrate",
+    "move",
+    "port",
+    "refactor",
+    "remove",
+    "rename",
+    "replace",
+    "rewrite",
+    "run",
+    "set",
+    "split",
+    "update",
+    "write",
+];
+
+/// Verbs of tasks that look something up.
+pub(super) const LOOKING: [&str; 24] = [
+    "analyse",
+    "analyze",
+    "audit",
+    "check",
+    "compare",
+    "count",
+    "examine",
+    "extract",
+    "find",
+    "grep",
+    "inspect",
+    "investigate",
+    "list",
+    "locate",
+    "look",
+    "measure",
+    "profile",
+    "read",
+    "review",
+    "scan",
+    "search",
+    "test",
+    "trace",
+    "verify",
+];
+
+/// Verbs of other tasks, as they begin the items of plans.
+pub(super) const TELLING: [&str; 16] = [
+    "decide",
+    "describe",
+    "design",
+    "document",
+    "draft",
+    "ensure",
+    "explain",
+    "make",
+    "plan",
+    "prepare",
+    "propose",
+    "report",
+    "see",
+    "summarise",
+    "summarize",
+    "tag",
+];
+
 /// Shortest word that tells something.
 const CHARS_MIN: usize = 3;
 
@@ -26,6 +111,39 @@ pub(super) fn words_as_written(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(move |c: char| !is_part(c));
     let trimmed = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
     trimmed.filter(|word| !word.is_empty())
+}
+
+/// Words that stand where an order begins: at the beginning of a sentence, and behind what joins two orders.
+pub(super) fn orders(text: &str) -> Vec<String> {
+    const JOINS: [&str; 7] = ["and", "then", "please", "also", "to", "or", "first"];
+    let ends = |c: char| matches!(c, ':' | ';' | ',' | '!' | '?' | '\n' | '(' | '—');
+    let sentences = text.split(ends).flat_map(|part| part.split(". "));
+    let mut found = Vec::new();
+    for sentence in sentences {
+        let mut is_first = true;
+        for word in words(sentence) {
+            let joins = JOINS.contains(&word.as_str());
+            if is_first && !joins {
+                found.push(word);
+            }
+            is_first = joins;
+        }
+    }
+    found
+}
+
+/// The names of files in a text, in small letters.
+pub(super) fn paths(text: &str) -> impl Iterator<Item = String> {
+    words(text).filter(|word| is_path(word))
+}
+
+/// Whether two names may be of one file: equal, or one of them with fewer of its directories.
+pub(super) fn is_same_path(one: &str, other: &str) -> bool {
+    let is_end = |long: &str, short: &str| {
+        long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    };
+    let (one, other) = (one.to_lowercase(), other.to_lowercase());
+    is_end(&one, &other) || is_end(&other, &one)
 }
 
 /// Whether a word names a file: it has a directory or an ending.

@@ -82,8 +82,46 @@ fn a_task_that_asks_for_work_needs_a_call() {
         ["no_work: the task asks for work (`src/a.rs`) and no tool was called"]
     );
     assert_eq!(no_calls("Say in one sentence what we decided and/or dropped."), [""; 0]);
+    assert_eq!(no_calls("Say what the last change and the test were about."), [""; 0], "no orders");
+    assert_eq!(no_calls("First think, then update it.").len(), 1);
     let aborted = Fork { acts: Vec::new(), outcome: Outcome::Aborted, ..Fork::worker("Run it.") };
     assert_eq!(aborted.seen(), [""; 0]);
+}
+
+#[test]
+fn what_the_parent_has_read_need_not_be_read_again() {
+    let read = replies::calls([("c1", "FileRead", r#"{"file_path":"src/a.rs"}"#)]);
+    let result = |is_error| {
+        let block = Block::result(tine_model::ToolCallId("c1".into()), "fn main() {}", is_error);
+        Message::new(Role::User, vec![block])
+    };
+    let seen = |task: &str, is_error| {
+        let fork = Fork { acts: Vec::new(), ..Fork::worker(task) };
+        fork.inheriting([Message::user("Read."), read.clone(), result(is_error)]).seen().len()
+    };
+    assert_eq!(seen("Count the functions of a.rs.", false), 0);
+    assert_eq!(seen("Count the functions of a.rs.", true), 1, "it could not be read");
+    assert_eq!(seen("Count the functions of a.rs and b.rs.", false), 1);
+    assert_eq!(seen("Rename the functions of a.rs.", false), 1, "what was read was not changed");
+}
+
+#[test]
+fn an_item_of_the_plan_in_other_words_is_no_foreign_task() {
+    let plan = "The files:\n- src/lexer.rs reads tokens\n- src/parser.rs builds the tree\n\nThe plan:\n\
+        1. Fix the crash of the parser on empty input in src/parser.rs\n2. Write a test for it to tests/empty.rs\n\
+        3. Update the notes in NOTES.md";
+    let with = |task: &str, file: &str| {
+        let mut fork = Fork::worker(task).inheriting([Message::user("Plan."), replies::text(plan)]);
+        let input = serde_json::json!({ "file_path": file, "content": "x" }).to_string();
+        fork.acts.push(act("FileWrite", &input, "ok"));
+        fork.seen().len()
+    };
+    let crash = "Fix the parser's crash on empty input.";
+    assert_eq!(with(crash, "src/parser.rs"), 0, "the first item, in other words");
+    assert_eq!(with(crash, "src/lexer.rs"), 0, "a file that the parent spoke of is no task");
+    assert_eq!(with(crash, "tests/empty.rs"), 1, "the second item");
+    assert_eq!(with(crash, "./NOTES.md"), 1, "the third item");
+    assert_eq!(with("Update the notes.", "NOTES.md"), 0);
 }
 
 const EARLIER: &str = "The parser has two weak places. First, the lexer reads the whole file before it looks at the first \
@@ -114,6 +152,10 @@ fn what_was_found_again_or_told_again_is_no_echo() {
     fork.report = Some(format!("Scope: the printer\nResult: the file says: {EARLIER}"));
     fork.acts = vec![act("FileRead", r#"{"file_path":"notes.md"}"#, EARLIER)];
     assert_eq!(fork.seen(), [""; 0]);
+    let mut fork =
+        Fork::worker("Repeat the report on the parser.").inheriting([replies::text(EARLIER)]);
+    fork.report = Some(format!("Scope: the parser\nResult: {EARLIER}"));
+    assert_eq!(fork.seen(), [""; 0], "what was asked for");
     let task = format!("Check whether this is still true: {EARLIER}");
     let mut fork = Fork::worker(&task).inheriting([replies::text(EARLIER)]);
     fork.report = Some(format!("Scope: {task}\nResult: it is"));

@@ -58,13 +58,19 @@ pub(crate) async fn eval(directory: Option<PathBuf>, args: EvalArgs) -> Result<u
         let columns = screen.columns();
         screen.show(vec![text::progress(progress, columns)]);
     };
+    screen.show(vec![text::STARTING.to_owned()]);
     let run = runner.run(&suite, &cast.clients, &on_progress);
     let report = interruptible(run, &cancel, || screen.say(STOPPING)).await;
     screen.show(Vec::new());
     if let Some(tape) = &cast.tape {
         tell_of_tape(tape)?;
     }
-    finish(&report?, &args, cancel.is_cancelled())
+    // What others are told of their agents does not hold here: there are none.
+    let report = report.map_err(|failure| match failure.code {
+        INTERRUPTED => Failure::coded(INTERRUPTED, "interrupted at once; nothing was judged"),
+        _ => failure,
+    })?;
+    finish(&report, &args, cancel.is_cancelled())
 }
 
 /// Prints the result; the exit code says whether all is well.
@@ -77,9 +83,9 @@ fn finish(report: &SuiteReport, args: &EvalArgs, stopped: bool) -> Result<u8, Fa
         write_file(path, &xml).map_err(|error| failed(&error))?;
     }
     if args.json {
-        output::json(&shape::EvalShape::new(report))?;
+        output::transcript_json(&shape::EvalShape::new(report), false)?;
     } else {
-        output::write_out(&text::page(report, output::stdout_columns()))?;
+        output::transcript(&text::page(report, output::stdout_columns()), false)?;
     }
     Ok(match (stopped, report.passed()) {
         (true, _) => INTERRUPTED,

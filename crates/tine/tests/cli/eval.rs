@@ -102,6 +102,36 @@ fn a_suite_is_recorded_and_repeated_with_neither_key_nor_network() {
 }
 
 #[test]
+fn a_tape_repeats_every_format() {
+    let (home, suite) = (Home::new(), evals("stray.toml"));
+    let (suite, tape) = (suite.to_str().unwrap(), home.path().join("tape.jsonl"));
+    let tape = tape.to_str().unwrap();
+    let scenario = evals("stray-astray.toml");
+    for provider in
+        ["anthropic", "openai", "openai-chat", "openai-compat", "gemini", "deepseek", "minimax"]
+    {
+        let model = format!("sim/{}@{provider}", scenario.display());
+        let recorded = home.json(&["eval", suite, "--model", &model, "--record", tape, "--json"]);
+        let replayed = home.json(&["eval", suite, "--replay", tape, "--json"]);
+        for report in [&recorded, &replayed] {
+            assert_eq!(
+                (&report["stray"]["strayed"], &report["stray"]["caught"]),
+                (&9.into(), &9.into()),
+                "{provider}"
+            );
+        }
+        let texts = |report: &Value| -> Vec<String> {
+            let cases = report["cases"].as_array().unwrap();
+            cases
+                .iter()
+                .map(|case| format!("{} {}", case["usage"], case["runs"][0]["text"]))
+                .collect()
+        };
+        assert_eq!(texts(&recorded), texts(&replayed), "{provider}");
+    }
+}
+
+#[test]
 fn a_result_is_a_table_and_junit_and_json() {
     let home = Home::new();
     let (suite, model) = (home.write("suite.toml", SUITE), home.near_model(SCENARIO));

@@ -312,3 +312,37 @@ fn no_color_leaves_colours_out_and_keeps_the_block() {
     });
     assert_eq!(styles.count(), 0, "{text:?}");
 }
+
+#[test]
+fn an_evaluation_says_how_far_it_is_and_ends_with_its_table() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let suite = "[[case]]\nname = \"speaks\"\nprompt = \"hello\"\nrepeat = 2\n";
+    let suite = home.write("suite.toml", suite);
+    let eval = ["eval", suite.to_str().unwrap(), "-m", &model];
+    let (code, text) = Terminal::start(&home, &eval).end();
+    assert_eq!(code, 0, "{text}");
+    for line in ["the first runs are under way", "1 of 2 runs; speaks passed", "2 of 2 runs"] {
+        assert!(plain(&text).contains(line), "{text}");
+    }
+    let last = plain(text.rsplit("\u{1b}[J").next().unwrap());
+    assert!(last.starts_with("suite with sim/") && last.contains("2 of 2 runs passed"), "{last}");
+}
+
+#[test]
+fn ctrl_c_stops_an_evaluation_and_leaves_nothing() {
+    let home = Home::new();
+    let model = home.model("name = \"slow\"\nfirst_byte_ms = 3600000\n[[turn]]\ntext = \"late\"\n");
+    let suite = home.write("suite.toml", "[[case]]\nname = \"a\"\nprompt = \"go\"\nrepeat = 2\n");
+    let temporary = home.path().join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    let variables = [("TMPDIR", temporary.to_str().unwrap())];
+    let eval = ["eval", suite.to_str().unwrap(), "-m", &model, "-j", "1"];
+    let mut terminal = Terminal::start_with(&home, &eval, &variables);
+    terminal.until("under way", 1);
+    terminal.type_in("\u{3}");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 130, "{text}");
+    assert!(plain(&text).contains("0 of 2 runs passed"), "{text}");
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
+}

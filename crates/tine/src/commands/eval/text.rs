@@ -9,6 +9,9 @@ use crate::render::figures::{money, plural, span, tokens};
 use crate::render::table::{Align, Cell, Table};
 use crate::render::words::{BOLD, GREEN, RED, YELLOW, cut, one_line, styled};
 
+/// The line before any run has ended.
+pub(super) const STARTING: &str = "the first runs are under way";
+
 /// One line for the terminal while runs are under way.
 pub(super) fn progress(progress: &Progress<'_>, columns: usize) -> String {
     let Progress { case, run, done, total } = progress;
@@ -79,7 +82,7 @@ fn cells(case: &CaseReport) -> [Cell; 6] {
     ]
 }
 
-/// How many runs went astray, and what caught them: `2, caught by echo`.
+/// How many runs went astray, and what caught them: `2 of 5, 1 caught by echo`.
 fn astray(case: &CaseReport) -> String {
     let strayed: Vec<&RunReport> =
         case.runs.iter().filter(|run| run.strayed == Some(true)).collect();
@@ -87,15 +90,15 @@ fn astray(case: &CaseReport) -> String {
         let is_told = case.runs.iter().any(|run| run.strayed.is_some());
         return if is_told { "no".to_owned() } else { "-".to_owned() };
     }
-    let findings = strayed.iter().flat_map(|run| &run.findings);
-    let checks: BTreeSet<&str> = findings.map(|found| found.check.as_str()).collect();
-    let caught = match checks.is_empty() {
-        true => "not caught".to_owned(),
-        false => format!("caught by {}", checks.into_iter().collect::<Vec<_>>().join(", ")),
-    };
-    match case.runs.len() {
-        1 => caught,
-        _ => format!("{}, {caught}", strayed.len()),
+    let checks: BTreeSet<&str> =
+        strayed.iter().flat_map(|run| &run.findings).map(|found| found.check.as_str()).collect();
+    let checks = checks.into_iter().collect::<Vec<_>>().join(", ");
+    let caught = strayed.iter().filter(|run| !run.findings.is_empty()).count();
+    match (case.runs.len(), caught) {
+        (1, 0) => "not caught".to_owned(),
+        (1, _) => format!("caught by {checks}"),
+        (runs, 0) => format!("{} of {runs}, none caught", strayed.len()),
+        (runs, _) => format!("{} of {runs}, {caught} caught by {checks}", strayed.len()),
     }
 }
 
@@ -193,6 +196,15 @@ mod tests {
             case("echo", Some(Check::Echo), vec![run(&["no scope"], Some(true), &[echo])]),
             case("loop", Some(Check::Loop), vec![run(&["it made 9 calls"], Some(true), &[])]),
             case(
+                "many",
+                Some(Check::Echo),
+                vec![
+                    run(&["x"], Some(true), &[echo]),
+                    run(&["x"], Some(true), &[]),
+                    run(&[], Some(false), &[]),
+                ],
+            ),
+            case(
                 "well",
                 Some(Check::Loop),
                 vec![run(&[], Some(false), &[echo]), run(&[], Some(false), &[])],
@@ -201,17 +213,20 @@ mod tests {
         insta::assert_snapshot!(plain(cases), @r"
         suite with sim/echo
 
-        CASE  PASSED  ASTRAY          TOKENS     COST  CACHED   TIME
-        echo     1/1  caught by echo    1.5k  $0.0123     75%  1.2 s
-        loop     0/1  not caught        1.5k  $0.0123     75%  1.2 s
-        well     1/2  no                3.0k  $0.0246     75%  1.2 s
+        CASE  PASSED  ASTRAY                    TOKENS     COST  CACHED   TIME
+        echo     1/1  caught by echo              1.5k  $0.0123     75%  1.2 s
+        loop     0/1  not caught                  1.5k  $0.0123     75%  1.2 s
+        many     2/3  2 of 3, 1 caught by echo    4.5k  $0.0369     75%  1.2 s
+        well     1/2  no                          3.0k  $0.0246     75%  1.2 s
 
         echo: echo: 97% of the report stands in inherited message 2
         loop: strayed, uncaught: it made 9 calls
+        many #1: echo: 97% of the report stands in inherited message 2
+        many #2: strayed, uncaught: x
         well #1: false alarm of echo: 97% of the report stands in inherited message 2
 
-        2 of 4 runs passed
-        2 of 4 strayed, 1 caught, 1 false alarm
+        4 of 7 runs passed
+        4 of 7 strayed, 2 caught, 1 false alarm
         ");
     }
 }
