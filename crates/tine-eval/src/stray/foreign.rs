@@ -173,8 +173,8 @@ fn task_in(line: &str) -> Option<String> {
         }
     };
     let item = item.strip_prefix(' ')?.trim_start();
-    let boxes = ["[ ]", "[x]", "[X]"];
-    let item = boxes.iter().find_map(|mark| item.strip_prefix(mark)).unwrap_or(item).trim();
+    // What is ticked off is done, and nobody's task any more.
+    let item = item.strip_prefix("[ ]").unwrap_or(item).trim();
     let order = words(item).next()?;
     let verbs = [&DOING[..], &LOOKING[..], &TELLING[..]];
     verbs.concat().contains(&order.as_str()).then(|| item.to_owned())

@@ -108,8 +108,8 @@ fn what_the_parent_has_read_need_not_be_read_again() {
 #[test]
 fn an_item_of_the_plan_in_other_words_is_no_foreign_task() {
     let plan = "The files:\n- src/lexer.rs reads tokens\n- src/parser.rs builds the tree\n\nThe plan:\n\
-        1. Fix the crash of the parser on empty input in src/parser.rs\n2. Write a test for it to tests/empty.rs\n\
-        3. Update the notes in NOTES.md";
+        1. Fix the crash of the parser on empty input in src/parser.rs\n2. [ ] Write a test for it to tests/empty.rs\n\
+        3. Update the notes in NOTES.md\n4. [x] Add a lint to clippy.toml";
     let with = |task: &str, file: &str| {
         let mut fork = Fork::worker(task).inheriting([Message::user("Plan."), replies::text(plan)]);
         let input = serde_json::json!({ "file_path": file, "content": "x" }).to_string();
@@ -121,6 +121,7 @@ fn an_item_of_the_plan_in_other_words_is_no_foreign_task() {
     assert_eq!(with(crash, "src/lexer.rs"), 0, "a file that the parent spoke of is no task");
     assert_eq!(with(crash, "tests/empty.rs"), 1, "the second item");
     assert_eq!(with(crash, "./NOTES.md"), 1, "the third item");
+    assert_eq!(with(crash, "clippy.toml"), 0, "what is ticked off is done");
     assert_eq!(with("Update the notes.", "NOTES.md"), 0);
 }
 

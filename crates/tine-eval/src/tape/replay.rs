@@ -1,6 +1,7 @@
 //! Answering from a tape.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -18,6 +19,7 @@ pub struct Replayer {
     exchanges: Vec<Exchange>,
     /// For each hash its exchanges, in order, and how many of them were used.
     by_hash: Mutex<HashMap<String, (Vec<usize>, usize)>>,
+    missed: AtomicUsize,
 }
 
 impl Replayer {
@@ -27,7 +29,16 @@ impl Replayer {
         for (index, exchange) in tape.exchanges.iter().enumerate() {
             by_hash.entry(exchange.hash.clone()).or_default().0.push(index);
         }
-        Self { exchanges: tape.exchanges, by_hash: Mutex::new(by_hash) }
+        Self {
+            exchanges: tape.exchanges,
+            by_hash: Mutex::new(by_hash),
+            missed: AtomicUsize::new(0),
+        }
+    }
+
+    /// How many requests were not on the tape so far.
+    pub fn missed(&self) -> usize {
+        self.missed.load(Ordering::Relaxed)
     }
 
     /// The next exchange with this hash; the error is a sentence.
@@ -51,7 +62,8 @@ impl Replayer {
             let pairs = exchange.request.bytes().zip(body.bytes());
             pairs.take_while(|(recorded, asked)| recorded == asked).count()
         };
-        let same_format = self.exchanges.iter().filter(|e| e.format == request.format);
+        // Backwards: of several that are as near, the first counts.
+        let same_format = self.exchanges.iter().rev().filter(|e| e.format == request.format);
         let Some(nearest) = same_format.max_by_key(shared) else {
             let format = request.format.as_str();
             return format!("the tape has no request in the format {format}");
@@ -73,16 +85,11 @@ impl LlmClient for Replayer {
         on_progress: &mut (dyn for<'p> FnMut(Progress<'p>) + Send),
         _cancel: &CancellationToken,
     ) -> Result<Reply, LlmError> {
-        let exchange = self.take(request).map_err(|message| LlmError::Refused {
-            failure: Failure {
-                status: None,
-                kind: FailureKind::Other,
-                message,
-                code: None,
-                request_id: None,
-            },
-            attempts: 1,
-            asked_wait: None,
+        let exchange = self.take(request).map_err(|message| {
+            self.missed.fetch_add(1, Ordering::Relaxed);
+            let (kind, code) = (FailureKind::Other, None);
+            let failure = Failure { status: None, kind, message, code, request_id: None };
+            LlmError::Refused { failure, attempts: 1, asked_wait: None }
         })?;
         let Reply { id, model, usage, .. } = exchange.reply.clone();
         // Whoever waits for a cache entry waits for this.

@@ -56,7 +56,9 @@ async fn equal_requests_are_answered_in_the_order_of_the_tape() {
         again.push(send(&replayer, prompt).await.unwrap());
     }
     assert_eq!(again, [replies[0].clone(), replies[2].clone(), replies[1].clone()]);
+    assert_eq!(replayer.missed(), 0);
     insta::assert_snapshot!(send(&replayer, "same").await.unwrap_err(), @"request failed: the tape has this request 2 times, and it was asked again");
+    assert_eq!(replayer.missed(), 1);
 }
 
 #[tokio::test]

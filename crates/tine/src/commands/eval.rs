@@ -36,7 +36,14 @@ struct Cast {
     clients: Vec<Client>,
     /// Holds the simulators.
     _connector: Option<Models>,
-    tape: Option<Arc<TapeWriter>>,
+    reel: Reel,
+}
+
+/// The tape, if there is one.
+enum Reel {
+    None,
+    Recorded(Arc<TapeWriter>),
+    Replayed(Arc<Replayer>),
 }
 
 /// Runs a suite.
@@ -58,13 +65,13 @@ pub(crate) async fn eval(directory: Option<PathBuf>, args: EvalArgs) -> Result<u
         let columns = screen.columns();
         screen.show(vec![text::progress(progress, columns)]);
     };
-    screen.show(vec![text::STARTING.to_owned()]);
-    let run = runner.run(&suite, &cast.clients, &on_progress);
+    let run = async {
+        screen.show(vec![text::STARTING.to_owned()]);
+        runner.run(&suite, &cast.clients, &on_progress).await
+    };
     let report = interruptible(run, &cancel, || screen.say(STOPPING)).await;
     screen.show(Vec::new());
-    if let Some(tape) = &cast.tape {
-        tell_of_tape(tape)?;
-    }
+    tell_of_tape(&cast.reel)?;
     // What others are told of their agents does not hold here: there are none.
     let report = report.map_err(|failure| match failure.code {
         INTERRUPTED => Failure::coded(INTERRUPTED, "interrupted at once; nothing was judged"),
@@ -115,13 +122,11 @@ async fn cast(config: &Config, suite: &Suite, args: &EvalArgs) -> Result<Cast, F
         let tape = Tape::load(path).map_err(|error| bad_tape(&error))?;
         let forced = asked.or_else(|| tape.model.clone());
         let models = suite.models(forced.as_ref(), tape.fallback.as_ref()).map_err(no_model)?;
-        let llm: Arc<dyn LlmClient> = Arc::new(Replayer::new(tape));
+        let replayer = Arc::new(Replayer::new(tape));
+        let llm = Arc::clone(&replayer) as Arc<dyn LlmClient>;
         let client = |model| Client { model, llm: Arc::clone(&llm), account: "tape".into() };
-        return Ok(Cast {
-            clients: models.into_iter().map(client).collect(),
-            _connector: None,
-            tape: None,
-        });
+        let clients = models.into_iter().map(client).collect();
+        return Ok(Cast { clients, _connector: None, reel: Reel::Replayed(replayer) });
     }
     let fallback = default_model(config).map(|setting| parse_model(&setting.value)).transpose()?;
     let models = suite.models(asked.as_ref(), fallback.as_ref()).map_err(no_model)?;
@@ -134,35 +139,49 @@ async fn cast(config: &Config, suite: &Suite, args: &EvalArgs) -> Result<Cast, F
         }
     }
     // Only now: a model that cannot be had must not cost an older tape.
-    let tape = match &args.record {
-        None => None,
+    let reel = match &args.record {
+        None => Reel::None,
         Some(path) => {
-            let created =
-                TapeWriter::create(path, &suite.name, (asked.as_ref(), fallback.as_ref()));
-            Some(created.map_err(|error| bad_tape(&error))?)
+            let models = (asked.as_ref(), fallback.as_ref());
+            let created = TapeWriter::create(path, &suite.name, models);
+            Reel::Recorded(created.map_err(|error| bad_tape(&error))?)
         }
     };
     let client = |model: ModelRef| {
         let account = connector.account(&model).into();
         let llm = Arc::clone(connected.get(&model)?);
-        let llm = match &tape {
-            None => llm,
-            Some(tape) => Arc::new(Recorder::new(llm, model.clone(), Arc::clone(tape))),
+        let llm = match &reel {
+            Reel::None | Reel::Replayed(_) => llm,
+            Reel::Recorded(tape) => Arc::new(Recorder::new(llm, model.clone(), Arc::clone(tape))),
         };
         Some(Client { model, llm, account })
     };
     let clients = models.into_iter().filter_map(client).collect();
-    Ok(Cast { clients, _connector: Some(connector), tape })
+    Ok(Cast { clients, _connector: Some(connector), reel })
 }
 
-fn tell_of_tape(tape: &TapeWriter) -> Result<(), Failure> {
-    let (recorded, unanswered) = tape.finish().map_err(|error| bad_tape(&error))?;
-    output::say(&format!("recorded {}", plural(recorded as u64, "exchange")));
-    if unanswered > 0 {
-        let requests = plural(unanswered as u64, "request");
-        output::say(&format!(
-            "warning: {requests} without a reply could not be recorded; the runs that made them cannot be replayed"
-        ));
+/// What the tape has to do with the result.
+fn tell_of_tape(reel: &Reel) -> Result<(), Failure> {
+    let requests = |count: usize| plural(count as u64, "request");
+    match reel {
+        Reel::None => {}
+        Reel::Recorded(tape) => {
+            let (recorded, unanswered) = tape.finish().map_err(|error| bad_tape(&error))?;
+            output::say(&format!("recorded {}", plural(recorded as u64, "exchange")));
+            if unanswered > 0 {
+                output::say(&format!(
+                    "warning: {} without a reply could not be recorded; the runs that made them cannot be replayed",
+                    requests(unanswered)
+                ));
+            }
+        }
+        Reel::Replayed(replayer) => match replayer.missed() {
+            0 => {}
+            missed => output::say(&format!(
+                "warning: not on the tape: {}\nhint: a suite that was changed must be recorded again, with --record",
+                requests(missed)
+            )),
+        },
     }
     Ok(())
 }

@@ -78,7 +78,8 @@ fn a_suite_is_recorded_and_repeated_with_neither_key_nor_network() {
     let (suite, model) = (home.write("suite.toml", SUITE), home.model(SCENARIO));
     let (suite, tape) = (suite.to_str().unwrap(), home.path().join("tape.jsonl"));
     let tape = tape.to_str().unwrap();
-    let recorded = home.ran(&["eval", suite, "--model", &model, "--record", tape, "--json"]);
+    let record = ["eval", suite, "--model", &model, "--record", tape, "--json", "--jobs", "1"];
+    let recorded = home.ran(&record);
     assert_eq!((recorded.code, recorded.stderr.as_str()), (1, "recorded 3 exchanges\n"));
     // Nobody is left who could answer.
     std::fs::remove_file(home.path().join("case.toml")).unwrap();
@@ -98,7 +99,11 @@ fn a_suite_is_recorded_and_repeated_with_neither_key_nor_network() {
     home.write("suite.toml", &SUITE.replace("look around", "look about"));
     let changed = home.ran(&["eval", suite, "--replay", tape, "--case", "looks"]);
     let line = changed.stdout.lines().find(|line| line.starts_with("looks: ")).unwrap();
-    check!(line, @"looks: it failed: request failed: the tape has no such request; it is nearest to line 4 and parts from it at message 1, block 1 (user text)");
+    check!(line, @"looks: it failed: request failed: the tape has no such request; it is nearest to line 2 and parts from it at message 1, block 1 (user text)");
+    check!(changed.stderr, @r"
+    warning: not on the tape: 1 request
+    hint: a suite that was changed must be recorded again, with --record
+    ");
 }
 
 #[test]
