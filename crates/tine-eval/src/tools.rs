@@ -3,7 +3,6 @@
 //! There is nobody to ask, and nothing to lose: in its copy a run may read and write what it likes, and nothing outside. Commands
 //! run behind a wall that lets them read programs and the copy, write in the copy, and reach no network.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -12,7 +11,9 @@ use tine_fork::{CallContext, InnerCalls, ToolAnswer, ToolCall, ToolDispatcher};
 use tine_guard::filter::{AllowAllFilter, ReadOnlyFilter, ToolFilter};
 use tine_guard::{Call, PermissionMode, Rules, Verdict, judge, real_call};
 use tine_model::RawJson;
-use tine_tools::{Caller, Effect, Ground, Place, RootError, ToolOutput, Toolbox, Wall, WallError};
+use tine_tools::{
+    Caller, Effect, Ground, Place, RootError, ToolOutput, Toolbox, Wall, WallError, Withheld,
+};
 use tine_wire::ToolDeclaration;
 
 use crate::suite::{Case, FilterKind, StandIn};
@@ -47,7 +48,8 @@ impl CaseTools {
         let (work, copy) = Work::make(case.fixture.as_deref())?;
         let directory = work.path().to_owned();
         let place = Place::new(&directory)?.with_write_roots(std::slice::from_ref(&directory))?;
-        let place = place.with_secrets_refused();
+        let secrets: Withheld = Arc::new(tine_guard::is_secret);
+        let place = place.with_secrets_refused(Arc::clone(&secrets));
         let toolbox = Toolbox::built_in();
         let runs = |name: &String| {
             toolbox.get(name).is_some_and(|tool| tool.spec().effect == Effect::Runs)
@@ -55,9 +57,8 @@ impl CaseTools {
         let place = match case.tools.iter().any(runs) {
             false => place,
             true => {
-                let hidden = Arc::new(|path: &Path| tine_guard::is_secret(path));
                 let wall = Wall::maintenance(vec![directory.clone()]);
-                place.with_enclosure(wall.raise(&directory, &Ground::here(hidden))?)
+                place.with_enclosure(wall.raise(&directory, &Ground::here(secrets))?)
             }
         };
         let tools = Self {
