@@ -36,7 +36,7 @@
 //! This crate needs neither a terminal nor a store, and brings no HTTP. Below the forks stands the turn loop that tine's own agents
 //! run on too: a [`Run`] over a [`Conversation`], which hands messages to a [`Journal`] as soon as they exist.
 //!
-//! The examples run against tine's provider simulator: `quick_fork`, `memory_fork`, `eight_siblings`, `custom_tools`,
+//! The examples run against tine's provider simulator: `quick_fork`, `memory_fork`, `eight_siblings`, `delegation`, `custom_tools`,
 //! `custom_client`.
 
 mod cache;

@@ -33,6 +33,7 @@ examples! {
     Check berth 8: done.
     6 times as many tokens were read from the cache as written to it
     ";
+    delegation, "../examples/delegation.rs", @"asked and told `The Gannet.`: The ferry is the Gannet.";
     custom_tools, "../examples/custom_tools.rs", @"2 calls, rung 1 time: The tide is in, and the bell was rung.";
     custom_client, "../examples/custom_client.rs", @"You sent 23 kB in the format anthropic.";
 }

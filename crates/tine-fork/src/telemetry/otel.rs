@@ -298,6 +298,7 @@ fn error_type(error: &LlmError) -> &'static str {
         LlmError::MissingKey { .. } | LlmError::BadKey => "no_key",
         LlmError::MissingBaseUrl { .. } | LlmError::BadBaseUrl { .. } => "no_base_url",
         LlmError::Setup { .. } => "setup",
+        LlmError::BadHeader { .. } => "bad_header",
         LlmError::WrongFormat { .. }
         | LlmError::Unsupported { .. }
         | LlmError::BadCachedName { .. } => "unsupported",

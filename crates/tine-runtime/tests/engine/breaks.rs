@@ -87,5 +87,6 @@ async fn a_fork_that_reads_nothing_warns_and_names_the_first_difference() {
     verdict: "diverged"
     first_difference: "tool `Glob`"
     read: 0
+    hit_ratio: 0.0
     "#);
 }
