@@ -33,6 +33,9 @@ pub(crate) fn run(runner_arguments: &[String]) -> Result<()> {
     process::step("clippy", &root, cargo(&clippy))?;
     process::step("tests", &root, runner(runner_arguments))?;
     process::step("doctests", &root, cargo(&["test", "--doc", "--workspace"]))?;
+    let mut documentation = cargo(&["doc", "--package", "tine-fork", "--no-deps", "--quiet"]);
+    documentation.env("RUSTDOCFLAGS", "-D warnings");
+    process::step("documentation of the library", &root, documentation)?;
     for (package, feature) in OPTIONAL {
         let optional = ["--package", package, "--features", feature];
         let clippy = ["--all-targets", "--", "-D", "warnings"];

@@ -61,6 +61,7 @@ mod stopping;
 mod subagent;
 pub mod telemetry;
 mod tools;
+mod work;
 mod worker;
 
 pub use cache::{

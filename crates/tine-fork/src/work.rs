@@ -1,0 +1,140 @@
+//! One fork at work, on its own task: from its parameters to its result.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::FutureExt;
+use tine_cache::Models;
+use tine_model::{Outcome, Usage};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::cache::CacheLane;
+use crate::conversation::Conversation;
+use crate::flight::Seat;
+use crate::journal::Journal;
+use crate::on_message::{ForkMessage, tell};
+use crate::outcome::{ForkResult, Identity};
+use crate::params::ForkParams;
+use crate::placed::Placed;
+use crate::registry::ForkRegistry;
+use crate::run::{Observer, Run, RunEvent, RunReport};
+use crate::telemetry;
+
+/// Where a fork begins.
+pub(crate) struct Start {
+    pub(crate) conversation: Conversation,
+    pub(crate) lane: CacheLane,
+    pub(crate) seat: Option<Seat>,
+}
+
+/// A fork that is about to run, on its own task.
+pub(crate) struct Work {
+    pub(crate) params: ForkParams,
+    pub(crate) identity: Identity,
+    pub(crate) start: Start,
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) registry: Option<Arc<dyn ForkRegistry>>,
+    pub(crate) models: Arc<Models>,
+    /// Derived from the parent's.
+    pub(crate) abort: CancellationToken,
+}
+
+impl Work {
+    /// Runs it to its end, whichever that is.
+    pub(crate) async fn run(self) -> ForkResult {
+        let began = Instant::now();
+        let Self { params, identity, start, journal, registry, models, abort } = self;
+        let Start { mut conversation, lane, seat } = start;
+        let watch = ForkWatch { params: &params, identity: &identity, first: Mutex::new(None) };
+        let tools = Placed { tools: &*params.tool_dispatcher, parent: &params.parent_ctx };
+        let run = Run {
+            conversation: &mut conversation,
+            llm: &*params.llm,
+            tools: &tools,
+            agent: &identity.agent,
+            filter: &*params.tool_filter,
+            journal: &*journal,
+            observer: &watch,
+            limits: params.limits(),
+            reminder: params.overrides.critical_reminder.as_deref(),
+            seat,
+            cache: Some(lane),
+            cancel: abort.clone(),
+        };
+        let going = AssertUnwindSafe(run.go(params.prompt_messages.clone())).catch_unwind();
+        let report = tokio::select! {
+            report = going => report.unwrap_or_else(|_| panicked()),
+            // Never ends; dropping it loses nothing.
+            never = pass_on(params.external_abort.as_ref(), &abort) => match never {},
+        };
+        let first = watch.first.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut result = ForkResult::new(identity, report);
+        result.cache = first;
+        let price = models.price(&params.cache_safe.model.to_string());
+        result.cost_usd = price.map(|price| result.requests.iter().map(|u| price.cost(u)).sum());
+        result.duration = began.elapsed();
+        telemetry::turn_loop(&result);
+        if let Some(registry) = registry
+            && let Err(error) = registry.finished(&result).await
+        {
+            tracing::warn!(error = &*error, "the end of a fork could not be registered");
+        }
+        result
+    }
+}
+
+/// Cancels the fork when its caller's own token is cancelled; never the other way round.
+async fn pass_on(
+    external: Option<&CancellationToken>,
+    abort: &CancellationToken,
+) -> std::convert::Infallible {
+    if let Some(external) = external {
+        external.cancelled().await;
+        abort.cancel();
+    }
+    std::future::pending().await
+}
+
+/// What is left of a run that a bug of ours, or of a client's, has ended.
+fn panicked() -> RunReport {
+    tracing::error!("a fork panicked");
+    RunReport {
+        outcome: Outcome::Failed("the fork panicked".to_owned()),
+        messages: Vec::new(),
+        usage: Usage::default(),
+        requests: Vec::new(),
+        turns: 0,
+        tool_uses: 0,
+        error: None,
+    }
+}
+
+/// What is seen of a fork while it runs.
+struct ForkWatch<'a> {
+    params: &'a ForkParams,
+    identity: &'a Identity,
+    /// What the cache did for the first request.
+    first: Mutex<Option<tine_cache::Judgement>>,
+}
+
+impl Observer for ForkWatch<'_> {
+    fn on_event(&self, event: &RunEvent<'_>) {
+        match event {
+            RunEvent::Message(message) => {
+                let Some(observer) = &self.params.on_message else { return };
+                let Identity { run_id, agent, label, source } = self.identity;
+                let message = ForkMessage { run_id: *run_id, agent, label, source, message };
+                tell(&**observer, &message);
+            }
+            RunEvent::Answered(record) => {
+                let judgement = record.cache.as_ref().map(|cache| &cache.judgement);
+                let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+                if first.is_none() {
+                    *first = judgement.cloned();
+                }
+            }
+            _ => {}
+        }
+    }
+}
