@@ -30,18 +30,18 @@ const CONVERSATION_BYTES: usize = 4 << 20;
 const CONVERSATION_MESSAGES: usize = 9_999;
 
 /// Turns of each fork where turns are counted.
-const TURNS: usize = 10;
+const TURNS: u32 = 10;
 
-/// Answers at once: calls until the last turn, then a text. The first turn waits until all forks have asked.
+/// Answers at once with a call, or, where it waits, with a text once it is let go.
 struct Prompt {
     asked: AtomicUsize,
     go: Semaphore,
-    turns: usize,
+    waits: bool,
 }
 
 impl Prompt {
-    fn new(turns: usize) -> Arc<Self> {
-        Arc::new(Self { asked: AtomicUsize::new(0), go: Semaphore::new(0), turns })
+    fn new(waits: bool) -> Arc<Self> {
+        Arc::new(Self { asked: AtomicUsize::new(0), go: Semaphore::new(0), waits })
     }
 }
 
@@ -55,12 +55,11 @@ impl LlmClient for Prompt {
     ) -> Result<Reply, LlmError> {
         on_progress(Progress::Event(&Event::Text { delta: String::new() }));
         let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
-        if self.turns == 1 {
+        if self.waits {
             // What all of them hold is measured while they wait here.
             drop(self.go.acquire().await);
         }
-        let is_last = number > FORKS * (self.turns - 1);
-        let block = match is_last {
+        let block = match self.waits {
             true => Block::Text("done".to_owned()),
             false => Block::ToolUse {
                 id: ToolCallId(format!("c{number}")),
@@ -68,7 +67,7 @@ impl LlmClient for Prompt {
                 input: ToolInput::Valid(RawJson::empty_object()),
             },
         };
-        let stop = if is_last { StopReason::EndTurn } else { StopReason::ToolUse };
+        let stop = if self.waits { StopReason::EndTurn } else { StopReason::ToolUse };
         let message = Message::new(Role::Assistant, vec![block]);
         let usage = Usage { uncached: 1, ..Usage::default() };
         Ok(Reply { id: None, model: None, message, stop, usage, diagnosis: None, dropped: vec![] })
@@ -117,7 +116,7 @@ fn params(llm: Arc<dyn LlmClient>, inherited: &CacheSafeParams) -> ForkParams {
     ForkParams {
         prompt_messages: vec![],
         mode: DelegateMode::ForkAndForget,
-        max_turns: 2 * TURNS as u32,
+        max_turns: TURNS,
         ..ForkParams::new(ParentContext::new("bench"), (llm, Arc::new(Look)), inherited.clone(), "")
     }
 }
@@ -126,10 +125,11 @@ fn siblings() -> Vec<Sibling> {
     (0..FORKS).map(|number| Sibling::new(format!("task {number}"))).collect()
 }
 
-fn completed(results: &[ForkResult]) {
-    let completed = results.iter().filter(|result| result.outcome == Outcome::Completed).count();
-    assert_eq!(completed, FORKS, "all forks complete");
-    println!("  completed: {completed} of {FORKS}");
+/// All of them ended as they should.
+fn ended(results: &[ForkResult], expected: &Outcome) {
+    let ended = results.iter().filter(|result| result.outcome == *expected).count();
+    assert_eq!(ended, FORKS, "all forks come to their end");
+    println!("  {}: {ended} of {FORKS}", expected.as_str().replace('_', " "));
 }
 
 async fn fan(forks: &DefaultForkSubagent, params: ForkParams) -> Vec<ForkResult> {
@@ -162,7 +162,7 @@ async fn memory() {
     // The parent's own frames are made first: they are there whether it is forked or not.
     let parents_body = inherited.build_request([]).body;
     let before = resident_bytes();
-    let model = Prompt::new(1);
+    let model = Prompt::new(true);
     let shared = params(model.clone(), &inherited);
     let start = Instant::now();
     let fan = forks.fan_out(shared, siblings(), Asked::Together).await.expect("a fan");
@@ -181,7 +181,7 @@ async fn memory() {
     }
     model.go.add_permits(FORKS);
     let results = fan.join().await.into_iter().map(|result| result.expect("a result"));
-    completed(&results.collect::<Vec<_>>());
+    ended(&results.collect::<Vec<_>>(), &Outcome::Completed);
     drop(parents_body);
 }
 
@@ -192,10 +192,10 @@ async fn turns() {
     );
     let inherited = CacheSafeParams::from_parent_request(&parent("anthropic/m", 9, 9_000));
     let start = Instant::now();
-    let results = fan(&DefaultForkSubagent::new(), params(Prompt::new(TURNS), &inherited)).await;
+    let results = fan(&DefaultForkSubagent::new(), params(Prompt::new(false), &inherited)).await;
     let turns: u32 = results.iter().map(|result| result.turns).sum();
     let micros = start.elapsed().as_secs_f64() * 1e6 / f64::from(turns);
-    completed(&results);
+    ended(&results, &Outcome::TurnLimit);
     println!("  {turns} turns, {micros:.0} µs of two cores a turn");
 }
 
@@ -217,7 +217,7 @@ async fn simulator() {
     let start = Instant::now();
     let results = fan(&DefaultForkSubagent::new(), params(llm, &inherited)).await;
     let seconds = start.elapsed().as_secs_f64();
-    completed(&results);
+    ended(&results, &Outcome::Completed);
     println!(
         "  {seconds:.2} s in all, {:.2} ms a fork, the simulator's work included",
         seconds * 1e3 / FORKS as f64
