@@ -66,7 +66,7 @@ impl ForkHandle {
     pub async fn join(mut self) -> Result<ForkResult, ForkError> {
         match self.completion.take() {
             Some(completion) => completion.await,
-            None => Err(ForkError::Lost),
+            None => Err(ForkError::Taken),
         }
     }
 

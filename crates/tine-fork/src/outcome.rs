@@ -139,6 +139,10 @@ pub enum ForkError {
     /// The rows of the fork could not be written. Nothing was started.
     #[error("the fork could not be registered")]
     Registry(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// Somebody took the completion before ([`ForkHandle::take_completion`](crate::ForkHandle::take_completion)): the end is
+    /// theirs.
+    #[error("the fork's completion was taken before")]
+    Taken,
     /// The runtime on which the fork ran was shut down under it.
     #[error("the fork was lost: its runtime was shut down")]
     Lost,

@@ -139,7 +139,7 @@ async fn the_completion_is_had_once() {
     let mut handle = house.fork(house.params(&model)).await;
     let completion = handle.take_completion().unwrap();
     assert!(handle.take_completion().is_none());
-    assert!(matches!(handle.join().await, Err(ForkError::Lost)));
+    assert!(matches!(handle.join().await, Err(ForkError::Taken)));
     assert_eq!(completion.await.unwrap().final_text.as_deref(), Some("ok"));
 }
 
