@@ -55,7 +55,14 @@ pub fn redact(text: &str) -> Cow<'_, str> {
             at += 1;
             continue;
         };
-        out.push_str(before);
+        // What stands between the place and the secret, such as the user of an address, may hold another one.
+        match text.get(at + 1..find.range.start) {
+            Some(between) => {
+                out.push_str(&before[..before.len() - between.len()]);
+                out.push_str(&redact(between));
+            }
+            None => out.push_str(before),
+        }
         out.push_str(&marker(find.kind));
         if find.kind == shapes::KEY_ID {
             behind_id = find.range.end + BEHIND_ID_BYTES_MAX;
@@ -71,8 +78,11 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// What a marker begins with.
+const MARKER: &str = "[redacted:";
+
 fn marker(kind: &str) -> String {
-    format!("[redacted: {kind}]")
+    format!("{MARKER} {kind}]")
 }
 
 /// The end of the run of bytes from `from` that are `inside`; looks at no more than `most` of them.

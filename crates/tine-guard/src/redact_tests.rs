@@ -144,6 +144,15 @@ fn what_only_looks_like_chance_stays() {
 }
 
 #[test]
+fn a_second_look_takes_no_marker_for_a_secret() {
+    let two = "db://pwd=SSTTT78x:hunter2@host";
+    assert_eq!(redact(two), "db://pwd=[redacted: password][redacted: password]@host");
+    let once = redact("pwd=S://:(@:").into_owned();
+    assert_eq!(once, "pwd=S://:[redacted: password]@:");
+    assert_eq!(redact(&once), once);
+}
+
+#[test]
 fn json_stays_json_and_keeps_what_is_no_secret() {
     let key = format!("sk-ant-api03-{}", chance(40));
     let text = format!(

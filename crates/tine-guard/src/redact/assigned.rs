@@ -1,7 +1,7 @@
 //! Secrets that are known by what they are called: `NAME_API_KEY=value`, `"password": "value"`, `Authorization: Bearer value`.
 
 use super::shapes::is_chance;
-use super::{Find, run};
+use super::{Find, MARKER, run};
 
 /// Longest name that is read backwards.
 const NAME_BYTES_MAX: usize = 64;
@@ -112,7 +112,7 @@ impl Naming {
     }
 }
 
-/// Whether a value only says where the secret is, or that it was left out: `$KEY`, `<key>`, `****`, a call.
+/// Whether a value only says where the secret is, or that it was left out: `$KEY`, `<key>`, `****`, a call, a marker of ours.
 fn is_reference(value: &[u8]) -> bool {
     let first = value.first().copied().unwrap_or_default();
     let one_character = value.iter().all(|byte| *byte == first);
@@ -122,6 +122,7 @@ fn is_reference(value: &[u8]) -> bool {
         || variable
         || matches!(first, b'$' | b'<' | b'{' | b'%' | b'[' | b'(' | b'&')
         || value.contains(&b'(')
+        || value.windows(MARKER.len()).any(|window| window == MARKER.as_bytes())
         || value.windows(3).any(|window| window == b"...")
         || value.windows(2).any(|window| window == b"::")
 }
