@@ -44,7 +44,11 @@ impl StoreRegistry {
         let made = runtime.commit(&parent, ForkFrom::LastEntry, children, Some(owner)).await?;
         let lease = made.into_iter().find_map(|made| made.lease);
         let lease = lease.ok_or(StoreError::Fenced { agent })?;
-        runtime.mark(&lease, AgentState::Running).await?;
+        if let Err(error) = runtime.mark(&lease, AgentState::Running).await {
+            // Nobody will run it, so nobody may seem to; the error of the return would hide the more important one.
+            drop(runtime.store().release(&lease).await);
+            return Err(error);
+        }
         let model = parent.settings.model.to_string();
         let journal = StoreJournal::new(
             Arc::clone(runtime.store()),
