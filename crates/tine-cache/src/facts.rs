@@ -45,6 +45,9 @@ pub struct Facts {
     pub storage_per_hour: Option<f64>,
     /// Above this many requests a minute for one prefix and key, the provider turns to machines that are cold.
     pub key_requests_per_minute: Option<u32>,
+    /// Whether the model forgets its earlier reasoning when somebody speaks to it, as opposed to tools answering: then words that
+    /// stand behind open calls change what stands before them.
+    pub strips_reasoning: bool,
     /// `false` where the provider promises nothing, and a miss is no fault.
     pub reliable: bool,
 }

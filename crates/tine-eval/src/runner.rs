@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::{StreamExt, stream};
 use tine_fork::{
-    CacheSafeParams, DefaultForkSubagent, ForkParams, ForkResult, ForkSubagent, ParentContext,
-    ParentRequest, QuerySource, worker_directive,
+    CacheSafeParams, DefaultForkSubagent, ForkParams, ForkResult, ForkSubagent, Inherits,
+    ParentContext, ParentRequest, QuerySource, worker_directive,
 };
 use tine_llm::LlmClient;
 use tine_model::{Message, ModelRef, ModelSettings, Outcome};
@@ -155,7 +155,7 @@ impl Runner {
         let parent =
             ParentContext { account: Arc::clone(&client.account), ..ParentContext::new("eval") };
         let prompt = match case.worker {
-            true => worker_directive(&case.prompt),
+            true => worker_directive(&case.prompt, &Inherits::default()),
             false => case.prompt.clone(),
         };
         let inherited = CacheSafeParams::from_parent_request(&request);

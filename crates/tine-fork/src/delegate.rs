@@ -206,6 +206,10 @@ impl ToolDispatcher for DelegateTool {
         tool != DELEGATE_TOOL && self.rest.is_read_only(tool)
     }
 
+    fn forks(&self, tool: &str) -> bool {
+        tool != DELEGATE_TOOL && self.rest.forks(tool)
+    }
+
     async fn never_began(&self, call: &ToolCall) -> bool {
         call.name != DELEGATE_TOOL && self.rest.never_began(call).await
     }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use async_trait::async_trait;
 use tine_model::{EntryId, Message, StopReason, Usage};
+use tokio_util::sync::CancellationToken;
 
 use crate::cache::CacheRecord;
 use crate::host::Clock;
@@ -51,10 +52,26 @@ pub trait Journal: Send + Sync {
     /// arrived before its stream broke.
     async fn notice(&self, text: &str) -> Result<(), JournalError>;
 
-    /// Mail that has arrived since the last turn boundary; each text is delivered once.
+    /// Mail that has arrived since the last turn boundary. What is returned at once is delivered at once: it is the content of the
+    /// next message that is written, and of no other.
     async fn mail(&self) -> Result<Vec<String>, JournalError> {
         Ok(Vec::new())
     }
+
+    /// Called when the model is done: returns whether there is more for it, waiting for that if need be. Must return soon after
+    /// `cancel`.
+    async fn rest(&self, _cancel: &CancellationToken) -> Result<Rest, JournalError> {
+        Ok(Rest::Over)
+    }
+}
+
+/// What comes when a model is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rest {
+    /// Nothing: the run is over.
+    Over,
+    /// Mail: the run goes on with it.
+    Mail,
 }
 
 /// A journal that only counts: for runs that leave no transcript.

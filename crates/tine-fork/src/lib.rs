@@ -57,6 +57,7 @@ mod placed;
 mod registry;
 mod report;
 mod run;
+mod snapshot;
 mod stopping;
 mod subagent;
 pub mod telemetry;
@@ -80,7 +81,7 @@ pub use flight::{Flight, LEADER_WAIT_MAX, REPLY_WAIT_MAX, Seat, Ticket, leader_w
 pub use handle::{ForkCompletion, ForkHandle};
 pub use host::{Clock, Ids, SystemClock, SystemIds};
 pub use inner::InnerCalls;
-pub use journal::{Journal, JournalError, MemoryJournal, RequestRecord};
+pub use journal::{Journal, JournalError, MemoryJournal, RequestRecord, Rest};
 pub use notification::{
     NotificationStatus, NotificationUsage, SUMMARY_CHARS_MAX, TaskNotification,
 };
@@ -90,13 +91,17 @@ pub use params::{DelegateMode, ForkOverrides, ForkParams, ParentContext, QuerySo
 pub use registry::{ForkEntry, ForkRegistry};
 pub use report::Report;
 pub use run::{Observer, Run, RunError, RunEvent, RunLimits, RunReport, TURNS_DEFAULT};
+pub use snapshot::Snapshot;
 pub use subagent::{DefaultForkSubagent, FanOut, ForkSubagent, SIBLINGS_MAX, Sibling};
 pub use tine_guard::filter::{
     All, AllowAllFilter, Any, AutoMemFilter, Denial, FilterError, Not, ReadOnlyFilter, ToolFilter,
     WorkerFilter, all, any, not,
 };
 pub use tools::{CallContext, ToolAnswer, ToolCall, ToolDispatcher};
-pub use worker::{BOILERPLATE_TAG, REPORT_WORDS_MAX, WORKER_TURNS_DEFAULT, worker_directive};
+pub use worker::{
+    BOILERPLATE_TAG, Inherits, REPORT_WORDS_MAX, WORKER_TURNS_DEFAULT, directive_task,
+    fresh_directive, is_workers_history, worker_directive, workers_directive,
+};
 
 // What an embedder needs of the crates below, so that this one is enough.
 pub use async_trait::async_trait;

@@ -17,6 +17,10 @@ impl ToolDispatcher for Placed<'_> {
         self.tools.is_read_only(tool)
     }
 
+    fn forks(&self, tool: &str) -> bool {
+        self.tools.forks(tool)
+    }
+
     async fn never_began(&self, call: &ToolCall) -> bool {
         self.tools.never_began(call).await
     }

@@ -14,7 +14,8 @@ use crate::cache::CacheLane;
 use crate::conversation::Conversation;
 use crate::exchange::Exchanged;
 use crate::flight::Seat;
-use crate::journal::{Journal, JournalError, RequestRecord};
+use crate::journal::{Journal, JournalError, RequestRecord, Rest};
+use crate::snapshot::Snapshot;
 use crate::tools::{Dispatch, ToolAnswer, ToolCall, ToolDispatcher};
 
 /// Most turns of a run unless the caller says otherwise.
@@ -263,12 +264,19 @@ impl Turns<'_> {
             // The reply first: it is paid for, and worth more than the note of what it cost.
             let message = self.keep(message).await?;
             self.record((id, model), (usage, stop.clone()), sent).await?;
-            if let Some(outcome) = self.ended(&stop, &message) {
-                return Ok(outcome);
+            match self.ended(&stop, &message) {
+                Some(Outcome::Completed) => match self.run.journal.rest(cancel).await? {
+                    Rest::Mail => continue,
+                    Rest::Over if cancel.is_cancelled() => return Ok(Outcome::Aborted),
+                    Rest::Over => return Ok(Outcome::Completed),
+                },
+                Some(outcome) => return Ok(outcome),
+                None => {}
             }
             if message.tool_calls().next().is_some() {
                 self.report.tool_uses += message.tool_calls().count() as u32;
-                let results = self.dispatch(cancel).answer(&message).await;
+                let snapshot = self.snapshot(&message);
+                let results = self.dispatch(cancel, snapshot).answer(&message).await;
                 self.keep(self.reminded(results)).await?;
             }
         }
@@ -281,15 +289,29 @@ impl Turns<'_> {
         let Some(last) = last.filter(|message| message.role() == Role::Assistant) else {
             return Ok(());
         };
-        if let Some(results) = self.dispatch(cancel).reopen(&last).await {
+        let snapshot = self.snapshot(&last);
+        if let Some(results) = self.dispatch(cancel, snapshot).reopen(&last).await {
             self.keep(results).await?;
         }
         Ok(())
     }
 
-    fn dispatch<'c>(&'c self, cancel: &'c CancellationToken) -> Dispatch<'c> {
+    /// The conversation as its children are to see it, where one of these calls may make any.
+    fn snapshot(&mut self, message: &Message) -> Option<Snapshot> {
+        let tools = self.run.tools;
+        let forks =
+            |block: &Block| matches!(block, Block::ToolUse { name, .. } if tools.forks(name));
+        let any = message.blocks().iter().any(forks);
+        any.then(|| Snapshot::take(self.run.conversation))
+    }
+
+    fn dispatch<'c>(
+        &'c self,
+        cancel: &'c CancellationToken,
+        snapshot: Option<Snapshot>,
+    ) -> Dispatch<'c> {
         let Run { tools, agent, filter, observer, .. } = self.run;
-        Dispatch { tools, agent, filter, observer, cancel }
+        Dispatch { tools, agent, filter, observer, cancel, snapshot }
     }
 
     /// What is said again stands before the prompt's own last words.
@@ -321,8 +343,10 @@ impl Turns<'_> {
     }
 
     async fn deliver_mail(&mut self) -> Result<(), RunError> {
-        for mail in self.run.journal.mail().await? {
-            self.keep(Message::user(mail)).await?;
+        let mail = self.run.journal.mail().await?;
+        if !mail.is_empty() {
+            let blocks = mail.into_iter().map(Block::Text).collect();
+            self.keep(Message::new(Role::User, blocks)).await?;
         }
         Ok(())
     }

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::inner::{InnerCall, InnerCalls};
 use crate::run::{Observer, RunEvent};
+use crate::snapshot::Snapshot;
 use crate::stopping::stopping;
 use crate::telemetry::{self, CallEnd, Traced};
 
@@ -64,6 +65,9 @@ pub struct CallContext {
     pub cancel: CancellationToken,
     /// Runs other tools on the call's behalf.
     pub calls: InnerCalls,
+    /// The conversation as it stood when the calls of this turn were made, before any of them ran; only for calls of tools that
+    /// [fork](ToolDispatcher::forks).
+    pub snapshot: Option<Snapshot>,
     /// Delegations that the caller stands below ([`ParentContext::delegation_depth`](crate::ParentContext::delegation_depth)).
     pub delegation_depth: u32,
     /// The call's place in a trace, for the variable `TRACEPARENT` of a process or the header of that name of a request (W3C Trace
@@ -77,6 +81,12 @@ pub struct CallContext {
 pub trait ToolDispatcher: Send + Sync {
     /// Whether calls of this tool change nothing, so that neighbours may run at the same time.
     fn is_read_only(&self, tool: &str) -> bool;
+
+    /// Whether calls of this tool, or calls that it makes, may fork the conversation: then they find it in
+    /// [`CallContext::snapshot`].
+    fn forks(&self, _tool: &str) -> bool {
+        false
+    }
 
     /// Whether a call that an earlier run left open has certainly not begun, so that it may be dispatched now.
     async fn never_began(&self, _call: &ToolCall) -> bool {
@@ -94,6 +104,7 @@ pub(crate) struct Dispatch<'a> {
     pub(crate) filter: &'a dyn ToolFilter,
     pub(crate) observer: &'a dyn Observer,
     pub(crate) cancel: &'a CancellationToken,
+    pub(crate) snapshot: Option<Snapshot>,
 }
 
 /// A call as the model made it.
@@ -215,6 +226,7 @@ impl Dispatch<'_> {
             agent: self.agent.into(),
             cancel: self.cancel.clone(),
             calls,
+            snapshot: self.snapshot.clone().filter(|_| self.tools.forks(&call.name)),
             delegation_depth: 0,
             traceparent: telemetry::ambient_traceparent(),
         };

@@ -32,13 +32,29 @@ pub(crate) enum Kind {
     Search,
     Command,
     Script,
+    Crew,
     Unknown,
 }
 
 impl Kind {
     /// The tools whose arguments the guard understands.
-    pub(crate) const KNOWN: [&str; 7] =
-        ["Bash", "FileEdit", "FileRead", "FileWrite", "Glob", "Grep", "REPL"];
+    pub(crate) const KNOWN: [&str; 15] = [
+        "Agent",
+        "Bash",
+        "FileEdit",
+        "FileRead",
+        "FileWrite",
+        "Glob",
+        "Grep",
+        "REPL",
+        "TaskCancel",
+        "TaskClear",
+        "TaskList",
+        "TaskOutput",
+        "TaskSend",
+        "TaskStart",
+        "TaskWait",
+    ];
 
     pub(crate) fn of(tool: &str) -> Self {
         match tool {
@@ -47,6 +63,8 @@ impl Kind {
             "Glob" | "Grep" => Self::Search,
             "Bash" => Self::Command,
             "REPL" => Self::Script,
+            "Agent" | "TaskCancel" | "TaskClear" | "TaskList" | "TaskOutput" | "TaskSend"
+            | "TaskStart" | "TaskWait" => Self::Crew,
             _ => Self::Unknown,
         }
     }
@@ -56,7 +74,7 @@ impl Kind {
         match self {
             Self::Read | Self::Write => Some("file_path"),
             Self::Search => Some("path"),
-            Self::Command | Self::Script | Self::Unknown => None,
+            Self::Command | Self::Script | Self::Crew | Self::Unknown => None,
         }
     }
 }
@@ -70,6 +88,8 @@ pub(crate) enum Subject {
     Command(String),
     /// A script does nothing but make calls, and each of them is judged by itself.
     Script(String),
+    /// Starts or steers workers; what those do is judged by itself.
+    Crew(String),
     Unknown,
 }
 
@@ -119,8 +139,10 @@ impl Subject {
     fn read(call: &Call<'_>) -> Result<Self, String> {
         let arguments = Arguments::parse(call.input)?;
         let kind = Kind::of(call.tool);
-        if kind == Kind::Unknown {
-            return Ok(Self::Unknown);
+        match kind {
+            Kind::Unknown => return Ok(Self::Unknown),
+            Kind::Crew => return Ok(Self::Crew(crew_text(&arguments))),
+            Kind::Read | Kind::Write | Kind::Search | Kind::Command | Kind::Script => {}
         }
         if let Some(field) = arguments.first_nested() {
             return Err(format!(
@@ -140,9 +162,17 @@ impl Subject {
                 Ok(Self::Command(command.to_owned()))
             }
             Kind::Script => Ok(Self::Script(required(&arguments, "code")?.to_owned())),
+            Kind::Crew => Ok(Self::Crew(crew_text(&arguments))),
             Kind::Unknown => Ok(Self::Unknown),
         }
     }
+}
+
+/// What a call to start or steer a worker is about.
+fn crew_text(arguments: &Arguments) -> String {
+    let fields = ["description", "task_id", "resume", "prompt", "status"];
+    let texts = fields.iter().filter_map(|field| arguments.text(field).ok().flatten());
+    texts.map(str::to_owned).next().unwrap_or_default()
 }
 
 fn required<'a>(arguments: &'a Arguments, field: &str) -> Result<&'a str, String> {
@@ -200,7 +230,7 @@ const DESCRIPTION_CHARACTERS_MAX: usize = 200;
 pub fn describe(call: &Call<'_>) -> String {
     let argument = match Subject::of(call) {
         Err(reason) => format!("({reason})"),
-        Ok(Subject::Command(text) | Subject::Script(text)) => shown(&text),
+        Ok(Subject::Command(text) | Subject::Script(text) | Subject::Crew(text)) => shown(&text),
         Ok(Subject::Read(target) | Subject::Write(target)) => target.shown(),
         Ok(Subject::Search(target)) => {
             let pattern = Arguments::parse(call.input)

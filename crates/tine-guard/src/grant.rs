@@ -21,7 +21,7 @@ pub fn rule_for(call: &Call<'_>) -> Option<Rule> {
         Subject::Read(target) | Subject::Write(target) | Subject::Search(target) => {
             plain_path(&target.absolute)?
         }
-        Subject::Script(_) | Subject::Unknown => return None,
+        Subject::Script(_) | Subject::Crew(_) | Subject::Unknown => return None,
     };
     // What is not seen as itself must not be agreed to for good.
     if shown(&pattern) != pattern {

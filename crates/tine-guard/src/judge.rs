@@ -28,7 +28,7 @@ pub fn judge(call: &Call<'_>, mode: PermissionMode, rules: &Rules) -> Verdict {
     let writes = match &aim {
         Aim::Command(command) => command.not_read_only.as_ref().map(|why| format!(" ({why})")),
         Aim::Write(_) => Some(String::new()),
-        Aim::Look(_) | Aim::Script | Aim::Unknown => None,
+        Aim::Look(_) | Aim::Script | Aim::Crew | Aim::Unknown => None,
     };
     match (mode, writes) {
         (PermissionMode::Bypass, _) => return Verdict::Allow,
@@ -53,6 +53,7 @@ enum Aim<'a> {
     Write(&'a Target),
     Command(Judged),
     Script,
+    Crew,
     Unknown,
 }
 
@@ -63,6 +64,7 @@ impl<'a> Aim<'a> {
             Subject::Write(target) => Self::Write(target),
             Subject::Command(text) => Self::Command(Judged::new(call.directory, text)),
             Subject::Script(_) => Self::Script,
+            Subject::Crew(_) => Self::Crew,
             Subject::Unknown => Self::Unknown,
         }
     }
@@ -105,7 +107,7 @@ fn without_rule(tool: &str, mode: PermissionMode, aim: Aim<'_>) -> Verdict {
         }
         Aim::Write(target) => format!("{tool} would write `{}`", target.shown()),
         Aim::Command(command) => return without_rule_for_command(command),
-        Aim::Script => return Verdict::Allow,
+        Aim::Script | Aim::Crew => return Verdict::Allow,
         Aim::Unknown => format!("no rule allows the tool `{}`", tool.escape_debug()),
     };
     Verdict::Ask(Reason::new(reason))

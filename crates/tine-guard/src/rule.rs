@@ -118,7 +118,9 @@ impl Pattern {
             return Err(RuleError::PatternSize { tool: tool.to_owned(), bytes: text.len() });
         }
         match Kind::of(tool) {
-            Kind::Script | Kind::Unknown => Err(RuleError::PatternNotKnown(tool.to_owned())),
+            Kind::Script | Kind::Crew | Kind::Unknown => {
+                Err(RuleError::PatternNotKnown(tool.to_owned()))
+            }
             Kind::Command => Ok(Self::Command(text.to_owned())),
             Kind::Read | Kind::Write | Kind::Search => Self::parse_path(text),
         }
@@ -170,9 +172,12 @@ impl Rule {
             (Subject::Command(command), Some(Pattern::Command(pattern))) => {
                 wildcard::allows(pattern, command)
             }
-            (Subject::Command(_) | Subject::Script(_) | Subject::Unknown, None) => true,
+            (
+                Subject::Command(_) | Subject::Script(_) | Subject::Crew(_) | Subject::Unknown,
+                None,
+            ) => true,
             (Subject::Command(_), Some(Pattern::Path { .. }))
-            | (Subject::Script(_) | Subject::Unknown, Some(_)) => false,
+            | (Subject::Script(_) | Subject::Crew(_) | Subject::Unknown, Some(_)) => false,
         }
     }
 
@@ -201,7 +206,7 @@ impl Rule {
                 wildcard::touches(pattern, command)
             }
             (Subject::Command(_), Some(Pattern::Path { .. }))
-            | (Subject::Script(_) | Subject::Unknown, Some(_)) => false,
+            | (Subject::Script(_) | Subject::Crew(_) | Subject::Unknown, Some(_)) => false,
         }
     }
 }

@@ -80,8 +80,22 @@ words! {
         Cancelled = "cancelled",
         /// Its time was up.
         TimedOut = "timed_out",
-        /// Its process died; it can be resumed.
+        /// Its process died while it was under way; it can be resumed.
         Interrupted = "interrupted",
+        /// Its process died before it began; it can be resumed.
+        Lost = "lost",
+    }
+}
+
+words! {
+    /// How an agent is to stop. Whatever is stopped can be resumed.
+    StopKind {
+        /// This turn ends now. What it has started goes on.
+        Interrupt = "interrupt",
+        /// This turn is finished, and then it reports, without tools.
+        Soft = "soft",
+        /// Everything ends now.
+        Hard = "hard",
     }
 }
 
@@ -117,6 +131,8 @@ pub struct AgentRecord {
     pub directory: String,
     /// Number of model-made forks above it; user forks do not count.
     pub depth: u32,
+    /// What somebody has asked of whoever runs it, and is not done yet.
+    pub stop: Option<StopKind>,
     /// When it was made, in milliseconds since the Unix epoch.
     pub created_ms: i64,
     /// When it last changed, in milliseconds since the Unix epoch.
@@ -132,8 +148,16 @@ pub struct TaskRecord {
     pub spawner: AgentId,
     /// What it was told to do.
     pub directive: String,
+    /// The same in a few words.
+    pub description: Option<String>,
+    /// The name of the definition that the worker was started by.
+    pub definition: Option<String>,
     /// What became of it.
     pub status: TaskStatus,
+    /// How often it was taken up again.
+    pub resumes: u32,
+    /// What the checks of its end have seen, in their words.
+    pub flags: Vec<String>,
     /// Its last words, raw; `None` until it has ended, and when it said nothing.
     pub report: Option<String>,
     /// Why it did not complete.
@@ -148,4 +172,6 @@ pub struct TaskRecord {
     pub created_ms: i64,
     /// When it ended, in milliseconds since the Unix epoch.
     pub ended_ms: Option<i64>,
+    /// When its spawner took it off the list, in milliseconds since the Unix epoch.
+    pub cleared_ms: Option<i64>,
 }

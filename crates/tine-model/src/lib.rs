@@ -14,7 +14,7 @@ mod prefix;
 mod raw;
 mod usage;
 
-pub use agent::{AgentRecord, AgentState, ContextMode, Standing, TaskRecord, TaskStatus};
+pub use agent::{AgentRecord, AgentState, ContextMode, Standing, StopKind, TaskRecord, TaskStatus};
 pub use entry::{Entry, EntryBody, ForkRole};
 pub use id::{
     AgentId, AgentPrefix, EntryId, IdError, PREFIX_CHARS_MIN, PermissionId, RequestId, ToolCallId,

@@ -6,10 +6,15 @@ use async_trait::async_trait;
 use tine_fork::{CallContext, InnerCalls, ToolAnswer, ToolCall, ToolDispatcher};
 use tine_guard::real_call;
 use tine_model::RawJson;
-use tine_tools::{Caller, Effect, Place, ToolOutput, Toolbox};
+use tine_tools::{Caller, Effect, Place, Repl, ToolOutput, Toolbox};
 
+use crate::crew_tools::{CrewTool, CrewTools, spawns};
+use crate::live::Stop;
 use crate::permission::Permissions;
 use crate::queue::Queue;
+
+/// What is told of a call that an agent makes after it was asked to stop.
+const STOPPING: &str = "Refused: you were asked to stop. Answer with what you have.";
 
 /// The built-in tools at one agent's place, behind its permissions.
 pub(crate) struct GuardedTools {
@@ -17,12 +22,22 @@ pub(crate) struct GuardedTools {
     pub(crate) place: Place,
     pub(crate) permissions: Permissions,
     pub(crate) queue: Queue,
+    pub(crate) crew: CrewTools,
+    pub(crate) stop: Arc<Stop>,
 }
 
 #[async_trait]
 impl ToolDispatcher for GuardedTools {
     fn is_read_only(&self, tool: &str) -> bool {
-        self.toolbox.get(tool).is_some_and(|tool| tool.spec().effect == Effect::Reads)
+        CrewTool::named(tool).map_or_else(
+            || self.toolbox.get(tool).is_some_and(|tool| tool.spec().effect == Effect::Reads),
+            CrewTool::runs_beside_others,
+        )
+    }
+
+    fn forks(&self, tool: &str) -> bool {
+        // A script may call any of them.
+        tool == Repl::NAME || spawns(tool)
     }
 
     async fn never_began(&self, call: &ToolCall) -> bool {
@@ -30,6 +45,17 @@ impl ToolDispatcher for GuardedTools {
     }
 
     async fn dispatch(&self, call: &ToolCall, context: &CallContext) -> ToolAnswer {
+        if self.stop.asked().is_some() && self.crew.journal.has_told_to_stop() {
+            return ToolAnswer::error(STOPPING);
+        }
+        if spawns(&call.name)
+            && let Some(refusal) = self.crew.refusal(context)
+        {
+            return ToolAnswer::error(refusal);
+        }
+        if let Some(tool) = CrewTool::named(&call.name) {
+            return self.dispatch_crew(tool, call, context).await;
+        }
         let Some(tool) = self.toolbox.get(&call.name) else {
             let names: Vec<&str> = self.toolbox.specs().map(|spec| spec.name).collect();
             let name = &call.name;
@@ -55,6 +81,23 @@ impl ToolDispatcher for GuardedTools {
         };
         let output = tool.run(&place, &call.input, cancel).await;
         ToolAnswer { text: output.text, is_error: output.is_error }
+    }
+}
+
+impl GuardedTools {
+    /// What a worker does is judged call by call; whether there may be one at all, by rules alone.
+    async fn dispatch_crew(
+        &self,
+        tool: CrewTool,
+        call: &ToolCall,
+        context: &CallContext,
+    ) -> ToolAnswer {
+        let (directory, cancel) = (self.place.directory(), &context.cancel);
+        let judged = self.permissions.check(&self.queue, directory, call, None, cancel);
+        match judged.await {
+            Ok(()) => self.crew.dispatch(tool, call, context).await,
+            Err(told) => ToolAnswer::error(told),
+        }
     }
 }
 

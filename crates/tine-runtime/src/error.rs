@@ -83,6 +83,18 @@ pub enum RuntimeError {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// The agent is nobody's worker.
+    #[error("agent {0} has no task")]
+    NoTask(AgentId),
+    /// A worker was started as an agent that is not defined any more.
+    #[error("the agent `{0}` is not defined here any more")]
+    NoDefinition(String),
+    /// The worker runs, and one thing waits for its end already.
+    #[error("agent {0} is told something else already when it is done")]
+    FollowUpWaits(AgentId),
+    /// A bug.
+    #[error("{0}")]
+    Panicked(&'static str),
     /// There is nothing in the message.
     #[error("the message is empty")]
     EmptyMail,

@@ -3,7 +3,7 @@
 use tine_cache::{
     Asked, Estimate, EstimateParts, Expectation, Facts, Plan, REQUEST_MS, Situation, estimate,
 };
-use tine_fork::{child_places, worker_directive};
+use tine_fork::{Inherits, child_places, worker_directive};
 use tine_model::{AgentId, AgentState, EntryId};
 use tine_store::StoreError;
 use tine_wire::Lifetimes;
@@ -69,7 +69,11 @@ impl Runtime {
             LifetimeChoice::Auto => parent.fork().living(Lifetimes::default()),
         };
         let directives: Vec<String> = match spec.workers {
-            true => spec.directives.iter().map(|text| worker_directive(text)).collect(),
+            true => spec
+                .directives
+                .iter()
+                .map(|text| worker_directive(text, &Inherits::default()))
+                .collect(),
             false => spec.directives,
         };
         let situation = lane.situation(&mut base, &directives, spec.plan, self.now_ms());

@@ -6,21 +6,20 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use tine_cache::{Asked, Plan, Situation};
-use tine_fork::{CacheLane, Conversation, Flight, RunEvent, RunReport, Seat, worker_directive};
+use tine_fork::{CacheLane, Conversation, Flight, RunEvent, worker_directive};
 use tine_llm::LlmClient;
-use tine_model::{AgentId, AgentRecord, Message, TaskRecord};
-use tine_store::{Forked, Lease, StoreError, TaskEnd};
+use tine_model::{AgentId, AgentRecord, Message};
+use tine_store::{Forked, Lease};
 use tokio_util::sync::CancellationToken;
 
 use crate::cached_content::{Holding, Resource};
 use crate::confine::Audit;
 use crate::error::RuntimeError;
-use crate::fan_report::{FanReport, FanTask, ended, failed};
-use crate::load::Loaded;
-use crate::notice::task_notice;
-use crate::run::{Prepared, RunOptions};
+use crate::fan_report::{FanReport, FanTask, failed};
+use crate::run::RunOptions;
 use crate::runtime::Runtime;
 use crate::warm::KeepWarm;
+use crate::worker::{Once, Start};
 
 /// Most workers of one fan. More would overrun every provider's rate limits, and the machine's.
 pub const FAN_MAX: usize = 256;
@@ -46,16 +45,6 @@ pub trait FanWatcher: Send + Sync {
 
     /// Worker number `index` has ended.
     fn on_end(&self, index: usize, task: &FanTask);
-}
-
-/// One worker that is about to run.
-struct Worker<'a> {
-    index: usize,
-    agent: AgentId,
-    directive: &'a String,
-    lease: Option<Lease>,
-    conversation: Conversation,
-    seat: Seat,
 }
 
 /// Keeps a panicking watcher from taking the workers down.
@@ -140,8 +129,11 @@ impl Runtime {
         // Loaded once, as the first child sees it; the others fork it in memory.
         let mut base = self.load(*first, options.caching).await?.conversation;
         let lane = self.lane(&parent.settings.model, options.caching).await?;
+        let inherits = &options.crew.inherits;
+        let told: Vec<String> =
+            spec.directives.iter().map(|text| worker_directive(text, inherits)).collect();
         let (plan, held) =
-            self.planned(parent, &mut base, (&lane, spec), llm, &options.cancel).await;
+            self.planned(parent, &mut base, (&lane, spec.plan, &told), llm, &options.cancel).await;
         watcher.on_start(&workers, &plan);
         let first = shortest(&spec.directives);
         let facts = lane.facts.clone();
@@ -154,18 +146,16 @@ impl Runtime {
             lane,
             llm: &**llm,
         };
-        let runs =
-            forked.iter().zip(&spec.directives).enumerate().map(|(index, (made, directive))| {
-                let worker = Worker {
-                    index,
-                    agent: made.child,
-                    directive,
-                    lease: made.lease.clone(),
-                    conversation: base.fork(),
-                    seat: flight.seat(index),
-                };
-                self.work(worker, &**llm, options, watcher)
-            });
+        let runs = forked.iter().zip(spec.directives.iter().zip(told)).enumerate().filter_map(
+            |(index, (made, (directive, told)))| {
+                let lease = made.lease.as_ref()?;
+                let told = Message::user(told);
+                let start =
+                    Start { told, conversation: base.fork(), seat: Some(flight.seat(index)) };
+                let worker = (index, lease, directive.as_str());
+                Some(self.work_in_fan(worker, (start, &**llm), options, watcher))
+            },
+        );
         let runs: Vec<_> = runs.collect();
         let tasks = tokio::select! {
             tasks = join_all(runs) => tasks,
@@ -186,13 +176,11 @@ impl Runtime {
         &self,
         parent: &AgentRecord,
         base: &mut Conversation,
-        (lane, spec): (&CacheLane, &FanSpec),
+        (lane, asked, told): (&CacheLane, Asked, &[String]),
         llm: &Arc<dyn LlmClient>,
         cancel: &CancellationToken,
     ) -> (Plan, Option<Resource>) {
-        let told: Vec<String> =
-            spec.directives.iter().map(|directive| worker_directive(directive)).collect();
-        let situation = lane.situation(base, &told, spec.plan, self.now_ms());
+        let situation = lane.situation(base, told, asked, self.now_ms());
         match self.hold(parent, base, (&situation, &lane.facts), llm, cancel).await {
             Holding::None => (lane.plan(situation), None),
             Holding::Refused(why) => {
@@ -210,113 +198,29 @@ impl Runtime {
         }
     }
 
-    /// One worker from its first step to the end of its task. Whatever goes wrong is its own failure: its siblings go on.
-    async fn work(
+    /// One worker of a fan. Whatever goes wrong is its own failure: its siblings go on.
+    async fn work_in_fan(
         &self,
-        worker: Worker<'_>,
-        llm: &dyn LlmClient,
+        (index, lease, directive): (usize, &Lease, &str),
+        (start, llm): (Start, &dyn LlmClient),
         options: &RunOptions,
         watcher: &Arc<dyn FanWatcher>,
     ) -> FanTask {
-        let start_ms = self.now_ms();
-        let (index, agent, directive) = (worker.index, worker.agent, worker.directive);
-        let lease = worker.lease.clone();
-        let mut task = match self.drive_worker(worker, llm, options, watcher).await {
-            Ok(report) => ended(agent, directive, &report),
-            Err(error) => failed(agent, directive, &error),
+        let entered = self.live().enter(lease.agent, lease.agent, &options.cancel);
+        let seen = Arc::clone(watcher);
+        let observer = move |event: &RunEvent<'_>| seen.on_event(index, event);
+        let options = RunOptions { observer: Arc::new(observer), ..options.clone() };
+        let once = Once { lease, directive, entered: &entered, llm };
+        let mut task = self.work(once, start, &options).await;
+        let closed = async {
+            self.finish(lease, &task).await?;
+            Ok::<_, RuntimeError>(self.store().release(lease).await?)
         };
-        task.duration_ms = self.now_ms() - start_ms;
-        if let Some(lease) = lease {
-            let closed = async {
-                self.finish(&lease, &task).await?;
-                Ok::<_, RuntimeError>(self.store().release(&lease).await?)
-            };
-            if let Err(error) = closed.await {
-                task.error.get_or_insert(error.to_string());
-            }
+        if let Err(error) = closed.await {
+            task.error.get_or_insert(error.to_string());
         }
         watcher.on_end(index, &task);
         task
-    }
-
-    async fn drive_worker(
-        &self,
-        worker: Worker<'_>,
-        llm: &dyn LlmClient,
-        options: &RunOptions,
-        watcher: &Arc<dyn FanWatcher>,
-    ) -> Result<RunReport, RuntimeError> {
-        let Worker { index, agent, directive, lease, conversation, seat } = worker;
-        let record = self.store().agent(agent).await?;
-        let lease = lease.ok_or(StoreError::Fenced { agent })?;
-        self.store().start_task(agent).await?;
-        let watcher = Arc::clone(watcher);
-        let observer = move |event: &RunEvent<'_>| watcher.on_event(index, event);
-        let options = RunOptions { observer: Arc::new(observer), ..options.clone() };
-        let prepared = Prepared {
-            loaded: Loaded { record, conversation },
-            lease,
-            llm,
-            seat: Some(seat),
-            label: Some(directive.clone()),
-        };
-        self.drive(prepared, Some(Message::user(worker_directive(directive))), &options).await
-    }
-
-    /// The task of a worker that did not complete it, running again; `None` for everybody else.
-    pub(crate) async fn reopened_task(
-        &self,
-        record: &AgentRecord,
-    ) -> Result<Option<TaskRecord>, RuntimeError> {
-        match self.store().task(record.id).await? {
-            Some(task) if self.store().start_task(record.id).await? => Ok(Some(task)),
-            _ => Ok(None),
-        }
-    }
-
-    /// Ends a task that was taken up again: what it used before counts too, and the spawner is told.
-    pub(crate) async fn finish_again(
-        &self,
-        lease: &Lease,
-        before: &TaskRecord,
-        result: Result<&RunReport, &RuntimeError>,
-    ) -> Result<(), RuntimeError> {
-        let mut task = match result {
-            Ok(report) => ended(before.agent, &before.directive, report),
-            Err(error) => failed(before.agent, &before.directive, error),
-        };
-        task.usage += before.usage;
-        task.turns += before.turns;
-        task.tool_uses += before.tool_uses;
-        self.finish(lease, &task).await
-    }
-
-    /// Ends the task and tells the spawner, in one transaction. A worker that was killed has ended already.
-    async fn finish(&self, lease: &Lease, task: &FanTask) -> Result<(), RuntimeError> {
-        let now_ms = self.now_ms();
-        let mut row = match self.store().task(task.agent).await? {
-            Some(row) if !row.status.is_final() => row,
-            _ => return Ok(()),
-        };
-        row.status = task.status;
-        row.report = task.report.as_ref().map(|report| report.raw.clone());
-        row.error = task.error.clone();
-        row.usage = task.usage;
-        (row.turns, row.tool_uses) = (task.turns, task.tool_uses);
-        let end = TaskEnd {
-            agent: task.agent,
-            fence: Some(lease.fence),
-            status: task.status,
-            notice: task_notice(&row),
-            report: row.report,
-            error: row.error,
-            usage: task.usage,
-            turns: task.turns,
-            tool_uses: task.tool_uses,
-            now_ms,
-        };
-        self.store().finish_task(end).await?;
-        Ok(())
     }
 }
 

@@ -90,7 +90,11 @@ impl Runtime {
         let _guard = ForkGuard::take(&self.forking, parent.id)?;
         let worker = |directive: &String| NewChild {
             agent: self.child_of(parent, Standing::Worker, None),
-            task: Some(NewTask { directive: directive.clone() }),
+            task: Some(NewTask {
+                directive: directive.clone(),
+                description: None,
+                definition: None,
+            }),
         };
         let children = directives.iter().map(worker).collect();
         let owner = self.owner()?.name().to_owned();

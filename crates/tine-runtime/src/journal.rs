@@ -1,17 +1,18 @@
 //! A run's journal over the store.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use tine_fork::{Clock, Ids, Journal, JournalError, RequestRecord};
+use tine_fork::{Clock, Ids, Journal, JournalError, RequestRecord, Rest};
 use tine_model::{AgentId, EntryId, Message, RequestId, StopReason, Usage};
-use tine_store::{CacheRow, Fence, MailId, NewEntry, RequestRow, Store, StoreError};
+use tine_store::{CacheRow, Fence, MailId, MailRow, NewEntry, RequestRow, Store, StoreError};
+use tokio_util::sync::CancellationToken;
 
 use crate::cache::cache_row;
 use crate::cache_note::CacheNote;
 use crate::codec;
 use crate::ports::Ports;
+use crate::rest::Resting;
 
 /// Writes one agent's messages under its lease.
 pub(crate) struct StoreJournal {
@@ -22,13 +23,30 @@ pub(crate) struct StoreJournal {
     fence: Fence,
     model: String,
     state: Mutex<State>,
+    resting: Option<Resting>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Mail that the next messages deliver, each in one transaction with its message.
-    delivering: VecDeque<MailId>,
+    /// The last piece of mail that the next message delivers, in one transaction with it.
+    delivering: Option<MailId>,
+    /// Turn boundaries since the agent was told to stop.
+    told_to_stop: Option<u32>,
 }
+
+/// Most bytes of mail that one message delivers; what is left comes with the next. A model reads so much and still knows what it
+/// was doing.
+const DELIVERED_BYTES_MAX: usize = 128 * 1024;
+
+/// Turns that an agent may take after it was told to stop. The first should be its last: it has no tools any more.
+const SOFT_TURNS_MAX: u32 = 2;
+
+/// How the notice of a task begins.
+const NOTICE_BEGIN: &str = "<task-notification>";
+
+/// What an agent is told when somebody wants it to stop.
+const TOLD_TO_STOP: &str = "You are asked to stop. Call no more tools: they are refused from here on. Answer now with what you \
+    have, in the form that was asked for, and say what is left undone.";
 
 impl StoreJournal {
     pub(crate) fn new(
@@ -38,7 +56,38 @@ impl StoreJournal {
         model: String,
     ) -> Self {
         let (clock, ids) = (Arc::clone(&ports.clock), Arc::clone(&ports.ids));
-        Self { store, clock, ids, agent, fence, model, state: Mutex::default() }
+        let (state, resting) = (Mutex::default(), None);
+        Self { store, clock, ids, agent, fence, model, state, resting }
+    }
+
+    /// The same journal, of a run that may have workers, and that others may ask to stop.
+    pub(crate) fn at_rest(self, resting: Resting) -> Self {
+        Self { resting: Some(resting), ..self }
+    }
+
+    /// The next message delivers all mail up to and with this piece.
+    pub(crate) fn deliver_with_next(&self, mail: MailId) {
+        self.with_state(|state| state.delivering = state.delivering.max(Some(mail)));
+    }
+
+    /// Whether the agent was told to stop.
+    pub(crate) fn has_told_to_stop(&self) -> bool {
+        self.with_state(|state| state.told_to_stop.is_some())
+    }
+
+    /// What is to be said at a turn boundary because somebody wants the run to stop.
+    fn stopping(&self) -> Option<String> {
+        let stop = &self.resting.as_ref()?.stop;
+        stop.asked()?;
+        let boundaries = self.with_state(|state| {
+            let boundaries = state.told_to_stop.map_or(0, |boundaries| boundaries + 1);
+            state.told_to_stop = Some(boundaries);
+            boundaries
+        });
+        if boundaries >= SOFT_TURNS_MAX {
+            stop.cancel.cancel();
+        }
+        (boundaries == 0).then(|| TOLD_TO_STOP.to_owned())
     }
 
     fn with_state<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
@@ -59,7 +108,7 @@ fn failed(error: StoreError) -> JournalError {
 impl Journal for StoreJournal {
     async fn message(&self, message: &Arc<Message>) -> Result<EntryId, JournalError> {
         let row = codec::message_row(message, self.clock.now_ms());
-        match self.with_state(|state| state.delivering.pop_front()) {
+        match self.with_state(|state| state.delivering.take()) {
             None => self.append(row).await,
             Some(mail) => {
                 let delivered = self.store.deliver_mail(self.agent, self.fence, mail, row);
@@ -86,14 +135,33 @@ impl Journal for StoreJournal {
 
     async fn mail(&self) -> Result<Vec<String>, JournalError> {
         let mail = self.store.unread_mail(self.agent).await.map_err(failed)?;
-        self.with_state(|state| state.delivering = mail.iter().map(|row| row.id).collect());
-        Ok(mail
-            .into_iter()
-            .map(|row| match row.sender {
-                None => row.body,
-                Some(sender) => format!("Message from agent {}:\n{}", sender.short(), row.body),
-            })
-            .collect())
+        let mut bytes = 0;
+        let mut texts = Vec::with_capacity(mail.len());
+        for row in mail {
+            bytes += row.body.len();
+            if !texts.is_empty() && bytes > DELIVERED_BYTES_MAX {
+                break;
+            }
+            self.deliver_with_next(row.id);
+            texts.push(mail_text(row));
+        }
+        texts.extend(self.stopping());
+        Ok(texts)
+    }
+
+    async fn rest(&self, cancel: &CancellationToken) -> Result<Rest, JournalError> {
+        let Some(resting) = &self.resting else { return Ok(Rest::Over) };
+        resting.rest(self.agent, cancel).await.map_err(failed)
+    }
+}
+
+/// Mail as its reader sees it: notices of tasks say by themselves whose they are.
+pub(crate) fn mail_text(row: MailRow) -> String {
+    match row.sender {
+        Some(sender) if !row.body.starts_with(NOTICE_BEGIN) => {
+            format!("Message from agent {}:\n{}", sender.short(), row.body)
+        }
+        Some(_) | None => row.body,
     }
 }
 

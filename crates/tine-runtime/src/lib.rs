@@ -9,6 +9,8 @@ mod cached_content;
 mod codec;
 mod confine;
 mod cost;
+mod crew;
+mod crew_tools;
 mod dispatch;
 mod error;
 mod estimate;
@@ -20,6 +22,7 @@ mod fork;
 mod fork_registry;
 mod import;
 mod journal;
+mod live;
 mod load;
 mod notice;
 mod owner;
@@ -28,17 +31,25 @@ mod ports;
 mod prompt;
 mod queue;
 mod registry;
+mod rest;
 mod rewrite;
 mod run;
 mod runtime;
 mod slash;
+mod stop;
+mod tasks;
 mod warm;
+mod worker;
 
 pub use cache::{CachePolicy, LifetimeChoice};
 pub use cache_note::{CacheNote, PlaceNote, VendorNote};
 pub use cached_content::HeldCost;
 pub use confine::{AuditReport, Confinement, Reach};
 pub use cost::{CauseLine, CostLine, CostReport};
+pub use crew::{
+    AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, DefinitionError, Definitions,
+    ForkChoice, Spawn, SpawnKind, SpawnPolicy, Spawned, Unwatched,
+};
 pub use error::RuntimeError;
 pub use estimate::{EstimateSpec, ForkEstimate};
 pub use explain::ExplainedRequest;
@@ -57,5 +68,10 @@ pub use registry::{MAIL_BYTES_MAX, NAME_CHARS_MAX};
 pub use run::{RunOptions, RunOutcome};
 pub use runtime::{NewRoot, Runtime};
 pub use slash::{SlashError, parse_fork};
+pub use stop::{Receipt, StopSpec};
+pub use tasks::{
+    OUTPUT_WAIT_DEFAULT, OUTPUT_WAIT_MAX, OutputSpec, Resumed, TaskFilter, TaskOutput, TaskView,
+    WaitStatus, Waited, WaitedAgent,
+};
 pub use tine_fork::{Clock, Ids, VALUE_PER_SECOND_DEFAULT};
 pub use tine_tools::{Change, Escape, Gap, Support};

@@ -10,12 +10,15 @@ pub(crate) fn task_notice(task: &TaskRecord) -> String {
         TaskStatus::Completed => NotificationStatus::Completed,
         TaskStatus::Cancelled => NotificationStatus::Killed,
         TaskStatus::TimedOut => NotificationStatus::Timeout,
-        TaskStatus::Queued | TaskStatus::Running | TaskStatus::Failed | TaskStatus::Interrupted => {
-            NotificationStatus::Failed
-        }
+        TaskStatus::Queued
+        | TaskStatus::Running
+        | TaskStatus::Failed
+        | TaskStatus::Interrupted
+        | TaskStatus::Lost => NotificationStatus::Failed,
     };
     let told = match task.status {
         TaskStatus::Interrupted => Some("its process died; the task can be resumed"),
+        TaskStatus::Lost => Some("its process died before it began; the task can be resumed"),
         _ => task.error.as_deref().or(task.report.as_deref()),
     };
     let notification = TaskNotification {
@@ -45,7 +48,11 @@ mod tests {
             agent: id,
             spawner: id,
             directive: "count".into(),
+            description: None,
+            definition: None,
             status: TaskStatus::Completed,
+            resumes: 0,
+            flags: Vec::new(),
             report: Some("Scope: count <files>\nResult: 3".into()),
             error: None,
             usage: Usage { uncached: 10, output: 5, ..Usage::default() },
@@ -53,6 +60,7 @@ mod tests {
             tool_uses: 1,
             created_ms: 0,
             ended_ms: Some(1),
+            cleared_ms: None,
         };
         insta::assert_snapshot!(task_notice(&task), @r"
         <task-notification>

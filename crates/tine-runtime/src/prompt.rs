@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::crew::Definitions;
+
 /// The system prompt of a new lineage. It holds nothing that changes: no time, no directory, no names. `instructions` are
 /// the project's own, as they were when the agent was made.
 pub fn system_prompt(instructions: Option<&str>) -> String {
@@ -23,6 +25,14 @@ pub fn system_prompt(instructions: Option<&str>) -> String {
 }
 
 /// What the first prompt of a lineage carries about its surroundings. It is part of a message, never of the head.
-pub fn environment_note(directory: &Path) -> String {
-    format!("<environment>\nWorking directory: {}\n</environment>", directory.display())
+pub fn environment_note(directory: &Path, agents: &Definitions) -> String {
+    let mut note = format!("<environment>\nWorking directory: {}", directory.display());
+    if !agents.is_empty() {
+        note.push_str("\nAgents that can be started by name (subagent_type):");
+        for agent in agents.iter() {
+            note.push_str(&format!("\n- {}: {}", agent.name, agent.description));
+        }
+    }
+    note.push_str("\n</environment>");
+    note
 }

@@ -26,14 +26,26 @@ impl Runtime {
 
     /// Puts a message of the user into an agent's mailbox; it is read at the agent's next turn.
     pub async fn send(&self, agent: AgentId, text: String) -> Result<MailId, RuntimeError> {
+        self.send_from(None, agent, text).await
+    }
+
+    /// Puts a message of an agent, or of the user, into an agent's mailbox.
+    pub(crate) async fn send_from(
+        &self,
+        sender: Option<AgentId>,
+        agent: AgentId,
+        text: String,
+    ) -> Result<MailId, RuntimeError> {
         if text.trim().is_empty() {
             return Err(RuntimeError::EmptyMail);
         }
         if text.len() > MAIL_BYTES_MAX {
             return Err(RuntimeError::MailTooLong { bytes: text.len(), most: MAIL_BYTES_MAX });
         }
-        let mail = NewMail { recipient: agent, sender: None, body: text, now_ms: self.now_ms() };
-        Ok(self.store().send_mail(mail).await?)
+        let mail = NewMail { recipient: agent, sender, body: text, now_ms: self.now_ms() };
+        let id = self.store().send_mail(mail).await?;
+        self.live().beat();
+        Ok(id)
     }
 
     /// An agent's own entries after `after` (from the first for `None`), without those it inherited.

@@ -4,24 +4,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tine_fork::{Observer, Run, RunLimits, RunReport, Seat, ToolFilter};
-use tine_model::{AgentId, AgentState, Block, Message, Outcome, Role};
+use tine_model::{AgentId, AgentState, Block, Message, Outcome, Role, StopKind};
 use tine_store::{Lease, SetState, StoreError};
 use tine_tools::Place;
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::CachePolicy;
 use crate::confine::{Audit, AuditReport, Confinement};
+use crate::crew::{Crew, Definitions};
+use crate::crew_tools::CrewTools;
 use crate::dispatch::GuardedTools;
 use crate::error::RuntimeError;
 use crate::journal::StoreJournal;
+use crate::live::{Entered, Stop};
 use crate::load::Loaded;
 use crate::permission::Permissions;
 use crate::prompt::environment_note;
 use crate::queue::Queue;
+use crate::rest::Resting;
 use crate::runtime::Runtime;
 
-/// How often a run looks whether another process has killed its agent. Costs one small read of the store.
-const KILL_POLL: Duration = Duration::from_millis(250);
+/// How often a run looks what other processes ask of it. Costs one small read of the store.
+const HEED_POLL: Duration = Duration::from_millis(250);
 
 /// How a run is to go.
 #[derive(Clone)]
@@ -40,6 +44,8 @@ pub struct RunOptions {
     pub filter: Arc<dyn ToolFilter>,
     /// How its tools are confined.
     pub confinement: Confinement,
+    /// What its model may start.
+    pub crew: Crew,
 }
 
 /// A run that is over.
@@ -60,6 +66,7 @@ pub(crate) struct Prepared<'a> {
     pub(crate) llm: &'a dyn tine_llm::LlmClient,
     pub(crate) seat: Option<Seat>,
     pub(crate) label: Option<String>,
+    pub(crate) entered: &'a Entered,
 }
 
 impl Runtime {
@@ -75,7 +82,11 @@ impl Runtime {
         let llm = self.ports().models.connect(&record.settings.model).await?;
         let audit = Audit::begin(&options.confinement, &record.directory).await?;
         let lease = self.acquire(agent).await?;
-        let result = Box::pin(self.run_leased(&lease, prompt, options, &*llm)).await;
+        let entered = self.live().enter(agent, agent, &options.cancel);
+        let leased = (&lease, &entered);
+        let result = Box::pin(self.run_leased(leased, prompt, options, &*llm)).await;
+        self.end_below(agent, result.as_ref().map(|report| &report.outcome)).await;
+        drop(entered);
         // Whatever happened, the lease goes back; an error of that would hide the more important one.
         let released = self.store().release(&lease).await;
         let report = result?;
@@ -89,14 +100,14 @@ impl Runtime {
 
     async fn run_leased(
         &self,
-        lease: &Lease,
+        (lease, entered): (&Lease, &Entered),
         prompt: Option<String>,
         options: &RunOptions,
         llm: &dyn tine_llm::LlmClient,
     ) -> Result<RunReport, RuntimeError> {
         let loaded = self.load(lease.agent, options.caching).await?;
         let prompt = match prompt.filter(|text| !text.trim().is_empty()) {
-            Some(text) => Some(first_prompt(&loaded, text)),
+            Some(text) => Some(first_prompt(&loaded, text, &options.crew.definitions)),
             None => {
                 self.require_something_to_send(&loaded).await?;
                 None
@@ -104,10 +115,11 @@ impl Runtime {
         };
         let label = loaded.record.name.clone();
         let task = self.reopened_task(&loaded.record).await?;
-        let prepared = Prepared { loaded, lease: lease.clone(), llm, seat: None, label };
+        let lease = lease.clone();
+        let prepared = Prepared { loaded, lease: lease.clone(), llm, seat: None, label, entered };
         let result = self.drive(prepared, prompt, options).await;
         if let Some(task) = task {
-            self.finish_again(lease, &task, result.as_ref()).await?;
+            self.finish_again(&lease, &task, result.as_ref()).await?;
         }
         result
     }
@@ -119,19 +131,25 @@ impl Runtime {
         prompt: Option<Message>,
         options: &RunOptions,
     ) -> Result<RunReport, RuntimeError> {
-        let Prepared { mut loaded, lease, llm, seat, label } = prepared;
+        let Prepared { mut loaded, lease, llm, seat, label, entered } = prepared;
         let agent = lease.agent;
         let place = Place::new(loaded.record.directory.as_ref())?
             .with_withheld(Arc::new(tine_guard::is_secret));
         let place = options.confinement.raise(place).await?;
         let lane = self.lane(&loaded.record.settings.model, options.caching).await?;
         self.mark(&lease, AgentState::Running).await?;
+        let stop = &entered.stop;
         let journal = StoreJournal::new(
             Arc::clone(self.store()),
             self.ports(),
             (agent, lease.fence),
             loaded.record.settings.model.to_string(),
         );
+        let journal = Arc::new(journal.at_rest(Resting {
+            runtime: self.clone(),
+            stop: Arc::clone(stop),
+            wakes: options.crew.policy.wakes,
+        }));
         let tools = GuardedTools {
             toolbox: Arc::clone(self.toolbox()),
             place,
@@ -143,26 +161,33 @@ impl Runtime {
                 label,
                 owner: lease.owner.clone(),
             },
+            crew: CrewTools {
+                runtime: self.clone(),
+                record: loaded.record.clone(),
+                options: options.clone(),
+                top: entered.top(),
+                journal: Arc::clone(&journal),
+            },
+            stop: Arc::clone(stop),
         };
-        let cancel = options.cancel.child_token();
         let run = Run {
             conversation: &mut loaded.conversation,
             llm,
             tools: &tools,
             agent: &agent.to_string(),
             filter: &*options.filter,
-            journal: &journal,
+            journal: &*journal,
             observer: &*options.observer,
             limits: options.limits,
             reminder: None,
             seat,
             cache: Some(lane),
-            cancel: cancel.clone(),
+            cancel: stop.cancel.clone(),
         };
         let report = tokio::select! {
             report = run.go(prompt) => report,
             // Never ends; dropping it loses nothing.
-            never = self.cancel_when_killed(agent, &cancel) => match never {},
+            never = self.heed(agent, stop) => match never {},
         };
         // Whoever looks at the queue should not be asked for a run that is over.
         self.store().withdraw_permissions(agent, self.now_ms()).await?;
@@ -183,23 +208,41 @@ impl Runtime {
         Ok(self.store().set_state(SetState { agent, state, fence, now_ms }).await?)
     }
 
-    /// Cancels the run when another process has killed its agent.
-    async fn cancel_when_killed(
-        &self,
-        agent: AgentId,
-        cancel: &CancellationToken,
-    ) -> std::convert::Infallible {
+    /// Does what other processes ask of the run: stops it when its agent was killed, or when somebody wants it stopped.
+    async fn heed(&self, agent: AgentId, stop: &Stop) -> std::convert::Infallible {
         let mut seen = None;
         loop {
-            tokio::time::sleep(KILL_POLL).await;
             let version = self.store().data_version().await.ok();
-            if version == seen {
-                continue;
+            if version.is_none() || version != seen {
+                seen = version;
+                if let Ok(record) = self.store().agent(agent).await {
+                    if record.state == AgentState::Dead {
+                        stop.cancel.cancel();
+                    }
+                    record.stop.into_iter().for_each(|how| stop.ask(how));
+                }
             }
-            seen = version;
-            let record = self.store().agent(agent).await;
-            if record.is_ok_and(|record| record.state == AgentState::Dead) {
-                cancel.cancel();
+            tokio::time::sleep(HEED_POLL).await;
+        }
+    }
+
+    /// Waits for the workers that are left below a run that is over. Where the run was cut short in a way that leaves nobody to
+    /// hear of them, they are stopped.
+    async fn end_below(&self, top: AgentId, ended: Result<&Outcome, &RuntimeError>) {
+        let mut watch = self.live().watch();
+        loop {
+            let below = self.live().below(top);
+            if below.is_empty() {
+                return;
+            }
+            if matches!(ended, Ok(Outcome::TimedOut) | Err(_)) {
+                for agent in &below {
+                    self.live().stop(*agent, StopKind::Hard);
+                }
+            }
+            // Every end of a run beats.
+            if watch.changed().await.is_err() {
+                return;
             }
         }
     }
@@ -231,11 +274,11 @@ pub(crate) fn state_after(outcome: &Outcome) -> AgentState {
     }
 }
 
-/// The first prompt of a lineage says where it is.
-fn first_prompt(loaded: &Loaded, text: String) -> Message {
+/// The first prompt of a lineage says where it is, and whom it can start.
+fn first_prompt(loaded: &Loaded, text: String, definitions: &Definitions) -> Message {
     if !loaded.conversation.history().is_empty() {
         return Message::user(text);
     }
-    let note = environment_note(loaded.record.directory.as_ref());
+    let note = environment_note(loaded.record.directory.as_ref(), definitions);
     Message::new(Role::User, vec![Block::Text(note), Block::Text(text)])
 }

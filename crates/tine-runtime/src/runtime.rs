@@ -1,7 +1,7 @@
 //! The runtime itself: one per process.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tine_cache::Scope;
@@ -10,12 +10,14 @@ use tine_model::{AgentId, ContextMode, ModelSettings, Standing};
 use tine_store::{
     Acquire, CreateAgent, Head as StoredHead, Lease, NewAgent, Recover, Recovered, Store,
 };
-use tine_tools::{Repl, Toolbox};
+use tine_tools::{Repl, ToolSpec, Toolbox};
 use tine_wire::{Head, HeadParts, ToolDeclaration};
 use tokio_util::task::TaskTracker;
 
+use crate::crew_tools;
 use crate::error::RuntimeError;
 use crate::fork::Forking;
+use crate::live::Live;
 use crate::notice::task_notice;
 use crate::owner::{self, Owner, OwnerError};
 use crate::ports::Ports;
@@ -36,20 +38,32 @@ pub struct NewRoot {
     pub directory: PathBuf,
 }
 
-/// Agents over a store. Shared by reference; all methods may be called at the same time.
+/// What a new head is made of, beside the model and its settings.
+pub(crate) struct NewHead<'a> {
+    pub(crate) system: &'a str,
+    /// Which of the declared tools it has, by name.
+    pub(crate) tools: &'a dyn Fn(&str) -> bool,
+    pub(crate) stream: bool,
+    pub(crate) drop_foreign_thinking: bool,
+}
+
+/// Agents over a store. A handle: clones share everything; all methods may be called at the same time.
+#[derive(Clone)]
 pub struct Runtime {
     store: Arc<dyn Store>,
     ports: Ports,
-    owners: PathBuf,
-    owner: Mutex<Option<Arc<Owner>>>,
+    owners: Arc<Path>,
+    owner: Arc<Mutex<Option<Arc<Owner>>>>,
     toolbox: Arc<Toolbox>,
     declares_repl: bool,
+    declares_crew: bool,
     /// Parents whose fork is under way in this process.
-    pub(crate) forking: Forking,
+    pub(crate) forking: Arc<Forking>,
     cache: Arc<CacheEngine>,
     /// When each cache was last read from the store.
-    pub(crate) caches_seen: Mutex<HashMap<Scope, i64>>,
+    pub(crate) caches_seen: Arc<Mutex<HashMap<Scope, i64>>>,
     tasks: TaskTracker,
+    live: Arc<Live>,
 }
 
 impl Runtime {
@@ -59,14 +73,16 @@ impl Runtime {
         Self {
             store,
             ports,
-            owners,
-            owner: Mutex::new(None),
+            owners: owners.into(),
+            owner: Arc::default(),
             toolbox: Arc::new(Toolbox::built_in().with_repl()),
             declares_repl: false,
-            forking: Forking::default(),
+            declares_crew: false,
+            forking: Arc::default(),
             cache: CacheEngine::new(),
-            caches_seen: Mutex::default(),
+            caches_seen: Arc::default(),
             tasks: TaskTracker::new(),
+            live: Arc::default(),
         }
     }
 
@@ -74,6 +90,17 @@ impl Runtime {
     /// case: what a lineage declares never changes.
     pub fn with_repl(self, declares_repl: bool) -> Self {
         Self { declares_repl, ..self }
+    }
+
+    /// The same runtime, whose new agents are told of the tools that start workers, or not; see
+    /// [`with_repl`](Self::with_repl).
+    pub fn with_crew(self, declares_crew: bool) -> Self {
+        Self { declares_crew, ..self }
+    }
+
+    /// The runs of this process.
+    pub(crate) fn live(&self) -> &Arc<Live> {
+        &self.live
     }
 
     /// What outlives the call that began it.
@@ -107,9 +134,36 @@ impl Runtime {
         AgentId::from_random(self.ports.ids.random())
     }
 
-    /// The tools that a new agent is told of.
-    fn declared(&self) -> impl Iterator<Item = &tine_tools::ToolSpec> {
-        self.toolbox.specs().filter(|spec| self.declares_repl || spec.name != Repl::NAME)
+    /// The tools that a new agent is told of, in name order.
+    fn declared(&self) -> Vec<&ToolSpec> {
+        let own = self.toolbox.specs().filter(|spec| self.declares_repl || spec.name != Repl::NAME);
+        let crew = crew_tools::SPECS.iter().filter(|_| self.declares_crew);
+        let mut specs: Vec<&ToolSpec> = own.chain(crew).collect();
+        specs.sort_by_key(|spec| spec.name);
+        specs
+    }
+
+    /// The head of a lineage that begins with this agent, and has the tools that are asked for.
+    pub(crate) fn render_head(
+        &self,
+        (id, settings): (AgentId, &ModelSettings),
+        parts: NewHead<'_>,
+    ) -> Head {
+        let declare = |spec: &&ToolSpec| -> Option<ToolDeclaration> {
+            let schema = tine_model::RawJson::parse(spec.schema).ok()?;
+            let (name, description) = (spec.name.to_owned(), spec.description.to_owned());
+            Some(ToolDeclaration { name, description, schema })
+        };
+        let declared = self.declared();
+        let tools = declared.iter().filter(|spec| (parts.tools)(spec.name)).filter_map(declare);
+        Head::render(HeadParts {
+            stream: parts.stream,
+            scheme: self.facts(&settings.model).scheme,
+            // One for the lineage: a fork keeps the head, and so the key.
+            cache_key: Some(format!("tine-{id}")),
+            drop_foreign_thinking: parts.drop_foreign_thinking,
+            ..HeadParts::new(settings.clone(), parts.system.to_owned(), tools.collect())
+        })
     }
 
     /// Makes an agent that has no parent. Its head is rendered here, once for the whole lineage.
@@ -124,24 +178,14 @@ impl Runtime {
         foreign_thinking: bool,
     ) -> Result<AgentId, RuntimeError> {
         check_name(new.name.as_deref())?;
-        let declare = |spec: &tine_tools::ToolSpec| -> Option<ToolDeclaration> {
-            let schema = tine_model::RawJson::parse(spec.schema).ok()?;
-            let (name, description) = (spec.name.to_owned(), spec.description.to_owned());
-            Some(ToolDeclaration { name, description, schema })
-        };
         let id = self.new_id();
-        let head = Head::render(HeadParts {
+        let head = NewHead {
+            system: &new.system,
+            tools: &|_| true,
             stream: new.stream,
-            scheme: self.facts(&new.settings.model).scheme,
-            // One for the lineage: a fork keeps the head, and so the key.
-            cache_key: Some(format!("tine-{id}")),
             drop_foreign_thinking: foreign_thinking,
-            ..HeadParts::new(
-                new.settings.clone(),
-                new.system,
-                self.declared().filter_map(declare).collect(),
-            )
-        });
+        };
+        let head = self.render_head((id, &new.settings), head);
         let agent = NewAgent {
             id,
             name: new.name,

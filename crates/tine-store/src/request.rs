@@ -1,8 +1,8 @@
 //! What callers ask of a store: plain parameter structs. Ids and times are theirs to choose.
 
 use tine_model::{
-    AgentId, AgentState, ContextMode, EntryId, ModelSettings, Standing, TaskRecord, TaskStatus,
-    Usage,
+    AgentId, AgentState, ContextMode, EntryId, ModelSettings, Standing, StopKind, TaskRecord,
+    TaskStatus, Usage,
 };
 
 use crate::{EntryKind, Fence, Lease};
@@ -108,6 +108,10 @@ pub enum ForkFrom {
 pub struct NewTask {
     /// What the worker is told.
     pub directive: String,
+    /// The same in a few words.
+    pub description: Option<String>,
+    /// The name of the definition that the worker was started by.
+    pub definition: Option<String>,
 }
 
 /// One child of a fork.
@@ -171,6 +175,8 @@ pub struct TaskEnd {
     pub turns: u32,
     /// Tool calls that it made.
     pub tool_uses: u32,
+    /// What the checks have seen, each a word without blanks.
+    pub flags: Vec<String>,
     /// What the spawner finds in its mailbox.
     pub notice: String,
     /// When, in milliseconds since the Unix epoch.
@@ -188,6 +194,17 @@ pub struct NewMail {
     pub body: String,
     /// When, in milliseconds since the Unix epoch.
     pub now_ms: i64,
+}
+
+/// Asks whoever runs an agent to stop it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestStop {
+    /// The agent.
+    pub agent: AgentId,
+    /// How.
+    pub how: StopKind,
+    /// Its descendants too.
+    pub cascade: bool,
 }
 
 /// Whose requests are added up.

@@ -6,7 +6,8 @@ use tine_model::{AgentId, AgentRecord, EntryId, PermissionId, TaskRecord};
 use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, CacheRow, CreateAgent, EntryRow, Fence,
     ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail, PermissionFilter,
-    PermissionRow, Recover, Recovered, Rename, RequestRow, Result, SetState, TaskEnd, UsageScope,
+    PermissionRow, Recover, Recovered, Rename, RequestRow, RequestStop, Result, SetState, TaskEnd,
+    UsageScope,
 };
 
 /// The durable agent tree. Every writing operation is one transaction: when it returns `Ok` it survives a power cut, and
@@ -71,6 +72,27 @@ pub trait Store: Send + Sync {
 
     /// Marks a task as running, for the first time or again; `false` when it is running or completed.
     async fn start_task(&self, agent: AgentId) -> Result<bool>;
+
+    /// Marks a task that has ended, in whatever way, as running again, and counts that; `false`, and nothing done, when it has
+    /// not ended.
+    async fn resume_task(&self, agent: AgentId) -> Result<bool>;
+
+    /// Takes the ended tasks of a spawner off its list; their rows stay. Returns the workers.
+    async fn clear_tasks(&self, spawner: AgentId, now_ms: i64) -> Result<Vec<AgentId>>;
+
+    /// Asks whoever runs the agent (and, in a cascade, its descendants) to stop. Only what runs, or is about to, is asked:
+    /// returns those, ancestors first. A stricter wish that stands already is kept.
+    async fn request_stop(&self, request: RequestStop) -> Result<Vec<AgentId>>;
+
+    /// Keeps what a living agent is to be told when it has nothing left to do; `false`, and nothing done, when something is
+    /// kept already.
+    async fn keep_follow_up(&self, agent: AgentId, text: &str) -> Result<bool>;
+
+    /// Puts what was kept for the agent into its mailbox, as a word of the user; `false`, and nothing done, when there is nothing.
+    async fn deliver_follow_up(&self, agent: AgentId, now_ms: i64) -> Result<bool>;
+
+    /// Takes what was kept for the agent: once.
+    async fn take_follow_up(&self, agent: AgentId) -> Result<Option<String>>;
 
     /// Ends a task and puts the notice into the spawner's mailbox; `false`, and nothing done, when it has ended before.
     /// A dead spawner gets no notice.

@@ -31,6 +31,8 @@ pub enum Effect {
     Runs,
     /// Calls other tools, and does nothing else.
     Calls,
+    /// Starts agents, or steers those that it has started; what those do is judged call by call.
+    Spawns,
 }
 
 /// What the model gets to see of a call.

@@ -29,6 +29,48 @@ pub(crate) struct File {
     cache: Option<CacheTable>,
     #[serde(default)]
     confine: ConfineTable,
+    #[serde(default)]
+    fork: ForkTable,
+    #[serde(default)]
+    workers: WorkersTable,
+}
+
+/// Whether models fork.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ForkTable {
+    /// `explicit`, `implicit` or `off`.
+    pub(crate) mode: Option<String>,
+}
+
+/// What models start, and how it runs.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WorkersTable {
+    /// How many workers may stand below each other; 0 for none at all.
+    pub(crate) depth: Option<u32>,
+    pub(crate) coordinator: Option<bool>,
+    pub(crate) wake: Option<bool>,
+    /// Most turns of one.
+    pub(crate) turns: Option<u32>,
+    /// What forks take over of the agenda: `plans`, `todos`, `goals`.
+    pub(crate) inherit: Option<Vec<String>>,
+}
+
+/// A checkout may turn workers off and keep them short. It must not make its user's agents start more.
+fn more_workers(fork: &ForkTable, workers: &WorkersTable) -> Option<&'static str> {
+    if fork.mode.as_deref().is_some_and(|mode| mode != "off") {
+        return Some("fork.mode");
+    }
+    if workers.depth.is_some_and(|depth| depth > 0) {
+        return Some("workers.depth");
+    }
+    match (workers.coordinator, workers.wake, workers.turns) {
+        (Some(false), _, _) => Some("workers.coordinator"),
+        (_, Some(true), _) => Some("workers.wake"),
+        (_, _, Some(_)) => Some("workers.turns"),
+        (_, _, None) => None,
+    }
 }
 
 /// How commands are confined.
@@ -179,6 +221,8 @@ pub(crate) struct Config {
     pub(crate) providers: BTreeMap<String, ProviderTable>,
     pub(crate) cache: CacheTable,
     pub(crate) confine: ConfineTable,
+    pub(crate) fork: ForkTable,
+    pub(crate) workers: WorkersTable,
     /// The files that were read, in order.
     pub(crate) files: Vec<PathBuf>,
     /// The user's own file, whether it exists or not.
@@ -253,6 +297,16 @@ impl Config {
             self.cache = cache;
         }
         self.confine = std::mem::take(&mut self.confine).under(file.confine);
+        self.fork.mode = file.fork.mode.or_else(|| self.fork.mode.take());
+        let before = std::mem::take(&mut self.workers);
+        let later = file.workers;
+        self.workers = WorkersTable {
+            depth: later.depth.or(before.depth),
+            coordinator: later.coordinator.or(before.coordinator),
+            wake: later.wake.or(before.wake),
+            turns: later.turns.or(before.turns),
+            inherit: later.inherit.or(before.inherit),
+        };
         self.files.push(path.to_owned());
     }
 }
@@ -294,6 +348,8 @@ fn narrowed(file: File, path: &Path) -> Result<File, Failure> {
     } else if file.cache.is_some() {
         "cache"
     } else if let Some(key) = file.confine.widens() {
+        key
+    } else if let Some(key) = more_workers(&file.fork, &file.workers) {
         key
     } else {
         return Ok(file);
@@ -356,6 +412,9 @@ mod tests {
             "permission_mode = \"bypass\"",
             "[providers.anthropic]\nbase_url = \"http://evil\"",
             "[cache]\nconfirm_above = 1000.0",
+            "[fork]\nmode = \"implicit\"",
+            "[workers]\ndepth = 3",
+            "[workers]\nturns = 900",
         ] {
             assert!(load("", project, &[]).is_err(), "{project}");
         }

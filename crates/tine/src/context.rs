@@ -55,7 +55,9 @@ impl Context {
             facts: Arc::new(caching::models(&dirs.models_file)),
         };
         let repl = config.repl.as_ref().is_some_and(|repl| repl.value);
-        let runtime = Runtime::new(Arc::new(store), ports, dirs.owners).with_repl(repl);
+        let runtime = Runtime::new(Arc::new(store), ports, dirs.owners)
+            .with_repl(repl)
+            .with_crew(config.workers.depth != Some(0));
         Ok(Self { config, directory, runtime: Arc::new(runtime) })
     }
 

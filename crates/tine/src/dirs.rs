@@ -13,6 +13,8 @@ pub(crate) struct Dirs {
     pub(crate) config_file: PathBuf,
     /// What the user knows better of models than the file that ships with tine.
     pub(crate) models_file: PathBuf,
+    /// Agents that the user has defined.
+    pub(crate) agents: PathBuf,
     /// The database.
     pub(crate) database: PathBuf,
     /// Lock files of running processes. Beside the database, so that all who share one share the other.
@@ -27,6 +29,7 @@ impl Dirs {
             return Ok(Self {
                 config_file: home.join("config.toml"),
                 models_file: home.join("models.toml"),
+                agents: home.join("agents"),
                 database: home.join("tine.db"),
                 owners: home.join("run"),
             });
@@ -38,6 +41,7 @@ impl Dirs {
         Ok(Self {
             config_file: xdg.config_dir().join("tine/config.toml"),
             models_file: xdg.config_dir().join("tine/models.toml"),
+            agents: xdg.config_dir().join("tine/agents"),
             database: xdg.data_dir().join("tine/tine.db"),
             owners: xdg.data_dir().join("tine/run"),
         })

@@ -201,6 +201,15 @@ impl From<RuntimeError> for Failure {
             RuntimeError::Name { .. } => {
                 Self::of(BAD_INPUT, &error).hint("a name is one word of at most 64 characters")
             }
+            RuntimeError::NoTask(_) => {
+                Self::of(BAD_INPUT, &error).hint("`tine ps` marks workers; `tine task list` lists their tasks")
+            }
+            RuntimeError::NoDefinition(_) => Self::of(BAD_INPUT, &error)
+                .hint("put its file back into .tine/agents or the agents folder beside config.toml"),
+            RuntimeError::FollowUpWaits(_) => {
+                Self::of(BAD_INPUT, &error).hint("wait for its report: `tine task output TASK --block`")
+            }
+            RuntimeError::Panicked(_) => Self::of(FAILED, &error),
             RuntimeError::EmptyMail => {
                 Self::of(BAD_INPUT, &error).hint("give the message as an argument or on standard input")
             }

@@ -8,6 +8,7 @@ mod config;
 mod confine;
 mod connect;
 mod context;
+mod crew;
 mod dirs;
 mod ending;
 mod fail;

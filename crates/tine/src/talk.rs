@@ -6,18 +6,20 @@ use std::sync::Arc;
 
 use tine_fork::{AllowAllFilter, Observer, RunEvent, TURNS_DEFAULT};
 use tine_model::{AgentId, AgentRecord, AgentState, ModelRef, Outcome};
-use tine_runtime::{ForkMade, RunOptions, RuntimeError};
+use tine_runtime::{CrewWatcher, ForkMade, RunOptions, RuntimeError, Unwatched};
 use tokio_util::sync::CancellationToken;
 
 use crate::caching::policy;
 use crate::cli::{LimitArgs, OutputArgs, OutputFormat};
 use crate::confine::{confinement, line, tell, warn_of_gaps};
 use crate::context::Context;
+use crate::crew::crew;
 use crate::ending::{Circumstances, Ended, Tally};
 use crate::fail::Failure;
 use crate::interrupt::interruptible;
 use crate::limits::{Guarded, run_limits};
 use crate::output;
+use crate::render::crew::CrewLines;
 use crate::render::json::RunResult;
 use crate::render::screen::Screen;
 use crate::render::stream_json::StreamView;
@@ -81,6 +83,8 @@ impl<'a> Talk<'a> {
         if let (View::Text(_), false, Some(line)) = (&view, self.quiet, line(&confinement)) {
             self.screen.say(&styled(DIM, &line));
         }
+        let watcher = view.crew(&self.screen, &record);
+        let crew = crew(config, self.limits, directory, watcher)?;
         let tally = Arc::new(Tally::new(view.observer()));
         let cancel = CancellationToken::new();
         let options = RunOptions {
@@ -91,6 +95,7 @@ impl<'a> Talk<'a> {
             caching: policy(&self.context.config, false)?,
             filter: Arc::new(AllowAllFilter),
             confinement,
+            crew,
         };
         let run = Box::pin(runtime.run(agent, prompt, &options));
         let ran = interruptible(run, &cancel, || view.note(&self.screen, STOPPING)).await?;
@@ -149,6 +154,17 @@ impl View {
         match self {
             Self::Text(view) => Arc::clone(view) as Arc<dyn Observer>,
             Self::Json => Arc::new(|_: &RunEvent<'_>| {}),
+            Self::Stream => Arc::new(StreamView),
+        }
+    }
+
+    /// Who sees the workers that the run's model starts.
+    fn crew(&self, screen: &Arc<Screen>, record: &AgentRecord) -> Arc<dyn CrewWatcher> {
+        match self {
+            Self::Text(view) if view.talks() => {
+                Arc::new(CrewLines::on(Arc::clone(screen), record.directory.clone().into()))
+            }
+            Self::Text(_) | Self::Json => Arc::new(Unwatched),
             Self::Stream => Arc::new(StreamView),
         }
     }

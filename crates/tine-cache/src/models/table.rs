@@ -64,6 +64,7 @@ pub(super) struct Row {
     #[serde(default, deserialize_with = "number")]
     storage_per_hour: Option<f64>,
     key_requests_per_minute: Option<u32>,
+    strips_reasoning: Option<bool>,
     reliable: Option<bool>,
     #[serde(default, deserialize_with = "number")]
     input: Option<f64>,
@@ -108,7 +109,7 @@ impl Row {
             (self.tier_above_tokens, self.tier_prompt, self.tier_output) = (None, None, None);
         }
         take!(self, row: scheme, min_tokens, short_minutes, long_minutes, lookback_blocks, step_tokens, caches_output,
-            whole_requests, shares_at, diagnoses, context_tokens, storage_per_hour, key_requests_per_minute, reliable,
+            whole_requests, shares_at, diagnoses, context_tokens, storage_per_hour, key_requests_per_minute, strips_reasoning, reliable,
             input, write_short, write_long, read, output, tier_above_tokens, tier_prompt, tier_output);
     }
 
@@ -159,6 +160,7 @@ impl Row {
             context_tokens: self.context_tokens,
             storage_per_hour: self.storage_per_hour,
             key_requests_per_minute: self.key_requests_per_minute.filter(|most| *most > 0),
+            strips_reasoning: self.strips_reasoning.unwrap_or(false),
             reliable: self.reliable.unwrap_or(true),
         }
     }

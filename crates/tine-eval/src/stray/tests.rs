@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use tine_fork::worker_directive;
+use tine_fork::{Inherits, worker_directive};
 use tine_model::RawJson;
 use tine_testkit::replies;
 
@@ -20,7 +20,7 @@ impl Fork {
     fn worker(task: &str) -> Self {
         Self {
             inherited: Vec::new(),
-            directive: worker_directive(task),
+            directive: worker_directive(task, &Inherits::default()),
             acts: vec![act("FileRead", r#"{"file_path":"own.txt"}"#, "content")],
             report: Some(format!("Scope: {task}\nResult: done\nFiles changed: none\nIssues: none")),
             outcome: Outcome::Completed,
@@ -218,8 +218,7 @@ fn a_foreign_task_is_known_by_its_files_its_calls_or_its_claims() {
 
 #[test]
 fn a_siblings_task_is_read_off_the_call_that_made_it() {
-    let input =
-        serde_json::json!({ "prompt": worker_directive("Write the glossary to docs/glossary.md") });
+    let input = serde_json::json!({ "prompt": worker_directive("Write the glossary to docs/glossary.md", &Inherits::default()) });
     let calls = replies::calls([("c1", "Agent", input.to_string().as_str())]);
     let mut fork = Fork::worker("Write the index to docs/index.md")
         .inheriting([Message::user("Split it."), calls]);
@@ -274,7 +273,7 @@ fn a_worker_that_hands_its_task_on_is_a_loop() {
 #[test]
 fn evidence_is_read_off_the_messages() {
     let messages = [
-        Message::user(worker_directive("Find x.")),
+        Message::user(worker_directive("Find x.", &Inherits::default())),
         replies::calls([("a", "Grep", r#"{"pattern":"x"}"#), ("b", "Glob", "{}")]),
         Message::new(
             Role::User,

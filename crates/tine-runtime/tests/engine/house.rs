@@ -10,8 +10,8 @@ use tine_guard::{PermissionMode, Rules};
 use tine_llm::{HttpClient, HttpLimits, HttpOptions, LlmClient, RateGates, RetryLimits, Secret};
 use tine_model::{AgentId, ModelRef, ModelSettings, Thinking, Usage};
 use tine_runtime::{
-    CachePolicy, Clock, Confinement, ConnectError, Connector, DenyAll, FanReport, FanSpec, FanTask,
-    FanWatcher, Ids, NewRoot, Permissions, Ports, RunOptions, Runtime,
+    CachePolicy, Clock, Confinement, ConnectError, Connector, Crew, DenyAll, FanReport, FanSpec,
+    FanTask, FanWatcher, Ids, NewRoot, Permissions, Ports, RunOptions, Runtime,
 };
 use tine_sim::{Scenario, SimOptions, SimServer};
 use tine_store::{OpenOptions, SqliteStore};
@@ -172,6 +172,7 @@ pub(crate) fn options() -> RunOptions {
         caching: CachePolicy::default(),
         filter: Arc::new(AllowAllFilter),
         confinement: Confinement::default(),
+        crew: Crew::default(),
     }
 }
 

@@ -32,6 +32,7 @@ pub async fn an_agent_is_read_as_it_was_made(fixture: &dyn Fixture) -> Result<()
         head: new.head.hash,
         directory: new.directory.clone(),
         depth: new.depth,
+        stop: None,
         created_ms: 77,
         updated_ms: 77,
     };
@@ -175,7 +176,8 @@ pub async fn kill_takes_all_descendants_and_tells_the_living(fixture: &dyn Fixtu
     create(&*store, 1).await?;
     for (parent, number) in [(1, 2), (2, 3), (3, 4), (1, 5)] {
         let mut request = fork_of(agent_id(parent), number, ForkFrom::LastEntry);
-        request.children[0].task = Some(NewTask { directive: "look".to_owned() });
+        request.children[0].task =
+            Some(NewTask { directive: "look".to_owned(), description: None, definition: None });
         store.fork(request).await?;
     }
     assert_eq!(store.kill(kill(agent_id(2))).await?, [agent_id(2), agent_id(3), agent_id(4)]);

@@ -68,7 +68,11 @@ pub async fn siblings_share_one_fork_point(fixture: &dyn Fixture) -> Result<()> 
     for number in 3..=5 {
         let mut agent = request.children[0].agent.clone();
         agent.id = agent_id(number);
-        let task = Some(NewTask { directive: format!("part {number}") });
+        let task = Some(NewTask {
+            directive: format!("part {number}"),
+            description: Some("a part".to_owned()),
+            definition: None,
+        });
         request.children.push(NewChild { agent, task });
     }
     let forked = store.fork(request).await?;
@@ -135,7 +139,8 @@ pub async fn a_refused_fork_leaves_nothing(fixture: &dyn Fixture) -> Result<()> 
     stale.parent_fence = Some(Fence(1));
     refused!(store.fork(stale).await, StoreError::Fenced { .. });
     let mut twins = fork_of(root, 2, ForkFrom::LastEntry);
-    twins.children[0].task = Some(NewTask { directive: "x".to_owned() });
+    twins.children[0].task =
+        Some(NewTask { directive: "x".to_owned(), description: None, definition: None });
     twins.children.push(twins.children[0].clone());
     refused!(store.fork(twins).await, StoreError::Exists { .. });
     assert_eq!(store.lineage(root, None).await?, before);

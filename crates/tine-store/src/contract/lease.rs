@@ -14,7 +14,8 @@ fn only_living<'a>(living: &'a str) -> impl Fn(&str) -> bool + Send + Sync + 'a 
 
 async fn spawn_worker(store: &dyn Store, spawner: AgentId, number: u64) -> Result<AgentId> {
     let mut request = fork_of(spawner, number, ForkFrom::LastEntry);
-    request.children[0].task = Some(NewTask { directive: "look".to_owned() });
+    request.children[0].task =
+        Some(NewTask { directive: "look".to_owned(), description: None, definition: None });
     store.fork(request).await?;
     Ok(agent_id(number))
 }
@@ -48,7 +49,8 @@ pub async fn a_forked_worker_is_held_at_once(fixture: &dyn Fixture) -> Result<()
     let store = fixture.open().await?;
     let (root, worker) = (create(&*store, 1).await?, agent_id(2));
     let mut request = fork_of(root, 2, ForkFrom::LastEntry);
-    request.children[0].task = Some(NewTask { directive: "look".to_owned() });
+    request.children[0].task =
+        Some(NewTask { directive: "look".to_owned(), description: None, definition: None });
     request.owner = Some("host:1".to_owned());
     let forked = store.fork(request).await?;
     assert_eq!(forked[0].lease, store.lease(worker).await?);
@@ -143,16 +145,16 @@ pub async fn a_dead_owner_is_recovered_once(fixture: &dyn Fixture) -> Result<()>
     assert_eq!(store.agent(living).await?.state, AgentState::Running);
     for (agent, status) in [
         (crashed, TaskStatus::Interrupted),
-        (queued, TaskStatus::Interrupted),
+        (queued, TaskStatus::Lost),
         (living, TaskStatus::Running),
     ] {
         assert_eq!(store.task(agent).await?.map(|task| task.status), Some(status));
     }
     assert_eq!(store.recover(recover).await?, []);
-    for (spawner, worker) in [(root, crashed), (crashed, queued)] {
+    for (spawner, worker, word) in [(root, crashed, "interrupted"), (crashed, queued, "lost")] {
         let mail = store.unread_mail(spawner).await?;
         assert_eq!(mail.len(), 1);
-        assert_eq!(mail[0].body, format!("interrupted {}", worker.short()));
+        assert_eq!(mail[0].body, format!("{word} {}", worker.short()));
         assert_eq!(mail[0].sender, Some(worker));
     }
     Ok(())

@@ -8,6 +8,7 @@ mod log;
 mod model;
 mod permission;
 mod sample;
+mod stops;
 mod work;
 
 use async_trait::async_trait;
@@ -24,6 +25,7 @@ pub use sample::{
     agent_id, ask_of, cache_row, create, end_of, fork_of, message, new_agent, permission_id,
     plain_notice, request_of, yes_to,
 };
+pub use stops::*;
 pub use work::*;
 
 /// A storage that is empty at first.
@@ -79,6 +81,11 @@ macro_rules! store_contract {
             a_takeover_interrupts_like_a_recovery
             a_task_ends_once_and_tells_its_spawner_once
             an_interrupted_task_can_start_again
+            a_task_can_be_taken_up_again_after_any_end
+            ended_tasks_can_be_taken_off_the_list
+            lost_is_told_from_interrupted
+            a_wish_to_stop_reaches_what_runs
+            one_follow_up_waits_for_the_end_of_a_run
             a_zombie_cannot_end_a_task
             mail_is_read_until_delivered
             mail_to_nobody_is_refused

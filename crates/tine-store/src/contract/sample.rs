@@ -88,6 +88,7 @@ pub fn end_of(agent: AgentId) -> TaskEnd {
         usage,
         turns: 4,
         tool_uses: 5,
+        flags: vec!["echo".to_owned()],
         notice: "it is done".to_owned(),
         now_ms: 4000,
     }

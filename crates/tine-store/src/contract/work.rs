@@ -15,7 +15,8 @@ use crate::{
 async fn root_and_worker(store: &dyn Store) -> Result<(AgentId, AgentId)> {
     let root = create(store, 1).await?;
     let mut request = fork_of(root, 2, ForkFrom::LastEntry);
-    request.children[0].task = Some(NewTask { directive: "look".to_owned() });
+    request.children[0].task =
+        Some(NewTask { directive: "look".to_owned(), description: None, definition: None });
     store.fork(request).await?;
     Ok((root, agent_id(2)))
 }

@@ -6,7 +6,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 use tine_model::{
     AgentId, AgentPrefix, AgentRecord, AgentState, ContextMode, Effort, EntryId, ModelSettings,
-    Standing, TaskStatus,
+    Standing, StopKind, TaskStatus,
 };
 
 use super::SqliteStore;
@@ -25,7 +25,7 @@ macro_rules! agent_columns {
     () => {
         "a.id, a.name, a.parent, a.fork_point, a.standing, a.state, a.context, a.model, \
          a.max_tokens, a.thinking, a.effort, a.head, a.directory, a.depth, a.created_ms, \
-         a.updated_ms"
+         a.updated_ms, a.stop"
     };
 }
 
@@ -259,11 +259,10 @@ pub(super) async fn write_state(
     state: AgentState,
     now_ms: i64,
 ) -> Result<()> {
-    let sql =
-        sqlx::query("UPDATE agents SET state = ?, updated_ms = max(updated_ms, ?) WHERE id = ?")
-            .bind(state.as_str())
-            .bind(now_ms)
-            .bind(agent.as_bytes().as_slice());
+    // What was asked of a run ends with it.
+    let sql = "UPDATE agents SET state = ?1, updated_ms = max(updated_ms, ?2), \
+         stop = CASE ?1 WHEN 'running' THEN stop END WHERE id = ?3";
+    let sql = sqlx::query(sql).bind(state.as_str()).bind(now_ms).bind(agent.as_bytes().as_slice());
     write.run("state", sql).await?;
     Ok(())
 }
@@ -302,7 +301,7 @@ async fn store_head(write: &mut Writing<'_>, new: &NewAgent) -> Result<()> {
 }
 
 fn agent_record(path: &Path, row: &SqliteRow) -> Result<AgentRecord> {
-    debug_assert_eq!(row.len(), 16);
+    debug_assert_eq!(row.len(), 17);
     let row = Columns::new(path, row);
     Ok(AgentRecord {
         id: row.agent(0)?,
@@ -323,6 +322,7 @@ fn agent_record(path: &Path, row: &SqliteRow) -> Result<AgentRecord> {
         depth: row.unsigned(13)?,
         created_ms: row.get(14)?,
         updated_ms: row.get(15)?,
+        stop: row.word_or_null(16, StopKind::from_name)?,
     })
 }
 

@@ -14,6 +14,7 @@ mod packed;
 mod permissions;
 mod port;
 mod requests;
+mod stops;
 mod tasks;
 #[cfg(test)]
 mod tests;

@@ -7,8 +7,8 @@ use super::SqliteStore;
 use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, CacheRow, CreateAgent, EntryRow, Fence,
     ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail, PermissionFilter,
-    PermissionRow, Recover, Recovered, Rename, RequestRow, Result, SetState, Store, TaskEnd,
-    UsageScope,
+    PermissionRow, Recover, Recovered, Rename, RequestRow, RequestStop, Result, SetState, Store,
+    TaskEnd, UsageScope,
 };
 
 #[async_trait]
@@ -80,6 +80,30 @@ impl Store for SqliteStore {
 
     async fn start_task(&self, agent: AgentId) -> Result<bool> {
         self.start_task_row(agent).await
+    }
+
+    async fn resume_task(&self, agent: AgentId) -> Result<bool> {
+        self.resume_task_row(agent).await
+    }
+
+    async fn clear_tasks(&self, spawner: AgentId, now_ms: i64) -> Result<Vec<AgentId>> {
+        self.clear_task_rows(spawner, now_ms).await
+    }
+
+    async fn request_stop(&self, request: RequestStop) -> Result<Vec<AgentId>> {
+        self.request_stop_rows(request).await
+    }
+
+    async fn keep_follow_up(&self, agent: AgentId, text: &str) -> Result<bool> {
+        self.keep_follow_up_text(agent, text).await
+    }
+
+    async fn deliver_follow_up(&self, agent: AgentId, now_ms: i64) -> Result<bool> {
+        self.deliver_follow_up_text(agent, now_ms).await
+    }
+
+    async fn take_follow_up(&self, agent: AgentId) -> Result<Option<String>> {
+        self.take_follow_up_text(agent).await
     }
 
     async fn finish_task(&self, end: TaskEnd) -> Result<bool> {

@@ -16,7 +16,8 @@ use crate::{NewMail, NewTask, Result, StoreError, TaskEnd, WordNotice};
 macro_rules! task_columns {
     () => {
         "agent, spawner, directive, status, report, error, uncached, write_short, write_long, \
-         read, output, reasoning, turns, tool_uses, created_ms, ended_ms"
+         read, output, reasoning, turns, tool_uses, created_ms, ended_ms, description, resumes, \
+         flags, cleared_ms, definition"
     };
 }
 pub(super) use task_columns;
@@ -53,6 +54,45 @@ impl SqliteStore {
         Ok(starts)
     }
 
+    pub(super) async fn resume_task_row(&self, agent: AgentId) -> Result<bool> {
+        let mut write = self.connections.write().await?;
+        let task = task_of(&mut write, agent).await?;
+        let resumes = task.status.is_final();
+        if resumes {
+            let sql = "UPDATE tasks SET status = ?, error = NULL, ended_ms = NULL, flags = '', \
+                 cleared_ms = NULL, resumes = resumes + 1 WHERE agent = ?";
+            let sql = sqlx::query(sql)
+                .bind(TaskStatus::Running.as_str())
+                .bind(agent.as_bytes().as_slice());
+            write.run("task resumed", sql).await?;
+        }
+        write.commit().await?;
+        Ok(resumes)
+    }
+
+    pub(super) async fn clear_task_rows(
+        &self,
+        spawner: AgentId,
+        now_ms: i64,
+    ) -> Result<Vec<AgentId>> {
+        let mut write = self.connections.write().await?;
+        let sql = "UPDATE tasks SET cleared_ms = ? WHERE spawner = ? AND cleared_ms IS NULL \
+             AND status NOT IN ('queued', 'running') RETURNING agent, seq";
+        let sql = sqlx::query(sql).bind(now_ms).bind(spawner.as_bytes().as_slice());
+        let rows = write.all("tasks cleared", sql).await?;
+        let path = self.connections.path();
+        let mut cleared: Vec<(i64, AgentId)> = rows
+            .iter()
+            .map(|row| {
+                let row = Columns::new(path, row);
+                Ok((row.get(1)?, row.agent(0)?))
+            })
+            .collect::<Result<_>>()?;
+        write.commit().await?;
+        cleared.sort_unstable();
+        Ok(cleared.into_iter().map(|(_, agent)| agent).collect())
+    }
+
     pub(super) async fn finish_task_row(&self, end: TaskEnd) -> Result<bool> {
         if !end.status.is_final() {
             return Err(StoreError::NotAnEnd { status: end.status });
@@ -78,19 +118,22 @@ pub(super) async fn insert_task(
     task: &NewTask,
     now_ms: i64,
 ) -> Result<()> {
-    let sql = "INSERT INTO tasks (agent, spawner, directive, status, created_ms) \
-         VALUES (?, ?, ?, ?, ?)";
+    let sql = "INSERT INTO tasks (agent, spawner, directive, description, definition, status, created_ms) \
+         VALUES (?, ?, ?, ?, ?, ?, ?)";
     let sql = sqlx::query(sql)
         .bind(agent.as_bytes().as_slice())
         .bind(spawner.as_bytes().as_slice())
         .bind(task.directive.as_str())
+        .bind(task.description.as_deref())
+        .bind(task.definition.as_deref())
         .bind(TaskStatus::Queued.as_str())
         .bind(now_ms);
     write.run("task row", sql).await?;
     Ok(())
 }
 
-/// Ends the unfinished tasks that `select` finds and tells their spawners; returns the workers.
+/// Ends the unfinished tasks that `select` finds and tells their spawners; returns the workers. Of a task that is interrupted
+/// before it began nothing was done: it is lost.
 pub(super) async fn cut_tasks(
     write: &mut Writing<'_>,
     select: Sql<'_>,
@@ -102,6 +145,10 @@ pub(super) async fn cut_tasks(
     let mut workers = Vec::with_capacity(rows.len());
     for row in &rows {
         let mut task = task_record(write.path(), row)?;
+        let status = match (status, task.status) {
+            (TaskStatus::Interrupted, TaskStatus::Queued) => TaskStatus::Lost,
+            (status, _) => status,
+        };
         (task.status, task.ended_ms) = (status, Some(now_ms));
         let end = TaskEnd {
             agent: task.agent,
@@ -113,6 +160,7 @@ pub(super) async fn cut_tasks(
             usage: task.usage,
             turns: task.turns,
             tool_uses: task.tool_uses,
+            flags: task.flags,
             now_ms,
         };
         workers.push(task.agent);
@@ -124,7 +172,7 @@ pub(super) async fn cut_tasks(
 async fn end_task(write: &mut Writing<'_>, spawner: AgentId, end: TaskEnd) -> Result<()> {
     let sql = "UPDATE tasks SET status = ?, report = ?, error = ?, uncached = ?, write_short = ?, \
          write_long = ?, read = ?, output = ?, reasoning = ?, turns = ?, tool_uses = ?, \
-         ended_ms = ? WHERE agent = ?";
+         flags = ?, ended_ms = ? WHERE agent = ?";
     let mut sql = sqlx::query(sql).bind(end.status.as_str()).bind(end.report).bind(end.error);
     for part in usage_columns(Some(&end.usage)) {
         sql = sql.bind(part);
@@ -132,6 +180,7 @@ async fn end_task(write: &mut Writing<'_>, spawner: AgentId, end: TaskEnd) -> Re
     let sql = sql
         .bind(end.turns)
         .bind(end.tool_uses)
+        .bind(end.flags.join(" "))
         .bind(end.now_ms)
         .bind(end.agent.as_bytes().as_slice());
     write.run("task end", sql).await?;
@@ -168,5 +217,10 @@ fn task_record(path: &Path, row: &SqliteRow) -> Result<TaskRecord> {
         tool_uses: row.unsigned(13)?,
         created_ms: row.get(14)?,
         ended_ms: row.get(15)?,
+        description: row.get(16)?,
+        resumes: row.unsigned(17)?,
+        flags: row.get::<String>(18)?.split_whitespace().map(str::to_owned).collect(),
+        cleared_ms: row.get(19)?,
+        definition: row.get(20)?,
     })
 }

@@ -14,7 +14,9 @@ use std::sync::Arc;
 use tine_cache::Asked;
 use tine_fork::{AllowAllFilter, RunLimits, RunReport};
 use tine_model::{AgentId, Outcome, TaskStatus};
-use tine_runtime::{CachePolicy, Confinement, FanReport, FanSpec, FanWatcher, RunOptions, Runtime};
+use tine_runtime::{
+    CachePolicy, Confinement, Crew, FanReport, FanSpec, FanWatcher, RunOptions, Runtime,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::DemoArgs;
@@ -88,6 +90,7 @@ async fn tell(
         caching: CachePolicy::default(),
         filter: Arc::new(AllowAllFilter),
         confinement: Confinement::default(),
+        crew: Crew::default(),
     };
     let outcome = runtime.run(root, Some(PROMPT.to_owned()), &options).await;
     look.end();

@@ -92,6 +92,7 @@ pub(crate) async fn doctor(directory: Option<PathBuf>, args: JsonArgs) -> Result
                 Err(failure) => checks.push(Check::failure("settings", &failure)),
                 Ok(read) => {
                     checks.extend(checks::settings(&read));
+                    checks.push(checks::agents(&directory));
                     config = Some(read);
                 }
             }

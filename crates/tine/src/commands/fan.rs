@@ -17,11 +17,13 @@ use crate::caching::{Before, asked, go_ahead, launch_word, policy};
 use crate::cli::FanArgs;
 use crate::confine::{AuditShape, confinement, tell, warn_of_gaps};
 use crate::context::Context;
+use crate::crew::crew;
 use crate::ending::{Tally, rule_for};
 use crate::fail::{FAILED, Failure, INTERRUPTED, TIMED_OUT, TOOL_FAILED};
 use crate::interrupt::interruptible;
 use crate::limits::{Guarded, run_limits};
 use crate::output;
+use crate::render::crew::CrewLines;
 use crate::render::figures::{grouped, money, plural, span};
 use crate::render::json::UsageShape;
 use crate::render::screen::Screen;
@@ -141,6 +143,7 @@ pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure>
         confinement(&context.config, &args.limits, Standing::Worker, Path::new(&directory))?;
     warn_of_gaps(&confinement, Path::new(&directory));
     let screen = Arc::new(Screen::stderr());
+    let crew_screen = Arc::clone(&screen);
     let guarded = Guarded::new(&context.config, &args.limits, &screen, true)?;
     let board = WorkerBoard::on(screen, context.directory.clone(), args.directives.clone());
     let explain = args.explain;
@@ -154,6 +157,12 @@ pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure>
         cancel: cancel.clone(),
         caching: policy(&context.config, args.keep_warm)?,
         filter: Arc::new(AllowAllFilter),
+        crew: crew(
+            &context.config,
+            &args.limits,
+            Path::new(&directory),
+            Arc::new(CrewLines::on(Arc::clone(&crew_screen), context.directory.clone())),
+        )?,
         confinement,
     };
     let spec = FanSpec { parent, directives: args.directives, plan: asked(args.plan) };

@@ -4,7 +4,8 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tine_fork::{Observer, RunEvent};
-use tine_model::{AgentRecord, Role};
+use tine_model::{AgentId, AgentRecord, Role, TaskRecord};
+use tine_runtime::CrewWatcher;
 use tine_wire::Event;
 
 use crate::output;
@@ -59,6 +60,23 @@ enum Record<'a> {
         model: Option<&'a str>,
         usage: UsageShape,
     },
+    WorkerStarted {
+        agent: String,
+        task: &'a str,
+        description: Option<&'a str>,
+        resumes: u32,
+    },
+    WorkerEnded {
+        agent: String,
+        status: &'static str,
+        report: Option<&'a str>,
+        error: Option<&'a str>,
+        /// What the checks of its end have seen.
+        flags: &'a [String],
+        turns: u32,
+        tool_uses: u32,
+        usage: UsageShape,
+    },
 }
 
 /// Writes records to stdout.
@@ -80,6 +98,32 @@ impl StreamView {
 /// A reader that went away has enough; what else can go wrong shows again when the result is written.
 fn write(record: &Record<'_>) {
     let _ = output::json(record);
+}
+
+impl CrewWatcher for StreamView {
+    fn on_start(&self, worker: AgentId, task: &TaskRecord) {
+        write(&Record::WorkerStarted {
+            agent: worker.to_string(),
+            task: &task.directive,
+            description: task.description.as_deref(),
+            resumes: task.resumes,
+        });
+    }
+
+    fn on_event(&self, _worker: AgentId, _event: &RunEvent<'_>) {}
+
+    fn on_end(&self, task: &TaskRecord) {
+        write(&Record::WorkerEnded {
+            agent: task.agent.to_string(),
+            status: task.status.as_str(),
+            report: task.report.as_deref(),
+            error: task.error.as_deref(),
+            flags: &task.flags,
+            turns: task.turns,
+            tool_uses: task.tool_uses,
+            usage: task.usage.into(),
+        });
+    }
 }
 
 impl Observer for StreamView {

@@ -64,6 +64,11 @@ impl TextView {
         Self { screen, streams, talks: !quiet, directory, state: Mutex::default() }
     }
 
+    /// Whether it writes to stderr.
+    pub(crate) fn talks(&self) -> bool {
+        self.talks
+    }
+
     /// Says who is talking.
     pub(crate) fn begin(&self, record: &AgentRecord) {
         if self.talks {

@@ -224,7 +224,9 @@ fn line(worker: &Worker, columns: usize, title_columns: usize) -> String {
         Phase::Waiting => (DIM, '◌'),
         Phase::Running => (CYAN, '●'),
         Phase::Ended(TaskStatus::Completed) => (GREEN, '✓'),
-        Phase::Ended(TaskStatus::Cancelled | TaskStatus::Interrupted) => (YELLOW, '■'),
+        Phase::Ended(TaskStatus::Cancelled | TaskStatus::Interrupted | TaskStatus::Lost) => {
+            (YELLOW, '■')
+        }
         Phase::Ended(_) => (RED, '✗'),
     };
     let doing = match worker.phase {

@@ -61,7 +61,8 @@ async fn prepare(path: &Path) {
     assert_eq!(lease.fence, Fence(1));
     store.append(root, lease.fence, &[message("a"), message("b")]).await.unwrap();
     let mut request = fork_of(root, 2, ForkFrom::LastEntry);
-    request.children[0].task = Some(NewTask { directive: "look".to_owned() });
+    request.children[0].task =
+        Some(NewTask { directive: "look".to_owned(), description: None, definition: None });
     store.fork(request).await.unwrap();
     store.start_task(agent_id(2)).await.unwrap();
     let mail = NewMail { recipient: root, sender: None, body: "m".to_owned(), now_ms: 1 };
@@ -83,7 +84,8 @@ async fn perform(store: &SqliteStore, change: Change) -> Result<()> {
         }
         Change::FanOut => {
             let mut request = fork_of(root, 3, ForkFrom::LastEntry);
-            request.children[0].task = Some(NewTask { directive: "one".to_owned() });
+            request.children[0].task =
+                Some(NewTask { directive: "one".to_owned(), description: None, definition: None });
             let mut another = request.children[0].clone();
             another.agent.id = agent_id(4);
             another.agent.head.hash = [8; 32];

@@ -70,7 +70,9 @@ impl Page<'_> {
             let branch = if index + 1 == fan.tasks.len() { "└─" } else { "├─" };
             let (style, word) = match task.status {
                 TaskStatus::Completed => (GREEN, "completed"),
-                TaskStatus::Cancelled | TaskStatus::Interrupted => (YELLOW, task.status.as_str()),
+                TaskStatus::Cancelled | TaskStatus::Interrupted | TaskStatus::Lost => {
+                    (YELLOW, task.status.as_str())
+                }
                 _ => (RED, task.status.as_str()),
             };
             let time = span(u64::try_from(task.duration_ms).unwrap_or(0));

@@ -17,6 +17,7 @@ use crate::cli::ModelArgs;
 use crate::config::{Config, RuleList, Setting};
 use crate::connect::{Models, variable};
 use crate::context::{default_model, model_settings};
+use crate::crew;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
 use crate::render::figures::plural;
@@ -164,12 +165,36 @@ pub(super) fn settings(config: &Config) -> Vec<Check> {
     ] {
         checks.extend(value.map(|value| Check::ok(format!("setting cache.{word}"), value)));
     }
+    checks.extend(workers(config));
     if let Err(failure) = policy(config, false) {
         checks.push(Check::failure("setting cache", &failure));
     }
     checks.extend(PROVIDERS.iter().filter_map(|provider| key(config, *provider)));
     checks.push(model(config));
     checks
+}
+
+/// The rules by which models start workers.
+fn workers(config: &Config) -> Vec<Check> {
+    match crew::policy(&config.fork, &config.workers) {
+        Ok(policy) => {
+            let line = |(name, what)| Check::ok(format!("workers: {name}"), what);
+            policy.describe().into_iter().map(line).collect()
+        }
+        Err(failure) => vec![Check::failure("workers", &failure)],
+    }
+}
+
+/// The agents that can be started by name in a directory.
+pub(super) fn agents(directory: &Path) -> Check {
+    match crew::definitions(directory) {
+        Ok(definitions) if definitions.is_empty() => Check::ok("agents by name", "none is defined"),
+        Ok(definitions) => {
+            let names: Vec<&str> = definitions.iter().map(|one| one.name.as_str()).collect();
+            Check::ok("agents by name", names.join(", "))
+        }
+        Err(failure) => Check::failure("agents by name", &failure),
+    }
 }
 
 /// What is known of models, and since when.

@@ -7,7 +7,7 @@ use tine_fork::{AllowAllFilter, RunEvent, RunLimits};
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{ModelRef, ModelSettings, Provider};
 use tine_runtime::{
-    CachePolicy, Confinement, DenyAll, Ids, NewRoot, Permissions, Ports, RunOptions, Runtime,
+    CachePolicy, Confinement, Crew, DenyAll, Ids, NewRoot, Permissions, Ports, RunOptions, Runtime,
     system_prompt,
 };
 use tine_store::{OpenOptions, SqliteStore};
@@ -69,6 +69,7 @@ async fn run(directory: &Path) -> Result<Option<String>, Failure> {
         caching: CachePolicy::default(),
         filter: Arc::new(AllowAllFilter),
         confinement: Confinement::default(),
+        crew: Crew::default(),
     };
     let outcome = runtime.run(agent, Some(WORD.to_owned()), &options).await?;
     runtime.store().close().await?;

@@ -1,0 +1,276 @@
+//! Starting a worker: rows first, in one transaction; then its run, on a task of this process.
+
+use std::sync::Arc;
+
+use tine_fork::{
+    Conversation, Inherits, RunLimits, Snapshot, ToolFilter, fresh_directive, worker_directive,
+};
+use tine_guard::PermissionMode;
+use tine_model::{
+    AgentId, AgentRecord, Block, ContextMode, Message, ModelSettings, RawJson, Role, Standing,
+};
+use tine_store::{ForkFrom, Head as StoredHead, Lease, NewAgent, NewChild, NewTask, StoreError};
+
+use crate::crew::{AgentDefinition, Definitions};
+use crate::error::RuntimeError;
+use crate::permission::Permissions;
+use crate::registry::check_name;
+use crate::run::RunOptions;
+use crate::runtime::{NewHead, Runtime};
+use crate::worker::{Start, WorkerRun};
+
+/// The type of a worker that starts from the conversation.
+pub(crate) const FORK: &str = "fork";
+
+/// What a worker starts from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SpawnKind {
+    /// The conversation of the agent that starts it.
+    Fork,
+    /// Nothing but its prompt.
+    Fresh,
+    /// Nothing but its prompt, as this agent.
+    Named(AgentDefinition),
+}
+
+/// A worker to be started.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spawn {
+    /// What it is told to do.
+    pub prompt: String,
+    /// The same in a few words.
+    pub description: Option<String>,
+    /// A name that no living agent has.
+    pub name: Option<String>,
+    /// What it starts from.
+    pub kind: SpawnKind,
+    /// Where its run stops by itself.
+    pub limits: RunLimits,
+}
+
+/// A worker that was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spawned {
+    /// The worker; its task has the same id.
+    pub agent: AgentId,
+}
+
+/// Who starts a worker.
+pub(crate) struct Spawner<'a> {
+    pub(crate) record: &'a AgentRecord,
+    /// Its conversation when the call was made; `None` where nobody runs it here.
+    pub(crate) snapshot: Option<&'a Snapshot>,
+    /// The agent whose run holds this one in this process.
+    pub(crate) top: AgentId,
+}
+
+impl Runtime {
+    /// Makes a worker and starts it; returns when it is in the store. What it inherits is what the snapshot holds, or, without
+    /// one, all that the log held when it was made.
+    pub(crate) async fn spawn(
+        &self,
+        spawner: Spawner<'_>,
+        spawn: Spawn,
+        options: &RunOptions,
+    ) -> Result<Spawned, RuntimeError> {
+        check_name(spawn.name.as_deref())?;
+        if spawn.prompt.trim().is_empty() {
+            return Err(RuntimeError::NoDirective);
+        }
+        let parent = spawner.record;
+        let child = self.worker_of(parent, &spawn)?;
+        let (agent, settings) = (child.id, child.settings.clone());
+        let llm = self.ports().models.connect(&settings.model).await?;
+        let task = NewTask {
+            directive: spawn.prompt.clone(),
+            description: spawn.description.clone(),
+            definition: spawn.kind.definition().map(|definition| definition.name.clone()),
+        };
+        let from = match (&spawn.kind, spawner.snapshot) {
+            (SpawnKind::Fork, Some(snapshot)) => {
+                snapshot.at().map_or(ForkFrom::Nothing, ForkFrom::Entry)
+            }
+            (SpawnKind::Fork, None) => ForkFrom::LastEntry,
+            (SpawnKind::Fresh | SpawnKind::Named(_), _) => ForkFrom::Nothing,
+        };
+        let owner = Some(self.owner()?.name().to_owned());
+        let children = vec![NewChild { agent: child, task: Some(task) }];
+        let made = self.commit(parent, from, children, owner).await?;
+        let lease = made.into_iter().find_map(|made| made.lease);
+        let lease = lease.ok_or(StoreError::Fenced { agent })?;
+        let conversation = match self.first_conversation(&lease, &spawn, &spawner, options).await {
+            Ok(conversation) => conversation,
+            Err(error) => return Err(self.never_began(&lease, &spawn.prompt, error).await),
+        };
+        let strips = self.facts(&settings.model).strips_reasoning;
+        let told = told(&spawn, &conversation, (strips, &options.crew.inherits));
+        let entered = self.live().enter(agent, spawner.top, &options.cancel);
+        let run = WorkerRun {
+            lease,
+            directive: spawn.prompt.clone(),
+            start: Start { told, conversation, seat: None },
+            entered,
+            llm,
+        };
+        let options = worker_options(options, &spawn.kind, spawn.limits);
+        self.start(run, options);
+        Ok(Spawned { agent })
+    }
+
+    async fn first_conversation(
+        &self,
+        lease: &Lease,
+        spawn: &Spawn,
+        spawner: &Spawner<'_>,
+        options: &RunOptions,
+    ) -> Result<Conversation, RuntimeError> {
+        match (&spawn.kind, spawner.snapshot) {
+            (SpawnKind::Fork, Some(snapshot)) => Ok(snapshot.fork()),
+            (SpawnKind::Fork, None) | (SpawnKind::Fresh | SpawnKind::Named(_), _) => {
+                Ok(self.load(lease.agent, options.caching).await?.conversation)
+            }
+        }
+    }
+
+    /// Runs a worker on a task of this process, to the end of its task.
+    pub(crate) fn start(&self, run: WorkerRun, options: RunOptions) {
+        let runtime = self.clone();
+        self.tasks().spawn(async move { runtime.work_alone(run, &options).await });
+    }
+
+    fn worker_of(&self, parent: &AgentRecord, spawn: &Spawn) -> Result<NewAgent, RuntimeError> {
+        let child = self.child_of(parent, Standing::Worker, spawn.name.clone());
+        Ok(match &spawn.kind {
+            SpawnKind::Fork => child,
+            SpawnKind::Fresh => NewAgent { context: ContextMode::Fresh, ..child },
+            SpawnKind::Named(definition) => {
+                let model = definition.model.clone();
+                let settings = match model.filter(|model| *model != parent.settings.model) {
+                    None => parent.settings.clone(),
+                    // Thinking and effort are said in each provider's own terms.
+                    Some(model) => ModelSettings {
+                        model,
+                        thinking: None,
+                        effort: None,
+                        ..parent.settings.clone()
+                    },
+                };
+                let head = NewHead {
+                    system: &definition.prompt,
+                    tools: &|name| definition.has_tool(name),
+                    stream: true,
+                    drop_foreign_thinking: false,
+                };
+                let head = self.render_head((child.id, &settings), head);
+                let head = StoredHead { hash: head.hash(), body: Some(head.to_stored()) };
+                NewAgent { context: ContextMode::Fresh, settings, head, ..child }
+            }
+        })
+    }
+}
+
+impl SpawnKind {
+    fn definition(&self) -> Option<&AgentDefinition> {
+        match self {
+            Self::Named(definition) => Some(definition),
+            Self::Fork | Self::Fresh => None,
+        }
+    }
+
+    /// What a worker was started as, by the name that its task keeps.
+    pub(crate) fn of_task(
+        definition: Option<&str>,
+        context: ContextMode,
+        definitions: &Definitions,
+    ) -> Result<Self, RuntimeError> {
+        match (definition, context) {
+            (Some(name), _) => definitions
+                .get(name)
+                .cloned()
+                .map(Self::Named)
+                .ok_or_else(|| RuntimeError::NoDefinition(name.to_owned())),
+            (None, ContextMode::Fresh) => Ok(Self::Fresh),
+            (None, ContextMode::Full) => Ok(Self::Fork),
+        }
+    }
+}
+
+/// The options of a worker's run: those of the run that starts it, and never more than it may itself.
+pub(crate) fn worker_options(
+    options: &RunOptions,
+    kind: &SpawnKind,
+    limits: RunLimits,
+) -> RunOptions {
+    let crew = &options.crew;
+    let (mut permissions, mut filter) = (options.permissions.clone(), Arc::clone(&options.filter));
+    let mut turns = limits.turns;
+    if let Some(definition) = kind.definition() {
+        permissions = narrowed(permissions, definition.permission_mode);
+        filter = Arc::new(OnlyItsTools { definition: definition.clone(), rest: filter });
+        turns = definition.max_turns.map_or(turns, |most| most.min(turns));
+    }
+    RunOptions {
+        limits: RunLimits { turns, ..limits },
+        permissions,
+        filter,
+        confinement: crew.confinement.clone(),
+        ..options.clone()
+    }
+}
+
+/// Permissions with the stricter of two modes.
+fn narrowed(permissions: Permissions, mode: Option<PermissionMode>) -> Permissions {
+    let strictness = |mode: PermissionMode| match mode {
+        PermissionMode::Bypass => 0,
+        PermissionMode::AcceptEdits => 1,
+        PermissionMode::Default => 2,
+        PermissionMode::ReadOnly => 3,
+    };
+    match mode.filter(|mode| strictness(*mode) > strictness(permissions.mode)) {
+        Some(mode) => Permissions { mode, ..permissions },
+        None => permissions,
+    }
+}
+
+/// Refuses what the definition does not give.
+struct OnlyItsTools {
+    definition: AgentDefinition,
+    rest: Arc<dyn ToolFilter>,
+}
+
+impl ToolFilter for OnlyItsTools {
+    fn allows(&self, tool: &str, input: &RawJson) -> bool {
+        self.definition.has_tool(tool) && self.rest.allows(tool, input)
+    }
+
+    fn denial_message(&self, tool: &str, input: &RawJson) -> String {
+        match self.definition.has_tool(tool) {
+            true => self.rest.denial_message(tool, input),
+            false => {
+                let name = &self.definition.name;
+                format!("The agent `{name}` does not have the tool `{tool}`. Do without it.")
+            }
+        }
+    }
+}
+
+/// The first message of a worker. Where the model forgets its reasoning when somebody speaks, the directive is part of the last
+/// open call's result, so that what stands before it stays what it was.
+fn told(
+    spawn: &Spawn,
+    conversation: &Conversation,
+    (strips_reasoning, inherits): (bool, &Inherits),
+) -> Message {
+    let text = match spawn.kind {
+        SpawnKind::Fork => worker_directive(&spawn.prompt, inherits),
+        SpawnKind::Fresh | SpawnKind::Named(_) => fresh_directive(&spawn.prompt),
+    };
+    let last = conversation.history().last().map(|item| &item.message);
+    let open = last.filter(|message| message.role() == Role::Assistant);
+    match open.and_then(|message| message.tool_calls().last()) {
+        Some(call) if strips_reasoning => {
+            Message::new(Role::User, vec![Block::result(call.clone(), text, false)])
+        }
+        _ => Message::user(text),
+    }
+}

@@ -1,0 +1,139 @@
+//! What an agent does when its model is done: it waits for its workers, and goes on with what they report.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tine_fork::Rest;
+use tine_model::{AgentId, TaskRecord};
+use tine_store::StoreError;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::live::Stop;
+use crate::runtime::Runtime;
+
+/// How often one who waits looks whether another process has changed the store.
+const STORE_POLL: Duration = Duration::from_millis(250);
+
+/// How long one who has got a report waits for the next, while others are under way: many that end together are told in one turn.
+const GATHER: Duration = Duration::from_millis(200);
+
+/// How long it waits at most, however many come.
+const GATHER_MAX: Duration = Duration::from_secs(2);
+
+/// The end of the turns of one run.
+pub(crate) struct Resting {
+    pub(crate) runtime: Runtime,
+    pub(crate) stop: Arc<Stop>,
+    /// Whether reports of workers make the run go on.
+    pub(crate) wakes: bool,
+}
+
+impl Resting {
+    /// Waits until there is mail, or nobody is left who could write any; whether the run goes on.
+    pub(crate) async fn rest(
+        &self,
+        agent: AgentId,
+        cancel: &CancellationToken,
+    ) -> Result<Rest, StoreError> {
+        let mut changes = Changes::begin(&self.runtime).await?;
+        loop {
+            if cancel.is_cancelled() || self.stop.asked().is_some() {
+                return Ok(Rest::Over);
+            }
+            // In this order: who has left by now has written before.
+            let working = self.runtime.working_for(agent).await?;
+            let mail = self.runtime.store().unread_mail(agent).await?;
+            let from_user = mail.iter().any(|mail| mail.sender.is_none());
+            if from_user || (self.wakes && !mail.is_empty()) {
+                if !working.is_empty() && !from_user {
+                    self.gather(agent, mail.len(), cancel).await?;
+                }
+                return Ok(Rest::Mail);
+            }
+            if working.is_empty() {
+                return self.follow_up(agent).await;
+            }
+            // Both branches are cancel-safe.
+            tokio::select! {
+                changed = changes.next(&self.runtime) => changed?,
+                () = cancel.cancelled() => {}
+            }
+        }
+    }
+
+    /// What somebody wanted to be said in the end. A worker reports first, and takes it up as its next task.
+    async fn follow_up(&self, agent: AgentId) -> Result<Rest, StoreError> {
+        let store = self.runtime.store();
+        if store.task(agent).await?.is_some() {
+            return Ok(Rest::Over);
+        }
+        match store.deliver_follow_up(agent, self.runtime.now_ms()).await? {
+            true => Ok(Rest::Mail),
+            false => Ok(Rest::Over),
+        }
+    }
+
+    /// Waits until no more mail comes, for a while.
+    async fn gather(
+        &self,
+        agent: AgentId,
+        mut seen: usize,
+        cancel: &CancellationToken,
+    ) -> Result<(), StoreError> {
+        let end = tokio::time::Instant::now() + GATHER_MAX;
+        while tokio::time::Instant::now() < end && !cancel.is_cancelled() {
+            tokio::time::sleep(GATHER).await;
+            let unread = self.runtime.store().unread_mail(agent).await?.len();
+            if unread == seen {
+                return Ok(());
+            }
+            seen = unread;
+        }
+        Ok(())
+    }
+}
+
+impl Runtime {
+    /// The workers of an agent that this process runs.
+    pub(crate) async fn working_for(&self, agent: AgentId) -> Result<Vec<TaskRecord>, StoreError> {
+        let mut tasks = self.store().tasks(agent).await?;
+        tasks.retain(|task| self.live().has(task.agent));
+        Ok(tasks)
+    }
+}
+
+/// Tells when this process or another may have changed something.
+pub(crate) struct Changes {
+    pulse: watch::Receiver<u64>,
+    version: i64,
+}
+
+impl Changes {
+    /// Watches from now on: what is read after this is either new already, or makes [`Self::next`] return.
+    pub(crate) async fn begin(runtime: &Runtime) -> Result<Self, StoreError> {
+        let pulse = runtime.live().watch();
+        Ok(Self { pulse, version: runtime.store().data_version().await? })
+    }
+
+    /// Returns when something may have changed. May be dropped at any time.
+    pub(crate) async fn next(&mut self, runtime: &Runtime) -> Result<(), StoreError> {
+        loop {
+            // Both branches are cancel-safe.
+            tokio::select! {
+                beat = self.pulse.changed() => {
+                    if beat.is_ok() {
+                        return Ok(());
+                    }
+                    tokio::time::sleep(STORE_POLL).await;
+                }
+                () = tokio::time::sleep(STORE_POLL) => {}
+            }
+            let version = runtime.store().data_version().await?;
+            if version != self.version {
+                self.version = version;
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! A worker's run, from its first step to the end of its task.
+//!
+//! However it ends, the task has an end and its spawner a notice of it: one transaction. What goes wrong here is the worker's own
+//! failure and never its siblings'.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use tine_fork::{Conversation, Observer, RunEvent, RunReport, Seat};
+use tine_llm::LlmClient;
+use tine_model::{AgentRecord, Message, StopKind, TaskRecord, TaskStatus};
+use tine_store::{Lease, TaskEnd};
+
+use crate::error::RuntimeError;
+use crate::fan_report::{FanTask, ended, failed};
+use crate::live::Entered;
+use crate::load::Loaded;
+use crate::notice::task_notice;
+use crate::run::{Prepared, RunOptions};
+use crate::runtime::Runtime;
+
+/// What a worker that panicked is said to have failed with.
+const PANICKED: &str = "the worker failed in a way that it should not: this is a bug";
+
+/// One worker that is about to run: its rows are made, its lease is held.
+pub(crate) struct WorkerRun {
+    pub(crate) lease: Lease,
+    pub(crate) directive: String,
+    pub(crate) start: Start,
+    pub(crate) entered: Entered,
+    pub(crate) llm: Arc<dyn LlmClient>,
+}
+
+/// What a run of a worker begins with.
+pub(crate) struct Start {
+    /// What it is told.
+    pub(crate) told: Message,
+    /// What it knows.
+    pub(crate) conversation: Conversation,
+    /// Its place among those that it starts with.
+    pub(crate) seat: Option<Seat>,
+}
+
+impl Runtime {
+    /// Runs a worker that nobody waits for, and whatever it is told to do next; then gives its lease back.
+    pub(crate) async fn work_alone(&self, run: WorkerRun, options: &RunOptions) {
+        let WorkerRun { lease, directive, start, entered, llm } = run;
+        let mut next = Some(start);
+        while let Some(start) = next.take() {
+            let once = Once { lease: &lease, directive: &directive, entered: &entered, llm: &*llm };
+            let worked = AssertUnwindSafe(self.watched(once, start, options));
+            if worked.catch_unwind().await.is_err() {
+                tracing::error!(agent = %lease.agent, "a worker panicked");
+                let task = failed(lease.agent, &directive, &RuntimeError::Panicked(PANICKED));
+                drop(self.finish(&lease, &task).await);
+            }
+            next = self.next_of(&lease, &entered, options).await;
+        }
+        drop(self.store().release(&lease).await);
+        drop(entered);
+    }
+
+    /// What an ended worker was told to do next, and its conversation as it is then.
+    async fn next_of(
+        &self,
+        lease: &Lease,
+        entered: &Entered,
+        options: &RunOptions,
+    ) -> Option<Start> {
+        if entered.stop.asked().is_some() || options.cancel.is_cancelled() {
+            return None;
+        }
+        let text = self.store().take_follow_up(lease.agent).await.ok().flatten()?;
+        self.store().resume_task(lease.agent).await.ok().filter(|resumed| *resumed)?;
+        let loaded = self.load(lease.agent, options.caching).await.ok()?;
+        Some(Start { told: Message::user(text), conversation: loaded.conversation, seat: None })
+    }
+
+    /// Runs a worker once, and tells the watcher of it.
+    async fn watched(&self, once: Once<'_>, start: Start, options: &RunOptions) {
+        let (agent, watcher) = (once.lease.agent, Arc::clone(&options.crew.watcher));
+        let lease = once.lease;
+        if let Ok(Some(task)) = self.store().task(agent).await {
+            watcher.on_start(agent, &task);
+        }
+        let observer = {
+            let watcher = Arc::clone(&watcher);
+            move |event: &RunEvent<'_>| watcher.on_event(agent, event)
+        };
+        let observed: Arc<dyn Observer> = Arc::new(observer);
+        let options = RunOptions { observer: observed, ..options.clone() };
+        let task = self.work(once, start, &options).await;
+        if let Err(error) = self.finish(lease, &task).await {
+            tracing::error!(%agent, %error, "the end of a task could not be kept");
+        }
+        if let Ok(Some(task)) = self.store().task(agent).await {
+            watcher.on_end(&task);
+        }
+        self.live().beat();
+    }
+
+    /// One run of a worker. What it used in earlier ones counts too.
+    pub(crate) async fn work(&self, once: Once<'_>, start: Start, options: &RunOptions) -> FanTask {
+        let start_ms = self.now_ms();
+        let (lease, directive, stop) = (once.lease, once.directive, Arc::clone(&once.entered.stop));
+        let mut task = match self.drive_worker(once, start, options).await {
+            Ok((report, before)) => {
+                let mut task = stopped(ended(lease.agent, directive, &report), stop.asked());
+                task.usage += before.usage;
+                task.turns += before.turns;
+                task.tool_uses += before.tool_uses;
+                task
+            }
+            Err(error) => failed(lease.agent, directive, &error),
+        };
+        task.duration_ms = self.now_ms() - start_ms;
+        task
+    }
+
+    async fn drive_worker(
+        &self,
+        once: Once<'_>,
+        Start { told, conversation, seat }: Start,
+        options: &RunOptions,
+    ) -> Result<(RunReport, TaskRecord), RuntimeError> {
+        let Once { lease, directive, entered, llm } = once;
+        let agent = lease.agent;
+        let record = self.store().agent(agent).await?;
+        self.store().start_task(agent).await?;
+        let before = self.store().task(agent).await?.ok_or(RuntimeError::NoTask(agent))?;
+        let prepared = Prepared {
+            loaded: Loaded { record, conversation },
+            lease: lease.clone(),
+            llm,
+            seat,
+            label: Some(before.description.clone().unwrap_or_else(|| directive.to_owned())),
+            entered,
+        };
+        Ok((self.drive(prepared, Some(told), options).await?, before))
+    }
+
+    /// The task of a worker that did not complete it, running again; `None` for everybody else.
+    pub(crate) async fn reopened_task(
+        &self,
+        record: &AgentRecord,
+    ) -> Result<Option<TaskRecord>, RuntimeError> {
+        match self.store().task(record.id).await? {
+            Some(task) if self.store().start_task(record.id).await? => Ok(Some(task)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Ends a task that was taken up again: what it used before counts too, and the spawner is told.
+    pub(crate) async fn finish_again(
+        &self,
+        lease: &Lease,
+        before: &TaskRecord,
+        result: Result<&RunReport, &RuntimeError>,
+    ) -> Result<(), RuntimeError> {
+        let mut task = match result {
+            Ok(report) => ended(before.agent, &before.directive, report),
+            Err(error) => failed(before.agent, &before.directive, error),
+        };
+        task.usage += before.usage;
+        task.turns += before.turns;
+        task.tool_uses += before.tool_uses;
+        self.finish(lease, &task).await
+    }
+
+    /// Ends the task of a worker that was made and never ran, and gives its lease back; the error why.
+    pub(crate) async fn never_began(
+        &self,
+        lease: &Lease,
+        directive: &str,
+        error: RuntimeError,
+    ) -> RuntimeError {
+        let task = failed(lease.agent, directive, &error);
+        // The error that is returned is the more important one.
+        drop(self.finish(lease, &task).await);
+        drop(self.store().release(lease).await);
+        error
+    }
+
+    /// Ends the task and tells the spawner, in one transaction. A worker that was killed has ended already.
+    pub(crate) async fn finish(&self, lease: &Lease, task: &FanTask) -> Result<(), RuntimeError> {
+        let now_ms = self.now_ms();
+        let mut row = match self.store().task(task.agent).await? {
+            Some(row) if !row.status.is_final() => row,
+            _ => return Ok(()),
+        };
+        row.status = task.status;
+        row.report = task.report.as_ref().map(|report| report.raw.clone());
+        row.error = task.error.clone();
+        row.usage = task.usage;
+        (row.turns, row.tool_uses) = (task.turns, task.tool_uses);
+        let end = TaskEnd {
+            agent: task.agent,
+            fence: Some(lease.fence),
+            status: task.status,
+            notice: task_notice(&row),
+            report: row.report,
+            error: row.error,
+            usage: task.usage,
+            turns: task.turns,
+            tool_uses: task.tool_uses,
+            flags: Vec::new(),
+            now_ms,
+        };
+        self.store().finish_task(end).await?;
+        Ok(())
+    }
+}
+
+/// One run of a worker.
+pub(crate) struct Once<'a> {
+    pub(crate) lease: &'a Lease,
+    pub(crate) directive: &'a str,
+    pub(crate) entered: &'a Entered,
+    pub(crate) llm: &'a dyn LlmClient,
+}
+
+/// How a task ended whose worker was asked to stop.
+fn stopped(task: FanTask, asked: Option<StopKind>) -> FanTask {
+    let Some(asked) = asked else { return task };
+    let ended = (task.status, asked);
+    let (status, error) = match ended {
+        (TaskStatus::Cancelled, StopKind::Interrupt) => {
+            (TaskStatus::Interrupted, "interrupted on request; the task can be resumed")
+        }
+        (TaskStatus::Completed, StopKind::Soft) => {
+            (TaskStatus::Cancelled, "stopped on request, after it had reported")
+        }
+        (TaskStatus::Cancelled, StopKind::Soft | StopKind::Hard) => {
+            (TaskStatus::Cancelled, "stopped on request")
+        }
+        (
+            TaskStatus::Completed
+            | TaskStatus::Failed
+            | TaskStatus::TimedOut
+            | TaskStatus::Interrupted
+            | TaskStatus::Lost
+            | TaskStatus::Queued
+            | TaskStatus::Running,
+            _,
+        ) => return task,
+    };
+    FanTask { status, error: Some(error.to_owned()), ..task }
+}

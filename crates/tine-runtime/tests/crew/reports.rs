@@ -1,0 +1,114 @@
+//! How workers report: once, to who started them, at a turn boundary, many at a time.
+
+use serde_json::json;
+use tine_model::TaskStatus;
+use tine_runtime::RunOptions;
+use tine_testkit::Answer;
+
+use super::fixture::{House, options};
+use super::{agent_call, call, calls, gate, model, report, say, say_with, statuses, tasks, texts};
+
+#[tokio::test]
+async fn a_report_wakes_the_agent_whose_model_was_done() {
+    let root = [
+        call("Agent", json!({"prompt": "count", "subagent_type": "fork"})),
+        Answer::text("I wait."),
+        Answer::text("It says so."),
+    ];
+    let house = House::new(model(root, |_, task| report(task))).await;
+    let agent = house.root().await;
+    let run = say(&house, agent, "go").await;
+    assert_eq!(run.report.final_text().as_deref(), Some("It says so."));
+    let worker = tasks(&house, agent).await[0].agent;
+    let told = texts(&house, agent).await;
+    let notice = told[4].replace(&worker.to_string(), "ID");
+    insta::assert_snapshot!(notice, @"
+    <task-notification>
+    <task-id>ID</task-id>
+    <status>completed</status>
+    <summary>Scope: count</summary>
+    <result>Scope: count
+    Result: done with count
+    Key files: none
+    Files changed: none
+    Issues: none</result>
+    <usage><total_tokens>10</total_tokens><tool_uses>0</tool_uses></usage>
+    </task-notification>
+    ");
+    assert!(house.runtime.store().unread_mail(agent).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn without_waking_the_report_waits_for_the_next_turn() {
+    let mut options: RunOptions = options();
+    options.crew.policy.wakes = false;
+    let root = [
+        call("Agent", json!({"prompt": "count", "subagent_type": "fork"})),
+        Answer::text("I leave it."),
+        Answer::text("I see it."),
+    ];
+    let house = House::new(model(root, |_, task| report(task))).await;
+    let agent = house.root().await;
+    let run = say_with(&house, agent, "go", &options).await;
+    assert_eq!(run.report.final_text().as_deref(), Some("I leave it."));
+    assert_eq!(statuses(&tasks(&house, agent).await), [TaskStatus::Completed]);
+    assert_eq!(house.runtime.store().unread_mail(agent).await.unwrap().len(), 1);
+    say_with(&house, agent, "and?", &options).await;
+    assert!(texts(&house, agent).await[4].starts_with("<task-notification>"));
+}
+
+#[tokio::test]
+async fn two_hundred_reports_at_once_take_few_turns() {
+    const WORKERS: usize = 200;
+    let started = calls(
+        &(0..WORKERS)
+            .map(|n| agent_call(&format!("c{n}"), json!({ "prompt": format!("part {n}") })))
+            .collect::<Vec<_>>(),
+    );
+    let all = gate();
+    let behind = all.clone();
+    let mut root = vec![started, Answer::text("I wait.")];
+    root.extend((0..20).map(|n| Answer::text(format!("I have read {n}."))));
+    let house = House::new(model(root, move |_, task| report(task).behind(&behind))).await;
+    let agent = house.root().await;
+    let run = say(&house, agent, "go");
+    let opened = async {
+        // All of them are asked before the first is answered.
+        house.model.requested(WORKERS + 2).await;
+        all.open();
+    };
+    let (run, ()) = tokio::join!(run, opened);
+    let found = tasks(&house, agent).await;
+    assert!(found.iter().all(|task| task.status == TaskStatus::Completed));
+    let told = texts(&house, agent).await.join("\n");
+    assert_eq!(told.matches("<task-id>").count(), WORKERS);
+    let turns = run.report.turns;
+    assert!(turns <= 8, "{turns} turns for {WORKERS} reports");
+    println!("{WORKERS} reports in {turns} turns");
+}
+
+#[tokio::test]
+async fn a_word_of_the_user_comes_before_the_reports_that_are_missing() {
+    let hold = gate();
+    let behind = hold.clone();
+    let root = [
+        call("Agent", json!({"prompt": "count", "subagent_type": "fork"})),
+        Answer::text("I wait."),
+        Answer::text("You said something."),
+        Answer::text("And now the report."),
+    ];
+    let house = House::new(model(root, move |_, task| report(task).behind(&behind))).await;
+    let agent = house.root().await;
+    let run = say(&house, agent, "go");
+    let steering = async {
+        house.model.requested(3).await;
+        house.runtime.send(agent, "Hurry up.".into()).await.unwrap();
+        house.model.requested(4).await;
+        hold.open();
+    };
+    let (run, ()) = tokio::join!(run, steering);
+    assert_eq!(run.report.final_text().as_deref(), Some("And now the report."));
+    let told = texts(&house, agent).await;
+    assert_eq!(told[4], "Hurry up.");
+    assert!(told[6].starts_with("<task-notification>"), "{told:?}");
+}

@@ -1,0 +1,146 @@
+//! The task tools: looking, resuming, telling, waiting.
+
+use serde_json::json;
+use tine_model::TaskStatus;
+use tine_runtime::{Resumed, TaskFilter};
+use tine_testkit::Answer;
+
+use super::fixture::{House, options};
+use super::{agent_call, call, calls, gate, model, report, say, statuses, tasks, texts};
+
+#[tokio::test]
+async fn fork_with_resume_is_refused_and_nothing_is_made() {
+    let root = [
+        call("TaskStart", json!({"prompt": "x", "fork": true, "resume": "abcd"})),
+        call("TaskStart", json!({"prompt": "x", "fork": true, "agent": "reader"})),
+        call("TaskStart", json!({"prompt": "x", "resume": "abcd"})),
+        Answer::text("I see."),
+    ];
+    let house = House::new(model(root, |_, task| report(task))).await;
+    let agent = house.root().await;
+    say(&house, agent, "go").await;
+    let told = texts(&house, agent).await;
+    assert!(told[2].contains("`fork` and `resume` exclude each other"), "{told:?}");
+    assert!(told[4].contains("`fork` and `agent` exclude each other"), "{told:?}");
+    assert!(told[6].contains("You have started no task `abcd`"), "{told:?}");
+    assert!(tasks(&house, agent).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_completed_task_goes_on_with_what_its_worker_knows() {
+    let root = [
+        call("TaskStart", json!({"prompt": "first", "fork": true, "description": "the first"})),
+        Answer::text("I wait."),
+        Answer::text("That is that."),
+    ];
+    let house =
+        House::new(model(root, |request, task| match request.text().contains("and then this") {
+            true => Answer::text("Scope: this\nResult: more"),
+            false => report(task),
+        }))
+        .await;
+    let agent = house.root().await;
+    say(&house, agent, "go").await;
+    let worker = tasks(&house, agent).await[0].agent;
+    let options = options();
+    let asked = (&options, agent);
+    let resumed = house.runtime.resume_task(worker, "and then this".into(), asked).await.unwrap();
+    assert_eq!(resumed, Resumed::Started);
+    let spec = tine_runtime::OutputSpec {
+        wait: Some(tine_runtime::OUTPUT_WAIT_MAX),
+        ..tine_runtime::OutputSpec::default()
+    };
+    let output = house.runtime.task_output(worker, spec, &options.cancel).await.unwrap();
+    assert_eq!(output.view.task.report.as_deref(), Some("Scope: this\nResult: more"));
+    assert_eq!((output.view.task.resumes, output.view.task.turns), (1, 2));
+    assert_eq!(output.view.marks(), " (forked) (resumed)");
+    // Each end is told, once.
+    assert_eq!(house.runtime.store().unread_mail(agent).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn one_thing_can_wait_for_the_end_of_a_task() {
+    let hold = gate();
+    let behind = hold.clone();
+    let root = [
+        call("Agent", json!({"prompt": "first", "subagent_type": "fork"})),
+        Answer::text("I wait."),
+        Answer::text("One."),
+        Answer::text("Two."),
+    ];
+    let house = House::new(model(root, move |request, task| {
+        match request.text().contains("second thing") {
+            true => Answer::text("Scope: second thing\nResult: ok"),
+            false => report(task).behind(&behind),
+        }
+    }))
+    .await;
+    let agent = house.root().await;
+    let run = say(&house, agent, "go");
+    let asking = async {
+        house.model.requested(3).await;
+        let worker = tasks(&house, agent).await[0].agent;
+        let options = options();
+        let asked = (&options, agent);
+        let second = house.runtime.resume_task(worker, "second thing".into(), asked).await;
+        assert_eq!(second.unwrap(), Resumed::Queued);
+        let third = house.runtime.resume_task(worker, "third thing".into(), asked).await;
+        assert!(third.unwrap_err().to_string().contains("something else already"));
+        hold.open();
+        worker
+    };
+    let (_, worker) = tokio::join!(run, asking);
+    let task = house.runtime.task_view(worker).await.unwrap().task;
+    assert_eq!((task.status, task.resumes), (TaskStatus::Completed, 1));
+    assert_eq!(task.report.as_deref(), Some("Scope: second thing\nResult: ok"));
+    let told = texts(&house, agent).await.join("\n");
+    assert_eq!(told.matches("<task-id>").count(), 2, "{told}");
+}
+
+#[tokio::test]
+async fn the_list_the_output_and_the_wait_say_what_there_is() {
+    let root = [
+        calls(&[
+            agent_call(
+                "a",
+                json!({"prompt": "one", "subagent_type": "fork", "name": "one", "description": "the one"}),
+            ),
+            agent_call("b", json!({"prompt": "two", "name": "two", "description": "the two"})),
+        ]),
+        call("TaskWait", json!({"task_ids": ["one", "two"], "timeout": 60})),
+        call("TaskList", json!({})),
+        call("TaskOutput", json!({"task_id": "one"})),
+        call("TaskClear", json!({})),
+        call("TaskList", json!({})),
+        Answer::text("I see."),
+    ];
+    let house = House::new(model(root, |request, task| {
+        match request.text().contains("[]") || task == "two" {
+            true => report(task),
+            false => report(task),
+        }
+    }))
+    .await;
+    let agent = house.root().await;
+    say(&house, agent, "go").await;
+    let (mut told, found) =
+        (texts(&house, agent).await.join("\n----\n"), tasks(&house, agent).await);
+    for task in &found {
+        let name = house.runtime.store().agent(task.agent).await.unwrap().name.unwrap();
+        told = told.replace(&task.agent.to_string(), &format!("ID-{name}"));
+        told = told.replace(&task.agent.short().to_string(), &format!("short-{name}"));
+    }
+    assert!(told.matches("<task-id>").count() == 2, "each is told once: {told}");
+    let list = told.split("----").nth(6).unwrap().trim();
+    let mut lines: Vec<&str> = list.lines().collect();
+    lines[..2].sort_unstable();
+    insta::assert_snapshot!(lines.join("\n"), @"
+    short-one (forked) completed · 0 s · 0 tool calls · one · the one
+    short-two completed · 0 s · 0 tool calls · two · the two
+    2 completed
+    ");
+    assert!(told.contains("2 tasks are off the list") && told.contains("There are no such tasks."));
+    assert_eq!(statuses(&found), [TaskStatus::Completed; 2]);
+    let all = TaskFilter { cleared: true, ..TaskFilter::default() };
+    assert_eq!(house.runtime.task_list(agent, all).await.unwrap().len(), 2);
+}

@@ -1,0 +1,85 @@
+//! Workers that a run's model starts, as the person who started the run sees them: a line when one begins, one for each of its calls,
+//! one when it ends.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tine_fork::RunEvent;
+use tine_model::{AgentId, TaskRecord, TaskStatus};
+use tine_runtime::CrewWatcher;
+
+use crate::render::figures::{plural, span, tokens};
+use crate::render::screen::Screen;
+use crate::render::words::{
+    BOLD, CYAN, DIM, GREEN, RED, YELLOW, call_line, cut, first_line, one_line, styled,
+};
+
+/// Shows workers among the lines of a screen.
+pub(crate) struct CrewLines {
+    screen: Arc<Screen>,
+    directory: PathBuf,
+}
+
+impl CrewLines {
+    /// On this screen; paths inside `directory` are shown relative to it.
+    pub(crate) fn on(screen: Arc<Screen>, directory: PathBuf) -> Self {
+        Self { screen, directory }
+    }
+
+    fn say(&self, line: &str) {
+        self.screen.say(&cut(line, self.screen.columns()));
+    }
+}
+
+impl CrewWatcher for CrewLines {
+    fn on_start(&self, worker: AgentId, task: &TaskRecord) {
+        let how = if task.resumes > 0 { "resumed" } else { "started" };
+        let id = styled(BOLD, &worker.short().to_string());
+        self.say(&format!("{} worker {id} {how}: {}", styled(CYAN, "▸"), title(task)));
+    }
+
+    fn on_event(&self, worker: AgentId, event: &RunEvent<'_>) {
+        if let RunEvent::ToolStarted { call } = event {
+            let (name, what) = call_line(call, &self.directory);
+            self.say(&styled(DIM, &format!("  {} {name} {what}", worker.short())));
+        }
+    }
+
+    fn on_end(&self, task: &TaskRecord) {
+        let (style, sign) = match task.status {
+            TaskStatus::Completed => (GREEN, "✓"),
+            TaskStatus::Failed | TaskStatus::TimedOut => (RED, "✗"),
+            TaskStatus::Cancelled
+            | TaskStatus::Interrupted
+            | TaskStatus::Lost
+            | TaskStatus::Queued
+            | TaskStatus::Running => (YELLOW, "■"),
+        };
+        let took =
+            task.ended_ms.map_or(0, |ended| u64::try_from(ended - task.created_ms).unwrap_or(0));
+        let mut line = format!(
+            "{} worker {} {} · {} · {} · {} · {}",
+            styled(style, sign),
+            styled(BOLD, &task.agent.short().to_string()),
+            task.status.as_str().replace('_', " "),
+            plural(u64::from(task.turns), "turn"),
+            plural(u64::from(task.tool_uses), "tool call"),
+            tokens(task.usage.prompt() + task.usage.output),
+            span(took),
+        );
+        if let Some(error) = &task.error {
+            line.push_str(&format!(" · {}", one_line(error)));
+        }
+        if !task.flags.is_empty() {
+            line.push_str(&styled(YELLOW, &format!(" · look at it: {}", task.flags.join(", "))));
+        }
+        self.say(&line);
+    }
+}
+
+fn title(task: &TaskRecord) -> String {
+    match &task.description {
+        Some(description) => one_line(description),
+        None => first_line(&task.directive),
+    }
+}
