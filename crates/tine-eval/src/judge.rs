@@ -1,10 +1,10 @@
 //! A run against what was expected of it, in words.
 
+use tine_fork::stray::Act;
 use tine_fork::{ForkResult, Report};
 use tine_model::Outcome;
 
 use crate::expect::{CallExpect, CallPattern, Expect, ReportExpect};
-use crate::stray::Act;
 
 /// What is not as expected, but for the files: each a sentence with what was seen.
 pub(crate) fn unmet(expect: &Expect, result: &ForkResult, acts: &[Act]) -> Vec<String> {

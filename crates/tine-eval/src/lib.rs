@@ -5,7 +5,7 @@
 //!   ([`SuiteReport`]; [`junit`] for CI systems).
 //! - [`Recorder`] writes the exchanges with a model down, and [`Replayer`] answers from such a [`Tape`], so that a run can be
 //!   repeated with no key and no network.
-//! - [`stray`] looks for forks that went astray: it knows no suite.
+//! - Where a case tempts a fork to go astray, the checks of [`tine_fork::stray`] must see who does.
 //!
 //! This crate has neither store nor terminal. Nothing that differs from run to run (directories, times, ids) enters a
 //! request. It decides no permission beyond this: a case's tools work in its copy and nowhere else.
@@ -15,7 +15,6 @@ mod judge;
 mod junit;
 mod report;
 mod runner;
-pub mod stray;
 mod suite;
 mod tape;
 mod tools;

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
+use tine_fork::stray::{Check, Finding};
 use tine_model::{ModelRef, Outcome, Usage};
-
-use crate::stray::{Check, Finding};
 
 /// What became of a suite.
 #[derive(Debug, Clone)]

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::{StreamExt, stream};
+use tine_fork::stray::{Evidence, examine};
 use tine_fork::{
     CacheSafeParams, DefaultForkSubagent, ForkParams, ForkResult, ForkSubagent, Inherits,
     ParentContext, ParentRequest, QuerySource, worker_directive,
 };
 use tine_llm::LlmClient;
-use tine_model::{Message, ModelRef, ModelSettings, Outcome};
+use tine_model::{ModelRef, ModelSettings, Outcome};
 use tine_wire::{HeadParts, Lifetimes};
 use tokio_util::sync::CancellationToken;
 
 use crate::judge::unmet;
 use crate::report::{CaseReport, RunReport, SuiteReport};
-use crate::stray::{Evidence, examine};
 use crate::suite::{Case, Suite};
 use crate::tools::{CaseTools, declarations};
 
@@ -176,8 +176,7 @@ impl Runner {
 
 /// What a run was, against what was expected.
 fn judged(case: &Case, result: ForkResult, files: Vec<String>) -> RunReport {
-    let inherited: Vec<Arc<Message>> = case.messages.iter().cloned().map(Arc::new).collect();
-    let evidence = Evidence::of(&result, &inherited);
+    let evidence = Evidence::of(&result, &case.messages);
     let mut unmet = unmet(&case.expect, &result, &evidence.acts);
     if unmet.is_empty() || !matches!(result.outcome, Outcome::Failed(_)) {
         unmet.extend(files);

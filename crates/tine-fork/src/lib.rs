@@ -31,7 +31,7 @@
 //! [`ForkParams`] says what a fork is asked, may do and for how long; [`DelegateMode`] whether its caller waits. A [`ForkHandle`]
 //! is joined, detached or cancelled; dropped, it cancels its fork. Whatever happens to a fork is an [`Outcome`] of its
 //! [`ForkResult`], with the messages and tokens so far. [`DefaultForkSubagent::fan_out`] starts many at once, one writer a prefix.
-//! [`OnMessage`] sees every message, a [`ForkRegistry`] keeps them.
+//! [`OnMessage`] sees every message, a [`ForkRegistry`] keeps them. [`stray`] looks whether a fork stayed with its task.
 //!
 //! This crate needs neither a terminal nor a store, and brings no HTTP. Below the forks stands the turn loop that tine's own agents
 //! run on too: a [`Run`] over a [`Conversation`], which hands messages to a [`Journal`] as soon as they exist.
@@ -59,6 +59,7 @@ mod report;
 mod run;
 mod snapshot;
 mod stopping;
+pub mod stray;
 mod subagent;
 pub mod telemetry;
 mod tools;

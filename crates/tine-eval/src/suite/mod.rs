@@ -8,6 +8,7 @@ mod raw;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tine_fork::stray::Check;
 use tine_fork::{TURNS_DEFAULT, WORKER_TURNS_DEFAULT};
 use tine_model::{Message, ModelRef, RawJson};
 use tine_tools::{Effect, Toolbox};
@@ -16,7 +17,6 @@ pub use self::error::SuiteError;
 pub use self::raw::FilterKind;
 use self::raw::{RawCase, RawSuite};
 use crate::expect::Expect;
-use crate::stray::Check;
 
 /// Largest suite, in bytes: beyond that it is some other file.
 const SUITE_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -224,7 +224,7 @@ fn checked(
         timeout: raw.timeout.map_or(TIMEOUT_DEFAULT, |timeout| timeout.0),
         max_output_tokens: raw.max_output_tokens.unwrap_or(MAX_OUTPUT_TOKENS_DEFAULT),
         filter: raw.filter.unwrap_or_default(),
-        stray: raw.stray,
+        stray: raw.stray.map(|check| check.0),
         name,
         prompt,
         repeat,

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use tine_fork::stray::{Check, UnknownCheck};
 use tine_model::ModelRef;
 use toml::Spanned;
 
 use crate::expect::RawExpect;
-use crate::stray::Check;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,7 +48,7 @@ pub(super) struct RawCase {
     pub(super) worker: Option<bool>,
     pub(super) tools: Option<Vec<String>>,
     pub(super) fixture: Option<String>,
-    pub(super) stray: Option<Check>,
+    pub(super) stray: Option<CheckName>,
     pub(super) expect: Option<RawExpect>,
 }
 
@@ -133,6 +133,18 @@ impl TryFrom<String> for Model {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         text.parse().map(Self)
+    }
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct CheckName(pub(super) Check);
+
+impl TryFrom<String> for CheckName {
+    type Error = UnknownCheck;
+
+    fn try_from(word: String) -> Result<Self, Self::Error> {
+        word.parse().map(Self)
     }
 }
 

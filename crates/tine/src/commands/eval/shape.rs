@@ -1,8 +1,8 @@
 //! `tine eval --json`. A promise to scripts: fields may be added, never renamed or removed.
 
 use serde::Serialize;
-use tine_eval::stray::Finding;
 use tine_eval::{CaseReport, RunReport, SuiteReport};
+use tine_fork::stray::Finding;
 
 use crate::render::json::UsageShape;
 

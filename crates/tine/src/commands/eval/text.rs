@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use tine_eval::stray::Finding;
 use tine_eval::{CaseReport, Progress, RunReport, SuiteReport};
+use tine_fork::stray::Finding;
 
 use crate::render::figures::{money, plural, span, tokens};
 use crate::render::table::{Align, Cell, Table};
@@ -137,7 +137,7 @@ fn sum(report: &SuiteReport) -> String {
 mod tests {
     use std::time::Duration;
 
-    use tine_eval::stray::Check;
+    use tine_fork::stray::Check;
     use tine_model::{Outcome, Usage};
 
     use super::*;

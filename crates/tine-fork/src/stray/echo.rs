@@ -10,14 +10,14 @@
 //! What a report may well repeat does not count, on either side of the fraction: shingles of the directive (a scope says the task
 //! again), and shingles of what the fork's own tools answered (then it was found again, and not repeated).
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use tine_fork::Report;
 use tine_model::Block;
 
 use super::Evidence;
-use super::terms::words;
+use super::terms::{words, words_as_written};
+use crate::report::Report;
 
 /// Words of a shingle: with fewer, phrases that everybody uses count; with more, one changed word spoils too many.
 pub const SHINGLE_WORDS: usize = 4;
@@ -29,6 +29,14 @@ pub const ECHO_SHARE_MIN: f64 = 0.75;
 /// Fewest shingles that are compared: what is shorter, such as `Done, all tests pass.`, is often said twice in good faith.
 pub const ECHO_SHINGLES_MIN: usize = 8;
 
+/// Most inherited text that is compared, in bytes, the latest first: a quarter of the longest histories that models take, so that
+/// the end of a worker costs milliseconds. What forks repeat are the latest reports.
+pub const ECHO_BYTES_MAX: usize = 1 << 20;
+
+/// Longest answer of an inherited call that is compared, in bytes: reports are short, and what is longer is a file or a log, which
+/// would take the place of hundreds of reports.
+pub const ECHO_RESULT_BYTES_MAX: usize = 16 << 10;
+
 /// Words of a task that asks for an echo.
 const ASKED_FOR: [&str; 4] = ["quote", "repeat", "restate", "verbatim"];
 
@@ -36,22 +44,27 @@ pub(super) fn echo(evidence: &Evidence<'_>) -> Option<String> {
     if words(evidence.task()).any(|word| ASKED_FOR.contains(&word.as_str())) {
         return None;
     }
-    let mut own: HashSet<u64> =
-        parts(evidence.report?).iter().flat_map(|part| shingles(part)).collect();
-    let mut expected = shingles(&evidence.directive);
-    evidence.acts.iter().for_each(|act| expected.extend(shingles(&act.answer)));
-    own.retain(|shingle| !expected.contains(shingle));
+    let parts = parts(evidence.report.as_deref()?);
+    let mut own: HashSet<u64> = parts.iter().flat_map(|part| shingles(part)).collect();
+    let expected = evidence.acts.iter().map(|act| &*act.answer).chain([&*evidence.directive]);
+    for shingle in expected.flat_map(shingles) {
+        own.remove(&shingle);
+    }
     if own.len() < ECHO_SHINGLES_MIN {
         return None;
     }
-    let (mut most, mut at) = (0, 0);
-    for (number, message) in (1..).zip(evidence.inherited) {
-        for text in message.blocks().iter().flat_map(texts) {
-            let inherited = shingles(text);
-            let shared = own.iter().filter(|shingle| inherited.contains(shingle)).count();
-            if shared > most {
-                (most, at) = (shared, number);
+    let (mut most, mut at, mut left) = (0, 0, ECHO_BYTES_MAX);
+    for (index, message) in evidence.inherited.iter().enumerate().rev() {
+        for text in message.blocks().iter().rev().flat_map(texts) {
+            let text = end_of(text, left);
+            left -= text.len();
+            let found: HashSet<u64> = shingles(text).filter(|one| own.contains(one)).collect();
+            if found.len() > most {
+                (most, at) = (found.len(), index + 1);
             }
+        }
+        if left == 0 {
+            break;
         }
     }
     let share = most as f64 / own.len() as f64;
@@ -59,6 +72,13 @@ pub(super) fn echo(evidence: &Evidence<'_>) -> Option<String> {
         let percent = (share * 100.0).floor();
         format!("{percent}% of the report stands in inherited message {at}")
     })
+}
+
+/// The end of a text: at most so many bytes, of whole characters.
+fn end_of(text: &str, bytes: usize) -> &str {
+    let from = text.len().saturating_sub(bytes);
+    let from = (from..text.len()).find(|at| text.is_char_boundary(*at));
+    &text[from.unwrap_or(text.len())..]
 }
 
 /// The parts of a report without their labels; all of it where it has none.
@@ -73,7 +93,10 @@ fn parts(report: &str) -> Vec<String> {
 fn texts(block: &Block) -> Vec<&str> {
     match block {
         Block::Text(text) => vec![text],
-        Block::ToolResult { content, .. } => content.iter().filter_map(Block::as_text).collect(),
+        Block::ToolResult { content, .. } => {
+            let texts = content.iter().filter_map(Block::as_text);
+            texts.filter(|text| text.len() <= ECHO_RESULT_BYTES_MAX).collect()
+        }
         Block::Thinking { .. }
         | Block::RedactedThinking(_)
         | Block::ToolUse { .. }
@@ -83,13 +106,20 @@ fn texts(block: &Block) -> Vec<&str> {
     }
 }
 
-/// The shingles of a text, as hashes: histories are long, and two that collide among millions do no harm.
-pub(super) fn shingles(text: &str) -> HashSet<u64> {
-    let words: Vec<String> = words(text).collect();
-    let hash = |shingle: &[String]| {
-        let mut hasher = DefaultHasher::new();
-        shingle.hash(&mut hasher);
-        hasher.finish()
-    };
-    words.windows(SHINGLE_WORDS).map(hash).collect()
+/// The shingles of a text, in order, as hashes: histories are long, and two that collide among millions do no harm.
+pub(super) fn shingles(text: &str) -> impl Iterator<Item = u64> {
+    let mut last = VecDeque::with_capacity(SHINGLE_WORDS);
+    words_as_written(text).filter_map(move |word| {
+        if last.len() == SHINGLE_WORDS {
+            last.pop_front();
+        }
+        last.push_back(hash(word.chars().flat_map(char::to_lowercase)));
+        (last.len() == SHINGLE_WORDS).then(|| hash(last.iter()))
+    })
+}
+
+fn hash<T: Hash>(parts: impl Iterator<Item = T>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    parts.for_each(|part| part.hash(&mut hasher));
+    hasher.finish()
 }

@@ -1,14 +1,24 @@
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use proptest::prelude::*;
-use tine_fork::{Inherits, worker_directive};
-use tine_model::RawJson;
+use tine_model::{Block, Outcome, RawJson, Role, ToolCallId, Usage};
 use tine_testkit::replies;
 
 use super::echo::shingles;
+use super::evidence::acts;
 use super::*;
+use crate::outcome::{ForkResult, ForkRunId, Identity};
+use crate::params::QuerySource;
+use crate::worker::{Inherits, directive_task, fresh_directive};
+
+fn worker_directive(task: &str) -> String {
+    crate::worker::worker_directive(task, &Inherits::default())
+}
 
 /// A fork to be examined: everything else is as in a fork that did well.
 struct Fork {
-    inherited: Vec<Arc<Message>>,
+    inherited: Vec<Message>,
     directive: String,
     acts: Vec<Act>,
     report: Option<String>,
@@ -20,7 +30,7 @@ impl Fork {
     fn worker(task: &str) -> Self {
         Self {
             inherited: Vec::new(),
-            directive: worker_directive(task, &Inherits::default()),
+            directive: worker_directive(task),
             acts: vec![act("FileRead", r#"{"file_path":"own.txt"}"#, "content")],
             report: Some(format!("Scope: {task}\nResult: done\nFiles changed: none\nIssues: none")),
             outcome: Outcome::Completed,
@@ -28,16 +38,17 @@ impl Fork {
     }
 
     fn inheriting(mut self, messages: impl IntoIterator<Item = Message>) -> Self {
-        self.inherited = messages.into_iter().map(Arc::new).collect();
+        self.inherited = messages.into_iter().collect();
         self
     }
 
     fn seen(&self) -> Vec<String> {
         let evidence = Evidence {
-            inherited: &self.inherited,
+            inherited: self.inherited.iter().collect(),
             directive: self.directive.clone(),
+            is_worker: directive_task(&self.directive).is_some(),
             acts: self.acts.clone(),
-            report: self.report.as_deref(),
+            report: self.report.clone(),
             outcome: &self.outcome,
         };
         examine(&evidence).iter().map(|found| format!("{}: {}", found.check, found.seen)).collect()
@@ -92,7 +103,7 @@ fn a_task_that_asks_for_work_needs_a_call() {
 fn what_the_parent_has_read_need_not_be_read_again() {
     let read = replies::calls([("c1", "FileRead", r#"{"file_path":"src/a.rs"}"#)]);
     let result = |is_error| {
-        let block = Block::result(tine_model::ToolCallId("c1".into()), "fn main() {}", is_error);
+        let block = Block::result(ToolCallId("c1".into()), "fn main() {}", is_error);
         Message::new(Role::User, vec![block])
     };
     let seen = |task: &str, is_error| {
@@ -218,7 +229,8 @@ fn a_foreign_task_is_known_by_its_files_its_calls_or_its_claims() {
 
 #[test]
 fn a_siblings_task_is_read_off_the_call_that_made_it() {
-    let input = serde_json::json!({ "prompt": worker_directive("Write the glossary to docs/glossary.md", &Inherits::default()) });
+    let input =
+        serde_json::json!({ "prompt": worker_directive("Write the glossary to docs/glossary.md") });
     let calls = replies::calls([("c1", "Agent", input.to_string().as_str())]);
     let mut fork = Fork::worker("Write the index to docs/index.md")
         .inheriting([Message::user("Split it."), calls]);
@@ -273,24 +285,130 @@ fn a_worker_that_hands_its_task_on_is_a_loop() {
 #[test]
 fn evidence_is_read_off_the_messages() {
     let messages = [
-        Message::user(worker_directive("Find x.", &Inherits::default())),
+        Message::user(worker_directive("Find x.")),
         replies::calls([("a", "Grep", r#"{"pattern":"x"}"#), ("b", "Glob", "{}")]),
         Message::new(
             Role::User,
             vec![
-                Block::result(tine_model::ToolCallId("b".into()), "two", true),
-                Block::result(tine_model::ToolCallId("a".into()), "one", false),
+                Block::result(ToolCallId("b".into()), "two", true),
+                Block::result(ToolCallId("a".into()), "one", false),
             ],
         ),
         replies::calls([("a", "Grep", "{}")]),
     ];
-    let messages: Vec<Arc<Message>> = messages.into_iter().map(Arc::new).collect();
-    let seen: Vec<String> = acts(&messages)
+    let messages: Vec<&Message> = messages.iter().collect();
+    let acts = acts(&messages);
+    let seen: Vec<String> = acts
         .iter()
         .map(|a| format!("{} {} {} {}", a.tool, a.input, a.answer, a.is_error))
         .collect();
     assert_eq!(seen, [r#"Grep {"pattern":"x"} one false"#, "Glob {} two true", "Grep {}  false"]);
-    assert!(RawJson::parse(&acts(&messages)[0].input).is_ok());
+    assert!(RawJson::parse(&acts[0].input).is_ok());
+}
+
+/// A run that completed with these messages of its own.
+fn run(own: impl IntoIterator<Item = Message>) -> RunReport {
+    RunReport {
+        outcome: Outcome::Completed,
+        messages: own.into_iter().map(Arc::new).collect(),
+        usage: Usage::default(),
+        requests: Vec::new(),
+        turns: 1,
+        tool_uses: 0,
+        error: None,
+    }
+}
+
+fn checks(findings: &[Finding]) -> Vec<Check> {
+    findings.iter().map(|finding| finding.check).collect()
+}
+
+#[test]
+fn a_workers_run_is_examined_with_its_directive_or_its_task_alone() {
+    let inherited = [Message::user("Review the parser."), replies::text(EARLIER)];
+    let task = "Run the tests of the printer.";
+    for told in [worker_directive(task), fresh_directive(task), task.to_owned()] {
+        let report = run([Message::user(&*told), replies::text(EARLIER)]);
+        let findings = examine_worker(&report, &inherited, &told);
+        assert_eq!(checks(&findings), [Check::NoWork, Check::Echo, Check::MissingScope], "{told}");
+    }
+}
+
+#[test]
+fn a_nudged_worker_is_examined_with_all_its_runs() {
+    let directive = worker_directive("Run the tests.");
+    let first = run([
+        Message::user(&*directive),
+        replies::calls([("c1", "Bash", r#"{"command":"make test"}"#)]),
+        Message::new(Role::User, vec![Block::result(ToolCallId("c1".into()), "ok", false)]),
+        replies::text("All is fine."),
+    ]);
+    let findings = examine_worker(&first, &[], &directive);
+    assert_eq!(checks(&findings), [Check::MissingScope]);
+    let nudge = nudge(&findings).unwrap();
+    let second = run([Message::user(nudge), replies::text("Scope: run the tests\nResult: fine")]);
+    assert_eq!(checks(&examine_worker(&second, &[], &directive)), [Check::NoWork]);
+    let own = first.messages.iter().chain(&second.messages).map(|message| &**message);
+    let evidence = Evidence::of_worker(own, &second.outcome, &[], &directive);
+    assert_eq!(examine(&evidence), []);
+}
+
+#[test]
+fn a_fork_of_the_library_is_a_worker_if_it_was_told_so() {
+    let fork = |prompt: Vec<Block>| {
+        let identity = Identity {
+            run_id: ForkRunId::from_random([0; 16]),
+            agent: "a".into(),
+            label: String::new(),
+            source: QuerySource::Eval,
+        };
+        ForkResult::new(identity, run([Message::new(Role::User, prompt), replies::text("Fine.")]))
+    };
+    let text = |text: &str| Block::Text(text.to_owned());
+    let told = fork(vec![text("Mind the time."), text(&worker_directive("Say yes."))]);
+    let evidence = Evidence::of(&told, &[]);
+    assert_eq!((evidence.task(), evidence.is_worker), ("Say yes.", true));
+    let quotes = fork(vec![text("What is <fork-boilerplate>?"), text("Say it.")]);
+    let evidence = Evidence::of(&quotes, &[]);
+    let asked = ("What is <fork-boilerplate>?\n\nSay it.", false);
+    assert_eq!((evidence.task(), evidence.is_worker), asked);
+}
+
+#[test]
+fn an_echo_is_looked_for_in_the_latest_texts() {
+    let seen = |later: Message| {
+        let inherited = [replies::text(EARLIER), later];
+        let mut fork = Fork::worker("Review the printer.").inheriting(inherited);
+        fork.report = Some(EARLIER.to_owned());
+        fork.seen().iter().filter(|seen| seen.starts_with("echo")).count()
+    };
+    let long = "ä".repeat(ECHO_BYTES_MAX);
+    let log = Block::result(ToolCallId("c1".into()), long.as_str(), false);
+    assert_eq!(seen(Message::new(Role::User, vec![log])), 1, "a log takes nobody's place");
+    assert_eq!(seen(Message::user(long)), 0, "what stands before all that was long ago");
+}
+
+#[test]
+fn the_title_of_ones_own_task_is_no_foreign_task() {
+    let call = |title: &str, prompt: &str| {
+        serde_json::json!({ "description": title, "prompt": prompt }).to_string()
+    };
+    let own = "Look for holes in the login of src/auth.rs";
+    let calls = [call("Security audit", own), call("Speed audit", "Measure src/speed.rs")];
+    let calls = replies::calls([("c1", "Agent", &*calls[0]), ("c2", "Agent", &*calls[1])]);
+    let mut fork = Fork::worker(own).inheriting([Message::user("Split it."), calls]);
+    fork.acts.push(act("Grep", r#"{"pattern":"security|audit"}"#, "none"));
+    assert_eq!(fork.seen(), [""; 0]);
+    fork.acts.push(act("Grep", r#"{"pattern":"speed"}"#, "none"));
+    assert_eq!(fork.seen(), ["foreign_task: its calls are about `Speed audit`"]);
+}
+
+#[test]
+fn the_words_of_the_checks_are_read_back() {
+    for check in Check::ALL {
+        assert_eq!(check.as_str().parse(), Ok(check));
+    }
+    insta::assert_snapshot!("work".parse::<Check>().unwrap_err(), @"unknown check `work`, expected one of `no_work`, `echo`, `missing_scope`, `foreign_task`, `loop`");
 }
 
 proptest! {
@@ -299,7 +417,8 @@ proptest! {
     fn shingles_of_a_part_are_shingles_of_the_whole(words in prop::collection::vec("[a-z]{1,6}", 4..40), from in 0usize..20) {
         let whole = words.join(" ");
         let part = words[from.min(words.len())..].join(", ").to_uppercase();
-        prop_assert!(shingles(&part).is_subset(&shingles(&whole)));
+        let whole: HashSet<u64> = shingles(&whole).collect();
+        prop_assert!(shingles(&part).all(|shingle| whole.contains(&shingle)));
     }
 
     /// Shows: no text is too odd for the checks.

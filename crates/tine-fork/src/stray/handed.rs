@@ -13,7 +13,7 @@ pub const CYCLE_TIMES_MIN: usize = 3;
 pub const HANDED_ON_MIN: usize = 2;
 
 /// Tools that hand work on, in small letters, as hosts call them.
-const DISPATCHERS: [&str; 9] = [
+const DISPATCHERS: [&str; 11] = [
     "agent",
     "delegate",
     "dispatch",
@@ -23,6 +23,8 @@ const DISPATCHERS: [&str; 9] = [
     "spawn_agent",
     "subagent",
     "task",
+    "task_start",
+    "taskstart",
 ];
 
 /// A worker that hands its task on, or a cycle of at most [`CYCLE_CALLS_MAX`] calls that comes [`CYCLE_TIMES_MIN`] times without a
@@ -31,7 +33,7 @@ const DISPATCHERS: [&str; 9] = [
 pub(super) fn looping(evidence: &Evidence<'_>) -> Option<String> {
     let handed: Vec<&Act> = evidence.acts.iter().filter(|act| is_dispatcher(&act.tool)).collect();
     if let [first, ..] = handed[..]
-        && evidence.is_worker()
+        && evidence.is_worker
         && handed.len() >= HANDED_ON_MIN
     {
         let count = handed.len();

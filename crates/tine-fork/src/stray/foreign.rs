@@ -14,14 +14,15 @@
 
 use std::collections::BTreeSet;
 
-use tine_fork::Report;
 use tine_guard::shell_verdict;
 use tine_model::{Block, Message, ToolInput};
 
+use super::handed::is_dispatcher;
 use super::terms::{
     DOING, LOOKING, TELLING, is_path, is_same_path, terms, words, words_as_written,
 };
 use super::{Act, Evidence};
+use crate::report::Report;
 
 /// Share of a foreign task's telling terms that must come back.
 pub const FOREIGN_SHARE_MIN: f64 = 0.75;
@@ -35,8 +36,11 @@ const TERMS_MIN: usize = 2;
 /// Longest item of a list that is taken for a task, in characters: what is longer is prose.
 const TASK_CHARS_MAX: usize = 600;
 
-/// Most foreign tasks that are looked at, the latest first.
-const TASKS_MAX: usize = 256;
+/// Most tasks that are looked at, the latest first: plans are short, and come again and again in a long conversation.
+pub const TASKS_MAX: usize = 512;
+
+/// Most inherited messages that tasks are read off, the latest first: what was planned before them is done or dropped.
+pub const TASK_MESSAGES_MAX: usize = 2_000;
 
 pub(super) fn foreign_task(evidence: &Evidence<'_>) -> Option<String> {
     let own = terms(evidence.task());
@@ -47,13 +51,17 @@ pub(super) fn foreign_task(evidence: &Evidence<'_>) -> Option<String> {
         .filter(|file| !names_one_of(file, &own))
         .collect();
     let called = terms(&texts(evidence.acts.iter()));
-    let claimed = terms(&claims(evidence.report.unwrap_or_default()));
-    let mut tasks: Vec<String> = evidence.inherited.iter().flat_map(|m| tasks_in(m)).collect();
-    tasks.reverse();
-    tasks.retain(|task| !is_own(&terms(task), &own));
-    tasks.iter().take(TASKS_MAX).find_map(|task| {
-        let telling: BTreeSet<String> = terms(task).difference(&own).cloned().collect();
-        let shown = shown(task);
+    let claimed = terms(&claims(evidence.report.as_deref().unwrap_or_default()));
+    let latest = evidence.inherited.iter().rev().take(TASK_MESSAGES_MAX);
+    let tasks = latest.flat_map(|message| tasks_in(message).into_iter().rev()).take(TASKS_MAX);
+    let mut foreign = tasks.filter(|told| !told.is_own(&own)).flat_map(|told| told.texts);
+    foreign.find_map(|task| {
+        let terms = terms(&task);
+        if task.chars().count() > TASK_CHARS_MAX || is_own(&terms, &own) {
+            return None;
+        }
+        let telling: BTreeSet<String> = terms.difference(&own).cloned().collect();
+        let shown = shown(&task);
         if let Some(file) = changed.iter().find(|file| names_one_of(file, &telling)) {
             return Some(format!("`{file}` was changed, which belongs to `{shown}`"));
         }
@@ -139,22 +147,44 @@ fn is_own(task: &BTreeSet<String>, own: &BTreeSet<String>) -> bool {
     !apart && shared as f64 > OWN_SHARE_MIN * task.len() as f64
 }
 
+/// A task as it was told: one text, or all those of the call that hands it on.
+struct Told {
+    texts: Vec<String>,
+}
+
+impl Told {
+    /// Whether this is the fork's own task. The longest text of a call is the task; beside it stand a name and a title, which say
+    /// it in fewer and other words.
+    fn is_own(&self, own: &BTreeSet<String>) -> bool {
+        let task = self.texts.iter().max_by_key(|text| text.len());
+        task.is_some_and(|task| is_own(&terms(task), own))
+    }
+}
+
 /// The tasks that a message speaks of.
-fn tasks_in(message: &Message) -> Vec<String> {
+fn tasks_in(message: &Message) -> Vec<Told> {
     let mut tasks = Vec::new();
     for block in message.blocks() {
         match block {
-            Block::Text(text) => tasks.extend(text.lines().filter_map(task_in)),
-            Block::ToolUse { name, input: ToolInput::Valid(input), .. }
-                if super::handed::is_dispatcher(name) =>
-            {
-                let input = serde_json::from_str(input.as_str()).unwrap_or_default();
-                tasks.extend(strings(&input).iter().map(|text| last_task(text).to_owned()));
+            Block::Text(text) => {
+                let lines = text.lines().filter_map(task_in);
+                tasks.extend(lines.map(|task| Told { texts: vec![task] }));
             }
-            _ => {}
+            Block::ToolUse { name, input: ToolInput::Valid(input), .. } if is_dispatcher(name) => {
+                let input = serde_json::from_str(input.as_str()).unwrap_or_default();
+                let texts = strings(&input);
+                let texts = texts.iter().map(|text| last_task(text).to_owned()).collect();
+                tasks.push(Told { texts });
+            }
+            Block::ToolUse { .. }
+            | Block::ToolResult { .. }
+            | Block::Thinking { .. }
+            | Block::RedactedThinking(_)
+            | Block::Image(_)
+            | Block::Document(_)
+            | Block::Unknown(_) => {}
         }
     }
-    tasks.retain(|task| task.chars().count() <= TASK_CHARS_MAX);
     tasks
 }
 
@@ -177,7 +207,7 @@ fn task_in(line: &str) -> Option<String> {
     let item = item.strip_prefix("[ ]").unwrap_or(item).trim();
     let order = words(item).next()?;
     let verbs = [&DOING[..], &LOOKING[..], &TELLING[..]];
-    verbs.concat().contains(&order.as_str()).then(|| item.to_owned())
+    verbs.iter().any(|verbs| verbs.contains(&order.as_str())).then(|| item.to_owned())
 }
 
 /// Of a whole directive the task, of another text all of it.
