@@ -13,8 +13,8 @@ use tine_fork::{
     worker_directive,
 };
 
-/// Bytes of a message, so that 10,000 of them are the 4 MB of DESIGN §14.
-const MESSAGE_BYTES: usize = 420;
+/// Words of a message, so that 10,000 messages are about 4 MB.
+const WORDS: usize = 45;
 
 /// How often each is measured; the least time counts, for everything else is the machine's.
 const TIMES: u32 = 10;
@@ -22,8 +22,9 @@ const TIMES: u32 = 10;
 /// A conversation of a question, a plan, a call and its answer, again and again.
 fn conversation(messages: usize) -> Vec<Message> {
     let message = |index: usize| {
-        let words = format!("word{} of message {index} in src/file{index}.rs, ", index % 997);
-        let text = words.repeat(MESSAGE_BYTES / words.len());
+        let words = (0..WORDS).map(|at| format!("word{}", (index * 31 + at * at) % 9_973));
+        let file = format!("src/file{index}.rs, ");
+        let text = words.fold(file, |text, word| text + &word + " ");
         let id = ToolCallId(format!("c{}", index / 4));
         match index % 4 {
             0 => Message::user(text),
@@ -50,6 +51,19 @@ fn least(mut work: impl FnMut()) -> f64 {
     (0..TIMES).map(time).fold(f64::INFINITY, f64::min)
 }
 
+fn length(block: &Block) -> usize {
+    match block {
+        Block::Text(text) => text.len(),
+        Block::ToolResult { content, .. } => content.iter().map(length).sum(),
+        Block::Thinking { .. }
+        | Block::RedactedThinking(_)
+        | Block::ToolUse { .. }
+        | Block::Image(_)
+        | Block::Document(_)
+        | Block::Unknown(_) => 0,
+    }
+}
+
 fn main() {
     println!("{:>9} {:>9} {:>14} {:>14}", "messages", "bytes", "examine in µs", "history in µs");
     let directive = worker_directive("Review src/main.rs.", &Inherits::default());
@@ -64,7 +78,7 @@ fn main() {
         // An echo ends no search: this is what every worker costs.
         let examined = least(|| drop(black_box(examine(&evidence()))));
         let looked = least(|| assert!(!is_workers_history(black_box(&inherited))));
-        let bytes: usize = inherited.iter().map(|message| message.text().len()).sum();
+        let bytes: usize = inherited.iter().flat_map(Message::blocks).map(length).sum();
         println!("{messages:>9} {bytes:>9} {examined:>14.0} {looked:>14.1}");
     }
 }

@@ -37,7 +37,7 @@ const TERMS_MIN: usize = 2;
 const TASK_CHARS_MAX: usize = 600;
 
 /// Most tasks that are looked at, the latest first: plans are short, and come again and again in a long conversation.
-pub const TASKS_MAX: usize = 512;
+pub const TASKS_MAX: usize = 256;
 
 /// Most inherited messages that tasks are read off, the latest first: what was planned before them is done or dropped.
 pub const TASK_MESSAGES_MAX: usize = 2_000;
