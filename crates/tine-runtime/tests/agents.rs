@@ -4,6 +4,7 @@
 
 #[cfg(target_os = "linux")] // for the wall
 mod confined;
+mod crew;
 mod fixture;
 mod library;
 

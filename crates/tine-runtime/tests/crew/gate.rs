@@ -5,8 +5,8 @@ use tine_model::TaskStatus;
 use tine_runtime::RunOptions;
 use tine_testkit::Answer;
 
-use super::fixture::{House, options};
 use super::{call, model, report, say, say_with, statuses, tasks, texts};
+use crate::fixture::{House, options};
 
 const DOORS: [&str; 6] = [
     "Agent",

@@ -3,10 +3,10 @@
 use serde_json::json;
 use tine_model::TaskStatus;
 use tine_runtime::RunOptions;
-use tine_testkit::Answer;
+use tine_testkit::{Answer, Gate};
 
-use super::fixture::{House, options};
-use super::{agent_call, call, calls, gate, model, report, say, say_with, statuses, tasks, texts};
+use super::{agent_call, call, calls, model, report, say, say_with, statuses, tasks, texts};
+use crate::fixture::{House, options};
 
 #[tokio::test]
 async fn a_report_wakes_the_agent_whose_model_was_done() {
@@ -65,7 +65,7 @@ async fn two_hundred_reports_at_once_take_few_turns() {
             .map(|n| agent_call(&format!("c{n}"), json!({ "prompt": format!("part {n}") })))
             .collect::<Vec<_>>(),
     );
-    let all = gate();
+    let all = Gate::new();
     let behind = all.clone();
     let mut root = vec![started, Answer::text("I wait.")];
     root.extend((0..20).map(|n| Answer::text(format!("I have read {n}."))));
@@ -89,7 +89,7 @@ async fn two_hundred_reports_at_once_take_few_turns() {
 
 #[tokio::test]
 async fn a_word_of_the_user_comes_before_the_reports_that_are_missing() {
-    let hold = gate();
+    let hold = Gate::new();
     let behind = hold.clone();
     let root = [
         call("Agent", json!({"prompt": "count", "subagent_type": "fork"})),

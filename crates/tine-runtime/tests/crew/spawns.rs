@@ -5,10 +5,10 @@ use tine_model::{ContextMode, TaskStatus};
 use tine_runtime::{AgentDefinition, Definitions, RunOptions};
 use tine_testkit::Answer;
 
-use super::fixture::{House, options};
 use super::{
     agent_call, call, calls, model, report, say, say_with, statuses, task_of, tasks, texts,
 };
+use crate::fixture::{House, options};
 
 #[tokio::test]
 async fn eight_forks_of_one_turn_send_the_same_bytes_up_to_their_directive() {

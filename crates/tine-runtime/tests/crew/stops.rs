@@ -5,11 +5,11 @@ use std::time::Duration;
 use serde_json::json;
 use tine_model::{AgentState, Outcome, StopKind, TaskStatus};
 use tine_runtime::StopSpec;
-use tine_testkit::Answer;
+use tine_testkit::{Answer, Gate};
 use tokio_util::sync::CancellationToken;
 
-use super::fixture::{House, options};
-use super::{call, gate, model, report, say, statuses, tasks, texts};
+use super::{call, model, report, say, statuses, tasks, texts};
+use crate::fixture::{House, options};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -54,7 +54,7 @@ async fn a_hard_stop_ends_the_worker_now_and_its_spawner_is_told() {
 
 #[tokio::test]
 async fn a_soft_stop_lets_the_turn_end_and_the_worker_report() {
-    let hold = gate();
+    let hold = Gate::new();
     let behind = hold.clone();
     let house = House::new(model(started(), move |request, task| {
         let text = request.text();
@@ -89,7 +89,7 @@ async fn a_soft_stop_lets_the_turn_end_and_the_worker_report() {
 
 #[tokio::test]
 async fn an_interrupt_ends_the_turn_of_one_agent_and_leaves_its_workers_alone() {
-    let hold = gate();
+    let hold = Gate::new();
     let behind = hold.clone();
     let root = [
         call("Agent", json!({"prompt": "long work", "subagent_type": "fork"})),

@@ -3,10 +3,10 @@
 use serde_json::json;
 use tine_model::TaskStatus;
 use tine_runtime::{Resumed, TaskFilter};
-use tine_testkit::Answer;
+use tine_testkit::{Answer, Gate};
 
-use super::fixture::{House, options};
-use super::{agent_call, call, calls, gate, model, report, say, statuses, tasks, texts};
+use super::{agent_call, call, calls, model, report, say, statuses, tasks, texts};
+use crate::fixture::{House, options};
 
 #[tokio::test]
 async fn fork_with_resume_is_refused_and_nothing_is_made() {
@@ -60,7 +60,7 @@ async fn a_completed_task_goes_on_with_what_its_worker_knows() {
 
 #[tokio::test]
 async fn one_thing_can_wait_for_the_end_of_a_task() {
-    let hold = gate();
+    let hold = Gate::new();
     let behind = hold.clone();
     let root = [
         call("Agent", json!({"prompt": "first", "subagent_type": "fork"})),

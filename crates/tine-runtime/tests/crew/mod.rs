@@ -1,9 +1,5 @@
 //! Workers that a model starts: what they inherit, how they report, how they stop, and who may not start any.
 
-#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
-
-#[path = "../fixture/mod.rs"]
-mod fixture;
 mod gate;
 mod reports;
 mod spawns;
@@ -12,10 +8,10 @@ mod tasks;
 
 use std::sync::{Arc, Mutex};
 
-use fixture::{House, options};
+use crate::fixture::{House, options};
 use tine_model::{AgentId, Outcome, TaskRecord, TaskStatus};
 use tine_runtime::{RunOptions, RunOutcome};
-use tine_testkit::{Answer, Captured, Gate, ScriptedModel};
+use tine_testkit::{Answer, Captured, ScriptedModel};
 
 /// What the model is told in a worker's task is what it answers by.
 type Script = Arc<dyn Fn(&Captured, &str) -> Answer + Send + Sync>;
@@ -98,8 +94,4 @@ fn all_text(message: &tine_model::Message) -> String {
         block => block.as_text().unwrap_or_default().to_owned(),
     };
     message.blocks().iter().map(part).collect::<Vec<_>>().join("\n")
-}
-
-pub(crate) fn gate() -> Gate {
-    Gate::new()
 }
