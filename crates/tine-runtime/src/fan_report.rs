@@ -32,6 +32,8 @@ pub struct FanTask {
     pub turns: u32,
     /// Tool calls that it made.
     pub tool_uses: u32,
+    /// What the checks of its end have seen, in their words ([`Check`](tine_fork::stray::Check)).
+    pub flags: Vec<String>,
     /// How long it took, in milliseconds.
     pub duration_ms: i64,
 }
@@ -98,6 +100,7 @@ pub(crate) fn ended(agent: AgentId, directive: &str, report: &RunReport) -> FanT
         requests: report.requests.clone(),
         turns: report.turns,
         tool_uses: report.tool_uses,
+        flags: Vec::new(),
         duration_ms: 0,
     }
 }
@@ -114,6 +117,7 @@ pub(crate) fn failed(agent: AgentId, directive: &str, error: &RuntimeError) -> F
         requests: Vec::new(),
         turns: 0,
         tool_uses: 0,
+        flags: Vec::new(),
         duration_ms: 0,
     }
 }

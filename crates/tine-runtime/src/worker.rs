@@ -7,9 +7,10 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use tine_fork::{Conversation, Observer, RunEvent, RunReport, Seat};
+use tine_fork::stray::{Finding, examine_worker, nudge};
+use tine_fork::{Conversation, Observer, RunEvent, RunLimits, RunReport, Seat};
 use tine_llm::LlmClient;
-use tine_model::{AgentRecord, Message, StopKind, TaskRecord, TaskStatus};
+use tine_model::{AgentRecord, Message, Outcome, StopKind, TaskRecord, TaskStatus};
 use tine_store::{Lease, TaskEnd};
 
 use crate::error::RuntimeError;
@@ -105,8 +106,9 @@ impl Runtime {
         let start_ms = self.now_ms();
         let (lease, directive, stop) = (once.lease, once.directive, Arc::clone(&once.entered.stop));
         let mut task = match self.drive_worker(once, start, options).await {
-            Ok((report, before)) => {
+            Ok((report, before, flags)) => {
                 let mut task = stopped(ended(lease.agent, directive, &report), stop.asked());
+                task.flags = flags;
                 task.usage += before.usage;
                 task.turns += before.turns;
                 task.tool_uses += before.tool_uses;
@@ -123,21 +125,51 @@ impl Runtime {
         once: Once<'_>,
         Start { told, conversation, seat }: Start,
         options: &RunOptions,
-    ) -> Result<(RunReport, TaskRecord), RuntimeError> {
-        let Once { lease, directive, entered, llm } = once;
-        let agent = lease.agent;
-        let record = self.store().agent(agent).await?;
+    ) -> Result<(RunReport, TaskRecord, Vec<String>), RuntimeError> {
+        let agent = once.lease.agent;
         self.store().start_task(agent).await?;
         let before = self.store().task(agent).await?.ok_or(RuntimeError::NoTask(agent))?;
-        let prepared = Prepared {
-            loaded: Loaded { record, conversation },
-            lease: lease.clone(),
-            llm,
-            seat,
-            label: Some(before.description.clone().unwrap_or_else(|| directive.to_owned())),
-            entered,
+        let (mut conversation, directive) = (conversation, told.text());
+        let inherited = conversation.fork();
+        let prepared = self.prepared(&once, &before, (conversation, seat)).await?;
+        let report = self.drive(prepared, Some(told), options).await?;
+        let mut findings = examined(&report, &inherited, &directive);
+        let left = options.limits.turns.saturating_sub(report.turns);
+        let asked = nudge(&findings)
+            .filter(|_| options.crew.nudges && left > 0 && report.outcome == Outcome::Completed);
+        let report = match asked.filter(|_| once.entered.stop.asked().is_none()) {
+            None => report,
+            Some(text) => {
+                let conversation = self.load(agent, options.caching).await?.conversation;
+                let prepared = self.prepared(&once, &before, (conversation, None)).await?;
+                let limits = RunLimits { turns: left, ..options.limits };
+                let options = RunOptions { limits, ..options.clone() };
+                let second = self.drive(prepared, Some(Message::user(text)), &options).await?;
+                let report = joined(report, second);
+                findings = examined(&report, &inherited, &directive);
+                report
+            }
         };
-        Ok((self.drive(prepared, Some(told), options).await?, before))
+        let flags = findings.iter().map(|finding| finding.check.as_str().to_owned()).collect();
+        Ok((report, before, flags))
+    }
+
+    async fn prepared<'a>(
+        &self,
+        once: &Once<'a>,
+        task: &TaskRecord,
+        (conversation, seat): (Conversation, Option<Seat>),
+    ) -> Result<Prepared<'a>, RuntimeError> {
+        let record = self.store().agent(once.lease.agent).await?;
+        let label = task.description.clone().unwrap_or_else(|| once.directive.to_owned());
+        Ok(Prepared {
+            loaded: Loaded { record, conversation },
+            lease: once.lease.clone(),
+            llm: once.llm,
+            seat,
+            label: Some(label),
+            entered: once.entered,
+        })
     }
 
     /// The task of a worker that did not complete it, running again; `None` for everybody else.
@@ -204,7 +236,7 @@ impl Runtime {
             usage: task.usage,
             turns: task.turns,
             tool_uses: task.tool_uses,
-            flags: Vec::new(),
+            flags: task.flags.clone(),
             now_ms,
         };
         self.store().finish_task(end).await?;
@@ -218,6 +250,29 @@ pub(crate) struct Once<'a> {
     pub(crate) directive: &'a str,
     pub(crate) entered: &'a Entered,
     pub(crate) llm: &'a dyn LlmClient,
+}
+
+/// What the checks see in a worker's run.
+fn examined(report: &RunReport, inherited: &Conversation, directive: &str) -> Vec<Finding> {
+    let inherited = inherited.history().iter().map(|item| &*item.message);
+    examine_worker(report, inherited, directive)
+}
+
+/// Two runs of a worker, one behind the other.
+fn joined(first: RunReport, second: RunReport) -> RunReport {
+    let messages = first.messages.into_iter().chain(second.messages).collect();
+    let requests = first.requests.into_iter().chain(second.requests).collect();
+    let mut usage = first.usage;
+    usage += second.usage;
+    RunReport {
+        outcome: second.outcome,
+        messages,
+        usage,
+        requests,
+        turns: first.turns + second.turns,
+        tool_uses: first.tool_uses + second.tool_uses,
+        error: second.error,
+    }
 }
 
 /// How a task ended whose worker was asked to stop.

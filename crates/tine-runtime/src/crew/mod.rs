@@ -55,6 +55,8 @@ pub struct Crew {
     pub limits: RunLimits,
     /// How workers' tools are confined.
     pub confinement: Confinement,
+    /// Whether a worker whose end looks wrong is asked once to mend it.
+    pub nudges: bool,
     /// What of its agenda an agent hands on to workers that are forked from it.
     pub inherits: Inherits,
     /// The agents that can be started by name.
@@ -69,6 +71,7 @@ impl Default for Crew {
             policy: SpawnPolicy::default(),
             limits: RunLimits { turns: WORKER_TURNS_DEFAULT, ..RunLimits::default() },
             confinement: Confinement::default(),
+            nudges: true,
             inherits: Inherits::default(),
             definitions: Arc::default(),
             watcher: Arc::new(Unwatched),

@@ -27,7 +27,7 @@ pub(crate) fn model(
         let text = request.text();
         match task_of(&text) {
             Some(task) => worker(request, &task),
-            None => root.lock().unwrap().pop_front().expect("the root was asked once more"),
+            None => root.lock().unwrap().pop_front().unwrap(),
         }
     })
 }

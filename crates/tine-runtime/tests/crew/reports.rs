@@ -11,7 +11,7 @@ use crate::fixture::{House, options};
 #[tokio::test]
 async fn a_report_wakes_the_agent_whose_model_was_done() {
     let root = [
-        call("Agent", json!({"prompt": "count", "subagent_type": "fork"})),
+        call("Agent", json!({"prompt": "think about birds", "subagent_type": "fork"})),
         Answer::text("I wait."),
         Answer::text("It says so."),
     ];
@@ -26,9 +26,9 @@ async fn a_report_wakes_the_agent_whose_model_was_done() {
     <task-notification>
     <task-id>ID</task-id>
     <status>completed</status>
-    <summary>Scope: count</summary>
-    <result>Scope: count
-    Result: done with count
+    <summary>Scope: think about birds</summary>
+    <result>Scope: think about birds
+    Result: done with think about birds
     Key files: none
     Files changed: none
     Issues: none</result>
@@ -111,4 +111,29 @@ async fn a_word_of_the_user_comes_before_the_reports_that_are_missing() {
     let told = texts(&house, agent).await;
     assert_eq!(told[4], "Hurry up.");
     assert!(told[6].starts_with("<task-notification>"), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_worker_that_reports_without_its_form_is_asked_once_and_flagged_where_it_stays_so() {
+    for (second, flags) in [(true, vec![]), (false, vec!["missing_scope".to_owned()])] {
+        let root = [
+            call("Agent", json!({"prompt": "think about birds", "subagent_type": "fork"})),
+            Answer::text("I wait."),
+            Answer::text("I have read it."),
+        ];
+        let house = House::new(model(root, move |request, _| {
+            match request.text().contains("does not count as your report yet") && second {
+                true => report("think about birds"),
+                false => Answer::text("Birds fly."),
+            }
+        }))
+        .await;
+        let agent = house.root().await;
+        say(&house, agent, "go").await;
+        let task = tasks(&house, agent).await.remove(0);
+        assert_eq!((task.flags, task.turns), (flags, 2));
+        assert_eq!(house.runtime.store().tasks(agent).await.unwrap().len(), 1);
+        let told = texts(&house, agent).await;
+        assert_eq!(told.len(), 6, "it reports once: {told:?}");
+    }
 }

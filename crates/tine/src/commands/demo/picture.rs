@@ -178,6 +178,7 @@ mod tests {
             requests: vec![first],
             turns: 3,
             tool_uses: 2,
+            flags: Vec::new(),
             duration_ms: 1_500,
         }
     }
