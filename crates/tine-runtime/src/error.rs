@@ -75,6 +75,12 @@ pub enum RuntimeError {
     /// The imported conversation has no message.
     #[error("the file holds no message")]
     EmptyImport,
+    /// The imported conversation can be gone on from as a digest only, or a digest was asked for.
+    #[error("a digest of the conversation is needed: {reason}")]
+    DigestNeeded {
+        /// Why, as the rest of a sentence.
+        reason: String,
+    },
     /// The text cannot be the name of an agent.
     #[error("`{}` cannot be a name: {why}", .name.escape_debug())]
     Name {

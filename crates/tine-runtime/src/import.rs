@@ -1,13 +1,42 @@
-//! Conversations in and out, in providers' shapes.
+//! Conversations from elsewhere become agents.
 
-use tine_model::{AgentId, Block, EntryBody, Message, WireFormat};
+use tine_model::{AgentId, Block, Message, WireFormat};
+use tine_wire::{Carries, ConversationFormat, Counts, ImportedConversation};
 
 use crate::codec;
 use crate::error::RuntimeError;
 use crate::runtime::{NewRoot, Runtime};
 
-/// An imported conversation.
+/// What a file is, and how it is to be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ImportSpec {
+    /// Its shape; `None` looks.
+    pub format: Option<ConversationFormat>,
+    /// How its messages become the agent's history; `None` takes them in full where the file allows it.
+    pub context: Option<ImportContext>,
+}
+
+/// How the messages of a file become the history of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportContext {
+    /// Message by message, as its model saw them.
+    Full,
+    /// As one text that tells of them.
+    Digest,
+}
+
+impl ImportContext {
+    /// The word under which it is given and shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Digest => "digest",
+        }
+    }
+}
+
+/// An imported conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
     /// The new agent.
     pub agent: AgentId,
@@ -15,74 +44,93 @@ pub struct Imported {
     pub entries: usize,
     /// Whether the file's system prompt took the place of the given one.
     pub has_system: bool,
+    /// The shape of the file.
+    pub format: ConversationFormat,
+    /// How its messages were taken.
+    pub context: ImportContext,
+    /// The model that spoke last, in the file's word.
+    pub model: Option<String>,
+    /// What of the file the agent's model will not see, by kind.
+    pub left_out: Counts,
+    /// What had to be written anew, by kind.
+    pub rewritten: Counts,
+    /// The first lines that could not be read, counted from 1.
+    pub damaged_lines: Vec<usize>,
 }
 
 impl Runtime {
-    /// Makes an agent of a JSON array or JSONL of provider-shaped messages, all of it or nothing. A system prompt at the
-    /// start of the file takes the place of `root.system`.
+    /// [`Self::import`] of plain provider messages.
     pub async fn import_messages(
         &self,
         root: NewRoot,
         text: &str,
     ) -> Result<Imported, RuntimeError> {
-        let preferred = root.settings.model.format();
-        let imported = tine_wire::import_messages(text, preferred)?;
-        if imported.messages.is_empty() {
-            return Err(RuntimeError::EmptyImport);
-        }
-        let first = imported.messages.first().map(tine_model::Message::role);
-        let wants_a_user = matches!(preferred, WireFormat::Anthropic | WireFormat::Gemini);
-        if wants_a_user && first == Some(tine_model::Role::Assistant) {
-            return Err(RuntimeError::AssistantFirst);
-        }
-        let now_ms = self.now_ms();
-        let rows: Vec<_> =
-            imported.messages.iter().map(|message| codec::message_row(message, now_ms)).collect();
-        let entries = rows.len();
-        let has_system = imported.system.is_some();
-        let system = imported.system.unwrap_or(root.system);
-        // Signed reasoning is bound to the head that it was made behind, which is not the one it gets here.
-        let foreign_thinking = imported.messages.iter().flat_map(Message::blocks).any(|block| {
-            matches!(block, Block::Thinking { signature: Some(_), .. } | Block::RedactedThinking(_))
-        });
-        let root = NewRoot { system, ..root };
-        let agent = self.create_with(root, rows, foreign_thinking).await?;
-        Ok(Imported { agent, entries, has_system })
+        let format = Some(ConversationFormat::Messages);
+        self.import(root, text, ImportSpec { format, context: None }).await
     }
 
-    /// The effective history as a JSON array of messages in a provider's shape, one message a line: what would be sent,
-    /// without cache marks.
-    pub async fn export_messages(
+    /// Makes an agent of a file's text, all of it or nothing. A system prompt in the file takes the place of `root.system`.
+    pub async fn import(
         &self,
-        agent: AgentId,
-        format: Option<WireFormat>,
-    ) -> Result<String, RuntimeError> {
-        let record = self.store().agent(agent).await?;
-        let fold = self.fold(agent, None).await?;
-        let format = format.unwrap_or_else(|| record.settings.model.format());
-        Ok(to_messages(
-            fold.entries().iter().filter_map(|folded| match &folded.entry.body {
-                EntryBody::Message(message) if folded.effective => Some(&**message),
-                _ => None,
-            }),
+        root: NewRoot,
+        text: &str,
+        spec: ImportSpec,
+    ) -> Result<Imported, RuntimeError> {
+        let target = root.settings.model.format();
+        let format = spec.format.unwrap_or_else(|| tine_wire::conversation_format(text));
+        let read = tine_wire::read_conversation(format, text, target)?;
+        let context = context(&read, spec.context)?;
+        check(&read.messages, target)?;
+        let now_ms = self.now_ms();
+        let rows: Vec<_> =
+            read.messages.iter().map(|message| codec::message_row(message, now_ms)).collect();
+        let entries = rows.len();
+        let has_system = read.system.is_some();
+        let system = read.system.unwrap_or(root.system);
+        // Signed reasoning is bound to the head that it was made behind, which is not the one it gets here.
+        let foreign_thinking = read.messages.iter().flat_map(Message::blocks).any(|block| {
+            matches!(block, Block::Thinking { signature: Some(_), .. } | Block::RedactedThinking(_))
+        });
+        let mut left_out = read.left_out;
+        left_out.extend(&tine_wire::unsent_blocks(&read.messages, target));
+        let root = NewRoot { system, ..root };
+        let agent = self.create_with(root, rows, foreign_thinking).await?;
+        Ok(Imported {
+            agent,
+            entries,
+            has_system,
             format,
-        ))
+            context,
+            model: read.model,
+            left_out,
+            rewritten: read.rewritten,
+            damaged_lines: read.damaged_lines,
+        })
     }
 }
 
-/// Messages as a JSON array, one a line.
-pub fn to_messages<'a>(
-    messages: impl Iterator<Item = &'a tine_model::Message>,
-    format: WireFormat,
-) -> String {
-    let mut lines = Vec::new();
-    let mut before = None;
-    for message in messages {
-        let frame = tine_wire::framer(format).frame(&tine_history::close_calls(before, message));
-        if !frame.bytes.is_empty() {
-            lines.push(String::from_utf8_lossy(&frame.bytes).into_owned());
+/// How a conversation is taken. This is the one place where a digest would be made of it.
+fn context(
+    read: &ImportedConversation,
+    wanted: Option<ImportContext>,
+) -> Result<ImportContext, RuntimeError> {
+    match (&read.carries, wanted) {
+        (Carries::Full, None | Some(ImportContext::Full)) => Ok(ImportContext::Full),
+        (Carries::Digest { reason }, _) => {
+            Err(RuntimeError::DigestNeeded { reason: reason.clone() })
         }
-        before = Some(message);
+        (Carries::Full, Some(ImportContext::Digest)) => {
+            Err(RuntimeError::DigestNeeded { reason: "it was asked for".to_owned() })
+        }
     }
-    format!("[\n{}\n]\n", lines.join(",\n"))
+}
+
+/// Refuses what no provider would take.
+fn check(messages: &[Message], target: WireFormat) -> Result<(), RuntimeError> {
+    let Some(first) = messages.first() else { return Err(RuntimeError::EmptyImport) };
+    let wants_a_user = matches!(target, WireFormat::Anthropic | WireFormat::Gemini);
+    match wants_a_user && first.role() == tine_model::Role::Assistant {
+        true => Err(RuntimeError::AssistantFirst),
+        false => Ok(()),
+    }
 }

@@ -11,7 +11,8 @@
 //! - [`Decoder`] turns the bytes of a stream into [`Event`]s and at the end a [`Reply`]; [`decode_reply`] and
 //!   [`decode_failure`] read what is not streamed.
 //! - [`first_difference`] says where two bodies part.
-//! - [`read_message`] and [`import_messages`] read messages in a provider's shape, [`read_request`] a whole request.
+//! - [`read_message`] and [`import_messages`] read messages in a provider's shape, [`read_request`] a whole request,
+//!   [`read_conversation`] what other tools keep of their sessions; [`to_claude_code`] and [`to_codex`] write such files.
 
 mod anthropic;
 mod assemble;
@@ -21,6 +22,7 @@ mod counts;
 mod difference;
 mod endpoint;
 mod event;
+mod export;
 mod extra;
 mod failure;
 mod gemini;
@@ -48,10 +50,14 @@ pub use cached::{CachedContent, CachedPrefix, cached_content, read_cached_conten
 pub use difference::first_difference;
 pub use endpoint::Endpoint;
 pub use event::{Decoder, Event};
+pub use export::{ExportHead, ExportMessage, to_claude_code, to_codex};
 pub use failure::{Failure, FailureKind, decode_failure};
 pub use head::{Head, HeadError};
 pub use head_parts::{HeadParts, HeadPartsError, SystemBlock, ToolDeclaration, ToolOrder};
-pub use import::{IMPORT_MESSAGES_MAX, ImportError, Imported, import_messages};
+pub use import::{
+    Carries, ConversationFormat, Counts, IMPORT_MESSAGES_MAX, ImportError, Imported,
+    ImportedConversation, conversation_format, import_messages, read_conversation, unsent_blocks,
+};
 pub use marks::{Lifetimes, Mark, MarkPoints};
 pub use read::{ReadError, read_message};
 pub use read_request::{ReadRequestError, read_request};

@@ -416,12 +416,43 @@ pub(crate) struct RenameArgs {
     pub(crate) name: Option<String>,
 }
 
-/// The shape of a file.
+/// The shape of a file that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum FileFormat {
+pub(crate) enum ImportFormat {
+    /// Found out by looking
+    #[default]
+    Auto,
     /// A JSON array, or JSONL, of messages in a provider's shape
+    Messages,
+    /// A transcript of Claude Code (JSONL)
+    ClaudeCode,
+    /// A rollout of Codex (JSONL)
+    Codex,
+    /// An export of OpenCode (JSON)
+    Opencode,
+}
+
+/// How messages become a history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportWith {
+    /// Message by message
+    Full,
+    /// As one text that tells of them
+    Digest,
+}
+
+/// The shape of a file that is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// A JSON array of messages in the provider's shape
     #[default]
     Messages,
+    /// A transcript of Claude Code (JSONL)
+    ClaudeCode,
+    /// A rollout of Codex (JSONL)
+    Codex,
+    /// A text for people
+    Markdown,
 }
 
 /// `tine import`
@@ -431,7 +462,10 @@ pub(crate) struct ImportArgs {
     pub(crate) file: PathBuf,
     /// Its shape
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: FileFormat,
+    pub(crate) format: ImportFormat,
+    /// How its messages are taken; without it in full, where the file allows that
+    #[arg(long, value_enum)]
+    pub(crate) context: Option<ImportWith>,
     /// Name the new agent
     #[arg(short, long, value_name = "NAME")]
     pub(crate) name: Option<String>,
@@ -449,7 +483,7 @@ pub(crate) struct ExportArgs {
     pub(crate) agent: String,
     /// The shape
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: FileFormat,
+    pub(crate) format: ExportFormat,
     /// Leave keys and passwords in
     #[arg(long)]
     pub(crate) raw: bool,

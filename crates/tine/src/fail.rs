@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use tine_llm::LlmError;
 use tine_runtime::{ConnectError, RuntimeError};
 use tine_store::StoreError;
-use tine_wire::FailureKind;
+use tine_wire::{FailureKind, ImportError};
 
 use crate::output;
 use crate::render::age::moment;
@@ -194,9 +194,15 @@ impl From<RuntimeError> for Failure {
             RuntimeError::Entry { .. } | RuntimeError::Head(_) | RuntimeError::NoHead(_) => {
                 Self::of(FAILED, &error).hint("the database is damaged or of another version; the other agents still work")
             }
+            RuntimeError::Import(ImportError::Record { .. }) => Self::of(BAD_INPUT, &error)
+                .hint("without that line the rest can be imported; a line that is cut off is left out by itself"),
+            RuntimeError::Import(ImportError::Shape { .. }) => Self::of(BAD_INPUT, &error)
+                .hint("without --format tine finds out by itself what the file is"),
             RuntimeError::Import(_) | RuntimeError::EmptyImport | RuntimeError::AssistantFirst => Self::of(BAD_INPUT, &error).hint(
-                "the file is a JSON array, or one JSON object a line, of messages with `role` and `content`",
+                "the file is a JSON array, or one JSON object a line, of messages with `role` and `content`, or a session of Claude Code, Codex or OpenCode",
             ),
+            RuntimeError::DigestNeeded { .. } => Self::of(BAD_INPUT, &error)
+                .hint("no digest can be made of an imported conversation yet; a model of the provider that it was held with takes it in full"),
             RuntimeError::Message(_) => Self::of(BAD_INPUT, &error),
             RuntimeError::Name { .. } => {
                 Self::of(BAD_INPUT, &error).hint("a name is one word of at most 64 characters")

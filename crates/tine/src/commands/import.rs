@@ -1,43 +1,122 @@
 //! `tine import`: an agent from a conversation in a file.
 
-use serde::Serialize;
+use std::collections::BTreeMap;
 
-use crate::cli::{FileFormat, ImportArgs};
+use serde::Serialize;
+use tine_runtime::{ImportContext, ImportSpec, Imported};
+use tine_wire::{ConversationFormat, Counts};
+
+use crate::cli::{ImportArgs, ImportFormat, ImportWith};
 use crate::commands::text_file;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
 use crate::render::figures::plural;
+use crate::render::words::one_line;
 
 /// The JSON shape of an import. Others rely on it: fields are only ever added.
 #[derive(Serialize)]
-struct ImportedJson {
+struct ImportedJson<'a> {
     agent: String,
     entries: usize,
+    format: &'static str,
+    context: &'static str,
+    model: Option<&'a str>,
+    left_out: BTreeMap<&'a str, u64>,
+    rewritten: BTreeMap<&'a str, u64>,
+    damaged_lines: &'a [usize],
+}
+
+impl<'a> ImportedJson<'a> {
+    fn of(imported: &'a Imported) -> Self {
+        Self {
+            agent: imported.agent.to_string(),
+            entries: imported.entries,
+            format: imported.format.as_str(),
+            context: imported.context.as_str(),
+            model: imported.model.as_deref(),
+            left_out: imported.left_out.iter().collect(),
+            rewritten: imported.rewritten.iter().collect(),
+            damaged_lines: &imported.damaged_lines,
+        }
+    }
 }
 
 pub(crate) async fn import(context: &Context, args: ImportArgs) -> Result<u8, Failure> {
     let has_system = args.model.system.is_some();
     let root = context.new_root(&args.model, args.name)?;
     let text = text_file::read(&args.file)?;
-    let imported = match args.format {
-        FileFormat::Messages => context.runtime.import_messages(root, &text).await?,
-    };
+    let spec = ImportSpec { format: format(args.format), context: args.context.map(taken) };
+    let imported = context.runtime.import(root, &text, spec).await?;
     if has_system && imported.has_system {
         output::say(
             "note: the file has a system prompt of its own, which is used instead of --system",
         );
     }
+    if let [first, ..] = imported.damaged_lines.as_slice() {
+        output::say(&format!(
+            "note: line {first} is damaged, as by a crash while it was written, and was left out"
+        ));
+    }
     if args.json {
-        let agent = imported.agent.to_string();
-        output::json(&ImportedJson { agent, entries: imported.entries })?;
+        output::json(&ImportedJson::of(&imported))?;
     } else {
-        let messages = plural(imported.entries as u64, "message");
+        output::line(&summary(&imported))?;
         let short = imported.agent.short();
-        output::line(&format!("{short} has {messages}"))?;
         output::say(&format!(
             "hint: `tine run --resume {short} \"…\"` goes on with it, `tine fork {short}` forks it"
         ));
     }
     Ok(0)
+}
+
+/// The agent and what became of the file.
+fn summary(imported: &Imported) -> String {
+    let messages = plural(imported.entries as u64, "message");
+    let mut text = format!("{} has {messages}", imported.agent.short());
+    match imported.format {
+        ConversationFormat::Messages => {}
+        ConversationFormat::ClaudeCode
+        | ConversationFormat::Codex
+        | ConversationFormat::OpenCode => {
+            text.push_str(&format!(
+                " from {}, in {}",
+                imported.format.as_str(),
+                imported.context.as_str()
+            ));
+            if let Some(model) = &imported.model {
+                text.push_str(&format!("; they were held with {}", one_line(model)));
+            }
+        }
+    }
+    for (word, counts) in [("left out", &imported.left_out), ("written anew", &imported.rewritten)]
+    {
+        if !counts.is_empty() {
+            text.push_str(&format!("\n  {word}: {}", listed(counts)));
+        }
+    }
+    text
+}
+
+fn listed(counts: &Counts) -> String {
+    let counts: Vec<String> =
+        counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    counts.join(", ")
+}
+
+fn format(given: ImportFormat) -> Option<ConversationFormat> {
+    match given {
+        ImportFormat::Auto => None,
+        ImportFormat::Messages => Some(ConversationFormat::Messages),
+        ImportFormat::ClaudeCode => Some(ConversationFormat::ClaudeCode),
+        ImportFormat::Codex => Some(ConversationFormat::Codex),
+        ImportFormat::Opencode => Some(ConversationFormat::OpenCode),
+    }
+}
+
+fn taken(given: ImportWith) -> ImportContext {
+    match given {
+        ImportWith::Full => ImportContext::Full,
+        ImportWith::Digest => ImportContext::Digest,
+    }
 }

@@ -108,9 +108,13 @@ Examples:
   tine rename plan-b";
 
 pub(crate) const IMPORT: &str = "\
-The file may be of Anthropic's or of OpenAI's chat format. A system prompt at its start takes the place of tine's own.
+The file holds messages of any provider's format, or is what another tool keeps of its sessions: a transcript of Claude Code, a
+rollout of Codex, an export of OpenCode. A system prompt in it takes the place of tine's own.
 
 Examples:
+  tine import ~/.claude/projects/-home-me-app/0b5c….jsonl --name from-claude-code
+  tine import ~/.codex/sessions/2026/01/02/rollout-….jsonl --model openai/gpt-5.6
+  opencode export ses_1234 | tine import - --json
   tine import conversation.json --name from-elsewhere
   tine export 1a2b | tine import - --model sim/echo --json";
 
@@ -118,6 +122,8 @@ pub(crate) const EXPORT: &str = "\
 Keys and passwords are replaced by [redacted: kind]; --raw leaves them in.
 
 Examples:
+  tine export 1a2b --format markdown -o conversation.md
+  tine export 1a2b --format claude-code --raw -o session.jsonl
   tine export 1a2b > conversation.json
   tine export 1a2b -o conversation.json
   tine export 1a2b --raw | tine import - --name copy";

@@ -15,6 +15,7 @@ pub(super) const SECTIONS: &[Section] = &[
     PERMISSIONS,
     QUESTIONS,
     SECRETS,
+    CONVERSATIONS,
     CONFINEMENT,
     EVALUATIONS,
     SETTINGS,
@@ -121,6 +122,33 @@ const SECRETS: Section = Section {
             "NAME_API_KEY=value, \"password\": \"value\", --token=value, Authorization headers; what only refers to a secret ($NAME) stays",
         ),
         ("never", "hashes, ids, images, and whatever else is only random"),
+    ],
+};
+
+const CONVERSATIONS: Section = Section {
+    heading: "CONVERSATIONS OF OTHER TOOLS",
+    text: "`tine import` makes an agent of what another tool keeps of a session, and says what it took, what it left out and what it wrote anew. Such an agent can be run, forked and fanned like any other. What a file holds in a provider's own shape is kept word for word, signed reasoning too, and is sent to that provider as it came; to another provider go the texts, the calls and the results, and the rest is counted as left out. Records of kinds that tine does not know are left out and counted. A damaged line, as a crash leaves it, is named and left out; a message that cannot be read is an error that names its line.",
+    terms: &[
+        (
+            "claude-code",
+            "the way from the last message up to the root or to the last compaction, with its summary and the messages that it kept; branches that were left behind, subagents and what only the user saw are not taken. Blocks that stand in records of their own become one message again",
+        ),
+        (
+            "codex",
+            "the items as compactions and rollbacks left them. Calls of custom tools and of the local shell become function calls. Sealed reasoning can be opened by the account that it was made for alone; where a compaction sealed the earlier part, only a model of OpenAI's can go on in full",
+        ),
+        (
+            "opencode",
+            "each step is an answer, with the results of its calls behind it, from the last summary on. Reasoning is kept where Anthropic signed it; what was taken back is not taken",
+        ),
+        (
+            "--context",
+            "full takes the messages as they are; where that is impossible, or with digest, the import is refused with the reason, because tine does not make digests of imported conversations yet",
+        ),
+        (
+            "tine export",
+            "--format claude-code and codex write files that both tine and those tools read. They hold what would be sent: open calls are closed, and reasoning and images of another provider, the system prompt, forks and marks are not in them. --format markdown is for people; it cannot be imported",
+        ),
     ],
 };
 
@@ -353,7 +381,10 @@ const JSON: Section = Section {
             "tine permission rules",
             r#"{"mode","mode_from","deadline_seconds","default","wait","rules":[{"list","rule","file","line"}],"answers":[…as in permission list]}"#,
         ),
-        ("tine import", r#"{"agent","entries"}"#),
+        (
+            "tine import",
+            r#"{"agent","entries","format","context","model","left_out":{kind:count},"rewritten":{kind:count},"damaged_lines":[line]}"#,
+        ),
         (
             "tine cost",
             r#"{"agents":[{"agent","name","own":[line],"subtree":[line],"causes":[{"cause","requests","missed_tokens","missed_usd"}]}],"total":{"requests","usage","hit_ratio","cost_usd","uncached_usd","complete"},"prices_date"}; a line is {"model","priced_as","requests","unreported","usage","hit_ratio","cost_usd","uncached_usd"}"#,

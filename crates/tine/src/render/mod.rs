@@ -6,6 +6,7 @@ pub(crate) mod crew;
 pub(crate) mod entry;
 pub(crate) mod figures;
 pub(crate) mod json;
+pub(crate) mod markdown;
 pub(crate) mod question;
 pub(crate) mod record;
 pub(crate) mod screen;

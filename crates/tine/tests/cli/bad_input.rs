@@ -344,26 +344,26 @@ fn files_that_are_no_conversations() {
         let arguments = ["import", "../file", "--model", "sim/echo"];
         home.shown(&home.ran(&arguments))
     };
-    check!(import(b""), @r"
+    check!(import(b""), @"
     code: 42
     --- stdout
     --- stderr
     error: there are no messages
-    hint: the file is a JSON array, or one JSON object a line, of messages with `role` and `content`
+    hint: the file is a JSON array, or one JSON object a line, of messages with `role` and `content`, or a session of Claude Code, Codex or OpenCode
     ");
-    check!(import(b"hello"), @r"
+    check!(import(b"hello"), @"
     code: 42
     --- stdout
     --- stderr
     error: line 1 is not valid JSON: expected value at line 1 column 1
-    hint: the file is a JSON array, or one JSON object a line, of messages with `role` and `content`
+    hint: the file is a JSON array, or one JSON object a line, of messages with `role` and `content`, or a session of Claude Code, Codex or OpenCode
     ");
-    check!(import(b"[\n{\"role\":\"user\",\"content\":\"hi\"},\n{\"role\":\"uncle\",\"content\":\"hi\"}\n]"), @r"
+    check!(import(b"[\n{\"role\":\"user\",\"content\":\"hi\"},\n{\"role\":\"uncle\",\"content\":\"hi\"}\n]"), @"
     code: 42
     --- stdout
     --- stderr
     error: message 2 (line 3) cannot be read: the role `uncle` is not known
-    hint: the file is a JSON array, or one JSON object a line, of messages with `role` and `content`
+    hint: the file is a JSON array, or one JSON object a line, of messages with `role` and `content`, or a session of Claude Code, Codex or OpenCode
     ");
     check!(import(b"{\"role\":\"user\",\"content\":\"hi\"}\n{\"role\":\"assistant\"}\n"), @r#"
     code: 0
@@ -372,12 +372,12 @@ fn files_that_are_no_conversations() {
     --- stderr
     hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
     "#);
-    check!(import(b"{\"role\":\"system\",\"content\":\"alone\"}"), @r"
+    check!(import(b"{\"role\":\"system\",\"content\":\"alone\"}"), @"
     code: 42
     --- stdout
     --- stderr
     error: the file holds no message
-    hint: the file is a JSON array, or one JSON object a line, of messages with `role` and `content`
+    hint: the file is a JSON array, or one JSON object a line, of messages with `role` and `content`, or a session of Claude Code, Codex or OpenCode
     ");
     check!(import(b"\"\xff\""), @r"
     code: 42

@@ -31,6 +31,7 @@ mod fork;
 mod guard_filter;
 mod guard_shell;
 mod import_export;
+mod import_tools;
 mod paperwork;
 mod permission;
 mod registry;

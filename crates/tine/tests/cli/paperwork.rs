@@ -62,6 +62,7 @@ fn the_manual_is_one_page() {
     .SH PERMISSIONS
     .SH QUESTIONS
     .SH SECRETS
+    .SH "CONVERSATIONS OF OTHER TOOLS"
     .SH CONFINEMENT
     .SH EVALUATIONS
     .SH SETTINGS

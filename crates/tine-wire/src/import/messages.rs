@@ -9,11 +9,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tine_model::{Block, Message, Role, WireFormat};
 
+use super::error::{IMPORT_MESSAGES_MAX, ImportError};
 use crate::read::{ReadError, read_message};
 use crate::strip;
-
-/// Most messages of one conversation; the most that Anthropic accepts.
-pub const IMPORT_MESSAGES_MAX: usize = 100_000;
 
 /// What was imported.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,54 +22,6 @@ pub struct Imported {
     pub system: Option<String>,
     /// Everything after them.
     pub messages: Vec<Message>,
-}
-
-/// Why a conversation cannot be imported. Indexes and lines count from 1.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    /// There is no message in it.
-    #[error("there are no messages")]
-    Empty,
-    /// More than [`IMPORT_MESSAGES_MAX`] messages.
-    #[error("there are more than {IMPORT_MESSAGES_MAX} messages")]
-    TooMany,
-    /// The text stops being JSON.
-    #[error("line {line} is not valid JSON")]
-    Json {
-        /// Where.
-        line: usize,
-        /// What is wrong there.
-        #[source]
-        source: serde_json::Error,
-    },
-    /// Something in the list is no message.
-    #[error("message {index} (line {line}) cannot be read")]
-    Message {
-        /// Which one.
-        index: usize,
-        /// Where it begins.
-        line: usize,
-        /// What is wrong with it.
-        #[source]
-        source: ReadError,
-    },
-    /// The shapes of two providers in one conversation.
-    #[error(
-        "message {index} (line {line}) has the shape of {}, message {other} that of {}",
-        .format.as_str(), .other_format.as_str()
-    )]
-    Mixed {
-        /// The message that does not fit.
-        index: usize,
-        /// Where it begins.
-        line: usize,
-        /// Its format.
-        format: WireFormat,
-        /// The first message that showed a format.
-        other: usize,
-        /// That message's format.
-        other_format: WireFormat,
-    },
 }
 
 /// Reads a conversation. `preferred` is the format of messages that are valid in several.
@@ -152,7 +102,7 @@ impl Turn<'_> {
 }
 
 /// Whether a message is nothing but answers to calls.
-fn is_results(message: &Message) -> bool {
+pub(super) fn is_results(message: &Message) -> bool {
     message.role() == Role::User
         && !message.blocks().is_empty()
         && message.blocks().iter().all(|block| matches!(block, Block::ToolResult { .. }))
@@ -177,7 +127,7 @@ fn joined_contents<'a>(
 }
 
 /// One list of single items and of lists of items.
-fn joined_items<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Option<String> {
+pub(super) fn joined_items<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Option<String> {
     let mut items = Vec::new();
     for text in texts {
         let text = text?;

@@ -1,0 +1,59 @@
+//! JSON Lines as tools leave them behind: a crash may have cut the last line, or glued the next one to it.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::ImportedConversation;
+
+/// Most damaged lines that are named; the others are only counted.
+pub(super) const DAMAGED_NAMED_MAX: usize = 8;
+
+/// One record.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line<'a, T> {
+    /// Where it stands, counted from 1.
+    pub(super) number: usize,
+    /// What it says.
+    pub(super) record: T,
+    /// Its text.
+    pub(super) text: &'a str,
+}
+
+/// The records of a text. Lines that are none are noted in `into`.
+pub(super) fn records<'a, T: Deserialize<'a>>(
+    text: &'a str,
+    into: &mut ImportedConversation,
+) -> Vec<Line<'a, T>> {
+    let mut found = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let (number, text) = (index + 1, line.trim());
+        if text.is_empty() {
+            continue;
+        }
+        match object(text) {
+            Some(record) => found.push(Line { number, record, text }),
+            None => {
+                into.left_out.add("damaged line");
+                if into.damaged_lines.len() < DAMAGED_NAMED_MAX {
+                    into.damaged_lines.push(number);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Reads an object; a list that could be taken for one is none.
+pub(super) fn object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
+    text.starts_with('{').then(|| serde_json::from_str(text).ok()).flatten()
+}
+
+/// The text in a field that may hold anything.
+pub(super) fn text(field: Option<&RawValue>) -> Option<String> {
+    serde_json::from_str(field?.get()).ok()
+}
+
+/// Whether a field that may hold anything is `true`.
+pub(super) fn flag(field: Option<&RawValue>) -> bool {
+    field.is_some_and(|field| field.get() == "true")
+}

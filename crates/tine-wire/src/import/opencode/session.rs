@@ -1,0 +1,152 @@
+//! The messages of an export, and which of them still count.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::part::Part;
+use crate::import::Counts;
+use crate::import::lines::{flag, object, text};
+
+/// One message as it stands there.
+#[derive(Deserialize)]
+pub(super) struct Shape<'a> {
+    #[serde(borrow)]
+    info: &'a RawValue,
+    #[serde(borrow)]
+    parts: Vec<&'a RawValue>,
+}
+
+/// Who speaks.
+#[derive(Debug, Clone)]
+pub(super) enum Speaker {
+    User,
+    Assistant { model: Option<String>, failed: Failed },
+}
+
+/// Whether an answer came to a good end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Failed {
+    No,
+    /// The user stopped it.
+    Stopped,
+    /// There was an error, and nothing of it was sent again.
+    Yes,
+}
+
+/// One message.
+#[derive(Debug, Clone)]
+pub(super) struct Said {
+    id: Option<String>,
+    pub(super) speaker: Speaker,
+    is_summary: bool,
+    pub(super) parts: Vec<Part>,
+    /// The ids of the parts.
+    part_ids: Vec<Option<String>>,
+}
+
+impl Said {
+    /// `None` for what is said by nobody.
+    pub(super) fn of(shape: &Shape<'_>) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Info<'a> {
+            #[serde(borrow)]
+            id: Option<&'a RawValue>,
+            #[serde(borrow)]
+            role: Option<&'a RawValue>,
+            #[serde(rename = "modelID", borrow)]
+            model: Option<&'a RawValue>,
+            #[serde(rename = "providerID", borrow)]
+            provider: Option<&'a RawValue>,
+            #[serde(borrow)]
+            summary: Option<&'a RawValue>,
+            #[serde(borrow)]
+            error: Option<&'a RawValue>,
+        }
+        let info: Info<'_> = object(shape.info.get())?;
+        let speaker = match text(info.role)?.as_str() {
+            "user" => Speaker::User,
+            "assistant" => {
+                let model = text(info.model).map(|model| match text(info.provider) {
+                    Some(provider) => format!("{provider}/{model}"),
+                    None => model,
+                });
+                Speaker::Assistant { model, failed: failed(info.error) }
+            }
+            _ => return None,
+        };
+        Some(Self {
+            id: text(info.id),
+            speaker,
+            is_summary: flag(info.summary),
+            parts: shape.parts.iter().map(|raw| Part::of(raw)).collect(),
+            part_ids: shape.parts.iter().map(|raw| id_of(raw)).collect(),
+        })
+    }
+
+    fn is_user(&self) -> bool {
+        matches!(self.speaker, Speaker::User)
+    }
+}
+
+fn id_of(raw: &RawValue) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named<'a> {
+        #[serde(borrow)]
+        id: Option<&'a RawValue>,
+    }
+    object::<Named<'_>>(raw.get()).and_then(|named| text(named.id))
+}
+
+fn failed(error: Option<&RawValue>) -> Failed {
+    #[derive(Deserialize)]
+    struct Error<'a> {
+        #[serde(borrow)]
+        name: Option<&'a RawValue>,
+    }
+    let Some(error) = error else { return Failed::No };
+    let name = object::<Error<'_>>(error.get()).and_then(|error| text(error.name));
+    match name.as_deref() {
+        Some("MessageAbortedError") => Failed::Stopped,
+        Some(_) | None => Failed::Yes,
+    }
+}
+
+/// Leaves out what the user took back: everything from a message, or from a part of it, on.
+pub(super) fn take_back(info: &RawValue, said: &mut Vec<Said>, left_out: &mut Counts) {
+    #[derive(Deserialize)]
+    struct Session<'a> {
+        #[serde(borrow)]
+        revert: Option<&'a RawValue>,
+    }
+    #[derive(Deserialize)]
+    struct Revert<'a> {
+        #[serde(rename = "messageID", borrow)]
+        message: Option<&'a RawValue>,
+        #[serde(rename = "partID", borrow)]
+        part: Option<&'a RawValue>,
+    }
+    let revert = object::<Session<'_>>(info.get()).and_then(|session| session.revert);
+    let Some(revert) = revert.and_then(|revert| object::<Revert<'_>>(revert.get())) else { return };
+    let Some(message) = text(revert.message) else { return };
+    let is_it = |other: &Said| other.id.as_ref() == Some(&message);
+    let Some(mut place) = said.iter().position(is_it) else { return };
+    if let (Some(part), Some(first)) = (text(revert.part), said.get_mut(place)) {
+        let kept = first.part_ids.iter().position(|id| id.as_ref() == Some(&part)).unwrap_or(0);
+        first.parts.truncate(kept);
+        place += usize::from(kept > 0);
+    }
+    left_out.add_many("taken back", said.len().saturating_sub(place) as u64);
+    said.truncate(place);
+}
+
+/// Begins at the question that the last summary answers: nothing before it was sent any more.
+pub(super) fn start_at_summary(said: &mut Vec<Said>, left_out: &mut Counts) {
+    let is_summary = |message: &Said| {
+        message.is_summary
+            && matches!(message.speaker, Speaker::Assistant { failed: Failed::No, .. })
+    };
+    let Some(summary) = said.iter().rposition(is_summary) else { return };
+    let start = said[..summary].iter().rposition(Said::is_user).unwrap_or(summary);
+    left_out.add_many("before a compaction", start as u64);
+    said.drain(..start);
+}

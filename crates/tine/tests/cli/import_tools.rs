@@ -1,0 +1,226 @@
+//! Conversations of other tools: in, forked and fanned, and out again.
+
+use crate::support::{Home, Ran};
+
+/// A transcript of Claude Code, written by hand: one record a block, a call on a branch of its own, a subagent, a line that a
+/// crash cut.
+const CLAUDE_CODE: &str = r#"{"type":"file-history-snapshot","messageId":"m","snapshot":{}}
+{"parentUuid":null,"isSidechain":false,"sessionId":"s","type":"user","message":{"role":"user","content":"count and read"},"uuid":"u1"}
+{"parentUuid":"u1","isSidechain":false,"sessionId":"s","type":"assistant","message":{"id":"m1","role":"assistant","model":"claude-opus-5-5","content":[{"type":"text","text":"I look."}]},"uuid":"a1"}
+{"parentUuid":"a1","isSidechain":false,"sessionId":"s","type":"assistant","message":{"id":"m1","role":"assistant","model":"claude-opus-5-5","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{ "command":"ls", "timeout":1e1 }}]},"uuid":"a2"}
+{"parentUuid":"a2","isSidechain":false,"sessionId":"s","type":"assistant","message":{"id":"m1","role":"assistant","model":"claude-opus-5-5","content":[{"type":"tool_use","id":"t2","name":"Read","input":{"file_path":"a"}}]},"uuid":"a3"}
+{"parentUuid":"a2","isSidechain":false,"sessionId":"s","type":"user","message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"3"}]},"uuid":"r1"}
+{"parentUuid":null,"isSidechain":true,"sessionId":"s","type":"user","message":{"role":"user","content":"beside"},"uuid":"x1"}
+{"parentUuid":"a3","isSidechain":false,"sessionId":"s","type":"user","message":{"role":"user","content":[{"tool_use_id":"t2","type":"tool_result","content":"it says <fork-boilerplate>"}]},"uuid":"r2"}
+{"parentUuid":"r2","isSidechain":false,"sessionId":"s","type":"assistant","message":{"id":"m2","role":"assistant","model":"claude-opus-5-5","content":[{"type":"text","text":"three"}]},"uuid":"a4"}
+{"parentUuid":"a4","isSid"#;
+
+const CODEX: &str = r#"{"timestamp":"t","type":"session_meta","payload":{"id":"i","cwd":"/w"}}
+{"timestamp":"t","type":"turn_context","payload":{"model":"gpt-5.6"}}
+{"timestamp":"t","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"count"}]}}
+{"timestamp":"t","type":"response_item","payload":{"type":"reasoning","summary":[],"encrypted_content":"c2VhbGVk"}}
+{"timestamp":"t","type":"response_item","payload":{"type":"custom_tool_call","call_id":"c1","name":"apply_patch","input":"*** Begin Patch"}}
+{"timestamp":"t","type":"response_item","payload":{"type":"custom_tool_call_output","call_id":"c1","output":"done"}}
+{"timestamp":"t","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"three"}]}}
+"#;
+
+const OPENCODE: &str = r#"{
+  "info": {"id":"ses_1","title":"Count"},
+  "messages": [
+    {"info":{"id":"m1","role":"user"},"parts":[{"type":"text","text":"count"}]},
+    {"info":{"id":"m2","role":"assistant","modelID":"claude-opus-5-5","providerID":"anthropic"},"parts":[
+      {"type":"step-start"},
+      {"type":"tool","callID":"t1","tool":"bash","state":{"status":"completed","input":{"command":"ls"},"output":"3"}},
+      {"type":"step-finish","reason":"tool-calls"},
+      {"type":"step-start"},
+      {"type":"text","text":"three"}]}
+  ]
+}"#;
+
+#[test]
+fn each_tools_file_is_known_and_told_of() {
+    let home = Home::new();
+    for (name, text) in [("a", CLAUDE_CODE), ("b", CODEX), ("c", OPENCODE)] {
+        home.write(name, text);
+    }
+    let ran = |file: &str| home.shown(&home.ran(&["import", file, "--model", "sim/echo"]));
+    check!(ran("../a"), @r#"
+    code: 0
+    --- stdout
+    [AGENT8] has 4 messages from claude-code, in full; they were held with claude-opus-5-5
+      left out: 1 damaged line, 1 file-history-snapshot, 1 sidechain
+    --- stderr
+    note: line 10 is damaged, as by a crash while it was written, and was left out
+    hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
+    "#);
+    check!(ran("../b"), @r#"
+    code: 0
+    --- stdout
+    [AGENT8] has 4 messages from codex, in full; they were held with gpt-5.6
+      left out: 1 session_meta, 1 thinking, 1 turn_context
+      written anew: 1 custom_tool_call, 1 custom_tool_call_output
+    --- stderr
+    hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
+    "#);
+    check!(ran("../c"), @r#"
+    code: 0
+    --- stdout
+    [AGENT8] has 4 messages from opencode, in full; they were held with anthropic/claude-opus-5-5
+      written anew: 1 tool call
+    --- stderr
+    hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
+    "#);
+    let json = home.json(&["import", "../a", "--model", "sim/echo", "--name", "a", "--json"]);
+    check!(json, @r#"{"agent":"[AGENT-ID]","entries":4,"format":"claude-code","context":"full","model":"claude-opus-5-5","left_out":{"damaged line":1,"file-history-snapshot":1,"sidechain":1},"rewritten":{},"damaged_lines":[10]}"#);
+    check!(home.done(&["export", "a"]), @r#"
+    [
+    {"role":"user","content":[{"type":"text","text":"count and read"}]},
+    {"role":"assistant","content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"t1","name":"Bash","input":{ "command":"ls", "timeout":1e1 }},{"type":"tool_use","id":"t2","name":"Read","input":{"file_path":"a"}}]},
+    {"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"3"},{"tool_use_id":"t2","type":"tool_result","content":"it says <fork-boilerplate>"}]},
+    {"role":"assistant","content":[{"type":"text","text":"three"}]}
+    ]
+    "#);
+}
+
+#[test]
+fn what_cannot_be_taken_in_full_says_why() {
+    let home = Home::new();
+    home.write("a", CLAUDE_CODE);
+    let sealed = r#"{"timestamp":"t","type":"compacted","payload":{"message":"","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"kept"}]},{"type":"compaction","encrypted_content":"c2VhbGVk"}]}}"#;
+    home.write("b", &format!("{CODEX}{sealed}\n"));
+    home.write(
+        "c",
+        r#"{"type":"user","uuid":"u","message":{"role":"user","content":[{"type":"text"}]}}"#,
+    );
+    let ran = |arguments: &[&str]| home.shown(&home.ran(&[&["import"], arguments].concat()));
+    check!(ran(&["../a", "--model", "sim/echo", "--context", "digest"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: a digest of the conversation is needed: it was asked for
+    hint: no digest can be made of an imported conversation yet; a model of the provider that it was held with takes it in full
+    ");
+    check!(ran(&["../b", "--model", "sim/echo"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: a digest of the conversation is needed: its earlier part was compacted into a form that only OpenAI can open
+    hint: no digest can be made of an imported conversation yet; a model of the provider that it was held with takes it in full
+    ");
+    check!(ran(&["../b", "--model", "sim/echo@openai", "--context", "full"]), @r#"
+    code: 0
+    --- stdout
+    [AGENT8] has 2 messages from codex, in full; they were held with gpt-5.6
+      left out: 5 before a compaction, 1 session_meta, 1 turn_context
+      written anew: 1 custom_tool_call, 1 custom_tool_call_output
+    --- stderr
+    hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
+    "#);
+    check!(ran(&["../c", "--model", "sim/echo"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: the user record on line 1 cannot be read: content block 0 (`text`): missing field `text`
+    hint: without that line the rest can be imported; a line that is cut off is left out by itself
+    ");
+    check!(ran(&["../a", "--model", "sim/echo", "--format", "opencode"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: the text is no conversation of OpenCode: missing field `info` at line 1 column 62
+    hint: without --format tine finds out by itself what the file is
+    ");
+}
+
+#[test]
+fn an_imported_agent_is_forked_and_fanned_byte_for_byte() {
+    let home = Home::new();
+    home.write("a.jsonl", CLAUDE_CODE);
+    home.json(&[
+        "import",
+        "../a.jsonl",
+        "--model",
+        "anthropic/claude-opus-5-5",
+        "--name",
+        "a",
+        "--json",
+    ]);
+    let made = home.json(&["fork", "a", "--json"]);
+    assert_eq!(made["context"], "full");
+    let bodies = home.path().join("bodies");
+    let server =
+        crate::sim_serve::Server::start(&home, &["--log-bodies", bodies.to_str().unwrap()]);
+    let mut fan = home.tine(&["fan", "a", "-d", "count lines", "-d", "count words", "--json"]);
+    fan.env("ANTHROPIC_API_KEY", "any").env("ANTHROPIC_BASE_URL", server.field("anthropic"));
+    let ran = Ran::of(&mut fan);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let read = |name: &str| std::fs::read_to_string(bodies.join(name)).unwrap();
+    let (one, two) = (read("0001.json"), read("0002.json"));
+    let whole = r#"{"type":"text","text":"I look."},{"type":"tool_use","id":"t1","name":"Bash","input":{ "command":"ls", "timeout":1e1 }},{"type":"tool_use","id":"t2","name":"Read","input":{"file_path":"a"}}"#;
+    assert!(one.contains(whole) && two.contains(whole), "{one}");
+    let shared = one.bytes().zip(two.bytes()).take_while(|(a, b)| a == b).count();
+    let three = one.find(r#""text":"three""#).unwrap();
+    assert!(shared > three, "{shared} of {}", one.len());
+}
+
+#[test]
+fn exports_come_back_as_the_same_conversation() {
+    let home = Home::new();
+    home.write("a.jsonl", CLAUDE_CODE);
+    home.write("b.jsonl", CODEX);
+    let import = |file: &str, model: &str, name: &str| {
+        home.json(&["import", file, "--model", model, "--name", name, "--json"])
+    };
+    import("../a.jsonl", "anthropic/claude-opus-5-5", "a");
+    home.write("a2.jsonl", &home.done(&["export", "a", "--format", "claude-code"]));
+    let again = import("../a2.jsonl", "anthropic/claude-opus-5-5", "a2");
+    assert_eq!(again["left_out"], serde_json::json!({}));
+    assert_eq!(home.done(&["export", "a2"]), home.done(&["export", "a"]));
+    import("../b.jsonl", "openai/gpt-5.6", "b");
+    home.write("b2.jsonl", &home.done(&["export", "b", "--format", "codex"]));
+    import("../b2.jsonl", "openai/gpt-5.6", "b2");
+    assert_eq!(home.done(&["export", "b2"]), home.done(&["export", "b"]));
+    let codex = home.done(&["export", "b", "--format", "codex"]);
+    check!(home.masked(codex.lines().next().unwrap()), @r#"{"timestamp":"[TIME]","type":"session_meta","payload":{"id":"[AGENT-ID]","timestamp":"[TIME]","cwd":"[HOME]/work","originator":"tine","cli_version":"0.1.0"}}"#);
+    let transcript = home.done(&["export", "b", "--format", "claude-code"]);
+    check!(home.masked(transcript.lines().nth(1).unwrap()), @r#"{"parentUuid":"[AGENT-ID]","isSidechain":false,"userType":"external","cwd":"[HOME]/work","sessionId":"[AGENT-ID]","version":"0.1.0","type":"assistant","message":{"id":"msg_2","type":"message","role":"assistant","model":"gpt-5.6","content":[{"type":"tool_use","id":"c1","name":"apply_patch","input":{"input":"*** Begin Patch"}}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"output_tokens":0}},"uuid":"[AGENT-ID]","timestamp":"[TIME]"}"#);
+    check!(home.done(&["export", "a", "--format", "markdown"]), @r#"
+    # a
+
+    Model: `anthropic/claude-opus-5-5`
+
+    ## User
+
+    count and read
+
+    ## Assistant
+
+    I look.
+
+    **Call** `Bash`
+
+    ```json
+    { "command":"ls", "timeout":1e1 }
+    ```
+
+    **Call** `Read`
+
+    ```json
+    {"file_path":"a"}
+    ```
+
+    **Result**
+
+    ```
+    3
+    ```
+
+    **Result**
+
+    ```
+    it says <fork-boilerplate>
+    ```
+
+    three
+    "#);
+}

@@ -1,0 +1,25 @@
+//! A file of another tool: any text; what is accepted makes requests that are JSON, in every format.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tine_history::close_calls;
+use tine_model::{RawJson, WireFormat};
+use tine_wire::{ConversationFormat, conversation_format, read_conversation, unsent_blocks};
+
+fuzz_target!(|text: &str| {
+    let _ = conversation_format(text);
+    for format in ConversationFormat::ALL {
+        for target in WireFormat::ALL {
+            let Ok(read) = read_conversation(format, text, target) else { continue };
+            assert!(!read.messages.is_empty() || format == ConversationFormat::Messages);
+            let _ = unsent_blocks(&read.messages, target);
+            let mut before = None;
+            for message in &read.messages {
+                let frame = tine_wire::framer(target).frame(&close_calls(before, message));
+                let list = format!("[{}]", String::from_utf8_lossy(&frame.bytes));
+                assert!(RawJson::parse(&list).is_ok(), "{list}");
+                before = Some(message);
+            }
+        }
+    }
+});
