@@ -43,6 +43,7 @@ mod cache;
 mod cache_safe;
 mod conversation;
 mod delegate;
+mod digest;
 mod exchange;
 mod flight;
 mod handle;
@@ -78,6 +79,7 @@ pub use delegate::{
     DELEGATE_CONTEXT_BYTES_MAX, DELEGATE_ID_CHARS_MAX, DELEGATE_TASK_BYTES_MAX,
     DELEGATE_TIMEOUT_DEFAULT, DELEGATE_TIMEOUT_MAX, DELEGATE_TOOL, DelegateTool, Peer, Peers,
 };
+pub use digest::{DIGEST_TAG, Digest, DigestProfile, DigestStats};
 pub use flight::{Flight, LEADER_WAIT_MAX, REPLY_WAIT_MAX, Seat, Ticket, leader_wait_max};
 pub use handle::{ForkCompletion, ForkHandle};
 pub use host::{Clock, Ids, SystemClock, SystemIds};
