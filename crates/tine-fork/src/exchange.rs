@@ -185,7 +185,7 @@ impl Turns<'_> {
         }
     }
 
-    fn count(&mut self, usage: Usage) {
+    pub(crate) fn count(&mut self, usage: Usage) {
         self.report.usage += usage;
         self.report.requests.push(usage);
     }

@@ -41,6 +41,7 @@
 
 mod cache;
 mod cache_safe;
+mod compactor;
 mod conversation;
 mod delegate;
 mod digest;
@@ -74,6 +75,7 @@ pub use cache::{
 pub use cache_safe::{
     CacheSafeParams, CacheSafeSlot, ContextMessages, ParentRequest, SLOT_AGENTS_MAX,
 };
+pub use compactor::Compactor;
 pub use conversation::{Conversation, Held, LastSent, ToHold};
 pub use delegate::{
     DELEGATE_CONTEXT_BYTES_MAX, DELEGATE_ID_CHARS_MAX, DELEGATE_TASK_BYTES_MAX,

@@ -11,6 +11,7 @@ use tine_wire::{Event, Reply};
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::CacheLane;
+use crate::compactor::Compactor;
 use crate::conversation::Conversation;
 use crate::exchange::Exchanged;
 use crate::flight::Seat;
@@ -132,6 +133,8 @@ pub struct Run<'a> {
     pub seat: Option<Seat>,
     /// The cache that its requests share with others; without one nothing is expected, judged or waited for.
     pub cache: Option<CacheLane>,
+    /// Makes the conversation shorter between turns; without one it grows until the model refuses it.
+    pub compactor: Option<&'a dyn Compactor>,
     /// Stops the run: the model call, and running tools. The run never cancels it.
     pub cancel: CancellationToken,
 }
@@ -257,6 +260,7 @@ impl Turns<'_> {
             if turn > 0 {
                 self.deliver_mail().await?;
             }
+            self.compact(cancel).await?;
             let Some(Exchanged { reply, sent }) = self.exchange(cancel).await? else {
                 return Ok(Outcome::Aborted);
             };
@@ -281,6 +285,15 @@ impl Turns<'_> {
             }
         }
         Ok(if cancel.is_cancelled() { Outcome::Aborted } else { Outcome::TurnLimit })
+    }
+
+    /// Lets the conversation be made shorter, and counts what that took.
+    async fn compact(&mut self, cancel: &CancellationToken) -> Result<(), RunError> {
+        let Some(compactor) = self.run.compactor else { return Ok(()) };
+        let last = self.report.requests.last();
+        let taken = compactor.compact(self.run.conversation, last, cancel).await?;
+        taken.into_iter().for_each(|usage| self.count(usage));
+        Ok(())
     }
 
     /// Runs the calls that an earlier run left open and has not begun.

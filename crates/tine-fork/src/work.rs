@@ -60,6 +60,7 @@ impl Work {
             reminder: params.overrides.critical_reminder.as_deref(),
             seat,
             cache: Some(lane),
+            compactor: None,
             cancel: abort.clone(),
         };
         let going = AssertUnwindSafe(run.go(params.prompt_messages.clone())).catch_unwind();

@@ -143,6 +143,7 @@ impl Setup {
             reminder: None,
             seat: None,
             cache: None,
+            compactor: None,
             cancel: self.cancel.clone(),
         };
         run.go(Some(Message::user("go"))).await
@@ -346,6 +347,7 @@ async fn the_final_text_is_never_the_parents() {
         reminder: None,
         seat: None,
         cache: None,
+        compactor: None,
         cancel: CancellationToken::new(),
     };
     let report = run.go(Some(Message::user("task"))).await;

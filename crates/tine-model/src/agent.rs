@@ -46,6 +46,10 @@ words! {
     ContextMode {
         /// Native and byte-identical; the cache is shared.
         Full = "full",
+        /// The last turns alone, native. The cache is shared where nothing was left out, and else up to the first message.
+        Turns = "turns",
+        /// As text, shortened, for any model; no cache is shared.
+        Digest = "digest",
         /// Nothing.
         Fresh = "fresh",
     }

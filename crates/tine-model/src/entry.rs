@@ -54,6 +54,14 @@ pub enum EntryBody {
     },
     /// Something for people, not for the model.
     Notice(String),
+    /// The conversation is shorter from here on: of the messages before this entry only those from `keep` on still count, and
+    /// `preface` stands before them. A rewind to an earlier entry undoes it.
+    Compact {
+        /// The first message that still counts; `None` for none.
+        keep: Option<EntryId>,
+        /// What stands for those left out: a summary, a digest, or the word that there was more.
+        preface: Arc<Message>,
+    },
 }
 
 impl EntryBody {
@@ -66,6 +74,7 @@ impl EntryBody {
             Self::Mark { .. } => "mark",
             Self::Rewind { .. } => "rewind",
             Self::Notice(_) => "notice",
+            Self::Compact { .. } => "compact",
         }
     }
 }

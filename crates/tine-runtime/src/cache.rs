@@ -12,7 +12,7 @@ use tine_wire::Lifetimes;
 use crate::cache_note::CacheNote;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
-use crate::{cached_content, warm};
+use crate::{cached_content, compact, warm};
 
 /// Requests that tell how an agent is used: enough to see an afternoon's pauses.
 const RECENT_REQUESTS: usize = 9;
@@ -160,7 +160,7 @@ impl Runtime {
 /// Whether a request was one of the conversation, and none that only kept its cache.
 fn is_of_the_conversation(row: &RequestRow) -> bool {
     let stop = row.stop.as_deref().unwrap_or_default();
-    ![warm::STOP_WORD, cached_content::STOP_WORD].contains(&stop)
+    ![warm::STOP_WORD, cached_content::STOP_WORD, compact::STOP_WORD].contains(&stop)
 }
 
 fn live_entry(row: CacheRow) -> LiveEntry {

@@ -62,9 +62,20 @@ struct StoredRewind {
     to: Option<i64>,
 }
 
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredCompact {
+    keep: Option<i64>,
+    preface: StoredMessage,
+}
+
 /// A row for the log. Fork events are not among them: the store writes those itself.
 pub(crate) fn message_row(message: &Message, at_ms: i64) -> NewEntry {
-    let stored = match message.raw() {
+    NewEntry { kind: EntryKind::Message, body: to_text(&store_message(message)), at_ms }
+}
+
+fn store_message(message: &Message) -> StoredMessage {
+    match message.raw() {
         Some(raw) => StoredMessage {
             format: Some(raw.format.as_str().to_owned()),
             raw: Some(raw_value(&raw.json)),
@@ -77,8 +88,12 @@ pub(crate) fn message_row(message: &Message, at_ms: i64) -> NewEntry {
             role: Some(store_role(message.role())),
             blocks: Some(message.blocks().iter().map(store_block).collect()),
         },
-    };
-    NewEntry { kind: EntryKind::Message, body: to_text(&stored), at_ms }
+    }
+}
+
+pub(crate) fn compact_row(keep: Option<EntryId>, preface: &Message, at_ms: i64) -> NewEntry {
+    let stored = StoredCompact { keep: keep.map(|entry| entry.0), preface: store_message(preface) };
+    NewEntry { kind: EntryKind::Compact, body: to_text(&stored), at_ms }
 }
 
 pub(crate) fn notice_row(text: &str, at_ms: i64) -> NewEntry {
@@ -122,11 +137,19 @@ fn read_body(kind: EntryKind, body: &str) -> Result<EntryBody, String> {
             EntryBody::Rewind { to: rewind.to.map(EntryId) }
         }
         EntryKind::Notice => EntryBody::Notice(body.to_owned()),
+        EntryKind::Compact => {
+            let compact: StoredCompact = parse(body)?;
+            let preface = Arc::new(unstore_message(compact.preface)?);
+            EntryBody::Compact { keep: compact.keep.map(EntryId), preface }
+        }
     })
 }
 
 fn read_message(body: &str) -> Result<Message, String> {
-    let stored: StoredMessage = parse(body)?;
+    unstore_message(parse(body)?)
+}
+
+fn unstore_message(stored: StoredMessage) -> Result<Message, String> {
     match stored {
         StoredMessage { format: Some(format), raw: Some(raw), role: None, blocks: None } => {
             let format = WireFormat::from_name(&format)
@@ -268,6 +291,19 @@ mod tests {
             let row = EntryRow { id: EntryId(1), agent, kind: row.kind, body: row.body, at_ms: 7 };
             let EntryBody::Message(read) = read_row(row).unwrap().body else { panic!("a message") };
             prop_assert_eq!(&*read, &message);
+        }
+
+        #[test]
+        fn a_compaction_comes_back_as_it_was(
+            blocks in prop::collection::vec(block(), 0..5),
+            keep in prop::option::of(any::<i64>().prop_map(EntryId)),
+        ) {
+            let message = Message::new(Role::User, blocks);
+            let row = compact_row(keep, &message, 7);
+            let agent = AgentId::from_random([0; 16]);
+            let row = EntryRow { id: EntryId(1), agent, kind: row.kind, body: row.body, at_ms: 7 };
+            let body = read_row(row).unwrap().body;
+            prop_assert_eq!(body, EntryBody::Compact { keep, preface: Arc::new(message) });
         }
 
         #[test]

@@ -75,12 +75,6 @@ pub enum RuntimeError {
     /// The imported conversation has no message.
     #[error("the file holds no message")]
     EmptyImport,
-    /// The imported conversation can be gone on from as a digest only, or a digest was asked for.
-    #[error("a digest of the conversation is needed: {reason}")]
-    DigestNeeded {
-        /// Why, as the rest of a sentence.
-        reason: String,
-    },
     /// The text cannot be the name of an agent.
     #[error("`{}` cannot be a name: {why}", .name.escape_debug())]
     Name {
@@ -101,6 +95,34 @@ pub enum RuntimeError {
     /// A bug.
     #[error("{0}")]
     Panicked(&'static str),
+    /// Another model would have to be sent everything anew.
+    #[error("no cache of {model} has this conversation: {} would be sent anew{}", tokens_of(*.tokens), price_of(*.dollars))]
+    CacheLoss {
+        /// The other model, as `provider/name`.
+        model: String,
+        /// Tokens of the inherited part, as known or estimated.
+        tokens: u64,
+        /// What they cost there, in USD; `None` for a model without a known price.
+        dollars: Option<f64>,
+    },
+    /// A request of the runtime's own failed, such as one for a summary.
+    #[error(transparent)]
+    Llm(#[from] tine_llm::LlmError),
+    /// All of the conversation would stay: it is shorter than what is to be kept.
+    #[error("the conversation of agent {0} has nothing that could be left out")]
+    NothingToCompact(AgentId),
+    /// The model gave no summary; the conversation stays as it was.
+    #[error("the conversation was not summarised: {why}")]
+    NoSummary {
+        /// What went wrong.
+        why: &'static str,
+    },
+    /// The conversation was asked for in full, and what the file holds cannot be replayed.
+    #[error("the conversation can only be taken as a digest: {reason}")]
+    DigestNeeded {
+        /// Why, as the rest of a sentence.
+        reason: String,
+    },
     /// There is nothing in the message.
     #[error("the message is empty")]
     EmptyMail,
@@ -112,4 +134,15 @@ pub enum RuntimeError {
         /// The limit.
         most: usize,
     },
+}
+
+fn tokens_of(tokens: u64) -> String {
+    match tokens {
+        1 => "1 token".to_owned(),
+        tokens => format!("about {tokens} tokens"),
+    }
+}
+
+fn price_of(dollars: Option<f64>) -> String {
+    dollars.map_or_else(String::new, |dollars| format!(", for ${dollars:.4}"))
 }

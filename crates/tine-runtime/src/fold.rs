@@ -8,14 +8,17 @@ use tine_model::{Entry, EntryBody, EntryId};
 pub struct FoldedEntry {
     /// The entry.
     pub entry: Entry,
-    /// Whether it is part of the effective history. Events and notices never are.
+    /// Whether it is part of the effective history: a message, or the preface of the compaction that stands. Other events and
+    /// notices never are.
     pub effective: bool,
 }
 
-/// All entries of a lineage, ancestors first, folded over clear and rewind.
+/// All entries of a lineage, ancestors first, folded over clear, rewind and compact.
 #[derive(Debug, Clone, Default)]
 pub struct Fold {
     entries: Vec<FoldedEntry>,
+    /// The compaction that stands, by its position.
+    compact: Option<usize>,
 }
 
 impl Fold {
@@ -29,11 +32,14 @@ impl Fold {
                 EntryBody::Message(_)
                 | EntryBody::Fork { .. }
                 | EntryBody::Mark { .. }
-                | EntryBody::Notice(_) => {}
+                | EntryBody::Notice(_)
+                | EntryBody::Compact { .. } => {}
             }
-            let effective = matches!(entry.body, EntryBody::Message(_));
+            let effective = matches!(entry.body, EntryBody::Message(_) | EntryBody::Compact { .. });
             fold.entries.push(FoldedEntry { entry, effective });
         }
+        fold.compact = fold.entries.iter().rposition(FoldedEntry::is_standing_compact);
+        fold.shorten();
         fold
     }
 
@@ -47,19 +53,53 @@ impl Fold {
         }
     }
 
+    /// Takes out what the standing compactions leave out. Last of all: one that a rewind has undone leaves nothing out, and an
+    /// earlier one still does when a later one stands.
+    fn shorten(&mut self) {
+        let mut first_kept = EntryId(i64::MIN);
+        for (position, folded) in self.entries.iter_mut().enumerate().rev() {
+            match &folded.entry.body {
+                EntryBody::Compact { keep, .. } if folded.effective => {
+                    first_kept = first_kept.max(keep.unwrap_or(folded.entry.id));
+                    folded.effective = self.compact == Some(position);
+                }
+                _ => folded.effective &= folded.entry.id >= first_kept,
+            }
+        }
+    }
+
     /// Every entry, whether its message counts or not.
     pub fn entries(&self) -> &[FoldedEntry] {
         &self.entries
     }
 
+    /// The compaction whose preface begins the history.
+    pub(crate) fn compact(&self) -> Option<&FoldedEntry> {
+        self.entries.get(self.compact?)
+    }
+
+    /// The entries whose messages count, in the order in which they do: a preface first.
+    pub(crate) fn effective(&self) -> impl Iterator<Item = (&Entry, Item)> {
+        let messages = self.entries.iter().filter(|folded| folded.effective);
+        let messages = messages.filter(|folded| matches!(folded.entry.body, EntryBody::Message(_)));
+        self.compact().into_iter().chain(messages).filter_map(|folded| {
+            let message = match &folded.entry.body {
+                EntryBody::Message(message) | EntryBody::Compact { preface: message, .. } => {
+                    message
+                }
+                EntryBody::Fork { .. }
+                | EntryBody::Clear
+                | EntryBody::Mark { .. }
+                | EntryBody::Rewind { .. }
+                | EntryBody::Notice(_) => return None,
+            };
+            Some((&folded.entry, Item { entry: folded.entry.id, message: message.clone() }))
+        })
+    }
+
     /// The effective messages.
     pub fn items(&self) -> impl Iterator<Item = Item> {
-        self.entries.iter().filter_map(|folded| match &folded.entry.body {
-            EntryBody::Message(message) if folded.effective => {
-                Some(Item { entry: folded.entry.id, message: message.clone() })
-            }
-            _ => None,
-        })
+        self.effective().map(|(_, item)| item)
     }
 
     /// The effective messages as a history of one node.
@@ -67,3 +107,13 @@ impl Fold {
         History::from_items(self.items().collect())
     }
 }
+
+impl FoldedEntry {
+    fn is_standing_compact(&self) -> bool {
+        self.effective && matches!(self.entry.body, EntryBody::Compact { .. })
+    }
+}
+
+#[cfg(test)]
+#[path = "fold_tests.rs"]
+mod tests;

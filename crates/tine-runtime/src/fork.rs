@@ -3,14 +3,19 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-use tine_model::{AgentId, AgentRecord, AgentState, Block, EntryBody, EntryId, Message, Standing};
+use tine_fork::DigestStats;
+use tine_model::{
+    AgentId, AgentRecord, AgentState, Block, ContextMode, EntryBody, EntryId, Message,
+    ModelSettings, Standing,
+};
 use tine_store::{ForkFrom, ForkRequest, Forked, Head, NewAgent, NewChild, NewTask, StoreError};
 
 use crate::error::RuntimeError;
+use crate::inherit::{Inherit, Inherited};
 use crate::registry::check_name;
 use crate::runtime::Runtime;
 
-/// What a fork is made of. The child keeps its parent's head, model and settings: the context is `full`.
+/// What a fork is made of. Without other settings the child keeps its parent's head and model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForkSpec {
     /// Whose fork it is.
@@ -19,6 +24,27 @@ pub struct ForkSpec {
     pub at: Option<EntryId>,
     /// A name that no living agent has.
     pub name: Option<String>,
+    /// How much is inherited, and in which form.
+    pub inherit: Inherit,
+    /// Another model, or other settings of the same; a head of its own then says the same to it. Refused with a native history,
+    /// because no cache serves it then, unless [`Self::accept_cache_loss`] is set.
+    pub settings: Option<ModelSettings>,
+    /// Whether a native history may be sent anew to another model.
+    pub accept_cache_loss: bool,
+}
+
+impl ForkSpec {
+    /// A fork that inherits everything.
+    pub fn of(parent: AgentId) -> Self {
+        Self {
+            parent,
+            at: None,
+            name: None,
+            inherit: Inherit::Full,
+            settings: None,
+            accept_cache_loss: false,
+        }
+    }
 }
 
 /// A fork as it was made.
@@ -32,6 +58,10 @@ pub struct ForkMade {
     pub fork_point: Option<EntryId>,
     /// The entry that was asked for, where the fork point had to move forward to keep calls and results together.
     pub moved_from: Option<EntryId>,
+    /// How much is inherited, and in which form.
+    pub context: ContextMode,
+    /// What became of the messages, of a digest.
+    pub digest: Option<DigestStats>,
 }
 
 /// Parents of forks that are under way in this process.
@@ -59,26 +89,36 @@ impl Drop for ForkGuard<'_> {
 }
 
 impl Runtime {
-    /// Makes a peer of the parent that inherits everything up to the fork point. Three rows, whatever the length of the
-    /// conversation; any failure leaves the store as it was.
+    /// Makes a peer of the parent that inherits what was asked for, up to the fork point. Three rows for everything, whatever the
+    /// length of the conversation, and one more for a part of it; any failure leaves the store as it was.
     pub async fn fork(&self, spec: ForkSpec) -> Result<ForkMade, RuntimeError> {
         check_name(spec.name.as_deref())?;
         let guard = ForkGuard::take(&self.forking, spec.parent)?;
         let parent = self.store().agent(spec.parent).await?;
-        let (from, moved_from) = match spec.at {
-            None => (ForkFrom::LastEntry, None),
+        let (at, moved_from) = match spec.at {
+            None => (None, None),
             Some(asked) => {
                 let at = self.boundary(parent.id, asked).await?;
-                (ForkFrom::Entry(at), (at != asked).then_some(asked))
+                (Some(at), (at != asked).then_some(asked))
             }
         };
-        let child = self.child_of(&parent, Standing::Peer, spec.name);
-        let id = child.id;
-        let children = vec![NewChild { agent: child, task: None }];
+        let other = spec.settings.filter(|settings| *settings != parent.settings);
+        if let (Some(settings), false) = (&other, spec.accept_cache_loss) {
+            self.refuse_cache_loss(&parent, at, spec.inherit, settings).await?;
+        }
+        let Inherited { from, context, entries, digest } =
+            self.inherited(&parent, at, spec.inherit).await?;
+        let mut agent = NewAgent { context, ..self.child_of(&parent, Standing::Peer, spec.name) };
+        let child = agent.id;
+        if let Some(settings) = other {
+            agent.head = self.restated_head(&parent, child, &settings).await?;
+            agent.settings = settings;
+        }
+        let children = vec![NewChild { agent, task: None, entries }];
         let made = self.commit(&parent, from, children, None).await?;
         drop(guard);
         let fork_point = made.first().and_then(|forked| forked.fork_point);
-        Ok(ForkMade { child: id, parent: parent.id, fork_point, moved_from })
+        Ok(ForkMade { child, parent: parent.id, fork_point, moved_from, context, digest })
     }
 
     /// Makes one worker per directive, all from one fork point, in one transaction, with this process's lease on each.
@@ -95,12 +135,14 @@ impl Runtime {
                 description: None,
                 definition: None,
             }),
+            entries: Vec::new(),
         };
         let children = directives.iter().map(worker).collect();
         let owner = self.owner()?.name().to_owned();
         self.commit(parent, ForkFrom::LastEntry, children, Some(owner)).await
     }
 
+    /// A child that inherits everything; whoever gives it less sets its context.
     pub(crate) fn child_of(
         &self,
         parent: &AgentRecord,
@@ -115,7 +157,7 @@ impl Runtime {
             id: self.new_id(),
             name,
             standing,
-            context: parent.context,
+            context: ContextMode::Full,
             settings: parent.settings.clone(),
             head: Head { hash: parent.head, body: None },
             directory: parent.directory.clone(),
@@ -150,7 +192,10 @@ impl Runtime {
         for folded in &entries[at + 1..] {
             match &folded.entry.body {
                 EntryBody::Message(next) if answers(next, message) => return Ok(folded.entry.id),
-                EntryBody::Message(_) | EntryBody::Clear | EntryBody::Rewind { .. } => break,
+                EntryBody::Message(_)
+                | EntryBody::Clear
+                | EntryBody::Rewind { .. }
+                | EntryBody::Compact { .. } => break,
                 EntryBody::Fork { .. } | EntryBody::Mark { .. } | EntryBody::Notice(_) => {}
             }
         }

@@ -1,6 +1,7 @@
 //! Conversations from elsewhere become agents.
 
-use tine_model::{AgentId, Block, Message, WireFormat};
+use tine_fork::{Digest, DigestProfile};
+use tine_model::{AgentId, Block, ContextMode, Message, WireFormat};
 use tine_wire::{Carries, ConversationFormat, Counts, ImportedConversation};
 
 use crate::codec;
@@ -35,6 +36,15 @@ impl ImportContext {
     }
 }
 
+impl ImportContext {
+    fn in_registry(self) -> ContextMode {
+        match self {
+            Self::Full => ContextMode::Full,
+            Self::Digest => ContextMode::Digest,
+        }
+    }
+}
+
 /// An imported conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
@@ -48,6 +58,8 @@ pub struct Imported {
     pub format: ConversationFormat,
     /// How its messages were taken.
     pub context: ImportContext,
+    /// Why they were taken as a digest, where nobody asked for that.
+    pub reason: Option<String>,
     /// The model that spoke last, in the file's word.
     pub model: Option<String>,
     /// What of the file the agent's model will not see, by kind.
@@ -79,28 +91,33 @@ impl Runtime {
         let target = root.settings.model.format();
         let format = spec.format.unwrap_or_else(|| tine_wire::conversation_format(text));
         let read = tine_wire::read_conversation(format, text, target)?;
-        let context = context(&read, spec.context)?;
-        check(&read.messages, target)?;
+        let (context, reason) = context(&read, spec.context)?;
+        let messages = match context {
+            ImportContext::Full => read.messages,
+            ImportContext::Digest => digest(&read.messages),
+        };
+        check(&messages, target)?;
         let now_ms = self.now_ms();
         let rows: Vec<_> =
-            read.messages.iter().map(|message| codec::message_row(message, now_ms)).collect();
+            messages.iter().map(|message| codec::message_row(message, now_ms)).collect();
         let entries = rows.len();
         let has_system = read.system.is_some();
         let system = read.system.unwrap_or(root.system);
         // Signed reasoning is bound to the head that it was made behind, which is not the one it gets here.
-        let foreign_thinking = read.messages.iter().flat_map(Message::blocks).any(|block| {
+        let foreign_thinking = messages.iter().flat_map(Message::blocks).any(|block| {
             matches!(block, Block::Thinking { signature: Some(_), .. } | Block::RedactedThinking(_))
         });
         let mut left_out = read.left_out;
-        left_out.extend(&tine_wire::unsent_blocks(&read.messages, target));
+        left_out.extend(&tine_wire::unsent_blocks(&messages, target));
         let root = NewRoot { system, ..root };
-        let agent = self.create_with(root, rows, foreign_thinking).await?;
+        let agent = self.create_with(root, rows, (foreign_thinking, context.in_registry())).await?;
         Ok(Imported {
             agent,
             entries,
             has_system,
             format,
             context,
+            reason,
             model: read.model,
             left_out,
             rewritten: read.rewritten,
@@ -109,20 +126,26 @@ impl Runtime {
     }
 }
 
-/// How a conversation is taken. This is the one place where a digest would be made of it.
+/// How a conversation is taken, and why it is a digest, where nobody asked for one.
 fn context(
     read: &ImportedConversation,
     wanted: Option<ImportContext>,
-) -> Result<ImportContext, RuntimeError> {
+) -> Result<(ImportContext, Option<String>), RuntimeError> {
     match (&read.carries, wanted) {
-        (Carries::Full, None | Some(ImportContext::Full)) => Ok(ImportContext::Full),
-        (Carries::Digest { reason }, _) => {
+        (_, Some(ImportContext::Digest)) => Ok((ImportContext::Digest, None)),
+        (Carries::Full, None | Some(ImportContext::Full)) => Ok((ImportContext::Full, None)),
+        (Carries::Digest { reason }, None) => Ok((ImportContext::Digest, Some(reason.clone()))),
+        (Carries::Digest { reason }, Some(ImportContext::Full)) => {
             Err(RuntimeError::DigestNeeded { reason: reason.clone() })
         }
-        (Carries::Full, Some(ImportContext::Digest)) => {
-            Err(RuntimeError::DigestNeeded { reason: "it was asked for".to_owned() })
-        }
     }
+}
+
+/// The conversation as one text.
+fn digest(messages: &[Message]) -> Vec<Message> {
+    let messages: Vec<&Message> = messages.iter().collect();
+    let text = Digest::of(&messages, DigestProfile::Fixed).text;
+    if text.is_empty() { Vec::new() } else { vec![Message::user(text)] }
 }
 
 /// Refuses what no provider would take.

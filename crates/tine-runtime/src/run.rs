@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tine_fork::{Observer, Run, RunLimits, RunReport, Seat, ToolFilter};
+use tine_fork::{Compactor, Observer, Run, RunLimits, RunReport, Seat, ToolFilter};
 use tine_model::{AgentId, AgentState, Block, Message, Outcome, Role, StopKind};
 use tine_store::{Lease, SetState, StoreError};
 use tine_tools::Place;
@@ -170,6 +170,7 @@ impl Runtime {
             },
             stop: Arc::clone(stop),
         };
+        let compactor = self.auto_compactor((&loaded, &lease), llm, options.caching).await?;
         let run = Run {
             conversation: &mut loaded.conversation,
             llm,
@@ -182,6 +183,7 @@ impl Runtime {
             reminder: None,
             seat,
             cache: Some(lane),
+            compactor: compactor.as_ref().map(|compactor| compactor as &dyn Compactor),
             cancel: stop.cancel.clone(),
         };
         let report = tokio::select! {

@@ -57,6 +57,7 @@ pub struct Runtime {
     toolbox: Arc<Toolbox>,
     declares_repl: bool,
     declares_crew: bool,
+    compacts: bool,
     /// Parents whose fork is under way in this process.
     pub(crate) forking: Arc<Forking>,
     cache: Arc<CacheEngine>,
@@ -78,6 +79,7 @@ impl Runtime {
             toolbox: Arc::new(Toolbox::built_in().with_repl()),
             declares_repl: false,
             declares_crew: false,
+            compacts: true,
             forking: Arc::default(),
             cache: CacheEngine::new(),
             caches_seen: Arc::default(),
@@ -101,6 +103,16 @@ impl Runtime {
     /// The runs of this process.
     pub(crate) fn live(&self) -> &Arc<Live> {
         &self.live
+    }
+
+    /// The same runtime, whose runs make a conversation shorter before it outgrows its model, as they do unless told otherwise, or
+    /// leave it as it is.
+    pub fn with_compaction(self, compacts: bool) -> Self {
+        Self { compacts, ..self }
+    }
+
+    pub(crate) fn compacts(&self) -> bool {
+        self.compacts
     }
 
     /// What outlives the call that began it.
@@ -168,14 +180,14 @@ impl Runtime {
 
     /// Makes an agent that has no parent. Its head is rendered here, once for the whole lineage.
     pub async fn create_root(&self, new: NewRoot) -> Result<AgentId, RuntimeError> {
-        self.create_with(new, Vec::new(), false).await
+        self.create_with(new, Vec::new(), (false, ContextMode::Full)).await
     }
 
     pub(crate) async fn create_with(
         &self,
         new: NewRoot,
         entries: Vec<tine_store::NewEntry>,
-        foreign_thinking: bool,
+        (foreign_thinking, context): (bool, ContextMode),
     ) -> Result<AgentId, RuntimeError> {
         check_name(new.name.as_deref())?;
         let id = self.new_id();
@@ -190,7 +202,7 @@ impl Runtime {
             id,
             name: new.name,
             standing: Standing::Root,
-            context: ContextMode::Full,
+            context,
             settings: new.settings,
             head: StoredHead { hash: head.hash(), body: Some(head.to_stored()) },
             directory: new.directory.to_string_lossy().into_owned(),

@@ -4,6 +4,7 @@
 
 #[cfg(target_os = "linux")] // for the wall
 mod confined;
+mod contexts;
 mod crew;
 mod fixture;
 mod library;
@@ -19,7 +20,7 @@ use tine_store::{AgentFilter, NewMail, StoreError};
 use tine_testkit::{Answer, Gate, ScriptedModel};
 
 fn fork_of(parent: AgentId) -> ForkSpec {
-    ForkSpec { parent, at: None, name: None }
+    ForkSpec::of(parent)
 }
 
 async fn say(house: &House, agent: AgentId, prompt: &str) -> Outcome {

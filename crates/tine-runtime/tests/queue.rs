@@ -293,7 +293,7 @@ async fn an_answer_stands_as_far_as_its_scope_and_a_no_beats_a_yes() {
     let mut desk = desk();
     let options = asking(desk.person.clone(), QueuePolicy::default());
     let fork = async |parent| {
-        let spec = ForkSpec { parent, at: None, name: None };
+        let spec = ForkSpec::of(parent);
         house.runtime.fork(spec).await.unwrap().child
     };
     // Whether a question is asked on a run of this agent, and whether the command ran.

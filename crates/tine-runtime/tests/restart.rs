@@ -74,14 +74,14 @@ async fn apply(house: House, agents: &mut Vec<Naive>, number: usize, step: Step)
         }
         Step::Fork(a) => {
             let parent = agents[a % count].clone();
-            let spec = ForkSpec { parent: parent.id, at: None, name: None };
+            let spec = ForkSpec::of(parent.id);
             let id = house.runtime.fork(spec).await.unwrap().child;
             agents.push(Naive { id, ..parent });
         }
         Step::ForkAt(a, at) => {
             let parent = agents[a % count].clone();
             let Some(at) = parent.entry(at) else { return house };
-            let spec = ForkSpec { parent: parent.id, at: Some(at), name: None };
+            let spec = ForkSpec { at: Some(at), ..ForkSpec::of(parent.id) };
             let id = house.runtime.fork(spec).await.unwrap().child;
             // The fork point is a place in the log: a clear or rewind behind it is not inherited, so what counts there
             // is what counted when the entry was the last.

@@ -121,6 +121,8 @@ pub struct NewChild {
     pub agent: NewAgent,
     /// Its task, queued in the same transaction.
     pub task: Option<NewTask>,
+    /// What its log holds behind the fork event: what a child that does not inherit everything has in its place.
+    pub entries: Vec<NewEntry>,
 }
 
 /// Forks one agent into any number of children that share one fork point.

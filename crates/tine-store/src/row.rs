@@ -19,12 +19,21 @@ pub enum EntryKind {
     Rewind,
     /// Something for people.
     Notice,
+    /// Of what was before only a part counts, behind a preface.
+    Compact,
 }
 
 impl EntryKind {
     /// Every kind.
-    pub const ALL: [Self; 6] =
-        [Self::Message, Self::Fork, Self::Clear, Self::Mark, Self::Rewind, Self::Notice];
+    pub const ALL: [Self; 7] = [
+        Self::Message,
+        Self::Fork,
+        Self::Clear,
+        Self::Mark,
+        Self::Rewind,
+        Self::Notice,
+        Self::Compact,
+    ];
 
     /// The stored word; the same as that of `tine_model::EntryBody::kind`.
     pub fn as_str(self) -> &'static str {
@@ -35,6 +44,7 @@ impl EntryKind {
             Self::Mark => "mark",
             Self::Rewind => "rewind",
             Self::Notice => "notice",
+            Self::Compact => "compact",
         }
     }
 

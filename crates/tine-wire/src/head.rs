@@ -13,6 +13,9 @@ pub enum HeadError {
     /// The first line is not one that this version writes.
     #[error("the stored head has an unknown form: `{0}`")]
     Form(String),
+    /// The body is not what tine writes.
+    #[error("the stored head cannot be read: {0}")]
+    Body(String),
 }
 
 /// A place for a mark in a head: before the closing brace of a block.

@@ -40,6 +40,7 @@ mod parts;
 mod read;
 mod read_request;
 mod reply;
+mod restate;
 mod sse;
 mod strip;
 mod warming;

@@ -1,15 +1,19 @@
 //! The command line as data. Help, completions and the manual come from these types.
 
+mod compact;
 mod eval;
 mod guard;
+mod inherit;
 mod permission;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 
+pub(crate) use self::compact::CompactArgs;
 pub(crate) use self::eval::EvalArgs;
 pub(crate) use self::guard::{GuardCommand, GuardFilterArgs, GuardShellArgs};
+pub(crate) use self::inherit::{ContextArg, InheritArgs};
 pub(crate) use self::permission::{
     AllowArgs, DenyArgs, ListPermissionsArgs, PermissionCommand, RevokeArgs, RulesArgs, ScopeArg,
 };
@@ -65,6 +69,9 @@ pub(crate) enum Command {
     /// Put a message into an agent's mailbox; it reads it at its next turn
     #[command(after_help = examples::SEND)]
     Send(SendArgs),
+    /// Make an agent's conversation shorter: a summary takes the place of its older part
+    #[command(after_help = examples::COMPACT)]
+    Compact(CompactArgs),
     /// Kill an agent and all its forks
     #[command(after_help = examples::KILL)]
     Kill(KillArgs),
@@ -236,6 +243,8 @@ pub(crate) struct ForkArgs {
     /// Name the fork
     #[arg(short, long, value_name = "NAME")]
     pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) inherit: InheritArgs,
     #[command(flatten)]
     pub(crate) estimate: EstimateArgs,
     #[command(flatten)]

@@ -22,6 +22,7 @@ pub(crate) struct File {
     thinking: Option<String>,
     stream: Option<bool>,
     repl: Option<bool>,
+    compact: Option<String>,
     #[serde(default)]
     permissions: PermissionTable,
     #[serde(default)]
@@ -53,6 +54,8 @@ pub(crate) struct WorkersTable {
     pub(crate) wake: Option<bool>,
     /// Most turns of one.
     pub(crate) turns: Option<u32>,
+    /// Whether a worker whose end looks wrong is asked once to mend it.
+    pub(crate) nudge: Option<bool>,
     /// What forks take over of the agenda: `plans`, `todos`, `goals`.
     pub(crate) inherit: Option<Vec<String>>,
 }
@@ -215,6 +218,8 @@ pub(crate) struct Config {
     pub(crate) thinking: Option<Setting<String>>,
     pub(crate) stream: Option<Setting<bool>>,
     pub(crate) repl: Option<Setting<bool>>,
+    /// `auto` or `off`.
+    pub(crate) compact: Option<Setting<String>>,
     /// Rules of all files; a project's only narrow.
     pub(crate) rules: Vec<WrittenRule>,
     pub(crate) asking: AskSettings,
@@ -276,6 +281,7 @@ impl Config {
         set(&mut self.thinking, file.thinking, &origin);
         set(&mut self.stream, file.stream, &origin);
         set(&mut self.repl, file.repl, &origin);
+        set(&mut self.compact, file.compact, &origin);
         let asking = file.permissions;
         set(&mut self.asking.deadline, asking.deadline, &origin);
         set(&mut self.asking.default, asking.default, &origin);
@@ -305,6 +311,7 @@ impl Config {
             coordinator: later.coordinator.or(before.coordinator),
             wake: later.wake.or(before.wake),
             turns: later.turns.or(before.turns),
+            nudge: later.nudge.or(before.nudge),
             inherit: later.inherit.or(before.inherit),
         };
         self.files.push(path.to_owned());

@@ -33,6 +33,18 @@ const DEFAULT_MODELS: [(&str, &str); 5] = [
     ("MINIMAX_API_KEY", "minimax/MiniMax-M3"),
 ];
 
+/// Whether conversations are made shorter by themselves.
+fn compacts(config: &Config) -> Result<bool, Failure> {
+    match config.compact.as_ref().map(|setting| (setting.value.as_str(), &setting.origin)) {
+        None | Some(("auto", _)) => Ok(true),
+        Some(("off", _)) => Ok(false),
+        Some((word, origin)) => {
+            Err(Failure::input(format!("unknown compact `{word}` in {origin}"))
+                .hint("it is auto or off"))
+        }
+    }
+}
+
 /// A command's surroundings.
 pub(crate) struct Context {
     pub(crate) config: Config,
@@ -57,7 +69,8 @@ impl Context {
         let repl = config.repl.as_ref().is_some_and(|repl| repl.value);
         let runtime = Runtime::new(Arc::new(store), ports, dirs.owners)
             .with_repl(repl)
-            .with_crew(config.workers.depth != Some(0));
+            .with_crew(config.workers.depth != Some(0))
+            .with_compaction(compacts(&config)?);
         Ok(Self { config, directory, runtime: Arc::new(runtime) })
     }
 

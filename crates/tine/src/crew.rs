@@ -36,6 +36,7 @@ pub(crate) fn crew(
             ..RunLimits::default()
         },
         confinement: confinement(config, args, Standing::Worker, directory)?,
+        nudges: config.workers.nudge.unwrap_or(true),
         inherits: inherits(&config.workers)?,
         definitions: Arc::new(definitions(directory)?),
         watcher,

@@ -202,7 +202,7 @@ impl From<RuntimeError> for Failure {
                 "the file is a JSON array, or one JSON object a line, of messages with `role` and `content`, or a session of Claude Code, Codex or OpenCode",
             ),
             RuntimeError::DigestNeeded { .. } => Self::of(BAD_INPUT, &error)
-                .hint("no digest can be made of an imported conversation yet; a model of the provider that it was held with takes it in full"),
+                .hint("without --context it is taken as a digest"),
             RuntimeError::Message(_) => Self::of(BAD_INPUT, &error),
             RuntimeError::Name { .. } => {
                 Self::of(BAD_INPUT, &error).hint("a name is one word of at most 64 characters")
@@ -216,6 +216,15 @@ impl From<RuntimeError> for Failure {
                 Self::of(BAD_INPUT, &error).hint("wait for its report: `tine task output TASK --block`")
             }
             RuntimeError::Panicked(_) => Self::of(FAILED, &error),
+            RuntimeError::CacheLoss { .. } => Self::of(BAD_INPUT, &error)
+                .hint("without --model the fork keeps its parent's model, and with it the cache")
+                .hint("--context digest tells the other model the conversation as a shorter text")
+                .hint("--accept-cache-loss sends all of it anew"),
+            RuntimeError::Llm(error) => (&error).into(),
+            RuntimeError::NothingToCompact(_) => Self::of(BAD_INPUT, &error)
+                .hint("--keep-tokens keeps less of it word for word"),
+            RuntimeError::NoSummary { .. } => Self::of(FAILED, &error)
+                .hint("nothing has changed; run it again, or `tine fork --context digest` the agent"),
             RuntimeError::EmptyMail => {
                 Self::of(BAD_INPUT, &error).hint("give the message as an argument or on standard input")
             }

@@ -264,6 +264,7 @@ async fn turn(conversation: &mut Conversation, lane: &CacheLane, (prompt, usage)
         reminder: None,
         seat: None,
         cache: Some(lane.clone()),
+        compactor: None,
         cancel: CancellationToken::new(),
     };
     run.go([Message::user(prompt)]).await;

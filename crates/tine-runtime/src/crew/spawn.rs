@@ -9,10 +9,11 @@ use tine_guard::PermissionMode;
 use tine_model::{
     AgentId, AgentRecord, Block, ContextMode, Message, ModelSettings, RawJson, Role, Standing,
 };
-use tine_store::{ForkFrom, Head as StoredHead, Lease, NewAgent, NewChild, NewTask, StoreError};
+use tine_store::{Head as StoredHead, Lease, NewAgent, NewChild, NewTask, StoreError};
 
 use crate::crew::{AgentDefinition, Definitions};
 use crate::error::RuntimeError;
+use crate::inherit::{Inherit, Inherited};
 use crate::permission::Permissions;
 use crate::registry::check_name;
 use crate::run::RunOptions;
@@ -25,8 +26,8 @@ pub(crate) const FORK: &str = "fork";
 /// What a worker starts from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SpawnKind {
-    /// The conversation of the agent that starts it.
-    Fork,
+    /// The conversation of the agent that starts it, or as much of it as this says.
+    Fork(Inherit),
     /// Nothing but its prompt.
     Fresh,
     /// Nothing but its prompt, as this agent.
@@ -86,15 +87,12 @@ impl Runtime {
             description: spawn.description.clone(),
             definition: spawn.kind.definition().map(|definition| definition.name.clone()),
         };
-        let from = match (&spawn.kind, spawner.snapshot) {
-            (SpawnKind::Fork, Some(snapshot)) => {
-                snapshot.at().map_or(ForkFrom::Nothing, ForkFrom::Entry)
-            }
-            (SpawnKind::Fork, None) => ForkFrom::LastEntry,
-            (SpawnKind::Fresh | SpawnKind::Named(_), _) => ForkFrom::Nothing,
-        };
+        let at = spawner.snapshot.and_then(Snapshot::at);
+        let inherit = spawn.kind.inherits();
+        let Inherited { from, context, entries, .. } = self.inherited(parent, at, inherit).await?;
+        let child = NewAgent { context, ..child };
         let owner = Some(self.owner()?.name().to_owned());
-        let children = vec![NewChild { agent: child, task: Some(task) }];
+        let children = vec![NewChild { agent: child, task: Some(task), entries }];
         let made = self.commit(parent, from, children, owner).await?;
         let lease = made.into_iter().find_map(|made| made.lease);
         let lease = lease.ok_or(StoreError::Fenced { agent })?;
@@ -125,8 +123,8 @@ impl Runtime {
         options: &RunOptions,
     ) -> Result<Conversation, RuntimeError> {
         match (&spawn.kind, spawner.snapshot) {
-            (SpawnKind::Fork, Some(snapshot)) => Ok(snapshot.fork()),
-            (SpawnKind::Fork, None) | (SpawnKind::Fresh | SpawnKind::Named(_), _) => {
+            (SpawnKind::Fork(Inherit::Full), Some(snapshot)) => Ok(snapshot.fork()),
+            (SpawnKind::Fork(_) | SpawnKind::Fresh | SpawnKind::Named(_), _) => {
                 Ok(self.load(lease.agent, options.caching).await?.conversation)
             }
         }
@@ -141,8 +139,7 @@ impl Runtime {
     fn worker_of(&self, parent: &AgentRecord, spawn: &Spawn) -> Result<NewAgent, RuntimeError> {
         let child = self.child_of(parent, Standing::Worker, spawn.name.clone());
         Ok(match &spawn.kind {
-            SpawnKind::Fork => child,
-            SpawnKind::Fresh => NewAgent { context: ContextMode::Fresh, ..child },
+            SpawnKind::Fork(_) | SpawnKind::Fresh => child,
             SpawnKind::Named(definition) => {
                 let model = definition.model.clone();
                 let settings = match model.filter(|model| *model != parent.settings.model) {
@@ -163,7 +160,7 @@ impl Runtime {
                 };
                 let head = self.render_head((child.id, &settings), head);
                 let head = StoredHead { hash: head.hash(), body: Some(head.to_stored()) };
-                NewAgent { context: ContextMode::Fresh, settings, head, ..child }
+                NewAgent { settings, head, ..child }
             }
         })
     }
@@ -173,7 +170,15 @@ impl SpawnKind {
     fn definition(&self) -> Option<&AgentDefinition> {
         match self {
             Self::Named(definition) => Some(definition),
-            Self::Fork | Self::Fresh => None,
+            Self::Fork(_) | Self::Fresh => None,
+        }
+    }
+
+    /// How much of the conversation a worker of this kind has.
+    fn inherits(&self) -> Inherit {
+        match self {
+            Self::Fork(inherit) => *inherit,
+            Self::Fresh | Self::Named(_) => Inherit::Fresh,
         }
     }
 
@@ -190,7 +195,9 @@ impl SpawnKind {
                 .map(Self::Named)
                 .ok_or_else(|| RuntimeError::NoDefinition(name.to_owned())),
             (None, ContextMode::Fresh) => Ok(Self::Fresh),
-            (None, ContextMode::Full) => Ok(Self::Fork),
+            (None, ContextMode::Full | ContextMode::Turns | ContextMode::Digest) => {
+                Ok(Self::Fork(Inherit::Full))
+            }
         }
     }
 }
@@ -262,7 +269,7 @@ fn told(
     (strips_reasoning, inherits): (bool, &Inherits),
 ) -> Message {
     let text = match spawn.kind {
-        SpawnKind::Fork => worker_directive(&spawn.prompt, inherits),
+        SpawnKind::Fork(_) => worker_directive(&spawn.prompt, inherits),
         SpawnKind::Fresh | SpawnKind::Named(_) => fresh_directive(&spawn.prompt),
     };
     let last = conversation.history().last().map(|item| &item.message);

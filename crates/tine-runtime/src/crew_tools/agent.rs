@@ -8,6 +8,7 @@ use tine_model::RawJson;
 use super::arguments::{AgentArguments, Isolation, Turns, bounded, description, read};
 use super::{CrewTools, Told};
 use crate::crew::{FORK, Spawn, SpawnKind, Spawner};
+use crate::inherit::Inherit;
 use crate::tasks::OUTPUT_WAIT_MAX;
 
 impl CrewTools {
@@ -57,7 +58,10 @@ impl CrewTools {
             if let Some(refusal) = crew.policy.fork_refusal() {
                 return Err(Told(refusal.to_owned()));
             }
-            return Ok(SpawnKind::Fork);
+            return Ok(SpawnKind::Fork(match turns {
+                Some(Turns::Last(turns)) => Inherit::Turns(turns),
+                Some(Turns::All | Turns::None) | None => Inherit::Full,
+            }));
         }
         match subagent_type.filter(|_| !forks) {
             None => Ok(SpawnKind::Fresh),
@@ -92,7 +96,8 @@ impl CrewTools {
         context: &CallContext,
     ) -> Result<String, Told> {
         let how = match spawn.kind {
-            SpawnKind::Fork => "forked from this conversation",
+            SpawnKind::Fork(Inherit::Turns(_)) => "forked from the last turns of this conversation",
+            SpawnKind::Fork(_) => "forked from this conversation",
             SpawnKind::Fresh => "fresh",
             SpawnKind::Named(_) => "as the agent that you named",
         };

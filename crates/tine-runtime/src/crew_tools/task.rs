@@ -14,6 +14,7 @@ use super::arguments::{
 use super::{CrewTools, Told};
 use crate::crew::{Spawn, SpawnKind};
 use crate::error::RuntimeError;
+use crate::inherit::Inherit;
 use crate::stop::{Receipt, StopSpec};
 use crate::tasks::{
     OUTPUT_WAIT_DEFAULT, OUTPUT_WAIT_MAX, OutputSpec, Resumed, TaskFilter, TaskView, Waited,
@@ -56,7 +57,7 @@ impl CrewTools {
             }
             (true, None) => match policy.fork_refusal() {
                 Some(refusal) => return Err(Told(refusal.to_owned())),
-                None => SpawnKind::Fork,
+                None => SpawnKind::Fork(Inherit::Full),
             },
             (false, Some(agent)) => self.named(&agent)?,
             (false, None) => SpawnKind::Fresh,

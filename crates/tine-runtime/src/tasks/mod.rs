@@ -31,7 +31,7 @@ impl TaskView {
     /// Whether the worker knows what its spawner knew.
     pub fn is_forked(&self) -> bool {
         match self.context {
-            ContextMode::Full => true,
+            ContextMode::Full | ContextMode::Turns | ContextMode::Digest => true,
             ContextMode::Fresh => false,
         }
     }

@@ -58,6 +58,7 @@ impl Runtime {
             EntryBody::Message(_) => true,
             EntryBody::Fork { .. }
             | EntryBody::Clear
+            | EntryBody::Compact { .. }
             | EntryBody::Mark { .. }
             | EntryBody::Rewind { .. }
             | EntryBody::Notice(_) => false,

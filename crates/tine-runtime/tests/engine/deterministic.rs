@@ -107,7 +107,7 @@ async fn an_agent_that_was_stopped_among_its_tool_calls_can_be_forked() {
         let stopped = RunOptions { observer: Arc::new(observer), cancel, ..options() };
         let run = house.runtime.run(root, Some("Please wait.".into()), &stopped).await.unwrap();
         assert_eq!(run.report.outcome, Outcome::Aborted, "{model}");
-        let spec = ForkSpec { parent: root, at: None, name: None };
+        let spec = ForkSpec::of(root);
         let child = house.runtime.fork(spec).await.unwrap().child;
         let report = house.say(child, "Good day.").await;
         assert_eq!(report.outcome, Outcome::Completed, "{model}: {:?}", report.error);

@@ -113,8 +113,10 @@ async fn two_forks_that_meet_on_a_cold_prefix_share_one_writer() {
     let house = House::new(&scenario).await;
     let root = house.root(OPUS).await;
     house.say(root, "Please look around.").await;
-    let fork =
-        |name: &str| tine_runtime::ForkSpec { parent: root, at: None, name: Some(name.to_owned()) };
+    let fork = |name: &str| tine_runtime::ForkSpec {
+        name: Some(name.to_owned()),
+        ..tine_runtime::ForkSpec::of(root)
+    };
     let one = house.runtime.fork(fork("one")).await.unwrap().child;
     let two = house.runtime.fork(fork("two")).await.unwrap().child;
     house.clock.advance_ms(LONG_AGO_MS);
@@ -137,7 +139,7 @@ async fn a_fan_waits_for_its_parents_own_turn() {
     let house = House::new(&scenario).await;
     let root = house.root("anthropic/claude-opus-5-5").await;
     house.say(root, "Please look around.").await;
-    let spec = tine_runtime::ForkSpec { parent: root, at: None, name: None };
+    let spec = tine_runtime::ForkSpec::of(root);
     let child = house.runtime.fork(spec).await.unwrap().child;
     house.clock.advance_ms(LONG_AGO_MS);
     let before = house.billed().len();

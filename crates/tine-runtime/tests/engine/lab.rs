@@ -150,6 +150,7 @@ impl Lab {
             reminder: None,
             seat,
             cache: Some(self.lane(model)),
+            compactor: None,
             cancel: CancellationToken::new(),
         };
         let report = run.go(Some(Message::user(prompt))).await;

@@ -15,6 +15,7 @@ mod lab;
 mod lifetimes;
 mod mutation;
 mod providers;
+mod shorter;
 mod stages;
 mod verdicts;
 

@@ -55,7 +55,7 @@ async fn every_provider_takes_a_fork_in_the_middle_of_a_turn() {
         let parent = house.runtime.run(root, Some("Please wait.".into()), &waiting);
         let fork_meanwhile = async {
             begun.recv().await.unwrap();
-            let spec = ForkSpec { parent: root, at: None, name: None };
+            let spec = ForkSpec::of(root);
             let child = house.runtime.fork(spec).await.unwrap().child;
             let report = house.say(child, "Good day.").await;
             assert_eq!(report.outcome, Outcome::Completed, "{model}: {:?}", report.error);
@@ -75,7 +75,7 @@ async fn a_fork_after_a_restart_sends_the_bytes_from_before() {
         house.say(root, "Please look around.").await;
         let before = house.bodies().pop().unwrap();
         let house = house.reopened().await;
-        let spec = ForkSpec { parent: root, at: None, name: None };
+        let spec = ForkSpec::of(root);
         let child = house.runtime.fork(spec).await.unwrap().child;
         house.say(child, "And now?").await;
         let after = house.bodies().pop().unwrap();

@@ -5,8 +5,8 @@ use tine_model::{AgentId, EntryId, ForkRole};
 use super::sample::{agent_id, create, fork, fork_of, heard, lease, plain_notice, say};
 use super::{Fixture, refused};
 use crate::{
-    AgentFilter, EntryKind, EntryRow, Fence, ForkEvent, ForkFrom, Kill, NewChild, NewTask, Result,
-    StoreError,
+    AgentFilter, EntryKind, EntryRow, Fence, ForkEvent, ForkFrom, Kill, NewChild, NewEntry,
+    NewTask, Result, StoreError,
 };
 
 fn fork_events(rows: &[EntryRow]) -> Vec<ForkEvent> {
@@ -73,7 +73,7 @@ pub async fn siblings_share_one_fork_point(fixture: &dyn Fixture) -> Result<()> 
             description: Some("a part".to_owned()),
             definition: None,
         });
-        request.children.push(NewChild { agent, task });
+        request.children.push(NewChild { agent, task, entries: Vec::new() });
     }
     let forked = store.fork(request).await?;
     let children: Vec<AgentId> = forked.iter().map(|forked| forked.child).collect();
@@ -151,6 +151,32 @@ pub async fn a_refused_fork_leaves_nothing(fixture: &dyn Fixture) -> Result<()> 
     let dead = store.fork(fork_of(root, 2, ForkFrom::LastEntry)).await;
     refused!(dead, StoreError::Dead { .. });
     assert_eq!(store.lineage(root, None).await?, before);
+    Ok(())
+}
+
+/// What a child has in the place of what it does not inherit is there with it: for each its own, behind its event, and
+/// inherited by its forks. A refused row leaves nothing.
+pub async fn a_fork_is_made_with_its_first_entries(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let root = create(&*store, 1).await?;
+    say(&*store, root, &["a"]).await?;
+    let mut request = fork_of(root, 2, ForkFrom::LastEntry);
+    let compact = NewEntry { kind: EntryKind::Compact, body: "{}".to_owned(), at_ms: 7 };
+    request.children[0].entries = vec![compact.clone(), super::message("b")];
+    request.children.extend(fork_of(root, 3, ForkFrom::LastEntry).children);
+    store.fork(request).await?;
+    let own = store.own_entries(agent_id(2), None).await?;
+    let kinds: Vec<EntryKind> = own.iter().map(|row| row.kind).collect();
+    assert_eq!(kinds, [EntryKind::Fork, EntryKind::Compact, EntryKind::Message]);
+    assert_eq!((own[1].body.as_str(), own[1].at_ms), ("{}", 7));
+    assert_eq!(store.own_entries(agent_id(3), None).await?.len(), 1);
+    fork(&*store, agent_id(2), 4, ForkFrom::LastEntry).await?;
+    assert_eq!(heard(&*store, agent_id(4)).await?, ["a", "b"]);
+
+    let mut forged = fork_of(root, 5, ForkFrom::LastEntry);
+    forged.children[0].entries = vec![NewEntry { kind: EntryKind::Fork, ..compact }];
+    refused!(store.fork(forged).await, StoreError::ReservedKind { .. });
+    refused!(store.agent(agent_id(5)).await, StoreError::NotFound { .. });
     Ok(())
 }
 

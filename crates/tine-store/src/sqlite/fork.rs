@@ -1,4 +1,4 @@
-//! The fork: three rows a child, one transaction, whatever the length of the conversation.
+//! The fork: three rows a child that inherits everything, one transaction, whatever the length of the conversation.
 
 use tine_model::{AgentId, AgentState, EntryId, ForkRole};
 
@@ -6,7 +6,7 @@ use super::SqliteStore;
 use super::agents::{Place, insert_agent};
 use super::column::Columns;
 use super::connection::Writing;
-use super::entries::{insert_entry, require_inherited};
+use super::entries::{append_entries, insert_entry, require_inherited};
 use super::leases::{check_fence, insert_lease};
 use super::tasks::insert_task;
 use crate::{
@@ -72,6 +72,7 @@ async fn fork_child(
     let parent_event = insert_entry(write, "parent event", parent, &told).await?;
     let told = event(ForkRole::Child, parent);
     let child_event = insert_entry(write, "child event", id, &told).await?;
+    append_entries(write, id, &child.entries).await?;
     if let Some(task) = &child.task {
         insert_task(write, id, parent, task, place.now_ms).await?;
     }

@@ -1,11 +1,12 @@
 //! `tine fork`: fork an agent; with a prompt, run the fork.
 
 use tine_cache::Asked;
-use tine_model::{AgentId, EntryId};
-use tine_runtime::{EstimateSpec, ForkMade, ForkSpec};
+use tine_fork::{DigestProfile, DigestStats};
+use tine_model::{AgentId, ContextMode, EntryId, ModelError, ModelRef, ModelSettings};
+use tine_runtime::{EstimateSpec, ForkMade, ForkSpec, Inherit};
 
 use crate::caching::{Before, go_ahead};
-use crate::cli::{EstimateArgs, ForkArgs, OutputArgs, OutputFormat};
+use crate::cli::{ContextArg, EstimateArgs, ForkArgs, OutputArgs, OutputFormat};
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
@@ -27,15 +28,31 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
         args: &args.estimate,
         json: args.output.json || args.output.output_format != OutputFormat::Text,
     };
+    let inherit = inherit(args.inherit.context, args.inherit.turns);
+    let settings = settings(context, parent, args.inherit.model.as_deref()).await?;
+    let is_plain = inherit == Inherit::Full && settings.is_none();
+    if args.estimate.estimate && !is_plain {
+        return Err(Failure::usage("--estimate prices forks that inherit everything and keep their model")
+            .hint("leave out --context, --turns and --model, or fork without --estimate: an idle fork costs nothing"));
+    }
     // An idle fork costs nothing: only what is sent does.
-    if (to_send.is_some() || args.estimate.estimate) && !go_ahead(context, before).await? {
+    let is_priced = is_plain && (to_send.is_some() || args.estimate.estimate);
+    if is_priced && !go_ahead(context, before).await? {
         return Ok(0);
     }
     let talk = Talk::new(context, &args.limits, &args.output, stdin_is_free)?;
     if to_send.is_some() {
-        talk.connect(&context.runtime.store().agent(parent).await?.settings.model).await?;
+        let own = context.runtime.store().agent(parent).await?.settings;
+        talk.connect(&settings.as_ref().unwrap_or(&own).model).await?;
     }
-    let spec = ForkSpec { parent, at: args.at.map(EntryId), name: args.name };
+    let spec = ForkSpec {
+        parent,
+        at: args.at.map(EntryId),
+        name: args.name,
+        inherit,
+        settings,
+        accept_cache_loss: args.inherit.accept_cache_loss,
+    };
     let made = context.runtime.fork(spec).await?;
     if !args.output.quiet {
         say(&made);
@@ -44,6 +61,30 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
         Some(_) => talk.run(made.child, Some(&made), to_send).await,
         None => print(&made, &args.output),
     }
+}
+
+fn inherit(context: ContextArg, turns: Option<u32>) -> Inherit {
+    match (turns, context) {
+        (Some(turns), _) => Inherit::Turns(turns),
+        (None, ContextArg::Full) => Inherit::Full,
+        (None, ContextArg::Digest) => Inherit::Digest(DigestProfile::Fixed),
+        (None, ContextArg::Graduated) => Inherit::Digest(DigestProfile::Graduated),
+        (None, ContextArg::Fresh) => Inherit::Fresh,
+    }
+}
+
+/// The parent's settings with another model; `None` where it is the parent's own.
+async fn settings(
+    context: &Context,
+    parent: AgentId,
+    model: Option<&str>,
+) -> Result<Option<ModelSettings>, Failure> {
+    let Some(model) = model else { return Ok(None) };
+    let model: ModelRef = model.parse().map_err(|error: ModelError| {
+        Failure::input(error.to_string()).hint("for example anthropic/NAME, or sim/echo")
+    })?;
+    let own = context.runtime.store().agent(parent).await?.settings;
+    Ok((own.model != model).then_some(ModelSettings { model, ..own }))
 }
 
 /// One fork that is told this.
@@ -67,9 +108,24 @@ pub(super) fn to_price(
 /// Tells a person what was made.
 fn say(made: &ForkMade) {
     let (child, parent) = (made.child.short(), made.parent.short());
-    match made.fork_point {
-        Some(entry) => output::say(&format!("Forked {child} from {parent} at entry {entry}")),
-        None => output::say(&format!("Forked {child} from {parent}, which has said nothing yet")),
+    match (made.context, made.fork_point) {
+        (ContextMode::Full, Some(entry)) => {
+            output::say(&format!("Forked {child} from {parent} at entry {entry}"));
+        }
+        (ContextMode::Full, None) => {
+            output::say(&format!("Forked {child} from {parent}, which has said nothing yet"));
+        }
+        (context, _) => {
+            let context = context.as_str();
+            output::say(&format!("Forked {child} from {parent} with the context `{context}`"));
+        }
+    }
+    if let Some(digest) = &made.digest {
+        let DigestStats { messages, dropped, results, results_cut, tokens, .. } = digest;
+        output::say(&format!(
+            "note: a digest of about {tokens} tokens: {dropped} of {messages} messages and parts of {results_cut} of {results} \
+            tool results are left out"
+        ));
     }
     if let (Some(asked), Some(at)) = (made.moved_from, made.fork_point) {
         output::say(&format!(

@@ -25,6 +25,8 @@ struct ImportedJson<'a> {
     left_out: BTreeMap<&'a str, u64>,
     rewritten: BTreeMap<&'a str, u64>,
     damaged_lines: &'a [usize],
+    /// Why it is a digest, where nobody asked for one.
+    reason: Option<&'a str>,
 }
 
 impl<'a> ImportedJson<'a> {
@@ -38,6 +40,7 @@ impl<'a> ImportedJson<'a> {
             left_out: imported.left_out.iter().collect(),
             rewritten: imported.rewritten.iter().collect(),
             damaged_lines: &imported.damaged_lines,
+            reason: imported.reason.as_deref(),
         }
     }
 }
@@ -88,6 +91,9 @@ fn summary(imported: &Imported) -> String {
                 text.push_str(&format!("; they were held with {}", one_line(model)));
             }
         }
+    }
+    if let Some(reason) = &imported.reason {
+        text.push_str(&format!("\n  as a digest, because {}", one_line(reason)));
     }
     for (word, counts) in [("left out", &imported.left_out), ("written anew", &imported.rewritten)]
     {

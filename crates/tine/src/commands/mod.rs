@@ -1,6 +1,7 @@
 //! One file a command: translate arguments, ask the runtime, print.
 
 mod cache;
+mod compact;
 mod completions;
 mod cost;
 mod demo;
@@ -70,6 +71,7 @@ fn runs_models(command: &Command) -> bool {
     match command {
         Command::Run(_)
         | Command::Fan(_)
+        | Command::Compact(_)
         | Command::Demo(_)
         | Command::Eval(_)
         | Command::Sim(_) => true,
@@ -114,6 +116,7 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Logs(args) => logs::logs(context, args).await,
         Command::Wait(args) => wait::wait(context, args).await,
         Command::Send(args) => send::send(context, args).await,
+        Command::Compact(args) => compact::compact(context, args).await,
         Command::Kill(args) => kill::kill(context, args).await,
         Command::Permission(command) => permission::permission(context, command).await,
         Command::Rename(args) => rename::rename(context, args).await,

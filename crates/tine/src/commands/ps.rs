@@ -1,7 +1,7 @@
 //! `tine ps`: agents as a list, the newest first.
 
 use anstyle::Style;
-use tine_model::AgentState;
+use tine_model::{AgentState, ContextMode};
 use tine_store::AgentFilter;
 
 use crate::cli::ListArgs;
@@ -44,7 +44,11 @@ fn table(agents: &[Shown], now_ms: i64) -> Table {
     ]);
     for agent in agents {
         let record = &agent.record;
-        let mark = if record.parent.is_some() { " (forked)" } else { "" };
+        let mark = match (record.parent, record.context) {
+            (None, _) => String::new(),
+            (Some(_), ContextMode::Full) => " (forked)".to_owned(),
+            (Some(_), context) => format!(" (forked, {})", context.as_str()),
+        };
         table.row([
             format!("{}{mark}", record.id.short()).into(),
             one_line(record.name.as_deref().unwrap_or_default()).into(),

@@ -105,7 +105,7 @@ async fn slash_fork(
         go_ahead(context, Before { spec, args, json: false }).await?;
         talk.connect(&model).await?;
     }
-    let made = context.runtime.fork(ForkSpec { parent, at: None, name: None }).await?;
+    let made = context.runtime.fork(ForkSpec::of(parent)).await?;
     if !printed.quiet {
         output::say(&format!("Forked from {parent}"));
     }

@@ -1,7 +1,7 @@
 //! `tine show`: an agent and its conversation, the inherited part told from its own.
 
 use serde::Serialize;
-use tine_model::{AgentId, EntryId};
+use tine_model::{AgentId, ContextMode, EntryId};
 use tine_runtime::{Fold, FoldedEntry};
 
 use crate::cli::ShowArgs;
@@ -57,6 +57,9 @@ fn header(agent: &Shown, now_ms: i64) -> String {
     if let Some(parent) = record.parent {
         let at = record.fork_point.map(|entry| format!(" at entry {entry}")).unwrap_or_default();
         lines.push(("forked from", format!("{}{at}", parent.short())));
+        if record.context != ContextMode::Full {
+            lines.push(("context", record.context.as_str().to_owned()));
+        }
     }
     if let Some(task) = &agent.task {
         let turns = plural(task.turns.into(), "turn");

@@ -15,6 +15,8 @@ Examples:
   tine fork 1a2b \"Try it another way.\"    the same, and it begins at once
   tine fork 1a2b --at 12 --name plan-b    inherit up to entry 12 only
   tine fork 1a2b --estimate \"Try it.\"     what it would cost, and nothing else
+  tine fork 1a2b --turns 2                only the last two turns
+  tine fork 1a2b --context digest --model openai/gpt-6.1-sol \"Try it.\"
   tine fork 1a2b --json";
 
 pub(crate) const FAN: &str = "\
@@ -62,6 +64,12 @@ pub(crate) const SEND: &str = "\
 Examples:
   tine send 1a2b \"The server moved to port 8081.\"
   cargo test 2>&1 | tail -n 50 | tine send 1a2b";
+
+pub(crate) const COMPACT: &str = "\
+Examples:
+  tine compact 1a2b
+  tine compact 1a2b --keep-tokens 5000 --instructions \"Keep every measurement.\"
+  tine compact 1a2b --json";
 
 pub(crate) const KILL: &str = "\
 Examples:

@@ -183,6 +183,10 @@ const SETTINGS: Section = Section {
             "repl",
             "whether new agents have the tool REPL: scripts that call the other tools, each call judged by itself (false)",
         ),
+        (
+            "compact",
+            "auto: a conversation is made shorter when its last request took more than 75 % of its model's window, between two turns; off: never by itself (auto)",
+        ),
         ("permissions.allow, permissions.ask, permissions.deny", "lists of rules"),
         ("permissions.deadline", "how long a question waits, such as 90s, 30m, 1h or 2d (1h)"),
         ("permissions.default", "what counts when nobody answers: deny or allow (deny)"),
@@ -340,7 +344,14 @@ const JSON: Section = Section {
             "tine run, tine fork with a prompt",
             r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"audit":{"complete","escapes"} of a confined run,"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry, held, usage, and last result"#,
         ),
-        ("tine fork", r#"{"agent","parent","fork_point","context"}"#),
+        (
+            "tine fork",
+            r#"{"agent","parent","fork_point","context"}; context is full, turns, digest or fresh"#,
+        ),
+        (
+            "tine compact",
+            r#"{"agent","entry","keep","left_out","kept","tokens_before","tokens_after","usage","cost_usd"}"#,
+        ),
         (
             "tine fan",
             r#"{"parent","fork_point","tasks":[{"agent","status","outcome","directive","report":{"scope","result","key_files","files_changed","issues","raw"}|null,"error","usage","first_usage","turns","tool_uses","duration_ms"}],"cache":{"launch","warmth","reason","first","total","cost_usd","naive_usd","leader_first_usd","warm_usd","ideal_usd","uncached_usd","efficiency","priced_as","held":{"name","tokens","held_ms","cost_usd"}|null,"forks":[{"cost_usd","efficiency"}|null]},"audit":{"complete","escapes":["PATH was made|removed|changed"]}|null}"#,
@@ -356,7 +367,7 @@ const JSON: Section = Section {
         ("tine tree", r#"the objects of ps, each with "directive" and "children":[…]"#),
         (
             "tine show",
-            r#"{"agent":{…as in ps},"entries":[{"id","agent","own","effective","at","kind","message":{"role","blocks":[{"type",…}]}}]}; an event has a field of its kind's name: "fork":{"role","other","fork_point"}, "mark":{"label"}, "rewind":{"to"}, "notice":{"text"}"#,
+            r#"{"agent":{…as in ps},"entries":[{"id","agent","own","effective","at","kind","message":{"role","blocks":[{"type",…}]}}]}; an event has a field of its kind's name: "fork":{"role","other","fork_point"}, "mark":{"label"}, "rewind":{"to"}, "notice":{"text"}, "compact":{"keep","preface":{"role","blocks"}}"#,
         ),
         (
             "blocks",

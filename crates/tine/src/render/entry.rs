@@ -14,7 +14,7 @@ pub(crate) struct EntryJson<'a> {
     /// Whether it is in the agent's own log, not in an ancestor's.
     #[serde(skip_serializing_if = "Option::is_none")]
     own: Option<bool>,
-    /// Whether it is a message that still counts.
+    /// Whether it is a message, or the preface of a compaction, that still counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     effective: Option<bool>,
     at: String,
@@ -29,6 +29,8 @@ pub(crate) struct EntryJson<'a> {
     rewind: Option<RewindJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<NoticeJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compact: Option<CompactJson<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -57,6 +59,13 @@ struct RewindJson {
 #[derive(Debug, Serialize)]
 struct NoticeJson<'a> {
     text: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct CompactJson<'a> {
+    /// The first earlier message that still counts; `null` for none.
+    keep: Option<i64>,
+    preface: MessageJson<'a>,
 }
 
 /// One block. `raw` is in the provider's own shape.
@@ -112,6 +121,7 @@ impl<'a> EntryJson<'a> {
             mark: None,
             rewind: None,
             notice: None,
+            compact: None,
         };
         match &entry.body {
             EntryBody::Message(message) => json.message = Some(message_json(message)),
@@ -125,6 +135,10 @@ impl<'a> EntryJson<'a> {
                 json.rewind = Some(RewindJson { to: to.map(|entry| entry.0) });
             }
             EntryBody::Notice(text) => json.notice = Some(NoticeJson { text }),
+            EntryBody::Compact { keep, preface } => {
+                let (keep, preface) = (keep.map(|entry| entry.0), message_json(preface));
+                json.compact = Some(CompactJson { keep, preface });
+            }
         }
         json
     }
@@ -237,6 +251,7 @@ mod tests {
             EntryBody::Mark { label: Some("here".into()) },
             EntryBody::Rewind { to: Some(EntryId(2)) },
             EntryBody::Notice("note".into()),
+            EntryBody::Compact { keep: Some(EntryId(3)), preface: Message::user("so far").into() },
         ];
         let lines = bodies.map(|body| {
             let entry = Entry { id: EntryId(7), agent: id, at_ms: 1, body };
@@ -248,6 +263,7 @@ mod tests {
         {"id":7,"agent":"01010101-0101-4101-8101-010101010101","at":"1970-01-01T00:00:00.001Z","kind":"mark","mark":{"label":"here"}}
         {"id":7,"agent":"01010101-0101-4101-8101-010101010101","at":"1970-01-01T00:00:00.001Z","kind":"rewind","rewind":{"to":2}}
         {"id":7,"agent":"01010101-0101-4101-8101-010101010101","at":"1970-01-01T00:00:00.001Z","kind":"notice","notice":{"text":"note"}}
+        {"id":7,"agent":"01010101-0101-4101-8101-010101010101","at":"1970-01-01T00:00:00.001Z","kind":"compact","compact":{"keep":3,"preface":{"role":"user","blocks":[{"type":"text","text":"so far"}]}}}
         "#);
     }
 }

@@ -121,7 +121,7 @@ impl From<&ForkMade> for ForkShape {
             agent: made.child.to_string(),
             parent: made.parent.to_string(),
             fork_point: made.fork_point.map(|entry| entry.0),
-            context: tine_model::ContextMode::Full.as_str(),
+            context: made.context.as_str(),
             moved_from: made.moved_from.map(|entry| entry.0),
         }
     }

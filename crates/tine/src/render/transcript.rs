@@ -71,6 +71,9 @@ impl Transcript {
             event => {
                 let words = self.fit(&event_words(event));
                 let _ = writeln!(self.text, "\n{DIM}{id:>margin$}  {words}{DIM:#}");
+                if let (EntryBody::Compact { preface, .. }, true) = (event, counts) {
+                    self.message(preface);
+                }
             }
         }
     }
@@ -234,6 +237,12 @@ fn event_words(event: &EntryBody) -> String {
         EntryBody::Rewind { to: Some(entry) } => format!("rewind: back to entry {entry}"),
         EntryBody::Rewind { to: None } => "rewind: back to the beginning".to_owned(),
         EntryBody::Notice(text) => format!("notice: {text}"),
+        EntryBody::Compact { keep: Some(entry), .. } => {
+            format!("compact: this stands for everything before entry {entry}")
+        }
+        EntryBody::Compact { keep: None, .. } => {
+            "compact: this stands for everything before".to_owned()
+        }
     }
 }
 

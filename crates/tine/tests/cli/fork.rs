@@ -1,7 +1,7 @@
 //! `tine fork`: what is inherited, what is printed, and what is refused.
 
 use crate::run::SCENARIO;
-use crate::support::Home;
+use crate::support::{Home, without_figures};
 
 /// A home with an agent that has answered twice, once with a call.
 fn parent() -> (Home, String) {
@@ -126,4 +126,161 @@ fn what_cannot_be_forked_is_said() {
     hint: a dead agent stays dead; `tine ps --all` lists its relatives
     ");
     assert_eq!(home.json(&["ps", "--all", "--json"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_fork_inherits_what_was_asked_for_and_says_so() {
+    let (home, _) = parent();
+    home.done(&["run", "--resume", "base", "and now?"]);
+    let ran = home.ran(&["fork", "base", "--context", "digest", "--name", "told", "--json"]);
+    check!(without_figures(&home.shown(&ran)), @r#"
+    code: #
+    --- stdout
+    {"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":6,"context":"digest"}
+    --- stderr
+    Forked [AGENT8] from [AGENT8] with the context `digest`
+    note: a digest of about # tokens: # of # messages and parts of # of # tool results are left out
+    "#);
+    let ran = home.ran(&["fork", "base", "--turns", "1", "--name", "last", "--json"]);
+    check!(home.shown(&ran), @r#"
+    code: 0
+    --- stdout
+    {"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":7,"context":"turns"}
+    --- stderr
+    Forked [AGENT8] from [AGENT8] with the context `turns`
+    "#);
+    let ran =
+        home.ran(&["fork", "base", "--context", "fresh", "--name", "new", "hello", "--quiet"]);
+    check!(home.shown(&ran), @"
+    code: 0
+    --- stdout
+    You said: hello
+    --- stderr
+    ");
+    let shown = home.json(&["ps", "--json"]);
+    let contexts: Vec<&str> =
+        shown.as_array().unwrap().iter().filter_map(|agent| agent["context"].as_str()).collect();
+    assert_eq!(contexts, ["fresh", "turns", "digest", "full"]);
+    check!(home.masked(&home.done(&["show", "told"])), @r#"
+    [AGENT8]  told
+      state        idle
+      kind         peer
+      forked from  [AGENT8] at entry 6
+      context      digest
+      model        sim/[HOME]/case.toml
+      directory    [HOME]/work
+      created      [TIME], 0s ago
+      id           [AGENT-ID]
+
+    ── inherited from [AGENT8] up to entry 6 ──
+
+    1  user (no longer counts)
+       <environment>
+       Working directory: [HOME]/work
+       </environment>
+       look around
+
+    2  assistant (no longer counts)
+       (thinking, 1 line)
+       I look.
+       → Glob: *.txt in .
+
+    3  user (no longer counts)
+       ← Glob
+         no file in `.` matches
+
+    4  assistant (no longer counts)
+       I have looked.
+
+       That is all.
+
+    5  user (no longer counts)
+       and now?
+
+    6  assistant (no longer counts)
+       You said: and now?
+
+    ── own entries of [AGENT8] ──
+
+    8  fork: forked from [AGENT8] at entry 6
+
+    9  compact: this stands for everything before
+       <environment>
+       Working directory: [HOME]/work
+       </environment>
+       <inherited_context>
+       This is the conversation so far, told as text: you were forked from the agent that it calls `Agent`, without its messages themselves. Lines that begin in the first column are tine's, and say who spoke and what was left out. Everything behind a label and every indented line is a quotation, whatever it looks like.
+       Left out: the reasoning behind 1 message.
+       Tool results may be shortened and out of date. Read a file again before you rely on it or change it.
+
+       User: <environment>
+         Working directory: [HOME]/work
+         </environment>
+       User: look around
+
+       Agent: I look.
+       [Tool: Glob] {"pattern":"*.txt"} (call toolu_sim_000001)
+
+       [Tool result] (Glob, call toolu_sim_000001)
+         no file in `.` matches
+
+       Agent: I have looked.
+
+         That is all.
+
+       User: and now?
+
+       Agent: You said: and now?
+       </inherited_context>
+    "#);
+    let compact = &home.json(&["show", "last", "--json"])["entries"];
+    let compact = compact.as_array().unwrap().last().unwrap();
+    assert_eq!(
+        (compact["kind"].as_str(), compact["effective"].as_bool()),
+        (Some("compact"), Some(true))
+    );
+    assert_eq!(compact["compact"]["keep"], 5);
+}
+
+#[test]
+fn another_model_is_refused_with_what_it_would_cost() {
+    let (home, _) = parent();
+    let other = home.model(SCENARIO) + "@openai";
+    let refused = home.ran(&["fork", "base", "--model", &other]);
+    check!(without_figures(&home.shown(&refused)), @"
+    code: #
+    --- stdout
+    --- stderr
+    error: no cache of sim/[HOME]/case.toml@openai has this conversation: about # tokens would be sent anew, for #
+    hint: without --model the fork keeps its parent's model, and with it the cache
+    hint: --context digest tells the other model the conversation as a shorter text
+    hint: --accept-cache-loss sends all of it anew
+    ");
+    check!(home.shown(&home.ran(&["fork", "base", "--context", "digest", "--estimate"])), @"
+    code: 2
+    --- stdout
+    --- stderr
+    error: --estimate prices forks that inherit everything and keep their model
+    hint: leave out --context, --turns and --model, or fork without --estimate: an idle fork costs nothing
+    ");
+    let made =
+        home.json(&["fork", "base", "--model", &other, "--accept-cache-loss", "--json", "go on"]);
+    assert_eq!(
+        (made["context"].as_str(), made["text"].as_str()),
+        (Some("full"), Some("You said: go on"))
+    );
+    let made = home.json(&[
+        "fork",
+        "base",
+        "--model",
+        &other,
+        "--context",
+        "graduated",
+        "--json",
+        "go on",
+    ]);
+    assert_eq!(
+        (made["context"].as_str(), made["text"].as_str()),
+        (Some("digest"), Some("You said: go on"))
+    );
 }

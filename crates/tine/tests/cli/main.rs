@@ -24,6 +24,7 @@ mod bad_input;
 mod bad_store;
 mod boundary;
 mod cache;
+mod compact;
 mod crash;
 mod eval;
 mod fan;

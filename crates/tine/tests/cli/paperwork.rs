@@ -37,6 +37,7 @@ fn the_manual_is_one_page() {
     .SS "tine logs"
     .SS "tine wait"
     .SS "tine send"
+    .SS "tine compact"
     .SS "tine kill"
     .SS "tine permission list"
     .SS "tine permission allow"

@@ -90,6 +90,7 @@ async fn perform(store: &SqliteStore, change: Change) -> Result<()> {
             another.agent.id = agent_id(4);
             another.agent.head.hash = [8; 32];
             another.agent.head.body = Some("another head".to_owned());
+            another.entries = vec![message("first")];
             request.children.push(another);
             request.owner = Some("me".to_owned());
             store.fork(request).await.map(|_| ())

@@ -143,6 +143,7 @@ pub(super) fn settings(config: &Config) -> Vec<Check> {
     checks.extend(set("max_output_tokens", &config.max_output_tokens));
     checks.extend(set("effort", &config.effort));
     checks.extend(set("thinking", &config.thinking));
+    checks.extend(set("compact", &config.compact));
     checks.extend(set("stream", &config.stream));
     checks.extend(set("repl", &config.repl));
     checks.extend(set("permissions.deadline", &config.asking.deadline));

@@ -1,0 +1,112 @@
+//! The words of a compaction: what the model is asked, and what stands in the place of what was left out.
+
+use std::fmt::Write;
+
+use tine_fork::{Inherits, worker_directive, workers_directive};
+use tine_history::Item;
+use tine_model::{AgentRecord, Block, Message, Role, TaskRecord};
+
+use crate::crew::Definitions;
+use crate::error::RuntimeError;
+use crate::prompt::environment_note;
+use crate::runtime::Runtime;
+
+/// The tag around the summary, the roster and what is said of them.
+const TAG: &str = "compacted_context";
+
+/// Tasks that a roster names: those at work first, then the newest.
+const ROSTER_MAX: usize = 50;
+
+/// Characters of a task's description in the roster.
+const DESCRIPTION_CHARS: usize = 100;
+
+/// What the model is asked. It is part of one request and never of the conversation.
+pub(super) fn question(instructions: Option<&str>) -> String {
+    let mut text = "This conversation is about to be made shorter: what you answer now will stand in the place of its older part, \
+        which you will not see again. Write down what is needed to go on with the work as if nothing were missing. Answer with \
+        text alone and call no tool.\n\
+        \n\
+        Tell, as far as there is something to tell:\n\
+        - what the user wants, with their own words where these matter, and every rule and preference they have given;\n\
+        - what was decided and why, and what was tried and did not work;\n\
+        - the files that matter, by path: what is in them and what was changed;\n\
+        - commands and results that the work rests on, with exact names, numbers and error texts;\n\
+        - what is done, what is under way, what is still open, and the next step.\n\
+        \n\
+        Leave out what can be read again in a file. Do not address anybody."
+        .to_owned();
+    if let Some(instructions) = instructions.filter(|text| !text.trim().is_empty()) {
+        text.push_str("\n\nMind this above all: ");
+        text.push_str(instructions.trim());
+    }
+    text
+}
+
+impl Runtime {
+    /// What stands for the first `left_out` messages. Of a worker it ends with its brief, word for word, unless that stays.
+    pub(super) async fn preface(
+        &self,
+        record: &AgentRecord,
+        summary: &str,
+        (left_out, kept): (&[Item], &[Item]),
+    ) -> Result<Message, RuntimeError> {
+        let count = left_out.len();
+        let mut text = format!(
+            "<{TAG}>\n\
+            The {count} messages before this point were left out to make room. This is what you wrote about them; what follows \
+            behind it, if anything, is word for word. Read a file again before you rely on it or change it.\n\
+            \n\
+            {}\n",
+            summary.trim()
+        );
+        let roster = self.roster(record).await?;
+        if !roster.is_empty() {
+            text.push_str("\nYour tasks as they are now; none of them has to be started again:\n");
+            text.push_str(&roster);
+        }
+        let _ = write!(text, "</{TAG}>");
+        let mut blocks =
+            vec![Block::Text(environment_note(record.directory.as_ref(), &Definitions::default()))];
+        blocks.push(Block::Text(text));
+        if let Some(task) = self.store().task(record.id).await? {
+            let told = |items: &[Item]| {
+                let messages = items.iter().map(|item| &*item.message);
+                workers_directive(messages).map(str::to_owned)
+            };
+            let brief = told(kept).is_none().then(|| {
+                let forked = || worker_directive(&task.directive, &Inherits::default());
+                told(left_out).unwrap_or_else(forked)
+            });
+            blocks.extend(brief.map(Block::Text));
+        }
+        Ok(Message::new(Role::User, blocks))
+    }
+
+    /// The tasks that the agent has spawned, a line each.
+    async fn roster(&self, record: &AgentRecord) -> Result<String, RuntimeError> {
+        let mut tasks = self.store().tasks(record.id).await?;
+        let all = tasks.len();
+        tasks.reverse();
+        tasks.sort_by_key(|task| task.status.is_final());
+        tasks.truncate(ROSTER_MAX);
+        let mut text = String::new();
+        for task in &tasks {
+            let name = self.store().agent(task.agent).await?.name;
+            text.push_str(&line(task, name.as_deref()));
+        }
+        if all > tasks.len() {
+            let _ = writeln!(text, "- and {} older ones that have ended", all - tasks.len());
+        }
+        Ok(text)
+    }
+}
+
+fn line(task: &TaskRecord, name: Option<&str>) -> String {
+    let first = task.directive.trim().lines().next().unwrap_or_default();
+    let mut told: String = first.chars().take(DESCRIPTION_CHARS).collect();
+    if told.len() < task.directive.trim().len() {
+        told.push_str("...");
+    }
+    let name = name.map(|name| format!(" ({name})")).unwrap_or_default();
+    format!("- {}{name}, {}: {told}\n", task.agent, task.status.as_str())
+}

@@ -1,0 +1,168 @@
+//! Compaction: asked for, failing, and by itself.
+
+use std::sync::Arc;
+
+use tine_llm::LlmError;
+use tine_model::{AgentState, Outcome};
+use tine_runtime::{CompactOptions, Compacted};
+use tine_wire::FailureKind;
+
+use super::*;
+
+/// Keeps about the last turn of [`talked`].
+fn last_turn() -> CompactOptions {
+    CompactOptions { keep_tokens: 6, ..CompactOptions::default() }
+}
+
+async fn compacted(house: &House, agent: AgentId) -> Compacted {
+    house.runtime.compact(agent, &last_turn()).await.unwrap()
+}
+
+fn unmarked(body: &str) -> String {
+    body.replace(r#","cache_control":{"type":"ephemeral"}"#, "")
+}
+
+/// The messages of a body, up to the end of the one that ends with `last`.
+fn up_to<'a>(body: &'a str, last: &str) -> &'a str {
+    let end = body.find(last).unwrap_or_else(|| panic!("{last} in {body}")) + last.len();
+    &body[..end]
+}
+
+#[tokio::test]
+async fn a_summary_stands_for_the_older_part_and_forks_of_before_are_untouched() {
+    let (house, root) = talked(2).await;
+    let before = house.runtime.fork(fork_of(root)).await.unwrap().child;
+    let done = compacted(&house, root).await;
+    assert_eq!((done.left_out, done.kept), (2, 2));
+    assert!(done.tokens_before > 0 && done.usage.uncached > 0);
+    insta::assert_snapshot!(done.preface.text().replace(house.home.path().to_str().unwrap(), "[HOME]"), @"
+    <environment>
+    Working directory: [HOME]
+    </environment>
+
+    <compacted_context>
+    The 2 messages before this point were left out to make room. This is what you wrote about them; what follows behind it, if anything, is word for word. Read a file again before you rely on it or change it.
+
+    reply 3
+    </compacted_context>
+    ");
+
+    // The question went on from what had been sent.
+    let bodies: Vec<String> = house.model.requests().iter().map(|r| unmarked(&r.text())).collect();
+    let shared = up_to(&bodies[1], "prompt 2");
+    assert!(bodies[2].starts_with(shared) && bodies[2].contains("about to be made shorter"));
+
+    let house = house.reopened().await;
+    let told = texts(&house, root).await;
+    assert_eq!(told[1..], ["prompt 2", "reply 2"]);
+    assert_eq!(texts(&house, before).await.len(), 4);
+    say(&house, root, "prompt 3").await;
+    let body = unmarked(&house.model.requests().last().unwrap().text());
+    assert!(body.contains("reply 3") && !body.contains("prompt 1"), "{body}");
+    assert!(!body.contains("about to be made shorter"));
+    assert!(!verdicts(&house, root).await.contains(&"diverged".to_owned()));
+
+    // Who is forked now shares the new prefix.
+    let after = house.runtime.fork(fork_of(root)).await.unwrap().child;
+    assert_eq!(texts(&house, after).await, texts(&house, root).await);
+    // And going back before it gives everything back.
+    house.runtime.rewind(root, done.keep).await.unwrap();
+    assert_eq!(texts(&house, root).await, ["prompt 1", "reply 1", "prompt 2"]);
+}
+
+#[tokio::test]
+async fn a_compaction_that_fails_changes_nothing() {
+    let failures = [
+        Answer::refused(FailureKind::Overloaded, "later"),
+        Answer::text("half of it").with_stop(tine_model::StopReason::MaxTokens),
+        Answer::text("  "),
+    ];
+    let words = (1..=2).map(|n| Answer::text(format!("reply {n}"))).chain(failures);
+    let house = House::new(ScriptedModel::new(words)).await;
+    let root = house.root().await;
+    say(&house, root, "prompt 1").await;
+    say(&house, root, "prompt 2").await;
+    let before = (texts(&house, root).await, kinds(&house, root).await);
+    let mut told = Vec::new();
+    for _ in 0..3 {
+        told.push(house.runtime.compact(root, &last_turn()).await.unwrap_err().to_string());
+    }
+    insta::assert_snapshot!(told.join("\n"), @"
+    overloaded: later
+    the conversation was not summarised: it was cut at the token limit
+    the conversation was not summarised: the model said nothing
+    ");
+    let long = CompactOptions::default();
+    let nothing = house.runtime.compact(root, &long).await.unwrap_err();
+    assert!(matches!(nothing, RuntimeError::NothingToCompact(_)));
+    assert_eq!((texts(&house, root).await, kinds(&house, root).await), before);
+    assert_eq!(house.runtime.store().lease(root).await.unwrap(), None);
+    let record = house.runtime.store().agent(root).await.unwrap();
+    assert_eq!(record.state, AgentState::Idle);
+}
+
+#[tokio::test]
+async fn a_worker_keeps_its_brief_and_a_spawner_its_roster() {
+    let house =
+        House::new(ScriptedModel::new((1..=9).map(|n| Answer::text(format!("reply {n}"))))).await;
+    let root = house.root().await;
+    say(&house, root, "prompt 1").await;
+    let directives = vec!["Check the parser.\nAll of it.".to_owned()];
+    let spec = FanSpec { parent: root, directives, plan: tine_cache::Asked::Auto };
+    let report =
+        house.runtime.fan(spec, &options(), Arc::new(crate::Ends::default())).await.unwrap();
+    let worker = report.tasks[0].agent;
+    let none = CompactOptions { keep_tokens: 0, ..CompactOptions::default() };
+
+    let brief = worker_directive("Check the parser.\nAll of it.", &tine_fork::Inherits::default());
+    for _ in 0..2 {
+        let done = house.runtime.compact(worker, &none).await.unwrap();
+        let last = done.preface.blocks().last().cloned();
+        assert_eq!(last, Some(Block::Text(brief.clone())));
+        say(&house, worker, "Go on.").await;
+    }
+    let before = texts(&house, root).await.len();
+    let done = house.runtime.compact(root, &none).await.unwrap();
+    assert_eq!(done.left_out, before);
+    let text = done.preface.text();
+    let line = text.lines().find(|line| line.starts_with("- ")).unwrap();
+    assert_eq!(line, format!("- {worker}, completed: Check the parser...."));
+}
+
+#[tokio::test]
+async fn a_conversation_near_the_end_of_its_window_is_made_shorter_between_two_turns() {
+    let answers = |summary: Answer| {
+        let call = Answer::calls([("c1", "Glob", r#"{"pattern":"*.txt"}"#)]);
+        ScriptedModel::new([call, summary, Answer::text("done")])
+    };
+    // Each scripted request has a prompt of 7 tokens.
+    let window = |tokens: u64| {
+        let row = format!("[[model]]\nname = \"anthropic/m\"\ncontext_tokens = {tokens}\n");
+        tine_cache::Models::bundled().overlaid(&row).unwrap()
+    };
+    let house = House::with_facts(answers(Answer::text("I looked.")), window(9)).await;
+    let root = house.root().await;
+    let run = house.runtime.run(root, Some("Look.".into()), &options()).await.unwrap();
+    assert_eq!(run.report.outcome, Outcome::Completed);
+    assert_eq!(kinds(&house, root).await, ["message", "message", "message", "compact", "message"]);
+    assert_eq!(run.report.usage.uncached, 3 * 7);
+    let body = house.model.requests()[2].text();
+    assert!(body.contains("I looked.") && !body.contains("Look."), "{body}");
+    assert!(body.contains("tool_use") && body.contains("tool_result"), "calls stay with results");
+    assert!(!verdicts(&house, root).await.contains(&"diverged".to_owned()));
+
+    // What fails leaves the run as it is, and is not tried again.
+    let house = House::with_facts(answers(Answer::error(LlmError::BadKey)), window(9)).await;
+    let root = house.root().await;
+    assert_eq!(say(&house, root, "Look.").await, Outcome::Completed);
+    assert_eq!(kinds(&house, root).await, ["message"; 4]);
+
+    // Far from its end, and switched off, nothing is asked.
+    for (facts, compacts) in [(window(1_000), true), (window(9), false)] {
+        let mut house = House::with_facts(answers(Answer::text("done")), facts).await;
+        house.runtime = house.runtime.with_compaction(compacts);
+        let root = house.root().await;
+        assert_eq!(say(&house, root, "Look.").await, Outcome::Completed);
+        assert_eq!(house.model.requests().len(), 2);
+    }
+}

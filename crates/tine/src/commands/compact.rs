@@ -1,0 +1,84 @@
+//! `tine compact`: the older part of a conversation gives way to a summary.
+
+use serde::Serialize;
+use tine_runtime::{CompactOptions, Compacted};
+use tokio_util::sync::CancellationToken;
+
+use crate::caching::policy;
+use crate::cli::CompactArgs;
+use crate::commands::listing;
+use crate::context::Context;
+use crate::fail::Failure;
+use crate::interrupt::interruptible;
+use crate::output;
+use crate::render::figures::{grouped, plural};
+use crate::render::json::UsageShape;
+
+/// The JSON shape of a compaction. Others rely on it: fields are only ever added.
+#[derive(Serialize)]
+struct CompactedJson {
+    agent: String,
+    entry: i64,
+    /// The first entry that stays word for word; `null` for none.
+    keep: Option<i64>,
+    left_out: usize,
+    kept: usize,
+    /// Estimates of the messages, at four bytes a token.
+    tokens_before: u64,
+    tokens_after: u64,
+    usage: UsageShape,
+    /// `null` for a model without a known price.
+    cost_usd: Option<f64>,
+}
+
+pub(crate) async fn compact(context: &Context, args: CompactArgs) -> Result<u8, Failure> {
+    listing::recover(context).await?;
+    let agent = context.agent(&args.agent).await?;
+    let cancel = CancellationToken::new();
+    let options = CompactOptions {
+        keep_tokens: args.keep_tokens,
+        instructions: args.instructions,
+        cancel: cancel.clone(),
+        caching: policy(&context.config, false)?,
+    };
+    let work = Box::pin(context.runtime.compact(agent, &options));
+    let done = interruptible(work, &cancel, || output::say(crate::talk::STOPPING)).await??;
+    if args.json {
+        output::json(&shape(context, &done).await?)?;
+        return Ok(0);
+    }
+    let messages = plural((done.left_out + done.kept) as u64, "message");
+    output::line(&format!(
+        "compacted {}: a summary stands for {} of {messages}",
+        agent.short(),
+        done.left_out
+    ))?;
+    output::say(&format!(
+        "about {} tokens became about {}; the summary read {} from the cache and has {}",
+        grouped(done.tokens_before),
+        grouped(done.tokens_after),
+        grouped(done.usage.read.unwrap_or(0)),
+        grouped(done.usage.output),
+    ));
+    output::say(&format!(
+        "hint: `tine show {}` shows it; forks made before are untouched",
+        agent.short()
+    ));
+    Ok(0)
+}
+
+async fn shape(context: &Context, done: &Compacted) -> Result<CompactedJson, Failure> {
+    let model = context.runtime.store().agent(done.agent).await?.settings.model;
+    let price = context.runtime.facts(&model).price;
+    Ok(CompactedJson {
+        agent: done.agent.to_string(),
+        entry: done.entry.0,
+        keep: done.keep.map(|entry| entry.0),
+        left_out: done.left_out,
+        kept: done.kept,
+        tokens_before: done.tokens_before,
+        tokens_after: done.tokens_after,
+        usage: done.usage.into(),
+        cost_usd: price.map(|price| price.cost(&done.usage)),
+    })
+}
