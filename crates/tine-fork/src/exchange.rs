@@ -2,13 +2,13 @@
 //! cost.
 
 use tine_llm::{LlmError, Progress};
-use tine_model::{Message, StopReason, Usage};
+use tine_model::{CapReached, Message, StopReason, Usage};
 use tine_wire::{Assembled, Event, FailureKind, Partial, Reply};
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::{CacheRecord, Watched};
 use crate::flight::Ticket;
-use crate::journal::RequestRecord;
+use crate::journal::{Permit, RequestRecord};
 use crate::run::{RunError, RunEvent, Turns};
 use crate::stopping::stopping;
 use crate::telemetry::{FirstAnswer, Traced, warn_of_a_drop};
@@ -30,7 +30,7 @@ pub(crate) struct Exchanged {
 }
 
 impl Turns<'_> {
-    /// One request and its reply; `None` when it was cancelled.
+    /// One request and its reply; `None` when it was cancelled, or a budget ends the run.
     pub(crate) async fn exchange(
         &mut self,
         cancel: &CancellationToken,
@@ -69,6 +69,10 @@ impl Turns<'_> {
         let diagnosed = lane.as_ref().is_some_and(|lane| lane.facts.diagnoses);
         let (request, assembled) = self.run.conversation.request(diagnosed);
         let mut ticket = self.take_off(&assembled, cancel).await;
+        // Behind that wait and not before it: what is reserved is kept from others, and whoever is waited for may be one of them.
+        if !self.may_spend(&assembled, cancel).await? {
+            return Ok(None);
+        }
         let started_ms = self.run.journal.now_ms();
         let held = self.run.conversation.held();
         let mut watched = lane.map(|lane| lane.begin(&assembled.boundaries, held, started_ms));
@@ -126,6 +130,24 @@ impl Turns<'_> {
         self.report.turns += 1;
         self.count(reply.usage);
         Ok(Some(Exchanged { reply, sent }))
+    }
+
+    /// Asks for the right to spend what the request may cost; `false` when there is none, or the run is cancelled.
+    async fn may_spend(
+        &mut self,
+        assembled: &Assembled,
+        cancel: &CancellationToken,
+    ) -> Result<bool, RunError> {
+        let observer = self.run.observer;
+        let on_pause = |reached: CapReached| observer.on_event(&RunEvent::Paused(reached));
+        match self.run.journal.reserve(assembled.body.len(), &on_pause, cancel).await? {
+            Permit::Granted => Ok(true),
+            Permit::Cancelled => Ok(false),
+            Permit::Refused(reached) => {
+                self.report.reached = Some(reached);
+                Ok(false)
+            }
+        }
     }
 
     /// Waits for the right to send: in the flight of its siblings, or behind whoever is writing the same prefix.
@@ -235,6 +257,7 @@ impl Turns<'_> {
     /// What the user saw before stopping a reply stays part of the conversation: the next prompt may refer to it.
     async fn keep_cancelled(&mut self, partial: Partial, sent: Sent) -> Result<(), RunError> {
         self.record_partial(&partial, "cancelled", sent).await?;
+        self.run.journal.release().await?;
         if let Some(message) = partial.message {
             self.keep(message).await?;
         }
@@ -251,6 +274,7 @@ impl Turns<'_> {
                 self.run.journal.notice(&notice).await?;
             }
         }
+        self.run.journal.release().await?;
         Ok(error.into())
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use async_trait::async_trait;
-use tine_model::{EntryId, Message, StopReason, Usage};
+use tine_model::{CapReached, EntryId, Message, StopReason, Usage};
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::CacheRecord;
@@ -36,6 +36,17 @@ pub struct RequestRecord {
     pub cache: Option<CacheRecord>,
 }
 
+/// Whether a request may be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permit {
+    /// It may.
+    Granted,
+    /// The run was cancelled while it waited.
+    Cancelled,
+    /// A cap is used up, and the run is to end.
+    Refused(CapReached),
+}
+
 /// The log of one agent, as the turn loop sees it.
 #[async_trait]
 pub trait Journal: Send + Sync {
@@ -47,6 +58,22 @@ pub trait Journal: Send + Sync {
 
     /// Notes what a request cost.
     async fn request_answered(&self, record: &RequestRecord) -> Result<(), JournalError>;
+
+    /// Asks for the right to send a request of so many bytes. Waits for it where waiting helps, and then tells `on_pause` of
+    /// each cap that holds it back. What is granted is settled by [`Self::request_answered`] or [`Self::release`].
+    async fn reserve(
+        &self,
+        _body_bytes: u64,
+        _on_pause: &(dyn Fn(CapReached) + Send + Sync),
+        _cancel: &CancellationToken,
+    ) -> Result<Permit, JournalError> {
+        Ok(Permit::Granted)
+    }
+
+    /// The request that was granted came to nothing that is to be noted.
+    async fn release(&self) -> Result<(), JournalError> {
+        Ok(())
+    }
 
     /// Keeps something for people that is not part of the conversation, such as the part of a reply that
     /// arrived before its stream broke.

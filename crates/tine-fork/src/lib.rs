@@ -86,7 +86,7 @@ pub use flight::{Flight, LEADER_WAIT_MAX, REPLY_WAIT_MAX, Seat, Ticket, leader_w
 pub use handle::{ForkCompletion, ForkHandle};
 pub use host::{Clock, Ids, SystemClock, SystemIds};
 pub use inner::InnerCalls;
-pub use journal::{Journal, JournalError, MemoryJournal, RequestRecord, Rest};
+pub use journal::{Journal, JournalError, MemoryJournal, Permit, RequestRecord, Rest};
 pub use notification::{
     NotificationStatus, NotificationUsage, SUMMARY_CHARS_MAX, TaskNotification,
 };

@@ -82,7 +82,7 @@ impl ForkResult {
     pub(crate) fn new(identity: Identity, report: RunReport) -> Self {
         let Identity { run_id, agent, label, source } = identity;
         let final_text = report.final_text();
-        let RunReport { outcome, messages, usage, requests, turns, tool_uses, error } = report;
+        let RunReport { outcome, messages, usage, requests, turns, tool_uses, error, .. } = report;
         Self {
             run_id,
             agent,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tine_guard::filter::ToolFilter;
 use tine_llm::{HoldReason, LlmClient, LlmError};
-use tine_model::{Block, Message, Outcome, Role, StopReason, Usage};
+use tine_model::{Block, CapReached, Message, Outcome, Role, StopReason, Usage};
 use tine_wire::{Event, Reply};
 use tokio_util::sync::CancellationToken;
 
@@ -67,6 +67,9 @@ pub enum RunEvent<'a> {
         /// Why.
         reason: HoldReason,
     },
+    /// The run waits at a cap of its tree: until somebody raises it, or, for a worker that waits for its turn, until another
+    /// one is done.
+    Paused(CapReached),
     /// A reply is complete.
     Answered(&'a RequestRecord),
     /// A message was written to the log.
@@ -156,6 +159,8 @@ pub struct RunReport {
     pub tool_uses: u32,
     /// The error behind [`Outcome::Failed`].
     pub error: Option<RunError>,
+    /// The cap of the tree behind [`Outcome::BudgetExhausted`]; `None` where it was the run's own limit.
+    pub reached: Option<CapReached>,
 }
 
 /// What ended a run for good.
@@ -194,6 +199,7 @@ impl Run<'_> {
                 turns: 0,
                 tool_uses: 0,
                 error: None,
+                reached: None,
             },
         };
         let mut timed_out = false;
@@ -262,7 +268,8 @@ impl Turns<'_> {
             }
             self.compact(cancel).await?;
             let Some(Exchanged { reply, sent }) = self.exchange(cancel).await? else {
-                return Ok(Outcome::Aborted);
+                let is_spent = self.report.reached.is_some();
+                return Ok(if is_spent { Outcome::BudgetExhausted } else { Outcome::Aborted });
             };
             let Reply { id, model, message, stop, usage, .. } = reply;
             // The reply first: it is paid for, and worth more than the note of what it cost.

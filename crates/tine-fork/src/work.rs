@@ -108,6 +108,7 @@ fn panicked() -> RunReport {
         turns: 0,
         tool_uses: 0,
         error: None,
+        reached: None,
     }
 }
 

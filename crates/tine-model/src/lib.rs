@@ -4,6 +4,7 @@
 //! knows no provider's JSON: a provider's own text travels through it as an opaque [`RawJson`].
 
 mod agent;
+mod budget;
 mod entry;
 mod id;
 mod message;
@@ -15,6 +16,7 @@ mod raw;
 mod usage;
 
 pub use agent::{AgentRecord, AgentState, ContextMode, Standing, StopKind, TaskRecord, TaskStatus};
+pub use budget::{Cap, CapReached};
 pub use entry::{Entry, EntryBody, ForkRole};
 pub use id::{
     AgentId, AgentPrefix, EntryId, IdError, PREFIX_CHARS_MIN, PermissionId, RequestId, ToolCallId,

@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::budget::micro_usd;
 use crate::cache_note::CacheNote;
 use crate::runtime::Runtime;
 
@@ -208,17 +209,21 @@ impl Runtime {
         (situation, facts): (&Situation, &Facts),
         body_bytes: u64,
     ) {
+        let model = parent.settings.model.to_string();
+        let usage = resource.tokens.map(creation_usage);
+        let cost = usage.and_then(|usage| micro_usd(&self.ports().facts, &model, &usage));
         let row = RequestRow {
             id: RequestId::from_random(self.ports().ids.random()),
             agent: parent.id,
             started_ms: resource.made_ms,
-            model: parent.settings.model.to_string(),
-            usage: resource.tokens.map(creation_usage),
+            model,
+            usage,
             stop: Some(STOP_WORD.to_owned()),
             prompt_bytes: Some(body_bytes),
             reply: None,
             verdict: None,
             note: Some(note(parent.id, resource, situation, facts).to_text()),
+            micro_usd: cost,
         };
         if let Err(error) = self.store().record_request(row, &[]).await {
             tracing::warn!(%error, "the making of a cached content was not recorded");

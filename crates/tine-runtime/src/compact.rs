@@ -10,7 +10,7 @@ mod preface;
 
 use std::sync::Arc;
 
-use tine_fork::{Conversation, Progress, RequestRecord};
+use tine_fork::{Conversation, Permit, Progress, RequestRecord};
 use tine_history::Item;
 use tine_llm::LlmClient;
 use tine_model::{AgentId, EntryId, Message, RequestId, StopReason, Usage};
@@ -18,6 +18,7 @@ use tine_store::{Lease, StoreError};
 use tine_wire::Reply;
 use tokio_util::sync::CancellationToken;
 
+use crate::budget::OnBudget;
 use crate::cache::CachePolicy;
 use crate::codec;
 use crate::error::RuntimeError;
@@ -113,7 +114,7 @@ impl Runtime {
         let cut = cut.ok_or(RuntimeError::NothingToCompact(agent))?;
         let items = items(&loaded.conversation);
         let kept = &items[cut.start..];
-        let (summary, usage) = self.summary(loaded, (llm, options)).await?;
+        let (summary, usage) = self.summary(lease, loaded, (llm, options)).await?;
         let parts = items.split_at(cut.start);
         let preface = self.preface(&loaded.record, &summary, parts).await?;
         let keep = kept.first().map(|item| item.entry);
@@ -136,6 +137,7 @@ impl Runtime {
     /// What the model says of the conversation, and what that took.
     async fn summary(
         &self,
+        lease: &Lease,
         loaded: &mut Loaded,
         (llm, options): (&dyn LlmClient, &CompactOptions),
     ) -> Result<(String, Usage), RuntimeError> {
@@ -145,10 +147,25 @@ impl Runtime {
         let question = preface::question(options.instructions.as_deref());
         asking.push(EntryId(0), Arc::new(Message::user(question)));
         let (request, assembled) = asking.request(false);
+        let purse = self.purse(&loaded.record, lease, OnBudget::End);
+        let why = match purse.reserve(assembled.body.len(), &|_| {}, &options.cancel).await? {
+            Permit::Granted => None,
+            Permit::Refused(_) => Some("the budget of its tree is used up"),
+            Permit::Cancelled => Some("it was stopped"),
+        };
+        if let Some(why) = why {
+            return Err(RuntimeError::NoSummary { why });
+        }
         let started_ms = self.now_ms();
         let watched = lane.begin(&assembled.boundaries, None, started_ms);
         let mut nobody = |_: Progress<'_>| {};
-        let reply = llm.send(&request, &mut nobody, &options.cancel).await?;
+        let reply = match llm.send(&request, &mut nobody, &options.cancel).await {
+            Ok(reply) => reply,
+            Err(error) => {
+                purse.release().await?;
+                return Err(error.into());
+            }
+        };
         let cache = watched.answered(&reply.usage, None, &assembled.boundaries);
         let record = RequestRecord {
             // Not a reply of the conversation: nothing is compared with it.
@@ -161,8 +178,10 @@ impl Runtime {
             started_ms,
             cache: Some(cache),
         };
-        let id = RequestId::from_random(self.ports().ids.random());
-        let (row, entries) = request_row((id, loaded.record.id), &model.to_string(), &record);
+        let settled = purse.settled();
+        let id = settled.unwrap_or_else(|| RequestId::from_random(self.ports().ids.random()));
+        let priced = (&*self.ports().facts, &*model.to_string());
+        let (row, entries) = request_row((id, loaded.record.id), priced, &record);
         // Paid for, whatever becomes of it.
         self.store().record_request(row, &entries).await?;
         let usage = reply.usage;

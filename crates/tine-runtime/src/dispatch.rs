@@ -94,10 +94,16 @@ impl GuardedTools {
     ) -> ToolAnswer {
         let (directory, cancel) = (self.place.directory(), &context.cancel);
         let judged = self.permissions.check(&self.queue, directory, call, None, cancel);
-        match judged.await {
-            Ok(()) => self.crew.dispatch(tool, call, context).await,
-            Err(told) => ToolAnswer::error(told),
+        if let Err(told) = judged.await {
+            return ToolAnswer::error(told);
         }
+        if let Some(why) = self.crew.price_to_confirm(tool, &call.input).await {
+            let asked = self.permissions.confirm(&self.queue, directory, call, why, cancel);
+            if let Err(told) = asked.await {
+                return ToolAnswer::error(told);
+            }
+        }
+        self.crew.dispatch(tool, call, context).await
     }
 }
 

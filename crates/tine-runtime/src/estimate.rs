@@ -106,6 +106,35 @@ impl Runtime {
     }
 }
 
+/// What an estimate counts on for a worker of a model's own, where nothing is known of it: the same as the command line does.
+const EXPECTED_TURNS: u32 = 5;
+const EXPECTED_OUTPUT: u64 = 500;
+
+impl Runtime {
+    /// The price of workers that a model wants to make, where it is expected to be above `threshold`, in USD; `None` where it
+    /// is not, or no price is known. To be asked before they are made, so that a person can be.
+    pub async fn too_dear(
+        &self,
+        parent: AgentId,
+        directives: &[String],
+        threshold: f64,
+        policy: CachePolicy,
+    ) -> Result<Option<ForkEstimate>, RuntimeError> {
+        let spec = EstimateSpec {
+            parent,
+            at: None,
+            directives: directives.to_vec(),
+            workers: true,
+            plan: Asked::Auto,
+            turns: EXPECTED_TURNS,
+            output_tokens: EXPECTED_OUTPUT,
+        };
+        let priced = self.estimate(spec, policy).await?;
+        let is_dear = priced.estimate.as_ref().is_some_and(|price| price.expected > threshold);
+        Ok(is_dear.then_some(priced))
+    }
+}
+
 /// An estimate with a resource that holds the prefix: made once, and kept for `run_ms`, or by mischance until it expires.
 fn with_held(estimate: Estimate, tokens: u64, run_ms: i64, facts: &Facts) -> Estimate {
     let cost = |held_ms: i64| {

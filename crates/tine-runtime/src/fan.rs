@@ -129,16 +129,20 @@ impl Runtime {
         // Loaded once, as the first child sees it; the others fork it in memory.
         let mut base = self.load(*first, options.caching).await?.conversation;
         let lane = self.lane(&parent.settings.model, options.caching).await?;
+        // Whoever is to go first must not wait behind those that wait for it.
+        let leader = shortest(&spec.directives);
+        let mut line = workers.clone();
+        line[..=leader].rotate_right(1);
+        self.line_up(line, self.owner()?.name()).await?;
         let inherits = &options.crew.inherits;
         let told: Vec<String> =
             spec.directives.iter().map(|text| worker_directive(text, inherits)).collect();
         let (plan, held) =
             self.planned(parent, &mut base, (&lane, spec.plan, &told), llm, &options.cancel).await;
         watcher.on_start(&workers, &plan);
-        let first = shortest(&spec.directives);
         let facts = lane.facts.clone();
         let (stages, wait_max) = (plan.stages.clone(), lane.leader_wait_max);
-        let flight = Flight::staged(first, stages, facts.shares_at, wait_max);
+        let flight = Flight::staged(leader, stages, facts.shares_at, wait_max);
         let warm = KeepWarm {
             agent: parent.id,
             model: parent.settings.model.to_string(),

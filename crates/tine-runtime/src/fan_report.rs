@@ -78,7 +78,14 @@ pub(crate) fn ended(agent: AgentId, directive: &str, report: &RunReport) -> FanT
     let error = match &report.outcome {
         Outcome::Completed => None,
         Outcome::Failed(why) => Some(why.clone()),
-        other => Some(other.as_str().replace('_', " ")),
+        other => {
+            let why = || other.as_str().replace('_', " ");
+            Some(
+                report
+                    .reached
+                    .map_or_else(why, |reached| format!("the budget of the tree: {reached}")),
+            )
+        }
     };
     FanTask {
         agent,

@@ -8,6 +8,7 @@ use tine_fork::{ForkEntry, ForkRegistry, ForkResult, ForkRunId, Journal};
 use tine_model::{AgentState, Standing};
 use tine_store::{ForkFrom, Lease, NewChild, StoreError};
 
+use crate::budget::OnBudget;
 use crate::error::RuntimeError;
 use crate::journal::StoreJournal;
 use crate::run::state_after;
@@ -55,7 +56,8 @@ impl StoreRegistry {
             runtime.ports(),
             (agent, lease.fence),
             model,
-        );
+        )
+        .spending(runtime.purse(&parent, &lease, OnBudget::End));
         self.running().insert(fork.run_id, lease);
         Ok(Arc::new(journal))
     }

@@ -3,11 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use tine_fork::{Clock, Ids, Journal, JournalError, RequestRecord, Rest};
-use tine_model::{AgentId, EntryId, Message, RequestId, StopReason, Usage};
+use tine_cache::Models;
+use tine_fork::{Clock, Ids, Journal, JournalError, Permit, RequestRecord, Rest};
+use tine_model::{AgentId, CapReached, EntryId, Message, RequestId, StopReason, Usage};
 use tine_store::{CacheRow, Fence, MailId, MailRow, NewEntry, RequestRow, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
+use crate::budget::{Purse, micro_usd};
 use crate::cache::cache_row;
 use crate::cache_note::CacheNote;
 use crate::codec;
@@ -22,6 +24,8 @@ pub(crate) struct StoreJournal {
     agent: AgentId,
     fence: Fence,
     model: String,
+    facts: Arc<Models>,
+    purse: Option<Purse>,
     state: Mutex<State>,
     resting: Option<Resting>,
 }
@@ -56,8 +60,14 @@ impl StoreJournal {
         model: String,
     ) -> Self {
         let (clock, ids) = (Arc::clone(&ports.clock), Arc::clone(&ports.ids));
-        let (state, resting) = (Mutex::default(), None);
-        Self { store, clock, ids, agent, fence, model, state, resting }
+        let facts = Arc::clone(&ports.facts);
+        let (state, resting, purse) = (Mutex::default(), None, None);
+        Self { store, clock, ids, agent, fence, model, facts, purse, state, resting }
+    }
+
+    /// The same, whose requests keep within the budget of the tree.
+    pub(crate) fn spending(self, purse: Purse) -> Self {
+        Self { purse: Some(purse), ..self }
     }
 
     /// The same journal, of a run that may have workers, and that others may ask to stop.
@@ -100,7 +110,7 @@ impl StoreJournal {
     }
 }
 
-fn failed(error: StoreError) -> JournalError {
+fn failed(error: impl std::error::Error + Send + Sync + 'static) -> JournalError {
     JournalError(Box::new(error))
 }
 
@@ -122,10 +132,30 @@ impl Journal for StoreJournal {
     }
 
     async fn request_answered(&self, record: &RequestRecord) -> Result<(), JournalError> {
-        let id = RequestId::from_random(self.ids.random());
-        let (row, cache) = request_row((id, self.agent), &self.model, record);
+        let reserved = self.purse.as_ref().and_then(Purse::settled);
+        let id = reserved.unwrap_or_else(|| RequestId::from_random(self.ids.random()));
+        let (row, cache) = request_row((id, self.agent), (&self.facts, &self.model), record);
         self.store.record_request(row, &cache).await.map_err(failed)?;
         Ok(())
+    }
+
+    async fn reserve(
+        &self,
+        body_bytes: u64,
+        on_pause: &(dyn Fn(CapReached) + Send + Sync),
+        cancel: &CancellationToken,
+    ) -> Result<Permit, JournalError> {
+        match &self.purse {
+            Some(purse) => purse.reserve(body_bytes, on_pause, cancel).await.map_err(failed),
+            None => Ok(Permit::Granted),
+        }
+    }
+
+    async fn release(&self) -> Result<(), JournalError> {
+        match &self.purse {
+            Some(purse) => purse.release().await.map_err(failed),
+            None => Ok(()),
+        }
     }
 
     async fn notice(&self, text: &str) -> Result<(), JournalError> {
@@ -168,24 +198,26 @@ pub(crate) fn mail_text(row: MailRow) -> String {
 /// A request as the store keeps it, and the cache entries that it leaves behind.
 pub(crate) fn request_row(
     (id, agent): (RequestId, AgentId),
-    model: &str,
+    (facts, model): (&Models, &str),
     record: &RequestRecord,
 ) -> (RequestRow, Vec<CacheRow>) {
     let cache = record.cache.as_ref();
     let entries = cache.map_or_else(Vec::new, |cache| {
         cache.entries.iter().map(|entry| cache_row(cache.scope, entry)).collect()
     });
+    let usage = (record.usage != Usage::default()).then_some(record.usage);
     let row = RequestRow {
         id,
         agent,
         started_ms: record.started_ms,
         model: model.to_owned(),
-        usage: (record.usage != Usage::default()).then_some(record.usage),
+        usage,
         stop: Some(stop_word(&record.stop).to_owned()),
         prompt_bytes: Some(record.body_bytes),
         reply: record.reply.clone(),
         verdict: cache.map(|cache| cache.judgement.verdict.as_str().to_owned()),
         note: cache.map(|cache| CacheNote::of(cache).to_text()),
+        micro_usd: usage.and_then(|usage| micro_usd(facts, model, &usage)),
     };
     (row, entries)
 }

@@ -3,6 +3,7 @@
 //! [`Runtime`] is the one door for every face. It owns the rules (fork transaction, leases, permissions, fan-out); a
 //! face translates to and from it. It draws nothing and parses no command line.
 
+mod budget;
 mod cache;
 mod cache_note;
 mod cached_content;
@@ -44,6 +45,7 @@ mod tasks;
 mod warm;
 mod worker;
 
+pub use budget::OnBudget;
 pub use cache::{CachePolicy, LifetimeChoice};
 pub use cache_note::{CacheNote, PlaceNote, VendorNote};
 pub use cached_content::HeldCost;

@@ -157,6 +157,24 @@ impl Permissions {
         written
     }
 
+    /// Asks whether a call may run that no rule speaks against, for another reason; otherwise what the model is told. Where nothing
+    /// is asked about, it may.
+    pub(crate) async fn confirm(
+        &self,
+        queue: &Queue,
+        directory: &Path,
+        ToolCall { id, name, input }: &ToolCall,
+        why: Reason,
+        cancel: &CancellationToken,
+    ) -> Result<(), String> {
+        if self.mode == PermissionMode::Bypass {
+            return Ok(());
+        }
+        let call = Call { tool: name, input, directory };
+        let question = Question { id, call, real: None, why, rule: None, rule_helps: false };
+        queue.answer(&question, self, cancel).await
+    }
+
     /// Whether a call may run; otherwise what the model is told. `real` is the call as the system would resolve it; what
     /// is allowed is that and nothing else, so the tool must open no other path.
     pub(crate) async fn check(

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use tine_fork::Rest;
 use tine_model::{AgentId, TaskRecord};
-use tine_store::StoreError;
+use tine_store::{Lease, StoreError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::error::RuntimeError;
 use crate::live::Stop;
 use crate::runtime::Runtime;
 
@@ -27,6 +28,8 @@ pub(crate) struct Resting {
     pub(crate) stop: Arc<Stop>,
     /// Whether reports of workers make the run go on.
     pub(crate) wakes: bool,
+    /// A worker's place among those of its tree that run at the same time, which it gives up while it waits; `None` for others.
+    pub(crate) place: Option<Lease>,
 }
 
 impl Resting {
@@ -35,7 +38,22 @@ impl Resting {
         &self,
         agent: AgentId,
         cancel: &CancellationToken,
-    ) -> Result<Rest, StoreError> {
+    ) -> Result<Rest, RuntimeError> {
+        let place = match &self.place {
+            Some(lease) if !self.runtime.working_for(agent).await?.is_empty() => Some(lease),
+            Some(_) | None => None,
+        };
+        if let Some(lease) = place {
+            self.runtime.give_slot(lease).await?;
+        }
+        let rest = self.wait(agent, cancel).await;
+        if let (Some(lease), Ok(Rest::Mail)) = (place, &rest) {
+            self.runtime.take_slot(lease, &|_| {}, cancel).await?;
+        }
+        rest
+    }
+
+    async fn wait(&self, agent: AgentId, cancel: &CancellationToken) -> Result<Rest, RuntimeError> {
         let mut changes = Changes::begin(&self.runtime).await?;
         loop {
             if cancel.is_cancelled() || self.stop.asked().is_some() {
@@ -63,7 +81,7 @@ impl Resting {
     }
 
     /// What somebody wanted to be said in the end. A worker reports first, and takes it up as its next task.
-    async fn follow_up(&self, agent: AgentId) -> Result<Rest, StoreError> {
+    async fn follow_up(&self, agent: AgentId) -> Result<Rest, RuntimeError> {
         let store = self.runtime.store();
         if store.task(agent).await?.is_some() {
             return Ok(Rest::Over);

@@ -1,14 +1,17 @@
 //! Running an agent under its lease.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tine_fork::{Compactor, Observer, Run, RunLimits, RunReport, Seat, ToolFilter};
-use tine_model::{AgentId, AgentState, Block, Message, Outcome, Role, StopKind};
+use tine_fork::{Compactor, Observer, Run, RunEvent, RunLimits, RunReport, Seat, ToolFilter};
+use tine_model::{
+    AgentId, AgentRecord, AgentState, Block, Message, Outcome, Role, Standing, StopKind,
+};
 use tine_store::{Lease, SetState, StoreError};
 use tine_tools::Place;
 use tokio_util::sync::CancellationToken;
 
+use crate::budget::{OnBudget, Purse};
 use crate::cache::CachePolicy;
 use crate::confine::{Audit, AuditReport, Confinement};
 use crate::crew::{Crew, Definitions};
@@ -46,6 +49,8 @@ pub struct RunOptions {
     pub confinement: Confinement,
     /// What its model may start.
     pub crew: Crew,
+    /// What it does when a cap of its tree is used up.
+    pub on_budget: OnBudget,
 }
 
 /// A run that is over.
@@ -114,6 +119,11 @@ impl Runtime {
             }
         };
         let label = loaded.record.name.clone();
+        if loaded.record.standing == Standing::Worker {
+            let on_wait = |reached| options.observer.on_event(&RunEvent::Paused(reached));
+            // Cancelled while it waits, its run ends before its first request.
+            self.take_slot(lease, &on_wait, &options.cancel).await?;
+        }
         let task = self.reopened_task(&loaded.record).await?;
         let lease = lease.clone();
         let prepared = Prepared { loaded, lease: lease.clone(), llm, seat: None, label, entered };
@@ -144,11 +154,13 @@ impl Runtime {
             self.ports(),
             (agent, lease.fence),
             loaded.record.settings.model.to_string(),
-        );
+        )
+        .spending(self.purse(&loaded.record, &lease, options.on_budget));
         let journal = Arc::new(journal.at_rest(Resting {
             runtime: self.clone(),
             stop: Arc::clone(stop),
             wakes: options.crew.policy.wakes,
+            place: (loaded.record.standing == Standing::Worker).then(|| lease.clone()),
         }));
         let tools = GuardedTools {
             toolbox: Arc::clone(self.toolbox()),
@@ -202,6 +214,21 @@ impl Runtime {
                 Ok(RunReport { outcome: Outcome::Aborted, ..report })
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// What the journal of an agent's run asks for the right to spend.
+    pub(crate) fn purse(&self, record: &AgentRecord, lease: &Lease, on_budget: OnBudget) -> Purse {
+        Purse {
+            store: Arc::clone(self.store()),
+            ports: self.ports().clone(),
+            owners: self.owners().to_owned(),
+            agent: lease.agent,
+            owner: lease.owner.clone(),
+            model: record.settings.model.to_string(),
+            output_tokens: u64::from(record.settings.max_tokens),
+            on_budget,
+            pending: Mutex::default(),
         }
     }
 

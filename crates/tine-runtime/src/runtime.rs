@@ -241,6 +241,11 @@ impl Runtime {
         Ok(self.store.acquire(acquire).await?)
     }
 
+    /// Where processes keep the locks that say that they are alive.
+    pub(crate) fn owners(&self) -> &Path {
+        &self.owners
+    }
+
     /// This process as an owner; registered when it first takes a lease.
     pub(crate) fn owner(&self) -> Result<Arc<Owner>, OwnerError> {
         let mut slot = self.owner.lock().unwrap_or_else(PoisonError::into_inner);

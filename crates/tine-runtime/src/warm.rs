@@ -76,6 +76,12 @@ impl Runtime {
             tracing::info!("nothing of the prefix is in the cache any more: it is not kept warm");
             return false;
         }
+        // Nobody waits for a ping, so that it may not use up what the workers need.
+        let budget = self.store().budget(warm.agent).await.ok().flatten();
+        if budget.is_some_and(|budget| budget.promised(started_ms).is_some()) {
+            tracing::info!("the tree's budget is used up: nothing is kept warm");
+            return false;
+        }
         let watched = warm.lane.begin(&assembled.boundaries, None, started_ms);
         let mut nobody = |_: Progress<'_>| {};
         let reply = match warm.llm.send(&request, &mut nobody, &options.cancel).await {
@@ -98,7 +104,8 @@ impl Runtime {
             cache: Some(cache),
         };
         let id = RequestId::from_random(self.ports().ids.random());
-        let (row, entries) = request_row((id, warm.agent), &warm.model, &record);
+        let (row, entries) =
+            request_row((id, warm.agent), (&self.ports().facts, &warm.model), &record);
         let recorded = self.store().record_request(row, &entries).await;
         recorded.inspect_err(|error| tracing::warn!(%error, "a ping was not recorded")).is_ok()
     }

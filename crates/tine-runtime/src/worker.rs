@@ -127,6 +127,9 @@ impl Runtime {
         options: &RunOptions,
     ) -> Result<(RunReport, TaskRecord, Vec<String>), RuntimeError> {
         let agent = once.lease.agent;
+        let on_wait = |reached| options.observer.on_event(&RunEvent::Paused(reached));
+        // Until then it is queued. Cancelled while it waits, its run ends before its first request.
+        self.take_slot(once.lease, &on_wait, &once.entered.stop.cancel).await?;
         self.store().start_task(agent).await?;
         let before = self.store().task(agent).await?.ok_or(RuntimeError::NoTask(agent))?;
         let (mut conversation, directive) = (conversation, told.text());
@@ -272,6 +275,7 @@ fn joined(first: RunReport, second: RunReport) -> RunReport {
         turns: first.turns + second.turns,
         tool_uses: first.tool_uses + second.tool_uses,
         error: second.error,
+        reached: second.reached,
     }
 }
 

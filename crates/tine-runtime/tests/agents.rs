@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
 
+mod budgets;
 #[cfg(target_os = "linux")] // for the wall
 mod confined;
 mod contexts;

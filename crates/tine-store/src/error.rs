@@ -4,7 +4,9 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-use tine_model::{AgentId, EntryId, IdError, PermissionId, PermissionScope, TaskStatus};
+use tine_model::{
+    AgentId, CapReached, EntryId, IdError, PermissionId, PermissionScope, TaskStatus,
+};
 
 use crate::{EntryKind, MailId, PermissionRow};
 
@@ -201,6 +203,16 @@ pub enum StoreError {
     NotStanding {
         /// The request as it stands.
         permission: Box<PermissionRow>,
+    },
+    /// The tree may not have that many workers.
+    #[error("{asked} more would be too many: {reached}")]
+    OverBudget {
+        /// Whose tree it is.
+        root: AgentId,
+        /// How many were to be made.
+        asked: u64,
+        /// The cap, and what was used of it before.
+        reached: CapReached,
     },
     /// A living process runs the agent.
     #[error("agent {agent} is run by {owner}")]

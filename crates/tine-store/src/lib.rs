@@ -1,8 +1,9 @@
 //! The [`Store`] trait, the suite that every store must pass, and [`SqliteStore`].
 //!
-//! A store keeps the agent tree, its logs, tasks, mail, permission requests, usage and leases, each change in one transaction. It never looks into a
+//! A store keeps the agent tree, its logs, tasks, mail, permission requests, usage, budgets and leases, each change in one transaction. It never looks into a
 //! message or a head, knows no model and no provider, reads no clock and draws no random number.
 
+mod budget;
 #[cfg(any(test, feature = "contract"))]
 pub mod contract;
 mod error;
@@ -12,6 +13,7 @@ mod row;
 mod sqlite;
 mod store;
 
+pub use budget::{BudgetRow, Caps, Reserve, Reserved, SetBudget, StandInLine};
 pub use error::{Cause, Result, StoreError};
 pub use permission::{AnswerPermission, AskPermission, PermissionFilter, PermissionRow};
 pub use request::{

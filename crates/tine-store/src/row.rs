@@ -157,6 +157,8 @@ pub struct RequestRow {
     pub verdict: Option<String>,
     /// What else is known of it, in the caller's words.
     pub note: Option<String>,
+    /// What it cost, in millionths of a USD; `None` when no price is known.
+    pub micro_usd: Option<u64>,
 }
 
 /// A cache entry that should be alive at a provider.

@@ -1,13 +1,13 @@
 //! The port: what every store can do. The suite in `contract` says it in code.
 
 use async_trait::async_trait;
-use tine_model::{AgentId, AgentRecord, EntryId, PermissionId, TaskRecord};
+use tine_model::{AgentId, AgentRecord, CapReached, EntryId, PermissionId, RequestId, TaskRecord};
 
 use crate::{
-    Acquire, AgentFilter, AnswerPermission, AskPermission, CacheRow, CreateAgent, EntryRow, Fence,
-    ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail, PermissionFilter,
-    PermissionRow, Recover, Recovered, Rename, RequestRow, RequestStop, Result, SetState, TaskEnd,
-    UsageScope,
+    Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
+    EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
+    PermissionFilter, PermissionRow, Recover, Recovered, Rename, RequestRow, RequestStop, Reserve,
+    Reserved, Result, SetBudget, SetState, StandInLine, TaskEnd, UsageScope,
 };
 
 /// The durable agent tree. Every writing operation is one transaction: when it returns `Ok` it survives a power cut, and
@@ -163,8 +163,33 @@ pub trait Store: Send + Sync {
     /// Takes a standing answer back; what was done under it stays done.
     async fn revoke_permission(&self, id: PermissionId, now_ms: i64) -> Result<PermissionRow>;
 
-    /// Records a request together with the cache entries that it wrote or refreshed; `false`, and nothing done, when its id is
-    /// recorded. Of an entry that is known the later use wins, and tokens that a provider has reported stay. Entries that
+    /// Changes caps of an agent's tree, and begins its budget where it had none; what the tree has spent before counts.
+    async fn set_budget(&self, set: SetBudget) -> Result<BudgetRow>;
+
+    /// The budget of an agent's tree; `None` where it has none.
+    async fn budget(&self, agent: AgentId) -> Result<Option<BudgetRow>>;
+
+    /// Reserves what a request may use, where no cap of its tree is used up yet, neither by what is spent nor by what other
+    /// requests have reserved. So spending passes a cap by no more than the requests under way, and by less than one where no
+    /// request uses more than it reserved. [`Self::record_request`] settles it in the same transaction.
+    async fn reserve(&self, ask: Reserve) -> Result<Reserved>;
+
+    /// Lets go of what was reserved for a request that will not be recorded. What nobody settles or releases goes with the
+    /// agent's lease, or with its owner.
+    async fn release_reservation(&self, id: RequestId) -> Result<()>;
+
+    /// Puts workers of one tree into the line of those that run at the same time; does nothing where the tree has no budget.
+    async fn stand_in_line(&self, stand: StandInLine) -> Result<()>;
+
+    /// What holds a worker in line back: how many stand before it, and how many may run. `None` when it may run, or does
+    /// not stand in line.
+    async fn before_in_line(&self, agent: AgentId) -> Result<Option<CapReached>>;
+
+    /// Leaves the line, whether it runs or waits. Giving a lease back does the same.
+    async fn leave_line(&self, agent: AgentId) -> Result<()>;
+
+    /// Records a request together with the cache entries that it wrote or refreshed, and adds it to what its tree has spent;
+    /// `false`, and nothing done, when its id is recorded. Of an entry that is known the later use wins, and tokens that a provider has reported stay. Entries that
     /// nobody has used for a day are forgotten.
     async fn record_request(&self, request: RequestRow, cache: &[CacheRow]) -> Result<bool>;
 

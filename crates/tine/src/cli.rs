@@ -1,5 +1,6 @@
 //! The command line as data. Help, completions and the manual come from these types.
 
+mod budget;
 mod compact;
 mod eval;
 mod guard;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 
+pub(crate) use self::budget::{BudgetArgs, Changes, MICRO, TreeCaps, micro_usd, milliseconds};
 pub(crate) use self::compact::CompactArgs;
 pub(crate) use self::eval::EvalArgs;
 pub(crate) use self::guard::{GuardCommand, GuardFilterArgs, GuardShellArgs};
@@ -90,6 +92,9 @@ pub(crate) enum Command {
     /// Show what agents cost
     #[command(after_help = examples::COST)]
     Cost(CostArgs),
+    /// Show or change what a whole tree of agents may use: tokens, money, time, workers
+    #[command(after_help = examples::BUDGET)]
+    Budget(BudgetArgs),
     /// What providers' caches served, and why
     #[command(subcommand)]
     Cache(CacheCommand),
@@ -169,6 +174,8 @@ pub(crate) struct LimitArgs {
     /// Exit with 54 when a tool call failed
     #[arg(long)]
     pub(crate) fail_on_tool_error: bool,
+    #[command(flatten)]
+    pub(crate) tree: TreeCaps,
 }
 
 /// Where confined commands may write.

@@ -30,6 +30,7 @@ pub(crate) struct File {
     cache: Option<CacheTable>,
     #[serde(default)]
     confine: ConfineTable,
+    budget: Option<BudgetTable>,
     #[serde(default)]
     fork: ForkTable,
     #[serde(default)]
@@ -120,6 +121,18 @@ impl ConfineTable {
             missing: later.missing.or(self.missing),
         }
     }
+}
+
+/// Caps of new trees.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BudgetTable {
+    pub(crate) tokens: Option<u64>,
+    pub(crate) usd: Option<f64>,
+    /// Such as `90s`, `30m`, `1h` or `2d`.
+    pub(crate) time: Option<String>,
+    pub(crate) agents: Option<u64>,
+    pub(crate) running: Option<u64>,
 }
 
 /// How the cache is used, and when a price is asked about.
@@ -228,6 +241,8 @@ pub(crate) struct Config {
     pub(crate) confine: ConfineTable,
     pub(crate) fork: ForkTable,
     pub(crate) workers: WorkersTable,
+    /// Of all files; the lowest caps count, so that a project's can only narrow.
+    pub(crate) budget: Vec<Setting<BudgetTable>>,
     /// The files that were read, in order.
     pub(crate) files: Vec<PathBuf>,
     /// The user's own file, whether it exists or not.
@@ -314,6 +329,7 @@ impl Config {
             nudge: later.nudge.or(before.nudge),
             inherit: later.inherit.or(before.inherit),
         };
+        self.budget.extend(file.budget.map(|value| Setting { value, origin }));
         self.files.push(path.to_owned());
     }
 }

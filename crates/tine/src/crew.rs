@@ -36,6 +36,7 @@ pub(crate) fn crew(
             ..RunLimits::default()
         },
         confinement: confinement(config, args, Standing::Worker, directory)?,
+        confirm_above: config.cache.confirm_above,
         nudges: config.workers.nudge.unwrap_or(true),
         inherits: inherits(&config.workers)?,
         definitions: Arc::new(definitions(directory)?),

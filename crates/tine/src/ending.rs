@@ -12,6 +12,7 @@ use tine_runtime::AuditReport;
 use tine_store::StoreError;
 
 use crate::ask::Refusal;
+use crate::budget;
 use crate::fail::{
     BUDGET, FAILED, Failure, INTERRUPTED, PERMISSION, TIMED_OUT, TOOL_FAILED, TURN_LIMIT,
 };
@@ -96,8 +97,11 @@ fn failure(report: &RunReport, circumstances: &Circumstances) -> Option<Failure>
         Outcome::Completed => return completed(circumstances),
         Outcome::TurnLimit => with_code(TURN_LIMIT, "the turn limit was reached")
             .hint(format!("{resume}; --max-turns sets the limit")),
-        Outcome::BudgetExhausted => with_code(BUDGET, "the budget of tokens is spent")
-            .hint(format!("{resume}; --budget sets the budget")),
+        Outcome::BudgetExhausted => match &report.reached {
+            Some(reached) => budget::ended(reached, &id).hint(format!("then {resume}")),
+            None => with_code(BUDGET, "the budget of tokens is spent")
+                .hint(format!("{resume}; --budget sets the budget")),
+        },
         Outcome::TimedOut => with_code(TIMED_OUT, "the time limit was reached")
             .hint(format!("{resume}; --timeout sets the limit")),
         Outcome::Aborted if circumstances.killed => {
@@ -246,6 +250,7 @@ mod tests {
             turns: 1,
             tool_uses: 0,
             error: None,
+            reached: None,
         }
     }
 

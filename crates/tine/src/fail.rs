@@ -8,6 +8,7 @@ use tine_runtime::{ConnectError, RuntimeError};
 use tine_store::StoreError;
 use tine_wire::{FailureKind, ImportError};
 
+use crate::budget::raise;
 use crate::output;
 use crate::render::age::moment;
 use crate::render::words::harmless;
@@ -171,6 +172,8 @@ impl From<StoreError> for Failure {
             StoreError::NotStanding { .. } => {
                 input("`tine permission rules` lists the answers that stand")
             }
+            StoreError::OverBudget { root, reached, .. } => Self::of(BUDGET, &error)
+                .hint(format!("{} raises it", raise(reached.cap, &root.short()))),
             StoreError::UnknownEntry { .. } => input("`tine show AGENT` lists its entries"),
             StoreError::MailboxFull { .. } => input("run the agent, so that it reads its mail"),
             _ => Self::of(FAILED, &error),

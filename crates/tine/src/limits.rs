@@ -127,7 +127,7 @@ pub(crate) fn queue(config: &Config, args: &LimitArgs) -> Result<QueuePolicy, Fa
 const DEADLINE_SECONDS_MAX: u64 = 366 * 86_400;
 
 /// A number with a unit: seconds, minutes, hours or days. Not nothing, and at most a year.
-fn duration(text: &str) -> Option<Duration> {
+pub(crate) fn duration(text: &str) -> Option<Duration> {
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let seconds = match unit {
         "s" => 1,

@@ -9,6 +9,7 @@ use tine_model::{AgentId, AgentRecord, AgentState, ModelRef, Outcome};
 use tine_runtime::{CrewWatcher, ForkMade, RunOptions, RuntimeError, Unwatched};
 use tokio_util::sync::CancellationToken;
 
+use crate::budget::on_budget;
 use crate::caching::policy;
 use crate::cli::{LimitArgs, OutputArgs, OutputFormat};
 use crate::confine::{confinement, line, tell, warn_of_gaps};
@@ -96,6 +97,7 @@ impl<'a> Talk<'a> {
             filter: Arc::new(AllowAllFilter),
             confinement,
             crew,
+            on_budget: on_budget(&self.limits.tree),
         };
         let run = Box::pin(runtime.run(agent, prompt, &options));
         let ran = interruptible(run, &cancel, || view.note(&self.screen, STOPPING)).await?;

@@ -55,6 +55,8 @@ pub struct Crew {
     pub limits: RunLimits,
     /// How workers' tools are confined.
     pub confinement: Confinement,
+    /// Workers that are estimated to cost more than this, in USD, are asked about; `None` asks about none.
+    pub confirm_above: Option<f64>,
     /// Whether a worker whose end looks wrong is asked once to mend it.
     pub nudges: bool,
     /// What of its agenda an agent hands on to workers that are forked from it.
@@ -71,6 +73,7 @@ impl Default for Crew {
             policy: SpawnPolicy::default(),
             limits: RunLimits { turns: WORKER_TURNS_DEFAULT, ..RunLimits::default() },
             confinement: Confinement::default(),
+            confirm_above: None,
             nudges: true,
             inherits: Inherits::default(),
             definitions: Arc::default(),

@@ -3,15 +3,46 @@
 use std::time::Duration;
 
 use tine_fork::{CallContext, RunLimits};
+use tine_guard::Reason;
 use tine_model::RawJson;
 
-use super::arguments::{AgentArguments, Isolation, Turns, bounded, description, read};
-use super::{CrewTools, Told};
+use super::arguments::{
+    AgentArguments, Isolation, StartArguments, Turns, bounded, description, read,
+};
+use super::{CrewTool, CrewTools, Told};
 use crate::crew::{FORK, Spawn, SpawnKind, Spawner};
 use crate::inherit::Inherit;
 use crate::tasks::OUTPUT_WAIT_MAX;
 
 impl CrewTools {
+    /// Why a call that starts a worker from this conversation has to be asked about; `None` where it has not, and where no price is
+    /// known.
+    pub(crate) async fn price_to_confirm(&self, tool: CrewTool, input: &RawJson) -> Option<Reason> {
+        let threshold = self.options.crew.confirm_above?;
+        let prompt = match tool {
+            CrewTool::Agent => {
+                let arguments: AgentArguments = read(input).ok()?;
+                let named = arguments.subagent_type.as_deref() == Some(FORK);
+                let forks = named || self.options.crew.policy.forks_by_itself();
+                arguments.prompt_of(forks)?
+            }
+            CrewTool::TaskStart => {
+                let arguments: StartArguments = read(input).ok()?;
+                (arguments.fork == Some(true)).then_some(arguments.prompt)?
+            }
+            CrewTool::TaskList
+            | CrewTool::TaskOutput
+            | CrewTool::TaskSend
+            | CrewTool::TaskCancel
+            | CrewTool::TaskClear
+            | CrewTool::TaskWait => return None,
+        };
+        let caching = self.options.caching;
+        let dear = self.runtime.too_dear(self.record.id, &[prompt], threshold, caching).await;
+        let dollars = dear.ok().flatten()?.estimate?.expected;
+        Some(Reason::new(format!("the worker is estimated to cost ${dollars:.2}")))
+    }
+
     pub(super) async fn agent(
         &self,
         input: &RawJson,

@@ -144,3 +144,16 @@ async fn a_lost_cache_shows_in_the_efficiency_of_each_fork() {
     let lost = efficiencies(&house.fan(root, 4, Asked::Together).await);
     assert!(lost.iter().all(|efficiency| *efficiency < 0.2), "{lost:?}");
 }
+
+#[tokio::test]
+async fn workers_that_a_model_wants_are_priced_before_they_are_made() {
+    let house = House::new(SCENARIO).await;
+    let root = house.root(MODEL).await;
+    house.say(root, "Please look around.").await;
+    let asked = directives(0, 3);
+    let dear = |threshold| house.runtime.too_dear(root, &asked, threshold, CachePolicy::default());
+    let expected = dear(0.0).await.unwrap().unwrap().estimate.unwrap().expected;
+    assert!(expected > 0.0);
+    assert!(dear(expected).await.unwrap().is_none());
+    assert_eq!(agents(&house).await, 1);
+}

@@ -173,6 +173,7 @@ pub(crate) fn options() -> RunOptions {
         filter: Arc::new(AllowAllFilter),
         confinement: Confinement::default(),
         crew: Crew::default(),
+        on_budget: tine_runtime::OnBudget::default(),
     }
 }
 

@@ -2,6 +2,8 @@
 //! [`store_contract!`](crate::store_contract) in a test module. The functions panic where a store breaks its contract.
 
 mod agents;
+mod budget;
+mod budget_law;
 mod fork;
 mod lease;
 mod log;
@@ -16,14 +18,16 @@ use async_trait::async_trait;
 use crate::{Result, Store};
 
 pub use agents::*;
+pub use budget::*;
+pub use budget_law::{Spending, spending_passes_no_cap};
 pub use fork::*;
 pub use lease::*;
 pub use log::*;
 pub use model::{Inherit, Operation, lineage_equals_the_naive_model};
 pub use permission::*;
 pub use sample::{
-    agent_id, ask_of, cache_row, create, end_of, fork_of, message, new_agent, permission_id,
-    plain_notice, request_of, yes_to,
+    agent_id, ask_of, cache_row, caps_of, create, end_of, fork_of, message, new_agent,
+    permission_id, plain_notice, request_of, reserve_of, yes_to,
 };
 pub use stops::*;
 pub use work::*;
@@ -102,6 +106,14 @@ macro_rules! store_contract {
             a_standing_answer_reaches_as_far_as_its_scope
             a_request_is_withdrawn_with_its_asker
             another_handle_sees_every_change
+            a_budget_is_for_the_whole_tree
+            what_was_spent_before_a_budget_counts
+            a_cap_lets_through_until_it_is_used_up
+            the_time_runs_from_the_first_time_cap
+            a_reservation_is_settled_once
+            what_nobody_holds_is_not_reserved
+            workers_are_counted_where_they_are_made
+            workers_run_in_the_order_of_the_line
         }
     };
     ($fixture:expr; $($name:ident)+) => {

@@ -1,14 +1,14 @@
 //! Plain values for tests.
 
 use tine_model::{
-    AgentId, ContextMode, Decision, Effort, Lifetime, ModelSettings, PermissionId, PermissionScope,
-    RequestId, Standing, TaskRecord, TaskStatus, Thinking, Usage,
+    AgentId, Cap, ContextMode, Decision, Effort, Lifetime, ModelSettings, PermissionId,
+    PermissionScope, RequestId, Standing, TaskRecord, TaskStatus, Thinking, Usage,
 };
 
 use crate::{
     Acquire, AnswerPermission, AskPermission, CacheRow, CreateAgent, EntryKind, Fence, ForkFrom,
-    ForkRequest, Forked, Head, Lease, NewAgent, NewChild, NewEntry, RequestRow, Result, Store,
-    StoreError, TaskEnd,
+    ForkRequest, Forked, Head, Lease, NewAgent, NewChild, NewEntry, RequestRow, Reserve, Result,
+    SetBudget, Store, StoreError, TaskEnd,
 };
 
 /// An id that differs from those of other numbers from the first character on.
@@ -108,7 +108,19 @@ pub fn request_of(agent: AgentId, number: u8, model: &str) -> RequestRow {
         reply: Some(format!("reply-{number}")),
         verdict: Some("ok".to_owned()),
         note: Some("{}".to_owned()),
+        micro_usd: Some(1_000),
     }
+}
+
+/// Asks for the right to send the request of the same number.
+pub fn reserve_of(agent: AgentId, number: u8, tokens: u64, micro_usd: u64) -> Reserve {
+    let (id, owner) = (RequestId::from_random([number; 16]), "sender".to_owned());
+    Reserve { id, agent, owner, tokens, micro_usd, now_ms: 5000 }
+}
+
+/// Sets caps, at 4000.
+pub fn caps_of(agent: AgentId, caps: &[(Cap, Option<u64>)]) -> SetBudget {
+    SetBudget { agent, caps: caps.to_vec(), now_ms: 4000 }
 }
 
 /// An estimated entry of scope zero.

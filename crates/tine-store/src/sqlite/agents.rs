@@ -10,6 +10,7 @@ use tine_model::{
 };
 
 use super::SqliteStore;
+use super::budgets::drop_places_of_the_dead;
 use super::column::{Columns, thinking_from_text, thinking_to_text};
 use super::connection::Writing;
 use super::entries::append_entries;
@@ -168,6 +169,7 @@ impl SqliteStore {
             write_state(&mut write, *agent, AgentState::Dead, kill.now_ms).await?;
         }
         withdraw_of_the_dead(&mut write, kill.now_ms).await?;
+        drop_places_of_the_dead(&mut write).await?;
         // After all the deaths: a spawner that died too is not told.
         for agent in &killed {
             let unfinished = concat!(

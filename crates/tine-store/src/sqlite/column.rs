@@ -10,7 +10,7 @@ use super::failure::corrupt;
 use crate::{Result, StoreError};
 
 /// Most tokens kept for one request. Far beyond any model, and low enough that no sum leaves 64 bits.
-const TOKENS_MAX: u64 = 1 << 40;
+pub(super) const TOKENS_MAX: u64 = 1 << 40;
 
 /// One row, read by position.
 pub(super) struct Columns<'r> {

@@ -4,6 +4,7 @@ use tine_model::{AgentId, AgentState, EntryId, ForkRole};
 
 use super::SqliteStore;
 use super::agents::{Place, insert_agent};
+use super::budgets::check_workers;
 use super::column::Columns;
 use super::connection::Writing;
 use super::entries::{append_entries, insert_entry, require_inherited};
@@ -20,6 +21,7 @@ impl SqliteStore {
         if let Some(fence) = request.parent_fence {
             check_fence(&mut write, request.parent, fence).await?;
         }
+        check_workers(&mut write, request.parent, &request.children).await?;
         let fork_point = match request.from {
             ForkFrom::LastEntry => last,
             ForkFrom::Nothing => None,

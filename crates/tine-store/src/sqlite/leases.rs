@@ -4,6 +4,7 @@ use tine_model::{AgentId, AgentState, TaskStatus};
 
 use super::SqliteStore;
 use super::agents::{agent_state, require_living, write_state};
+use super::budgets::{drop_of_agent, drop_of_owner};
 use super::column::Columns;
 use super::connection::Writing;
 use super::tasks::{cut_tasks, task_columns};
@@ -39,6 +40,9 @@ impl SqliteStore {
             .bind(lease.agent.as_bytes().as_slice())
             .bind(lease.fence.0);
         let released = write.run("release", sql).await?.rows_affected() > 0;
+        if released {
+            drop_of_agent(&mut write, lease.agent).await?;
+        }
         // Whoever gives a lease back in the middle of a run could not say how it ended.
         if released && agent_state(&mut write, lease.agent).await? == AgentState::Running {
             write_state(&mut write, lease.agent, AgentState::Interrupted, lease.taken_ms).await?;
@@ -75,6 +79,13 @@ impl SqliteStore {
                 dead.push((agent, owner));
             }
         }
+        let sql = sqlx::query("SELECT DISTINCT owner FROM reservations");
+        for row in &write.all("reserving owners", sql).await? {
+            let owner: String = Columns::new(self.connections.path(), row).get(0)?;
+            if !(recover.is_alive)(&owner) {
+                drop_of_owner(&mut write, &owner).await?;
+            }
+        }
         let mut recovered = Vec::with_capacity(dead.len());
         for (agent, owner) in dead {
             let (notice, now_ms) = (recover.notice, recover.now_ms);
@@ -86,7 +97,8 @@ impl SqliteStore {
 
     /// Asked first, outside the transaction: nearly always there is nothing to recover, and then nothing is written.
     async fn has_dead_owner(&self, recover: Recover<'_>) -> Result<bool> {
-        let sql = "SELECT DISTINCT owner FROM leases WHERE owner IS NOT NULL";
+        let sql = "SELECT owner FROM leases WHERE owner IS NOT NULL \
+             UNION SELECT owner FROM reservations";
         let mut read = self.connections.read().await?;
         let rows = read.all(sqlx::query(sql)).await?;
         read.finish().await?;
@@ -146,6 +158,7 @@ async fn take_from_dead(
 ) -> Result<Recovered> {
     let sql = sqlx::query("UPDATE leases SET owner = NULL WHERE agent = ?");
     write.run("lease taken", sql.bind(agent.as_bytes().as_slice())).await?;
+    drop_of_agent(write, agent).await?;
     let interrupted = agent_state(write, agent).await? == AgentState::Running;
     if interrupted {
         write_state(write, agent, AgentState::Interrupted, now_ms).await?;

@@ -2,6 +2,7 @@
 //! processes. Knows SQL, and nothing of what a body says.
 
 mod agents;
+mod budgets;
 mod column;
 mod connection;
 mod entries;

@@ -34,6 +34,7 @@ macro_rules! root_of {
          SELECT id FROM line WHERE parent IS NULL)"
     };
 }
+pub(super) use root_of;
 
 /// A request that its asker may still act on: it waits, or a person's answer was not used.
 macro_rules! is_open {

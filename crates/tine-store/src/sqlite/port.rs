@@ -1,14 +1,14 @@
 //! [`Store`] for SQLite: each operation is in the file of its table.
 
 use async_trait::async_trait;
-use tine_model::{AgentId, AgentRecord, EntryId, PermissionId, TaskRecord};
+use tine_model::{AgentId, AgentRecord, CapReached, EntryId, PermissionId, RequestId, TaskRecord};
 
 use super::SqliteStore;
 use crate::{
-    Acquire, AgentFilter, AnswerPermission, AskPermission, CacheRow, CreateAgent, EntryRow, Fence,
-    ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail, PermissionFilter,
-    PermissionRow, Recover, Recovered, Rename, RequestRow, RequestStop, Result, SetState, Store,
-    TaskEnd, UsageScope,
+    Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
+    EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
+    PermissionFilter, PermissionRow, Recover, Recovered, Rename, RequestRow, RequestStop, Reserve,
+    Reserved, Result, SetBudget, SetState, StandInLine, Store, TaskEnd, UsageScope,
 };
 
 #[async_trait]
@@ -183,6 +183,34 @@ impl Store for SqliteStore {
 
     async fn revoke_permission(&self, id: PermissionId, now_ms: i64) -> Result<PermissionRow> {
         self.revoke_permission_row(id, now_ms).await
+    }
+
+    async fn set_budget(&self, set: SetBudget) -> Result<BudgetRow> {
+        self.set_budget_row(set).await
+    }
+
+    async fn budget(&self, agent: AgentId) -> Result<Option<BudgetRow>> {
+        self.budget_row(agent).await
+    }
+
+    async fn reserve(&self, ask: Reserve) -> Result<Reserved> {
+        self.reserve_row(ask).await
+    }
+
+    async fn release_reservation(&self, id: RequestId) -> Result<()> {
+        self.release_reservation_row(id).await
+    }
+
+    async fn stand_in_line(&self, stand: StandInLine) -> Result<()> {
+        self.stand_in_line_rows(stand).await
+    }
+
+    async fn before_in_line(&self, agent: AgentId) -> Result<Option<CapReached>> {
+        self.line_before(agent).await
+    }
+
+    async fn leave_line(&self, agent: AgentId) -> Result<()> {
+        self.leave_line_row(agent).await
     }
 
     async fn record_request(&self, request: RequestRow, cache: &[CacheRow]) -> Result<bool> {

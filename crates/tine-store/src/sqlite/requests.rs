@@ -8,6 +8,7 @@ use tine_model::{AgentId, Lifetime};
 
 use super::SqliteStore;
 use super::agents::agent_state;
+use super::budgets::{AMOUNT_MAX, settle};
 use super::column::{Columns, usage_columns};
 use super::connection::Writing;
 use crate::{CacheRow, RequestRow, Result, UsageScope};
@@ -48,7 +49,9 @@ macro_rules! request_columns {
             $table,
             "verdict, ",
             $table,
-            "note"
+            "note, ",
+            $table,
+            "micro_usd"
         )
     };
 }
@@ -64,7 +67,7 @@ impl SqliteStore {
         let sql = concat!(
             "INSERT INTO requests (",
             request_columns!(""),
-            ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+            ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
         );
         let mut sql = sqlx::query(sql)
             .bind(request.id.as_bytes().as_slice())
@@ -79,7 +82,8 @@ impl SqliteStore {
             .bind(request.prompt_bytes.map(signed))
             .bind(request.reply.as_deref())
             .bind(request.verdict.as_deref())
-            .bind(request.note.as_deref());
+            .bind(request.note.as_deref())
+            .bind(request.micro_usd.map(|cost| signed(cost.min(AMOUNT_MAX))));
         let recorded = write.run("request row", sql).await?.rows_affected() == 1;
         if recorded {
             for row in cache {
@@ -88,6 +92,7 @@ impl SqliteStore {
             let before = request.started_ms.saturating_sub(CACHE_KEPT_MS);
             let sql = sqlx::query("DELETE FROM cache_entries WHERE used_ms < ?").bind(before);
             write.run("old cache rows", sql).await?;
+            settle(&mut write, request.agent, request.id).await?;
         }
         write.commit().await?;
         Ok(recorded)
@@ -187,6 +192,7 @@ fn request_row(path: &Path, row: &SqliteRow) -> Result<RequestRow> {
         reply: row.get(12)?,
         verdict: row.get(13)?,
         note: row.get(14)?,
+        micro_usd: row.unsigned_or_null(15)?,
     })
 }
 

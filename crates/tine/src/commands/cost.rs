@@ -3,9 +3,11 @@
 use serde::Serialize;
 use tine_model::{AgentId, AgentRecord, Usage};
 use tine_runtime::{CauseLine, CostLine, CostReport};
-use tine_store::AgentFilter;
+use tine_store::{AgentFilter, BudgetRow};
 
+use crate::budget::in_a_line;
 use crate::cli::CostArgs;
+use crate::commands::budget::{CapsJson, caps_json};
 use crate::commands::listing;
 use crate::context::Context;
 use crate::fail::Failure;
@@ -29,6 +31,8 @@ struct AgentCostJson<'a> {
     agent: String,
     name: Option<&'a str>,
     own: Vec<LineJson<'a>>,
+    /// Of the agent's whole tree; as `caps` of `tine budget --json`.
+    budget: Option<CapsJson>,
     subtree: Vec<LineJson<'a>>,
     /// Why the cache did not serve more, over the subtree.
     causes: Vec<CauseJson<'a>>,
@@ -87,6 +91,7 @@ struct Sum {
 struct Costs {
     record: AgentRecord,
     report: CostReport,
+    budget: Option<BudgetRow>,
 }
 
 pub(crate) async fn cost(context: &Context, args: CostArgs) -> Result<u8, Failure> {
@@ -98,15 +103,17 @@ pub(crate) async fn cost(context: &Context, args: CostArgs) -> Result<u8, Failur
     for record in asked(context, one).await? {
         let report = context.runtime.cost(record.id).await?;
         if one.is_some() || !report.subtree.is_empty() {
-            costs.push(Costs { record, report });
+            let budget = context.runtime.budget(record.id).await?;
+            costs.push(Costs { record, report, budget });
         }
     }
     let Some(prices_date) = costs.first().map(|costs| costs.report.prices_date.clone()) else {
         return nothing(context, args.json).await;
     };
+    let now_ms = context.runtime.ports().clock.now_ms();
     let lines = || costs.iter().flat_map(|costs| &costs.report.subtree);
     if args.json {
-        let agents = costs.iter().map(agent_json).collect();
+        let agents = costs.iter().map(|costs| agent_json(costs, now_ms)).collect();
         output::json(&CostJson {
             agents,
             total: sum_json(&sum(lines())),
@@ -117,7 +124,8 @@ pub(crate) async fn cost(context: &Context, args: CostArgs) -> Result<u8, Failur
         let causes = causes_table(&costs);
         let notes = notes(lines(), &prices_date);
         let table = table.to_text_within(output::stdout_columns());
-        output::write_out(&format!("{table}\n{causes}{notes}"))?;
+        let budgets = budgets(&costs, now_ms);
+        output::write_out(&format!("{table}\n{causes}{budgets}{notes}"))?;
     }
     Ok(0)
 }
@@ -269,10 +277,19 @@ fn is_simulated(model: &str) -> bool {
     model.starts_with("sim/")
 }
 
-fn agent_json(costs: &Costs) -> AgentCostJson<'_> {
+/// What trees with a budget have used of it.
+fn budgets(costs: &[Costs], now_ms: i64) -> String {
+    let line = |row: &BudgetRow| {
+        format!("budget of tree {}: {}\n", row.root.short(), in_a_line(row, now_ms))
+    };
+    costs.iter().filter_map(|costs| costs.budget.as_ref()).map(line).collect()
+}
+
+fn agent_json(costs: &Costs, now_ms: i64) -> AgentCostJson<'_> {
     AgentCostJson {
         agent: costs.record.id.to_string(),
         name: costs.record.name.as_deref(),
+        budget: costs.budget.as_ref().map(|row| caps_json(row, now_ms)),
         own: costs.report.own.iter().map(line_json).collect(),
         subtree: costs.report.subtree.iter().map(line_json).collect(),
         causes: costs.report.causes.iter().map(cause_json).collect(),

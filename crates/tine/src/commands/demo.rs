@@ -15,7 +15,7 @@ use tine_cache::Asked;
 use tine_fork::{AllowAllFilter, RunLimits, RunReport};
 use tine_model::{AgentId, Outcome, TaskStatus};
 use tine_runtime::{
-    CachePolicy, Confinement, Crew, FanReport, FanSpec, FanWatcher, RunOptions, Runtime,
+    CachePolicy, Confinement, Crew, FanReport, FanSpec, FanWatcher, OnBudget, RunOptions, Runtime,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -91,6 +91,7 @@ async fn tell(
         filter: Arc::new(AllowAllFilter),
         confinement: Confinement::default(),
         crew: Crew::default(),
+        on_budget: OnBudget::End,
     };
     let outcome = runtime.run(root, Some(PROMPT.to_owned()), &options).await;
     look.end();

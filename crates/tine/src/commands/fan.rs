@@ -7,12 +7,13 @@ use serde::Serialize;
 
 use tine_cache::{FanCost, Plan};
 use tine_fork::{AllowAllFilter, Observer, Report, RunEvent, WORKER_TURNS_DEFAULT};
-use tine_model::{AgentId, Standing, TaskStatus, Usage};
+use tine_model::{AgentId, Outcome, Standing, TaskStatus, Usage};
 use tine_runtime::{
     CacheReport, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher, RunOptions,
 };
 use tokio_util::sync::CancellationToken;
 
+use crate::budget;
 use crate::caching::{Before, asked, go_ahead, launch_word, policy};
 use crate::cli::FanArgs;
 use crate::confine::{AuditShape, confinement, tell, warn_of_gaps};
@@ -164,7 +165,9 @@ pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure>
             Arc::new(CrewLines::on(Arc::clone(&crew_screen), context.directory.clone())),
         )?,
         confinement,
+        on_budget: budget::on_budget(&args.limits.tree),
     };
+    budget::change(context, parent, args.limits.tree.changes()).await?;
     let spec = FanSpec { parent, directives: args.directives, plan: asked(args.plan) };
     let watcher = Arc::clone(&watch) as Arc<dyn FanWatcher>;
     let fan = Box::pin(context.runtime.fan(spec, &options, watcher));
@@ -183,6 +186,9 @@ pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure>
         tell(audit);
     }
     let failed_calls = if args.limits.fail_on_tool_error { watch.tally.failed() } else { vec![] };
+    if let Some(failure) = out_of_budget(context, &report).await? {
+        return Err(failure);
+    }
     verdict(&report, cancel.is_cancelled(), &guarded, &failed_calls)
 }
 
@@ -210,6 +216,24 @@ impl FanWatcher for Watch {
     fn on_end(&self, index: usize, task: &FanTask) {
         self.board.on_end(index, task);
     }
+}
+
+/// Why the command fails when a cap of the tree ended all workers that did not complete.
+async fn out_of_budget(context: &Context, report: &FanReport) -> Result<Option<Failure>, Failure> {
+    let exhausted = Outcome::BudgetExhausted.as_str();
+    let completed = report.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
+    let ended = report.tasks.iter().filter(|task| task.outcome == exhausted).count();
+    if ended == 0 || completed + ended < report.tasks.len() {
+        return Ok(None);
+    }
+    let now_ms = context.runtime.ports().clock.now_ms();
+    let row = context.runtime.budget(report.parent).await?;
+    let reached = row.and_then(|row| row.spent(now_ms));
+    Ok(reached.map(|reached| {
+        output::say(&format!("{completed} of {} workers completed", report.tasks.len()));
+        budget::ended(&reached, &report.parent.short())
+            .hint("then `tine run --resume AGENT` goes on with one of them; `tine ps` lists them")
+    }))
 }
 
 /// The exit code: 0 only when all workers completed.

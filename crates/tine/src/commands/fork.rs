@@ -5,6 +5,7 @@ use tine_fork::{DigestProfile, DigestStats};
 use tine_model::{AgentId, ContextMode, EntryId, ModelError, ModelRef, ModelSettings};
 use tine_runtime::{EstimateSpec, ForkMade, ForkSpec, Inherit};
 
+use crate::budget;
 use crate::caching::{Before, go_ahead};
 use crate::cli::{ContextArg, EstimateArgs, ForkArgs, OutputArgs, OutputFormat};
 use crate::context::Context;
@@ -45,6 +46,7 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
         let own = context.runtime.store().agent(parent).await?.settings;
         talk.connect(&settings.as_ref().unwrap_or(&own).model).await?;
     }
+    budget::change(context, parent, args.limits.tree.changes()).await?;
     let spec = ForkSpec {
         parent,
         at: args.at.map(EntryId),

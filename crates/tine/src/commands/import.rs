@@ -6,6 +6,7 @@ use serde::Serialize;
 use tine_runtime::{ImportContext, ImportSpec, Imported};
 use tine_wire::{ConversationFormat, Counts};
 
+use crate::budget;
 use crate::cli::{ImportArgs, ImportFormat, ImportWith};
 use crate::commands::text_file;
 use crate::context::Context;
@@ -47,10 +48,12 @@ impl<'a> ImportedJson<'a> {
 
 pub(crate) async fn import(context: &Context, args: ImportArgs) -> Result<u8, Failure> {
     let has_system = args.model.system.is_some();
+    let caps = budget::of_new_tree(&context.config, Vec::new())?;
     let root = context.new_root(&args.model, args.name)?;
     let text = text_file::read(&args.file)?;
     let spec = ImportSpec { format: format(args.format), context: args.context.map(taken) };
     let imported = context.runtime.import(root, &text, spec).await?;
+    budget::begin(context, imported.agent, caps).await?;
     if has_system && imported.has_system {
         output::say(
             "note: the file has a system prompt of its own, which is used instead of --system",

@@ -1,5 +1,6 @@
 //! One file a command: translate arguments, ask the runtime, print.
 
+mod budget;
 mod cache;
 mod compact;
 mod completions;
@@ -88,6 +89,7 @@ fn runs_models(command: &Command) -> bool {
         | Command::Import(_)
         | Command::Export(_)
         | Command::Cost(_)
+        | Command::Budget(_)
         | Command::Cache(_)
         | Command::Doctor(_)
         | Command::Guard(_)
@@ -123,6 +125,7 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Import(args) => import::import(context, args).await,
         Command::Export(args) => export::export(context, args).await,
         Command::Cost(args) => cost::cost(context, args).await,
+        Command::Budget(args) => budget::budget(context, args).await,
         Command::Cache(CacheCommand::Explain(args)) => cache::explain(context, args).await,
         Command::Sim(_)
         | Command::Demo(_)

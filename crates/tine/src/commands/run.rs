@@ -4,6 +4,7 @@ use tine_model::{AgentId, Standing};
 use tine_runtime::{ForkSpec, parse_fork};
 use tine_store::AgentFilter;
 
+use crate::budget;
 use crate::caching::{Before, go_ahead};
 use crate::cli::{EstimateArgs, ModelArgs, OutputArgs, RunArgs};
 use crate::commands::fork;
@@ -20,6 +21,9 @@ pub(crate) async fn run(context: &Context, args: RunArgs) -> Result<u8, Failure>
     }
     let prompt = Prompt::read(args.prompt)?;
     let talk = Talk::new(context, &args.limits, &args.output, prompt.stdin_is_free)?;
+    if let Some(agent) = existing {
+        budget::change(context, agent, args.limits.tree.changes()).await?;
+    }
     if let Some(arguments) = prompt.slash("fork") {
         return slash_fork(context, talk, existing, (&prompt, arguments), &args.output).await;
     }
@@ -32,9 +36,11 @@ pub(crate) async fn run(context: &Context, args: RunArgs) -> Result<u8, Failure>
             .hint("`tine run \"PROMPT\"`, or pipe it: `tine run < prompt.txt`")
             .hint("`tine run --continue` goes on with the last agent of this directory"));
     }
+    let caps = budget::of_new_tree(&context.config, args.limits.tree.changes())?;
     let new = context.new_root(&args.model, args.name)?;
     talk.connect(&new.settings.model).await?;
     let agent = context.runtime.create_root(new).await?;
+    budget::begin(context, agent, caps).await?;
     talk.run(agent, None, to_send).await
 }
 

@@ -141,6 +141,16 @@ Examples:
   tine cost
   tine cost 1a2b --json | jq .total.cost_usd";
 
+pub(crate) const BUDGET: &str = "\
+A budget belongs to a whole tree, whichever of its agents is named, and counts all that the tree has ever used. At a cap, no
+further request is sent; those under way are finished. Raise the cap, and runs that wait there go on.
+
+Examples:
+  tine budget 1a2b
+  tine budget 1a2b --usd 5 --agents 20
+  tine budget 1a2b --tokens none
+  tine fan 1a2b -d A -d B --tree-tokens 500000 --tree-running 4";
+
 pub(crate) const GUARD_SHELL: &str = "\
 Examples:
   tine guard shell 'git log --oneline | head -20'

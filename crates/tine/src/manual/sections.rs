@@ -14,6 +14,7 @@ pub(super) const SECTIONS: &[Section] = &[
     CACHE,
     PERMISSIONS,
     QUESTIONS,
+    BUDGETS,
     SECRETS,
     CONVERSATIONS,
     CONFINEMENT,
@@ -105,6 +106,27 @@ const QUESTIONS: Section = Section {
         (
             "what beats what",
             "a deny rule beats every answer that stands; a no beats a yes; `tine permission revoke` takes an answer back",
+        ),
+    ],
+};
+
+const BUDGETS: Section = Section {
+    heading: "BUDGETS",
+    text: "A budget belongs to a whole tree of agents: the one without a parent and all its forks. It counts everything that the tree has ever used, also before the budget was set, and is checked before each request, whichever process sends it. What a request may use is reserved until it is recorded; when the rest is reserved, others wait until it is known. A request under way is always finished, so that spending passes a cap by less than one request, as long as no request uses more than was reserved (its prompt, by its length, and the longest reply). At a cap a run on a terminal waits until `tine budget` raises it, in this terminal or another one; elsewhere it ends with 55, or waits with --wait-for-budget. A question that waits for permission is answered as usual. The caps:",
+    terms: &[
+        (
+            "tokens",
+            "prompts and output of all requests; one whose usage the provider did not report counts by its length",
+        ),
+        (
+            "usd",
+            "what they cost, by the prices of `tine cost`; requests without a known price are not counted, and `tine budget` says how many they are",
+        ),
+        ("time", "from when a time was first set; taking it away and setting it again starts anew"),
+        ("agents", "workers that were ever made; a fan that would make more is refused as a whole"),
+        (
+            "running",
+            "workers that run at the same time; the others are queued, in the order in which they were made",
         ),
     ],
 };
@@ -215,6 +237,10 @@ const SETTINGS: Section = Section {
             "lists of directories that confined commands may write in besides their own, and of variables that they get besides the usual ones; for the user's file only",
         ),
         ("confine.missing", "warn or refuse, where the kernel cannot keep workers confined (warn)"),
+        (
+            "budget.tokens, budget.usd, budget.time, budget.agents, budget.running",
+            "what new trees may use, see BUDGETS; of the user's file and the project's the lower value counts",
+        ),
         (
             "cache.confirm_above",
             "ask before a fork that is estimated to cost more than this, in USD; where nobody can be asked it is refused",
@@ -342,7 +368,7 @@ const JSON: Section = Section {
         ),
         (
             "tine run, tine fork with a prompt",
-            r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"audit":{"complete","escapes"} of a confined run,"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry, held, usage, and last result"#,
+            r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"audit":{"complete","escapes"} of a confined run,"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry, held, paused, usage, and last result"#,
         ),
         (
             "tine fork",
@@ -385,6 +411,10 @@ const JSON: Section = Section {
         ("tine send", r#"{"agent","mail"}"#),
         ("tine kill", r#"{"killed":[id]}"#),
         (
+            "tine budget",
+            r#"{"agent","root","caps":{"tokens","usd","time_ms","agents","running":{"most","used","reserved","left"},"requests","waiting","unpriced","started_at"}|null,"reached":{"cap"}|null,"own":{"tokens","cost_usd"},"subtree":{"tokens","cost_usd"}}; most and left are null where there is no cap"#,
+        ),
+        (
             "tine permission list, allow, deny, revoke",
             r#"[{"id","agent","root","tool","what","input","directory","why","warning","rule","widest","created_at","deadline_at","default","state","decision","scope","answered_by","answered_at","reason","used"}]; state is pending, allowed, denied, expired or withdrawn"#,
         ),
@@ -398,7 +428,7 @@ const JSON: Section = Section {
         ),
         (
             "tine cost",
-            r#"{"agents":[{"agent","name","own":[line],"subtree":[line],"causes":[{"cause","requests","missed_tokens","missed_usd"}]}],"total":{"requests","usage","hit_ratio","cost_usd","uncached_usd","complete"},"prices_date"}; a line is {"model","priced_as","requests","unreported","usage","hit_ratio","cost_usd","uncached_usd"}"#,
+            r#"{"agents":[{"agent","name","budget":{…as caps of budget}|null,"own":[line],"subtree":[line],"causes":[{"cause","requests","missed_tokens","missed_usd"}]}],"total":{"requests","usage","hit_ratio","cost_usd","uncached_usd","complete"},"prices_date"}; a line is {"model","priced_as","requests","unreported","usage","hit_ratio","cost_usd","uncached_usd"}"#,
         ),
         (
             "tine fork --estimate, tine fan --estimate",
@@ -436,7 +466,10 @@ const EXIT_STATUS: Section = Section {
         ),
         ("53", "the turn limit was reached"),
         ("54", "a tool call failed, with --fail-on-tool-error"),
-        ("55", "the budget was spent, or nobody agreed to a price above cache.confirm_above"),
+        (
+            "55",
+            "the budget of the run or of its tree was spent, or nobody agreed to a price above cache.confirm_above",
+        ),
         (
             "56",
             "a tool call was refused because nobody could be asked, or nobody answered in time; one that a rule or a mode refuses is what the user asked for, and no failure",

@@ -53,6 +53,12 @@ enum Record<'a> {
         wait_ms: Option<u64>,
         reason: &'a str,
     },
+    Paused {
+        cap: &'a str,
+        /// In the cap's unit: tokens, millionths of a USD, milliseconds, workers.
+        used: u64,
+        most: u64,
+    },
     Request {
         turn: u32,
     },
@@ -142,6 +148,11 @@ impl Observer for StreamView {
             RunEvent::Held { wait, reason } => write(&Record::Held {
                 wait_ms: wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
                 reason: reason.as_str(),
+            }),
+            RunEvent::Paused(reached) => write(&Record::Paused {
+                cap: reached.cap.as_str(),
+                used: reached.used,
+                most: reached.most,
             }),
             RunEvent::Answered(record) => {
                 write(&Record::Usage { model: record.model.as_deref(), usage: record.usage.into() })

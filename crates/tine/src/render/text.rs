@@ -12,6 +12,7 @@ use tine_fork::{Observer, RunEvent, ToolAnswer, ToolCall};
 use tine_model::{AgentRecord, Message, Role, ToolCallId, Usage};
 use tine_wire::Event;
 
+use crate::budget::paused;
 use crate::ending::Ended;
 use crate::fail::Failure;
 use crate::output;
@@ -55,6 +56,8 @@ struct State {
     thinking_chars: usize,
     calls: HashMap<ToolCallId, String>,
     last_call: Option<ToolCallId>,
+    /// Who runs, as a user names it.
+    agent: String,
 }
 
 impl TextView {
@@ -71,6 +74,7 @@ impl TextView {
 
     /// Says who is talking.
     pub(crate) fn begin(&self, record: &AgentRecord) {
+        self.state().agent = record.id.short();
         if self.talks {
             let name = record.name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
             let (id, model) = (record.id.short(), &record.settings.model);
@@ -224,6 +228,11 @@ impl Observer for TextView {
             RunEvent::Held { wait, reason } => {
                 let line = format!("waiting{}: {}", at_least(*wait), reason.as_str());
                 self.line(&mut self.state(), &styled(YELLOW, &line));
+            }
+            RunEvent::Paused(reached) => {
+                let mut state = self.state();
+                let line = paused(reached, &state.agent);
+                self.line(&mut state, &styled(YELLOW, &line));
             }
             RunEvent::Message(message) => self.message(message),
             RunEvent::ToolStarted { call } => self.tool_started(call),

@@ -11,6 +11,7 @@ use tine_runtime::{FanTask, FanWatcher};
 use tine_wire::Event;
 use unicode_width::UnicodeWidthStr;
 
+use crate::budget::paused;
 use crate::render::figures::{plural, span, tokens};
 use crate::render::screen::Screen;
 use crate::render::text::at_least;
@@ -144,6 +145,11 @@ impl FanWatcher for WorkerBoard {
             }
             RunEvent::Held { wait, reason } => {
                 worker.doing = format!("waits{}: {}", at_least(*wait), reason.as_str());
+                Some(worker.doing.clone())
+            }
+            RunEvent::Paused(reached) => {
+                worker.phase = Phase::Waiting;
+                worker.doing = paused(reached, &worker.id);
                 Some(worker.doing.clone())
             }
             RunEvent::Answered(record) => {

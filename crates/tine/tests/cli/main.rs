@@ -23,6 +23,7 @@ macro_rules! shape {
 mod bad_input;
 mod bad_store;
 mod boundary;
+mod budget;
 mod cache;
 mod compact;
 mod crash;

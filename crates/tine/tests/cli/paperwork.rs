@@ -48,6 +48,7 @@ fn the_manual_is_one_page() {
     .SS "tine import"
     .SS "tine export"
     .SS "tine cost"
+    .SS "tine budget"
     .SS "tine cache explain"
     .SS "tine guard shell"
     .SS "tine guard filter"
@@ -62,6 +63,7 @@ fn the_manual_is_one_page() {
     .SH CACHE
     .SH PERMISSIONS
     .SH QUESTIONS
+    .SH BUDGETS
     .SH SECRETS
     .SH "CONVERSATIONS OF OTHER TOOLS"
     .SH CONFINEMENT

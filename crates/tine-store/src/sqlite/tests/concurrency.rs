@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use tine_model::Cap;
 use tokio::task::JoinSet;
 
 use super::Directory;
-use crate::contract::{agent_id, create, fork_of, message, plain_notice};
-use crate::{Acquire, AgentFilter, ForkFrom, Store};
+use crate::contract::{
+    agent_id, caps_of, create, fork_of, message, plain_notice, request_of, reserve_of,
+};
+use crate::{Acquire, AgentFilter, ForkFrom, Reserved, Store};
 
 const HANDLES: u64 = 4;
 const FORKS: u64 = 16;
@@ -45,6 +48,43 @@ async fn parallel_forks_of_one_parent_are_all_durable() {
         lengths
     };
     assert_eq!(lengths, (1..=total).collect());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn runners_in_many_processes_keep_one_cap_together() {
+    /// Tokens of one request, as [`request_of`] makes it.
+    const EACH: u64 = 105;
+    const MOST: u64 = 1000;
+    let directory = Directory::new();
+    let store = directory.sqlite().await;
+    let root = create(&store, 0).await.unwrap();
+    store.set_budget(caps_of(root, &[(Cap::Tokens, Some(MOST))])).await.unwrap();
+    let mut runners = JoinSet::new();
+    for handle in 0..HANDLES {
+        let agent = agent_id(1 + handle);
+        store.fork(fork_of(root, 1 + handle, ForkFrom::LastEntry)).await.unwrap();
+        let store = directory.sqlite().await;
+        runners.spawn(async move {
+            for number in 0.. {
+                let number = (handle * 60 + number) as u8;
+                loop {
+                    match store.reserve(reserve_of(agent, number, EACH, 0)).await.unwrap() {
+                        Reserved::Granted => break,
+                        // One of the others will settle.
+                        Reserved::Promised(_) => tokio::task::yield_now().await,
+                        Reserved::Spent(_) => return,
+                        Reserved::Unbounded => panic!("there is a budget"),
+                    }
+                }
+                store.record_request(request_of(agent, number, "m"), &[]).await.unwrap();
+            }
+        });
+    }
+    while let Some(done) = runners.join_next().await {
+        done.unwrap();
+    }
+    let budget = store.budget(root).await.unwrap().unwrap();
+    assert_eq!((budget.tokens, budget.tokens_reserved), (MOST.div_ceil(EACH) * EACH, 0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

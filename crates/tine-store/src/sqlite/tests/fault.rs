@@ -7,17 +7,18 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use tine_model::PermissionScope;
+use tine_model::{Cap, PermissionScope};
 use tokio::sync::Notify;
 
 use super::{Directory, block_on};
 use crate::NewMail;
 use crate::contract::{
-    agent_id, ask_of, create, end_of, fork_of, message, permission_id, plain_notice, yes_to,
+    agent_id, ask_of, cache_row, caps_of, create, end_of, fork_of, message, permission_id,
+    plain_notice, request_of, reserve_of, yes_to,
 };
 use crate::{
     Acquire, AgentFilter, Fence, ForkFrom, Kill, NewTask, OpenOptions, PermissionFilter, Result,
-    SqliteStore, StepHook, Store, StoreError,
+    SqliteStore, StandInLine, StepHook, Store, StoreError, UsageScope,
 };
 
 /// The last step of every transaction: it stands behind COMMIT.
@@ -37,9 +38,13 @@ enum Change {
     Answer,
     Expire,
     Kill,
+    Budget,
+    Reserve,
+    Settle,
+    Line,
 }
 
-const WRITES: [Change; 9] = [
+const WRITES: [Change; 13] = [
     Change::Fork,
     Change::FanOut,
     Change::Finish,
@@ -49,6 +54,10 @@ const WRITES: [Change; 9] = [
     Change::Answer,
     Change::Expire,
     Change::Kill,
+    Change::Budget,
+    Change::Reserve,
+    Change::Settle,
+    Change::Line,
 ];
 
 /// A root with messages and a lease, and a worker with a running task.
@@ -70,6 +79,9 @@ async fn prepare(path: &Path) {
     for number in [1, 2] {
         store.ask_permission(ask_of(agent_id(2), number)).await.unwrap();
     }
+    let caps = [(Cap::Tokens, Some(1000)), (Cap::Running, Some(1))];
+    store.set_budget(caps_of(root, &caps)).await.unwrap();
+    store.reserve(reserve_of(root, 1, 100, 7)).await.unwrap();
     store.close().await.unwrap();
 }
 
@@ -114,6 +126,20 @@ async fn perform(store: &SqliteStore, change: Change) -> Result<()> {
             let kill = Kill { agent: root, notice: &plain_notice, now_ms: 8000 };
             store.kill(kill).await.map(|_| ())
         }
+        Change::Budget => {
+            let caps = [(Cap::Tokens, None), (Cap::Time, Some(60_000))];
+            store.set_budget(caps_of(agent_id(2), &caps)).await.map(|_| ())
+        }
+        Change::Reserve => store.reserve(reserve_of(agent_id(2), 2, 50, 3)).await.map(|_| ()),
+        Change::Settle => {
+            let (request, cache) = (request_of(root, 1, "m"), [cache_row(1, 100, 5000)]);
+            store.record_request(request, &cache).await.map(|_| ())
+        }
+        Change::Line => {
+            let agents = vec![agent_id(2), root];
+            let stand = StandInLine { agents, owner: "me".to_owned(), now_ms: 5000 };
+            store.stand_in_line(stand).await
+        }
     }
 }
 
@@ -129,6 +155,10 @@ async fn contents(path: &Path) -> String {
     }
     let permissions = store.permissions(None, PermissionFilter::All).await.unwrap();
     writeln!(text, "{permissions:?}").unwrap();
+    let requests = store.requests(agent_id(1), UsageScope::Subtree).await.unwrap();
+    let cache = store.cache_entries([0; 32], 0).await.unwrap();
+    let budget = store.budget(agent_id(1)).await.unwrap();
+    writeln!(text, "{requests:?}\n{cache:?}\n{budget:?}").unwrap();
     writeln!(text, "{:?}", store.head(&[8; 32]).await.unwrap()).unwrap();
     store.close().await.unwrap();
     text

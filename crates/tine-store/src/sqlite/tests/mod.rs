@@ -12,7 +12,9 @@ use async_trait::async_trait;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use crate::contract::{Fixture, Inherit, Operation, lineage_equals_the_naive_model};
+use crate::contract::{
+    Fixture, Inherit, Operation, Spending, lineage_equals_the_naive_model, spending_passes_no_cap,
+};
 use crate::{EntryKind, OpenOptions, Result, SqliteStore, Store};
 
 /// A store in a directory of its own.
@@ -68,6 +70,20 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
+fn spending() -> impl Strategy<Value = Spending> {
+    let agent = || 0..5_usize;
+    prop_oneof![
+        6 => (agent(), 0..60_u64, 0..40_u64)
+            .prop_map(|(agent, tokens, micro_usd)| Spending::Reserve { agent, tokens, micro_usd }),
+        5 => (any::<usize>(), 0..90_u64, 0..60_u64)
+            .prop_map(|(which, tokens, micro_usd)| Spending::Record { which, tokens, micro_usd }),
+        1 => any::<usize>().prop_map(|which| Spending::Release { which }),
+        1 => (agent(), prop::option::of(0..300_u64), prop::option::of(0..200_u64))
+            .prop_map(|(agent, tokens, micro_usd)| Spending::Cap { agent, tokens, micro_usd }),
+        1 => agent().prop_map(|parent| Spending::Fork { parent }),
+    ]
+}
+
 proptest! {
     // Each case is a store on disk, synced at every step.
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
@@ -76,5 +92,11 @@ proptest! {
     fn any_tree_equals_the_naive_model(operations in prop::collection::vec(operation(), 1..25)) {
         let directory = Directory::new();
         block_on(lineage_equals_the_naive_model(&directory, &operations)).unwrap();
+    }
+
+    #[test]
+    fn no_spending_passes_a_cap(operations in prop::collection::vec(spending(), 1..40)) {
+        let directory = Directory::new();
+        block_on(spending_passes_no_cap(&directory, &operations)).unwrap();
     }
 }

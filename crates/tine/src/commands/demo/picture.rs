@@ -224,6 +224,7 @@ mod tests {
             turns: 5,
             tool_uses: 7,
             error: None,
+            reached: None,
         };
         Told {
             root,

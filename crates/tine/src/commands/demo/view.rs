@@ -128,6 +128,7 @@ impl Observer for LookView {
             | RunEvent::Stream(_)
             | RunEvent::Retry { .. }
             | RunEvent::Held { .. }
+            | RunEvent::Paused(_)
             | RunEvent::Answered(_)
             | RunEvent::Message(_) => {}
         }

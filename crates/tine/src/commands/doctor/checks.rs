@@ -12,6 +12,7 @@ use tine_store::{AgentFilter, OpenOptions, SqliteStore};
 use tine_wire::Endpoint;
 
 use super::{Check, Status};
+use crate::budget::{amount, defaults};
 use crate::caching::{policy, read_models};
 use crate::cli::ModelArgs;
 use crate::config::{Config, RuleList, Setting};
@@ -169,6 +170,13 @@ pub(super) fn settings(config: &Config) -> Vec<Check> {
     checks.extend(workers(config));
     if let Err(failure) = policy(config, false) {
         checks.push(Check::failure("setting cache", &failure));
+    }
+    match defaults(&config.budget) {
+        Ok(caps) => checks.extend(caps.into_iter().map(|(cap, most, origin)| {
+            let name = format!("setting budget.{}", cap.as_str());
+            Check::ok(name, format!("{} (from {origin})", amount(cap, most)))
+        })),
+        Err(failure) => checks.push(Check::failure("setting budget", &failure)),
     }
     checks.extend(PROVIDERS.iter().filter_map(|provider| key(config, *provider)));
     checks.push(model(config));

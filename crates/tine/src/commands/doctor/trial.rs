@@ -7,8 +7,8 @@ use tine_fork::{AllowAllFilter, RunEvent, RunLimits};
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{ModelRef, ModelSettings, Provider};
 use tine_runtime::{
-    CachePolicy, Confinement, Crew, DenyAll, Ids, NewRoot, Permissions, Ports, RunOptions, Runtime,
-    system_prompt,
+    CachePolicy, Confinement, Crew, DenyAll, Ids, NewRoot, OnBudget, Permissions, Ports,
+    RunOptions, Runtime, system_prompt,
 };
 use tine_store::{OpenOptions, SqliteStore};
 use tokio_util::sync::CancellationToken;
@@ -70,6 +70,7 @@ async fn run(directory: &Path) -> Result<Option<String>, Failure> {
         filter: Arc::new(AllowAllFilter),
         confinement: Confinement::default(),
         crew: Crew::default(),
+        on_budget: OnBudget::End,
     };
     let outcome = runtime.run(agent, Some(WORD.to_owned()), &options).await?;
     runtime.store().close().await?;

@@ -1,0 +1,223 @@
+//! Budgets of whole trees: where a run ends or waits, what a fan may spend, and who waits in line.
+
+use std::sync::{Arc, Mutex};
+
+use tine_cache::{Asked, Plan};
+use tine_fork::{RunEvent, RunReport};
+use tine_llm::LlmError;
+use tine_model::{AgentId, AgentState, Cap, CapReached, Outcome, TaskStatus};
+use tine_runtime::{FanSpec, FanTask, FanWatcher, OnBudget, RunOptions, Runtime, RuntimeError};
+use tine_store::{BudgetRow, OpenOptions, SetBudget, SqliteStore, Store, StoreError};
+use tine_testkit::{Answer, Gate, ScriptedModel};
+
+use super::fixture::{House, options};
+
+/// A turn that asks for another one.
+fn look(call: &'static str) -> Answer {
+    Answer::calls([(call, "Glob", r#"{"pattern":"*.txt"}"#)])
+}
+
+async fn budget(house: &House, agent: AgentId) -> BudgetRow {
+    house.runtime.budget(agent).await.unwrap().unwrap()
+}
+
+async fn cap(runtime: &Runtime, agent: AgentId, cap: Cap, most: u64) {
+    runtime.set_budget(agent, vec![(cap, Some(most))]).await.unwrap();
+}
+
+async fn run(house: &House, agent: AgentId, options: &RunOptions) -> RunReport {
+    house.runtime.run(agent, Some("Look.".into()), options).await.unwrap().report
+}
+
+/// A run's options that tell when it pauses.
+fn patient() -> (RunOptions, Gate, Arc<Mutex<Vec<CapReached>>>) {
+    let (gate, seen) = (Gate::new(), Arc::new(Mutex::new(Vec::new())));
+    let (open, told) = (gate.clone(), Arc::clone(&seen));
+    let observer = move |event: &RunEvent<'_>| {
+        if let RunEvent::Paused(reached) = event {
+            told.lock().unwrap().push(*reached);
+            open.open();
+        }
+    };
+    let on_budget = OnBudget::Pause;
+    (RunOptions { observer: Arc::new(observer), on_budget, ..options() }, gate, seen)
+}
+
+#[tokio::test]
+async fn at_the_cap_a_run_ends_with_what_it_has() {
+    let house = House::new(ScriptedModel::new([look("c1"), Answer::text("never")])).await;
+    let root = house.root().await;
+    cap(&house.runtime, root, Cap::Tokens, 1).await;
+    let report = run(&house, root, &options()).await;
+    assert_eq!((&report.outcome, report.turns), (&Outcome::BudgetExhausted, 1));
+    let row = budget(&house, root).await;
+    let reached = CapReached { cap: Cap::Tokens, used: row.tokens, most: 1 };
+    assert_eq!(report.reached, Some(reached));
+    assert_eq!(row.tokens, report.usage.prompt() + report.usage.output);
+    assert_eq!((row.tokens_reserved, row.requests), (0, 0));
+    // The call has its result: the run goes on from there.
+    let fold = house.runtime.fold(root, None).await.unwrap();
+    assert_eq!(fold.items().count(), 3);
+    let record = house.runtime.store().agent(root).await.unwrap();
+    assert_eq!(record.state, AgentState::Idle);
+    house.runtime.set_budget(root, vec![(Cap::Tokens, None)]).await.unwrap();
+    let again = house.runtime.run(root, None, &options()).await.unwrap().report;
+    assert_eq!(again.outcome, Outcome::Completed);
+}
+
+#[tokio::test]
+async fn a_paused_run_goes_on_when_somebody_else_raises_the_cap() {
+    let house = House::new(ScriptedModel::new([look("c1"), Answer::text("done")])).await;
+    let root = house.root().await;
+    cap(&house.runtime, root, Cap::Tokens, 1).await;
+    let (options, paused, seen) = patient();
+    let raise = async {
+        paused.pass().await;
+        assert_eq!(house.model.requests().len(), 1);
+        // As another process would.
+        let path = house.home.path().join("tine.db");
+        let other = SqliteStore::open(path, OpenOptions::default()).await.unwrap();
+        let caps = vec![(Cap::Tokens, Some(1_000_000))];
+        other.set_budget(SetBudget { agent: root, caps, now_ms: 1 }).await.unwrap();
+    };
+    let (report, ()) = tokio::join!(run(&house, root, &options), raise);
+    assert_eq!((report.outcome, report.turns), (Outcome::Completed, 2));
+    assert_eq!(seen.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_paused_run_can_be_stopped() {
+    let house = House::new(ScriptedModel::new([])).await;
+    let root = house.root().await;
+    cap(&house.runtime, root, Cap::Time, 0).await;
+    let (options, paused, seen) = patient();
+    let stop = async {
+        paused.pass().await;
+        options.cancel.cancel();
+    };
+    let (report, ()) = tokio::join!(run(&house, root, &options), stop);
+    assert_eq!((report.outcome, report.reached), (Outcome::Aborted, None));
+    assert_eq!(seen.lock().unwrap()[0].cap, Cap::Time);
+    assert!(house.model.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_request_that_comes_to_nothing_frees_what_was_reserved() {
+    let refused = |kind| Answer::refused(kind, "no");
+    let house = House::new(ScriptedModel::new([
+        refused(tine_wire::FailureKind::Overloaded),
+        Answer::error(LlmError::BadKey),
+        Answer::text("done"),
+    ]))
+    .await;
+    let root = house.root().await;
+    cap(&house.runtime, root, Cap::Tokens, 1_000_000).await;
+    for _ in 0..2 {
+        let report = run(&house, root, &options()).await;
+        assert!(matches!(report.outcome, Outcome::Failed(_)));
+        let row = budget(&house, root).await;
+        assert_eq!((row.tokens, row.tokens_reserved, row.requests), (0, 0, 0));
+    }
+    assert_eq!(run(&house, root, &options()).await.outcome, Outcome::Completed);
+}
+
+/// Counts what runs at the same time, and keeps the order in which workers begin.
+#[derive(Default)]
+struct Course {
+    begun: Mutex<Vec<usize>>,
+    now: Mutex<(usize, usize)>,
+}
+
+impl FanWatcher for Course {
+    fn on_start(&self, _workers: &[AgentId], _plan: &Plan) {}
+
+    fn on_event(&self, index: usize, event: &RunEvent<'_>) {
+        let mut begun = self.begun.lock().unwrap();
+        if matches!(event, RunEvent::Message(_)) && !begun.contains(&index) {
+            begun.push(index);
+            let mut now = self.now.lock().unwrap();
+            now.0 += 1;
+            now.1 = now.1.max(now.0);
+        }
+    }
+
+    fn on_end(&self, index: usize, _task: &FanTask) {
+        if self.begun.lock().unwrap().contains(&index) {
+            self.now.lock().unwrap().0 -= 1;
+        }
+    }
+}
+
+fn fan_of(parent: AgentId, directives: &[&str]) -> FanSpec {
+    let directives = directives.iter().map(|text| (*text).to_owned()).collect();
+    FanSpec { parent, directives, plan: Asked::Auto }
+}
+
+#[tokio::test]
+async fn workers_wait_in_line_and_the_leader_stands_first() {
+    let house = House::new(ScriptedModel::new([1, 2, 3, 4].map(|_| Answer::text("ok")))).await;
+    let root = house.root().await;
+    cap(&house.runtime, root, Cap::Running, 1).await;
+    let course = Arc::new(Course::default());
+    let spec = fan_of(root, &["the first", "the second", "third", "the fourth"]);
+    let watcher = Arc::clone(&course) as Arc<dyn FanWatcher>;
+    let report = house.runtime.fan(spec, &options(), watcher).await.unwrap();
+    assert!(report.tasks.iter().all(|task| task.status == TaskStatus::Completed));
+    assert_eq!(*course.begun.lock().unwrap(), [2, 0, 1, 3]);
+    assert_eq!(course.now.lock().unwrap().1, 1);
+    let row = budget(&house, root).await;
+    assert_eq!((row.agents, row.running, row.waiting), (4, 0, 0));
+}
+
+#[tokio::test]
+async fn a_fan_of_more_workers_than_the_tree_may_have_is_refused_whole() {
+    let house = House::new(ScriptedModel::new([1, 2].map(|_| Answer::text("ok")))).await;
+    let root = house.root().await;
+    cap(&house.runtime, root, Cap::Agents, 2).await;
+    let fan = |directives: &[&str]| {
+        let spec = fan_of(root, directives);
+        let house = &house;
+        async move { house.runtime.fan(spec, &options(), Arc::new(Course::default())).await }
+    };
+    let refused = fan(&["a", "b", "c"]).await;
+    assert!(matches!(refused, Err(RuntimeError::Store(StoreError::OverBudget { asked: 3, .. }))));
+    assert_eq!(fan(&["a", "b"]).await.unwrap().tasks.len(), 2);
+    assert!(fan(&["c"]).await.is_err());
+}
+
+#[tokio::test]
+async fn a_worker_that_gives_its_place_back_lets_the_next_one_run() {
+    let house = House::new(ScriptedModel::new([])).await;
+    let root = house.root().await;
+    cap(&house.runtime, root, Cap::Running, 1).await;
+    let (store, cancel) = (house.runtime.store(), options().cancel);
+    let lease = |agent: AgentId| {
+        let (store, owner) = (Arc::clone(store), format!("owner of {agent}"));
+        async move {
+            let (is_alive, notice) = (|_: &str| true, |_: &tine_model::TaskRecord| String::new());
+            let acquire = tine_store::Acquire {
+                agent,
+                owner: &owner,
+                is_alive: &is_alive,
+                notice: &notice,
+                now_ms: 1,
+            };
+            store.acquire(acquire).await.unwrap()
+        }
+    };
+    let other = house.runtime.fork(tine_runtime::ForkSpec { parent: root, at: None, name: None });
+    let (first, second) = (lease(root).await, lease(other.await.unwrap().child).await);
+    let quiet = |_: CapReached| {};
+    assert!(house.runtime.take_slot(&first, &quiet, &cancel).await.unwrap());
+    let gate = Gate::new();
+    let open = |_: CapReached| gate.open();
+    let second_runs = house.runtime.take_slot(&second, &open, &cancel);
+    let first_waits = async {
+        gate.pass().await;
+        house.runtime.give_slot(&first).await.unwrap();
+    };
+    let (runs, ()) = tokio::join!(second_runs, first_waits);
+    assert!(runs.unwrap());
+    cancel.cancel();
+    assert!(!house.runtime.take_slot(&first, &quiet, &cancel).await.unwrap());
+}
