@@ -5,9 +5,13 @@ use std::sync::{Arc, Mutex};
 use tine_cache::{Asked, Plan};
 use tine_fork::{RunEvent, RunReport};
 use tine_llm::LlmError;
-use tine_model::{AgentId, AgentState, Cap, CapReached, Outcome, TaskStatus};
-use tine_runtime::{FanSpec, FanTask, FanWatcher, OnBudget, RunOptions, Runtime, RuntimeError};
-use tine_store::{BudgetRow, OpenOptions, SetBudget, SqliteStore, Store, StoreError};
+use tine_model::{AgentId, AgentState, Cap, CapReached, Outcome, RequestId, TaskStatus};
+use tine_runtime::{
+    FanSpec, FanTask, FanWatcher, ForkSpec, OnBudget, RunOptions, Runtime, RuntimeError,
+};
+use tine_store::{
+    BudgetRow, OpenOptions, Reserve, Reserved, SetBudget, SqliteStore, Store, StoreError,
+};
 use tine_testkit::{Answer, Gate, ScriptedModel};
 
 use super::fixture::{House, options};
@@ -121,6 +125,24 @@ async fn a_request_that_comes_to_nothing_frees_what_was_reserved() {
     assert_eq!(run(&house, root, &options()).await.outcome, Outcome::Completed);
 }
 
+#[tokio::test]
+async fn what_a_dead_process_had_reserved_does_not_hold_others_back_for_ever() {
+    let house = House::new(ScriptedModel::new([Answer::text("done")])).await;
+    let root = house.root().await;
+    cap(&house.runtime, root, Cap::Tokens, 1_000).await;
+    let dead = Reserve {
+        id: RequestId::from_random([9; 16]),
+        agent: root,
+        owner: "process 1-dead".to_owned(),
+        tokens: 1_000,
+        micro_usd: 0,
+        now_ms: 1,
+    };
+    assert_eq!(house.runtime.store().reserve(dead).await.unwrap(), Reserved::Granted);
+    let child = house.runtime.fork(ForkSpec { parent: root, at: None, name: None }).await.unwrap();
+    assert_eq!(run(&house, child.child, &options()).await.outcome, Outcome::Completed);
+}
+
 /// Counts what runs at the same time, and keeps the order in which workers begin.
 #[derive(Default)]
 struct Course {
@@ -205,7 +227,7 @@ async fn a_worker_that_gives_its_place_back_lets_the_next_one_run() {
             store.acquire(acquire).await.unwrap()
         }
     };
-    let other = house.runtime.fork(tine_runtime::ForkSpec { parent: root, at: None, name: None });
+    let other = house.runtime.fork(ForkSpec { parent: root, at: None, name: None });
     let (first, second) = (lease(root).await, lease(other.await.unwrap().child).await);
     let quiet = |_: CapReached| {};
     assert!(house.runtime.take_slot(&first, &quiet, &cancel).await.unwrap());

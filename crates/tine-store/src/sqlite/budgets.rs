@@ -96,19 +96,25 @@ impl SqliteStore {
     }
 
     pub(super) async fn reserve_row(&self, ask: Reserve) -> Result<Reserved> {
-        // Asked first, outside the transaction: most trees have no budget, and then nothing is written.
-        if !self.has_budget(ask.agent).await? {
-            return Ok(Reserved::Unbounded);
+        // Asked first, outside the transaction: most trees have no budget, and hundreds who wait at a cap and ask again whenever
+        // anything changes must not keep those from writing who can let them go on.
+        let mut read = self.connections.read().await?;
+        let sql = sqlx::query(BUDGET).bind(ask.agent.as_bytes().as_slice());
+        let row = read.one(sql).await?;
+        read.finish().await?;
+        let Some(row) = row else { return Ok(Reserved::Unbounded) };
+        let budget = budget_row(&Columns::new(self.connections.path(), &row))?;
+        if let Some(refused) = refusal(&budget, ask.now_ms) {
+            return Ok(refused);
         }
         let mut write = self.connections.write().await?;
         let sql = sqlx::query(BUDGET).bind(ask.agent.as_bytes().as_slice());
         let row = write.one("budget", sql).await?;
         let row = row.ok_or_else(|| StoreError::no_agent(ask.agent))?;
         let budget = budget_row(&Columns::new(write.path(), &row))?;
-        let reserved = match (budget.spent(ask.now_ms), budget.promised(ask.now_ms)) {
-            (Some(reached), _) => Reserved::Spent(reached),
-            (None, Some(reached)) => Reserved::Promised(reached),
-            (None, None) => {
+        let reserved = match refusal(&budget, ask.now_ms) {
+            Some(refused) => refused,
+            None => {
                 insert_reservation(&mut write, &budget, &ask).await?;
                 Reserved::Granted
             }
@@ -172,6 +178,12 @@ impl SqliteStore {
         read.finish().await?;
         Ok(row.is_some())
     }
+}
+
+/// Why a request may not be sent now.
+fn refusal(budget: &BudgetRow, now_ms: i64) -> Option<Reserved> {
+    let spent = budget.spent(now_ms).map(Reserved::Spent);
+    spent.or_else(|| budget.promised(now_ms).map(Reserved::Promised))
 }
 
 /// Refuses more workers than the tree may have.
