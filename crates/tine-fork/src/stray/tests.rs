@@ -316,6 +316,7 @@ fn run(own: impl IntoIterator<Item = Message>) -> RunReport {
         turns: 1,
         tool_uses: 0,
         error: None,
+        reached: None,
     }
 }
 

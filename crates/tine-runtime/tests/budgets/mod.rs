@@ -139,7 +139,7 @@ async fn what_a_dead_process_had_reserved_does_not_hold_others_back_for_ever() {
         now_ms: 1,
     };
     assert_eq!(house.runtime.store().reserve(dead).await.unwrap(), Reserved::Granted);
-    let child = house.runtime.fork(ForkSpec { parent: root, at: None, name: None }).await.unwrap();
+    let child = house.runtime.fork(ForkSpec::of(root)).await.unwrap();
     assert_eq!(run(&house, child.child, &options()).await.outcome, Outcome::Completed);
 }
 
@@ -177,7 +177,7 @@ fn fan_of(parent: AgentId, directives: &[&str]) -> FanSpec {
 
 #[tokio::test]
 async fn workers_wait_in_line_and_the_leader_stands_first() {
-    let house = House::new(ScriptedModel::new([1, 2, 3, 4].map(|_| Answer::text("ok")))).await;
+    let house = House::new(ScriptedModel::new([1, 2, 3, 4].map(|_| Answer::text("Scope: all of it\nResult: ok")))).await;
     let root = house.root().await;
     cap(&house.runtime, root, Cap::Running, 1).await;
     let course = Arc::new(Course::default());
@@ -227,7 +227,7 @@ async fn a_worker_that_gives_its_place_back_lets_the_next_one_run() {
             store.acquire(acquire).await.unwrap()
         }
     };
-    let other = house.runtime.fork(ForkSpec { parent: root, at: None, name: None });
+    let other = house.runtime.fork(ForkSpec::of(root));
     let (first, second) = (lease(root).await, lease(other.await.unwrap().child).await);
     let quiet = |_: CapReached| {};
     assert!(house.runtime.take_slot(&first, &quiet, &cancel).await.unwrap());
