@@ -133,12 +133,17 @@ fn killed_workers_are_interrupted_and_their_spawner_is_told_once() {
             );
         }
     }
-    // The notices reach the parent with its next turn, each one once.
+    // The notices reach the parent with its next turn, each one once, and all of them in one message.
     home.done(&["run", "--resume", &parent, "--quiet", "hello"]);
     home.done(&["run", "--resume", &parent, "--quiet", "hello again"]);
     let notices = messages(&home, &parent);
-    let notices = notices.iter().filter(|(_, text)| text.contains("<task-notification>"));
-    assert_eq!(notices.count(), 3);
+    let notices: Vec<&String> = notices
+        .iter()
+        .map(|(_, text)| text)
+        .filter(|text| text.contains("<task-notification>"))
+        .collect();
+    assert_eq!(notices.len(), 1);
+    assert_eq!(notices[0].matches("<task-id>").count(), 3);
 }
 
 /// Sends a signal by name.

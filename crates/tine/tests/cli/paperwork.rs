@@ -139,6 +139,11 @@ fn the_doctor_finds_nothing_wrong_in_a_new_home() {
     ok    database: [HOME]/tine.db opens, has this version's schema, and holds 0 agents
     ok    leases: no agent is held by a dead process
     ok    settings: no configuration file
+    ok    workers: models fork: when the model asks for `fork`
+    ok    workers: workers run: in the background, and report by notification
+    ok    workers: depth: workers start no workers
+    ok    workers: reports: wake the agent that started the worker
+    ok    workers: without a terminal: the same; permissions decide what they may do
     ok    provider anthropic: ANTHROPIC_API_KEY is set; requests go to https://api.anthropic.com
     ok    provider openai: OPENAI_API_KEY is not set; requests go to https://api.openai.com/v1
     ok    provider gemini: GEMINI_API_KEY is not set; requests go to https://generativelanguage.googleapis.com
@@ -146,6 +151,7 @@ fn the_doctor_finds_nothing_wrong_in_a_new_home() {
     ok    provider minimax: MINIMAX_API_KEY is not set; requests go to https://api.minimax.io/anthropic
     ok    provider openai-compat: OPENAI_COMPAT_API_KEY is not set; no base URL (OPENAI_COMPAT_BASE_URL is not set)
     ok    default model: anthropic/claude-opus-5-5 (ANTHROPIC_API_KEY is set)
+    ok    agents by name: none is defined
     ok    prices and cache rules: as of 2026-11-21
     ok    terminal: stdout is not a terminal, stderr is not a terminal, TERM=dumb
     ok    simulator: an agent was made, asked sim/echo, and was answered

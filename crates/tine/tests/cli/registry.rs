@@ -282,8 +282,11 @@ fn mail_waits_for_the_next_turn() {
     let sent = home.json(&["send", "base", "and again", "--json"]);
     assert_eq!(sent["agent"], base.as_str());
     home.done(&["run", "--resume", "base"]);
-    let log = home.done(&["logs", "base"]);
-    assert!(log.contains("user       the port is 8081"), "{log}");
+    // All that was unread comes at once: the reports of its workers, then what the user has sent, each one once.
+    let log = home.done(&["logs", "base", "--json"]);
+    for (text, times) in [("the port is 8081", 1), ("and again", 2), ("<task-id>", 2)] {
+        assert_eq!(log.matches(text).count(), times, "{text}: {log}");
+    }
 }
 
 #[test]
