@@ -85,18 +85,18 @@ fn summary(imported: &Imported) -> String {
         ConversationFormat::ClaudeCode
         | ConversationFormat::Codex
         | ConversationFormat::OpenCode => {
-            text.push_str(&format!(
-                " from {}, in {}",
-                imported.format.as_str(),
-                imported.context.as_str()
-            ));
+            let how = match imported.context {
+                ImportContext::Full => "in full",
+                ImportContext::Digest => "as a digest",
+            };
+            text.push_str(&format!(" from {}, {how}", imported.format.as_str()));
             if let Some(model) = &imported.model {
                 text.push_str(&format!("; they were held with {}", one_line(model)));
             }
         }
     }
     if let Some(reason) = &imported.reason {
-        text.push_str(&format!("\n  as a digest, because {}", one_line(reason)));
+        text.push_str(&format!("\n  not in full: {}", one_line(reason)));
     }
     for (word, counts) in [("left out", &imported.left_out), ("written anew", &imported.rewritten)]
     {

@@ -165,7 +165,7 @@ const CONVERSATIONS: Section = Section {
         ),
         (
             "--context",
-            "full takes the messages as they are; where that is impossible, or with digest, the import is refused with the reason, because tine does not make digests of imported conversations yet",
+            "full takes the messages as they are, and is refused with the reason where the file cannot be replayed; digest makes one text of them. Left out, full where that is possible, else digest, and the import says why",
         ),
         (
             "tine export",

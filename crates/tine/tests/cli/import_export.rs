@@ -33,7 +33,7 @@ fn an_import_says_who_it_made_and_of_how_much() {
     check!(home.shown(&piped), @r#"
     code: 0
     --- stdout
-    {"agent":"[AGENT-ID]","entries":3,"format":"messages","context":"full","model":null,"left_out":{},"rewritten":{},"damaged_lines":[]}
+    {"agent":"[AGENT-ID]","entries":3,"format":"messages","context":"full","model":null,"left_out":{},"rewritten":{},"damaged_lines":[],"reason":null}
     --- stderr
     "#);
     check!(home.masked(&home.done(&["show", "a"])), @r"

@@ -71,7 +71,7 @@ fn each_tools_file_is_known_and_told_of() {
     hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
     "#);
     let json = home.json(&["import", "../a", "--model", "sim/echo", "--name", "a", "--json"]);
-    check!(json, @r#"{"agent":"[AGENT-ID]","entries":4,"format":"claude-code","context":"full","model":"claude-opus-5-5","left_out":{"damaged line":1,"file-history-snapshot":1,"sidechain":1},"rewritten":{},"damaged_lines":[10]}"#);
+    check!(json, @r#"{"agent":"[AGENT-ID]","entries":4,"format":"claude-code","context":"full","model":"claude-opus-5-5","left_out":{"damaged line":1,"file-history-snapshot":1,"sidechain":1},"rewritten":{},"damaged_lines":[10],"reason":null}"#);
     check!(home.done(&["export", "a"]), @r#"
     [
     {"role":"user","content":[{"type":"text","text":"count and read"}]},
@@ -93,20 +93,25 @@ fn what_cannot_be_taken_in_full_says_why() {
         r#"{"type":"user","uuid":"u","message":{"role":"user","content":[{"type":"text"}]}}"#,
     );
     let ran = |arguments: &[&str]| home.shown(&home.ran(&[&["import"], arguments].concat()));
-    check!(ran(&["../a", "--model", "sim/echo", "--context", "digest"]), @"
-    code: 42
+    check!(ran(&["../a", "--model", "sim/echo", "--context", "digest"]), @r#"
+    code: 0
     --- stdout
+    [AGENT8] has 1 message from claude-code, as a digest; they were held with claude-opus-5-5
+      left out: 1 damaged line, 1 file-history-snapshot, 1 sidechain
     --- stderr
-    error: a digest of the conversation is needed: it was asked for
-    hint: no digest can be made of an imported conversation yet; a model of the provider that it was held with takes it in full
-    ");
-    check!(ran(&["../b", "--model", "sim/echo"]), @"
-    code: 42
+    note: line 10 is damaged, as by a crash while it was written, and was left out
+    hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
+    "#);
+    check!(ran(&["../b", "--model", "sim/echo"]), @r#"
+    code: 0
     --- stdout
+    [AGENT8] has 1 message from codex, as a digest; they were held with gpt-5.6
+      not in full: its earlier part was compacted into a form that only OpenAI can open
+      left out: 5 before a compaction, 1 session_meta, 1 turn_context
+      written anew: 1 custom_tool_call, 1 custom_tool_call_output
     --- stderr
-    error: a digest of the conversation is needed: its earlier part was compacted into a form that only OpenAI can open
-    hint: no digest can be made of an imported conversation yet; a model of the provider that it was held with takes it in full
-    ");
+    hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
+    "#);
     check!(ran(&["../b", "--model", "sim/echo@openai", "--context", "full"]), @r#"
     code: 0
     --- stdout

@@ -4,7 +4,7 @@ use crate::support::{Home, Ran, SCENARIO, without_figures};
 
 /// A home with an agent `base` of two messages, a peer of it that has looked, and two workers.
 fn family() -> (Home, String) {
-    let home = Home::new();
+    let home = Home::new().without_nudges();
     let model = home.near_model(SCENARIO);
     let base = home.import(&model, "base", 2);
     home.done(&["fork", "base", "look around", "--name", "peer", "--json"]);

@@ -59,6 +59,12 @@ impl Home {
         path
     }
 
+    /// Its workers are not asked to mend what they report, so that a scenario may answer as it likes.
+    pub(crate) fn without_nudges(self) -> Self {
+        self.write("config.toml", "[workers]\nnudge = false\n");
+        self
+    }
+
     /// A model that answers from a scenario.
     pub(crate) fn model(&self, scenario: &str) -> String {
         format!("sim/{}", self.write("case.toml", scenario).display())

@@ -248,7 +248,7 @@ fn always_writes_the_rule_that_was_shown() {
 
 #[test]
 fn a_fan_has_a_line_for_each_worker_and_asks_above_them() {
-    let home = Home::new();
+    let home = Home::new().without_nudges();
     let model = home.model(SCENARIO);
     home.import(&model, "base", 2);
     let fan = ["fan", "base", "-d", "look for it", "-d", "run the command", "--confine", "off"];
