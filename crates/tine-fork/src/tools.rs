@@ -79,7 +79,7 @@ pub struct CallContext {
 /// Runs tools.
 #[async_trait]
 pub trait ToolDispatcher: Send + Sync {
-    /// Whether calls of this tool change nothing, so that neighbours may run at the same time.
+    /// Whether calls of this tool change nothing that their neighbours could see, so that they may run at the same time.
     fn is_read_only(&self, tool: &str) -> bool;
 
     /// Whether calls of this tool, or calls that it makes, may fork the conversation: then they find it in

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use tine_cache::{Asked, Plan, Situation};
 use tine_fork::{CacheLane, Conversation, Flight, RunEvent, worker_directive};
 use tine_llm::LlmClient;
-use tine_model::{AgentId, AgentRecord, Message};
+use tine_model::{AgentId, AgentRecord, Message, Outcome};
 use tine_store::{Forked, Lease};
 use tokio_util::sync::CancellationToken;
 
@@ -154,8 +154,12 @@ impl Runtime {
             |(index, (made, (directive, told)))| {
                 let lease = made.lease.as_ref()?;
                 let told = Message::user(told);
-                let start =
-                    Start { told, conversation: base.fork(), seat: Some(flight.seat(index)) };
+                let start = Start {
+                    told,
+                    task: directive.clone(),
+                    conversation: base.fork(),
+                    seat: Some(flight.seat(index)),
+                };
                 let worker = (index, lease, directive.as_str());
                 Some(self.work_in_fan(worker, (start, &**llm), options, watcher))
             },
@@ -216,6 +220,7 @@ impl Runtime {
         let options = RunOptions { observer: Arc::new(observer), ..options.clone() };
         let once = Once { lease, directive, entered: &entered, llm };
         let mut task = self.work(once, start, &options).await;
+        self.end_below(lease.agent, Ok(&Outcome::Completed)).await;
         let closed = async {
             self.finish(lease, &task).await?;
             Ok::<_, RuntimeError>(self.store().release(lease).await?)

@@ -257,7 +257,7 @@ impl Runtime {
 
     /// Waits for the workers that are left below a run that is over. Where the run was cut short in a way that leaves nobody to
     /// hear of them, they are stopped.
-    async fn end_below(&self, top: AgentId, ended: Result<&Outcome, &RuntimeError>) {
+    pub(crate) async fn end_below(&self, top: AgentId, ended: Result<&Outcome, &RuntimeError>) {
         let mut watch = self.live().watch();
         loop {
             let below = self.live().below(top);

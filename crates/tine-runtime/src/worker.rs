@@ -37,10 +37,19 @@ pub(crate) struct WorkerRun {
 pub(crate) struct Start {
     /// What it is told.
     pub(crate) told: Message,
+    /// The task in it.
+    pub(crate) task: String,
     /// What it knows.
     pub(crate) conversation: Conversation,
     /// Its place among those that it starts with.
     pub(crate) seat: Option<Seat>,
+}
+
+impl Start {
+    /// A worker that goes on with what it knows.
+    pub(crate) fn again(prompt: String, conversation: Conversation) -> Self {
+        Self { told: Message::user(prompt.clone()), task: prompt, conversation, seat: None }
+    }
 }
 
 impl Runtime {
@@ -75,7 +84,7 @@ impl Runtime {
         let text = self.store().take_follow_up(lease.agent).await.ok().flatten()?;
         self.store().resume_task(lease.agent).await.ok().filter(|resumed| *resumed)?;
         let loaded = self.load(lease.agent, options.caching).await.ok()?;
-        Some(Start { told: Message::user(text), conversation: loaded.conversation, seat: None })
+        Some(Start::again(text, loaded.conversation))
     }
 
     /// Runs a worker once, and tells the watcher of it.
@@ -123,7 +132,7 @@ impl Runtime {
     async fn drive_worker(
         &self,
         once: Once<'_>,
-        Start { told, conversation, seat }: Start,
+        Start { told, task, conversation, seat }: Start,
         options: &RunOptions,
     ) -> Result<(RunReport, TaskRecord, Vec<String>), RuntimeError> {
         let agent = once.lease.agent;
@@ -132,11 +141,11 @@ impl Runtime {
         self.take_slot(once.lease, &on_wait, &once.entered.stop.cancel).await?;
         self.store().start_task(agent).await?;
         let before = self.store().task(agent).await?.ok_or(RuntimeError::NoTask(agent))?;
-        let (mut conversation, directive) = (conversation, told.text());
+        let mut conversation = conversation;
         let inherited = conversation.fork();
         let prepared = self.prepared(&once, &before, (conversation, seat)).await?;
         let report = self.drive(prepared, Some(told), options).await?;
-        let mut findings = examined(&report, &inherited, &directive);
+        let mut findings = examined(&report, &inherited, &task);
         let left = options.limits.turns.saturating_sub(report.turns);
         let asked = nudge(&findings)
             .filter(|_| options.crew.nudges && left > 0 && report.outcome == Outcome::Completed);
@@ -149,7 +158,7 @@ impl Runtime {
                 let options = RunOptions { limits, ..options.clone() };
                 let second = self.drive(prepared, Some(Message::user(text)), &options).await?;
                 let report = joined(report, second);
-                findings = examined(&report, &inherited, &directive);
+                findings = examined(&report, &inherited, &task);
                 report
             }
         };
@@ -256,9 +265,9 @@ pub(crate) struct Once<'a> {
 }
 
 /// What the checks see in a worker's run.
-fn examined(report: &RunReport, inherited: &Conversation, directive: &str) -> Vec<Finding> {
+fn examined(report: &RunReport, inherited: &Conversation, task: &str) -> Vec<Finding> {
     let inherited = inherited.history().iter().map(|item| &*item.message);
-    examine_worker(report, inherited, directive)
+    examine_worker(report, inherited, task)
 }
 
 /// Two runs of a worker, one behind the other.

@@ -15,6 +15,7 @@ use crate::crew::{AgentDefinition, Definitions};
 use crate::error::RuntimeError;
 use crate::inherit::{Inherit, Inherited};
 use crate::permission::Permissions;
+use crate::prompt::environment_note;
 use crate::registry::check_name;
 use crate::run::RunOptions;
 use crate::runtime::{NewHead, Runtime};
@@ -101,12 +102,13 @@ impl Runtime {
             Err(error) => return Err(self.never_began(&lease, &spawn.prompt, error).await),
         };
         let strips = self.facts(&settings.model).strips_reasoning;
-        let told = told(&spawn, &conversation, (strips, &options.crew.inherits));
+        let told =
+            told(&spawn, (&conversation, &parent.directory), (strips, &options.crew.inherits));
         let entered = self.live().enter(agent, spawner.top, &options.cancel);
         let run = WorkerRun {
             lease,
             directive: spawn.prompt.clone(),
-            start: Start { told, conversation, seat: None },
+            start: Start { told, task: spawn.prompt, conversation, seat: None },
             entered,
             llm,
         };
@@ -265,12 +267,16 @@ impl ToolFilter for OnlyItsTools {
 /// open call's result, so that what stands before it stays what it was.
 fn told(
     spawn: &Spawn,
-    conversation: &Conversation,
+    (conversation, directory): (&Conversation, &str),
     (strips_reasoning, inherits): (bool, &Inherits),
 ) -> Message {
     let text = match spawn.kind {
         SpawnKind::Fork(_) => worker_directive(&spawn.prompt, inherits),
-        SpawnKind::Fresh | SpawnKind::Named(_) => fresh_directive(&spawn.prompt),
+        SpawnKind::Fresh | SpawnKind::Named(_) => {
+            let note = environment_note(directory.as_ref(), &Definitions::default());
+            let blocks = [note, fresh_directive(&spawn.prompt)].map(Block::Text);
+            return Message::new(Role::User, blocks.into());
+        }
     };
     let last = conversation.history().last().map(|item| &item.message);
     let open = last.filter(|message| message.role() == Role::Assistant);

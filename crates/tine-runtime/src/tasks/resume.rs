@@ -1,6 +1,6 @@
 //! Taking a task up again: whatever ended it, its worker goes on with all that it knows.
 
-use tine_model::{AgentId, Message};
+use tine_model::AgentId;
 use tine_store::StoreError;
 
 use crate::crew::SpawnKind;
@@ -64,7 +64,7 @@ impl Runtime {
         let run = WorkerRun {
             lease,
             directive: view.task.directive,
-            start: Start { told: Message::user(prompt), conversation, seat: None },
+            start: Start::again(prompt, conversation),
             entered: self.live().enter(agent, top, &options.cancel),
             llm,
         };

@@ -177,7 +177,10 @@ fn fan_of(parent: AgentId, directives: &[&str]) -> FanSpec {
 
 #[tokio::test]
 async fn workers_wait_in_line_and_the_leader_stands_first() {
-    let house = House::new(ScriptedModel::new([1, 2, 3, 4].map(|_| Answer::text("Scope: all of it\nResult: ok")))).await;
+    let house = House::new(ScriptedModel::new(
+        [1, 2, 3, 4].map(|_| Answer::text("Scope: all of it\nResult: ok")),
+    ))
+    .await;
     let root = house.root().await;
     cap(&house.runtime, root, Cap::Running, 1).await;
     let course = Arc::new(Course::default());
