@@ -1,9 +1,11 @@
-//! A file of another tool: any text; what is accepted makes requests that are JSON, in every format.
+//! A file of another tool: any text; what is accepted makes requests that are JSON, in every format, and digests within their
+//! budget.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use tine_fork::{Digest, DigestProfile, is_workers_history};
 use tine_history::close_calls;
-use tine_model::{RawJson, WireFormat};
+use tine_model::{Message, RawJson, WireFormat};
 use tine_wire::{ConversationFormat, conversation_format, read_conversation, unsent_blocks};
 
 fuzz_target!(|text: &str| {
@@ -13,6 +15,12 @@ fuzz_target!(|text: &str| {
             let Ok(read) = read_conversation(format, text, target) else { continue };
             assert!(!read.messages.is_empty() || format == ConversationFormat::Messages);
             let _ = unsent_blocks(&read.messages, target);
+            let messages: Vec<&Message> = read.messages.iter().collect();
+            let _ = is_workers_history(messages.iter().copied());
+            for profile in DigestProfile::ALL {
+                let digest = Digest::of(&messages, profile);
+                assert_eq!(digest.stats.messages, messages.len());
+            }
             let mut before = None;
             for message in &read.messages {
                 let frame = tine_wire::framer(target).frame(&close_calls(before, message));
