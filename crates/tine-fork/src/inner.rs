@@ -26,6 +26,11 @@ impl InnerCalls {
         Self(None)
     }
 
+    /// Whether it leads nowhere: a call that a call made has no other.
+    pub fn are_none(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// A way, and its other end. One place is enough: who calls waits for the answer.
     pub(crate) fn open() -> (Self, mpsc::Receiver<InnerCall>) {
         let (send, wanted) = mpsc::channel(1);

@@ -276,6 +276,10 @@ impl Turns<'_> {
             let message = self.keep(message).await?;
             self.record((id, model), (usage, stop.clone()), sent).await?;
             match self.ended(&stop, &message) {
+                // Without a turn to go on with there is nothing to rest for.
+                Some(Outcome::Completed) if turn + 1 == self.run.limits.turns => {
+                    return Ok(Outcome::Completed);
+                }
                 Some(Outcome::Completed) => match self.run.journal.rest(cancel).await? {
                     Rest::Mail => continue,
                     Rest::Over if cancel.is_cancelled() => return Ok(Outcome::Aborted),

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use tine_cache::{Asked, Plan, Situation};
 use tine_fork::{CacheLane, Conversation, Flight, RunEvent, worker_directive};
 use tine_llm::LlmClient;
-use tine_model::{AgentId, AgentRecord, Message, Outcome};
+use tine_model::{AgentId, AgentRecord, Message};
 use tine_store::{Forked, Lease};
 use tokio_util::sync::CancellationToken;
 
@@ -155,10 +155,8 @@ impl Runtime {
                 let lease = made.lease.as_ref()?;
                 let told = Message::user(told);
                 let start = Start {
-                    told,
-                    task: directive.clone(),
-                    conversation: base.fork(),
                     seat: Some(flight.seat(index)),
+                    ..Start::first(told, directive.clone(), base.fork())
                 };
                 let worker = (index, lease, directive.as_str());
                 Some(self.work_in_fan(worker, (start, &**llm), options, watcher))
@@ -218,14 +216,18 @@ impl Runtime {
         let seen = Arc::clone(watcher);
         let observer = move |event: &RunEvent<'_>| seen.on_event(index, event);
         let options = RunOptions { observer: Arc::new(observer), ..options.clone() };
-        let once = Once { lease, directive, entered: &entered, llm };
-        let mut task = self.work(once, start, &options).await;
-        self.end_below(lease.agent, Ok(&Outcome::Completed)).await;
-        let closed = async {
-            self.finish(lease, &task).await?;
-            Ok::<_, RuntimeError>(self.store().release(lease).await?)
-        };
-        if let Err(error) = closed.await {
+        let mut next = Some(start);
+        let mut task = failed(lease.agent, directive, &RuntimeError::NoTask(lease.agent));
+        while let Some(start) = next.take() {
+            let once = Once { lease, directive, entered: &entered, llm };
+            task = self.work(once, start, &options).await;
+            if let Err(error) = self.finish(lease, &task).await {
+                task.error.get_or_insert(error.to_string());
+            }
+            next = self.next_of(lease, directive, (&entered, &options)).await;
+        }
+        self.end_below(lease.agent, entered.stop.asked().is_some()).await;
+        if let Err(error) = self.store().release(lease).await {
             task.error.get_or_insert(error.to_string());
         }
         watcher.on_end(index, &task);

@@ -1,6 +1,6 @@
 //! Conversations from elsewhere become agents.
 
-use tine_fork::{Digest, DigestProfile};
+use tine_fork::{Digest, DigestProfile, workers_directive};
 use tine_model::{AgentId, Block, ContextMode, Message, WireFormat};
 use tine_wire::{Carries, ConversationFormat, Counts, ImportedConversation};
 
@@ -145,7 +145,13 @@ fn context(
 fn digest(messages: &[Message]) -> Vec<Message> {
     let messages: Vec<&Message> = messages.iter().collect();
     let text = Digest::of(&messages, DigestProfile::Fixed).text;
-    if text.is_empty() { Vec::new() } else { vec![Message::user(text)] }
+    if text.is_empty() {
+        return Vec::new();
+    }
+    // A worker stays one, whatever form its conversation takes.
+    let brief = workers_directive(messages.iter().copied()).map(str::to_owned);
+    let texts = [Some(text), brief].into_iter().flatten();
+    vec![Message::new(tine_model::Role::User, texts.map(Block::Text).collect())]
 }
 
 /// Refuses what no provider would take.

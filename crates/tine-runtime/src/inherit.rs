@@ -1,10 +1,11 @@
 //! What a child has of its parent: everything, the last turns, a digest, or nothing. What was asked for is what is made, or the
 //! fork fails: no form is ever taken in the place of another.
 
-use tine_fork::{Digest, DigestProfile, DigestStats, child_places};
+use tine_fork::{Digest, DigestProfile, DigestStats, child_places, workers_directive};
 use tine_history::Item;
 use tine_model::{
-    AgentId, AgentRecord, Block, ContextMode, EntryId, Message, ModelSettings, Role, Usage,
+    AgentId, AgentRecord, Block, ContextMode, EntryId, Message, ModelSettings, Role, Standing,
+    Usage,
 };
 use tine_store::{ForkFrom, Head as StoredHead, NewEntry};
 use tine_wire::{Head, HeadParts};
@@ -110,7 +111,16 @@ impl Runtime {
             },
             Inherit::Full | Inherit::Fresh => return Ok(made),
         };
-        let row = codec::compact_row(keep, &preface(words), self.now_ms());
+        let mut preface = preface(words);
+        // Of an imported worker the frame is all that tells what it is, so it comes along.
+        let root = matches!(parent.standing, Standing::Root | Standing::Peer);
+        let brief = workers_directive(items.iter().map(|item| &*item.message)).filter(|_| root);
+        if let Some(brief) = brief {
+            let mut blocks = preface.blocks().to_vec();
+            blocks.push(Block::Text(brief.to_owned()));
+            preface = Message::new(Role::User, blocks);
+        }
+        let row = codec::compact_row(keep, &preface, self.now_ms());
         Ok(Inherited { entries: vec![row], digest, ..made })
     }
 

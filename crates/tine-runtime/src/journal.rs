@@ -36,11 +36,13 @@ struct State {
     delivering: Option<MailId>,
     /// Turn boundaries since the agent was told to stop.
     told_to_stop: Option<u32>,
+    /// The next look into the mailbox finds nothing: the prompt comes first.
+    prompt_first: bool,
 }
 
 /// Most bytes of mail that one message delivers; what is left comes with the next. A model reads so much and still knows what it
 /// was doing.
-const DELIVERED_BYTES_MAX: usize = 128 * 1024;
+pub(crate) const DELIVERED_BYTES_MAX: usize = 128 * 1024;
 
 /// Turns that an agent may take after it was told to stop. The first should be its last: it has no tools any more.
 const SOFT_TURNS_MAX: u32 = 2;
@@ -73,6 +75,17 @@ impl StoreJournal {
     /// The same journal, of a run that may have workers, and that others may ask to stop.
     pub(crate) fn at_rest(self, resting: Resting) -> Self {
         Self { resting: Some(resting), ..self }
+    }
+
+    /// The same journal, whose mail stands behind the prompt of the run: siblings share all that stands before theirs.
+    pub(crate) fn behind_the_prompt(self) -> Self {
+        self.with_state(|state| state.prompt_first = true);
+        self
+    }
+
+    /// The last piece of mail that the next message delivers.
+    pub(crate) fn delivering(&self) -> Option<MailId> {
+        self.with_state(|state| state.delivering)
     }
 
     /// The next message delivers all mail up to and with this piece.
@@ -164,6 +177,9 @@ impl Journal for StoreJournal {
     }
 
     async fn mail(&self) -> Result<Vec<String>, JournalError> {
+        if self.with_state(|state| std::mem::take(&mut state.prompt_first)) {
+            return Ok(Vec::new());
+        }
         let mail = self.store.unread_mail(self.agent).await.map_err(failed)?;
         let mut bytes = 0;
         let mut texts = Vec::with_capacity(mail.len());

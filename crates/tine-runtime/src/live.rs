@@ -93,6 +93,11 @@ impl Live {
         })
     }
 
+    /// How a run of this process was asked to stop, if there is one and it was.
+    pub(crate) fn asked(&self, agent: AgentId) -> Option<StopKind> {
+        self.runs().get(&agent).and_then(|running| running.stop.asked())
+    }
+
     /// The workers that run below a run that was called from outside.
     pub(crate) fn below(&self, top: AgentId) -> Vec<AgentId> {
         let runs = self.runs();

@@ -30,6 +30,8 @@ pub(crate) struct Resting {
     pub(crate) wakes: bool,
     /// A worker's place among those of its tree that run at the same time, which it gives up while it waits; `None` for others.
     pub(crate) place: Option<Lease>,
+    /// Whether what somebody kept for the end is part of this run. Otherwise it is the next task of the worker.
+    pub(crate) takes_follow_ups: bool,
 }
 
 impl Resting {
@@ -80,10 +82,10 @@ impl Resting {
         }
     }
 
-    /// What somebody wanted to be said in the end. A worker reports first, and takes it up as its next task.
+    /// What somebody wanted to be said in the end.
     async fn follow_up(&self, agent: AgentId) -> Result<Rest, RuntimeError> {
         let store = self.runtime.store();
-        if store.task(agent).await?.is_some() {
+        if !self.takes_follow_ups {
             return Ok(Rest::Over);
         }
         match store.deliver_follow_up(agent, self.runtime.now_ms()).await? {

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::{OnBudget, Purse};
 use crate::cache::CachePolicy;
 use crate::confine::{Audit, AuditReport, Confinement};
-use crate::crew::{Crew, Definitions};
+use crate::crew::{Crew, Definitions, SpawnKind, worker_options};
 use crate::crew_tools::CrewTools;
 use crate::dispatch::GuardedTools;
 use crate::error::RuntimeError;
@@ -72,6 +72,10 @@ pub(crate) struct Prepared<'a> {
     pub(crate) seat: Option<Seat>,
     pub(crate) label: Option<String>,
     pub(crate) entered: &'a Entered,
+    /// Whether the prompt stands before mail that waits.
+    pub(crate) prompt_first: bool,
+    /// Whether what somebody kept for the end of its work is part of this run.
+    pub(crate) takes_follow_ups: bool,
 }
 
 impl Runtime {
@@ -90,7 +94,9 @@ impl Runtime {
         let entered = self.live().enter(agent, agent, &options.cancel);
         let leased = (&lease, &entered);
         let result = Box::pin(self.run_leased(leased, prompt, options, &*llm)).await;
-        self.end_below(agent, result.as_ref().map(|report| &report.outcome)).await;
+        let cut =
+            matches!(result.as_ref().map(|report| &report.outcome), Ok(Outcome::TimedOut) | Err(_));
+        self.end_below(agent, cut || entered.stop.asked() == Some(StopKind::Hard)).await;
         drop(entered);
         // Whatever happened, the lease goes back; an error of that would hide the more important one.
         let released = self.store().release(&lease).await;
@@ -119,19 +125,44 @@ impl Runtime {
             }
         };
         let label = loaded.record.name.clone();
+        let lease = lease.clone();
+        let of_worker = self.as_worker(&loaded.record, options).await?;
+        let options = of_worker.as_ref().unwrap_or(options);
         if loaded.record.standing == Standing::Worker {
             let on_wait = |reached| options.observer.on_event(&RunEvent::Paused(reached));
             // Cancelled while it waits, its run ends before its first request.
-            self.take_slot(lease, &on_wait, &options.cancel).await?;
+            self.take_slot(&lease, &on_wait, &entered.stop.cancel).await?;
         }
         let task = self.reopened_task(&loaded.record).await?;
-        let lease = lease.clone();
-        let prepared = Prepared { loaded, lease: lease.clone(), llm, seat: None, label, entered };
+        let prepared = Prepared {
+            loaded,
+            lease: lease.clone(),
+            llm,
+            seat: None,
+            label,
+            entered,
+            prompt_first: false,
+            takes_follow_ups: true,
+        };
         let result = self.drive(prepared, prompt, options).await;
         if let Some(task) = task {
-            self.finish_again(&lease, &task, result.as_ref()).await?;
+            self.finish_again(&lease, (&task, entered.stop.asked()), result.as_ref()).await?;
         }
         result
+    }
+
+    /// The options of a run of a worker that was started as a defined agent: whoever runs it, it has that agent's tools and
+    /// permissions and no others.
+    async fn as_worker(
+        &self,
+        record: &AgentRecord,
+        options: &RunOptions,
+    ) -> Result<Option<RunOptions>, RuntimeError> {
+        let Some(task) = self.store().task(record.id).await? else { return Ok(None) };
+        let definition = task.definition.as_deref();
+        let kind = SpawnKind::of_task(definition, record.context, &options.crew.definitions)?;
+        let confinement = options.confinement.clone();
+        Ok(Some(RunOptions { confinement, ..worker_options(options, &kind, options.limits) }))
     }
 
     /// Marks the agent as running, runs it, and marks it as what it is then.
@@ -141,7 +172,7 @@ impl Runtime {
         prompt: Option<Message>,
         options: &RunOptions,
     ) -> Result<RunReport, RuntimeError> {
-        let Prepared { mut loaded, lease, llm, seat, label, entered } = prepared;
+        let Prepared { mut loaded, lease, llm, seat, label, entered, .. } = prepared;
         let agent = lease.agent;
         let place = Place::new(loaded.record.directory.as_ref())?
             .with_withheld(Arc::new(tine_guard::is_secret));
@@ -149,6 +180,8 @@ impl Runtime {
         let lane = self.lane(&loaded.record.settings.model, options.caching).await?;
         self.mark(&lease, AgentState::Running).await?;
         let stop = &entered.stop;
+        // What was asked of it while it waited for its place.
+        loaded.record.stop.into_iter().for_each(|how| stop.ask(how));
         let journal = StoreJournal::new(
             Arc::clone(self.store()),
             self.ports(),
@@ -156,11 +189,16 @@ impl Runtime {
             loaded.record.settings.model.to_string(),
         )
         .spending(self.purse(&loaded.record, &lease, options.on_budget));
+        let journal = match prepared.prompt_first {
+            true => journal.behind_the_prompt(),
+            false => journal,
+        };
         let journal = Arc::new(journal.at_rest(Resting {
             runtime: self.clone(),
             stop: Arc::clone(stop),
             wakes: options.crew.policy.wakes,
             place: (loaded.record.standing == Standing::Worker).then(|| lease.clone()),
+            takes_follow_ups: prepared.takes_follow_ups,
         }));
         let tools = GuardedTools {
             toolbox: Arc::clone(self.toolbox()),
@@ -176,6 +214,7 @@ impl Runtime {
             crew: CrewTools {
                 runtime: self.clone(),
                 record: loaded.record.clone(),
+                lease: lease.clone(),
                 options: options.clone(),
                 top: entered.top(),
                 journal: Arc::clone(&journal),
@@ -238,17 +277,19 @@ impl Runtime {
     }
 
     /// Does what other processes ask of the run: stops it when its agent was killed, or when somebody wants it stopped.
-    async fn heed(&self, agent: AgentId, stop: &Stop) -> std::convert::Infallible {
+    pub(crate) async fn heed(&self, agent: AgentId, stop: &Stop) -> std::convert::Infallible {
         let mut seen = None;
         loop {
             let version = self.store().data_version().await.ok();
             if version.is_none() || version != seen {
-                seen = version;
-                if let Ok(record) = self.store().agent(agent).await {
-                    if record.state == AgentState::Dead {
-                        stop.cancel.cancel();
+                match self.store().agent(agent).await {
+                    Ok(record) => {
+                        seen = version;
+                        let dead = record.state == AgentState::Dead;
+                        let how = if dead { Some(StopKind::Hard) } else { record.stop };
+                        how.into_iter().for_each(|how| stop.ask(how));
                     }
-                    record.stop.into_iter().for_each(|how| stop.ask(how));
+                    Err(error) => tracing::warn!(%agent, %error, "cannot see whether to stop"),
                 }
             }
             tokio::time::sleep(HEED_POLL).await;
@@ -257,14 +298,14 @@ impl Runtime {
 
     /// Waits for the workers that are left below a run that is over. Where the run was cut short in a way that leaves nobody to
     /// hear of them, they are stopped.
-    pub(crate) async fn end_below(&self, top: AgentId, ended: Result<&Outcome, &RuntimeError>) {
+    pub(crate) async fn end_below(&self, top: AgentId, stops: bool) {
         let mut watch = self.live().watch();
         loop {
             let below = self.live().below(top);
             if below.is_empty() {
                 return;
             }
-            if matches!(ended, Ok(Outcome::TimedOut) | Err(_)) {
+            if stops {
                 for agent in &below {
                     self.live().stop(*agent, StopKind::Hard);
                 }

@@ -80,7 +80,7 @@ impl Runtime {
         }
     }
 
-    async fn receipt(&self, agent: AgentId) -> Result<Receipt, RuntimeError> {
+    pub(crate) async fn receipt(&self, agent: AgentId) -> Result<Receipt, RuntimeError> {
         let record = self.store().agent(agent).await?;
         let task = self.store().task(agent).await?;
         let held = self.store().lease(agent).await?.is_some();

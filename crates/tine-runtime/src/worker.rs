@@ -3,15 +3,17 @@
 //! However it ends, the task has an end and its spawner a notice of it: one transaction. What goes wrong here is the worker's own
 //! failure and never its siblings'.
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use tine_fork::stray::{Finding, examine_worker, nudge};
-use tine_fork::{Conversation, Observer, RunEvent, RunLimits, RunReport, Seat};
+use tine_fork::{Conversation, Observer, Report, RunEvent, RunLimits, RunReport, Seat};
 use tine_llm::LlmClient;
 use tine_model::{AgentRecord, Message, Outcome, StopKind, TaskRecord, TaskStatus};
-use tine_store::{Lease, TaskEnd};
+use tine_store::{Lease, StoreError, TaskEnd};
+use tokio::time::Instant;
 
 use crate::error::RuntimeError;
 use crate::fan_report::{FanTask, ended, failed};
@@ -24,6 +26,10 @@ use crate::runtime::Runtime;
 /// What a worker that panicked is said to have failed with.
 const PANICKED: &str = "the worker failed in a way that it should not: this is a bug";
 
+/// How often the end of a task is tried to be written, and how long each try waits for the next.
+const FINISH_TRIES: u32 = 10;
+const FINISH_WAIT: Duration = Duration::from_secs(1);
+
 /// One worker that is about to run: its rows are made, its lease is held.
 pub(crate) struct WorkerRun {
     pub(crate) lease: Lease,
@@ -35,8 +41,10 @@ pub(crate) struct WorkerRun {
 
 /// What a run of a worker begins with.
 pub(crate) struct Start {
-    /// What it is told.
-    pub(crate) told: Message,
+    /// What it is told; `None` where that waits in its mailbox.
+    pub(crate) told: Option<Message>,
+    /// Whether it is the worker's directive, which stands before all mail.
+    pub(crate) is_first: bool,
     /// The task in it.
     pub(crate) task: String,
     /// What it knows.
@@ -46,45 +54,92 @@ pub(crate) struct Start {
 }
 
 impl Start {
+    /// A worker that begins with its directive.
+    pub(crate) fn first(told: Message, task: String, conversation: Conversation) -> Self {
+        Self { told: Some(told), is_first: true, task, conversation, seat: None }
+    }
+
     /// A worker that goes on with what it knows.
     pub(crate) fn again(prompt: String, conversation: Conversation) -> Self {
-        Self { told: Message::user(prompt.clone()), task: prompt, conversation, seat: None }
+        let told = Some(Message::user(prompt.clone()));
+        Self { told, is_first: false, task: prompt, conversation, seat: None }
     }
 }
 
 impl Runtime {
     /// Runs a worker that nobody waits for, and whatever it is told to do next; then gives its lease back.
     pub(crate) async fn work_alone(&self, run: WorkerRun, options: &RunOptions) {
-        let WorkerRun { lease, directive, start, entered, llm } = run;
+        let WorkerRun { mut lease, directive, start, entered, llm } = run;
         let mut next = Some(start);
-        while let Some(start) = next.take() {
-            let once = Once { lease: &lease, directive: &directive, entered: &entered, llm: &*llm };
-            let worked = AssertUnwindSafe(self.watched(once, start, options));
-            if worked.catch_unwind().await.is_err() {
-                tracing::error!(agent = %lease.agent, "a worker panicked");
-                let task = failed(lease.agent, &directive, &RuntimeError::Panicked(PANICKED));
-                drop(self.finish(&lease, &task).await);
+        loop {
+            while let Some(start) = next.take() {
+                let once =
+                    Once { lease: &lease, directive: &directive, entered: &entered, llm: &*llm };
+                let worked = AssertUnwindSafe(self.watched(once, start, options));
+                if worked.catch_unwind().await.is_err() {
+                    tracing::error!(agent = %lease.agent, "a worker panicked");
+                    self.fail(&lease, &directive, &RuntimeError::Panicked(PANICKED)).await;
+                }
+                next = self.next_of(&lease, &directive, (&entered, options)).await;
             }
-            next = self.next_of(&lease, &entered, options).await;
+            drop(self.store().release(&lease).await);
+            // Who asked for something in the last moment was told that it waits.
+            match self.taken_again(&lease, (&entered, options)).await {
+                Some(again) => lease = again,
+                None => break,
+            }
+            next = self.next_of(&lease, &directive, (&entered, options)).await;
         }
-        drop(self.store().release(&lease).await);
         drop(entered);
     }
 
-    /// What an ended worker was told to do next, and its conversation as it is then.
-    async fn next_of(
+    /// The lease on a worker that was just given back, where something is left for it to do.
+    async fn taken_again(
         &self,
         lease: &Lease,
-        entered: &Entered,
-        options: &RunOptions,
+        (entered, options): (&Entered, &RunOptions),
+    ) -> Option<Lease> {
+        let stopped = entered.stop.asked().is_some() || options.cancel.is_cancelled();
+        if stopped || !self.store().has_follow_up(lease.agent).await.ok()? {
+            return None;
+        }
+        self.acquire(lease.agent).await.ok()
+    }
+
+    /// What an ended worker was told to do next: it waits in its mailbox, and its task is taken up again.
+    pub(crate) async fn next_of(
+        &self,
+        lease: &Lease,
+        directive: &str,
+        (entered, options): (&Entered, &RunOptions),
     ) -> Option<Start> {
         if entered.stop.asked().is_some() || options.cancel.is_cancelled() {
             return None;
         }
-        let text = self.store().take_follow_up(lease.agent).await.ok().flatten()?;
-        self.store().resume_task(lease.agent).await.ok().filter(|resumed| *resumed)?;
-        let loaded = self.load(lease.agent, options.caching).await.ok()?;
-        Some(Start::again(text, loaded.conversation))
+        let agent = lease.agent;
+        let resumed = self.store().resume_for_follow_up(agent, lease.fence, self.now_ms()).await;
+        resumed.ok().filter(|resumed| *resumed)?;
+        let task = self.store().unread_mail(agent).await.ok()?.pop()?.body;
+        match self.load(agent, options.caching).await {
+            Ok(Loaded { conversation, .. }) => {
+                Some(Start { told: None, is_first: false, task, conversation, seat: None })
+            }
+            Err(error) => {
+                self.fail(lease, directive, &error).await;
+                None
+            }
+        }
+    }
+
+    /// Ends a worker's task that could not go on. What it had used before stays.
+    async fn fail(&self, lease: &Lease, directive: &str, error: &RuntimeError) {
+        let mut task = failed(lease.agent, directive, error);
+        if let Ok(Some(before)) = self.store().task(lease.agent).await {
+            task = with_earlier(task, &before);
+        }
+        if let Err(error) = self.finish(lease, &task).await {
+            tracing::error!(agent = %lease.agent, %error, "the end of a task could not be kept");
+        }
     }
 
     /// Runs a worker once, and tells the watcher of it.
@@ -92,7 +147,7 @@ impl Runtime {
         let (agent, watcher) = (once.lease.agent, Arc::clone(&options.crew.watcher));
         let lease = once.lease;
         if let Ok(Some(task)) = self.store().task(agent).await {
-            watcher.on_start(agent, &task);
+            shielded(|| watcher.on_start(agent, &task));
         }
         let observer = {
             let watcher = Arc::clone(&watcher);
@@ -105,7 +160,7 @@ impl Runtime {
             tracing::error!(%agent, %error, "the end of a task could not be kept");
         }
         if let Ok(Some(task)) = self.store().task(agent).await {
-            watcher.on_end(&task);
+            shielded(|| watcher.on_end(&task));
         }
         self.live().beat();
     }
@@ -114,17 +169,17 @@ impl Runtime {
     pub(crate) async fn work(&self, once: Once<'_>, start: Start, options: &RunOptions) -> FanTask {
         let start_ms = self.now_ms();
         let (lease, directive, stop) = (once.lease, once.directive, Arc::clone(&once.entered.stop));
+        let before = self.store().task(lease.agent).await;
         let mut task = match self.drive_worker(once, start, options).await {
-            Ok((report, before, flags)) => {
-                let mut task = stopped(ended(lease.agent, directive, &report), stop.asked());
-                task.flags = flags;
-                task.usage += before.usage;
-                task.turns += before.turns;
-                task.tool_uses += before.tool_uses;
-                task
+            Ok((report, flags)) => {
+                let task = stopped(ended(lease.agent, directive, &report), stop.asked());
+                FanTask { flags, ..task }
             }
             Err(error) => failed(lease.agent, directive, &error),
         };
+        if let Ok(Some(before)) = before {
+            task = with_earlier(task, &before);
+        }
         task.duration_ms = self.now_ms() - start_ms;
         task
     }
@@ -132,55 +187,90 @@ impl Runtime {
     async fn drive_worker(
         &self,
         once: Once<'_>,
-        Start { told, task, conversation, seat }: Start,
+        start: Start,
         options: &RunOptions,
-    ) -> Result<(RunReport, TaskRecord, Vec<String>), RuntimeError> {
+    ) -> Result<(RunReport, Vec<String>), RuntimeError> {
+        let Start { told, is_first, task, mut conversation, seat } = start;
         let agent = once.lease.agent;
-        let on_wait = |reached| options.observer.on_event(&RunEvent::Paused(reached));
-        // Until then it is queued. Cancelled while it waits, its run ends before its first request.
-        self.take_slot(once.lease, &on_wait, &once.entered.stop.cancel).await?;
+        self.in_line(&once, options).await?;
         self.store().start_task(agent).await?;
-        let before = self.store().task(agent).await?.ok_or(RuntimeError::NoTask(agent))?;
-        let mut conversation = conversation;
+        let began = Instant::now();
         let inherited = conversation.fork();
-        let prepared = self.prepared(&once, &before, (conversation, seat)).await?;
-        let report = self.drive(prepared, Some(told), options).await?;
-        let mut findings = examined(&report, &inherited, &task);
-        let left = options.limits.turns.saturating_sub(report.turns);
-        let asked = nudge(&findings)
-            .filter(|_| options.crew.nudges && left > 0 && report.outcome == Outcome::Completed);
-        let report = match asked.filter(|_| once.entered.stop.asked().is_none()) {
-            None => report,
-            Some(text) => {
-                let conversation = self.load(agent, options.caching).await?.conversation;
-                let prepared = self.prepared(&once, &before, (conversation, None)).await?;
-                let limits = RunLimits { turns: left, ..options.limits };
-                let options = RunOptions { limits, ..options.clone() };
-                let second = self.drive(prepared, Some(Message::user(text)), &options).await?;
-                let report = joined(report, second);
-                findings = examined(&report, &inherited, &task);
-                report
-            }
+        let prepared = self.prepared(&once, (conversation, seat), is_first).await?;
+        let report = self.drive(prepared, told, options).await?;
+        let findings = examined(&report, &inherited, &task);
+        let report = match self.nudged(&once, (&report, &findings), (began, options)).await {
+            None => return Ok((report, words(&findings))),
+            Some(second) => joined(report, second),
         };
-        let flags = findings.iter().map(|finding| finding.check.as_str().to_owned()).collect();
-        Ok((report, before, flags))
+        let findings = examined(&report, &inherited, &task);
+        Ok((report, words(&findings)))
+    }
+
+    /// Waits for the worker's place among those of its tree. Until then it is queued; stopped while it waits, its run ends before
+    /// its first request.
+    async fn in_line(&self, once: &Once<'_>, options: &RunOptions) -> Result<(), RuntimeError> {
+        let stop = &once.entered.stop;
+        let on_wait = |reached| options.observer.on_event(&RunEvent::Paused(reached));
+        tokio::select! {
+            taken = self.take_slot(once.lease, &on_wait, &stop.cancel) => taken.map(drop),
+            // Never ends; dropping it loses nothing.
+            never = self.heed(once.lease.agent, stop) => match never {},
+        }
+    }
+
+    /// The second run of a worker whose end looks wrong: it is asked once to mend it. What goes wrong in it takes nothing from
+    /// the first.
+    async fn nudged(
+        &self,
+        once: &Once<'_>,
+        (first, findings): (&RunReport, &[Finding]),
+        (began, options): (Instant, &RunOptions),
+    ) -> Option<RunReport> {
+        let turns = options.limits.turns.saturating_sub(first.turns);
+        let ended = first.outcome == Outcome::Completed && once.entered.stop.asked().is_none();
+        if !ended || !options.crew.nudges || turns == 0 {
+            return None;
+        }
+        let text = nudge(findings)?;
+        let time = options.limits.time.map(|time| time.saturating_sub(began.elapsed()));
+        let spent = first.usage.prompt() + first.usage.output;
+        let tokens = options.limits.tokens.map(|tokens| tokens.saturating_sub(spent));
+        let limits = RunLimits { turns, time, tokens };
+        let options = RunOptions { limits, ..options.clone() };
+        let second = async {
+            self.in_line(once, &options).await?;
+            let conversation = self.load(once.lease.agent, options.caching).await?.conversation;
+            let prepared = self.prepared(once, (conversation, None), false).await?;
+            self.drive(prepared, Some(Message::user(text)), &options).await
+        };
+        match second.await {
+            Ok(second) => Some(second),
+            Err(error) => {
+                tracing::warn!(agent = %once.lease.agent, %error, "a worker could not be asked to mend its report");
+                None
+            }
+        }
     }
 
     async fn prepared<'a>(
         &self,
         once: &Once<'a>,
-        task: &TaskRecord,
         (conversation, seat): (Conversation, Option<Seat>),
+        prompt_first: bool,
     ) -> Result<Prepared<'a>, RuntimeError> {
-        let record = self.store().agent(once.lease.agent).await?;
-        let label = task.description.clone().unwrap_or_else(|| once.directive.to_owned());
+        let agent = once.lease.agent;
+        let record = self.store().agent(agent).await?;
+        let description = self.store().task(agent).await?.and_then(|task| task.description);
         Ok(Prepared {
             loaded: Loaded { record, conversation },
             lease: once.lease.clone(),
             llm: once.llm,
             seat,
-            label: Some(label),
+            label: Some(description.unwrap_or_else(|| once.directive.to_owned())),
             entered: once.entered,
+            prompt_first,
+            takes_follow_ups: false,
         })
     }
 
@@ -199,17 +289,14 @@ impl Runtime {
     pub(crate) async fn finish_again(
         &self,
         lease: &Lease,
-        before: &TaskRecord,
+        (before, asked): (&TaskRecord, Option<StopKind>),
         result: Result<&RunReport, &RuntimeError>,
     ) -> Result<(), RuntimeError> {
-        let mut task = match result {
-            Ok(report) => ended(before.agent, &before.directive, report),
+        let task = match result {
+            Ok(report) => stopped(ended(before.agent, &before.directive, report), asked),
             Err(error) => failed(before.agent, &before.directive, error),
         };
-        task.usage += before.usage;
-        task.turns += before.turns;
-        task.tool_uses += before.tool_uses;
-        self.finish(lease, &task).await
+        self.finish(lease, &with_earlier(task, before)).await
     }
 
     /// Ends the task of a worker that was made and never ran, and gives its lease back; the error why.
@@ -251,8 +338,18 @@ impl Runtime {
             flags: task.flags.clone(),
             now_ms,
         };
-        self.store().finish_task(end).await?;
-        Ok(())
+        // A task without an end would be waited for for ever: a store that is busy, or full, may not be so for long.
+        let mut tries = FINISH_TRIES;
+        loop {
+            tries -= 1;
+            match self.store().finish_task(end.clone()).await {
+                Ok(_) => return Ok(()),
+                Err(StoreError::Busy { .. } | StoreError::Full { .. }) if tries > 0 => {
+                    tokio::time::sleep(FINISH_WAIT).await;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 }
 
@@ -270,21 +367,52 @@ fn examined(report: &RunReport, inherited: &Conversation, task: &str) -> Vec<Fin
     examine_worker(report, inherited, task)
 }
 
-/// Two runs of a worker, one behind the other.
+fn words(findings: &[Finding]) -> Vec<String> {
+    findings.iter().map(|finding| finding.check.as_str().to_owned()).collect()
+}
+
+/// Keeps a panicking watcher from ending its worker.
+fn shielded(tell: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(tell)).is_err() {
+        tracing::warn!("a watcher panicked; the worker goes on");
+    }
+}
+
+/// A task's end, and what its worker had used and said before.
+fn with_earlier(task: FanTask, before: &TaskRecord) -> FanTask {
+    let mut usage = task.usage;
+    usage += before.usage;
+    let earlier = || before.report.as_deref().map(Report::parse);
+    FanTask {
+        usage,
+        turns: task.turns + before.turns,
+        tool_uses: task.tool_uses + before.tool_uses,
+        report: task.report.or_else(earlier),
+        ..task
+    }
+}
+
+/// Two runs of a worker, one behind the other. The second was asked to mend the report of the first: where it did not come to its
+/// end, the first one counts.
 fn joined(first: RunReport, second: RunReport) -> RunReport {
+    let counts = matches!(second.outcome, Outcome::Completed | Outcome::Aborted);
+    let (outcome, error, reached) = match counts {
+        true => (second.outcome, second.error, second.reached),
+        false => (first.outcome, first.error, first.reached),
+    };
     let messages = first.messages.into_iter().chain(second.messages).collect();
     let requests = first.requests.into_iter().chain(second.requests).collect();
     let mut usage = first.usage;
     usage += second.usage;
     RunReport {
-        outcome: second.outcome,
+        outcome,
         messages,
         usage,
         requests,
         turns: first.turns + second.turns,
         tool_uses: first.tool_uses + second.tool_uses,
-        error: second.error,
-        reached: second.reached,
+        error,
+        reached,
     }
 }
 

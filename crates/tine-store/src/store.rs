@@ -91,8 +91,12 @@ pub trait Store: Send + Sync {
     /// Puts what was kept for the agent into its mailbox, as a word of the user; `false`, and nothing done, when there is nothing.
     async fn deliver_follow_up(&self, agent: AgentId, now_ms: i64) -> Result<bool>;
 
-    /// Takes what was kept for the agent: once.
-    async fn take_follow_up(&self, agent: AgentId) -> Result<Option<String>>;
+    /// The same for a worker whose task has ended: marks the task as running again, and counts that, in the same transaction.
+    async fn resume_for_follow_up(&self, agent: AgentId, fence: Fence, now_ms: i64)
+    -> Result<bool>;
+
+    /// Whether something is kept for the agent.
+    async fn has_follow_up(&self, agent: AgentId) -> Result<bool>;
 
     /// Ends a task and puts the notice into the spawner's mailbox; `false`, and nothing done, when it has ended before.
     /// A dead spawner gets no notice.

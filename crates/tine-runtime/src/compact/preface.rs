@@ -68,17 +68,18 @@ impl Runtime {
         let mut blocks =
             vec![Block::Text(environment_note(record.directory.as_ref(), &Definitions::default()))];
         blocks.push(Block::Text(text));
-        if let Some(task) = self.store().task(record.id).await? {
-            let told = |items: &[Item]| {
-                let messages = items.iter().map(|item| &*item.message);
-                workers_directive(messages).map(str::to_owned)
-            };
-            let brief = told(kept).is_none().then(|| {
-                let forked = || worker_directive(&task.directive, &Inherits::default());
-                told(left_out).unwrap_or_else(forked)
-            });
-            blocks.extend(brief.map(Block::Text));
-        }
+        let told = |items: &[Item]| {
+            let messages = items.iter().map(|item| &*item.message);
+            workers_directive(messages).map(str::to_owned)
+        };
+        // Of a worker from elsewhere, which has no task here, its own words are all there is.
+        let task = self.store().task(record.id).await?;
+        let of_task = || Some(worker_directive(&task?.directive, &Inherits::default()));
+        let brief = match told(kept) {
+            Some(_) => None,
+            None => told(left_out).or_else(of_task),
+        };
+        blocks.extend(brief.map(Block::Text));
         Ok(Message::new(Role::User, blocks))
     }
 

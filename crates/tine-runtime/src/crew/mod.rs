@@ -18,7 +18,7 @@ use crate::confine::Confinement;
 pub use definition::{AgentDefinition, DEFINITION_BYTES_MAX, DefinitionError, Definitions};
 pub(crate) use gate::refusal;
 pub use policy::{ForkChoice, SpawnPolicy};
-pub(crate) use spawn::{FORK, Spawner, worker_options};
+pub(crate) use spawn::{FORK, Spawner, told, worker_options};
 pub use spawn::{Spawn, SpawnKind, Spawned};
 
 /// Sees the workers that runs of this process start, at any depth. Called on the workers' own tasks: must be quick. A panic in it is
@@ -55,7 +55,7 @@ pub struct Crew {
     pub limits: RunLimits,
     /// How workers' tools are confined.
     pub confinement: Confinement,
-    /// Workers that are estimated to cost more than this, in USD, are asked about; `None` asks about none.
+    /// Forks that are estimated to cost more than this, in USD, are asked about; `None` asks about none.
     pub confirm_above: Option<f64>,
     /// Whether a worker whose end looks wrong is asked once to mend it.
     pub nudges: bool,

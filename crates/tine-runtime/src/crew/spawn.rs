@@ -8,6 +8,7 @@ use tine_fork::{
 use tine_guard::PermissionMode;
 use tine_model::{
     AgentId, AgentRecord, Block, ContextMode, Message, ModelSettings, RawJson, Role, Standing,
+    StopKind,
 };
 use tine_store::{Head as StoredHead, Lease, NewAgent, NewChild, NewTask, StoreError};
 
@@ -20,6 +21,9 @@ use crate::registry::check_name;
 use crate::run::RunOptions;
 use crate::runtime::{NewHead, Runtime};
 use crate::worker::{Start, WorkerRun};
+
+/// Most workers that one run has at the same time, at any depth. More would overrun every provider's rate limits, and the machine's.
+const WORKERS_LIVE_MAX: usize = 256;
 
 /// The type of a worker that starts from the conversation.
 pub(crate) const FORK: &str = "fork";
@@ -80,6 +84,10 @@ impl Runtime {
             return Err(RuntimeError::NoDirective);
         }
         let parent = spawner.record;
+        let live = self.live().below(spawner.top).len();
+        if live >= WORKERS_LIVE_MAX {
+            return Err(RuntimeError::TooMany { asked: live + 1, most: WORKERS_LIVE_MAX });
+        }
         let child = self.worker_of(parent, &spawn)?;
         let (agent, settings) = (child.id, child.settings.clone());
         let llm = self.ports().models.connect(&settings.model).await?;
@@ -102,13 +110,19 @@ impl Runtime {
             Err(error) => return Err(self.never_began(&lease, &spawn.prompt, error).await),
         };
         let strips = self.facts(&settings.model).strips_reasoning;
-        let told =
-            told(&spawn, (&conversation, &parent.directory), (strips, &options.crew.inherits));
+        let told = told(
+            (&spawn.kind, &spawn.prompt),
+            (&conversation, &parent.directory),
+            (strips, &options.crew.inherits),
+        );
         let entered = self.live().enter(agent, spawner.top, &options.cancel);
+        // Whoever stops all below its spawner may have looked before this one was there.
+        let stopped = self.live().asked(parent.id).filter(|how| *how == StopKind::Hard);
+        stopped.into_iter().for_each(|how| entered.stop.ask(how));
         let run = WorkerRun {
             lease,
             directive: spawn.prompt.clone(),
-            start: Start { told, task: spawn.prompt, conversation, seat: None },
+            start: Start::first(told, spawn.prompt, conversation),
             entered,
             llm,
         };
@@ -265,16 +279,16 @@ impl ToolFilter for OnlyItsTools {
 
 /// The first message of a worker. Where the model forgets its reasoning when somebody speaks, the directive is part of the last
 /// open call's result, so that what stands before it stays what it was.
-fn told(
-    spawn: &Spawn,
+pub(crate) fn told(
+    (kind, prompt): (&SpawnKind, &str),
     (conversation, directory): (&Conversation, &str),
     (strips_reasoning, inherits): (bool, &Inherits),
 ) -> Message {
-    let text = match spawn.kind {
-        SpawnKind::Fork(_) => worker_directive(&spawn.prompt, inherits),
+    let text = match kind {
+        SpawnKind::Fork(_) => worker_directive(prompt, inherits),
         SpawnKind::Fresh | SpawnKind::Named(_) => {
             let note = environment_note(directory.as_ref(), &Definitions::default());
-            let blocks = [note, fresh_directive(&spawn.prompt)].map(Block::Text);
+            let blocks = [note, fresh_directive(prompt)].map(Block::Text);
             return Message::new(Role::User, blocks.into());
         }
     };

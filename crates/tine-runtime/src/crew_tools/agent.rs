@@ -22,9 +22,12 @@ impl CrewTools {
         let prompt = match tool {
             CrewTool::Agent => {
                 let arguments: AgentArguments = read(input).ok()?;
-                let named = arguments.subagent_type.as_deref() == Some(FORK);
-                let forks = named || self.options.crew.policy.forks_by_itself();
-                arguments.prompt_of(forks)?
+                let turns = arguments.fork_turns.as_ref().map(|turns| turns.read());
+                let turns = turns.transpose().ok()?;
+                match self.kind(arguments.subagent_type.as_deref(), turns).ok()? {
+                    SpawnKind::Fork(_) => arguments.prompt,
+                    SpawnKind::Fresh | SpawnKind::Named(_) => return None,
+                }
             }
             CrewTool::TaskStart => {
                 let arguments: StartArguments = read(input).ok()?;

@@ -28,13 +28,6 @@ pub(super) struct AgentArguments {
     pub(super) timeout: Option<u64>,
 }
 
-impl AgentArguments {
-    /// The prompt of a fork; `None` of another worker.
-    pub(super) fn prompt_of(self, forks: bool) -> Option<String> {
-        forks.then_some(self.prompt)
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Isolation {

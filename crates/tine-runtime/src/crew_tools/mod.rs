@@ -14,7 +14,8 @@ mod tests;
 use std::sync::Arc;
 
 use tine_fork::{CallContext, ToolAnswer, ToolCall};
-use tine_model::{AgentId, AgentRecord};
+use tine_model::{AgentId, AgentRecord, Standing};
+use tine_store::Lease;
 use tine_tools::{Effect, ToolSpec};
 
 use crate::crew;
@@ -123,6 +124,18 @@ impl CrewTool {
         }
     }
 
+    /// Whether its calls may wait for workers.
+    fn waits(self) -> bool {
+        match self {
+            Self::Agent | Self::TaskOutput | Self::TaskWait => true,
+            Self::TaskStart
+            | Self::TaskList
+            | Self::TaskSend
+            | Self::TaskCancel
+            | Self::TaskClear => false,
+        }
+    }
+
     /// Whether it may need the conversation as it is when it is called.
     pub(crate) fn forks(self) -> bool {
         match self {
@@ -141,6 +154,7 @@ impl CrewTool {
 pub(crate) struct CrewTools {
     pub(crate) runtime: Runtime,
     pub(crate) record: AgentRecord,
+    pub(crate) lease: Lease,
     pub(crate) options: RunOptions,
     /// The agent whose run, called from outside, holds this one.
     pub(crate) top: AgentId,
@@ -160,7 +174,33 @@ impl CrewTools {
         call: &ToolCall,
         context: &CallContext,
     ) -> ToolAnswer {
-        let answered = match tool {
+        // Whoever waits for its own workers must not keep them from running.
+        let waits = tool.waits() && self.record.standing == Standing::Worker;
+        let place =
+            waits && !self.runtime.working_for(self.record.id).await.is_ok_and(|w| w.is_empty());
+        if place && let Err(error) = self.runtime.give_slot(&self.lease).await {
+            return ToolAnswer::error(Told::from(error).0);
+        }
+        let answered = self.answer(tool, call, context).await;
+        if place {
+            let back = self.runtime.take_slot(&self.lease, &|_| {}, &context.cancel).await;
+            if let Err(error) = back {
+                return ToolAnswer::error(Told::from(error).0);
+            }
+        }
+        match answered {
+            Ok(text) => ToolAnswer { text, is_error: false },
+            Err(Told(text)) => ToolAnswer::error(text),
+        }
+    }
+
+    async fn answer(
+        &self,
+        tool: CrewTool,
+        call: &ToolCall,
+        context: &CallContext,
+    ) -> Result<String, Told> {
+        match tool {
             CrewTool::Agent => self.agent(&call.input, context).await,
             CrewTool::TaskStart => self.task_start(&call.input, context).await,
             CrewTool::TaskList => self.task_list(&call.input).await,
@@ -169,10 +209,6 @@ impl CrewTools {
             CrewTool::TaskCancel => self.task_cancel(&call.input, context).await,
             CrewTool::TaskClear => self.task_clear(context).await,
             CrewTool::TaskWait => self.task_wait(&call.input, context).await,
-        };
-        match answered {
-            Ok(text) => ToolAnswer { text, is_error: false },
-            Err(Told(text)) => ToolAnswer::error(text),
         }
     }
 

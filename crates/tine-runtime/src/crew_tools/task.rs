@@ -23,8 +23,8 @@ use crate::tasks::{
 /// How much of each tool's answer `TaskOutput` shows, in characters: the worker has seen all of it, its spawner wants to follow.
 const RESULT_CHARS_MAX: usize = 300;
 
-/// How much `TaskOutput` shows at all, in characters, the newest last; what is older can be asked for in pieces.
-const OUTPUT_CHARS_MAX: usize = 30_000;
+/// About how much `TaskOutput` shows at once, in bytes; what comes behind can be asked for next.
+const OUTPUT_BYTES_MAX: usize = 30_000;
 
 /// How long a stop waits for the runs that it ends.
 const STOP_PATIENCE: Duration = Duration::from_secs(15);
@@ -135,18 +135,23 @@ impl CrewTools {
                 "\nThe time is up, and the task is still under way; this is what there is so far.",
             );
         }
-        let mut told = String::new();
+        let (mut told, mut next) = (String::new(), output.next);
         for entry in &output.entries {
             if let EntryBody::Message(message) = &entry.body {
                 tell(message, &mut told);
             }
+            if told.len() > OUTPUT_BYTES_MAX {
+                told.push_str("\n\n(and more: ask for it with `since`)");
+                next = Some(entry.id);
+                break;
+            }
         }
-        text.push_str(&tail(&told));
-        if let Some(next) = output.next {
+        text.push_str(&told);
+        if let Some(next) = next {
             text.push_str(&format!("\n\nnext: {}", next.0));
         }
         if output.view.task.status.is_final() {
-            self.take_notice_of(&[agent]).await?;
+            self.take_notice_of(&[agent], context).await?;
             if let Some(error) = &output.view.task.error {
                 text.push_str(&format!("\nIt did not complete: {error}."));
             }
@@ -168,7 +173,7 @@ impl CrewTools {
                 "Worker {agent} is still at it. Its report comes by itself, as a message with a <task-notification>."
             ));
         }
-        self.take_notice_of(&[agent]).await?;
+        self.take_notice_of(&[agent], context).await?;
         let report = view.task.report.as_deref().unwrap_or("It said nothing.");
         match (view.task.status, &view.task.error) {
             (TaskStatus::Completed, _) => Ok(format!("Worker {agent}:\n{report}")),
@@ -182,7 +187,11 @@ impl CrewTools {
 
     /// What the model has been told of these workers here need not come as mail as well, where nothing else stands before it in the
     /// mailbox.
-    async fn take_notice_of(&self, agents: &[AgentId]) -> Result<(), Told> {
+    async fn take_notice_of(&self, agents: &[AgentId], context: &CallContext) -> Result<(), Told> {
+        // What a script reads the model need not see.
+        if context.calls.are_none() {
+            return Ok(());
+        }
         let mail = self.runtime.store().unread_mail(self.record.id).await;
         let mail = mail.map_err(RuntimeError::from)?;
         let known =
@@ -240,23 +249,26 @@ impl CrewTools {
         };
         let spec = StopSpec { agent: view.task.agent, how, cascade: true };
         let receipts = self.runtime.stop(spec, STOP_PATIENCE, &context.cancel).await?;
-        let stopped: Vec<AgentId> = receipts.iter().map(|receipt| receipt.agent).collect();
-        self.take_notice_of(&stopped).await?;
+        // What they had to report by then comes as it would have anyway.
         Ok(receipts.iter().map(receipt).collect::<Vec<_>>().join("\n"))
     }
 
     pub(super) async fn task_clear(&self, context: &CallContext) -> Result<String, Told> {
-        let filter = TaskFilter::default();
-        let mut lines = Vec::new();
-        for view in self.runtime.task_list(self.record.id, filter).await? {
+        let mut running = Vec::new();
+        for view in self.runtime.task_list(self.record.id, TaskFilter::default()).await? {
             if !view.task.status.is_final() {
                 let spec = StopSpec { agent: view.task.agent, how: StopKind::Hard, cascade: true };
-                let receipts = self.runtime.stop(spec, STOP_PATIENCE, &context.cancel).await?;
-                lines.extend(receipts.iter().map(receipt));
+                self.runtime.stop(spec, Duration::ZERO, &context.cancel).await?;
+                running.push(spec);
             }
         }
+        // All are asked before any is waited for.
+        let mut lines = Vec::new();
+        for StopSpec { agent, .. } in running {
+            self.runtime.ended_within(agent, STOP_PATIENCE, &context.cancel).await?;
+            lines.push(receipt(&self.runtime.receipt(agent).await?));
+        }
         let cleared = self.runtime.clear_tasks(self.record.id).await?;
-        self.take_notice_of(&cleared).await?;
         lines.push(format!("{} tasks are off the list; their conversations stay.", cleared.len()));
         Ok(lines.join("\n"))
     }
@@ -280,8 +292,9 @@ impl CrewTools {
         }
         let wait = arguments.timeout.map_or(OUTPUT_WAIT_DEFAULT, Duration::from_secs);
         let how = (wait.min(OUTPUT_WAIT_MAX), &context.cancel);
-        let waited = self.runtime.wait_for(self.record.id, &from, how).await?;
-        if let Some(up_to) = waited.up_to {
+        let who = (self.record.id, self.journal.delivering());
+        let waited = self.runtime.wait_for(who, &from, how).await?;
+        if let Some(up_to) = waited.up_to.filter(|_| !context.calls.are_none()) {
             self.journal.deliver_with_next(up_to);
         }
         Ok(waited_text(&waited))
@@ -381,17 +394,5 @@ fn cut(text: &str) -> String {
     match text.char_indices().nth(RESULT_CHARS_MAX) {
         None => text.to_owned(),
         Some((end, _)) => format!("{}… ({} characters)", &text[..end], text.chars().count()),
-    }
-}
-
-/// The end of a text that is too long.
-fn tail(text: &str) -> String {
-    let count = text.chars().count();
-    match count.checked_sub(OUTPUT_CHARS_MAX) {
-        None | Some(0) => text.to_owned(),
-        Some(left_out) => {
-            let kept: String = text.chars().skip(left_out).collect();
-            format!("\n\n({left_out} characters before this are left out)\n{kept}")
-        }
     }
 }

@@ -1,10 +1,9 @@
 //! Taking a task up again: whatever ended it, its worker goes on with all that it knows.
 
-use tine_model::AgentId;
-use tine_store::StoreError;
+use tine_model::{AgentId, Block, EntryBody, Message, Role};
+use tine_store::{Lease, StoreError};
 
-use crate::crew::SpawnKind;
-use crate::crew::worker_options;
+use crate::crew::{SpawnKind, told, worker_options};
 use crate::error::RuntimeError;
 use crate::run::RunOptions;
 use crate::runtime::Runtime;
@@ -40,7 +39,12 @@ impl Runtime {
         let lease = match self.acquire(agent).await {
             Ok(lease) => lease,
             Err(RuntimeError::Store(StoreError::Held { .. })) => {
-                return self.queue_behind(&view, &prompt).await;
+                self.queue_behind(&view, &prompt).await?;
+                // Who has just let go of it may have looked before: then nobody else would take it up.
+                return match self.acquire(agent).await {
+                    Err(_) => Ok(Resumed::Queued),
+                    Ok(lease) => self.take_up(lease, &view, (options, top)).await,
+                };
             }
             Err(error) => return Err(error),
         };
@@ -61,10 +65,25 @@ impl Runtime {
                 return Err(error);
             }
         };
+        let start = match self.has_begun(agent).await? {
+            true => Start::again(prompt, conversation),
+            // It was never told what it is: that comes first.
+            false => {
+                let record = self.store().agent(agent).await?;
+                let strips = self.facts(&record.settings.model).strips_reasoning;
+                let what = (&kind, view.task.directive.as_str());
+                let how = (strips, &options.crew.inherits);
+                let directive = told(what, (&conversation, &record.directory), how);
+                let mut blocks = directive.blocks().to_vec();
+                blocks.push(Block::Text(prompt));
+                let task = view.task.directive.clone();
+                Start::first(Message::new(Role::User, blocks), task, conversation)
+            }
+        };
         let run = WorkerRun {
             lease,
             directive: view.task.directive,
-            start: Start::again(prompt, conversation),
+            start,
             entered: self.live().enter(agent, top, &options.cancel),
             llm,
         };
@@ -72,10 +91,40 @@ impl Runtime {
         Ok(Resumed::Started)
     }
 
-    async fn queue_behind(&self, view: &TaskView, prompt: &str) -> Result<Resumed, RuntimeError> {
+    /// Whether a worker has been told anything.
+    async fn has_begun(&self, agent: AgentId) -> Result<bool, RuntimeError> {
+        let own = self.log(agent, None).await?;
+        Ok(own.iter().any(|entry| matches!(entry.body, EntryBody::Message(_))))
+    }
+
+    async fn queue_behind(&self, view: &TaskView, prompt: &str) -> Result<(), RuntimeError> {
         match self.store().keep_follow_up(view.task.agent, prompt).await? {
-            true => Ok(Resumed::Queued),
+            true => Ok(()),
             false => Err(RuntimeError::FollowUpWaits(view.task.agent)),
         }
+    }
+
+    /// Starts a worker that was left with something to do.
+    async fn take_up(
+        &self,
+        lease: Lease,
+        view: &TaskView,
+        (options, top): (&RunOptions, AgentId),
+    ) -> Result<Resumed, RuntimeError> {
+        let agent = lease.agent;
+        let entered = self.live().enter(agent, top, &options.cancel);
+        let directive = view.task.directive.clone();
+        let definition = view.task.definition.as_deref();
+        let kind = SpawnKind::of_task(definition, view.context, &options.crew.definitions)?;
+        let record = self.store().agent(agent).await?;
+        let llm = self.ports().models.connect(&record.settings.model).await?;
+        let next = self.next_of(&lease, &directive, (&entered, options)).await;
+        let Some(start) = next else {
+            self.store().release(&lease).await?;
+            return Ok(Resumed::Queued);
+        };
+        let run = WorkerRun { lease, directive, start, entered, llm };
+        self.start(run, worker_options(options, &kind, options.crew.limits));
+        Ok(Resumed::Started)
     }
 }

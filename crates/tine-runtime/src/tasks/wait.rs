@@ -7,7 +7,7 @@ use tine_store::MailId;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::RuntimeError;
-use crate::journal::mail_text;
+use crate::journal::{DELIVERED_BYTES_MAX, mail_text};
 use crate::rest::Changes;
 use crate::runtime::Runtime;
 
@@ -63,11 +63,11 @@ pub struct Waited {
 }
 
 impl Runtime {
-    /// Waits until each of `from` has written to `agent`, is dead, or has nothing to do; with an empty `from`, for the next message of
+    /// Waits until each of `from` has written to `agent` (behind what it has `read` in this turn), is dead, or has nothing to do; with an empty `from`, for the next message of
     /// anyone. A wait of no length looks once. The mail stays unread until somebody delivers it.
     pub(crate) async fn wait_for(
         &self,
-        agent: AgentId,
+        (agent, read): (AgentId, Option<MailId>),
         from: &[AgentId],
         (wait, cancel): (Duration, &CancellationToken),
     ) -> Result<Waited, RuntimeError> {
@@ -76,7 +76,7 @@ impl Runtime {
         let mut changes = Changes::begin(self).await?;
         loop {
             self.recover().await?;
-            let waited = self.look_for(agent, from).await?;
+            let waited = self.look_for((agent, read), from).await?;
             let missing = match from.is_empty() {
                 true => waited.up_to.is_none(),
                 false => waited.agents.iter().any(|one| one.status == WaitStatus::Running),
@@ -94,7 +94,11 @@ impl Runtime {
         }
     }
 
-    async fn look_for(&self, agent: AgentId, from: &[AgentId]) -> Result<Waited, RuntimeError> {
+    async fn look_for(
+        &self,
+        (agent, read): (AgentId, Option<MailId>),
+        from: &[AgentId],
+    ) -> Result<Waited, RuntimeError> {
         // States first: who has nothing to do by now has written before.
         let mut agents = Vec::with_capacity(from.len());
         for one in from {
@@ -112,9 +116,14 @@ impl Runtime {
             agents.push(WaitedAgent { agent: *one, name: record.name, status, message: None });
         }
         let mail = self.store().unread_mail(agent).await?;
-        let up_to = mail.last().map(|row| row.id);
+        let (mut up_to, mut bytes) = (None, 0);
         let mut others = Vec::new();
-        for row in mail {
+        for row in mail.into_iter().filter(|row| Some(row.id) > read) {
+            bytes += row.body.len();
+            if up_to.is_some() && bytes > DELIVERED_BYTES_MAX {
+                break;
+            }
+            up_to = Some(row.id);
             let waited = agents.iter_mut().find(|one| Some(one.agent) == row.sender);
             let text = mail_text(row);
             match waited {

@@ -120,3 +120,24 @@ async fn an_imported_workers_history_is_known_by_its_frame_and_a_quotation_is_no
         assert_eq!(tasks(&house, imported.agent).await.is_empty(), refused);
     }
 }
+
+#[tokio::test]
+async fn an_imported_worker_stays_one_as_a_digest() {
+    let directive = tine_fork::worker_directive("Count.", &tine_fork::Inherits::default());
+    let house = House::new(tine_testkit::ScriptedModel::answering(move |request| {
+        match request.text().contains("forked elsewhere") {
+            true => Answer::text("I see."),
+            false => call("Agent", json!({"prompt": "leaf"})),
+        }
+    }))
+    .await;
+    let text =
+        json!([{"role": "user", "content": directive}, {"role": "assistant", "content": "Yes."}]);
+    let root = house.new_root(house.home.path().to_owned());
+    let context = Some(tine_runtime::ImportContext::Digest);
+    let spec = tine_runtime::ImportSpec { format: None, context };
+    let imported = house.runtime.import(root, &text.to_string(), spec).await.unwrap();
+    house.runtime.run(imported.agent, Some("go".into()), &options()).await.unwrap();
+    assert!(texts(&house, imported.agent).await.join("\n").contains("forked elsewhere"));
+    assert!(tasks(&house, imported.agent).await.is_empty());
+}

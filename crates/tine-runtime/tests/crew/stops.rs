@@ -8,7 +8,7 @@ use tine_runtime::StopSpec;
 use tine_testkit::{Answer, Gate};
 use tokio_util::sync::CancellationToken;
 
-use super::{call, model, report, say, statuses, tasks, texts};
+use super::{agent_call, call, calls, model, report, say, statuses, tasks, texts};
 use crate::fixture::{House, options};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -131,4 +131,64 @@ async fn cancelling_the_caller_stops_all_below_and_every_task_has_an_end() {
     assert_eq!(run.unwrap().report.outcome, Outcome::Aborted);
     assert_eq!(statuses(&tasks(&house, agent).await), [TaskStatus::Cancelled]);
     assert_eq!(house.runtime.store().unread_mail(agent).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_worker_that_waits_in_line_is_stopped_by_another_process_and_told_once() {
+    let hold = Gate::new();
+    let behind = hold.clone();
+    let root = [
+        calls(&[
+            agent_call("a", json!({"prompt": "think first", "subagent_type": "fork"})),
+            agent_call("b", json!({"prompt": "think second", "subagent_type": "fork"})),
+        ]),
+        Answer::text("I wait."),
+        Answer::text("One was stopped."),
+        Answer::text("The other is done."),
+    ];
+    let house = House::new(model(root, move |_, task| report(task).behind(&behind))).await;
+    let agent = house.root().await;
+    let caps = vec![(tine_model::Cap::Running, Some(1))];
+    house.runtime.set_budget(agent, caps).await.unwrap();
+    let run = say(&house, agent, "go");
+    let stopping = async {
+        house.model.requested(3).await;
+        let waiting = tasks(&house, agent).await;
+        let queued = waiting.iter().find(|task| task.status == TaskStatus::Queued).unwrap().agent;
+        // As another process does it: through the store alone.
+        let how = StopKind::Hard;
+        let request = tine_store::RequestStop { agent: queued, how, cascade: true };
+        assert_eq!(house.runtime.store().request_stop(request).await.unwrap(), [queued]);
+        house.model.requested(4).await;
+        hold.open();
+        queued
+    };
+    let (_, queued) = tokio::join!(run, stopping);
+    let found = tasks(&house, agent).await;
+    let stopped = found.iter().find(|task| task.agent == queued).unwrap();
+    assert_eq!((stopped.status, stopped.turns), (TaskStatus::Cancelled, 0));
+    let told = texts(&house, agent).await.join("\n");
+    assert_eq!(told.matches("<task-id>").count(), 2, "{told}");
+}
+
+#[tokio::test]
+async fn a_killed_worker_stays_dead_and_is_told_of_once() {
+    let house = House::new(model(started(), |_, _| Answer::hang())).await;
+    let agent = house.root().await;
+    let run = say(&house, agent, "go");
+    let killing = async {
+        house.model.requested(3).await;
+        let worker = tasks(&house, agent).await[0].agent;
+        assert!(house.runtime.store().keep_follow_up(worker, "and then?").await.unwrap());
+        house.runtime.kill(worker).await.unwrap();
+        worker
+    };
+    let (_, worker) = tokio::join!(run, killing);
+    assert_eq!(house.runtime.store().agent(worker).await.unwrap().state, AgentState::Dead);
+    assert_eq!(statuses(&tasks(&house, agent).await), [TaskStatus::Cancelled]);
+    let told = texts(&house, agent).await.join("\n");
+    assert_eq!(told.matches("<task-id>").count(), 1, "{told}");
+    let options = options();
+    let again = house.runtime.resume_task(worker, "go on".into(), (&options, agent)).await;
+    assert!(again.is_err());
 }

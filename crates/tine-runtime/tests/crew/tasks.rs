@@ -144,3 +144,66 @@ async fn the_list_the_output_and_the_wait_say_what_there_is() {
     let all = TaskFilter { cleared: true, ..TaskFilter::default() };
     assert_eq!(house.runtime.task_list(agent, all).await.unwrap().len(), 2);
 }
+
+#[tokio::test]
+async fn a_worker_that_was_never_told_its_task_is_told_when_it_is_resumed() {
+    let root = [
+        call("Agent", json!({"prompt": "think about birds", "subagent_type": "fork"})),
+        Answer::text("I wait."),
+        Answer::text("It was lost."),
+    ];
+    let house = House::new(model(root, |_, task| report(task))).await;
+    let agent = house.root().await;
+    let caps = vec![(tine_model::Cap::Running, Some(0))];
+    house.runtime.set_budget(agent, caps).await.unwrap();
+    let cut = options();
+    let run = house.runtime.run(agent, Some("go".into()), &cut);
+    let stopping = async {
+        house.model.requested(2).await;
+        cut.cancel.cancel();
+    };
+    let (run, ()) = tokio::join!(run, stopping);
+    run.unwrap();
+    let options = options();
+    let worker = tasks(&house, agent).await.remove(0);
+    assert_eq!((worker.status, worker.turns), (TaskStatus::Cancelled, 0));
+    house.runtime.set_budget(agent, vec![(tine_model::Cap::Running, None)]).await.unwrap();
+    let asked = (&options, agent);
+    house.runtime.resume_task(worker.agent, "go on, please".into(), asked).await.unwrap();
+    let spec = tine_runtime::OutputSpec {
+        wait: Some(tine_runtime::OUTPUT_WAIT_MAX),
+        ..tine_runtime::OutputSpec::default()
+    };
+    let output = house.runtime.task_output(worker.agent, spec, &options.cancel).await.unwrap();
+    assert_eq!(output.view.task.status, TaskStatus::Completed, "{:?}", output.view.task.error);
+    let said = texts(&house, worker.agent).await.join("\n");
+    assert!(said.contains("<fork-boilerplate>") && said.contains("go on, please"), "{said}");
+}
+
+#[tokio::test]
+async fn what_waits_in_a_mailbox_is_read_once_a_turn_and_scripts_leave_it_for_the_model() {
+    let root = [
+        call("Agent", json!({"prompt": "think about birds", "name": "bird"})),
+        calls(&[
+            (
+                "w1".into(),
+                "TaskWait".into(),
+                json!({"task_ids": ["bird"], "timeout": 60}).to_string(),
+            ),
+            ("w2".into(), "TaskWait".into(), json!({"timeout": 0}).to_string()),
+        ]),
+        call("TaskStart", json!({"prompt": "think about fish"})),
+        call("REPL", json!({"code": "TaskWait(#{timeout: 60}).len() > 0"})),
+        Answer::text("I have it from a script."),
+        Answer::text("And from the mail."),
+    ];
+    let house = House::new(model(root, |_, task| report(task))).await;
+    let agent = house.root().await;
+    say(&house, agent, "go").await;
+    let told = texts(&house, agent).await;
+    let both = &told[4];
+    assert_eq!(both.matches("<task-id>").count(), 1, "{both}");
+    assert!(both.contains("The time is up."), "{both}");
+    let all = told.join("\n");
+    assert_eq!(all.matches("<task-id>").count(), 2, "{all}");
+}

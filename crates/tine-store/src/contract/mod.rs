@@ -91,6 +91,8 @@ macro_rules! store_contract {
             lost_is_told_from_interrupted
             a_wish_to_stop_reaches_what_runs
             one_follow_up_waits_for_the_end_of_a_run
+            a_follow_up_takes_a_task_up_again
+            a_wish_to_stop_does_not_outlive_its_run
             a_zombie_cannot_end_a_task
             mail_is_read_until_delivered
             mail_to_nobody_is_refused

@@ -115,27 +115,67 @@ pub async fn a_wish_to_stop_reaches_what_runs(fixture: &dyn Fixture) -> Result<(
     Ok(())
 }
 
-/// One at a time, taken once, by whichever process.
+/// One at a time, delivered once, by whichever process.
 pub async fn one_follow_up_waits_for_the_end_of_a_run(fixture: &dyn Fixture) -> Result<()> {
     let (store, other) = (fixture.open().await?, fixture.open().await?);
     let agent = create(&*store, 1).await?;
-    assert_eq!(store.take_follow_up(agent).await?, None);
+    assert!(!store.has_follow_up(agent).await?);
+    assert!(!store.deliver_follow_up(agent, 9).await?);
     assert!(store.keep_follow_up(agent, "and then?").await?);
     assert!(!other.keep_follow_up(agent, "and me?").await?);
-    assert_eq!(other.take_follow_up(agent).await?.as_deref(), Some("and then?"));
-    assert_eq!(store.take_follow_up(agent).await?, None);
-    assert!(!store.deliver_follow_up(agent, 9).await?);
-    assert!(store.keep_follow_up(agent, "in the end").await?);
+    assert!(other.has_follow_up(agent).await?);
     assert!(other.deliver_follow_up(agent, 9).await?);
-    assert!(!other.deliver_follow_up(agent, 9).await?);
-    let mail = store.unread_mail(agent).await?;
-    assert_eq!(
-        mail.iter().map(|mail| (mail.sender, &*mail.body)).collect::<Vec<_>>(),
-        [(None, "in the end")]
-    );
+    assert!(!store.deliver_follow_up(agent, 9).await?);
+    assert_eq!(said_to(&*store, agent).await?, [(None, "and then?".to_owned())]);
     assert!(other.keep_follow_up(agent, "and me?").await?);
     store.kill(Kill { agent, notice: &plain_notice, now_ms: 1 }).await?;
     refused!(store.keep_follow_up(agent, "x").await, StoreError::Dead { .. });
-    refused!(store.take_follow_up(agent_id(7)).await, StoreError::NotFound { .. });
+    refused!(store.has_follow_up(agent_id(7)).await, StoreError::NotFound { .. });
+    Ok(())
+}
+
+async fn said_to(store: &dyn Store, agent: AgentId) -> Result<Vec<(Option<AgentId>, String)>> {
+    let mail = store.unread_mail(agent).await?;
+    Ok(mail.into_iter().map(|mail| (mail.sender, mail.body)).collect())
+}
+
+/// Text, count and state are one; without a text nothing happens; a lost lease does nothing; the dead stay dead.
+pub async fn a_follow_up_takes_a_task_up_again(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let root = create(&*store, 1).await?;
+    let agent = worker(&*store, root, 2).await?;
+    let fence = store.lease(agent).await?.map(|lease| lease.fence).unwrap_or(crate::Fence(0));
+    store.finish_task(end_of(agent)).await?;
+    assert!(!store.resume_for_follow_up(agent, fence, 5).await?);
+    store.keep_follow_up(agent, "go on").await?;
+    let other = crate::Fence(fence.0 + 1);
+    refused!(store.resume_for_follow_up(agent, other, 5).await, StoreError::Fenced { .. });
+    assert!(store.resume_for_follow_up(agent, fence, 5).await?);
+    let task = store.task(agent).await?.map(|task| (task.status, task.resumes));
+    assert_eq!(task, Some((TaskStatus::Running, 1)));
+    assert_eq!(said_to(&*store, agent).await?, [(None, "go on".to_owned())]);
+    store.kill(Kill { agent, notice: &plain_notice, now_ms: 1 }).await?;
+    refused!(store.resume_task(agent).await, StoreError::Dead { .. });
+    refused!(store.start_task(agent).await, StoreError::Dead { .. });
+    let task = store.task(agent).await?.map(|task| task.status);
+    assert_eq!(task, Some(TaskStatus::Cancelled));
+    Ok(())
+}
+
+/// It is for who runs the agent, and for nobody after.
+pub async fn a_wish_to_stop_does_not_outlive_its_run(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let root = create(&*store, 1).await?;
+    let (crashed, released) = (worker(&*store, root, 2).await?, worker(&*store, root, 3).await?);
+    let cascade = RequestStop { agent: root, how: StopKind::Hard, cascade: true };
+    assert_eq!(store.request_stop(cascade).await?, [crashed, released]);
+    if let Some(lease) = store.lease(released).await? {
+        store.release(&lease).await?;
+    }
+    let nobody = |_: &str| false;
+    store.recover(Recover { is_alive: &nobody, notice: &plain_notice, now_ms: 1 }).await?;
+    for agent in [crashed, released] {
+        assert_eq!(store.agent(agent).await?.stop, None);
+    }
     Ok(())
 }

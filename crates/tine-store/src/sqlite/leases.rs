@@ -29,6 +29,7 @@ impl SqliteStore {
             }
             take_from_dead(&mut write, agent, owner, acquire.notice, acquire.now_ms).await?;
         }
+        forget_stop(&mut write, agent).await?;
         let lease = insert_lease(&mut write, agent, acquire.owner, acquire.now_ms).await?;
         write.commit().await?;
         Ok(lease)
@@ -42,6 +43,9 @@ impl SqliteStore {
         let released = write.run("release", sql).await?.rows_affected() > 0;
         if released {
             drop_of_agent(&mut write, lease.agent).await?;
+        }
+        if released {
+            forget_stop(&mut write, lease.agent).await?;
         }
         // Whoever gives a lease back in the middle of a run could not say how it ended.
         if released && agent_state(&mut write, lease.agent).await? == AgentState::Running {
@@ -112,6 +116,13 @@ impl SqliteStore {
     }
 }
 
+/// A wish to stop is for who runs the agent when it is made, and for nobody after.
+async fn forget_stop(write: &mut Writing<'_>, agent: AgentId) -> Result<()> {
+    let sql = sqlx::query("UPDATE agents SET stop = NULL WHERE id = ? AND stop IS NOT NULL");
+    write.run("stop forgotten", sql.bind(agent.as_bytes().as_slice())).await?;
+    Ok(())
+}
+
 /// Takes a lease that nobody holds.
 pub(super) async fn insert_lease(
     write: &mut Writing<'_>,
@@ -158,6 +169,7 @@ async fn take_from_dead(
 ) -> Result<Recovered> {
     let sql = sqlx::query("UPDATE leases SET owner = NULL WHERE agent = ?");
     write.run("lease taken", sql.bind(agent.as_bytes().as_slice())).await?;
+    forget_stop(write, agent).await?;
     drop_of_agent(write, agent).await?;
     let interrupted = agent_state(write, agent).await? == AgentState::Running;
     if interrupted {

@@ -102,8 +102,17 @@ impl Store for SqliteStore {
         self.deliver_follow_up_text(agent, now_ms).await
     }
 
-    async fn take_follow_up(&self, agent: AgentId) -> Result<Option<String>> {
-        self.take_follow_up_text(agent).await
+    async fn resume_for_follow_up(
+        &self,
+        agent: AgentId,
+        fence: Fence,
+        now_ms: i64,
+    ) -> Result<bool> {
+        self.resume_for_follow_up_text(agent, fence, now_ms).await
+    }
+
+    async fn has_follow_up(&self, agent: AgentId) -> Result<bool> {
+        self.has_follow_up_text(agent).await
     }
 
     async fn finish_task(&self, end: TaskEnd) -> Result<bool> {

@@ -6,8 +6,10 @@ use super::SqliteStore;
 use super::agents::require_living;
 use super::column::Columns;
 use super::connection::Writing;
+use super::leases::check_fence;
 use super::mail::insert_mail;
-use crate::{NewMail, RequestStop, Result, StoreError};
+use super::tasks::resume;
+use crate::{Fence, NewMail, RequestStop, Result, StoreError};
 
 /// An agent and, where `?2` says so, all its descendants, ancestors first.
 const TREE: &str = "WITH RECURSIVE tree (id) AS (\
@@ -64,11 +66,34 @@ impl SqliteStore {
         Ok(kept)
     }
 
-    pub(super) async fn take_follow_up_text(&self, agent: AgentId) -> Result<Option<String>> {
+    pub(super) async fn has_follow_up_text(&self, agent: AgentId) -> Result<bool> {
+        let sql = "SELECT follow_up IS NOT NULL FROM agents WHERE id = ?";
+        let mut read = self.connections.read().await?;
+        let row = read.one(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
+        read.finish().await?;
+        let row = row.ok_or_else(|| StoreError::no_agent(agent))?;
+        Columns::new(self.connections.path(), &row).get(0)
+    }
+
+    pub(super) async fn resume_for_follow_up_text(
+        &self,
+        agent: AgentId,
+        fence: Fence,
+        now_ms: i64,
+    ) -> Result<bool> {
         let mut write = self.connections.write().await?;
-        let text = take_follow_up(&mut write, agent).await?;
+        check_fence(&mut write, agent, fence).await?;
+        let resumes = match take_follow_up(&mut write, agent).await? {
+            None => false,
+            Some(body) => {
+                resume(&mut write, agent).await?;
+                let mail = NewMail { recipient: agent, sender: None, body, now_ms };
+                insert_mail(&mut write, &mail).await?;
+                true
+            }
+        };
         write.commit().await?;
-        Ok(text)
+        Ok(resumes)
     }
 
     pub(super) async fn deliver_follow_up_text(&self, agent: AgentId, now_ms: i64) -> Result<bool> {

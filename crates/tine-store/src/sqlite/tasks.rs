@@ -6,7 +6,7 @@ use sqlx::sqlite::SqliteRow;
 use tine_model::{AgentId, AgentState, TaskRecord, TaskStatus, Usage};
 
 use super::SqliteStore;
-use super::agents::agent_state;
+use super::agents::{agent_state, require_living};
 use super::column::{Columns, usage_columns};
 use super::connection::{Sql, Writing};
 use super::leases::check_fence;
@@ -42,6 +42,7 @@ impl SqliteStore {
     pub(super) async fn start_task_row(&self, agent: AgentId) -> Result<bool> {
         let mut write = self.connections.write().await?;
         let task = task_of(&mut write, agent).await?;
+        require_living(&mut write, agent).await?;
         let starts = !matches!(task.status, TaskStatus::Running | TaskStatus::Completed);
         if starts {
             let sql = "UPDATE tasks SET status = ?, error = NULL, ended_ms = NULL WHERE agent = ?";
@@ -56,16 +57,7 @@ impl SqliteStore {
 
     pub(super) async fn resume_task_row(&self, agent: AgentId) -> Result<bool> {
         let mut write = self.connections.write().await?;
-        let task = task_of(&mut write, agent).await?;
-        let resumes = task.status.is_final();
-        if resumes {
-            let sql = "UPDATE tasks SET status = ?, error = NULL, ended_ms = NULL, flags = '', \
-                 cleared_ms = NULL, resumes = resumes + 1 WHERE agent = ?";
-            let sql = sqlx::query(sql)
-                .bind(TaskStatus::Running.as_str())
-                .bind(agent.as_bytes().as_slice());
-            write.run("task resumed", sql).await?;
-        }
+        let resumes = resume(&mut write, agent).await?;
         write.commit().await?;
         Ok(resumes)
     }
@@ -130,6 +122,21 @@ pub(super) async fn insert_task(
         .bind(now_ms);
     write.run("task row", sql).await?;
     Ok(())
+}
+
+/// Marks a task that has ended as running again; `false`, and nothing done, when it has not.
+pub(super) async fn resume(write: &mut Writing<'_>, agent: AgentId) -> Result<bool> {
+    let task = task_of(write, agent).await?;
+    require_living(write, agent).await?;
+    let resumes = task.status.is_final();
+    if resumes {
+        let sql = "UPDATE tasks SET status = ?, error = NULL, ended_ms = NULL, flags = '', \
+             cleared_ms = NULL, resumes = resumes + 1 WHERE agent = ?";
+        let sql =
+            sqlx::query(sql).bind(TaskStatus::Running.as_str()).bind(agent.as_bytes().as_slice());
+        write.run("task resumed", sql).await?;
+    }
+    Ok(resumes)
 }
 
 /// Ends the unfinished tasks that `select` finds and tells their spawners; returns the workers. Of a task that is interrupted
