@@ -89,6 +89,9 @@ pub enum RuntimeError {
     /// A worker was started as an agent that is not defined any more.
     #[error("the agent `{0}` is not defined here any more")]
     NoDefinition(String),
+    /// The worker has nothing to do any more, so it will not read what is for later.
+    #[error("the task of agent {0} has ended")]
+    TaskEnded(AgentId),
     /// The worker runs, and one thing waits for its end already.
     #[error("agent {0} is told something else already when it is done")]
     FollowUpWaits(AgentId),

@@ -36,16 +36,25 @@ impl Runtime {
         agent: AgentId,
         text: String,
     ) -> Result<MailId, RuntimeError> {
-        if text.trim().is_empty() {
-            return Err(RuntimeError::EmptyMail);
-        }
-        if text.len() > MAIL_BYTES_MAX {
-            return Err(RuntimeError::MailTooLong { bytes: text.len(), most: MAIL_BYTES_MAX });
-        }
+        check_mail(&text)?;
         let mail = NewMail { recipient: agent, sender, body: text, now_ms: self.now_ms() };
         let id = self.store().send_mail(mail).await?;
         self.live().beat();
         Ok(id)
+    }
+
+    /// Keeps a message of the user until an agent is done with what it does: for a worker it is the next task, for any other agent
+    /// the next turn. One message at a time; none for a worker whose task has ended.
+    pub async fn send_next(&self, agent: AgentId, text: &str) -> Result<(), RuntimeError> {
+        check_mail(text)?;
+        let task = self.store().task(agent).await?;
+        if task.is_some_and(|task| task.status.is_final()) {
+            return Err(RuntimeError::TaskEnded(agent));
+        }
+        match self.store().keep_follow_up(agent, text).await? {
+            true => Ok(()),
+            false => Err(RuntimeError::FollowUpWaits(agent)),
+        }
     }
 
     /// An agent's own entries after `after` (from the first for `None`), without those it inherited.
@@ -56,6 +65,16 @@ impl Runtime {
     ) -> Result<Vec<Entry>, RuntimeError> {
         let rows = self.store().own_entries(agent, after).await?;
         rows.into_iter().map(codec::read_row).collect()
+    }
+}
+
+fn check_mail(text: &str) -> Result<(), RuntimeError> {
+    if text.trim().is_empty() {
+        return Err(RuntimeError::EmptyMail);
+    }
+    match text.len() {
+        0..=MAIL_BYTES_MAX => Ok(()),
+        bytes => Err(RuntimeError::MailTooLong { bytes, most: MAIL_BYTES_MAX }),
     }
 }
 

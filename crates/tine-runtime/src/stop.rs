@@ -21,7 +21,7 @@ pub struct StopSpec {
     pub cascade: bool,
 }
 
-/// What was stopped.
+/// An agent that was stopped, or killed, and what it had done by then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
     /// Who.
@@ -80,7 +80,8 @@ impl Runtime {
         }
     }
 
-    pub(crate) async fn receipt(&self, agent: AgentId) -> Result<Receipt, RuntimeError> {
+    /// What an agent has done so far, and whether its run is over.
+    pub async fn receipt(&self, agent: AgentId) -> Result<Receipt, RuntimeError> {
         let record = self.store().agent(agent).await?;
         let task = self.store().task(agent).await?;
         let held = self.store().lease(agent).await?.is_some();

@@ -6,6 +6,7 @@ mod eval;
 mod guard;
 mod inherit;
 mod permission;
+mod task;
 
 use std::path::PathBuf;
 
@@ -18,6 +19,10 @@ pub(crate) use self::guard::{GuardCommand, GuardFilterArgs, GuardShellArgs};
 pub(crate) use self::inherit::{ContextArg, InheritArgs};
 pub(crate) use self::permission::{
     AllowArgs, DenyArgs, ListPermissionsArgs, PermissionCommand, RevokeArgs, RulesArgs, ScopeArg,
+};
+pub(crate) use self::task::{
+    CancelTaskArgs, ClearTasksArgs, ListTasksArgs, OutputTaskArgs, ResumeTaskArgs, SendTaskArgs,
+    StartTaskArgs, StopArgs, TaskCommand, WorkArgs,
 };
 use crate::manual::examples;
 
@@ -35,6 +40,10 @@ pub(crate) struct Cli {
     /// Work in this directory instead of the current one
     #[arg(short = 'C', long, global = true, value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
+
+    /// Run in the background, in a session of its own; errors went to this file from the start
+    #[arg(long, global = true, hide = true, value_name = "LOG")]
+    pub(crate) detached: Option<PathBuf>,
 
     /// What to do
     #[command(subcommand)]
@@ -74,7 +83,13 @@ pub(crate) enum Command {
     /// Make an agent's conversation shorter: a summary takes the place of its older part
     #[command(after_help = examples::COMPACT)]
     Compact(CompactArgs),
-    /// Kill an agent and all its forks
+    /// Start workers, and look after them
+    #[command(subcommand)]
+    Task(TaskCommand),
+    /// Stop what an agent does, and all that works for it; everything stopped can be resumed
+    #[command(after_help = examples::STOP)]
+    Stop(StopArgs),
+    /// Kill an agent and all its forks, for good
     #[command(after_help = examples::KILL)]
     Kill(KillArgs),
     /// Questions that agents wait with, and the answers that stand
@@ -407,6 +422,9 @@ pub(crate) struct SendArgs {
     pub(crate) agent: String,
     /// The message; read from standard input when it is not given
     pub(crate) text: Option<String>,
+    /// Keep it until the agent is done with what it does; one message at a time
+    #[arg(long)]
+    pub(crate) next: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -418,6 +436,9 @@ pub(crate) struct KillArgs {
     /// The agents: names, or first characters of ids
     #[arg(required = true)]
     pub(crate) agents: Vec<String>,
+    /// Kill the root of a tree too, with everything in it
+    #[arg(long)]
+    pub(crate) root: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

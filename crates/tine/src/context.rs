@@ -45,17 +45,31 @@ fn compacts(config: &Config) -> Result<bool, Failure> {
     }
 }
 
+/// What the command line says of a command's surroundings.
+#[derive(Debug, Default)]
+pub(crate) struct Surroundings {
+    /// The directory that was asked for.
+    pub(crate) directory: Option<PathBuf>,
+    /// The log of a process in the background.
+    pub(crate) detached: Option<PathBuf>,
+}
+
 /// A command's surroundings.
 pub(crate) struct Context {
     pub(crate) config: Config,
     /// The directory that the command works in; absolute.
     pub(crate) directory: PathBuf,
     pub(crate) runtime: Arc<Runtime>,
+    /// Where processes in the background write what they have to say.
+    pub(crate) logs: PathBuf,
+    /// The log of this process, where it is such a one.
+    pub(crate) detached: Option<PathBuf>,
 }
 
 impl Context {
     /// Reads the settings and opens the store.
-    pub(crate) async fn open(directory: Option<PathBuf>) -> Result<Self, Failure> {
+    pub(crate) async fn open(surroundings: Surroundings) -> Result<Self, Failure> {
+        let Surroundings { directory, detached } = surroundings;
         let directory = work_directory(directory)?;
         let dirs = Dirs::find(&variable)?;
         let config = Config::load(&dirs.config_file, &directory, &variable)?;
@@ -71,7 +85,7 @@ impl Context {
             .with_repl(repl)
             .with_crew(config.workers.depth != Some(0))
             .with_compaction(compacts(&config)?);
-        Ok(Self { config, directory, runtime: Arc::new(runtime) })
+        Ok(Self { config, directory, runtime: Arc::new(runtime), logs: dirs.logs, detached })
     }
 
     /// The agent that a user means by `text`.

@@ -1,10 +1,10 @@
 //! What a run's model may start, from the settings and the files that define agents.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tine_fork::{Inherits, RunLimits, WORKER_TURNS_DEFAULT};
-use tine_model::Standing;
+use tine_fork::{Inherits, RunEvent, RunLimits, WORKER_TURNS_DEFAULT};
+use tine_model::{AgentId, Standing, TaskRecord};
 use tine_runtime::{
     AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, Definitions, ForkChoice, SpawnPolicy,
 };
@@ -21,6 +21,42 @@ const PROJECT_AGENTS: &str = ".tine/agents";
 
 /// Most files that are looked at in one directory.
 const FILES_MAX: usize = 1_000;
+
+/// Keeps which workers a run has started, and hands everything on.
+pub(crate) struct Gathered {
+    next: Arc<dyn CrewWatcher>,
+    workers: Mutex<Vec<AgentId>>,
+}
+
+impl Gathered {
+    pub(crate) fn new(next: Arc<dyn CrewWatcher>) -> Self {
+        Self { next, workers: Mutex::default() }
+    }
+
+    /// The workers, in the order of their starts; each one once, however often it was resumed.
+    pub(crate) fn workers(&self) -> Vec<AgentId> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl CrewWatcher for Gathered {
+    fn on_start(&self, worker: AgentId, task: &TaskRecord) {
+        let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        if !workers.contains(&worker) {
+            workers.push(worker);
+        }
+        drop(workers);
+        self.next.on_start(worker, task);
+    }
+
+    fn on_event(&self, worker: AgentId, event: &RunEvent<'_>) {
+        self.next.on_event(worker, event);
+    }
+
+    fn on_end(&self, task: &TaskRecord) {
+        self.next.on_end(task);
+    }
+}
 
 /// What models may start here, and how it runs.
 pub(crate) fn crew(

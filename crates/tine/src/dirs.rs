@@ -19,6 +19,8 @@ pub(crate) struct Dirs {
     pub(crate) database: PathBuf,
     /// Lock files of running processes. Beside the database, so that all who share one share the other.
     pub(crate) owners: PathBuf,
+    /// What processes in the background have to say.
+    pub(crate) logs: PathBuf,
 }
 
 impl Dirs {
@@ -32,6 +34,7 @@ impl Dirs {
                 agents: home.join("agents"),
                 database: home.join("tine.db"),
                 owners: home.join("run"),
+                logs: home.join("log"),
             });
         }
         let xdg = Xdg::new().map_err(|_| {
@@ -44,6 +47,7 @@ impl Dirs {
             agents: xdg.config_dir().join("tine/agents"),
             database: xdg.data_dir().join("tine/tine.db"),
             owners: xdg.data_dir().join("tine/run"),
+            logs: xdg.state_dir().unwrap_or_else(|| xdg.data_dir()).join("tine/log"),
         })
     }
 }

@@ -16,6 +16,9 @@ use crate::budget;
 use crate::fail::{
     BUDGET, FAILED, Failure, INTERRUPTED, PERMISSION, TIMED_OUT, TOOL_FAILED, TURN_LIMIT,
 };
+use crate::output;
+use crate::render::figures::plural;
+use crate::render::task::TaskShape;
 use crate::render::text::summary;
 
 /// Most calls that an error names.
@@ -40,6 +43,8 @@ pub(crate) struct Ended {
     pub(crate) priced_as: Option<String>,
     /// Calls that were refused because nobody could be asked.
     pub(crate) refused: Vec<Refusal>,
+    /// The workers that it started, as they were when it was over.
+    pub(crate) tasks: Vec<TaskShape>,
     /// What changed outside meanwhile, where commands were confined.
     pub(crate) audit: Option<AuditReport>,
     /// Why the command fails, if it does.
@@ -69,6 +74,7 @@ impl Ended {
             dollars: None,
             priced_as: None,
             refused: circumstances.refused,
+            tasks: Vec::new(),
             audit: None,
             failure,
         }
@@ -164,8 +170,16 @@ fn named(calls: &[&str]) -> String {
     text
 }
 
+/// Says what workers were not allowed to do because nobody could be asked.
+pub(crate) fn warn_of_refusals(refused: &[Refusal]) {
+    let Some(first) = refused.first() else { return };
+    let (count, call) = (plural(refused.len() as u64, "call"), &first.call);
+    output::say(&format!("warning: {count} refused because nobody could be asked, such as {call}"));
+    output::say(&format!("hint: allow it with --allow '{}'", rule_for(first)));
+}
+
 /// The narrowest rule that would have allowed a call like this one.
-pub(crate) fn rule_for(refusal: &Refusal) -> String {
+fn rule_for(refusal: &Refusal) -> String {
     let mut rules = Vec::new();
     if let Some(command) = refusal.call.strip_prefix("Bash: ") {
         let program = command.split_whitespace().next().unwrap_or_default();

@@ -150,7 +150,7 @@ impl From<StoreError> for Failure {
                 input("a dead agent stays dead; `tine ps --all` lists its relatives")
             }
             StoreError::Held { .. } => Self::of(FAILED, &error)
-                .hint("wait for it, `tine kill` it, or `tine fork` the agent and work in the fork"),
+                .hint("wait for it, `tine stop` it, or `tine fork` the agent and work in the fork"),
             StoreError::UnknownPermission { .. } => input(
                 "`tine permission list` lists what waits; a request is named by at least four characters of its id",
             ),
@@ -215,6 +215,10 @@ impl From<RuntimeError> for Failure {
             }
             RuntimeError::NoDefinition(_) => Self::of(BAD_INPUT, &error)
                 .hint("put its file back into .tine/agents or the agents folder beside config.toml"),
+            RuntimeError::TaskEnded(agent) => {
+                let agent = agent.short();
+                Self::of(BAD_INPUT, &error).hint(format!("`tine task resume {agent} TEXT` lets it go on with your text"))
+            }
             RuntimeError::FollowUpWaits(_) => {
                 Self::of(BAD_INPUT, &error).hint("wait for its report: `tine task output TASK --block`")
             }

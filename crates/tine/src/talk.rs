@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tine_fork::{AllowAllFilter, Observer, RunEvent, TURNS_DEFAULT};
-use tine_model::{AgentId, AgentRecord, AgentState, ModelRef, Outcome};
+use tine_model::{AgentId, AgentRecord, AgentState, ModelRef, Outcome, TaskStatus};
 use tine_runtime::{CrewWatcher, ForkMade, RunOptions, RuntimeError, Unwatched};
 use tokio_util::sync::CancellationToken;
 
@@ -14,7 +14,7 @@ use crate::caching::policy;
 use crate::cli::{LimitArgs, OutputArgs, OutputFormat};
 use crate::confine::{confinement, line, tell, warn_of_gaps};
 use crate::context::Context;
-use crate::crew::crew;
+use crate::crew::{Gathered, crew};
 use crate::ending::{Circumstances, Ended, Tally};
 use crate::fail::Failure;
 use crate::interrupt::interruptible;
@@ -22,8 +22,10 @@ use crate::limits::{Guarded, run_limits};
 use crate::output;
 use crate::render::crew::CrewLines;
 use crate::render::json::RunResult;
+use crate::render::receipt::stopped_line;
 use crate::render::screen::Screen;
 use crate::render::stream_json::StreamView;
+use crate::render::task::TaskShape;
 use crate::render::text::TextView;
 use crate::render::words::{DIM, styled};
 
@@ -84,7 +86,8 @@ impl<'a> Talk<'a> {
         if let (View::Text(_), false, Some(line)) = (&view, self.quiet, line(&confinement)) {
             self.screen.say(&styled(DIM, &line));
         }
-        let watcher = view.crew(&self.screen, &record);
+        let gathered = Arc::new(Gathered::new(view.crew(&self.screen, &record)));
+        let watcher = Arc::clone(&gathered) as Arc<dyn CrewWatcher>;
         let crew = crew(config, self.limits, directory, watcher)?;
         let tally = Arc::new(Tally::new(view.observer()));
         let cancel = CancellationToken::new();
@@ -119,12 +122,49 @@ impl<'a> Talk<'a> {
             }
         };
         let model = record.settings.model.to_string();
-        let ended = ended.priced(&runtime.ports().facts, &model, &requests);
+        let tasks = self.tasks(&gathered.workers()).await?;
+        let ended = Ended { tasks, ..ended.priced(&runtime.ports().facts, &model, &requests) };
+        if cancel.is_cancelled() {
+            self.tell_stopped(&view, &gathered.workers()).await?;
+        }
         view.end(&record, made, &ended)?;
         if let Some(audit) = &ended.audit {
             tell(audit);
         }
         ended.failure.map_or(Ok(0), Err)
+    }
+
+    /// What became of the workers that the run has started.
+    async fn tasks(&self, workers: &[AgentId]) -> Result<Vec<TaskShape>, Failure> {
+        let runtime = &self.context.runtime;
+        let now_ms = runtime.ports().clock.now_ms();
+        let mut tasks = Vec::with_capacity(workers.len());
+        for worker in workers {
+            tasks.push(TaskShape::of(&runtime.task_view(*worker).await?, now_ms));
+        }
+        Ok(tasks)
+    }
+
+    /// Tells who was stopped together with the run, and what they had done.
+    async fn tell_stopped(&self, view: &View, workers: &[AgentId]) -> Result<(), Failure> {
+        for worker in workers {
+            let receipt = self.context.runtime.receipt(*worker).await?;
+            match receipt.task {
+                Some(TaskStatus::Cancelled | TaskStatus::Interrupted) => {
+                    view.note(&self.screen, &stopped_line(&receipt));
+                }
+                Some(
+                    TaskStatus::Queued
+                    | TaskStatus::Running
+                    | TaskStatus::Completed
+                    | TaskStatus::Failed
+                    | TaskStatus::TimedOut
+                    | TaskStatus::Lost,
+                )
+                | None => {}
+            }
+        }
+        Ok(())
     }
 
     async fn is_dead(&self, agent: AgentId) -> Result<bool, Failure> {

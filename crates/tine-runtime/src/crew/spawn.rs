@@ -66,8 +66,8 @@ pub(crate) struct Spawner<'a> {
     pub(crate) record: &'a AgentRecord,
     /// Its conversation when the call was made; `None` where nobody runs it here.
     pub(crate) snapshot: Option<&'a Snapshot>,
-    /// The agent whose run holds this one in this process.
-    pub(crate) top: AgentId,
+    /// The agent whose run holds this one in this process; `None` where the worker is nobody's but its own.
+    pub(crate) top: Option<AgentId>,
 }
 
 impl Runtime {
@@ -84,7 +84,7 @@ impl Runtime {
             return Err(RuntimeError::NoDirective);
         }
         let parent = spawner.record;
-        let live = self.live().below(spawner.top).len();
+        let live = spawner.top.map_or(0, |top| self.live().below(top).len());
         if live >= WORKERS_LIVE_MAX {
             return Err(RuntimeError::TooMany { asked: live + 1, most: WORKERS_LIVE_MAX });
         }
@@ -115,7 +115,7 @@ impl Runtime {
             (&conversation, &parent.directory),
             (strips, &options.crew.inherits),
         );
-        let entered = self.live().enter(agent, spawner.top, &options.cancel);
+        let entered = self.live().enter(agent, spawner.top.unwrap_or(agent), &options.cancel);
         // Whoever stops all below its spawner may have looked before this one was there.
         let stopped = self.live().asked(parent.id).filter(|how| *how == StopKind::Hard);
         stopped.into_iter().for_each(|how| entered.stop.ask(how));

@@ -135,8 +135,8 @@ impl CrewTools {
             SpawnKind::Fresh => "fresh",
             SpawnKind::Named(_) => "as the agent that you named",
         };
-        let spawner =
-            Spawner { record: &self.record, snapshot: context.snapshot.as_ref(), top: self.top };
+        let (record, snapshot) = (&self.record, context.snapshot.as_ref());
+        let spawner = Spawner { record, snapshot, top: Some(self.top) };
         let spawned = self.runtime.spawn(spawner, spawn, &self.options).await?;
         if waits {
             return self.report_of(spawned.agent, OUTPUT_WAIT_MAX, context).await;

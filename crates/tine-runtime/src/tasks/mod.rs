@@ -3,6 +3,7 @@
 
 mod output;
 mod resume;
+mod start;
 mod wait;
 
 use tine_model::{AgentId, AgentPrefix, AgentState, ContextMode, TaskRecord, TaskStatus};

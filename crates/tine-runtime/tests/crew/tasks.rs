@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tine_model::TaskStatus;
-use tine_runtime::{Resumed, TaskFilter};
+use tine_runtime::{Inherit, Resumed, Spawn, SpawnKind, TaskFilter};
 use tine_testkit::{Answer, Gate};
 
 use super::{agent_call, call, calls, model, report, say, statuses, tasks, texts};
@@ -206,4 +206,42 @@ async fn what_waits_in_a_mailbox_is_read_once_a_turn_and_scripts_leave_it_for_th
     assert!(both.contains("The time is up."), "{both}");
     let all = told.join("\n");
     assert_eq!(all.matches("<task-id>").count(), 2, "{all}");
+}
+
+#[tokio::test]
+async fn a_person_starts_a_worker_of_an_agent_that_nobody_runs() {
+    let house = House::new(model([], |_, task| report(task))).await;
+    let agent = house.root().await;
+    let mut options = options();
+    // What models may start does not bind a person.
+    options.crew.policy.depth_max = 0;
+    let spawn = Spawn {
+        prompt: "count".into(),
+        description: None,
+        name: None,
+        kind: SpawnKind::Fork(Inherit::Full),
+        limits: options.crew.limits,
+    };
+    let worker = house.runtime.start_task(agent, spawn, &options).await.unwrap().agent;
+    house.runtime.settled(worker).await;
+    let task = house.runtime.task_view(worker).await.unwrap().task;
+    assert_eq!((task.status, task.spawner), (TaskStatus::Completed, agent));
+    assert_eq!(house.runtime.store().unread_mail(agent).await.unwrap().len(), 1);
+    assert!(house.runtime.receipt(worker).await.unwrap().over);
+    let late = house.runtime.send_next(worker, "more").await.unwrap_err();
+    assert_eq!(late.to_string(), format!("the task of agent {worker} has ended"));
+}
+
+#[tokio::test]
+async fn an_agent_without_a_task_is_told_one_thing_when_it_is_done() {
+    let house =
+        House::new(model([Answer::text("Done."), Answer::text("That too.")], |_, _| report("")))
+            .await;
+    let agent = house.root().await;
+    house.runtime.send_next(agent, "and then that").await.unwrap();
+    let second = house.runtime.send_next(agent, "and more").await.unwrap_err();
+    assert!(second.to_string().contains("something else already"));
+    let run = say(&house, agent, "this").await;
+    assert_eq!(run.report.final_text().as_deref(), Some("That too."));
+    assert!(texts(&house, agent).await[2].contains("and then that"));
 }

@@ -19,7 +19,7 @@ use crate::cli::FanArgs;
 use crate::confine::{AuditShape, confinement, tell, warn_of_gaps};
 use crate::context::Context;
 use crate::crew::crew;
-use crate::ending::{Tally, rule_for};
+use crate::ending::{Tally, warn_of_refusals};
 use crate::fail::{FAILED, Failure, INTERRUPTED, TIMED_OUT, TOOL_FAILED};
 use crate::interrupt::interruptible;
 use crate::limits::{Guarded, run_limits};
@@ -243,15 +243,7 @@ fn verdict(
     guarded: &Guarded,
     failed_calls: &[String],
 ) -> Result<u8, Failure> {
-    let refused = guarded.nobody.refused();
-    if let Some(first) = refused.first() {
-        let count = plural(refused.len() as u64, "call");
-        output::say(&format!(
-            "warning: {count} refused because nobody could be asked, such as {}",
-            first.call
-        ));
-        output::say(&format!("hint: allow it with --allow '{}'", rule_for(first)));
-    }
+    warn_of_refusals(&guarded.nobody.refused());
     let all = report.tasks.len();
     let completed = report.tasks.iter().filter(|task| task.status == TaskStatus::Completed).count();
     if completed < all {

@@ -1,18 +1,24 @@
-//! `tine kill`: ends agents with all their forks.
+//! `tine kill`: ends agents with all their forks, for good.
+
+use std::collections::HashSet;
 
 use serde::Serialize;
-use tine_model::AgentId;
+use tine_model::{AgentId, AgentState, Standing};
+use tine_runtime::Receipt;
+use tine_store::AgentFilter;
 
 use crate::cli::KillArgs;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
-use crate::render::words::one_line;
+use crate::render::figures::plural;
+use crate::render::receipt::{ReceiptJson, killed_line};
 
-/// The JSON shape of a receipt. Others rely on it: fields are only ever added.
+/// The JSON shape of a kill. Others rely on it: fields are only ever added.
 #[derive(Serialize)]
-struct KilledJson {
+struct KilledJson<'a> {
     killed: Vec<String>,
+    receipts: Vec<ReceiptJson<'a>>,
 }
 
 pub(crate) async fn kill(context: &Context, args: KillArgs) -> Result<u8, Failure> {
@@ -21,25 +27,60 @@ pub(crate) async fn kill(context: &Context, args: KillArgs) -> Result<u8, Failur
     for agent in &args.agents {
         asked.push(context.agent(agent).await?);
     }
-    let mut killed: Vec<AgentId> = Vec::new();
+    if !args.root {
+        for agent in &asked {
+            refuse_root(context, *agent).await?;
+        }
+    }
+    let mut killed: Vec<Receipt> = Vec::new();
     for agent in asked {
         let dead = context.runtime.kill(agent).await?;
-        if dead.is_empty() && !killed.contains(&agent) {
+        if dead.is_empty() && !killed.iter().any(|receipt| receipt.agent == agent) {
             output::say(&format!("{} was dead already", agent.short()));
         }
-        killed.extend(dead);
+        for agent in dead {
+            killed.push(context.runtime.receipt(agent).await?);
+        }
     }
     if args.json {
-        let killed = killed.iter().map(AgentId::to_string).collect();
-        output::json(&KilledJson { killed })?;
+        output::json(&KilledJson {
+            killed: killed.iter().map(|receipt| receipt.agent.to_string()).collect(),
+            receipts: killed.iter().map(ReceiptJson::of).collect(),
+        })?;
         return Ok(0);
     }
-    let mut text = String::new();
-    for agent in killed {
-        let name = context.runtime.store().agent(agent).await?.name.unwrap_or_default();
-        text.push_str(format!("killed {} {}", agent.short(), one_line(&name)).trim_end());
-        text.push('\n');
-    }
+    let text: String = killed.iter().map(|receipt| format!("{}\n", killed_line(receipt))).collect();
     output::write_out(&text)?;
     Ok(0)
+}
+
+/// A tree is not to be lost with a slip of the hand.
+async fn refuse_root(context: &Context, agent: AgentId) -> Result<(), Failure> {
+    let record = context.runtime.store().agent(agent).await?;
+    if record.standing != Standing::Root || record.state == AgentState::Dead {
+        return Ok(());
+    }
+    let short = agent.short();
+    let below = living_below(context, agent).await?;
+    let with = match below {
+        0 => String::new(),
+        below => format!(", and {} below it would die with it", plural(below, "agent")),
+    };
+    Err(Failure::input(format!("{short} is the root of a tree{with}"))
+        .hint(format!("`tine stop {short}` ends what runs there; all of it can be resumed"))
+        .hint(format!("`tine kill --root {short}` kills it for good")))
+}
+
+/// How many living agents stand below one.
+async fn living_below(context: &Context, top: AgentId) -> Result<u64, Failure> {
+    // Parents come before their children.
+    let mut tree = HashSet::from([top]);
+    let mut living = 0;
+    for agent in context.runtime.store().agents(AgentFilter::All).await? {
+        if agent.parent.is_some_and(|parent| tree.contains(&parent)) {
+            tree.insert(agent.id);
+            living += u64::from(agent.state != AgentState::Dead);
+        }
+    }
+    Ok(living)
 }

@@ -23,26 +23,36 @@ mod run;
 mod send;
 mod show;
 mod sim;
+mod stop;
+mod task;
 mod text_file;
 mod tree;
 mod wait;
 
-use crate::cli::{CacheCommand, Cli, Command, SimCommand};
-use crate::context::Context;
+use crate::cli::{CacheCommand, Cli, Command, SimCommand, TaskCommand};
+use crate::context::{Context, Surroundings};
 use crate::fail::Failure;
 
 /// Runs a command; the number is the exit code of one that did not fail.
 pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
+    if cli.detached.is_some() {
+        // Before a thread or a signal handler is there: what is to outlive its terminal must not belong to it for long.
+        tine_tools::leave_session()
+            .map_err(|error| Failure::failed("cannot leave the session").because(&error))?;
+    }
     match cli.command {
         // These need neither settings nor a store.
         Command::Completions(args) => completions::completions(&args),
         Command::Man => completions::man(),
         Command::Guard(command) => guard::guard(cli.directory, &command),
-        other => in_runtime(cli.directory, other),
+        other => {
+            let (directory, detached) = (cli.directory, cli.detached);
+            in_runtime(Surroundings { directory, detached }, other)
+        }
     }
 }
 
-fn in_runtime(directory: Option<std::path::PathBuf>, command: Command) -> Result<u8, Failure> {
+fn in_runtime(surroundings: Surroundings, command: Command) -> Result<u8, Failure> {
     let mut builder = if runs_models(&command) {
         tokio::runtime::Builder::new_multi_thread()
     } else {
@@ -56,10 +66,10 @@ fn in_runtime(directory: Option<std::path::PathBuf>, command: Command) -> Result
     let result = runtime.block_on(async {
         match command {
             Command::Sim(SimCommand::Serve(args)) => sim::serve(args).await,
-            Command::Demo(args) => demo::demo(directory, args).await,
-            Command::Eval(args) => eval::eval(directory, args).await,
-            Command::Doctor(args) => doctor::doctor(directory, args).await,
-            other => with_context(Context::open(directory).await?, other).await,
+            Command::Demo(args) => demo::demo(surroundings.directory, args).await,
+            Command::Eval(args) => eval::eval(surroundings.directory, args).await,
+            Command::Doctor(args) => doctor::doctor(surroundings.directory, args).await,
+            other => with_context(Context::open(surroundings).await?, other).await,
         }
     });
     // What was given up at the second Ctrl-C must not hold the process.
@@ -77,12 +87,21 @@ fn runs_models(command: &Command) -> bool {
         | Command::Eval(_)
         | Command::Sim(_) => true,
         Command::Fork(args) => args.prompt.is_some(),
+        Command::Task(command) => match command {
+            TaskCommand::Start(_) | TaskCommand::Resume(_) => true,
+            TaskCommand::List(_)
+            | TaskCommand::Output(_)
+            | TaskCommand::Cancel(_)
+            | TaskCommand::Clear(_)
+            | TaskCommand::Send(_) => false,
+        },
         Command::Ps(_)
         | Command::Tree(_)
         | Command::Show(_)
         | Command::Logs(_)
         | Command::Wait(_)
         | Command::Send(_)
+        | Command::Stop(_)
         | Command::Kill(_)
         | Command::Permission(_)
         | Command::Rename(_)
@@ -119,6 +138,8 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Wait(args) => wait::wait(context, args).await,
         Command::Send(args) => send::send(context, args).await,
         Command::Compact(args) => compact::compact(context, args).await,
+        Command::Task(command) => task::task(context, command).await,
+        Command::Stop(args) => stop::stop(context, args).await,
         Command::Kill(args) => kill::kill(context, args).await,
         Command::Permission(command) => permission::permission(context, command).await,
         Command::Rename(args) => rename::rename(context, args).await,

@@ -1,6 +1,8 @@
 //! `tine run`: talk to an agent: a new one, the last one of this directory, or any.
 
-use tine_model::{AgentId, Standing};
+use std::collections::HashMap;
+
+use tine_model::{AgentId, AgentRecord, AgentState, Standing};
 use tine_runtime::{ForkSpec, parse_fork};
 use tine_store::AgentFilter;
 
@@ -52,16 +54,32 @@ async fn existing(context: &Context, args: &RunArgs) -> Result<Option<AgentId>, 
     if !args.continue_last {
         return Ok(None);
     }
-    let agents = context.runtime.store().agents(AgentFilter::Listed).await?;
+    let agents = context.runtime.store().agents(AgentFilter::All).await?;
     let directory = context.directory.to_string_lossy();
-    let own = agents.iter().filter(|agent| {
-        agent.directory == directory && matches!(agent.standing, Standing::Root | Standing::Peer)
-    });
-    let last = own.max_by_key(|agent| agent.updated_ms).ok_or_else(|| {
+    let last = last_used(&agents, &directory).ok_or_else(|| {
         Failure::input("no agent has worked in this directory yet")
             .hint("`tine run \"PROMPT\"` starts one; `tine ps` lists those of all directories")
     })?;
     Ok(Some(last.id))
+}
+
+/// The agent of a directory that was last used. Where that one was killed, it is the nearest above it that lives, and else the last of
+/// the living.
+fn last_used<'a>(agents: &'a [AgentRecord], directory: &str) -> Option<&'a AgentRecord> {
+    let is_a_persons = |agent: &&AgentRecord| {
+        let persons = matches!(agent.standing, Standing::Root | Standing::Peer);
+        agent.directory == directory && persons
+    };
+    let lives = |agent: &&AgentRecord| agent.state != AgentState::Dead;
+    let by_id: HashMap<AgentId, &AgentRecord> =
+        agents.iter().map(|agent| (agent.id, agent)).collect();
+    let parent = |agent: &&'a AgentRecord| by_id.get(&agent.parent?).copied();
+    let focus = agents.iter().filter(is_a_persons).max_by_key(|agent| agent.updated_ms);
+    let above =
+        std::iter::successors(focus, parent).find(|agent| lives(agent) && is_a_persons(agent));
+    above.or_else(|| {
+        agents.iter().filter(is_a_persons).filter(lives).max_by_key(|agent| agent.updated_ms)
+    })
 }
 
 /// An agent keeps its model for life: the provider's cache knows its conversation under that model and no other.

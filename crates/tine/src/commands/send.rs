@@ -1,7 +1,7 @@
-//! `tine send`: a message into an agent's mailbox.
+//! `tine send`: a message into an agent's mailbox, or for when it is done.
 
 use serde::Serialize;
-use tine_model::AgentState;
+use tine_model::{AgentId, AgentState};
 
 use crate::cli::SendArgs;
 use crate::commands::{listing, text_file};
@@ -13,23 +13,52 @@ use crate::output;
 #[derive(Serialize)]
 struct SentJson {
     agent: String,
-    mail: i64,
+    /// `null` for one that is kept until the agent is done.
+    mail: Option<i64>,
+    next: bool,
+}
+
+/// A message, and how it is sent.
+pub(super) struct ToSend {
+    pub(super) agent: AgentId,
+    /// Read from standard input where there is none.
+    pub(super) text: Option<String>,
+    /// Whether it is kept until the agent is done.
+    pub(super) next: bool,
+    pub(super) json: bool,
 }
 
 pub(crate) async fn send(context: &Context, args: SendArgs) -> Result<u8, Failure> {
     listing::recover(context).await?;
     let agent = context.agent(&args.agent).await?;
-    let text = match args.text {
+    let SendArgs { text, next, json, .. } = args;
+    deliver(context, ToSend { agent, text, next, json }).await
+}
+
+/// Sends a message, and says what becomes of it.
+pub(super) async fn deliver(context: &Context, to_send: ToSend) -> Result<u8, Failure> {
+    let ToSend { agent, text, next, json } = to_send;
+    let text = match text {
         Some(text) => text,
         None => text_file::read("-".as_ref())?,
     };
-    let mail = context.runtime.send(agent, text).await?;
-    if args.json {
-        output::json(&SentJson { agent: agent.to_string(), mail: mail.0 })?;
+    let mail = match next {
+        true => {
+            context.runtime.send_next(agent, &text).await?;
+            None
+        }
+        false => Some(context.runtime.send(agent, text).await?.0),
+    };
+    if json {
+        output::json(&SentJson { agent: agent.to_string(), mail, next })?;
         return Ok(0);
     }
     let short = agent.short();
-    output::line(&format!("sent to {short}; it is delivered at the agent's next turn"))?;
+    let when = match next {
+        true => "when the agent is done with what it does",
+        false => "at the agent's next turn",
+    };
+    output::line(&format!("sent to {short}; it is delivered {when}"))?;
     if context.runtime.store().agent(agent).await?.state != AgentState::Running {
         output::say(&format!(
             "hint: the agent does not run; `tine run --resume {short}` lets it answer"

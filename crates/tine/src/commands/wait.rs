@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tine_model::{AgentId, AgentState};
+use tine_runtime::WaitStatus;
 
 use crate::cli::WaitArgs;
 use crate::commands::listing;
@@ -29,6 +30,8 @@ struct WaitedJson<'a> {
     state: &'static str,
     /// Whether it has nothing left to do.
     finished: bool,
+    /// `received`, `running`, `dead` or `idle`.
+    status: &'static str,
     task: Option<WaitedTaskJson<'a>>,
 }
 
@@ -101,12 +104,27 @@ fn is_finished(agent: &Shown) -> bool {
     !running && agent.task.as_ref().is_none_or(|task| task.status.is_final())
 }
 
+/// What one has of having waited for the agent.
+fn status(agent: &Shown) -> WaitStatus {
+    let ended = agent.task.as_ref().filter(|task| task.status.is_final());
+    match agent.record.state {
+        _ if !is_finished(agent) => WaitStatus::Running,
+        // A worker that was killed before it had said anything has left nothing.
+        AgentState::Dead if ended.is_none_or(|task| task.report.is_none()) => WaitStatus::Dead,
+        _ if ended.is_some() => WaitStatus::Received,
+        AgentState::Idle | AgentState::Running | AgentState::Interrupted | AgentState::Dead => {
+            WaitStatus::Idle
+        }
+    }
+}
+
 fn waited_json(agent: &Shown) -> WaitedJson<'_> {
     WaitedJson {
         id: agent.record.id.to_string(),
         name: agent.record.name.as_deref(),
         state: agent.record.state.as_str(),
         finished: is_finished(agent),
+        status: status(agent).as_str(),
         task: agent.task.as_ref().map(|task| WaitedTaskJson {
             status: task.status.as_str(),
             report: task.report.as_deref(),

@@ -63,6 +63,7 @@ Examples:
 pub(crate) const SEND: &str = "\
 Examples:
   tine send 1a2b \"The server moved to port 8081.\"
+  tine send 1a2b --next \"When you are done, check the docs as well.\"
   cargo test 2>&1 | tail -n 50 | tine send 1a2b";
 
 pub(crate) const COMPACT: &str = "\
@@ -71,10 +72,72 @@ Examples:
   tine compact 1a2b --keep-tokens 5000 --instructions \"Keep every measurement.\"
   tine compact 1a2b --json";
 
-pub(crate) const KILL: &str = "\
+pub(crate) const TASK_START: &str = "\
+The worker starts from its prompt alone, or with --fork from AGENT's conversation. It runs in the background, in a process of its
+own, and its report reaches AGENT at its next turn. Where nobody can be asked, what needs permission is refused; with
+--wait-for-permission it waits for `tine permission`.
+
 Examples:
-  tine kill 1a2b
-  tine ps --json | jq -r '.[].id' | xargs tine kill";
+  tine task start 1a2b \"List the open questions.\" --fork
+  tine task start 1a2b \"Review src/parser.rs.\" --agent reviewer -d \"review of the parser\"
+  tine task start 1a2b \"Count the tests.\" --wait
+  id=$(tine task start 1a2b \"Fix the build.\" --fork --json | jq -r .task)";
+
+pub(crate) const TASK_RESUME: &str = "\
+A task that has ended, in whatever way, goes on with all that its worker knows. One that still runs is told when it has reported;
+only one thing can wait for that.
+
+Examples:
+  tine task resume 3c4d \"And now the other half.\"
+  tine task resume 3c4d \"Go on.\" --wait";
+
+pub(crate) const TASK_LIST: &str = "\
+Examples:
+  tine task list
+  tine task list 1a2b --status running
+  tine task list --all --json | jq '.tasks[] | select(.flags != []) | .id'";
+
+pub(crate) const TASK_OUTPUT: &str = "\
+The code is 124 when the task is still under way at the end of the wait.
+
+Examples:
+  tine task output 3c4d
+  tine task output 3c4d --block --timeout 600
+  tine task output 3c4d --since 120 --json | jq .next";
+
+pub(crate) const TASK_CANCEL: &str = "\
+Examples:
+  tine task cancel 3c4d
+  tine task cancel 3c4d --soft            it finishes its turn, and reports";
+
+pub(crate) const TASK_CLEAR: &str = "\
+Their conversations stay: `tine task list --all` shows them.
+
+Examples:
+  tine task clear 1a2b";
+
+pub(crate) const TASK_SEND: &str = "\
+Examples:
+  tine task send 3c4d \"The server moved to port 8081.\"
+  tine task send 3c4d --next \"When you are done, check the docs as well.\"";
+
+pub(crate) const STOP: &str = "\
+Prints who was stopped and what was done by then. The code is 0, also when nothing runs.
+
+Examples:
+  tine stop 1a2b                          all that works in this tree, now
+  tine stop 1a2b --soft                   everybody finishes the turn, and reports
+  tine stop 1a2b --interrupt              its turn ends, its workers go on
+  tine stop 1a2b --json | jq -r '.stopped[].agent'";
+
+pub(crate) const KILL: &str = "\
+What is killed stays dead; `tine stop` ends what runs, and nothing else. The root of a tree dies with --root only. After a fork was
+killed, `tine run --continue` goes on with its parent.
+
+Examples:
+  tine kill 3c4d
+  tine kill 1a2b --root
+  tine ps --json | jq -r '.[] | select(.kind == \"peer\") | .id' | xargs tine kill";
 
 pub(crate) const PERMISSION_LIST: &str = "\
 Examples:

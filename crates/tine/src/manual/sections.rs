@@ -18,6 +18,10 @@ pub(super) const SECTIONS: &[Section] = &[
     SECRETS,
     CONVERSATIONS,
     CONFINEMENT,
+    WORKERS,
+    AGENTS,
+    INHERITED,
+    STOPS,
     EVALUATIONS,
     SETTINGS,
     ENVIRONMENT,
@@ -37,14 +41,21 @@ const WORDS: Section = Section {
         ),
         ("fork point", "the last entry that a fork inherits"),
         ("peer", "a fork that you made: it is what its parent is"),
-        ("worker", "a fork with a task, which reports to the agent it was forked from"),
+        (
+            "worker",
+            "an agent with a task, which reports to the agent that it was started for; a fork of that agent, or fresh",
+        ),
+        (
+            "task",
+            "what a worker is to do and what became of it; it goes by the worker's name and id",
+        ),
         (
             "idle, running, interrupted, dead",
             "what an agent does: waits for a prompt; is run by a process; was cut off, and can be resumed; was killed",
         ),
         (
-            "queued, running, completed, failed, cancelled, timed_out, interrupted",
-            "what became of a worker's task; lists show it in place of the state once the worker is idle",
+            "queued, running, completed, failed, cancelled, timed_out, interrupted, lost",
+            "what became of a worker's task; lists show it in place of the state once the worker is idle. lost: its process died before it began",
         ),
     ],
 };
@@ -191,6 +202,106 @@ const CONFINEMENT: Section = Section {
     ],
 };
 
+const WORKERS: Section = Section {
+    heading: "WORKERS",
+    text: "Workers are started by a person (`tine fan`, `tine task start`) or by an agent's model, with the tools below. A worker takes one task, reports, and is told apart by the registry, never by its words: whether it may start workers itself is decided when it calls, by how deep it stands (workers.depth). Its end, of whatever kind, and the notice of it are one transaction; the notice, a <task-notification>, reaches the agent that it was started for at that agent's next turn, once, together with all others that wait. A run whose model is done waits for the workers that it has started, and goes on with what they report. `tine task` does for a person what the tools do for a model; the rules of what models may start do not bind a person.",
+    terms: &[
+        (
+            "Agent",
+            "starts a worker: from the conversation (subagent_type fork), as a defined agent, or fresh; several in one turn share one prefix",
+        ),
+        (
+            "TaskStart, TaskList, TaskOutput, TaskSend, TaskCancel, TaskClear, TaskWait",
+            "start or resume a task, list tasks, see what a worker has done so far, tell it something now or when it is done, stop it, empty the list, wait for reports",
+        ),
+        (
+            "in the background",
+            "while models may fork (fork.mode), all workers of a model run in the background. A worker of `tine task start` has a process and a session of its own and outlives the terminal; what it has to say is in the log that --json names, the last 200 of which are kept",
+        ),
+        (
+            "permissions",
+            "a worker may never do more than the run that starts it. Its questions land in the queue of the tree's root; in the background they are refused unless --wait-for-permission or permissions.wait lets them wait",
+        ),
+        (
+            "resumed",
+            "a task that has ended in whatever way goes on with what its worker knows. One that still runs is told when it has reported, one thing at a time",
+        ),
+        (
+            "flags",
+            "what looks wrong about the end of a task: the worker did nothing, or only repeated what it had inherited, or did not say what it understood its task to be; lists say `look at it`",
+        ),
+    ],
+};
+
+const AGENTS: Section = Section {
+    heading: "DEFINED AGENTS",
+    text: "An agent that can be started by name is a Markdown file: .tine/agents/NAME.md in the nearest directory above that has such a folder, or agents/NAME.md beside your config.toml; the project's take the place of yours of the same name. It begins with a head between two lines `---`; the text below is its system prompt. It starts fresh, never from a conversation. Fields of the head that are not named here mean nothing to tine.",
+    terms: &[
+        ("name", "what it is started by; without it the file's name. `fork` is taken"),
+        ("description", "what it is for, in a line that models choose by"),
+        (
+            "tools, disallowedTools",
+            "the tools that it has (all without the list), and those that it has not; lists, or names with commas between them",
+        ),
+        ("model", "its model, or inherit"),
+        (
+            "permissionMode",
+            "default, accept-edits, read-only or bypass; never more than whoever starts it may",
+        ),
+        ("maxTurns", "most turns"),
+    ],
+};
+
+const INHERITED: Section = Section {
+    heading: "WHAT A FORK INHERITS",
+    text: "A fork starts from what its parent's model has seen, byte for byte, so that the provider's cache serves it.",
+    terms: &[
+        (
+            "the same",
+            "the system prompt, the tools' declarations, the model and its settings, every message up to the fork point with its thinking and signatures, calls and results, and the working directory",
+        ),
+        (
+            "changed",
+            "calls of the parent that are still open at the fork point have one and the same placeholder for a result",
+        ),
+        (
+            "added",
+            "a worker's rules, what of the parent's agenda travels (workers.inherit; nothing by default), and its task, at the end",
+        ),
+        (
+            "not inherited",
+            "unread mail, answers to questions that were given to one agent only, running commands, the parent's workers, its name",
+        ),
+    ],
+};
+
+const STOPS: Section = Section {
+    heading: "STOPS",
+    text: "Nothing that is stopped is lost: `tine run --resume` and `tine task resume` go on with it. Stops reach runs in other processes within a second; `tine stop` waits up to 10 s, prints who was stopped and what had been done by then, and names those that are still ending.",
+    terms: &[
+        (
+            "tine stop --interrupt",
+            "ends the turn of one agent; the workers that it has started go on",
+        ),
+        (
+            "tine stop --soft, tine task cancel --soft",
+            "the turn is finished, then the agent reports without further calls; all below it too, unless --only",
+        ),
+        (
+            "tine stop, tine task cancel",
+            "everything ends now, all below it too, unless --only: requests are cut off, commands end, open calls get an error for a result, questions are withdrawn, and no model is asked again",
+        ),
+        (
+            "Ctrl-C",
+            "the first stops a run and its workers and keeps what they have; the second ends the command",
+        ),
+        (
+            "tine kill",
+            "for good, with all forks below, in one transaction; the root of a tree only with --root. Afterwards `tine run --continue` goes on with the parent",
+        ),
+    ],
+};
+
 const SETTINGS: Section = Section {
     heading: "SETTINGS",
     text: "Read from the user's config.toml, then from .tine/config.toml of the project, then from the environment, then from the command line; the later wins. A project's file can only narrow permissions. `tine doctor` shows every setting with its origin.",
@@ -215,6 +326,27 @@ const SETTINGS: Section = Section {
         (
             "permissions.wait",
             "whether a run without a terminal waits for `tine permission`, like --wait-for-permission (false)",
+        ),
+        (
+            "fork.mode",
+            "whether models fork: explicit (where they ask for it), implicit (also where they name no other agent), or off (explicit)",
+        ),
+        (
+            "workers.depth",
+            "how many workers of models may stand below each other; 0 turns them and their tools off (1)",
+        ),
+        (
+            "workers.coordinator",
+            "the workers of models all start fresh, since a coordinator's knowledge would lead each of them astray (false)",
+        ),
+        (
+            "workers.wake",
+            "whether a report makes an agent go on whose model is done; otherwise it is read at the next turn (true)",
+        ),
+        ("workers.turns", "most turns of a worker (200)"),
+        (
+            "workers.inherit",
+            "what of a parent's agenda holds for its forks: a list of plans, todos and goals (none)",
         ),
         ("providers.NAME.base_url", "the address of a provider"),
         (
@@ -306,7 +438,12 @@ const FILES: Section = Section {
             "the project's settings, in the working directory or the nearest above it",
         ),
         ("$XDG_DATA_HOME/tine/tine.db", "all agents (~/.local/share)"),
-        ("$XDG_STATE_HOME/tine/run", "locks of running processes (~/.local/state)"),
+        ("$XDG_DATA_HOME/tine/run", "locks of running processes"),
+        ("$XDG_STATE_HOME/tine/log", "what workers in the background have to say (~/.local/state)"),
+        (
+            ".tine/agents/NAME.md, $XDG_CONFIG_HOME/tine/agents/NAME.md",
+            "agents that can be started by name; see DEFINED AGENTS",
+        ),
         (
             "AGENTS.md, CLAUDE.md",
             "a project's instructions; the first one in the nearest directory is read when an agent is made",
@@ -368,7 +505,24 @@ const JSON: Section = Section {
         ),
         (
             "tine run, tine fork with a prompt",
-            r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"audit":{"complete","escapes"} of a confined run,"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry, held, paused, usage, and last result"#,
+            r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"tasks":[task],"audit":{"complete","escapes"} of a confined run,"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry, held, paused, usage, worker_started {"agent","task","description","resumes"}, worker_ended {"agent","status","report","error","flags","turns","tool_uses","usage"}, and last result"#,
+        ),
+        (
+            "task",
+            r#"{"id","name","spawner","status","description","directive","definition","forked","context","resumes","report","error","flags":[…],"usage","turns","tool_uses","created_at","ended_at","duration_ms","cleared"}"#,
+        ),
+        (
+            "tine task start, tine task resume",
+            r#"{"task","spawner","status":"started"|"resumed"|"queued","log"}; with --wait the task"#,
+        ),
+        ("tine task list", r#"{"tasks":[task]}"#),
+        (
+            "tine task output",
+            r#"{"task":task,"entries":[as in show],"next","timed_out"}; next is for --since"#,
+        ),
+        (
+            "tine stop, tine task cancel, tine task clear",
+            r#"{"stopped":[receipt]}, of clear also "cleared":[id]; a receipt is {"agent","name","description","status" of its task|null,"over","turns","tool_uses","usage","last_words"}"#,
         ),
         (
             "tine fork",
@@ -388,7 +542,7 @@ const JSON: Section = Section {
         ),
         (
             "tine ps",
-            r#"[{"id","name","parent","fork_point","kind","state","forked","context","model","directory","depth","created_at","updated_at","task":{"status","turns","tool_uses"}|null,"questions"}]"#,
+            r#"[{"id","name","parent","fork_point","kind","state","forked","context","model","directory","depth","created_at","updated_at","task":{"status","turns","tool_uses","description","resumes","flags"}|null,"questions"}]"#,
         ),
         ("tine tree", r#"the objects of ps, each with "directive" and "children":[…]"#),
         (
@@ -406,10 +560,10 @@ const JSON: Section = Section {
         ("tine logs", "one entry a line, as in show"),
         (
             "tine wait",
-            r#"{"timed_out","agents":[{"id","name","state","finished","task":{"status","report","error","turns","tool_uses"}|null}]}"#,
+            r#"{"timed_out","agents":[{"id","name","state","finished","status":"received"|"running"|"dead"|"idle","task":{"status","report","error","turns","tool_uses"}|null}]}"#,
         ),
-        ("tine send", r#"{"agent","mail"}"#),
-        ("tine kill", r#"{"killed":[id]}"#),
+        ("tine send, tine task send", r#"{"agent","mail","next"}"#),
+        ("tine kill", r#"{"killed":[id],"receipts":[receipt]}"#),
         (
             "tine budget",
             r#"{"agent","root","caps":{"tokens","usd","time_ms","agents","running":{"most","used","reserved","left"},"requests","waiting","unpriced","started_at"}|null,"reached":{"cap"}|null,"own":{"tokens","cost_usd"},"subtree":{"tokens","cost_usd"}}; most and left are null where there is no cap"#,

@@ -7,6 +7,7 @@ use tine_runtime::ForkMade;
 use crate::ask::Refusal;
 use crate::confine::AuditShape;
 use crate::ending::Ended;
+use crate::render::task::TaskShape;
 
 /// Token counts of one request, or a sum. A part that the provider does not report is `null`, which is not zero.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -52,6 +53,8 @@ pub(crate) struct RunResult {
     priced_as: Option<String>,
     /// Calls that were refused because nobody could be asked.
     denied: Vec<Denied>,
+    /// The workers that it started.
+    tasks: Vec<TaskShape>,
     /// Of a confined run.
     #[serde(skip_serializing_if = "Option::is_none")]
     audit: Option<AuditShape>,
@@ -93,6 +96,7 @@ impl RunResult {
             cost_usd: ended.dollars,
             priced_as: ended.priced_as.clone(),
             audit: ended.audit.as_ref().map(AuditShape::from),
+            tasks: ended.tasks.clone(),
             denied: ended.refused.iter().map(Denied::from).collect(),
             error: ended.failure.as_ref().map(|failure| failure.message().to_owned()),
         }

@@ -30,16 +30,20 @@ pub(crate) struct AgentJson<'a> {
     depth: u32,
     created_at: String,
     updated_at: String,
-    task: Option<TaskJson>,
+    task: Option<TaskJson<'a>>,
     questions: usize,
 }
 
 /// The JSON shape of a worker's task, in short.
 #[derive(Debug, Serialize)]
-pub(crate) struct TaskJson {
+pub(crate) struct TaskJson<'a> {
     status: &'static str,
     turns: u32,
     tool_uses: u32,
+    description: Option<&'a str>,
+    resumes: u32,
+    /// What the checks of its end have seen.
+    flags: &'a [String],
 }
 
 impl Shown {
@@ -64,6 +68,9 @@ impl Shown {
                 status: task.status.as_str(),
                 turns: task.turns,
                 tool_uses: task.tool_uses,
+                description: task.description.as_deref(),
+                resumes: task.resumes,
+                flags: &task.flags,
             }),
             questions: self.questions,
         }

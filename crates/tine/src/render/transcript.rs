@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anstyle::Style;
+use tine_fork::directive_task;
 use tine_guard::{Call, describe};
 use tine_model::{Block, Entry, EntryBody, ForkRole, Message, Role, ToolCallId, ToolInput};
 
@@ -91,7 +92,14 @@ impl Transcript {
 
     fn block(&mut self, block: &Block) {
         match block {
-            Block::Text(text) => self.lines(text, Style::new()),
+            Block::Text(text) => match (self.detail, directive_task(text)) {
+                // The rules are the same for all workers.
+                (Detail::Short, Some(task)) => {
+                    self.lines("(a worker's rules)", DIM);
+                    self.lines(&format!("Task: {task}"), Style::new());
+                }
+                (Detail::Short | Detail::Full, _) => self.lines(text, Style::new()),
+            },
             Block::Thinking { text, .. } => match self.detail {
                 Detail::Full => self.lines(text, DIM),
                 Detail::Short => {

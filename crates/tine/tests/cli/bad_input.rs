@@ -413,13 +413,13 @@ fn files_that_are_no_conversations() {
 #[test]
 fn a_wrong_command_line() {
     let home = Home::new();
-    check!(home.shown(&home.ran(&["sho"])), @r"
+    check!(home.shown(&home.ran(&["sho"])), @"
     code: 2
     --- stdout
     --- stderr
     error: unrecognized subcommand 'sho'
 
-      tip: a similar subcommand exists: 'show'
+      tip: some similar subcommands exist: 'stop', 'show'
 
     Usage: tine [OPTIONS] <COMMAND>
 
@@ -460,7 +460,7 @@ fn a_wait_that_takes_too_long() {
     check!(home.shown(&late), @r#"
     code: 124
     --- stdout
-    {"timed_out":true,"agents":[{"id":"[AGENT-ID]","name":"base","state":"running","finished":false,"task":null}]}
+    {"timed_out":true,"agents":[{"id":"[AGENT-ID]","name":"base","state":"running","finished":false,"status":"running","task":null}]}
     --- stderr
     "#);
     // Its process is killed: the wait notices, although nobody writes to the store.

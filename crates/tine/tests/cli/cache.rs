@@ -148,7 +148,7 @@ fn a_price_above_the_users_limit_needs_a_yes() {
     // An idle fork sends nothing, and so needs no yes.
     assert_eq!(ran(&home, &server, &["fork", "base", "--name", "idle"]).code, 0);
     // Who is dead is not forked, and has no price.
-    home.done(&["kill", "idle"]);
+    home.done(&["kill", "idle", "--root"]);
     let dead = ran(&home, &server, &["fork", "idle", "Try it", "--estimate"]);
     assert_eq!((dead.code, dead.stdout.as_str()), (42, ""), "{}", dead.stderr);
 }

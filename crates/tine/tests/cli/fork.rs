@@ -68,7 +68,7 @@ fn a_fork_inside_a_turn_moves_behind_its_results() {
 fn a_fork_with_a_prompt_runs_and_leaves_its_parent_alone() {
     let (home, parent) = parent();
     let before = home.json(&["show", "base", "--json"]);
-    shape!(home.done(&["fork", "base", "hello", "--json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":4,"context":"full","outcome":"completed","text":"You said: hello","turns":1,"tool_uses":0,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[]}"#);
+    shape!(home.done(&["fork", "base", "hello", "--json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":4,"context":"full","outcome":"completed","text":"You said: hello","turns":1,"tool_uses":0,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[],"tasks":[]}"#);
     shape!(home.shown(&home.ran(&["fork", "base", "hello again"])), @"
     code: 0
     --- stdout
@@ -116,7 +116,7 @@ fn what_cannot_be_forked_is_said() {
     error: --permission-mode: unknown permission mode `yolo`, expected default, accept-edits, read-only or bypass
     hint: default asks before it changes things, accept-edits lets files of the directory be written, read-only changes nothing, bypass asks nothing
     ");
-    home.done(&["kill", "base"]);
+    home.done(&["kill", "base", "--root"]);
     let dead = home.json(&["ps", "--all", "--json"])[0]["id"].as_str().unwrap().to_owned();
     check!(home.shown(&home.ran(&["fork", &dead])), @"
     code: 42

@@ -40,4 +40,5 @@ mod registry;
 mod run;
 mod sim_serve;
 mod support;
+mod task;
 mod terminal;

@@ -38,6 +38,14 @@ fn the_manual_is_one_page() {
     .SS "tine wait"
     .SS "tine send"
     .SS "tine compact"
+    .SS "tine task start"
+    .SS "tine task resume"
+    .SS "tine task list"
+    .SS "tine task output"
+    .SS "tine task cancel"
+    .SS "tine task clear"
+    .SS "tine task send"
+    .SS "tine stop"
     .SS "tine kill"
     .SS "tine permission list"
     .SS "tine permission allow"
@@ -67,6 +75,10 @@ fn the_manual_is_one_page() {
     .SH SECRETS
     .SH "CONVERSATIONS OF OTHER TOOLS"
     .SH CONFINEMENT
+    .SH WORKERS
+    .SH "DEFINED AGENTS"
+    .SH "WHAT A FORK INHERITS"
+    .SH STOPS
     .SH EVALUATIONS
     .SH SETTINGS
     .SH ENVIRONMENT

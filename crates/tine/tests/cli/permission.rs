@@ -27,7 +27,7 @@ text = "Scope: all of it\nResult: ok"
 const LOOKS_MAX: usize = 500;
 
 /// What waits, as soon as something does.
-fn until_asked(home: &Home) -> Value {
+pub(crate) fn until_asked(home: &Home) -> Value {
     for _ in 0..LOOKS_MAX {
         let list = home.json(&["permission", "list", "--json"]);
         if let Some(first) = list.get(0) {

@@ -61,7 +61,7 @@ fn the_shape_of_an_agent_is_a_promise() {
     let agents = home.json(&["ps", "--json"]);
     let agents = agents.as_array().unwrap();
     assert_eq!(agents.len(), 4);
-    check!(home.masked(&agents[0].to_string()), @r#"{"id":"[AGENT-ID]","name":null,"parent":"[AGENT-ID]","fork_point":3,"kind":"worker","state":"idle","forked":true,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","depth":1,"created_at":"[TIME]","updated_at":"[TIME]","task":{"status":"completed","turns":1,"tool_uses":0},"questions":0}"#);
+    check!(home.masked(&agents[0].to_string()), @r#"{"id":"[AGENT-ID]","name":null,"parent":"[AGENT-ID]","fork_point":3,"kind":"worker","state":"idle","forked":true,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","depth":1,"created_at":"[TIME]","updated_at":"[TIME]","task":{"status":"completed","turns":1,"tool_uses":0,"description":null,"resumes":0,"flags":[]},"questions":0}"#);
     check!(home.masked(&agents[3].to_string()), @r#"{"id":"[AGENT-ID]","name":"base","parent":null,"fork_point":null,"kind":"root","state":"idle","forked":false,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","depth":0,"created_at":"[TIME]","updated_at":"[TIME]","task":null,"questions":0}"#);
     assert_eq!(agents[3]["id"], base.as_str());
     assert_eq!(agents[0]["parent"], base.as_str());
@@ -90,23 +90,23 @@ fn a_tree_is_drawn_from_its_roots() {
     assert_eq!(children.len(), 3);
     assert_eq!(children[0]["children"][0]["name"], "grandchild");
     assert_eq!(children[1]["directive"], "count the files");
-    check!(home.masked(&children[2].to_string()), @r#"{"id":"[AGENT-ID]","name":null,"parent":"[AGENT-ID]","fork_point":3,"kind":"worker","state":"idle","forked":true,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","depth":1,"created_at":"[TIME]","updated_at":"[TIME]","task":{"status":"completed","turns":1,"tool_uses":0},"questions":0,"directive":"count the lines","children":[]}"#);
+    check!(home.masked(&children[2].to_string()), @r#"{"id":"[AGENT-ID]","name":null,"parent":"[AGENT-ID]","fork_point":3,"kind":"worker","state":"idle","forked":true,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","depth":1,"created_at":"[TIME]","updated_at":"[TIME]","task":{"status":"completed","turns":1,"tool_uses":0,"description":null,"resumes":0,"flags":[]},"questions":0,"directive":"count the lines","children":[]}"#);
 }
 
 #[test]
 fn the_dead_are_shown_on_demand() {
     let (home, base) = family();
-    check!(home.shown(&home.ran(&["kill", "peer"])), @r"
-    code: 0
+    check!(without_figures(&home.shown(&home.ran(&["kill", "peer"]))), @"
+    code: #
     --- stdout
-    killed [AGENT8] peer
+    killed [AGENT8] peer · # turns · # tool call · # tokens · last words: I have looked.
     --- stderr
     ");
     assert!(!home.done(&["ps"]).contains("peer"));
     assert!(home.done(&["ps", "--all"]).contains("dead"));
     assert!(!home.done(&["tree"]).contains("dead"));
     assert!(home.done(&["tree", "--all"]).contains("dead"));
-    let killed = home.json(&["kill", &base, "--json"]);
+    let killed = home.json(&["kill", &base, "--root", "--json"]);
     assert_eq!(killed["killed"].as_array().unwrap().len(), 3);
     assert_eq!(killed["killed"][0], base.as_str());
     check!(home.shown(&home.ran(&["kill", &base[..8]])), @r"
@@ -127,7 +127,7 @@ fn the_dead_are_shown_on_demand() {
 #[test]
 fn nobody_dies_when_one_of_the_names_is_wrong() {
     let (home, _) = family();
-    check!(home.shown(&home.ran(&["kill", "base", "nobody"])), @r"
+    check!(home.shown(&home.ran(&["kill", "base", "nobody"])), @"
     code: 42
     --- stdout
     --- stderr
@@ -308,7 +308,7 @@ fn mail_comes_from_standard_input_and_is_neither_empty_nor_endless() {
     error: the message has 65537 bytes, more than 65536
     hint: write it to a file, and send a message that names the file
     ");
-    home.done(&["kill", "base"]);
+    home.done(&["kill", "base", "--root"]);
     let base = home.json(&["ps", "--all", "--json"])[3]["id"].as_str().unwrap().to_owned();
     check!(home.shown(&home.ran(&["send", &base, "too late"])), @r"
     code: 42

@@ -167,7 +167,7 @@ pub(crate) fn filters() -> Vec<(&'static str, &'static str)> {
 /// path of the home.
 pub(crate) fn without_figures(text: &str) -> String {
     let is_figure = |word: &str| {
-        word.chars().all(|c| c.is_ascii_digit() || "$%.,:;()~".contains(c))
+        word.chars().all(|c| c.is_ascii_digit() || "$%.,:;()~kM".contains(c))
             && word.contains(char::is_numeric)
     };
     let line = |line: &str| -> String {

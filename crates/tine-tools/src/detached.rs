@@ -1,0 +1,84 @@
+//! A program that goes on when whoever started it is gone: in a session of its own, out of reach of its terminal.
+//!
+//! It tells its starter one line, and what else it has to say goes into a log file. This module says nothing about what the program is;
+//! it is tine itself, started again.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::process::{Child, ChildStdout, Command};
+
+/// Longest line that is told, in bytes: an id and a path.
+const LINE_BYTES_MAX: u64 = 64 * 1024;
+
+/// A program in the background. Dropping it leaves the program alone.
+#[derive(Debug)]
+pub struct Detached {
+    child: Child,
+    told: BufReader<ChildStdout>,
+}
+
+impl Detached {
+    /// Starts a program in the current directory with nothing to read, its errors going to `log`. The program has to call
+    /// [`leave_session`] before anything else.
+    pub fn start(program: &Path, arguments: &[OsString], log: File) -> io::Result<Self> {
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
+        let mut child = command.spawn()?;
+        let told = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        Ok(Self { child, told: BufReader::new(told) })
+    }
+
+    /// The first line that it prints, without its end; `None` when it ended without a whole one.
+    pub async fn first_line(&mut self) -> io::Result<Option<String>> {
+        let mut line = String::new();
+        (&mut self.told).take(LINE_BYTES_MAX).read_line(&mut line).await?;
+        Ok(line.strip_suffix('\n').map(str::to_owned))
+    }
+
+    /// Waits for its end; its exit code, or `None` when a signal ended it.
+    pub async fn exit_code(mut self) -> io::Result<Option<i32>> {
+        Ok(self.child.wait().await?.code())
+    }
+}
+
+/// Moves this process into a session of its own, so that the end of the terminal that it was started in is not its end. Fails for
+/// a process that leads its group.
+pub fn leave_session() -> io::Result<()> {
+    rustix::process::setsid()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn told(script: &str) -> (Option<String>, Option<i32>, String) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log");
+        let arguments = ["-c".into(), script.into()];
+        let log = File::create(&path).unwrap();
+        let mut child = Detached::start("/bin/sh".as_ref(), &arguments, log).unwrap();
+        let line = child.first_line().await.unwrap();
+        let code = child.exit_code().await.unwrap();
+        (line, code, std::fs::read_to_string(path).unwrap())
+    }
+
+    #[tokio::test]
+    async fn one_line_is_told_and_errors_go_into_the_log() {
+        let (line, code, log) = told("echo one; echo two; echo bad >&2; exit 3").await;
+        assert_eq!((line.as_deref(), code, log.as_str()), (Some("one"), Some(3), "bad\n"));
+    }
+
+    #[tokio::test]
+    async fn an_end_without_a_line_is_told_as_such() {
+        assert_eq!(told("printf half; exit 42").await, (None, Some(42), String::new()));
+        assert_eq!(told("kill -9 $$").await, (None, None, String::new()));
+        let (line, ..) = told("cat").await;
+        assert_eq!(line, None, "there is nothing to read");
+    }
+}

@@ -1,0 +1,135 @@
+//! Going on in the background: this command once more, in a process and a session of its own.
+//!
+//! The first process waits for one line, which says what was begun, or for an error; the second goes on to the end of the work.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tine_model::AgentId;
+use tine_runtime::Resumed;
+use tine_tools::Detached;
+
+use crate::context::Context;
+use crate::fail::{FAILED, Failure};
+use crate::output;
+
+/// Most logs that are kept; the oldest make room. They are for who wonders what became of a worker of late.
+const LOGS_MAX: usize = 200;
+
+/// What is read of a log at most, in bytes, when the second process has failed: its error and some hints.
+const ERROR_BYTES_MAX: usize = 16 * 1024;
+
+/// What was begun. Its JSON shape is what others rely on: fields are only ever added.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Begun {
+    task: String,
+    spawner: String,
+    /// `started`, `resumed`, or `queued` behind what the worker does now.
+    status: String,
+    /// Where its process writes what it has to say; `null` where the work is done by the one that was called.
+    log: Option<PathBuf>,
+}
+
+impl Begun {
+    /// A task that was started.
+    pub(super) fn started(context: &Context, task: AgentId, spawner: AgentId) -> Self {
+        Self::of(context, (task, spawner), "started")
+    }
+
+    /// A task that was resumed, or will be.
+    pub(super) fn resumed(
+        context: &Context,
+        (task, spawner): (AgentId, AgentId),
+        resumed: Resumed,
+    ) -> Self {
+        let status = match resumed {
+            Resumed::Started => "resumed",
+            Resumed::Queued => "queued",
+        };
+        Self::of(context, (task, spawner), status)
+    }
+
+    fn of(context: &Context, (task, spawner): (AgentId, AgentId), status: &str) -> Self {
+        Self {
+            task: task.to_string(),
+            spawner: spawner.to_string(),
+            status: status.to_owned(),
+            log: context.detached.clone(),
+        }
+    }
+
+    /// Tells it to whoever has called.
+    pub(super) fn tell(&self, json: bool) -> Result<(), Failure> {
+        if json {
+            return output::json(self);
+        }
+        let short: String = self.task.chars().take(8).collect();
+        match self.status.as_str() {
+            "queued" => output::line(&format!(
+                "queued for {short}; its worker is told when it has reported"
+            )),
+            status => output::line(&format!("{status} {short}")),
+        }
+    }
+}
+
+/// Begins this command again in the background, and tells what it has begun. `json` is how.
+pub(super) async fn go(context: &Context, json: bool) -> Result<u8, Failure> {
+    let cannot = |error: std::io::Error| {
+        Failure::failed("cannot go on in the background")
+            .because(&error)
+            .hint("`--wait` runs the worker here")
+    };
+    let (path, log) = new_log(context).map_err(cannot)?;
+    let program = std::env::current_exe().map_err(cannot)?;
+    let mut arguments: Vec<OsString> = vec!["--detached".into(), path.clone().into()];
+    arguments.extend(std::env::args_os().skip(1));
+    let mut second = Detached::start(&program, &arguments, log).map_err(cannot)?;
+    if let Some(line) = second.first_line().await.map_err(cannot)? {
+        let begun: Begun = serde_json::from_str(&line).map_err(|error| {
+            Failure::failed("the process in the background is not understood").because(&error)
+        })?;
+        begun.tell(json)?;
+        return Ok(0);
+    }
+    let code = second.exit_code().await.map_err(cannot)?;
+    let told = std::fs::read(&path).unwrap_or_default();
+    // It says nothing that was not said here.
+    let _ = std::fs::remove_file(&path);
+    let told = String::from_utf8_lossy(&told[..told.len().min(ERROR_BYTES_MAX)]).into_owned();
+    match (code.and_then(|code| u8::try_from(code).ok()), told.trim_end()) {
+        (None, told) => Err(Failure::failed("the process in the background was killed").hint(told)),
+        (Some(0), _) | (Some(_), "") => {
+            Err(Failure::failed("the process in the background ended without a word"))
+        }
+        (Some(code), told) => {
+            output::say(told);
+            Ok(code.max(FAILED))
+        }
+    }
+}
+
+/// A new log file, whose name says when it was made.
+fn new_log(context: &Context) -> std::io::Result<(PathBuf, File)> {
+    std::fs::create_dir_all(&context.logs)?;
+    make_room(&context.logs)?;
+    let now_ms = context.runtime.ports().clock.now_ms();
+    let path = context.logs.join(format!("task-{now_ms:015}-{}.log", std::process::id()));
+    let log = File::options().append(true).create_new(true).open(&path)?;
+    Ok((path, log))
+}
+
+/// Takes the oldest logs away where there are too many.
+fn make_room(logs: &Path) -> std::io::Result<()> {
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(logs)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    // Their names begin with the time.
+    paths.sort();
+    for path in paths.iter().take((paths.len() + 1).saturating_sub(LOGS_MAX)) {
+        // Another process may have been faster.
+        let _ = std::fs::remove_file(path);
+    }
+    Ok(())
+}

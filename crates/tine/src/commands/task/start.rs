@@ -1,0 +1,104 @@
+//! `tine task start` and `tine task resume`.
+
+use std::path::Path;
+
+use tine_model::AgentId;
+use tine_runtime::{Definitions, Inherit, Resumed, Spawn, SpawnKind, TaskView};
+
+use super::background::{self, Begun};
+use super::named;
+use super::work::Work;
+use crate::budget;
+use crate::cli::{ResumeTaskArgs, StartTaskArgs, WorkArgs};
+use crate::commands::listing;
+use crate::context::Context;
+use crate::fail::Failure;
+
+/// Why a fork cannot be resumed in the same breath.
+const FORK_AND_RESUME: &str = "--fork and --resume exclude each other: a fork is a new worker that starts from the agent's \
+conversation, and a resumed task goes on with what its own worker knows; nothing was started";
+
+pub(super) async fn start(context: &Context, args: StartTaskArgs) -> Result<u8, Failure> {
+    if args.fork && args.resume.is_some() {
+        return Err(Failure::usage(FORK_AND_RESUME).hint("leave one of them out"));
+    }
+    check_prompt(&args.prompt)?;
+    if !args.how.wait && context.detached.is_none() {
+        return background::go(context, args.how.json).await;
+    }
+    listing::recover(context).await?;
+    let spawner = context.agent(&args.spawner).await?;
+    if let Some(task) = &args.resume {
+        let view = named(context, task).await?;
+        if view.task.spawner != spawner {
+            let (task, spawner) = (view.task.agent.short(), spawner.short());
+            return Err(Failure::input(format!("{task} is not a task of {spawner}"))
+                .hint(format!("`tine task list {spawner}` lists them")));
+        }
+        return go_on(context, (&view, args.prompt), &args.how).await;
+    }
+    let directory = context.runtime.store().agent(spawner).await?.directory;
+    let work = Work::new(context, &args.how, Path::new(&directory))?;
+    let spawn = Spawn {
+        kind: kind(&args, &work.options.crew.definitions)?,
+        prompt: args.prompt,
+        description: args.description,
+        name: args.name,
+        limits: work.options.crew.limits,
+    };
+    budget::change(context, spawner, args.how.limits.tree.changes()).await?;
+    let task = context.runtime.start_task(spawner, spawn, &work.options).await?.agent;
+    work.stay(task, &Begun::started(context, task, spawner)).await
+}
+
+pub(super) async fn resume(context: &Context, args: ResumeTaskArgs) -> Result<u8, Failure> {
+    check_prompt(&args.prompt)?;
+    if !args.how.wait && context.detached.is_none() {
+        return background::go(context, args.how.json).await;
+    }
+    let view = named(context, &args.task).await?;
+    go_on(context, (&view, args.prompt), &args.how).await
+}
+
+/// Lets a task's worker go on, here; where it runs elsewhere, it is told when it is done.
+async fn go_on(
+    context: &Context,
+    (view, prompt): (&TaskView, String),
+    how: &WorkArgs,
+) -> Result<u8, Failure> {
+    let (task, spawner): (AgentId, AgentId) = (view.task.agent, view.task.spawner);
+    let directory = context.runtime.store().agent(task).await?.directory;
+    let work = Work::new(context, how, Path::new(&directory))?;
+    let resumed = context.runtime.resume_task(task, prompt, (&work.options, task)).await?;
+    let begun = Begun::resumed(context, (task, spawner), resumed);
+    match resumed {
+        Resumed::Started => work.stay(task, &begun).await,
+        Resumed::Queued => {
+            // The first process reads JSON, whatever it prints.
+            begun.tell(how.json || context.detached.is_some())?;
+            Ok(0)
+        }
+    }
+}
+
+fn kind(args: &StartTaskArgs, definitions: &Definitions) -> Result<SpawnKind, Failure> {
+    let Some(name) = &args.definition else {
+        return Ok(if args.fork { SpawnKind::Fork(Inherit::Full) } else { SpawnKind::Fresh });
+    };
+    if let Some(found) = definitions.get(name) {
+        return Ok(SpawnKind::Named(found.clone()));
+    }
+    let names: Vec<&str> = definitions.iter().map(|one| one.name.as_str()).collect();
+    let defined = match names.is_empty() {
+        true => "none is defined here; `tine man` says how to define one".to_owned(),
+        false => format!("defined are {}", names.join(", ")),
+    };
+    Err(Failure::input(format!("no agent is defined as `{}`", name.escape_debug())).hint(defined))
+}
+
+fn check_prompt(prompt: &str) -> Result<(), Failure> {
+    match prompt.trim().is_empty() {
+        true => Err(Failure::usage("the prompt is empty").hint("say what the worker is to do")),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,139 @@
+//! A worker's run in this process, for a person who has started it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tine_fork::{AllowAllFilter, Observer, RunEvent};
+use tine_model::{AgentId, Standing, TaskRecord, TaskStatus};
+use tine_runtime::{CrewWatcher, RunOptions, TaskView};
+use tokio_util::sync::CancellationToken;
+
+use crate::budget::on_budget;
+use crate::caching::policy;
+use crate::cli::WorkArgs;
+use crate::commands::task::background::Begun;
+use crate::confine::{confinement, warn_of_gaps};
+use crate::context::Context;
+use crate::crew::crew;
+use crate::ending::{Tally, warn_of_refusals};
+use crate::fail::{FAILED, Failure, INTERRUPTED, TIMED_OUT, TOOL_FAILED};
+use crate::interrupt::interruptible;
+use crate::limits::{Guarded, run_limits};
+use crate::output;
+use crate::render::crew::CrewLines;
+use crate::render::screen::Screen;
+use crate::render::task::TaskShape;
+use crate::render::words::harmless;
+use crate::talk::STOPPING;
+
+/// What a worker's run needs. Making it checks all that can be checked without doing anything.
+pub(super) struct Work<'a> {
+    context: &'a Context,
+    how: &'a WorkArgs,
+    screen: Arc<Screen>,
+    guarded: Guarded,
+    seen: Arc<Seen>,
+    pub(super) options: RunOptions,
+}
+
+/// Shows the worker, and keeps which of its calls failed.
+struct Seen {
+    lines: CrewLines,
+    tally: Tally,
+}
+
+impl CrewWatcher for Seen {
+    fn on_start(&self, worker: AgentId, task: &TaskRecord) {
+        self.lines.on_start(worker, task);
+    }
+
+    fn on_event(&self, worker: AgentId, event: &RunEvent<'_>) {
+        self.tally.note(event);
+        self.lines.on_event(worker, event);
+    }
+
+    fn on_end(&self, task: &TaskRecord) {
+        self.lines.on_end(task);
+    }
+}
+
+impl<'a> Work<'a> {
+    /// For a worker in this directory.
+    pub(super) fn new(
+        context: &'a Context,
+        how: &'a WorkArgs,
+        directory: &Path,
+    ) -> Result<Self, Failure> {
+        let (config, limits) = (&context.config, &how.limits);
+        let screen = Arc::new(Screen::stderr());
+        let guarded = Guarded::new(config, limits, &screen, true)?;
+        let confinement = confinement(config, limits, Standing::Worker, directory)?;
+        warn_of_gaps(&confinement, directory);
+        let nobody: Arc<dyn Observer> = Arc::new(|_: &RunEvent<'_>| {});
+        let seen = Arc::new(Seen {
+            lines: CrewLines::on(Arc::clone(&screen), directory.to_owned()),
+            tally: Tally::new(Arc::clone(&nobody)),
+        });
+        let watcher = Arc::clone(&seen) as Arc<dyn CrewWatcher>;
+        let mut crew = crew(config, limits, directory, watcher)?;
+        crew.limits = run_limits(limits, crew.limits.turns);
+        let options = RunOptions {
+            limits: crew.limits,
+            permissions: guarded.permissions.clone(),
+            observer: nobody,
+            cancel: CancellationToken::new(),
+            caching: policy(config, false)?,
+            filter: Arc::new(AllowAllFilter),
+            confinement,
+            crew,
+            on_budget: on_budget(&limits.tree),
+        };
+        Ok(Self { context, how, screen, guarded, seen, options })
+    }
+
+    /// Stays with a worker that runs here until it has ended; in the background its caller is told what was begun, otherwise the
+    /// report is printed.
+    pub(super) async fn stay(self, task: AgentId, begun: &Begun) -> Result<u8, Failure> {
+        let in_background = self.context.detached.is_some();
+        if in_background {
+            begun.tell(true)?;
+        }
+        let settled = self.context.runtime.settled(task);
+        interruptible(settled, &self.options.cancel, || self.screen.say(STOPPING)).await?;
+        warn_of_refusals(&self.guarded.nobody.refused());
+        let view = self.context.runtime.task_view(task).await?;
+        if !in_background {
+            if self.how.json {
+                let now_ms = self.context.runtime.ports().clock.now_ms();
+                output::json(&TaskShape::of(&view, now_ms))?;
+            } else if let Some(report) = &view.task.report {
+                output::line(harmless(report).trim_end())?;
+            }
+        }
+        self.verdict(&view)
+    }
+
+    /// The exit code: 0 only for a task that was completed.
+    fn verdict(&self, view: &TaskView) -> Result<u8, Failure> {
+        let task = &view.task;
+        let short = task.agent.short();
+        let failed = |code, what: &str| {
+            let why = task.error.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+            Err(Failure::coded(code, format!("task {short} {what}{why}"))
+                .hint(format!("`tine task resume {short} \"Go on.\"` takes it up again")))
+        };
+        match task.status {
+            TaskStatus::Completed => {}
+            TaskStatus::TimedOut => return failed(TIMED_OUT, "timed out"),
+            TaskStatus::Cancelled => return failed(INTERRUPTED, "was cancelled"),
+            TaskStatus::Interrupted => return failed(INTERRUPTED, "was interrupted"),
+            TaskStatus::Failed | TaskStatus::Lost => return failed(FAILED, "failed"),
+            TaskStatus::Queued | TaskStatus::Running => return failed(FAILED, "has not ended"),
+        }
+        let calls = self.seen.tally.failed();
+        match calls.first().filter(|_| self.how.limits.fail_on_tool_error) {
+            None => Ok(0),
+            Some(first) => Err(Failure::coded(TOOL_FAILED, format!("a tool call failed: {first}"))),
+        }
+    }
+}
