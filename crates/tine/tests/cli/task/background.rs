@@ -171,6 +171,27 @@ fn an_interrupted_worker_asks_nobody_any_more() {
 }
 
 #[test]
+fn a_soft_stop_says_what_is_still_ending_and_lets_it_report() {
+    let home = base();
+    let task = started(&home, "COMMAND", &["--fork", "--wait-for-permission"]);
+    let asked = crate::permission::until_asked(&home);
+    // Its turn ends when somebody has answered; nobody does, as long as the stop waits.
+    let soft = home.ran(&["task", "cancel", &task, "--soft"]);
+    assert_eq!(soft.code, 0, "{}", soft.stderr);
+    let short = &task[..8];
+    assert!(soft.stdout.starts_with(&format!("asked to stop: {short} · ")), "{}", soft.stdout);
+    assert_eq!(
+        soft.stderr,
+        format!("still ending: {short}\nhint: `tine wait {short}` waits for the end\n")
+    );
+    home.done(&["permission", "allow", asked["id"].as_str().unwrap()]);
+    let told = ended(&home, &task)["task"].clone();
+    assert_eq!((&told["status"], &told["tool_uses"]), (&"cancelled".into(), &1.into()));
+    assert_eq!(told["error"], "stopped on request, after it had reported");
+    assert!(told["report"].is_string(), "{told}");
+}
+
+#[test]
 fn the_oldest_logs_make_room() {
     let home: Home = base();
     for number in 0..205 {
