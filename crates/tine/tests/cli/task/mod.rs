@@ -124,10 +124,13 @@ fn a_task_is_started_looked_at_and_resumed_and_its_spawner_is_told_of_each_end()
     # completed · # tool calls · # tokens
     ");
     check!(without_figures(&home.done(&["task", "list", "base", "--status", "failed"])), @"");
-    check!(without_figures(&home.done(&["task", "output", "alone"])), @"
+    check!(without_figures(&home.masked(&home.done(&["task", "output", "alone"]))), @"
     [AGENT8] completed # s · # tool call · LOOK alone
 
     # user
+    <environment>
+    Working directory: [HOME]/work
+    </environment>
     (a worker's rules)
     Task: LOOK alone
 
