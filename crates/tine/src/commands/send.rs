@@ -1,7 +1,7 @@
 //! `tine send`: a message into an agent's mailbox, or for when it is done.
 
 use serde::Serialize;
-use tine_model::{AgentId, AgentState};
+use tine_model::AgentId;
 
 use crate::cli::SendArgs;
 use crate::commands::{listing, text_file};
@@ -59,7 +59,8 @@ pub(super) async fn deliver(context: &Context, to_send: ToSend) -> Result<u8, Fa
         false => "at the agent's next turn",
     };
     output::line(&format!("sent to {short}; it is delivered {when}"))?;
-    if context.runtime.store().agent(agent).await?.state != AgentState::Running {
+    // Who holds its lease runs it, or is about to.
+    if context.runtime.store().lease(agent).await?.is_none() {
         output::say(&format!(
             "hint: the agent does not run; `tine run --resume {short}` lets it answer"
         ));

@@ -75,7 +75,6 @@ fn what_is_told_waits_until_the_worker_is_done_one_thing_at_a_time() {
     --- stdout
     sent to [AGENT8]; it is delivered at the agent's next turn
     --- stderr
-    hint: the agent does not run; `tine run --resume [AGENT8]` lets it answer
     ");
     check!(shown(&["task", "resume", &task, "and then this"]), @"
     code: 0
