@@ -32,6 +32,15 @@ impl<'a> Closed<'a> {
         !self.placeholders.is_empty() && self.message.role() != Role::User
     }
 
+    /// How many of the placeholders stand before the first result of the message's own, in call order: all of them where it
+    /// has none. These are what siblings share that answer a later call themselves.
+    pub fn leading(&self) -> usize {
+        let of_its_own = |call: &&&ToolCallId| !self.placeholders.contains(*call);
+        let Some(first) = self.open.iter().find(of_its_own) else { return self.placeholders.len() };
+        let before = self.open.iter().take_while(|call| *call != first);
+        self.placeholders.iter().filter(|call| before.clone().any(|open| open == *call)).count()
+    }
+
     /// Whether block number `index` answers a call that nobody made, or that an earlier block has answered; such a result
     /// cannot be sent as one.
     pub fn is_orphan(&self, index: usize) -> bool {
@@ -108,6 +117,17 @@ mod tests {
         assert_eq!(closed.tool_of(&ToolCallId("c".into())), Some("tool-c"));
         assert!(!closed.apart());
         assert!(closed.is_sound());
+    }
+
+    #[test]
+    fn placeholders_of_calls_before_the_first_answered_one_lead() {
+        let open = calls(&["a", "b", "c"]);
+        for (answered, leading) in
+            [(&[][..], 3), (&["c"], 2), (&["b"], 1), (&["a"], 0), (&["b", "c"], 1), (&["z"], 3)]
+        {
+            let next = results(answered);
+            assert_eq!(close_calls(Some(&open), &next).leading(), leading, "{answered:?}");
+        }
     }
 
     #[test]

@@ -112,11 +112,16 @@ pub(crate) fn head_slots(
     slots.map(slot).collect()
 }
 
-/// The pieces of one message, one behind the other: results of its own, closed calls, the rest. Behind results of the
-/// message's own the closed calls are not what siblings share.
-pub(crate) fn frame(results: Vec<Piece>, closed: Vec<Piece>, others: Vec<Piece>) -> Frame {
-    let placeholders = if results.is_empty() { closed.len() } else { 0 };
-    let pieces = [results, closed, others].concat();
+/// The pieces of one message, one behind the other: `leading` closed calls, results of its own, the other closed calls, the
+/// rest. Behind results of the message's own the closed calls are not what siblings share.
+pub(crate) fn frame(
+    results: Vec<Piece>,
+    (closed, leading): (Vec<Piece>, usize),
+    others: Vec<Piece>,
+) -> Frame {
+    let (first, behind) = closed.split_at(leading);
+    let placeholders = leading;
+    let pieces = [first, &results, behind, &others].concat();
     let mut text = String::new();
     let (mut slots, mut blocks) = (Vec::new(), 0);
     for piece in pieces {

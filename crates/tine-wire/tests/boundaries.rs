@@ -299,23 +299,26 @@ fn a_later_turn_of_a_child_still_reaches_its_fork_point() {
     assert_eq!(find(&second, tail).map(|place| place.kind), Some(BoundaryKind::Anchor));
 }
 
-/// A result of a sibling's own stands before the placeholders, which are then no longer common.
+/// Results stand in call order: placeholders of earlier calls are common to siblings that answer a later one themselves, and those of
+/// later calls are not.
 #[test]
 fn a_result_of_ones_own_is_behind_the_fork_point() {
     let head = head("anthropic/m");
     let calls = Message::new(Role::Assistant, vec![call("a"), call("b")]);
     let mut parent = history(&[Message::user("go"), calls]);
     let points = MarkPoints { sent: Some(1), inherited: Some(2) };
-    let sibling = |parent: &mut History, text: &str| {
+    let sibling = |parent: &mut History, answered: &str, text: &str| {
         let mut child = parent.fork();
-        let result = Block::result(ToolCallId("b".into()), text, false);
+        let result = Block::result(ToolCallId(answered.into()), text, false);
         push(&mut child, Message::new(Role::User, vec![result]));
         let assembled = request(&head, &mut child, points);
         *assembled.boundary(BoundaryKind::ForkPoint).unwrap()
     };
-    let (one, two) = (sibling(&mut parent, "one"), sibling(&mut parent, "two"));
-    assert_eq!(one, two);
-    assert_eq!(one.items, 2);
+    for (answered, items) in [("a", 2), ("b", 3)] {
+        let [one, two] = ["one", "two"].map(|text| sibling(&mut parent, answered, text));
+        assert_eq!(one, two, "{answered}");
+        assert_eq!(one.items, items, "{answered}");
+    }
 }
 
 #[test]

@@ -107,10 +107,19 @@ impl House {
     }
 
     pub(crate) async fn root_with(&self, model: &str, system: String) -> AgentId {
+        self.thinking_root(model, system, Thinking::Adaptive).await
+    }
+
+    pub(crate) async fn thinking_root(
+        &self,
+        model: &str,
+        system: String,
+        thinking: Thinking,
+    ) -> AgentId {
         let settings = ModelSettings {
             model: model.parse().unwrap(),
             max_tokens: 4_000,
-            thinking: Some(Thinking::Adaptive),
+            thinking: Some(thinking),
             effort: None,
         };
         let root = NewRoot {

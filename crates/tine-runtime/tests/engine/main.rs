@@ -18,6 +18,7 @@ mod providers;
 mod shorter;
 mod stages;
 mod verdicts;
+mod workers;
 
 /// A small world: it thinks, looks once and answers; workers report at once.
 const SCENARIO: &str = r#"

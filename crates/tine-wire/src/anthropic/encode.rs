@@ -138,23 +138,23 @@ impl Framer for AnthropicFramer {
 
     fn frame(&self, closed: &Closed<'_>) -> Frame {
         let mut frame = FrameText::default();
-        let placeholders = closed.placeholders.iter().map(|call| Piece {
+        let leading = closed.leading();
+        let (first, rest) = closed.placeholders.split_at(leading);
+        let placeholder = |call: &&ToolCallId| Piece {
             json: Object::new()
                 .string("type", "tool_result")
                 .string("tool_use_id", &call.0)
                 .string("content", PLACEHOLDER)
                 .end(),
             markable: true,
-        });
+        };
+        let (first, rest) = (first.iter().map(placeholder), rest.iter().map(placeholder));
         let (results, others) = pieces(closed);
-        // Behind results of the message's own the placeholders are not what siblings share.
-        let leading =
-            if closed.apart() || results.is_empty() { closed.placeholders.len() } else { 0 };
         if closed.apart() {
-            frame.message("user", placeholders.collect());
+            frame.message("user", first.collect());
             frame.message(role(closed.message.role()), [results, others].concat());
         } else {
-            let all = results.into_iter().chain(placeholders).chain(others).collect();
+            let all = first.chain(results).chain(rest).chain(others).collect();
             frame.message(role(closed.message.role()), all);
         }
         frame.finish(leading)

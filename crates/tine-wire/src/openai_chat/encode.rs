@@ -131,7 +131,7 @@ impl Framer for ChatFramer {
             }
             Role::User | Role::System => self.user(closed),
         };
-        parts::frame(results, placeholders, others)
+        parts::frame(results, (placeholders, closed.leading()), others)
     }
 }
 

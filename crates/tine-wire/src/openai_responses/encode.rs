@@ -119,7 +119,7 @@ impl Framer for ResponsesFramer {
             Role::Assistant => (Vec::new(), assistant(closed.message)),
             Role::User | Role::System => user(closed),
         };
-        parts::frame(results, placeholders, others)
+        parts::frame(results, (placeholders, closed.leading()), others)
     }
 }
 
