@@ -53,8 +53,8 @@ pub use compact::{CompactOptions, Compacted, KEEP_TOKENS_DEFAULT};
 pub use confine::{AuditReport, Confinement, Reach};
 pub use cost::{CauseLine, CostLine, CostReport};
 pub use crew::{
-    AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, DefinitionError, Definitions,
-    ForkChoice, Spawn, SpawnKind, SpawnPolicy, Spawned, Unwatched,
+    AGENT_VARIABLE, AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, DefinitionError,
+    Definitions, ForkChoice, Spawn, SpawnKind, SpawnPolicy, Spawned, Unwatched,
 };
 pub use error::RuntimeError;
 pub use estimate::{EstimateSpec, ForkEstimate};

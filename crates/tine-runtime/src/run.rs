@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::{OnBudget, Purse};
 use crate::cache::CachePolicy;
 use crate::confine::{Audit, AuditReport, Confinement};
-use crate::crew::{Crew, Definitions, SpawnKind, worker_options};
+use crate::crew::{AGENT_VARIABLE, Crew, Definitions, SpawnKind, worker_options};
 use crate::crew_tools::CrewTools;
 use crate::dispatch::GuardedTools;
 use crate::error::RuntimeError;
@@ -175,7 +175,8 @@ impl Runtime {
         let Prepared { mut loaded, lease, llm, seat, label, entered, .. } = prepared;
         let agent = lease.agent;
         let place = Place::new(loaded.record.directory.as_ref())?
-            .with_withheld(Arc::new(tine_guard::is_secret));
+            .with_withheld(Arc::new(tine_guard::is_secret))
+            .with_variables([(AGENT_VARIABLE.to_owned(), agent.to_string())]);
         let place = options.confinement.raise(place).await?;
         let lane = self.lane(&loaded.record.settings.model, options.caching).await?;
         self.mark(&lease, AgentState::Running).await?;

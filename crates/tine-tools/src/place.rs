@@ -70,6 +70,8 @@ pub struct Place {
     caller: Option<Arc<dyn Caller>>,
     /// The wall that commands start behind.
     enclosure: Option<Enclosure>,
+    /// What commands find in their environment beside the usual.
+    variables: Arc<[(String, String)]>,
     /// Held from the check of a file to its replacement, and shared with every fork: two agents in
     /// one directory cannot both pass the check and then overwrite each other.
     writing: Arc<Mutex<()>>,
@@ -90,6 +92,7 @@ impl Place {
             withheld: None,
             caller: None,
             enclosure: None,
+            variables: Arc::default(),
             writing: Arc::default(),
         })
     }
@@ -140,6 +143,16 @@ impl Place {
         Self { enclosure: Some(enclosure), ..self }
     }
 
+    /// The same place, whose commands find these in their environment. They stand also where a wall keeps others out.
+    pub fn with_variables(self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self { variables: variables.into_iter().collect(), ..self }
+    }
+
+    /// What commands find in their environment beside the usual.
+    pub(crate) fn variables(&self) -> &[(String, String)] {
+        &self.variables
+    }
+
     /// The wall that commands start behind.
     pub fn enclosure(&self) -> Option<&Enclosure> {
         self.enclosure.as_ref()
@@ -184,6 +197,7 @@ impl Place {
             withheld: self.withheld.clone(),
             caller: self.caller.clone(),
             enclosure: self.enclosure.clone(),
+            variables: Arc::clone(&self.variables),
             writing: Arc::clone(&self.writing),
         }
     }

@@ -13,6 +13,7 @@ mod crew;
 mod dirs;
 mod ending;
 mod fail;
+mod inside;
 mod interrupt;
 mod keep_rule;
 mod limits;

@@ -75,7 +75,7 @@ impl SpawnPolicy {
     }
 
     /// Why an agent of this depth cannot start a worker; `None` when it can.
-    pub(crate) fn depth_refusal(&self, depth: u32) -> Option<String> {
+    pub fn depth_refusal(&self, depth: u32) -> Option<String> {
         if self.depth_max == 0 {
             return Some(
                 "Workers are turned off here (workers.depth is 0). Do the task yourself."

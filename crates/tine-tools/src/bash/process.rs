@@ -5,7 +5,6 @@
 
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -88,10 +87,8 @@ impl Process {
         }
         for shell in shells {
             let started = match place.enclosure() {
-                None => Self::start_open(shell, command, place.directory()),
-                Some(enclosure) => {
-                    Self::start_confined(shell, command, place.directory(), enclosure)
-                }
+                None => Self::start_open(shell, command, place),
+                Some(enclosure) => Self::start_confined(shell, command, place, enclosure),
             };
             match started {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -101,7 +98,7 @@ impl Process {
         Err(StartError::NoShell)
     }
 
-    fn start_open(shell: &str, command: &str, directory: &Path) -> io::Result<Self> {
+    fn start_open(shell: &str, command: &str, place: &Place) -> io::Result<Self> {
         let mut builder = Command::new(shell);
         builder.arg("-c").arg(command);
         for (name, _) in std::env::vars_os() {
@@ -110,7 +107,7 @@ impl Process {
             }
         }
         let git_count = std::env::var(git::COUNT).ok();
-        let Prepared { mut builder, mark, output } = prepare(builder, directory, git_count)?;
+        let Prepared { mut builder, mark, output } = prepare(builder, place, git_count)?;
         let child = builder.spawn()?;
         // The builder holds the writing ends; while it lives the pipe would never end.
         drop(builder);
@@ -121,7 +118,7 @@ impl Process {
     fn start_confined(
         shell: &str,
         command: &str,
-        directory: &Path,
+        place: &Place,
         enclosure: &Enclosure,
     ) -> io::Result<Self> {
         // By its full path, because a search behind the wall could not tell what is missing from what is out of reach.
@@ -132,7 +129,7 @@ impl Process {
         let git_count = passed
             .find(|(name, _)| name == git::COUNT)
             .map(|(_, value)| value.to_string_lossy().into_owned());
-        let Prepared { mut builder, mark, output } = prepare(builder, directory, git_count)?;
+        let Prepared { mut builder, mark, output } = prepare(builder, place, git_count)?;
         let (held, gate) = io::pipe()?;
         builder.stdin(held);
         let (child, warden) = Warden::start(enclosure, builder, gate)?;
@@ -202,17 +199,13 @@ impl Process {
 
 /// What every command gets: its directory, its end of a pipe, a group of its own, quiet variables and a mark.
 /// `git_count` is the `GIT_CONFIG_COUNT` that it has already.
-fn prepare(
-    mut builder: Command,
-    directory: &Path,
-    git_count: Option<String>,
-) -> io::Result<Prepared> {
+fn prepare(mut builder: Command, place: &Place, git_count: Option<String>) -> io::Result<Prepared> {
     // One pipe for both streams, so that their order is the order in which they were written.
     let (reader, writer) = io::pipe()?;
     let output = Receiver::from_owned_fd(OwnedFd::from(reader))?;
     let mark = Mark::new();
     builder
-        .current_dir(directory)
+        .current_dir(place.directory())
         .stdin(Stdio::null())
         .stdout(writer.try_clone()?)
         .stderr(writer)
@@ -220,6 +213,7 @@ fn prepare(
         .kill_on_drop(true)
         .envs(SET_VARIABLES)
         .envs(git::variables(git_count.as_deref()))
+        .envs(place.variables().iter().map(|(name, value)| (name, value)))
         .env(strays::VARIABLE, mark.value());
     Ok(Prepared { builder, mark, output })
 }

@@ -214,3 +214,12 @@ async fn cancelling_finds_what_has_left_the_group() {
 fn bash_is_tried_before_sh() {
     assert_eq!(SHELLS, ["bash", "sh"]);
 }
+
+#[tokio::test]
+async fn a_command_finds_the_variables_of_its_place() {
+    let fixture = Fixture::new();
+    let place = fixture.place.fork().with_variables([("TINE_AGENT".into(), "a b".into())]);
+    let input = tine_model::RawJson::parse(&order("echo \"<$TINE_AGENT>\"")).unwrap();
+    let output = Bash.run(&place, &input, &CancellationToken::new()).await;
+    assert_eq!(output.text, "<a b>\n[exit code 0]");
+}

@@ -32,6 +32,7 @@ mod wait;
 use crate::cli::{CacheCommand, Cli, Command, SimCommand, TaskCommand};
 use crate::context::{Context, Surroundings};
 use crate::fail::Failure;
+use crate::inside;
 
 /// Runs a command; the number is the exit code of one that did not fail.
 pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
@@ -127,6 +128,7 @@ async fn with_context(context: Context, command: Command) -> Result<u8, Failure>
 }
 
 async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> {
+    inside::check(context, &command).await?;
     match command {
         Command::Run(args) => run::run(context, args).await,
         Command::Fork(args) => fork::fork(context, args).await,

@@ -419,6 +419,10 @@ const ENVIRONMENT: Section = Section {
             "ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GEMINI_BASE_URL, DEEPSEEK_BASE_URL, MINIMAX_BASE_URL, OPENAI_COMPAT_BASE_URL",
             "the providers' addresses",
         ),
+        (
+            "TINE_AGENT",
+            "set for the commands that an agent runs: its id; where that agent may start none, `tine run`, `tine fork` and `tine fan` are refused",
+        ),
         ("HTTPS_PROXY, HTTP_PROXY, NO_PROXY", "a proxy; never used for loopback addresses"),
         ("NO_COLOR", "no colour, if set to anything"),
     ],

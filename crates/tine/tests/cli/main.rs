@@ -30,6 +30,7 @@ mod crash;
 mod eval;
 mod fan;
 mod fork;
+mod gate;
 mod guard_filter;
 mod guard_shell;
 mod import_export;

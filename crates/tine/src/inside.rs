@@ -1,0 +1,66 @@
+//! Commands that an agent runs by its own tools: who may start no agents by those may start none by a command either.
+//!
+//! The second line behind the gate at the tools, for models that mean well: a command that changes its environment, or another home,
+//! is not held back here. What it may write is the wall's to decide.
+
+use tine_model::AgentId;
+use tine_runtime::AGENT_VARIABLE;
+use tine_store::StoreError;
+
+use crate::cli::Command;
+use crate::connect::variable;
+use crate::context::Context;
+use crate::crew::policy;
+use crate::fail::{Failure, PERMISSION};
+
+/// Refuses a command that starts agents to an agent that may start none.
+pub(crate) async fn check(context: &Context, command: &Command) -> Result<(), Failure> {
+    if !starts_agents(command) {
+        return Ok(());
+    }
+    let Some(caller) = variable(AGENT_VARIABLE).and_then(|text| text.parse::<AgentId>().ok())
+    else {
+        return Ok(());
+    };
+    let record = match context.runtime.store().agent(caller).await {
+        Ok(record) => record,
+        // An agent of another home.
+        Err(StoreError::NotFound { .. }) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let policy = policy(&context.config.fork, &context.config.workers)?;
+    match policy.depth_refusal(record.depth) {
+        None => Ok(()),
+        Some(refusal) => Err(Failure::coded(PERMISSION, refusal)
+            .hint(format!("agent {} runs this command: {AGENT_VARIABLE} is set", caller.short()))),
+    }
+}
+
+/// Whether a command makes agents of the user's, or lets them go on.
+fn starts_agents(command: &Command) -> bool {
+    match command {
+        Command::Run(_) | Command::Fork(_) | Command::Fan(_) => true,
+        Command::Compact(_)
+        | Command::Demo(_)
+        | Command::Eval(_)
+        | Command::Sim(_)
+        | Command::Ps(_)
+        | Command::Tree(_)
+        | Command::Show(_)
+        | Command::Logs(_)
+        | Command::Wait(_)
+        | Command::Send(_)
+        | Command::Kill(_)
+        | Command::Permission(_)
+        | Command::Rename(_)
+        | Command::Import(_)
+        | Command::Export(_)
+        | Command::Cost(_)
+        | Command::Budget(_)
+        | Command::Cache(_)
+        | Command::Doctor(_)
+        | Command::Guard(_)
+        | Command::Completions(_)
+        | Command::Man => false,
+    }
+}
