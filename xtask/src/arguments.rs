@@ -1,4 +1,4 @@
-//! The command line of `cargo xtask`, read by hand: four commands do not pay for a parser.
+//! The command line of `cargo xtask`, read by hand: so few commands do not pay for a parser.
 
 /// What `--help` prints.
 pub(crate) const HELP: &str = "\
@@ -12,6 +12,7 @@ Usage: cargo xtask COMMAND
                                 arguments go to the test runner (cargo-nextest if installed)
   bench [FILTER]                run every bench of the workspace, or those whose name contains FILTER
   checklist                     print what the library promises and the tests that show it, as a table
+  crash [--times N] [--seed S]  kill N runs that have workers at random moments (default 1000) and check what is left
   embed                         build a crate that embeds `tine-fork` from nothing, run it, and count what it depends on
   fuzz [TARGET] [--seconds N]   run one fuzz target, or each in turn, for N seconds (default 60)
 
@@ -21,6 +22,9 @@ Options:
 
 /// Long enough to pass the start-up of every target, short enough to wait for.
 const FUZZ_SECONDS_DEFAULT: u32 = 60;
+
+/// Enough for what happens once in some hundreds of times.
+const CRASHES_DEFAULT: u32 = 1000;
 
 /// What is to be done.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,6 +45,13 @@ pub(crate) enum Task {
     },
     /// Print promises and their tests.
     Checklist,
+    /// Kill runs at random moments.
+    Crash {
+        /// How many.
+        times: u32,
+        /// Which.
+        seed: u32,
+    },
     /// Build and run a crate that embeds the library.
     Embed,
     /// Run fuzz targets.
@@ -67,6 +78,7 @@ impl Task {
             "test" => Ok(Self::Test { runner_arguments: runner_arguments(rest) }),
             "bench" => bench(rest),
             "checklist" => no_more(rest).map(|()| Self::Checklist),
+            "crash" => crash(rest),
             "embed" => no_more(rest).map(|()| Self::Embed),
             "fuzz" => fuzz(rest),
             _ => Err(format!("unknown command `{command}`")),
@@ -90,16 +102,32 @@ fn bench(rest: &[String]) -> Result<Task, String> {
     }
 }
 
+fn crash(rest: &[String]) -> Result<Task, String> {
+    let (mut times, mut seed) = (CRASHES_DEFAULT, 1);
+    let mut rest = rest.iter();
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--times" => times = number(rest.next(), "a number of crashes")?,
+            "--seed" => seed = number(rest.next(), "a seed")?,
+            _ => return Err(unexpected(argument)),
+        }
+    }
+    Ok(Task::Crash { times, seed })
+}
+
+/// A number from 1 on.
+fn number(value: Option<&String>, what: &str) -> Result<u32, String> {
+    let value = value.map(String::as_str).unwrap_or_default();
+    let parsed = value.parse().ok().filter(|number| *number > 0);
+    parsed.ok_or_else(|| format!("`{value}` is not {what}"))
+}
+
 fn fuzz(rest: &[String]) -> Result<Task, String> {
     let (mut target, mut seconds) = (None, FUZZ_SECONDS_DEFAULT);
     let mut rest = rest.iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
-            "--seconds" => {
-                let value = rest.next().map(String::as_str).unwrap_or_default();
-                let parsed = value.parse().ok().filter(|seconds| *seconds > 0);
-                seconds = parsed.ok_or_else(|| format!("`{value}` is not a number of seconds"))?;
-            }
+            "--seconds" => seconds = number(rest.next(), "a number of seconds")?,
             name if target.is_none() && !name.starts_with('-') => target = Some(name.to_owned()),
             _ => return Err(unexpected(argument)),
         }
@@ -134,6 +162,8 @@ mod tests {
         check("embed", Ok(Task::Embed));
         check("bench", Ok(Task::Bench { filter: None }));
         check("bench fork", Ok(Task::Bench { filter: Some("fork".to_owned()) }));
+        check("crash", Ok(Task::Crash { times: 1000, seed: 1 }));
+        check("crash --seed 7 --times 20", Ok(Task::Crash { times: 20, seed: 7 }));
         check("fuzz", Ok(Task::Fuzz { target: None, seconds: 60 }));
         let named = Task::Fuzz { target: Some("sse".to_owned()), seconds: 5 };
         check("fuzz --seconds 5 sse", Ok(named));
@@ -153,6 +183,8 @@ mod tests {
         check("tidy now", Err("unexpected argument `now`"));
         check("bench --fast", Err("unexpected argument `--fast`"));
         check("bench a b", Err("unexpected argument `b`"));
+        check("crash often", Err("unexpected argument `often`"));
+        check("crash --times 0", Err("`0` is not a number of crashes"));
         check("fuzz a b", Err("unexpected argument `b`"));
         check("fuzz --seconds soon", Err("`soon` is not a number of seconds"));
         check("fuzz --seconds 0", Err("`0` is not a number of seconds"));

@@ -11,6 +11,7 @@
 mod arguments;
 mod bench;
 mod checklist;
+mod crash;
 mod embed;
 mod fuzz;
 mod process;
@@ -53,6 +54,7 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Test { runner_arguments } => test::run(&runner_arguments),
         Task::Bench { filter } => bench::run(filter.as_deref()),
         Task::Checklist => checklist::print(),
+        Task::Crash { times, seed } => crash::run(times, seed),
         Task::Embed => embed::clean(),
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
     }

@@ -1,7 +1,7 @@
 //! `kill -9` at any moment: nothing that was acknowledged is missing, what was running says so, and it can go on.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
@@ -31,13 +31,19 @@ tool_calls = [{ name = "Glob", input = { pattern = "*.c" } }, { name = "Grep", i
 text = "I have looked twice."
 "#;
 
-/// Starts a command; it is killed with a signal that it cannot see.
+/// A command that is to be killed.
 #[expect(clippy::disallowed_methods, reason = "the test kills the real binary")]
-pub(crate) fn start(home: &Home, arguments: &[&str]) -> Child {
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tine"));
+pub(crate) fn command(home: &Home, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tine"));
     command.env_clear().env("TINE_HOME", home.path()).env("HOME", home.path());
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.current_dir(home.work()).args(arguments);
+    command
+}
+
+/// Starts a command; it is killed with a signal that it cannot see.
+pub(crate) fn start(home: &Home, arguments: &[&str]) -> Child {
+    let mut command = command(home, arguments);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     command.spawn().unwrap()
 }

@@ -27,6 +27,7 @@ mod budget;
 mod cache;
 mod compact;
 mod crash;
+mod crash_crew;
 mod eval;
 mod fan;
 mod fork;

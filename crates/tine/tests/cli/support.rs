@@ -46,6 +46,11 @@ impl Home {
         self.directory.path().canonicalize().unwrap()
     }
 
+    /// Leaves the home where it is, for whoever wants to look into it.
+    pub(crate) fn keep(self) -> PathBuf {
+        self.directory.keep()
+    }
+
     /// Where commands work.
     pub(crate) fn work(&self) -> PathBuf {
         self.path().join("work")
