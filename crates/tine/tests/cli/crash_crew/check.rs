@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tine_model::{AgentId, AgentState, Standing};
+use tine_model::{AgentId, AgentState, Standing, TaskStatus};
 use tine_sim::SimServer;
 use tine_store::{AgentFilter, SqliteStore, Store};
 
@@ -33,6 +33,8 @@ pub(super) struct Books<'a> {
     pub(super) runtime: &'a tokio::runtime::Runtime,
     pub(super) store: &'a SqliteStore,
     pub(super) sim: &'a SimServer,
+    /// Workers that were taken up again by themselves, and how often: each end is told.
+    pub(super) again: &'a BTreeMap<AgentId, usize>,
 }
 
 impl Books<'_> {
@@ -57,6 +59,21 @@ impl Books<'_> {
     pub(super) fn under_way(&self) -> u64 {
         let row = |root| self.runtime.block_on(self.store.budget(root)).unwrap();
         self.root().and_then(row).map_or(0, |row| row.requests)
+    }
+
+    /// A worker whose process died.
+    pub(super) fn dead_worker(&self, root: AgentId) -> Option<AgentId> {
+        let tasks = self.runtime.block_on(self.store.tasks(root)).unwrap();
+        let died = |status| matches!(status, TaskStatus::Interrupted | TaskStatus::Lost);
+        tasks.iter().find(|task| died(task.status)).map(|task| task.agent)
+    }
+
+    /// Whether the task of a worker that had died was opened again: it is open, or somebody has said `prompt` to the worker.
+    pub(super) fn has_reopened(&self, worker: AgentId, prompt: &str) -> bool {
+        let task = self.runtime.block_on(self.store.task(worker)).unwrap();
+        let log = self.runtime.block_on(self.store.own_entries(worker, None)).unwrap();
+        let is_open = task.is_some_and(|task| !task.status.is_final());
+        is_open || log.iter().any(|row| row.body.contains(prompt))
     }
 
     /// Everything but the money.
@@ -93,9 +110,10 @@ impl Books<'_> {
             let count = |text: &str| text.matches(&notice).count();
             let read = log.iter().map(|row| count(&row.body)).sum::<usize>();
             let unread = mail.iter().map(|row| count(&row.body)).sum::<usize>();
-            if read + unread != 1 {
+            let ends = 1 + self.again.get(&id).copied().unwrap_or(0);
+            if read + unread != ends {
                 return Err(format!(
-                    "{stage:?}: of {id} ({status}) {read} notices are in the log and {unread} in the mailbox"
+                    "{stage:?}: of {id} ({status}), which has ended {ends} times, {read} notices are in the log and {unread} in the mailbox"
                 ));
             }
             found.read += read as u64;

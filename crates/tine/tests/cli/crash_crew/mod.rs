@@ -11,6 +11,7 @@ mod scenario;
 use std::collections::BTreeMap;
 use std::process::Stdio;
 
+use tine_model::AgentId;
 use tine_sim::{Scenario, SimOptions, SimServer};
 use tine_store::{OpenOptions, SqliteStore};
 
@@ -25,6 +26,9 @@ const TIMES_DEFAULT: u64 = 15;
 
 /// One model whose words cost money.
 const MODEL: &str = "anthropic/claude-opus-5-5";
+
+/// What a worker is told that is taken up again.
+const MORE: &str = "once more, please";
 
 /// Rounds between two signs of life in a long run.
 const PROGRESS: u64 = 50;
@@ -53,6 +57,10 @@ struct Round {
     chance: Chance,
     /// Requests that were under way when a process of this home died.
     under_way: u64,
+    /// The worker that is taken up again by itself.
+    resumed: Option<AgentId>,
+    /// Workers that were, and how often.
+    again: BTreeMap<AgentId, usize>,
 }
 
 impl Round {
@@ -67,11 +75,21 @@ impl Round {
             let scenario = Scenario::parse(&plan.scenario, "crash").unwrap();
             (store, SimServer::start(SimOptions::new(scenario)).await.unwrap())
         });
-        Self { home, runtime, store, sim, plan, chance, under_way: 0 }
+        Self {
+            home,
+            runtime,
+            store,
+            sim,
+            plan,
+            chance,
+            under_way: 0,
+            resumed: None,
+            again: BTreeMap::new(),
+        }
     }
 
     fn books(&self) -> Books<'_> {
-        Books { runtime: &self.runtime, store: &self.store, sim: &self.sim }
+        Books { runtime: &self.runtime, store: &self.store, sim: &self.sim, again: &self.again }
     }
 
     /// Starts a run and kills it; how it went.
@@ -98,6 +116,11 @@ impl Round {
     /// Kills a run, looks for the dead, and checks what is left of it.
     fn crash(&mut self, arguments: &[&str], tally: &mut Tally) -> Result<(), String> {
         let ending = self.killed(arguments);
+        if let Some(worker) = self.resumed.take().filter(|id| self.books().has_reopened(*id, MORE))
+        {
+            *self.again.entry(worker).or_default() += 1;
+            tally.count("workers taken up again by themselves", 1);
+        }
         tally.count(format!("runs {}", ending.as_str()), 1);
         self.under_way += self.books().under_way();
         self.recovered()?;
@@ -125,6 +148,11 @@ impl Round {
         let id = root.to_string();
         if self.plan.twice {
             self.crash(&[&["run", "--resume", &id], &stream[..], &["embark"]].concat(), tally)?;
+        }
+        if let Some(worker) = self.books().dead_worker(root) {
+            let id = worker.to_string();
+            self.resumed = Some(worker);
+            self.crash(&[&["run", "--resume", &id], &stream[..], &[MORE]].concat(), tally)?;
         }
         let done = self.ran(&["run", "--resume", &id, "--tree-tokens", "none", "-q", "go on"]);
         if done.code != 0 {

@@ -53,8 +53,8 @@ impl Ending {
 impl Moment {
     pub(super) fn new(chance: &mut Chance) -> Self {
         let until = match chance.below(5) {
-            0 => Until::Records(1 + chance.below(60)),
-            1 | 2 => Until::Changes(1 + chance.below(70)),
+            0 => Until::Records(1 + chance.below(30)),
+            1 | 2 => Until::Changes(1 + chance.below(40)),
             3 => Until::Mail,
             _ => Until::WorkerEnded,
         };
