@@ -47,6 +47,7 @@ fn table(agents: &[Shown], now_ms: i64) -> Table {
         let mark = match (record.parent, record.context) {
             (None, _) => String::new(),
             (Some(_), ContextMode::Full) => " (forked)".to_owned(),
+            (Some(_), ContextMode::Fresh) => " (fresh)".to_owned(),
             (Some(_), context) => format!(" (forked, {})", context.as_str()),
         };
         table.row([

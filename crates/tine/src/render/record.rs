@@ -1,7 +1,7 @@
 //! An agent's registry row as `ps`, `tree` and `show` print it.
 
 use serde::Serialize;
-use tine_model::{AgentRecord, AgentState, TaskRecord};
+use tine_model::{AgentRecord, AgentState, ContextMode, TaskRecord};
 
 use crate::render::age::rfc3339;
 
@@ -57,7 +57,7 @@ impl Shown {
             fork_point: record.fork_point.map(|entry| entry.0),
             kind: record.standing.as_str(),
             state: record.state.as_str(),
-            forked: record.parent.is_some(),
+            forked: record.parent.is_some() && record.context != ContextMode::Fresh,
             context: record.context.as_str(),
             model: record.settings.model.to_string(),
             directory: &record.directory,
