@@ -7,7 +7,7 @@ use tine_model::AgentId;
 use tine_runtime::AGENT_VARIABLE;
 use tine_store::StoreError;
 
-use crate::cli::Command;
+use crate::cli::{Command, TaskCommand};
 use crate::connect::variable;
 use crate::context::Context;
 use crate::crew::policy;
@@ -39,8 +39,19 @@ pub(crate) async fn check(context: &Context, command: &Command) -> Result<(), Fa
 /// Whether a command makes agents of the user's, or lets them go on.
 fn starts_agents(command: &Command) -> bool {
     match command {
-        Command::Run(_) | Command::Fork(_) | Command::Fan(_) => true,
-        Command::Compact(_)
+        Command::Run(_)
+        | Command::Fork(_)
+        | Command::Fan(_)
+        | Command::Task(TaskCommand::Start(_) | TaskCommand::Resume(_)) => true,
+        Command::Task(
+            TaskCommand::List(_)
+            | TaskCommand::Output(_)
+            | TaskCommand::Cancel(_)
+            | TaskCommand::Clear(_)
+            | TaskCommand::Send(_),
+        )
+        | Command::Stop(_)
+        | Command::Compact(_)
         | Command::Demo(_)
         | Command::Eval(_)
         | Command::Sim(_)
