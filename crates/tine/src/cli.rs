@@ -3,6 +3,7 @@
 mod budget;
 mod compact;
 mod eval;
+mod files;
 mod guard;
 mod inherit;
 mod permission;
@@ -15,6 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 pub(crate) use self::budget::{BudgetArgs, Changes, MICRO, TreeCaps, micro_usd, milliseconds};
 pub(crate) use self::compact::CompactArgs;
 pub(crate) use self::eval::EvalArgs;
+pub(crate) use self::files::{ExportArgs, ExportFormat, ImportArgs, ImportFormat, ImportWith};
 pub(crate) use self::guard::{GuardCommand, GuardFilterArgs, GuardShellArgs};
 pub(crate) use self::inherit::{ContextArg, InheritArgs};
 pub(crate) use self::permission::{
@@ -451,82 +453,6 @@ pub(crate) struct RenameArgs {
     pub(crate) agent: String,
     /// The new name; without it the agent loses its name
     pub(crate) name: Option<String>,
-}
-
-/// The shape of a file that is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum ImportFormat {
-    /// Found out by looking
-    #[default]
-    Auto,
-    /// A JSON array, or JSONL, of messages in a provider's shape
-    Messages,
-    /// A transcript of Claude Code (JSONL)
-    ClaudeCode,
-    /// A rollout of Codex (JSONL)
-    Codex,
-    /// An export of OpenCode (JSON)
-    Opencode,
-}
-
-/// How messages become a history.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ImportWith {
-    /// Message by message
-    Full,
-    /// As one text that tells of them
-    Digest,
-}
-
-/// The shape of a file that is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum ExportFormat {
-    /// A JSON array of messages in the provider's shape
-    #[default]
-    Messages,
-    /// A transcript of Claude Code (JSONL)
-    ClaudeCode,
-    /// A rollout of Codex (JSONL)
-    Codex,
-    /// A text for people
-    Markdown,
-}
-
-/// `tine import`
-#[derive(Debug, Args)]
-pub(crate) struct ImportArgs {
-    /// The file; `-` for standard input
-    pub(crate) file: PathBuf,
-    /// Its shape
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ImportFormat,
-    /// How its messages are taken; without it in full, where the file allows that
-    #[arg(long, value_enum)]
-    pub(crate) context: Option<ImportWith>,
-    /// Name the new agent
-    #[arg(short, long, value_name = "NAME")]
-    pub(crate) name: Option<String>,
-    #[command(flatten)]
-    pub(crate) model: ModelArgs,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// `tine export`
-#[derive(Debug, Args)]
-pub(crate) struct ExportArgs {
-    /// The agent: its name, or the first characters of its id
-    pub(crate) agent: String,
-    /// The shape
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: ExportFormat,
-    /// Leave keys and passwords in
-    #[arg(long)]
-    pub(crate) raw: bool,
-    /// Write to this file instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
 }
 
 /// `tine cost`

@@ -1,6 +1,7 @@
 //! The manual: one page, made from the command line's types and a few sections of text.
 
 pub(crate) mod examples;
+mod json;
 mod sections;
 
 use std::io;

@@ -1,0 +1,115 @@
+//! The shapes of what `--json` prints: promises to scripts.
+
+use super::sections::Section;
+
+pub(super) const JSON: Section = Section {
+    heading: "JSON",
+    text: "With --json the result is one line of JSON on standard output. Ids are in full, times in RFC 3339 (UTC). Fields are added in later versions, and never change their meaning. A command that fails before it has begun (no key, an unknown agent) prints nothing there: its error is on standard error, its code is the exit status.",
+    terms: &[
+        (
+            "usage",
+            r#"{"uncached","write_short","write_long","read","output","reasoning"} in tokens; null is what the provider did not report"#,
+        ),
+        (
+            "tine run, tine fork with a prompt",
+            r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"tasks":[task],"audit":{"complete","escapes"} of a confined run,"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry, held, paused, usage, worker_started {"agent","task","description","resumes"}, worker_ended {"agent","status","report","error","flags","turns","tool_uses","usage"}, and last result"#,
+        ),
+        (
+            "task",
+            r#"{"id","name","spawner","status","description","directive","definition","forked","context","resumes","report","error","flags":[…],"usage","turns","tool_uses","created_at","ended_at","duration_ms","cleared"}"#,
+        ),
+        (
+            "tine task start, tine task resume",
+            r#"{"task","spawner","status":"started"|"resumed"|"queued","log"}; with --wait the task"#,
+        ),
+        ("tine task list", r#"{"tasks":[task]}"#),
+        (
+            "tine task output",
+            r#"{"task":task,"entries":[as in show],"next","timed_out"}; next is for --since"#,
+        ),
+        (
+            "tine stop, tine task cancel, tine task clear",
+            r#"{"stopped":[receipt]}, of clear also "cleared":[id]; a receipt is {"agent","name","description","status" of its task|null,"over","turns","tool_uses","usage","last_words"}"#,
+        ),
+        (
+            "tine fork",
+            r#"{"agent","parent","fork_point","context"}; context is full, turns, digest or fresh"#,
+        ),
+        (
+            "tine compact",
+            r#"{"agent","entry","keep","left_out","kept","tokens_before","tokens_after","usage","cost_usd"}"#,
+        ),
+        (
+            "tine fan",
+            r#"{"parent","fork_point","tasks":[{"agent","status","outcome","directive","report":{"scope","result","key_files","files_changed","issues","raw"}|null,"error","usage","first_usage","turns","tool_uses","duration_ms"}],"cache":{"launch","warmth","reason","first","total","cost_usd","naive_usd","leader_first_usd","warm_usd","ideal_usd","uncached_usd","efficiency","priced_as","held":{"name","tokens","held_ms","cost_usd"}|null,"forks":[{"cost_usd","efficiency"}|null]},"audit":{"complete","escapes":["PATH was made|removed|changed"]}|null}"#,
+        ),
+        (
+            "tine eval",
+            r#"{"suite","passed","cases":[{"name","model","passed","runs":[{"passed","outcome","unmet":[…],"strayed","findings":[{"check","seen"}],"text","calls":[…],"usage","cost_usd","turns","duration_ms"}],"usage","cost_usd","cache_read_share","stray"}],"stray":{"runs","strayed","caught","false_alarms"}|null}"#,
+        ),
+        (
+            "tine ps",
+            r#"[{"id","name","parent","fork_point","kind","state","forked","context","model","directory","depth","created_at","updated_at","task":{"status","turns","tool_uses","description","resumes","flags"}|null,"questions"}]"#,
+        ),
+        ("tine tree", r#"the objects of ps, each with "directive" and "children":[…]"#),
+        (
+            "tine show",
+            r#"{"agent":{…as in ps},"entries":[{"id","agent","own","effective","at","kind","message":{"role","blocks":[{"type",…}]}}]}; an event has a field of its kind's name: "fork":{"role","other","fork_point"}, "mark":{"label"}, "rewind":{"to"}, "notice":{"text"}, "compact":{"keep","preface":{"role","blocks"}}"#,
+        ),
+        (
+            "blocks",
+            r#"{"type":"text","text"} {"type":"thinking","text","signature"} {"type":"redacted_thinking","data"} {"type":"tool_use","id","name","input"} {"type":"tool_result","call","is_error","content":[…]} {"type":"image"|"document"|"unknown","raw"}"#,
+        ),
+        (
+            "tine guard shell",
+            r#"{"read_only","reason"}; with --jsonl one for each line {"cmd":"…"} of standard input, in order, also for a line that cannot be read"#,
+        ),
+        ("tine logs", "one entry a line, as in show"),
+        (
+            "tine wait",
+            r#"{"timed_out","agents":[{"id","name","state","finished","status":"received"|"running"|"dead"|"idle","task":{"status","report","error","turns","tool_uses"}|null}]}"#,
+        ),
+        ("tine send, tine task send", r#"{"agent","mail","next"}"#),
+        ("tine kill", r#"{"killed":[id],"receipts":[receipt]}"#),
+        (
+            "tine budget",
+            r#"{"agent","root","caps":{"tokens","usd","time_ms","agents","running":{"most","used","reserved","left"},"requests","waiting","unpriced","started_at"}|null,"reached":{"cap"}|null,"own":{"tokens","cost_usd"},"subtree":{"tokens","cost_usd"}}; most and left are null where there is no cap"#,
+        ),
+        (
+            "tine permission list, allow, deny, revoke",
+            r#"[{"id","agent","root","tool","what","input","directory","why","warning","rule","widest","created_at","deadline_at","default","state","decision","scope","answered_by","answered_at","reason","used"}]; state is pending, allowed, denied, expired or withdrawn"#,
+        ),
+        (
+            "tine permission rules",
+            r#"{"mode","mode_from","deadline_seconds","default","wait","rules":[{"list","rule","file","line"}],"answers":[…as in permission list]}"#,
+        ),
+        (
+            "tine import",
+            r#"{"agent","entries","format","context","model","left_out":{kind:count},"rewritten":{kind:count},"damaged_lines":[line]}"#,
+        ),
+        (
+            "tine cost",
+            r#"{"agents":[{"agent","name","budget":{…as caps of budget}|null,"own":[line],"subtree":[line],"causes":[{"cause","requests","missed_tokens","missed_usd"}]}],"total":{"requests","usage","hit_ratio","cost_usd","uncached_usd","complete"},"prices_date"}; a line is {"model","priced_as","requests","unreported","usage","hit_ratio","cost_usd","uncached_usd"}"#,
+        ),
+        (
+            "tine fork --estimate, tine fan --estimate",
+            r#"{"model","priced_as","prices_date","children","turns","output_tokens","prefix_tokens","cached_tokens","gap_tokens","launch","warmth","reason","expected_usd","low_usd","high_usd","forking_usd","later_turns_usd","output_usd"}"#,
+        ),
+        (
+            "tine cache explain",
+            r#"{"agent","name","requests":[{"number","started_at","model","verdict","usage","cost_usd","expected","exact","read","missed","missed_usd","difference","why","total","places":[{"kind","items","bytes","tokens","state","mark","hash"}],"vendor":{"answer","reason","missed_tokens"}|null,"first_event_ms"}]}"#,
+        ),
+        (
+            "tine doctor",
+            r#"{"ok","checks":[{"name","status":"ok"|"warning"|"failure","detail","hint"}]}"#,
+        ),
+        (
+            "tine guard filter",
+            r#"{"allow","reason"}; with --jsonl one a line, to new {"ok"} or {"ok":false,"error"}"#,
+        ),
+        (
+            "tine sim serve",
+            r#"{"scenario","anthropic","openai","gemini","deepseek","minimax","pid"}"#,
+        ),
+    ],
+};
