@@ -37,7 +37,15 @@ impl Rendered {
         // As long as the note can be: no count has more digits than that of all.
         let note = |left_out: usize| format!("\n[message cut: {left_out} characters left out]");
         let kept = cost.saturating_sub(profile.cost(&note(most)));
-        self.text.truncate(profile.beginning(&self.text, kept));
+        let end = profile.beginning(&self.text, kept);
+        let within_a_line = self.text[end..].chars().next().is_some_and(|next| next != '\n');
+        self.text.truncate(end);
+        // A line of the first column is ours, whole or not at all.
+        if let Some(line) = self.text.rfind('\n').filter(|_| within_a_line)
+            && !self.text[line + 1..].starts_with(' ')
+        {
+            self.text.truncate(line);
+        }
         // A cut may fall between a line end and the indentation behind it.
         self.text.truncate(self.text.trim_end().len());
         let left_out = most - self.text.chars().count();
@@ -267,4 +275,26 @@ fn tells_at_its_end(name: &str, text: &str) -> bool {
     }
     let text = text.to_ascii_lowercase();
     ERROR_WORDS.iter().any(|word| text.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_leaves_no_half_of_a_line_of_ours() {
+        let text = format!("User: a\n[image, x]\n[Tool: t] b\n  {}\n[image, y]", "z".repeat(80));
+        for profile in DigestProfile::ALL {
+            for cost in 60..text.len() {
+                let mut rendered = Rendered { text: text.clone(), ..Rendered::default() };
+                rendered.cut(cost, profile);
+                let (kept, note) = rendered.text.rsplit_once('\n').unwrap();
+                assert!(note.starts_with("[message cut: ") && note.ends_with(" left out]"));
+                for line in kept.lines().skip(1) {
+                    let whole = ["[image, x]", "[Tool: t] b", "[image, y]"].contains(&line);
+                    assert!(whole || line.starts_with("  z"), "{cost}: {line:?}");
+                }
+            }
+        }
+    }
 }
