@@ -286,7 +286,7 @@ mod tests {
         insta::assert_snapshot!(described("FileRead", r#"{"file_path":"../b"}"#), @"FileRead: /srv/b");
         insta::assert_snapshot!(described("Grep", r#"{"pattern":"fn main"}"#), @"Grep: fn main in .");
         insta::assert_snapshot!(described("Glob", r#"{"pattern":"/etc/*.conf","path":"src"}"#), @"Glob: /etc/*.conf in /etc");
-        insta::assert_snapshot!(described("Agent", r#"{"prompt":"look"}"#), @r#"Agent: {"prompt":"look"}"#);
+        insta::assert_snapshot!(described("Agent", r#"{"prompt":"look"}"#), @"Agent: look");
         insta::assert_snapshot!(described("Bash", r#"{"cmd":"ls"}"#), @"Bash: (`command` is missing)");
     }
 

@@ -111,10 +111,10 @@ fn commands_and_unknown_tools_are_asked() {
     read-only: deny: Bash changes things and the mode is read-only (`make` at line 2, column 1: only its `--version` is on the list)
     bypass: allow
     ");
-    insta::assert_snapshot!(in_modes("Agent", r#"{"prompt":"x","list":[1]}"#), @"
-    default: ask: no rule allows the tool `Agent`
-    accept-edits: ask: no rule allows the tool `Agent`
-    read-only: ask: no rule allows the tool `Agent`
+    insta::assert_snapshot!(in_modes("Teleport", r#"{"prompt":"x","list":[1]}"#), @"
+    default: ask: no rule allows the tool `Teleport`
+    accept-edits: ask: no rule allows the tool `Teleport`
+    read-only: ask: no rule allows the tool `Teleport`
     bypass: allow
     ");
 }
