@@ -7,6 +7,7 @@ mod budget;
 mod cache;
 mod cache_note;
 mod cached_content;
+mod changes;
 mod codec;
 mod compact;
 mod confine;
@@ -54,7 +55,7 @@ pub use confine::{AuditReport, Confinement, Reach};
 pub use cost::{CauseLine, CostLine, CostReport};
 pub use crew::{
     AGENT_VARIABLE, AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, DefinitionError,
-    Definitions, ForkChoice, Spawn, SpawnKind, SpawnPolicy, Spawned, Unwatched,
+    Definitions, ForkChoice, Spawn, SpawnKind, SpawnPolicy, Unwatched,
 };
 pub use error::RuntimeError;
 pub use estimate::{EstimateSpec, ForkEstimate};

@@ -6,15 +6,12 @@ use std::time::Duration;
 use tine_fork::Rest;
 use tine_model::{AgentId, TaskRecord};
 use tine_store::{Lease, StoreError};
-use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::changes::Changes;
 use crate::error::RuntimeError;
 use crate::live::Stop;
 use crate::runtime::Runtime;
-
-/// How often one who waits looks whether another process has changed the store.
-const STORE_POLL: Duration = Duration::from_millis(250);
 
 /// How long one who has got a report waits for the next, while others are under way: many that end together are told in one turn.
 const GATHER: Duration = Duration::from_millis(200);
@@ -120,40 +117,5 @@ impl Runtime {
         let mut tasks = self.store().tasks(agent).await?;
         tasks.retain(|task| self.live().has(task.agent));
         Ok(tasks)
-    }
-}
-
-/// Tells when this process or another may have changed something.
-pub(crate) struct Changes {
-    pulse: watch::Receiver<u64>,
-    version: i64,
-}
-
-impl Changes {
-    /// Watches from now on: what is read after this is either new already, or makes [`Self::next`] return.
-    pub(crate) async fn begin(runtime: &Runtime) -> Result<Self, StoreError> {
-        let pulse = runtime.live().watch();
-        Ok(Self { pulse, version: runtime.store().data_version().await? })
-    }
-
-    /// Returns when something may have changed. May be dropped at any time.
-    pub(crate) async fn next(&mut self, runtime: &Runtime) -> Result<(), StoreError> {
-        loop {
-            // Both branches are cancel-safe.
-            tokio::select! {
-                beat = self.pulse.changed() => {
-                    if beat.is_ok() {
-                        return Ok(());
-                    }
-                    tokio::time::sleep(STORE_POLL).await;
-                }
-                () = tokio::time::sleep(STORE_POLL) => {}
-            }
-            let version = runtime.store().data_version().await?;
-            if version != self.version {
-                self.version = version;
-                return Ok(());
-            }
-        }
     }
 }

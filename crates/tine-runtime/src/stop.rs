@@ -6,8 +6,8 @@ use tine_model::{AgentId, Block, EntryBody, Role, StopKind, TaskStatus, Usage};
 use tine_store::{RequestStop, UsageScope};
 use tokio_util::sync::CancellationToken;
 
+use crate::changes::Changes;
 use crate::error::RuntimeError;
-use crate::rest::Changes;
 use crate::runtime::Runtime;
 
 /// How an agent is to be stopped.

@@ -89,6 +89,10 @@ impl Runtime {
                 None => break,
             }
             next = self.next_of(&lease, &directive, (&entered, options)).await;
+            if next.is_none() {
+                drop(self.store().release(&lease).await);
+                break;
+            }
         }
         drop(entered);
     }
@@ -119,9 +123,13 @@ impl Runtime {
         let agent = lease.agent;
         let resumed = self.store().resume_for_follow_up(agent, lease.fence, self.now_ms()).await;
         resumed.ok().filter(|resumed| *resumed)?;
-        let task = self.store().unread_mail(agent).await.ok()?.pop()?.body;
-        match self.load(agent, options.caching).await {
-            Ok(Loaded { conversation, .. }) => {
+        let begun = async {
+            let task = self.store().unread_mail(agent).await?.pop().map(|mail| mail.body);
+            Ok::<_, RuntimeError>((task, self.load(agent, options.caching).await?.conversation))
+        };
+        match begun.await {
+            Ok((task, conversation)) => {
+                let task = task.unwrap_or_else(|| directive.to_owned());
                 Some(Start { told: None, is_first: false, task, conversation, seat: None })
             }
             Err(error) => {

@@ -20,7 +20,7 @@ pub use gate::AGENT_VARIABLE;
 pub(crate) use gate::refusal;
 pub use policy::{ForkChoice, SpawnPolicy};
 pub(crate) use spawn::{FORK, Spawner, told, worker_options};
-pub use spawn::{Spawn, SpawnKind, Spawned};
+pub use spawn::{Spawn, SpawnKind};
 
 /// Sees the workers that runs of this process start, at any depth. Called on the workers' own tasks: must be quick. A panic in it is
 /// swallowed; the worker goes on.

@@ -54,13 +54,6 @@ pub struct Spawn {
     pub limits: RunLimits,
 }
 
-/// A worker that was started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spawned {
-    /// The worker; its task has the same id.
-    pub agent: AgentId,
-}
-
 /// Who starts a worker.
 pub(crate) struct Spawner<'a> {
     pub(crate) record: &'a AgentRecord,
@@ -71,14 +64,14 @@ pub(crate) struct Spawner<'a> {
 }
 
 impl Runtime {
-    /// Makes a worker and starts it; returns when it is in the store. What it inherits is what the snapshot holds, or, without
+    /// Makes a worker and starts it; returns its id, which is that of its task, when it is in the store. What it inherits is what the snapshot holds, or, without
     /// one, all that the log held when it was made.
     pub(crate) async fn spawn(
         &self,
         spawner: Spawner<'_>,
         spawn: Spawn,
         options: &RunOptions,
-    ) -> Result<Spawned, RuntimeError> {
+    ) -> Result<AgentId, RuntimeError> {
         check_name(spawn.name.as_deref())?;
         if spawn.prompt.trim().is_empty() {
             return Err(RuntimeError::NoDirective);
@@ -128,7 +121,7 @@ impl Runtime {
         };
         let options = worker_options(options, &spawn.kind, spawn.limits);
         self.start(run, options);
-        Ok(Spawned { agent })
+        Ok(agent)
     }
 
     async fn first_conversation(

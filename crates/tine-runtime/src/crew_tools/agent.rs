@@ -137,9 +137,9 @@ impl CrewTools {
         };
         let (record, snapshot) = (&self.record, context.snapshot.as_ref());
         let spawner = Spawner { record, snapshot, top: Some(self.top) };
-        let spawned = self.runtime.spawn(spawner, spawn, &self.options).await?;
+        let worker = self.runtime.spawn(spawner, spawn, &self.options).await?;
         if waits {
-            return self.report_of(spawned.agent, OUTPUT_WAIT_MAX, context).await;
+            return self.report_of(worker, OUTPUT_WAIT_MAX, context).await;
         }
         let wakes = match self.options.crew.policy.wakes {
             true => {
@@ -151,7 +151,7 @@ impl CrewTools {
                       `block` where you cannot go on without it."
             }
         };
-        Ok(format!("Started worker {} ({how}), in the background. {wakes}", spawned.agent))
+        Ok(format!("Started worker {worker} ({how}), in the background. {wakes}"))
     }
 }
 

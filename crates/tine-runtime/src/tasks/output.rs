@@ -5,8 +5,8 @@ use std::time::Duration;
 use tine_model::{AgentId, Entry, EntryBody, EntryId};
 use tokio_util::sync::CancellationToken;
 
+use crate::changes::Changes;
 use crate::error::RuntimeError;
-use crate::rest::Changes;
 use crate::runtime::Runtime;
 use crate::tasks::TaskView;
 

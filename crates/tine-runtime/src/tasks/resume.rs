@@ -1,7 +1,7 @@
 //! Taking a task up again: whatever ended it, its worker goes on with all that it knows.
 
-use tine_model::{AgentId, Block, EntryBody, Message, Role};
-use tine_store::{Lease, StoreError};
+use tine_model::{AgentId, AgentRecord, Block, EntryBody, Message, Role};
+use tine_store::StoreError;
 
 use crate::crew::{SpawnKind, told, worker_options};
 use crate::error::RuntimeError;
@@ -36,59 +36,74 @@ impl Runtime {
         let view = self.task_view(agent).await?;
         let definition = view.task.definition.as_deref();
         let kind = SpawnKind::of_task(definition, view.context, &options.crew.definitions)?;
-        let lease = match self.acquire(agent).await {
-            Ok(lease) => lease,
+        let record = self.store().agent(agent).await?;
+        let llm = self.ports().models.connect(&record.settings.model).await?;
+        let (lease, prompt) = match self.acquire(agent).await {
+            Ok(lease) => (lease, Some(prompt)),
             Err(RuntimeError::Store(StoreError::Held { .. })) => {
                 self.queue_behind(&view, &prompt).await?;
                 // Who has just let go of it may have looked before: then nobody else would take it up.
-                return match self.acquire(agent).await {
-                    Err(_) => Ok(Resumed::Queued),
-                    Ok(lease) => self.take_up(lease, &view, (options, top)).await,
-                };
+                match self.acquire(agent).await {
+                    Ok(lease) => (lease, None),
+                    Err(_) => return Ok(Resumed::Queued),
+                }
             }
             Err(error) => return Err(error),
         };
-        let made = async {
-            let loaded = self.load(agent, options.caching).await?;
-            let llm = self.ports().models.connect(&loaded.record.settings.model).await?;
-            // A task that somebody made and nobody began begins now.
-            if !self.store().resume_task(agent).await? {
-                self.store().start_task(agent).await?;
+        let entered = self.live().enter(agent, top, &options.cancel);
+        let directive = view.task.directive;
+        let start = match prompt {
+            Some(prompt) => {
+                let told = (&kind, directive.as_str(), prompt);
+                self.started_again(&record, told, options).await.map(Some)
             }
-            Ok::<_, RuntimeError>((loaded.conversation, llm))
+            None => Ok(self.next_of(&lease, &directive, (&entered, options)).await),
         };
-        let (conversation, llm) = match made.await {
-            Ok(made) => made,
+        match start {
+            Ok(Some(start)) => {
+                let run = WorkerRun { lease, directive, start, entered, llm };
+                self.start(run, worker_options(options, &kind, options.crew.limits));
+                Ok(Resumed::Started)
+            }
+            Ok(None) => {
+                self.store().release(&lease).await?;
+                Ok(Resumed::Queued)
+            }
             Err(error) => {
                 // The error that is returned is the more important one.
                 drop(self.store().release(&lease).await);
-                return Err(error);
+                Err(error)
             }
-        };
+        }
+    }
+
+    /// What a worker that nobody runs begins with now. Its task runs from here on.
+    async fn started_again(
+        &self,
+        record: &AgentRecord,
+        (kind, directive, prompt): (&SpawnKind, &str, String),
+        options: &RunOptions,
+    ) -> Result<Start, RuntimeError> {
+        let agent = record.id;
+        let conversation = self.load(agent, options.caching).await?.conversation;
         let start = match self.has_begun(agent).await? {
             true => Start::again(prompt, conversation),
             // It was never told what it is: that comes first.
             false => {
-                let record = self.store().agent(agent).await?;
                 let strips = self.facts(&record.settings.model).strips_reasoning;
-                let what = (&kind, view.task.directive.as_str());
                 let how = (strips, &options.crew.inherits);
-                let directive = told(what, (&conversation, &record.directory), how);
-                let mut blocks = directive.blocks().to_vec();
+                let first = told((kind, directive), (&conversation, &record.directory), how);
+                let mut blocks = first.blocks().to_vec();
                 blocks.push(Block::Text(prompt));
-                let task = view.task.directive.clone();
-                Start::first(Message::new(Role::User, blocks), task, conversation)
+                let first = Message::new(Role::User, blocks);
+                Start::first(first, directive.to_owned(), conversation)
             }
         };
-        let run = WorkerRun {
-            lease,
-            directive: view.task.directive,
-            start,
-            entered: self.live().enter(agent, top, &options.cancel),
-            llm,
-        };
-        self.start(run, worker_options(options, &kind, options.crew.limits));
-        Ok(Resumed::Started)
+        // Last of all, so that no task seems to run that does not. One that somebody made and nobody began begins now.
+        if !self.store().resume_task(agent).await? {
+            self.store().start_task(agent).await?;
+        }
+        Ok(start)
     }
 
     /// Whether a worker has been told anything.
@@ -102,29 +117,5 @@ impl Runtime {
             true => Ok(()),
             false => Err(RuntimeError::FollowUpWaits(view.task.agent)),
         }
-    }
-
-    /// Starts a worker that was left with something to do.
-    async fn take_up(
-        &self,
-        lease: Lease,
-        view: &TaskView,
-        (options, top): (&RunOptions, AgentId),
-    ) -> Result<Resumed, RuntimeError> {
-        let agent = lease.agent;
-        let entered = self.live().enter(agent, top, &options.cancel);
-        let directive = view.task.directive.clone();
-        let definition = view.task.definition.as_deref();
-        let kind = SpawnKind::of_task(definition, view.context, &options.crew.definitions)?;
-        let record = self.store().agent(agent).await?;
-        let llm = self.ports().models.connect(&record.settings.model).await?;
-        let next = self.next_of(&lease, &directive, (&entered, options)).await;
-        let Some(start) = next else {
-            self.store().release(&lease).await?;
-            return Ok(Resumed::Queued);
-        };
-        let run = WorkerRun { lease, directive, start, entered, llm };
-        self.start(run, worker_options(options, &kind, options.crew.limits));
-        Ok(Resumed::Started)
     }
 }

@@ -2,13 +2,13 @@
 
 use tine_model::AgentId;
 
-use crate::crew::{Spawn, Spawned, Spawner};
+use crate::crew::{Spawn, Spawner};
 use crate::error::RuntimeError;
 use crate::run::RunOptions;
 use crate::runtime::Runtime;
 
 impl Runtime {
-    /// Starts a worker of an agent, whoever runs that, on a task of this process; returns when it is in the store. A fork inherits all
+    /// Starts a worker of an agent, whoever runs that, on a task of this process; returns its id when it is in the store. A fork inherits all
     /// that the agent's log holds by then. The rules in `options` of what models may start bind the worker, not the
     /// caller: a person may always fork. Nobody is held up by it: [`settled`](Self::settled) waits.
     pub async fn start_task(
@@ -16,7 +16,7 @@ impl Runtime {
         spawner: AgentId,
         spawn: Spawn,
         options: &RunOptions,
-    ) -> Result<Spawned, RuntimeError> {
+    ) -> Result<AgentId, RuntimeError> {
         self.recover().await?;
         let record = self.store().agent(spawner).await?;
         let spawner = Spawner { record: &record, snapshot: None, top: None };

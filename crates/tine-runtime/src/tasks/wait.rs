@@ -6,9 +6,9 @@ use tine_model::{AgentId, AgentState};
 use tine_store::MailId;
 use tokio_util::sync::CancellationToken;
 
+use crate::changes::Changes;
 use crate::error::RuntimeError;
 use crate::journal::{DELIVERED_BYTES_MAX, mail_text};
-use crate::rest::Changes;
 use crate::runtime::Runtime;
 
 /// What one of the agents that are waited for has done.

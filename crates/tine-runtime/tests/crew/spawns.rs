@@ -163,3 +163,84 @@ async fn with_forks_off_a_worker_is_waited_for_and_a_fork_is_refused() {
     assert_eq!(told.len(), 6, "{told:?}");
     assert!(house.runtime.store().unread_mail(agent).await.unwrap().is_empty());
 }
+
+#[tokio::test]
+async fn the_last_turns_are_inherited_where_so_many_are_asked_for() {
+    let input = json!({"prompt": "look", "subagent_type": "fork", "fork_turns": 1});
+    let root = [
+        Answer::text("Noted."),
+        call("Agent", input),
+        Answer::text("Waiting."),
+        Answer::text("Done."),
+    ];
+    let house = House::new(model(root, |_, task| report(task))).await;
+    let agent = house.root().await;
+    say(&house, agent, "the word is plover").await;
+    say(&house, agent, "now look").await;
+    let worker = tasks(&house, agent).await.remove(0).agent;
+    let said = texts(&house, worker).await.join("\n");
+    assert!(said.contains("now look") && !said.contains("plover"), "{said}");
+    let record = house.runtime.store().agent(worker).await.unwrap();
+    assert_eq!(record.context, ContextMode::Turns);
+}
+
+#[tokio::test]
+async fn an_omitted_type_forks_where_that_is_chosen_and_never_for_a_coordinator() {
+    for (coordinator, context) in [(false, ContextMode::Full), (true, ContextMode::Fresh)] {
+        let mut options: RunOptions = options();
+        options.crew.policy.fork = tine_runtime::ForkChoice::Implicit;
+        options.crew.policy.coordinator = coordinator;
+        let background = json!({"prompt": "look", "run_in_background": true});
+        let root = [call("Agent", background), Answer::text("Waiting."), Answer::text("Done.")];
+        let house = House::new(model(root, |_, task| report(task))).await;
+        let agent = house.root().await;
+        say_with(&house, agent, "go", &options).await;
+        let worker = tasks(&house, agent).await.remove(0).agent;
+        assert_eq!(house.runtime.store().agent(worker).await.unwrap().context, context);
+    }
+    let mut options: RunOptions = options();
+    options.crew.policy.coordinator = true;
+    let fork = json!({"prompt": "look", "subagent_type": "fork"});
+    let house = House::new(model([call("Agent", fork), Answer::text("I see.")], |_, t| report(t)));
+    let house = house.await;
+    let agent = house.root().await;
+    say_with(&house, agent, "go", &options).await;
+    assert!(texts(&house, agent).await[2].contains("workers.coordinator is set"));
+    assert!(tasks(&house, agent).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_worker_that_takes_too_long_has_timed_out() {
+    let input = json!({"prompt": "think", "timeout": 1});
+    let root = [call("Agent", input), Answer::text("Waiting."), Answer::text("Too late.")];
+    let house = House::new(model(root, |_, _| Answer::text_then_hang("I beg"))).await;
+    let agent = house.root().await;
+    say(&house, agent, "go").await;
+    assert_eq!(statuses(&tasks(&house, agent).await), [TaskStatus::TimedOut]);
+    assert!(texts(&house, agent).await[4].contains("<status>timeout</status>"));
+}
+
+#[tokio::test]
+async fn a_dear_fork_is_asked_about_and_a_fresh_worker_is_not() {
+    let mut options: RunOptions = options();
+    options.crew.confirm_above = Some(0.0);
+    let root = [
+        call("Agent", json!({"prompt": "x", "subagent_type": "fork"})),
+        call("Agent", json!({"prompt": "x", "fork_turns": "all"})),
+        call("TaskStart", json!({"prompt": "x", "fork": true})),
+        call("Agent", json!({"prompt": "x", "subagent_type": "fork", "fork_turns": "none"})),
+        Answer::text("Waiting."),
+        Answer::text("Done."),
+    ];
+    let house = House::new(model(root, |_, task| report(task))).await;
+    let mut new = house.new_root(house.home.path().to_owned());
+    new.settings.model = "anthropic/claude-opus-5-5".parse().unwrap();
+    let agent = house.runtime.create_root(new).await.unwrap();
+    say_with(&house, agent, "go", &options).await;
+    let told = texts(&house, agent).await;
+    for refused in [2, 4, 6] {
+        assert!(told[refused].contains("the worker is estimated to cost $"), "{}", told[refused]);
+    }
+    assert!(told[8].contains("Started worker") && told[8].contains("(fresh)"), "{}", told[8]);
+    assert_eq!(tasks(&house, agent).await.len(), 1);
+}

@@ -222,7 +222,7 @@ async fn a_person_starts_a_worker_of_an_agent_that_nobody_runs() {
         kind: SpawnKind::Fork(Inherit::Full),
         limits: options.crew.limits,
     };
-    let worker = house.runtime.start_task(agent, spawn, &options).await.unwrap().agent;
+    let worker = house.runtime.start_task(agent, spawn, &options).await.unwrap();
     house.runtime.settled(worker).await;
     let task = house.runtime.task_view(worker).await.unwrap().task;
     assert_eq!((task.status, task.spawner), (TaskStatus::Completed, agent));
@@ -244,4 +244,44 @@ async fn an_agent_without_a_task_is_told_one_thing_when_it_is_done() {
     let run = say(&house, agent, "this").await;
     assert_eq!(run.report.final_text().as_deref(), Some("That too."));
     assert!(texts(&house, agent).await[2].contains("and then that"));
+}
+
+#[tokio::test]
+async fn a_wait_that_is_cut_short_says_who_has_written_who_works_and_who_cannot() {
+    let hold = Gate::new();
+    let behind = hold.clone();
+    let agents = ["done", "busy", "gone"]
+        .map(|name| agent_call(name, json!({ "prompt": format!("think {name}"), "name": name })));
+    let wait = json!({"task_ids": ["done", "busy", "gone"], "timeout": 1});
+    let root = [
+        calls(&agents),
+        call("TaskWait", json!({"task_ids": ["done"], "timeout": 60})),
+        call("TaskWait", wait),
+        Answer::text("I wait."),
+        Answer::text("That is all."),
+    ];
+    let house = House::new(model(root, move |_, task| match task {
+        "think done" => report(task),
+        _ => report(task).behind(&behind),
+    }))
+    .await;
+    let agent = house.root().await;
+    let run = say(&house, agent, "go");
+    let killing = async {
+        // Three workers, and the root's second and third turn.
+        house.model.requested(5).await;
+        let gone = house.runtime.store().resolve("gone").await.unwrap();
+        house.runtime.kill(gone).await.unwrap();
+        house.model.requested(7).await;
+        hold.open();
+    };
+    tokio::join!(run, killing);
+    let told = texts(&house, agent).await;
+    assert!(told[4].contains(": received") && !told[4].contains("The time is up."), "{}", told[4]);
+    // The report was read before, so who reported is idle. Who was killed is dead once the notice of it was read, as mail or here.
+    let partial = told.iter().find(|text| text.contains("The time is up.")).unwrap();
+    assert_eq!(partial.matches(": idle").count(), 1, "{partial}");
+    assert_eq!(partial.matches(": running").count(), 1, "{partial}");
+    assert!(partial.contains(": dead") || partial.contains("<status>killed</status>"), "{partial}");
+    assert_eq!(told.join("\n").matches("<status>killed</status>").count(), 1);
 }

@@ -47,7 +47,7 @@ pub(super) async fn start(context: &Context, args: StartTaskArgs) -> Result<u8, 
         limits: work.options.crew.limits,
     };
     budget::change(context, spawner, args.how.limits.tree.changes()).await?;
-    let task = context.runtime.start_task(spawner, spawn, &work.options).await?.agent;
+    let task = context.runtime.start_task(spawner, spawn, &work.options).await?;
     work.stay(task, &Begun::started(context, task, spawner)).await
 }
 
