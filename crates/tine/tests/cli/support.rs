@@ -169,10 +169,12 @@ pub(crate) fn filters() -> Vec<(&'static str, &'static str)> {
 }
 
 /// The same text with every figure a `#`, and runs of blanks one blank: figures depend on the length of tine's own prompt and of the
-/// path of the home.
+/// path of the home. The short form of an id is no figure, even where chance made it of digits alone.
 pub(crate) fn without_figures(text: &str) -> String {
+    let is_id = |word: &str| word.len() == 8 && word.chars().all(|c| c.is_ascii_hexdigit());
     let is_figure = |word: &str| {
-        word.chars().all(|c| c.is_ascii_digit() || "$%.,:;()~kM".contains(c))
+        !is_id(word)
+            && word.chars().all(|c| c.is_ascii_digit() || "$%.,:;()~kM".contains(c))
             && word.contains(char::is_numeric)
     };
     let line = |line: &str| -> String {
