@@ -1,0 +1,150 @@
+//! What can go wrong.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::repository::Operation;
+
+/// A failure of this crate. Whatever failed, the checkout that was looked at is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum WorktreeError {
+    /// What was asked for cannot be had here. Nothing was made.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The git program cannot be started.
+    #[error("cannot start git")]
+    NoGit(#[source] io::Error),
+    /// The git program is too old.
+    #[error("git {found} is too old; {oldest} or later is needed")]
+    OldGit {
+        /// What `git version` says.
+        found: String,
+        /// What is needed.
+        oldest: &'static str,
+    },
+    /// A git command failed.
+    #[error("`git {command}` failed: {said}")]
+    Git {
+        /// Its first words.
+        command: String,
+        /// What it said, shortened.
+        said: String,
+    },
+    /// A git command did not come to its end in time.
+    #[error("`git {command}` took longer than {seconds} s and was stopped")]
+    TooLong {
+        /// Its first words.
+        command: String,
+        /// The limit.
+        seconds: u64,
+    },
+    /// Git printed what it should not.
+    #[error("git printed `{text}` where a {what} was expected")]
+    Output {
+        /// What was expected.
+        what: &'static str,
+        /// What was printed, shortened.
+        text: String,
+    },
+    /// The file system said no.
+    #[error("cannot {doing} `{}`", path.display())]
+    File {
+        /// What was tried.
+        doing: &'static str,
+        /// With what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl WorktreeError {
+    pub(crate) fn file(doing: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::File { doing, path: path.to_owned(), source }
+    }
+}
+
+/// Why something is not done. Each is found before anything is made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Not in a repository.
+    #[error("`{}` is in no git repository", .0.display())]
+    NoRepository(PathBuf),
+    /// A repository without files.
+    #[error("`{}` is in a git repository without a checkout", .0.display())]
+    NoCheckout(PathBuf),
+    /// Files that a merge, or something like it, left in conflict.
+    #[error("{} in conflict{}", files(paths), in_the_middle(*operation))]
+    Unmerged {
+        /// What left them so.
+        operation: Option<Operation>,
+        /// The files, relative to the checkout.
+        paths: Vec<PathBuf>,
+    },
+    /// Submodules whose files are there; a worktree would have them empty.
+    #[error("the checkout has submodules with files: {}", list(.0))]
+    Submodules(Vec<PathBuf>),
+    /// Repositories inside that git does not know.
+    #[error("the checkout holds other repositories: {}", list(.0))]
+    Embedded(Vec<PathBuf>),
+    /// No such commit.
+    #[error("`{0}` names no commit here")]
+    NoCommit(String),
+    /// The name of a worktree cannot be one.
+    #[error("`{0}` cannot be the name of a worktree")]
+    Name(String),
+    /// There is one of this name.
+    #[error("there is a worktree `{0}` already")]
+    Taken(String),
+    /// There is none of this name.
+    #[error("there is no worktree `{0}`, and nothing is kept of one")]
+    Unknown(String),
+    /// Something stands where the worktree is to be.
+    #[error("`{}` exists already", .0.display())]
+    Exists(PathBuf),
+    /// Files changed again and again while they were copied.
+    #[error("files change while they are copied: {}", list(.0))]
+    Changing(Vec<PathBuf>),
+}
+
+/// Most paths that a message names.
+const PATHS_SHOWN: usize = 5;
+
+fn list(paths: &[PathBuf]) -> String {
+    let shown: Vec<String> =
+        paths.iter().take(PATHS_SHOWN).map(|path| path.display().to_string()).collect();
+    match paths.len().saturating_sub(PATHS_SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+fn files(paths: &[PathBuf]) -> String {
+    let verb = if paths.len() == 1 { "is" } else { "are" };
+    format!("{} {verb}", list(paths))
+}
+
+fn in_the_middle(operation: Option<Operation>) -> String {
+    operation.map_or_else(String::new, |operation| format!(", in the middle of a {operation}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_name_what_is_in_the_way() {
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let shown = [
+            Refusal::Unmerged { operation: Some(Operation::Rebase), paths: paths(&["a", "b"]) },
+            Refusal::Unmerged { operation: None, paths: paths(&["a"]) },
+            Refusal::Submodules(paths(&["1", "2", "3", "4", "5", "6", "7"])),
+        ]
+        .map(|refusal| refusal.to_string());
+        insta::assert_snapshot!(shown.join("\n"), @"
+        a, b are in conflict, in the middle of a rebase
+        a is in conflict
+        the checkout has submodules with files: 1, 2, 3, 4, 5 and 2 more
+        ");
+    }
+}

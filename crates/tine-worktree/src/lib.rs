@@ -1,0 +1,24 @@
+//! Forks of a working state: a worktree of one's own that starts from exactly what a checkout holds, and the way back.
+//!
+//! A [`Snapshot`] is what a [`Repository`]'s checkout holds at one moment: HEAD, what is staged, and every file as it stands. It is
+//! taken through a throw-away index, so the checkout's own index, files and times stay as they are. A [`Worktree`] is made from one,
+//! and before it is removed a ref below `refs/tine/` holds what it holds then.
+//!
+//! Everything blocks: callers that must not wait call it on a thread of its own. Nothing here knows agents; a worktree has a name.
+
+mod copy;
+mod error;
+mod git;
+mod ids;
+mod marker;
+mod repository;
+mod salvage;
+mod snapshot;
+mod worktree;
+
+pub use error::{Refusal, WorktreeError};
+pub use ids::{Commit, Name, Tree};
+pub use repository::{Operation, Repository};
+pub use salvage::Salvage;
+pub use snapshot::{Snapshot, Start};
+pub use worktree::{Found, FoundState, NewWorktree, Worktree};

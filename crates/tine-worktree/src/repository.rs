@@ -1,0 +1,119 @@
+//! A checkout of a git repository, and what goes on in it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Refusal, WorktreeError};
+use crate::git::{Git, path};
+
+/// A checkout: its files, and where git keeps what belongs to it.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    top: PathBuf,
+    inside: PathBuf,
+    git_dir: PathBuf,
+    common_dir: PathBuf,
+}
+
+/// Something that a checkout can be in the middle of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// `git merge`.
+    Merge,
+    /// `git rebase`, `git am`.
+    Rebase,
+    /// `git cherry-pick`.
+    CherryPick,
+    /// `git revert`.
+    Revert,
+    /// `git bisect`.
+    Bisect,
+}
+
+impl Operation {
+    /// In the order of how much they hold up; what git keeps while they are on.
+    const MARKS: [(&str, Self); 6] = [
+        ("rebase-merge", Self::Rebase),
+        ("rebase-apply", Self::Rebase),
+        ("MERGE_HEAD", Self::Merge),
+        ("CHERRY_PICK_HEAD", Self::CherryPick),
+        ("REVERT_HEAD", Self::Revert),
+        ("BISECT_LOG", Self::Bisect),
+    ];
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Merge => "merge",
+            Self::Rebase => "rebase",
+            Self::CherryPick => "cherry-pick",
+            Self::Revert => "revert",
+            Self::Bisect => "bisect",
+        })
+    }
+}
+
+impl Repository {
+    /// The checkout that holds `directory`, which must exist.
+    pub fn at(directory: &Path) -> Result<Self, WorktreeError> {
+        let real = directory
+            .canonicalize()
+            .map_err(|source| WorktreeError::file("find", directory, source))?;
+        let git = Git::at(&real);
+        git.require_version()?;
+        let ask = |what: &str| {
+            let said = git.run(["rev-parse", "--path-format=absolute", what])?;
+            Ok::<_, WorktreeError>(path(said.strip_suffix(b"\n").unwrap_or(&said)))
+        };
+        let common_dir = match ask("--git-common-dir") {
+            Ok(directory) => directory,
+            Err(WorktreeError::Git { said, .. }) if said.starts_with("not a git repository") => {
+                return Err(Refusal::NoRepository(real).into());
+            }
+            Err(error) => return Err(error),
+        };
+        if git.text(["rev-parse", "--is-inside-work-tree"])?.trim() != "true" {
+            return Err(Refusal::NoCheckout(real).into());
+        }
+        let (top, git_dir) = (ask("--show-toplevel")?, ask("--git-dir")?);
+        let inside = real.strip_prefix(&top).unwrap_or(Path::new("")).to_owned();
+        Ok(Self { top, inside, git_dir, common_dir })
+    }
+
+    /// The directory that holds all files of the checkout.
+    pub fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// Where in the checkout the directory is that it was found from; empty at its top.
+    pub fn inside(&self) -> &Path {
+        &self.inside
+    }
+
+    /// Where git keeps what belongs to this checkout alone: its HEAD, its index.
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// Where git keeps what all checkouts of the repository share: objects, refs, settings.
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// What the checkout is in the middle of.
+    pub fn operation(&self) -> Option<Operation> {
+        let is_on = |(name, _): &&(&str, Operation)| self.git_dir.join(name).exists();
+        Operation::MARKS.iter().find(is_on).map(|(_, operation)| *operation)
+    }
+
+    /// Git at the top of the checkout.
+    pub(crate) fn git(&self) -> Git {
+        Git::at(&self.top)
+    }
+
+    /// The index of the checkout, which is looked at and never written here.
+    pub(crate) fn index(&self) -> PathBuf {
+        self.git_dir.join("index")
+    }
+}

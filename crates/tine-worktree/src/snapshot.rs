@@ -1,0 +1,294 @@
+//! What a checkout holds at one moment, as commits that nobody sees.
+//!
+//! Everything goes through throw-away copies of the index. The copies know which files are as git last saw them, so only
+//! what changed is read. The checkout is only looked at; what is written are objects, which git forgets by itself where no ref holds them.
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::error::{Refusal, WorktreeError};
+use crate::git::{Git, parts, path};
+use crate::ids::{Commit, Tree};
+use crate::repository::Repository;
+
+/// What a worktree starts from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Start {
+    /// All that the checkout holds: HEAD, what is staged, what is not, and files that git does not know yet.
+    #[default]
+    State,
+    /// HEAD alone.
+    Clean,
+    /// A commit by any name that git knows it by.
+    At(String),
+}
+
+/// What a checkout held: three commits, one on the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// HEAD. Without a commit yet, an empty one that only this snapshot knows.
+    pub base: Commit,
+    /// What was staged.
+    pub index: Commit,
+    /// Every file as it stood: staged, changed, and new ones that are not ignored. Its parents are `base` and `index`.
+    pub work: Commit,
+    /// The directory of `base`.
+    pub base_tree: Tree,
+    /// The directory of `index`.
+    pub index_tree: Tree,
+    /// The directory of `work`.
+    pub work_tree: Tree,
+}
+
+/// A snapshot, and the throw-away indexes that it was taken with.
+pub(crate) struct Taken {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) scratch: Scratch,
+    /// Every file of the snapshot, relative to the checkout.
+    pub(crate) files: Vec<PathBuf>,
+    /// Where submodules belong whose files are not there.
+    pub(crate) submodules: Vec<PathBuf>,
+}
+
+/// Throw-away copies of an index, gone when this is dropped.
+pub(crate) struct Scratch {
+    directory: TempDir,
+}
+
+impl Scratch {
+    pub(crate) fn new() -> Result<Self, WorktreeError> {
+        let directory = TempDir::with_prefix("tine-index-").map_err(|source| {
+            WorktreeError::file("make a directory in", &std::env::temp_dir(), source)
+        })?;
+        Ok(Self { directory })
+    }
+
+    /// Copies the index of a checkout.
+    pub(crate) fn copy_from(&self, checkout: &Repository) -> Result<(), WorktreeError> {
+        copy_index(&checkout.index(), &self.index())?;
+        // Written anew as one whole file, without what belongs to the checkout alone.
+        let whole = ["--no-split-index", "--no-untracked-cache", "--no-fsmonitor"];
+        let git = checkout.git().with_index(&self.index());
+        git.run(["update-index", "--force-write-index"].into_iter().chain(whole)).map(drop)
+    }
+
+    /// The copy that is as the checkout's index is.
+    pub(crate) fn index(&self) -> PathBuf {
+        self.directory.path().join("index")
+    }
+
+    /// The copy that has every file.
+    pub(crate) fn work(&self) -> PathBuf {
+        self.directory.path().join("work")
+    }
+}
+
+/// What is done about files that are in conflict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Conflicts {
+    /// They are refused: a worktree could not be in the same conflict.
+    Refuse,
+    /// Their files are taken as they stand, and of the index nothing: what is kept before a removal.
+    AsFiles,
+}
+
+impl Repository {
+    /// Takes a snapshot of what the checkout holds. `now_ms`: milliseconds since the Unix epoch, for the dates of the commits.
+    pub fn snapshot(&self, now_ms: i64) -> Result<Snapshot, WorktreeError> {
+        Ok(self.take(Conflicts::Refuse, now_ms)?.snapshot)
+    }
+
+    pub(crate) fn take(&self, conflicts: Conflicts, now_ms: i64) -> Result<Taken, WorktreeError> {
+        let scratch = Scratch::new()?;
+        let git = self.git();
+        let index = git.with_index(&scratch.index());
+        scratch.copy_from(self)?;
+        let before = entries(&index)?;
+        let base = self.base(now_ms)?;
+        let unmerged = unmerged(&before);
+        if !unmerged.is_empty() {
+            match conflicts {
+                Conflicts::Refuse => {
+                    let operation = self.operation();
+                    return Err(Refusal::Unmerged { operation, paths: unmerged }.into());
+                }
+                Conflicts::AsFiles => drop(index.run(["read-tree", base.as_str()])?),
+            }
+        }
+        self.refuse_submodules(&before)?;
+        let index_tree = Tree::parse(&index.text(["write-tree"])?)?;
+        copy_index(&scratch.index(), &scratch.work())?;
+        let work = git.with_index(&scratch.work());
+        self.add_all(&work)?;
+        let after = entries(&work)?;
+        refuse_embedded(&before, &after)?;
+        let work_tree = Tree::parse(&work.text(["write-tree"])?)?;
+        let (submodules, files): (Vec<_>, Vec<_>) =
+            after.into_iter().partition(Entry::is_repository);
+        let [submodules, files] =
+            [submodules, files].map(|found| found.into_iter().map(|entry| entry.path).collect());
+        let snapshot = commits(&git, base, (index_tree, work_tree), now_ms)?;
+        Ok(Taken { snapshot, scratch, files, submodules })
+    }
+
+    /// The commit that `start` names, as a snapshot in which nothing was changed.
+    pub(crate) fn snapshot_of(
+        &self,
+        commit: Commit,
+        now_ms: i64,
+    ) -> Result<Snapshot, WorktreeError> {
+        let git = self.git();
+        let tree = tree_of(&git, &commit)?;
+        commits(&git, commit, (tree.clone(), tree), now_ms)
+    }
+
+    /// A commit by any name that git knows it by.
+    pub(crate) fn commit(&self, name: &str) -> Result<Commit, WorktreeError> {
+        let found = self.find_commit(name)?;
+        found.ok_or_else(|| Refusal::NoCommit(name.to_owned()).into())
+    }
+
+    fn find_commit(&self, name: &str) -> Result<Option<Commit>, WorktreeError> {
+        let peeled = format!("{name}^{{commit}}");
+        let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &peeled];
+        let (found, said) = self.git().answer(arguments, &[])?;
+        found.then(|| Commit::parse(&String::from_utf8_lossy(&said))).transpose()
+    }
+
+    /// HEAD, or an empty commit where there is none yet.
+    pub(crate) fn base(&self, now_ms: i64) -> Result<Commit, WorktreeError> {
+        if let Some(head) = self.find_commit("HEAD")? {
+            return Ok(head);
+        }
+        let git = self.git();
+        let empty = Tree::parse(&git.text(["mktree"])?)?;
+        commit(&git, &empty, &[], "nothing yet", now_ms)
+    }
+
+    /// Brings every file into the index of `git`.
+    fn add_all(&self, git: &Git) -> Result<(), WorktreeError> {
+        let Err(error) = git.run(["add", "--all", "--sparse"]) else { return Ok(()) };
+        // The usual reason, which git says in many words: a repository that has no commit yet.
+        let others = git.run(["ls-files", "--others", "--exclude-standard", "-z"])?;
+        let repositories: Vec<PathBuf> = parts(&others)
+            .filter_map(|found| found.strip_suffix(b"/"))
+            .map(path)
+            .filter(|found| self.top().join(found).join(".git").exists())
+            .collect();
+        match repositories.is_empty() {
+            true => Err(error),
+            false => Err(Refusal::Embedded(repositories).into()),
+        }
+    }
+
+    fn refuse_submodules(&self, entries: &[Entry]) -> Result<(), WorktreeError> {
+        let has_files = |entry: &&Entry| {
+            entry.is_repository() && self.top().join(&entry.path).join(".git").exists()
+        };
+        let there: Vec<PathBuf> =
+            entries.iter().filter(has_files).map(|entry| entry.path.clone()).collect();
+        match there.is_empty() {
+            true => Ok(()),
+            false => Err(Refusal::Submodules(there).into()),
+        }
+    }
+}
+
+/// One entry of an index.
+#[derive(PartialEq, Eq)]
+struct Entry {
+    mode: String,
+    stage: u8,
+    path: PathBuf,
+}
+
+impl Entry {
+    /// Whether it is another repository: a submodule, or one that git was not told of.
+    fn is_repository(&self) -> bool {
+        self.mode == "160000"
+    }
+}
+
+fn entries(git: &Git) -> Result<Vec<Entry>, WorktreeError> {
+    parts(&git.run(["ls-files", "--stage", "-z"])?).map(entry).collect()
+}
+
+/// One line of `git ls-files --stage`: mode, object, stage, a tab, path.
+fn entry(line: &[u8]) -> Result<Entry, WorktreeError> {
+    let wrong = || WorktreeError::Output {
+        what: "line of the index",
+        text: String::from_utf8_lossy(line).into_owned(),
+    };
+    let tab = line.iter().position(|byte| *byte == b'\t').ok_or_else(wrong)?;
+    let head = std::str::from_utf8(&line[..tab]).map_err(|_| wrong())?;
+    let mut words = head.split(' ');
+    let (Some(mode), Some(_), Some(stage)) = (words.next(), words.next(), words.next()) else {
+        return Err(wrong());
+    };
+    let stage = stage.parse().map_err(|_| wrong())?;
+    Ok(Entry { mode: mode.to_owned(), stage, path: path(&line[tab + 1..]) })
+}
+
+fn unmerged(entries: &[Entry]) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> =
+        entries.iter().filter(|entry| entry.stage != 0).map(|entry| entry.path.clone()).collect();
+    paths.dedup();
+    paths
+}
+
+/// Refuses repositories that the index did not have before every file came into it.
+fn refuse_embedded(before: &[Entry], after: &[Entry]) -> Result<(), WorktreeError> {
+    let known =
+        |path: &Path| before.iter().any(|entry| entry.is_repository() && entry.path == path);
+    let embedded: Vec<PathBuf> = after
+        .iter()
+        .filter(|entry| entry.is_repository() && !known(&entry.path))
+        .map(|entry| entry.path.clone())
+        .collect();
+    match embedded.is_empty() {
+        true => Ok(()),
+        false => Err(Refusal::Embedded(embedded).into()),
+    }
+}
+
+/// Copies an index. There is none before the first file was added.
+fn copy_index(from: &Path, to: &Path) -> Result<(), WorktreeError> {
+    match std::fs::copy(from, to) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(source) => Err(WorktreeError::file("read the index", from, source)),
+    }
+}
+
+fn commits(
+    git: &Git,
+    base: Commit,
+    (index_tree, work_tree): (Tree, Tree),
+    now_ms: i64,
+) -> Result<Snapshot, WorktreeError> {
+    let base_tree = tree_of(git, &base)?;
+    let index = commit(git, &index_tree, &[&base], "what was staged", now_ms)?;
+    let work = commit(git, &work_tree, &[&base, &index], "every file as it stood", now_ms)?;
+    Ok(Snapshot { base, index, work, base_tree, index_tree, work_tree })
+}
+
+/// Makes a commit that no ref leads to.
+pub(crate) fn commit(
+    git: &Git,
+    tree: &Tree,
+    parents: &[&Commit],
+    message: &str,
+    now_ms: i64,
+) -> Result<Commit, WorktreeError> {
+    let message = format!("tine: {message}");
+    let mut arguments = vec!["commit-tree", tree.as_str(), "-m", message.as_str()];
+    for parent in parents {
+        arguments.extend(["-p", parent.as_str()]);
+    }
+    Commit::parse(&git.as_tine(now_ms).text(arguments)?)
+}
+
+pub(crate) fn tree_of(git: &Git, commit: &Commit) -> Result<Tree, WorktreeError> {
+    Tree::parse(&git.text(["rev-parse", "--verify", &format!("{commit}^{{tree}}")])?)
+}

@@ -1,0 +1,488 @@
+//! The life of a worktree: made, found again, removed.
+//!
+//! A worktree counts from the moment its note is there, which is written last; what a crash leaves before that is found as
+//! unfinished. It is removed in the order: what it holds is kept by a ref, its note changes its name, its files go. So a crash at any
+//! point leaves a worktree that is whole, or one of which everything is kept.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::copy::copy;
+use crate::error::{Refusal, WorktreeError};
+use crate::git::{Git, parts, path};
+use crate::ids::{Name, Tree};
+use crate::marker::{Marked, Marker};
+use crate::repository::Repository;
+use crate::snapshot::{Conflicts, Snapshot, Start, Taken};
+
+/// How often files that change while they are copied are copied again.
+const COPIES_MAX: u32 = 3;
+
+/// The patterns, as in `.gitignore`, of ignored files that a worktree gets all the same.
+const INCLUDE: &str = ".worktreeinclude";
+
+/// How the lock of a worktree begins that tine has made.
+const LOCK_REASON: &str = "tine: ";
+
+/// A worktree to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewWorktree {
+    /// What it is called; refs below `refs/tine/` have this name.
+    pub name: Name,
+    /// Where it is to be. Must not exist; folders above it are made.
+    pub path: PathBuf,
+    /// What it starts from.
+    pub start: Start,
+    /// Milliseconds since the Unix epoch.
+    pub now_ms: i64,
+}
+
+/// A worktree that tine has made.
+#[derive(Debug, Clone)]
+pub struct Worktree {
+    repository: Repository,
+    marker: Marker,
+}
+
+/// Something of tine's in a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// What it is called.
+    pub name: Name,
+    /// Where its files are, or were.
+    pub path: PathBuf,
+    /// How it is.
+    pub state: FoundState,
+}
+
+/// How a worktree is that was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoundState {
+    /// It can be worked in.
+    Ready,
+    /// It was being made when its maker ended, or still is.
+    Unfinished,
+    /// It was being removed when its remover ended, or still is. What it held is kept.
+    Leaving,
+    /// Somebody has removed its files without tine.
+    Gone,
+}
+
+impl Repository {
+    /// Makes a worktree that holds what `start` says, in a checkout of its own with HEAD detached. Nothing of this checkout changes;
+    /// of the repository, objects and a ref below `refs/tine/` are added. On failure nothing is left.
+    pub fn fork(&self, new: &NewWorktree) -> Result<Worktree, WorktreeError> {
+        self.refuse_taken(new)?;
+        match &new.start {
+            Start::State => self.fork_state(new),
+            Start::Clean => {
+                let base = self.base(new.now_ms)?;
+                let start = self.snapshot_of(base, new.now_ms)?;
+                self.fork_commit(new, &start, &start)
+            }
+            Start::At(name) => {
+                let start = self.snapshot_of(self.commit(name)?, new.now_ms)?;
+                self.fork_commit(new, &start, &start)
+            }
+        }
+    }
+
+    fn refuse_taken(&self, new: &NewWorktree) -> Result<(), WorktreeError> {
+        if self.ref_at(&new.name.start_ref())?.is_some() {
+            return Err(Refusal::Taken(new.name.to_string()).into());
+        }
+        self.refuse_existing(&new.path)
+    }
+
+    pub(crate) fn refuse_existing(&self, path: &Path) -> Result<(), WorktreeError> {
+        match fs::symlink_metadata(path) {
+            Ok(_) => Err(Refusal::Exists(path.to_owned()).into()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(source) => Err(WorktreeError::file("look at", path, source)),
+        }
+    }
+
+    /// Copies the checkout, and makes sure that what was copied is what the snapshot says.
+    fn fork_state(&self, new: &NewWorktree) -> Result<Worktree, WorktreeError> {
+        let mut taken = self.take(Conflicts::Refuse, new.now_ms)?;
+        let included = self.included(&taken)?;
+        let making = Making::begin(self, new, &taken.snapshot, Checkout::Not)?;
+        copy(self.top(), &making.path, &taken.files)?;
+        for submodule in &taken.submodules {
+            making.folder(submodule)?;
+        }
+        copy(self.top(), &making.path, &included)?;
+        for copies in 1.. {
+            let there = making.adopt_index(&taken, new.now_ms)?;
+            let difference = self.difference(&taken.snapshot, &there)?;
+            if difference.is_empty() {
+                break;
+            }
+            if copies == COPIES_MAX {
+                return Err(Refusal::Changing(difference).into());
+            }
+            taken = self.take(Conflicts::Refuse, new.now_ms)?;
+            for path in &difference {
+                making.clear(path)?;
+            }
+            copy(self.top(), &making.path, &difference)?;
+        }
+        making.finish(self, new, &taken.snapshot)
+    }
+
+    /// Checks the working tree of `state` out, as git would.
+    pub(crate) fn fork_commit(
+        &self,
+        new: &NewWorktree,
+        start: &Snapshot,
+        state: &Snapshot,
+    ) -> Result<Worktree, WorktreeError> {
+        let making = Making::begin(self, new, state, Checkout::Work)?;
+        let scratch = self.take_index()?;
+        let included = self.included_beside(&scratch.index())?;
+        copy(self.top(), &making.path, &included)?;
+        making.finish(self, new, start)
+    }
+
+    /// Paths in which two states differ, staged or not.
+    fn difference(&self, one: &Snapshot, other: &Snapshot) -> Result<Vec<PathBuf>, WorktreeError> {
+        let git = self.git();
+        let mut paths = changed_paths(&git, &one.work_tree, &other.work_tree)?;
+        paths.extend(changed_paths(&git, &one.index_tree, &other.index_tree)?);
+        paths.sort();
+        paths.dedup();
+        Ok(paths)
+    }
+
+    /// Ignored files that a worktree gets all the same.
+    fn included(&self, taken: &Taken) -> Result<Vec<PathBuf>, WorktreeError> {
+        self.included_beside(&taken.scratch.index())
+    }
+
+    fn included_beside(&self, index: &Path) -> Result<Vec<PathBuf>, WorktreeError> {
+        let patterns = self.top().join(INCLUDE);
+        if !patterns.is_file() {
+            return Ok(Vec::new());
+        }
+        let git = self.git().with_index(index);
+        let mut arguments = std::ffi::OsString::from("--exclude-from=");
+        arguments.push(&patterns);
+        let found = git.run([
+            "ls-files".as_ref(),
+            "--others".as_ref(),
+            "--ignored".as_ref(),
+            "-z".as_ref(),
+            arguments.as_os_str(),
+        ])?;
+        let (_, ignored) = git.answer(["check-ignore", "-z", "--stdin"], &found)?;
+        // A path that ends with a slash is a repository of its own.
+        Ok(parts(&ignored).filter(|found| !found.ends_with(b"/")).map(path).collect())
+    }
+
+    /// All worktrees of tine's that the repository has files or notes of.
+    pub fn worktrees(&self) -> Result<Vec<Found>, WorktreeError> {
+        let folder = self.common_dir().join("worktrees");
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(source) => return Err(WorktreeError::file("read", &folder, source)),
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|source| WorktreeError::file("read", &folder, source))?;
+            found.extend(found_at(&entry.path())?);
+        }
+        found.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(found)
+    }
+
+    /// The worktree of this name, which must be ready.
+    pub fn worktree(&self, name: &Name) -> Result<Worktree, WorktreeError> {
+        let found = self.worktrees()?.into_iter().find(|found| found.name == *name);
+        match found.filter(|found| found.state == FoundState::Ready) {
+            Some(found) => Worktree::at(&found.path),
+            None => Err(Refusal::Unknown(name.to_string()).into()),
+        }
+    }
+
+    /// Removes what a maker or a remover of a worktree left behind. Must not be called while one of them may still be at work. A
+    /// worktree that is ready, or whose files somebody else removed, is left.
+    pub fn tidy(&self, name: &Name) -> Result<bool, WorktreeError> {
+        let found = self.worktrees()?.into_iter().find(|found| found.name == *name);
+        let Some(found) = found else { return Ok(false) };
+        match found.state {
+            FoundState::Ready => return Ok(false),
+            FoundState::Unfinished => self.delete_ref(&name.start_ref())?,
+            // What is left to forget is the note; the refs keep what was there.
+            FoundState::Leaving | FoundState::Gone => {}
+        }
+        let git_dir = self.git_dir_of(&found.path)?;
+        remove(&found.path, git_dir.as_deref())?;
+        Ok(true)
+    }
+
+    /// Where git keeps what belongs to the worktree at `path`.
+    fn git_dir_of(&self, path: &Path) -> Result<Option<PathBuf>, WorktreeError> {
+        let folder = self.common_dir().join("worktrees");
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(WorktreeError::file("read", &folder, source)),
+        };
+        let leads_here = |git_dir: &PathBuf| path_of(git_dir).is_some_and(|found| found == path);
+        Ok(entries.flatten().map(|entry| entry.path()).find(leads_here))
+    }
+}
+
+/// The paths in which two directories differ.
+pub(crate) fn changed_paths(
+    git: &Git,
+    one: &Tree,
+    other: &Tree,
+) -> Result<Vec<PathBuf>, WorktreeError> {
+    if one == other {
+        return Ok(Vec::new());
+    }
+    let arguments = ["diff-tree", "-r", "--no-renames", "--name-only", "-z"];
+    let said = git.run(arguments.into_iter().chain([one.as_str(), other.as_str()]))?;
+    Ok(parts(&said).map(path).collect())
+}
+
+/// What git's own part of a worktree says of it; `None` where tine has not made it.
+fn found_at(git_dir: &Path) -> Result<Option<Found>, WorktreeError> {
+    let Some(path) = path_of(git_dir) else { return Ok(None) };
+    let (name, state) = match Marker::read(git_dir)? {
+        Marked::Ready(marker) if path.join(".git").exists() => (marker.name, FoundState::Ready),
+        Marked::Ready(marker) => (marker.name, FoundState::Gone),
+        Marked::Leaving(marker) => (marker.name, FoundState::Leaving),
+        Marked::Not => {
+            let reason = fs::read_to_string(git_dir.join("locked")).unwrap_or_default();
+            let name = reason.trim().strip_prefix(LOCK_REASON).map(Name::new);
+            let Some(Ok(name)) = name else { return Ok(None) };
+            (name, FoundState::Unfinished)
+        }
+    };
+    Ok(Some(Found { name, path, state }))
+}
+
+/// Where the files of a worktree are, by git's own part of it.
+fn path_of(git_dir: &Path) -> Option<PathBuf> {
+    let text = fs::read(git_dir.join("gitdir")).ok()?;
+    let dot_git = path(text.strip_suffix(b"\n").unwrap_or(&text));
+    dot_git.parent().map(Path::to_owned)
+}
+
+fn remove(files: &Path, git_dir: Option<&Path>) -> Result<(), WorktreeError> {
+    for folder in [Some(files), git_dir].into_iter().flatten() {
+        match fs::remove_dir_all(folder) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(source) => return Err(WorktreeError::file("remove", folder, source)),
+        }
+    }
+    // Git does the same when the last worktree goes; it fails where there are others.
+    git_dir.and_then(Path::parent).map(fs::remove_dir);
+    Ok(())
+}
+
+/// Whether git itself fills a new worktree.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Checkout {
+    Work,
+    Not,
+}
+
+/// A worktree that is being made; what is there of it goes when this is dropped.
+struct Making {
+    path: PathBuf,
+    git_dir: PathBuf,
+    finished: bool,
+}
+
+impl Making {
+    fn begin(
+        repository: &Repository,
+        new: &NewWorktree,
+        state: &Snapshot,
+        checkout: Checkout,
+    ) -> Result<Self, WorktreeError> {
+        if let Some(folder) = new.path.parent() {
+            fs::create_dir_all(folder)
+                .map_err(|source| WorktreeError::file("make the directory", folder, source))?;
+        }
+        let reason = format!("{LOCK_REASON}{}", new.name);
+        let arguments =
+            ["worktree", "add", "--quiet", "--detach", "--no-checkout", "--lock", "--reason"];
+        let arguments = arguments.iter().map(std::ffi::OsStr::new);
+        let rest = [reason.as_ref(), new.path.as_os_str(), state.base.as_str().as_ref()];
+        let added = repository.git().run(arguments.chain(rest));
+        let path = new.path.canonicalize().unwrap_or_else(|_| new.path.clone());
+        let git_dir = repository.git_dir_of(&path)?;
+        let (Ok(_), Some(git_dir)) = (&added, &git_dir) else {
+            remove(&path, git_dir.as_deref())?;
+            added?;
+            return Err(WorktreeError::Output {
+                what: "worktree",
+                text: path.display().to_string(),
+            });
+        };
+        let making = Self { path, git_dir: git_dir.clone(), finished: false };
+        if checkout == Checkout::Work {
+            making.check_out(state)?;
+        }
+        Ok(making)
+    }
+
+    /// Every file of the state, and the index as it was.
+    fn check_out(&self, state: &Snapshot) -> Result<(), WorktreeError> {
+        let git = Git::at(&self.path);
+        git.run(["read-tree", state.work_tree.as_str()])?;
+        git.run(["checkout-index", "--all", "--index", "--quiet"])?;
+        // What is the same keeps what the index knows of the file.
+        git.run(["read-tree", "-m", state.index_tree.as_str()]).map(drop)
+    }
+
+    /// Gives the worktree the index of the checkout, and says what it holds then.
+    fn adopt_index(&self, taken: &Taken, now_ms: i64) -> Result<Snapshot, WorktreeError> {
+        let (from, to) = (taken.scratch.index(), self.git_dir.join("index"));
+        fs::copy(&from, &to).map_err(|source| WorktreeError::file("write", &to, source))?;
+        // Says no where files are changed, which is what they are meant to be.
+        Git::at(&self.path).answer(["update-index", "-q", "--refresh"], &[])?;
+        Repository::at(&self.path)?.snapshot(now_ms)
+    }
+
+    /// An empty directory, by which git knows a submodule whose files are not there.
+    fn folder(&self, path: &Path) -> Result<(), WorktreeError> {
+        let folder = self.path.join(path);
+        fs::create_dir_all(&folder)
+            .map_err(|source| WorktreeError::file("make the directory", &folder, source))
+    }
+
+    /// Removes one file that was copied.
+    fn clear(&self, file: &Path) -> Result<(), WorktreeError> {
+        let file = self.path.join(file);
+        match fs::remove_file(&file) {
+            Ok(()) => Ok(()),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                Ok(())
+            }
+            Err(source) => Err(WorktreeError::file("remove", &file, source)),
+        }
+    }
+
+    /// From here on the worktree counts.
+    fn finish(
+        mut self,
+        repository: &Repository,
+        new: &NewWorktree,
+        start: &Snapshot,
+    ) -> Result<Worktree, WorktreeError> {
+        repository.set_ref(&new.name.start_ref(), &start.work)?;
+        let marker = Marker {
+            name: new.name.clone(),
+            origin: repository.top().to_owned(),
+            inside: repository.inside().to_owned(),
+            start: start.clone(),
+            made_ms: new.now_ms,
+        };
+        marker.write(&self.git_dir)?;
+        self.finished = true;
+        Ok(Worktree { repository: Repository::at(&self.path)?, marker })
+    }
+}
+
+impl Drop for Making {
+    fn drop(&mut self) {
+        if !self.finished
+            && let Err(error) = remove(&self.path, Some(&self.git_dir))
+        {
+            tracing::warn!(%error, "an unfinished worktree is left; `tine worktree gc` removes it");
+        }
+    }
+}
+
+impl Worktree {
+    /// The worktree that holds this directory. Must be one that tine has made.
+    pub fn at(directory: &Path) -> Result<Self, WorktreeError> {
+        let repository = Repository::at(directory)?;
+        match Marker::read(repository.git_dir())? {
+            Marked::Ready(marker) => Ok(Self { repository, marker }),
+            Marked::Leaving(_) | Marked::Not => {
+                Err(Refusal::Unknown(directory.display().to_string()).into())
+            }
+        }
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &Name {
+        &self.marker.name
+    }
+
+    /// Its checkout.
+    pub fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// The directory in it that stands for the one that it was forked from.
+    pub fn directory(&self) -> PathBuf {
+        let directory = self.repository.top().join(&self.marker.inside);
+        // Where git knows of no file in it, it was not made.
+        if directory.is_dir() { directory } else { self.repository.top().to_owned() }
+    }
+
+    /// The top of the checkout that it was forked from.
+    pub fn origin(&self) -> &Path {
+        &self.marker.origin
+    }
+
+    /// What it started from.
+    pub fn start(&self) -> &Snapshot {
+        &self.marker.start
+    }
+
+    /// When it was made, in milliseconds since the Unix epoch.
+    pub fn made_ms(&self) -> i64 {
+        self.marker.made_ms
+    }
+
+    /// What it holds now. Files in conflict count as they stand.
+    pub fn state(&self, now_ms: i64) -> Result<Snapshot, WorktreeError> {
+        Ok(self.repository.take(Conflicts::AsFiles, now_ms)?.snapshot)
+    }
+
+    /// Whether `state` is what it started from: no commit, nothing staged, no file changed.
+    pub fn is_unchanged(&self, state: &Snapshot) -> bool {
+        let start = self.start();
+        (&state.base, &state.index_tree, &state.work_tree)
+            == (&start.base, &start.index_tree, &start.work_tree)
+    }
+
+    /// Removes it. What it holds is kept first, where that is not what it started from; ignored files are not kept. Returns what
+    /// is kept.
+    pub fn remove(self, now_ms: i64) -> Result<Option<Snapshot>, WorktreeError> {
+        let state = self.state(now_ms)?;
+        let kept = match self.is_unchanged(&state) {
+            true => None,
+            false => Some(self.keep(state)?),
+        };
+        let git_dir = self.repository.git_dir();
+        Marker::leave(git_dir)?;
+        remove(self.repository.top(), Some(git_dir))?;
+        Ok(kept)
+    }
+
+    /// Holds a state by a ref, in place of what was held before.
+    fn keep(&self, state: Snapshot) -> Result<Snapshot, WorktreeError> {
+        self.repository.set_ref(&self.name().end_ref(), &state.work)?;
+        Ok(state)
+    }
+
+    /// Holds what it holds now by a ref, so that it is not lost whatever happens to its files.
+    pub fn save(&self, now_ms: i64) -> Result<Snapshot, WorktreeError> {
+        let state = self.state(now_ms)?;
+        self.keep(state)
+    }
+}

@@ -1,0 +1,154 @@
+//! A worktree is made, worked in, removed and brought back.
+
+use std::fs;
+
+use tine_worktree::{FoundState, Name, Repository, Start, Worktree};
+
+use crate::support::{Home, NOW_MS, git, holds, looks, untouched, write};
+
+fn dirty() -> Home {
+    let home = Home::new();
+    home.write("a.txt", "one\ntwo\nTHREE\nfour\nfive\n");
+    home.git(&["add", "a.txt"]);
+    home.write("a.txt", "one\ntwo\nTHREE\nfour\nFIVE\n");
+    home.write("new file.txt", "nobody knows me\n");
+    home.write(".gitignore", "*.log\n");
+    home.write("debug.log", "ignored\n");
+    fs::remove_file(home.top().join("run.sh")).unwrap();
+    std::os::unix::fs::symlink("a.txt", home.top().join("link")).unwrap();
+    home.git(&["mv", "src/lib.rs", "src/library.rs"]);
+    home
+}
+
+#[test]
+fn a_worktree_is_what_the_checkout_is_and_leaves_it_alone() {
+    let home = dirty();
+    let before = untouched(&home.top());
+    let worktree = home.fork("one", Start::State).unwrap();
+    assert_eq!(untouched(&home.top()), before);
+    fs::remove_file(home.top().join("debug.log")).unwrap();
+    assert_eq!(looks(worktree.repository().top()), looks(&home.top()));
+    let head = git(worktree.repository().top(), &["rev-parse", "--abbrev-ref", "HEAD"]);
+    assert_eq!(head.trim(), "HEAD", "no branch is made");
+    let again = Worktree::at(worktree.repository().top()).unwrap();
+    assert_eq!((again.name(), again.start()), (worktree.name(), worktree.start()));
+    assert!(again.is_unchanged(&again.state(NOW_MS).unwrap()));
+}
+
+#[test]
+fn clean_is_the_last_commit_and_a_base_is_any() {
+    let home = dirty();
+    home.git(&["tag", "v1"]);
+    home.git(&["commit", "--quiet", "-m", "second"]);
+    let before = untouched(&home.top());
+    let clean = home.fork("clean", Start::Clean).unwrap();
+    let based = home.fork("based", Start::At("v1".to_owned())).unwrap();
+    assert_eq!(untouched(&home.top()), before);
+    for (worktree, commit) in [(&clean, "main"), (&based, "v1")] {
+        let top = worktree.repository().top();
+        assert_eq!(git(top, &["status", "--porcelain"]), "");
+        assert_eq!(git(top, &["rev-parse", "HEAD"]), home.git(&["rev-parse", commit]));
+    }
+    let error = home.fork("other", Start::At("nothing".to_owned())).unwrap_err();
+    assert_eq!(error.to_string(), "`nothing` names no commit here");
+}
+
+#[test]
+fn an_unchanged_worktree_goes_without_a_trace_and_a_changed_one_is_kept() {
+    let home = dirty();
+    let before = untouched(&home.top());
+    let same = home.fork("same", Start::State).unwrap();
+    assert_eq!(same.remove(NOW_MS).unwrap(), None);
+    let changed = home.fork("changed", Start::State).unwrap();
+    let top = changed.repository().top().to_owned();
+    write(&top, "work.txt", "work\n");
+    git(&top, &["add", "work.txt"]);
+    git(&top, &["-c", "user.name=x", "-c", "user.email=x", "commit", "--quiet", "-m", "work"]);
+    write(&top, "more.txt", "more\n");
+    let was = holds(&top);
+    assert!(changed.remove(NOW_MS).unwrap().is_some());
+    assert!(!top.exists());
+    assert_eq!(home.repository().worktrees().unwrap(), []);
+    assert_eq!(untouched(&home.top()), before);
+
+    let name = Name::new("changed").unwrap();
+    let kept = home.repository().salvage().unwrap();
+    assert_eq!(
+        kept.iter().map(|kept| (kept.name.as_str(), kept.end.is_some())).collect::<Vec<_>>(),
+        [("changed", true), ("same", false)]
+    );
+    let back = home.repository().recover(&name, top.clone(), NOW_MS).unwrap();
+    assert_eq!(holds(back.repository().top()), was);
+    assert!(!back.is_unchanged(&back.state(NOW_MS).unwrap()));
+    let error = home.repository().recover(&name, top, NOW_MS).unwrap_err();
+    assert_eq!(error.to_string(), "there is a worktree `changed` already");
+    home.repository().forget(&Name::new("same").unwrap()).unwrap();
+    assert_eq!(home.repository().salvage().unwrap().len(), 1);
+}
+
+#[test]
+fn what_a_crash_leaves_is_found_and_tidied() {
+    let home = dirty();
+    let before = untouched(&home.top());
+    let worktree = home.fork("half", Start::State).unwrap();
+    let (git_dir, top) =
+        (worktree.repository().git_dir().to_owned(), worktree.repository().top().to_owned());
+    let state = || {
+        home.repository()
+            .worktrees()
+            .unwrap()
+            .into_iter()
+            .map(|found| found.state)
+            .collect::<Vec<_>>()
+    };
+    let name = Name::new("half").unwrap();
+    assert_eq!(state(), [FoundState::Ready]);
+    assert!(!home.repository().tidy(&name).unwrap(), "what is ready stays");
+    fs::rename(git_dir.join("tine.json"), git_dir.join("tine-leaving.json")).unwrap();
+    assert_eq!(state(), [FoundState::Leaving]);
+    fs::remove_file(git_dir.join("tine-leaving.json")).unwrap();
+    assert_eq!(state(), [FoundState::Unfinished]);
+    assert!(Worktree::at(&top).is_err());
+    assert!(home.repository().tidy(&name).unwrap());
+    assert_eq!(state(), []);
+    assert!(!top.exists());
+    assert_eq!(untouched(&home.top()), before);
+    // The name is free again.
+    let again = home.fork("half", Start::State).unwrap();
+    fs::remove_dir_all(again.repository().top()).unwrap();
+    assert_eq!(state(), [FoundState::Gone]);
+    let back = home.repository().recover(&name, top, NOW_MS).unwrap();
+    assert_eq!(
+        holds(back.repository().top()),
+        holds(&home.top()).replace("debug.log 100644 \"ignored\\n\"\n", "")
+    );
+}
+
+#[test]
+fn a_worktree_of_a_worktree_is_one_like_any_other() {
+    let home = dirty();
+    let one = home.fork("one", Start::State).unwrap();
+    write(one.repository().top(), "of one.txt", "one\n");
+    let before = untouched(one.repository().top());
+    let new = home.new_worktree("two", Start::State);
+    let two = Repository::at(one.repository().top()).unwrap().fork(&new).unwrap();
+    assert_eq!(untouched(one.repository().top()), before);
+    assert_eq!(looks(two.repository().top()), looks(one.repository().top()));
+    assert_eq!(two.origin(), one.repository().top());
+}
+
+#[test]
+fn ignored_files_come_along_where_they_are_asked_for() {
+    let home = dirty();
+    home.write(".gitignore", "*.log\nbuild/\n.env\n");
+    home.write("build/out/big", "big\n");
+    home.write(".env", "KEY=1\n");
+    home.write(".worktreeinclude", "# what a build needs\n.env\nbuild/out/\n");
+    let worktree = home.fork("one", Start::State).unwrap();
+    let clean = home.fork("two", Start::Clean).unwrap();
+    for worktree in [&worktree, &clean] {
+        let has = |name: &str| worktree.repository().top().join(name).exists();
+        assert_eq!([".env", "build/out/big", "debug.log"].map(has), [true, true, false]);
+    }
+    assert!(worktree.is_unchanged(&worktree.state(NOW_MS).unwrap()));
+}

@@ -1,0 +1,238 @@
+//! Every state that a checkout can be in: a worktree is made of it, or it is refused by name and nothing is made.
+
+use std::fs;
+
+use tine_worktree::{Repository, Start};
+
+use crate::support::{Home, git, looks, try_git, untouched};
+
+fn commit(home: &Home, name: &str, content: &str) {
+    home.write(name, content);
+    home.git(&["add", "--all"]);
+    home.git(&["commit", "--quiet", "-m", name]);
+}
+
+/// Two branches that both changed one line of one file; `main` is checked out.
+fn diverged() -> Home {
+    let home = Home::new();
+    home.git(&["checkout", "--quiet", "-b", "side"]);
+    commit(&home, "a.txt", "one\nside\nthree\n");
+    home.git(&["checkout", "--quiet", "main"]);
+    commit(&home, "a.txt", "one\nmain\nthree\n");
+    home
+}
+
+fn works(home: &Home) {
+    let before = untouched(&home.top());
+    let worktree = home.fork("child", Start::State).unwrap();
+    assert_eq!(untouched(&home.top()), before);
+    assert_eq!(looks(worktree.repository().top()), looks(&home.top()));
+}
+
+fn refused(home: &Home) -> String {
+    let before = untouched(&home.top());
+    let error = home.fork("child", Start::State).unwrap_err();
+    assert_eq!(untouched(&home.top()), before);
+    assert!(!home.path().join("worktrees").exists(), "nothing is made");
+    assert_eq!(git(&home.top(), &["for-each-ref", "refs/tine/"]), "");
+    error.to_string().replace(&home.path().display().to_string(), "[HOME]")
+}
+
+#[test]
+fn without_a_commit_it_works() {
+    let home = Home::empty();
+    works(&home);
+    let home = Home::empty();
+    home.write("a.txt", "staged\n");
+    home.git(&["add", "a.txt"]);
+    home.write("b.txt", "not staged\n");
+    let before = untouched(&home.top());
+    let worktree = home.fork("child", Start::State).unwrap();
+    assert_eq!(untouched(&home.top()), before);
+    let status = |top: &std::path::Path| git(top, &["status", "--porcelain"]);
+    assert_eq!(status(worktree.repository().top()), status(&home.top()));
+}
+
+#[test]
+fn with_a_detached_head_it_works() {
+    let home = diverged();
+    home.git(&["checkout", "--quiet", "--detach", "HEAD~1"]);
+    home.write("b.txt", "b\n");
+    works(&home);
+}
+
+#[test]
+fn in_a_bisect_it_works() {
+    let home = diverged();
+    commit(&home, "b.txt", "b\n");
+    commit(&home, "c.txt", "c\n");
+    home.git(&["bisect", "start", "HEAD", "HEAD~3"]);
+    home.write("d.txt", "d\n");
+    works(&home);
+}
+
+#[test]
+fn a_merge_without_conflicts_works_and_one_with_them_is_refused() {
+    let home = diverged();
+    home.git(&["checkout", "--quiet", "-b", "other", "main~1"]);
+    commit(&home, "b.txt", "b\n");
+    home.git(&["merge", "--no-commit", "--no-ff", "--quiet", "side"]);
+    works(&home);
+    let home = diverged();
+    assert!(!try_git(&home.top(), &["merge", "side"]).0);
+    insta::assert_snapshot!(refused(&home), @"a.txt is in conflict, in the middle of a merge");
+    let clean = home.fork("clean", Start::Clean).unwrap();
+    assert_eq!(git(clean.repository().top(), &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_rebase_and_its_kin_are_refused_while_files_are_in_conflict() {
+    let conflicts: [(&[&str], &str); 3] = [
+        (&["rebase", "side"], "rebase"),
+        (&["cherry-pick", "side"], "cherry-pick"),
+        (&["revert", "--no-edit", "HEAD~1"], "revert"),
+    ];
+    for (command, name) in conflicts {
+        let home = diverged();
+        if name == "revert" {
+            commit(&home, "a.txt", "one\nagain\nthree\n");
+        }
+        assert!(!try_git(&home.top(), command).0, "{name}");
+        assert_eq!(refused(&home), format!("a.txt is in conflict, in the middle of a {name}"));
+        // Once that is settled, in whatever way, it works.
+        home.git(&["add", "a.txt"]);
+        works(&home);
+    }
+}
+
+#[test]
+fn submodules_with_files_are_refused_by_name_and_empty_ones_stay_empty() {
+    let home = Home::new();
+    let other = Home::new();
+    let url = other.top().display().to_string();
+    home.git(&[
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        &url,
+        "libs/other",
+    ]);
+    home.git(&["commit", "--quiet", "-m", "with a submodule"]);
+    insta::assert_snapshot!(refused(&home), @"the checkout has submodules with files: libs/other");
+    home.git(&["submodule", "--quiet", "deinit", "--all"]);
+    works(&home);
+}
+
+#[test]
+fn repositories_inside_are_refused_by_name() {
+    let home = Home::new();
+    fs::create_dir_all(home.top().join("vendor/inner")).unwrap();
+    git(&home.top().join("vendor/inner"), &["init", "--quiet"]);
+    home.write("vendor/inner/file", "content\n");
+    insta::assert_snapshot!(refused(&home), @"the checkout holds other repositories: vendor/inner");
+    let inner = home.top().join("vendor/inner");
+    git(&inner, &["add", "."]);
+    git(&inner, &["-c", "user.name=x", "-c", "user.email=x", "commit", "--quiet", "-m", "inner"]);
+    insta::assert_snapshot!(refused(&home), @"the checkout holds other repositories: vendor/inner");
+    home.write(".gitignore", "vendor/\n");
+    let worktree = home.fork("child", Start::State).unwrap();
+    assert!(!worktree.repository().top().join("vendor").exists(), "what is ignored stays behind");
+}
+
+#[test]
+fn sparse_checkouts_stay_sparse() {
+    for cone in ["--cone", "--no-cone"] {
+        let home = Home::new();
+        commit(&home, "docs/page.md", "page\n");
+        home.git(&["sparse-checkout", "set", cone, "src"]);
+        assert!(!home.top().join("docs").exists());
+        home.write("src/lib.rs", "fn changed() {}\n");
+        home.write("src/new.rs", "fn new() {}\n");
+        works(&home);
+    }
+}
+
+#[test]
+fn what_the_index_was_told_of_files_is_kept() {
+    let home = Home::new();
+    home.write("later.txt", "later\n");
+    home.git(&["add", "--intent-to-add", "later.txt"]);
+    home.git(&["update-index", "--assume-unchanged", "src/lib.rs"]);
+    home.git(&["update-index", "--skip-worktree", "run.sh"]);
+    works(&home);
+    let home = Home::new();
+    home.git(&["config", "core.splitIndex", "true"]);
+    home.git(&["update-index", "--split-index"]);
+    home.write("a.txt", "changed\n");
+    home.git(&["add", "a.txt"]);
+    works(&home);
+}
+
+#[test]
+fn files_are_the_same_bytes_whatever_filters_stand_between() {
+    let home = Home::new();
+    home.write(".gitattributes", "*.txt text eol=crlf\n*.up filter=upper\n");
+    home.git(&["config", "filter.upper.clean", "tr a-z A-Z"]);
+    home.git(&["config", "filter.upper.smudge", "tr A-Z a-z"]);
+    home.write("mixed.txt", "one\r\ntwo\nthree\r\n");
+    home.write("word.up", "Word\n");
+    works(&home);
+}
+
+#[test]
+fn a_filter_that_is_not_there_fails_the_fork_and_is_named() {
+    let home = Home::new();
+    home.write(".gitattributes", "*.bin filter=lfs\n");
+    home.git(&["config", "filter.lfs.clean", "no-such-program-of-lfs %f"]);
+    home.git(&["config", "filter.lfs.required", "true"]);
+    home.write("big.bin", "big\n");
+    let said = refused(&home);
+    assert!(said.contains("big.bin") && said.contains("lfs"), "{said}");
+}
+
+#[test]
+fn a_bare_repository_has_no_files_and_its_checkouts_have() {
+    let home = Home::new();
+    let bare = home.path().join("bare.git");
+    home.git(&["clone", "--quiet", "--bare", ".", &bare.display().to_string()]);
+    let error = Repository::at(&bare).unwrap_err().to_string();
+    assert!(error.ends_with("is in a git repository without a checkout"), "{error}");
+    let linked = home.path().join("linked");
+    git(&bare, &["worktree", "add", "--quiet", &linked.display().to_string(), "main"]);
+    crate::support::write(&linked, "new.txt", "new\n");
+    let before = untouched(&linked);
+    let new = home.new_worktree("child", Start::State);
+    let worktree = Repository::at(&linked).unwrap().fork(&new).unwrap();
+    assert_eq!(untouched(&linked), before);
+    assert_eq!(looks(worktree.repository().top()), looks(&linked));
+}
+
+#[test]
+fn no_repository_is_said_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let error = Repository::at(directory.path()).unwrap_err().to_string();
+    assert!(error.ends_with("is in no git repository"), "{error}");
+}
+
+#[test]
+fn a_directory_inside_has_its_like_in_the_worktree() {
+    let home = Home::new();
+    let inside = home.top().join("src");
+    let new = home.new_worktree("child", Start::State);
+    let worktree = Repository::at(&inside).unwrap().fork(&new).unwrap();
+    assert_eq!(worktree.directory(), worktree.repository().top().join("src"));
+    assert_eq!(worktree.origin(), home.top());
+}
+
+#[test]
+fn what_stands_in_the_way_is_named() {
+    let home = Home::new();
+    home.fork("child", Start::State).unwrap();
+    let error = home.fork("child", Start::State).unwrap_err();
+    assert_eq!(error.to_string(), "there is a worktree `child` already");
+    fs::create_dir_all(home.path().join("worktrees/other")).unwrap();
+    let error = home.fork("other", Start::State).unwrap_err().to_string();
+    assert!(error.ends_with("worktrees/other` exists already"), "{error}");
+}

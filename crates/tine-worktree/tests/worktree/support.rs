@@ -1,0 +1,186 @@
+//! A repository of one's own, and what can be seen of it from outside.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+use tine_worktree::{Name, NewWorktree, Repository, Start, Worktree, WorktreeError};
+
+/// 2026-01-01 in milliseconds since the Unix epoch.
+pub(crate) const NOW_MS: i64 = 1_767_225_600_000;
+
+/// A repository in a directory that goes with it, and a place for worktrees beside it.
+pub(crate) struct Home {
+    directory: TempDir,
+}
+
+impl Home {
+    /// A repository without a commit.
+    pub(crate) fn empty() -> Self {
+        let home = Self { directory: tempfile::tempdir().unwrap() };
+        fs::create_dir(home.top()).unwrap();
+        home.git(&["init", "--quiet", "--initial-branch=main"]);
+        home.git(&["config", "user.name", "Somebody"]);
+        home.git(&["config", "user.email", "somebody@example.com"]);
+        home
+    }
+
+    /// A repository with one commit of three files, one of them a program.
+    pub(crate) fn new() -> Self {
+        let home = Self::empty();
+        home.write("a.txt", "one\ntwo\nthree\nfour\nfive\n");
+        home.write("src/lib.rs", "fn lib() {}\n");
+        home.write("run.sh", "echo run\n");
+        home.git(&["add", "--all"]);
+        home.git(&["update-index", "--chmod=+x", "run.sh"]);
+        home.git(&["commit", "--quiet", "-m", "first"]);
+        home.git(&["checkout", "--quiet", "."]);
+        home
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.directory.path().canonicalize().unwrap()
+    }
+
+    pub(crate) fn top(&self) -> PathBuf {
+        self.path().join("repository")
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        write(&self.top(), name, content);
+    }
+
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
+        git(&self.top(), arguments)
+    }
+
+    pub(crate) fn repository(&self) -> Repository {
+        Repository::at(&self.top()).unwrap()
+    }
+
+    pub(crate) fn fork(&self, name: &str, start: Start) -> Result<Worktree, WorktreeError> {
+        self.repository().fork(&self.new_worktree(name, start))
+    }
+
+    pub(crate) fn new_worktree(&self, name: &str, start: Start) -> NewWorktree {
+        let path = self.path().join("worktrees").join(name);
+        NewWorktree { name: Name::new(name).unwrap(), path, start, now_ms: NOW_MS }
+    }
+}
+
+pub(crate) fn write(top: &Path, name: &str, content: impl AsRef<[u8]>) {
+    let path = top.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
+}
+
+/// Runs git as a user would, but without the settings of the user who runs the tests.
+pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
+    let (success, text) = try_git(directory, arguments);
+    assert!(success, "git {arguments:?} in {}: {text}", directory.display());
+    text
+}
+
+#[expect(clippy::disallowed_methods, reason = "git is what worktrees are compared with")]
+pub(crate) fn try_git(directory: &Path, arguments: &[&str]) -> (bool, String) {
+    let output = Command::new("git")
+        .args(arguments)
+        .current_dir(directory)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .output()
+        .unwrap();
+    let text = match output.status.success() {
+        true => output.stdout,
+        false => output.stderr,
+    };
+    (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+}
+
+/// How a checkout looks to its user: every file with its content, and what git says of it and of its index.
+pub(crate) fn looks(top: &Path) -> String {
+    let mut text = holds(top);
+    let index = git(top, &["ls-files", "--stage", "--debug"]);
+    // Times, numbers and owners of files belong to the file system, and one flag to a way of keeping the index.
+    let of_the_system = ["  ctime:", "  mtime:", "  dev:", "  uid:"];
+    for line in index.lines().filter(|line| !of_the_system.iter().any(|of| line.starts_with(of))) {
+        text.push_str(&line.replace("flags: 8000000", "flags: 0"));
+        text.push('\n');
+    }
+    for (path, file) in files(top) {
+        text.push_str(&format!("{path} {file}\n"));
+    }
+    text
+}
+
+/// What a checkout holds, times and what the index knows of files left out.
+pub(crate) fn holds(top: &Path) -> String {
+    let mut text = git(top, &["status", "--porcelain=v2", "--untracked-files=all"]);
+    for (path, file) in files(top) {
+        let without_time =
+            file.split_once(' ').and_then(|(mode, rest)| Some((mode, rest.split_once(' ')?.1)));
+        let (mode, content) = without_time.unwrap();
+        text.push_str(&format!("{path} {mode} {content}\n"));
+    }
+    text
+}
+
+/// Every file below `top` but git's own: mode, time and content.
+pub(crate) fn files(top: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    collect(top, top, &mut found);
+    found
+}
+
+fn collect(top: &Path, folder: &Path, found: &mut BTreeMap<String, String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.strip_prefix(top).unwrap().display().to_string();
+        if name == ".git" {
+            continue;
+        }
+        let about = fs::symlink_metadata(&path).unwrap();
+        if about.is_dir() {
+            collect(top, &path, found);
+            continue;
+        }
+        let content = match about.is_symlink() {
+            true => fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes(),
+            false => fs::read(&path).unwrap(),
+        };
+        let (mode, seconds) = (about.mode(), about.mtime());
+        let shown = format!(
+            "{mode:o} {seconds}.{} {:?}",
+            about.mtime_nsec(),
+            String::from_utf8_lossy(&content)
+        );
+        found.insert(name, shown);
+    }
+}
+
+/// Everything of a repository that nobody but its user may change: files with their times, the index as bytes, HEAD, settings,
+/// and all refs but tine's.
+pub(crate) fn untouched(top: &Path) -> String {
+    let mut text = String::new();
+    for (path, file) in files(top) {
+        text.push_str(&format!("{path} {file}\n"));
+    }
+    let git_dir =
+        PathBuf::from(git(top, &["rev-parse", "--path-format=absolute", "--git-dir"]).trim());
+    for name in ["index", "HEAD", "config", "logs/HEAD", "packed-refs", "FETCH_HEAD", "ORIG_HEAD"] {
+        let path = git_dir.join(name);
+        let about =
+            fs::metadata(&path).map(|about| (about.mtime(), about.mtime_nsec(), about.ino()));
+        text.push_str(&format!("{name} {:?} {:?}\n", about.ok(), fs::read(&path).ok()));
+    }
+    let refs = git(top, &["for-each-ref", "--format=%(refname) %(objectname)"]);
+    refs.lines().filter(|line| !line.starts_with("refs/tine/")).for_each(|line| {
+        text.push_str(line);
+        text.push('\n');
+    });
+    text
+}
