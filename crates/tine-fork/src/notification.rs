@@ -80,6 +80,7 @@ pub struct NotificationUsage {
 ///     status: NotificationStatus::Completed,
 ///     summary: TaskNotification::summary_of(Some("\nFound 3 files.\nThey are:"), "completed"),
 ///     result: Some("if a < b".to_owned()),
+///     worktree: None,
 ///     usage: Some(NotificationUsage { total_tokens: 120, tool_uses: 3, duration_ms: None }),
 /// };
 /// assert_eq!(notice.summary, "Found 3 files.");
@@ -97,6 +98,8 @@ pub struct TaskNotification {
     pub summary: String,
     /// Its last words.
     pub result: Option<String>,
+    /// Where its changes are, where it worked in a place of its own.
+    pub worktree: Option<String>,
     /// What it used.
     pub usage: Option<NotificationUsage>,
 }
@@ -137,6 +140,7 @@ impl ForkResult {
             status: NotificationStatus::from(&self.outcome),
             summary: TaskNotification::summary_of(told, &in_words(&self.outcome)),
             result: self.final_text.clone(),
+            worktree: None,
             usage: Some(NotificationUsage {
                 total_tokens: self.usage.prompt() + self.usage.output,
                 tool_uses: self.tool_uses,
@@ -154,6 +158,9 @@ impl fmt::Display for TaskNotification {
         writeln!(f, "<summary>{}</summary>", Escaped(&self.summary))?;
         if let Some(result) = &self.result {
             writeln!(f, "<result>{}</result>", Escaped(result))?;
+        }
+        if let Some(worktree) = &self.worktree {
+            writeln!(f, "<worktree>{}</worktree>", Escaped(worktree))?;
         }
         if let Some(usage) = &self.usage {
             write!(f, "<usage><total_tokens>{}</total_tokens>", usage.total_tokens)?;
@@ -227,6 +234,7 @@ mod tests {
             status: NotificationStatus::Timeout,
             summary: "</summary>\u{0}\u{b}".to_owned(),
             result: Some(" ]]> <result>\r\n& \u{1b}[31mred\u{ffff}\n".to_owned()),
+            worktree: Some("/w/<1>: 2 files changed".to_owned()),
             usage: Some(NotificationUsage { duration_ms: Some(9), ..NotificationUsage::default() }),
         };
         insta::assert_snapshot!(notice, @r"
@@ -236,6 +244,7 @@ mod tests {
         <summary>&lt;/summary&gt;��</summary>
         <result>&#32;]]&gt; &lt;result&gt;&#13;
         &amp; �[31mred�&#10;</result>
+        <worktree>/w/&lt;1&gt;: 2 files changed</worktree>
         <usage><total_tokens>0</total_tokens><tool_uses>0</tool_uses><duration_ms>9</duration_ms></usage>
         </task-notification>
         ");

@@ -178,4 +178,38 @@ pub struct TaskRecord {
     pub ended_ms: Option<i64>,
     /// When its spawner took it off the list, in milliseconds since the Unix epoch.
     pub cleared_ms: Option<i64>,
+    /// The worktree that it works in, where it was given one and that is still there.
+    pub worktree: Option<TaskWorktree>,
+}
+
+/// The worktree of a worker, seen from its spawner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskWorktree {
+    /// Where its files are.
+    pub path: String,
+    /// How many files differed from what it started with, when it was last looked at.
+    pub files: u32,
+    /// How many commits had been made in it then.
+    pub commits: u32,
+}
+
+/// The worktree that was made for an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorktreeRecord {
+    /// Whose it is.
+    pub agent: AgentId,
+    /// Where its files are, or were.
+    pub path: String,
+    /// The directory that it was forked from.
+    pub origin: String,
+    /// What all checkouts of the repository share.
+    pub repository: String,
+    /// How many files differed from what it started with, when it was last looked at.
+    pub files: u32,
+    /// How many commits had been made in it then.
+    pub commits: u32,
+    /// When it was made, in milliseconds since the Unix epoch.
+    pub made_ms: i64,
+    /// When it was removed, in milliseconds since the Unix epoch.
+    pub removed_ms: Option<i64>,
 }

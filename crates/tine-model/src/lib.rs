@@ -15,7 +15,10 @@ mod prefix;
 mod raw;
 mod usage;
 
-pub use agent::{AgentRecord, AgentState, ContextMode, Standing, StopKind, TaskRecord, TaskStatus};
+pub use agent::{
+    AgentRecord, AgentState, ContextMode, Standing, StopKind, TaskRecord, TaskStatus, TaskWorktree,
+    WorktreeRecord,
+};
 pub use budget::{Cap, CapReached};
 pub use entry::{Entry, EntryBody, ForkRole};
 pub use id::{

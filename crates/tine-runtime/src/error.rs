@@ -49,6 +49,32 @@ pub enum RuntimeError {
     /// This process cannot hold leases.
     #[error(transparent)]
     Owner(#[from] crate::owner::OwnerError),
+    /// A worktree cannot be made, looked at or removed.
+    #[error(transparent)]
+    Worktree(#[from] tine_worktree::WorktreeError),
+    /// The user wants none, or nobody said where they go.
+    #[error("worktrees are turned off")]
+    NoWorktrees,
+    /// The agent was never given one.
+    #[error("agent {0} has no worktree of its own")]
+    NoWorktree(AgentId),
+    /// The agent's worktree was removed.
+    #[error("the worktree of agent {0} is removed already")]
+    WorktreeRemoved(AgentId),
+    /// The agent's worktree needs no recovery.
+    #[error("the worktree of agent {agent} is there: {}", .path.display())]
+    WorktreeThere {
+        /// The agent.
+        agent: AgentId,
+        /// Where its files are.
+        path: std::path::PathBuf,
+    },
+    /// Other living agents work in the agent's worktree.
+    #[error("other agents work in the worktree of agent {0}")]
+    WorktreeShared(AgentId),
+    /// The filter of a worktree cannot be made.
+    #[error(transparent)]
+    Filter(#[from] tine_guard::filter::FilterError),
     /// The agent's directory cannot be worked in.
     #[error(transparent)]
     Place(#[from] tine_tools::PlaceError),

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use tine_cache::{Asked, Plan, Situation};
 use tine_fork::{CacheLane, Conversation, Flight, RunEvent, worker_directive};
 use tine_llm::LlmClient;
-use tine_model::{AgentId, AgentRecord, Message};
+use tine_model::{AgentId, AgentRecord, Block, Message, Role};
 use tine_store::{Forked, Lease};
 use tokio_util::sync::CancellationToken;
 
@@ -20,6 +20,7 @@ use crate::run::RunOptions;
 use crate::runtime::Runtime;
 use crate::warm::KeepWarm;
 use crate::worker::{Once, Start};
+use crate::worktrees::Placement;
 
 /// Most workers of one fan. More would overrun every provider's rate limits, and the machine's.
 pub const FAN_MAX: usize = 256;
@@ -33,6 +34,8 @@ pub struct FanSpec {
     pub directives: Vec<String>,
     /// How they start.
     pub plan: Asked,
+    /// Where they work: each in a worktree of its own, or all in the directory of their parent.
+    pub place: Placement,
 }
 
 /// Sees every worker. Called on the fan's own task: must be quick.
@@ -96,7 +99,7 @@ impl Runtime {
         let llm = self.ports().models.connect(&parent.settings.model).await?;
         let watcher: Arc<dyn FanWatcher> = Arc::new(Shielded(watcher));
         let audit = Audit::begin(&options.confinement, &parent.directory).await?;
-        let forked = self.fork_workers(&parent, &spec.directives).await?;
+        let forked = self.fork_workers(&parent, &spec.directives, &spec.place).await?;
         let result = self.run_workers(&parent, &spec, &forked, &llm, options, &watcher).await;
         if let Err(error) = &result {
             // The workers exist, and nobody will run them: they must not look as if somebody did.
@@ -137,6 +140,7 @@ impl Runtime {
         let inherits = &options.crew.inherits;
         let told: Vec<String> =
             spec.directives.iter().map(|text| worker_directive(text, inherits)).collect();
+        let notices = self.worktree_notices(&workers).await?;
         let (plan, held) =
             self.planned(parent, &mut base, (&lane, spec.plan, &told), llm, &options.cancel).await;
         watcher.on_start(&workers, &plan);
@@ -153,7 +157,7 @@ impl Runtime {
         let runs = forked.iter().zip(spec.directives.iter().zip(told)).enumerate().filter_map(
             |(index, (made, (directive, told)))| {
                 let lease = made.lease.as_ref()?;
-                let told = Message::user(told);
+                let told = behind(notices.get(index).cloned().flatten(), told);
                 let start = Start {
                     seat: Some(flight.seat(index)),
                     ..Start::first(told, directive.clone(), base.fork())
@@ -175,6 +179,19 @@ impl Runtime {
         let cache = self.cache_report(parent, plan, &tasks, held);
         let fork_point = forked.first().and_then(|forked| forked.fork_point);
         Ok(FanReport { parent: parent.id, fork_point, tasks, cache, audit: None })
+    }
+
+    /// What each worker is told of its worktree.
+    async fn worktree_notices(
+        &self,
+        workers: &[AgentId],
+    ) -> Result<Vec<Option<String>>, RuntimeError> {
+        let mut notices = Vec::with_capacity(workers.len());
+        for worker in workers {
+            let directory = self.store().agent(*worker).await?.directory;
+            notices.push(self.worktree_notice((*worker, &directory), true).await?);
+        }
+        Ok(notices)
     }
 
     /// How the workers start, and what the provider holds for them.
@@ -227,12 +244,18 @@ impl Runtime {
             next = self.next_of(lease, directive, (&entered, &options)).await;
         }
         self.end_below(lease.agent, entered.stop.asked().is_some()).await;
+        self.leave(lease.agent).await;
         if let Err(error) = self.store().release(lease).await {
             task.error.get_or_insert(error.to_string());
         }
         watcher.on_end(index, &task);
         task
     }
+}
+
+/// A worker's first message: what it is told, behind what it is told of its worktree.
+fn behind(notice: Option<String>, told: String) -> Message {
+    Message::new(Role::User, notice.into_iter().chain([told]).map(Block::Text).collect())
 }
 
 /// The member that starts fastest leads: the one with the least to read.

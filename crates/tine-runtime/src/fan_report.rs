@@ -2,7 +2,7 @@
 
 use tine_cache::{FanCost, Plan, Sibling, fan_cost, fork_costs};
 use tine_fork::{Report, RunReport};
-use tine_model::{AgentId, AgentRecord, EntryId, Outcome, TaskStatus, Usage};
+use tine_model::{AgentId, AgentRecord, EntryId, Outcome, TaskStatus, TaskWorktree, Usage};
 
 use crate::cached_content::HeldCost;
 use crate::confine::AuditReport;
@@ -36,6 +36,8 @@ pub struct FanTask {
     pub flags: Vec<String>,
     /// How long it took, in milliseconds.
     pub duration_ms: i64,
+    /// The worktree that it worked in, where that is its own and still there.
+    pub worktree: Option<TaskWorktree>,
 }
 
 /// What the cache did for a fan.
@@ -109,6 +111,7 @@ pub(crate) fn ended(agent: AgentId, directive: &str, report: &RunReport) -> FanT
         tool_uses: report.tool_uses,
         flags: Vec::new(),
         duration_ms: 0,
+        worktree: None,
     }
 }
 
@@ -126,6 +129,7 @@ pub(crate) fn failed(agent: AgentId, directive: &str, error: &RuntimeError) -> F
         tool_uses: 0,
         flags: Vec::new(),
         duration_ms: 0,
+        worktree: None,
     }
 }
 

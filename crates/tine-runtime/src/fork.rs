@@ -1,8 +1,11 @@
 //! Forking: one operation behind every door.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use futures_util::StreamExt as _;
+use futures_util::stream;
 use tine_fork::DigestStats;
 use tine_model::{
     AgentId, AgentRecord, AgentState, Block, ContextMode, EntryBody, EntryId, Message,
@@ -14,6 +17,10 @@ use crate::error::RuntimeError;
 use crate::inherit::{Inherit, Inherited};
 use crate::registry::check_name;
 use crate::runtime::Runtime;
+use crate::worktrees::{Operation, Placed, Placement};
+
+/// How many worktrees of one fan are made at the same time. Each keeps a core and the disk busy.
+const WORKTREES_AT_ONCE: usize = 4;
 
 /// What a fork is made of. Without other settings the child keeps its parent's head and model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +38,8 @@ pub struct ForkSpec {
     pub settings: Option<ModelSettings>,
     /// Whether a native history may be sent anew to another model.
     pub accept_cache_loss: bool,
+    /// Where it works.
+    pub place: Placement,
 }
 
 impl ForkSpec {
@@ -43,6 +52,7 @@ impl ForkSpec {
             inherit: Inherit::Full,
             settings: None,
             accept_cache_loss: false,
+            place: Placement::Shared,
         }
     }
 }
@@ -62,6 +72,17 @@ pub struct ForkMade {
     pub context: ContextMode,
     /// What became of the messages, of a digest.
     pub digest: Option<DigestStats>,
+    /// Its worktree.
+    pub worktree: Option<ForkWorktree>,
+}
+
+/// The worktree of a fork as it was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForkWorktree {
+    /// Where its files are.
+    pub path: PathBuf,
+    /// What the checkout is in the middle of that it was made from; the files are the same, the rest does not come with them.
+    pub during: Option<Operation>,
 }
 
 /// Parents of forks that are under way in this process.
@@ -114,11 +135,22 @@ impl Runtime {
             agent.head = self.restated_head(&parent, child, &settings).await?;
             agent.settings = settings;
         }
-        let children = vec![NewChild { agent, task: None, entries }];
-        let made = self.commit(&parent, from, children, None).await?;
+        let placed = self.place(child, &parent, &spec.place).await?;
+        let agent = placed.iter().fold(agent, |agent, placed| placed.moved(agent));
+        let worktree = placed.as_ref().map(Placed::row);
+        let children = vec![NewChild { agent, task: None, entries, worktree }];
+        let made = match self.commit(&parent, from, children, None).await {
+            Ok(made) => made,
+            Err(error) => {
+                self.unplace(placed).await;
+                return Err(error);
+            }
+        };
         drop(guard);
+        let worktree = placed
+            .map(|placed| ForkWorktree { path: placed.path().to_owned(), during: placed.during });
         let fork_point = made.first().and_then(|forked| forked.fork_point);
-        Ok(ForkMade { child, parent: parent.id, fork_point, moved_from, context, digest })
+        Ok(ForkMade { child, parent: parent.id, fork_point, moved_from, context, digest, worktree })
     }
 
     /// Makes one worker per directive, all from one fork point, in one transaction, with this process's lease on each.
@@ -126,20 +158,49 @@ impl Runtime {
         &self,
         parent: &AgentRecord,
         directives: &[String],
+        place: &Placement,
     ) -> Result<Vec<Forked>, RuntimeError> {
         let _guard = ForkGuard::take(&self.forking, parent.id)?;
-        let worker = |directive: &String| NewChild {
-            agent: self.child_of(parent, Standing::Worker, None),
-            task: Some(NewTask {
-                directive: directive.clone(),
-                description: None,
-                definition: None,
-            }),
-            entries: Vec::new(),
+        let agents: Vec<NewAgent> =
+            directives.iter().map(|_| self.child_of(parent, Standing::Worker, None)).collect();
+        let places = agents.iter().map(|agent| self.place(agent.id, parent, place));
+        let made: Vec<_> = stream::iter(places).buffered(WORKTREES_AT_ONCE).collect().await;
+        let mut placed = Vec::with_capacity(made.len());
+        let mut failed = None;
+        for made in made {
+            match made {
+                Ok(made) => placed.push(made),
+                Err(error) => failed = Some(error),
+            }
+        }
+        let result = match failed {
+            Some(error) => Err(error),
+            None => {
+                let worker =
+                    |(directive, (agent, placed)): (&String, (NewAgent, &Option<Placed>))| {
+                        NewChild {
+                            agent: placed.iter().fold(agent, |agent, placed| placed.moved(agent)),
+                            task: Some(NewTask {
+                                directive: directive.clone(),
+                                description: None,
+                                definition: None,
+                            }),
+                            entries: Vec::new(),
+                            worktree: placed.as_ref().map(Placed::row),
+                        }
+                    };
+                let children =
+                    directives.iter().zip(agents.into_iter().zip(&placed)).map(worker).collect();
+                let owner = self.owner()?.name().to_owned();
+                self.commit(parent, ForkFrom::LastEntry, children, Some(owner)).await
+            }
         };
-        let children = directives.iter().map(worker).collect();
-        let owner = self.owner()?.name().to_owned();
-        self.commit(parent, ForkFrom::LastEntry, children, Some(owner)).await
+        if result.is_err() {
+            for placed in placed {
+                self.unplace(placed).await;
+            }
+        }
+        result
     }
 
     /// A child that inherits everything; whoever gives it less sets its context.

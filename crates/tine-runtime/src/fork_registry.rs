@@ -40,7 +40,8 @@ impl StoreRegistry {
         let parent = runtime.store().agent(parent).await?;
         let child = runtime.child_of(&parent, Standing::Worker, None);
         let agent = child.id;
-        let children = vec![NewChild { agent: child, task: None, entries: Vec::new() }];
+        let children =
+            vec![NewChild { agent: child, task: None, entries: Vec::new(), worktree: None }];
         let owner = runtime.owner()?.name().to_owned();
         let made = runtime.commit(&parent, ForkFrom::LastEntry, children, Some(owner)).await?;
         let lease = made.into_iter().find_map(|made| made.lease);

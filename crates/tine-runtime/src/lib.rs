@@ -45,6 +45,7 @@ mod stop;
 mod tasks;
 mod warm;
 mod worker;
+mod worktrees;
 
 pub use budget::OnBudget;
 pub use cache::{CachePolicy, LifetimeChoice};
@@ -64,7 +65,7 @@ pub use export::{ExportShape, ExportSpec, to_messages};
 pub use fan::{FAN_MAX, FanSpec, FanWatcher};
 pub use fan_report::{CacheReport, FanReport, FanTask};
 pub use fold::{Fold, FoldedEntry};
-pub use fork::{ForkMade, ForkSpec};
+pub use fork::{ForkMade, ForkSpec, ForkWorktree};
 pub use fork_registry::StoreRegistry;
 pub use import::{ImportContext, ImportSpec, Imported};
 pub use inherit::{Inherit, Inherited};
@@ -84,3 +85,7 @@ pub use tasks::{
 };
 pub use tine_fork::{Clock, Ids, VALUE_PER_SECOND_DEFAULT};
 pub use tine_tools::{Change, Escape, Gap, Support};
+pub use worktrees::{
+    CollectSpec, Collected, Fate, Operation, Placement, Start, WorktreeError, WorktreePolicy,
+    WorktreePorts, WorktreeRefusal, WorktreeState, WorktreeView,
+};

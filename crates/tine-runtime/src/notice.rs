@@ -1,7 +1,7 @@
 //! What a spawner reads when a worker's task has ended.
 
 use tine_fork::{NotificationStatus, NotificationUsage, TaskNotification};
-use tine_model::{TaskRecord, TaskStatus};
+use tine_model::{TaskRecord, TaskStatus, TaskWorktree};
 
 /// The notice of a task that has ended: one envelope for every way in which it can end. How long it took is left out: a task
 /// that was resumed has waited for somebody in between.
@@ -26,6 +26,7 @@ pub(crate) fn task_notice(task: &TaskRecord) -> String {
         status,
         summary: TaskNotification::summary_of(told, task.status.as_str()),
         result: task.report.clone(),
+        worktree: task.worktree.as_ref().and_then(changes),
         usage: Some(NotificationUsage {
             total_tokens: task.usage.prompt() + task.usage.output,
             tool_uses: task.tool_uses,
@@ -33,6 +34,19 @@ pub(crate) fn task_notice(task: &TaskRecord) -> String {
         }),
     };
     notification.to_string()
+}
+
+/// Where the changes of a task are; `None` where there are none.
+fn changes(worktree: &TaskWorktree) -> Option<String> {
+    let counted = |count: u32, one: &str, many: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        count => Some(format!("{count} {many}")),
+    };
+    let files = counted(worktree.files, "file changed", "files changed");
+    let commits = counted(worktree.commits, "commit", "commits");
+    let done: Vec<String> = files.into_iter().chain(commits).collect();
+    (!done.is_empty()).then(|| format!("{}: {}", worktree.path, done.join(", ")))
 }
 
 #[cfg(test)]
@@ -44,7 +58,7 @@ mod tests {
     #[test]
     fn a_notice_names_the_task_its_end_and_its_report() {
         let id = AgentId::from_random([1; 16]);
-        let task = TaskRecord {
+        let mut task = TaskRecord {
             agent: id,
             spawner: id,
             directive: "count".into(),
@@ -61,6 +75,7 @@ mod tests {
             created_ms: 0,
             ended_ms: Some(1),
             cleared_ms: None,
+            worktree: None,
         };
         insta::assert_snapshot!(task_notice(&task), @r"
         <task-notification>
@@ -72,7 +87,13 @@ mod tests {
         <usage><total_tokens>15</total_tokens><tool_uses>1</tool_uses></usage>
         </task-notification>
         ");
+        let path = "/w/01010101".to_owned();
+        task.worktree = Some(TaskWorktree { path, files: 0, commits: 0 });
+        assert_eq!(TaskNotification::parse(&task_notice(&task)).unwrap().worktree, None);
+        task.worktree.iter_mut().for_each(|worktree| (worktree.files, worktree.commits) = (3, 1));
         let read = TaskNotification::parse(&task_notice(&task)).unwrap();
+        let changes = "/w/01010101: 3 files changed, 1 commit";
+        assert_eq!(read.worktree.as_deref(), Some(changes));
         assert_eq!((read.task_id, read.result), (id.to_string(), task.report));
     }
 }

@@ -24,6 +24,40 @@ pub fn system_prompt(instructions: Option<&str>) -> String {
     }
 }
 
+/// What an agent is told of its worktree. The first two are its directory and the one that it stands for, the next two the tops
+/// of both checkouts.
+pub(crate) fn worktree_notice(
+    (directory, before): (&str, &str),
+    (path, origin): (&str, &str),
+    ports: Option<(u16, u16)>,
+    has_history: bool,
+) -> String {
+    let mut notice = format!(
+        "<worktree>\nFrom here on you work in {directory}, in a git worktree of your own.\n"
+    );
+    if has_history {
+        notice.push_str(&format!(
+            "The conversation above was held in {before}. A path below {origin} that it names stands for the same path below \
+            {path} now. The files were the same when your worktree was made; yours change without the others: read a file again \
+            before you change it.\n"
+        ));
+    } else {
+        notice.push_str(&format!(
+            "It was made from {before}, with all that was not committed there.\n"
+        ));
+    }
+    notice.push_str(&format!(
+        "Write below {path} only; {origin} belongs to whoever works there. HEAD is detached: commit your work here, \
+        and make no branch. Stashes, branches, tags, remotes and settings of the repository are shared with others, and are refused."
+    ));
+    if let Some((first, last)) = ports {
+        notice
+            .push_str(&format!("\nPrograms that you start may listen on ports {first} to {last}."));
+    }
+    notice.push_str("\n</worktree>");
+    notice
+}
+
 /// What the first prompt of a lineage carries about its surroundings. It is part of a message, never of the head.
 pub fn environment_note(directory: &Path, agents: &Definitions) -> String {
     let mut note = format!("<environment>\nWorking directory: {}", directory.display());

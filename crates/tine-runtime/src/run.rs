@@ -26,6 +26,7 @@ use crate::prompt::environment_note;
 use crate::queue::Queue;
 use crate::rest::Resting;
 use crate::runtime::Runtime;
+use crate::worktrees::Home;
 
 /// How often a run looks what other processes ask of it. Costs one small read of the store.
 const HEED_POLL: Duration = Duration::from_millis(250);
@@ -118,7 +119,7 @@ impl Runtime {
     ) -> Result<RunReport, RuntimeError> {
         let loaded = self.load(lease.agent, options.caching).await?;
         let prompt = match prompt.filter(|text| !text.trim().is_empty()) {
-            Some(text) => Some(first_prompt(&loaded, text, &options.crew.definitions)),
+            Some(text) => Some(self.first_prompt(&loaded, text, &options.crew.definitions).await?),
             None => {
                 self.require_something_to_send(&loaded).await?;
                 None
@@ -174,9 +175,11 @@ impl Runtime {
     ) -> Result<RunReport, RuntimeError> {
         let Prepared { mut loaded, lease, llm, seat, label, entered, .. } = prepared;
         let agent = lease.agent;
+        let home = self.home(&loaded.record).await?;
+        let variables = home.iter().flat_map(Home::variables);
         let place = Place::new(loaded.record.directory.as_ref())?
             .with_withheld(Arc::new(tine_guard::is_secret))
-            .with_variables([(AGENT_VARIABLE.to_owned(), agent.to_string())]);
+            .with_variables(variables.chain([(AGENT_VARIABLE.to_owned(), agent.to_string())]));
         let place = options.confinement.raise(place).await?;
         let lane = self.lane(&loaded.record.settings.model, options.caching).await?;
         self.mark(&lease, AgentState::Running).await?;
@@ -222,13 +225,17 @@ impl Runtime {
             },
             stop: Arc::clone(stop),
         };
+        let filter = match &home {
+            Some(home) => home.confined(&options.filter)?,
+            None => Arc::clone(&options.filter),
+        };
         let compactor = self.auto_compactor((&loaded, &lease), llm, options.caching).await?;
         let run = Run {
             conversation: &mut loaded.conversation,
             llm,
             tools: &tools,
             agent: &agent.to_string(),
-            filter: &*options.filter,
+            filter: &*filter,
             journal: &*journal,
             observer: &*options.observer,
             limits: options.limits,
@@ -318,6 +325,27 @@ impl Runtime {
         }
     }
 
+    /// The first prompt of a lineage says where it is, and whom it can start; the first one in a worktree, what that is.
+    async fn first_prompt(
+        &self,
+        loaded: &Loaded,
+        text: String,
+        definitions: &Definitions,
+    ) -> Result<Message, RuntimeError> {
+        let record = &loaded.record;
+        let history = loaded.conversation.history();
+        let mut texts = Vec::new();
+        if history.is_empty() {
+            texts.push(environment_note(record.directory.as_ref(), definitions));
+        }
+        if !self.has_begun(record.id).await? {
+            let whose = (record.id, record.directory.as_str());
+            texts.extend(self.worktree_notice(whose, !history.is_empty()).await?);
+        }
+        texts.push(text);
+        Ok(Message::new(Role::User, texts.into_iter().map(Block::Text).collect()))
+    }
+
     async fn require_something_to_send(&self, loaded: &Loaded) -> Result<(), RuntimeError> {
         let history = loaded.conversation.history();
         let pending = match history.last() {
@@ -343,13 +371,4 @@ pub(crate) fn state_after(outcome: &Outcome) -> AgentState {
         | Outcome::TimedOut
         | Outcome::BudgetExhausted => AgentState::Idle,
     }
-}
-
-/// The first prompt of a lineage says where it is, and whom it can start.
-fn first_prompt(loaded: &Loaded, text: String, definitions: &Definitions) -> Message {
-    if !loaded.conversation.history().is_empty() {
-        return Message::user(text);
-    }
-    let note = environment_note(loaded.record.directory.as_ref(), definitions);
-    Message::new(Role::User, vec![Block::Text(note), Block::Text(text)])
 }

@@ -22,6 +22,7 @@ use crate::notice::task_notice;
 use crate::owner::{self, Owner, OwnerError};
 use crate::ports::Ports;
 use crate::registry::check_name;
+use crate::worktrees::WorktreePolicy;
 
 /// An agent without a parent.
 #[derive(Debug, Clone)]
@@ -64,6 +65,7 @@ pub struct Runtime {
     /// When each cache was last read from the store.
     pub(crate) caches_seen: Arc<Mutex<HashMap<Scope, i64>>>,
     tasks: TaskTracker,
+    worktrees: Option<Arc<WorktreePolicy>>,
     live: Arc<Live>,
 }
 
@@ -84,6 +86,7 @@ impl Runtime {
             cache: CacheEngine::new(),
             caches_seen: Arc::default(),
             tasks: TaskTracker::new(),
+            worktrees: None,
             live: Arc::default(),
         }
     }
@@ -98,6 +101,16 @@ impl Runtime {
     /// [`with_repl`](Self::with_repl).
     pub fn with_crew(self, declares_crew: bool) -> Self {
         Self { declares_crew, ..self }
+    }
+
+    /// The same runtime, which makes worktrees in this way. Without it there are none.
+    pub fn with_worktrees(self, policy: WorktreePolicy) -> Self {
+        Self { worktrees: Some(Arc::new(policy)), ..self }
+    }
+
+    /// How worktrees are made; `None` where they are not.
+    pub(crate) fn worktree_policy(&self) -> Option<&Arc<WorktreePolicy>> {
+        self.worktrees.as_ref()
     }
 
     /// The runs of this process.

@@ -11,7 +11,9 @@ use futures_util::FutureExt;
 use tine_fork::stray::{Finding, examine_worker, nudge};
 use tine_fork::{Conversation, Observer, Report, RunEvent, RunLimits, RunReport, Seat};
 use tine_llm::LlmClient;
-use tine_model::{AgentRecord, Message, Outcome, StopKind, TaskRecord, TaskStatus};
+use tine_model::{
+    AgentId, AgentRecord, Message, Outcome, StopKind, TaskRecord, TaskStatus, TaskWorktree,
+};
 use tine_store::{Lease, StoreError, TaskEnd};
 use tokio::time::Instant;
 
@@ -94,6 +96,7 @@ impl Runtime {
                 break;
             }
         }
+        self.leave(lease.agent).await;
         drop(entered);
     }
 
@@ -189,7 +192,23 @@ impl Runtime {
             task = with_earlier(task, &before);
         }
         task.duration_ms = self.now_ms() - start_ms;
+        task.worktree = self.worked_in(lease.agent).await;
         task
+    }
+
+    /// What a worker has done in its own worktree; held by a ref from now on, whatever becomes of the files.
+    async fn worked_in(&self, agent: AgentId) -> Option<TaskWorktree> {
+        if let Err(error) = self.keep_worktree(agent).await {
+            tracing::warn!(%agent, %error, "the state of a worktree could not be kept; its files are where they were");
+        }
+        self.store().task(agent).await.ok().flatten()?.worktree
+    }
+
+    /// Lets a worktree go in which nothing was done.
+    pub(crate) async fn leave(&self, agent: AgentId) {
+        if let Err(error) = self.leave_worktree(agent).await {
+            tracing::warn!(%agent, %error, "an unchanged worktree is left; `tine worktree gc` removes it");
+        }
     }
 
     async fn drive_worker(

@@ -237,7 +237,12 @@ async fn siblings_send_the_same_bytes_up_to_their_directive() {
     house.clock.advance_ms(3_600_000);
     let directives: Vec<String> = ('a'..='h').map(|task| format!("{task} job")).collect();
     let watcher = Arc::new(Ends::default());
-    let spec = FanSpec { parent: root, directives, plan: Asked::Auto };
+    let spec = FanSpec {
+        parent: root,
+        directives,
+        plan: Asked::Auto,
+        place: tine_runtime::Placement::Shared,
+    };
     let fan = house.runtime.fan(spec, &options(), watcher.clone()).await.unwrap();
     assert_eq!(*watcher.launch.lock().unwrap(), Some(Launch::LeaderFirst));
     assert_eq!(watcher.ended.lock().unwrap().len(), 8);
@@ -269,7 +274,12 @@ async fn a_worker_that_fails_does_not_take_its_siblings_down() {
     .await;
     let root = house.root().await;
     let directives = vec!["good".to_owned(), "bad".to_owned()];
-    let spec = FanSpec { parent: root, directives, plan: Asked::Leader };
+    let spec = FanSpec {
+        parent: root,
+        directives,
+        plan: Asked::Leader,
+        place: tine_runtime::Placement::Shared,
+    };
     let fan = house.runtime.fan(spec, &options(), Arc::new(Ends::default())).await.unwrap();
     let statuses: Vec<_> = fan.tasks.iter().map(|task| task.status).collect();
     assert_eq!(statuses, [TaskStatus::Completed, TaskStatus::Failed]);

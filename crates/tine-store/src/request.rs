@@ -123,6 +123,19 @@ pub struct NewChild {
     pub task: Option<NewTask>,
     /// What its log holds behind the fork event: what a child that does not inherit everything has in its place.
     pub entries: Vec<NewEntry>,
+    /// The worktree that was made for it.
+    pub worktree: Option<NewWorktree>,
+}
+
+/// A worktree that was made for an agent, as [`tine_model::WorktreeRecord`] has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewWorktree {
+    /// Where its files are.
+    pub path: String,
+    /// The directory that it was forked from.
+    pub origin: String,
+    /// What all checkouts of the repository share.
+    pub repository: String,
 }
 
 /// Forks one agent into any number of children that share one fork point.

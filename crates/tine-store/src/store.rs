@@ -1,7 +1,9 @@
 //! The port: what every store can do. The suite in `contract` says it in code.
 
 use async_trait::async_trait;
-use tine_model::{AgentId, AgentRecord, CapReached, EntryId, PermissionId, RequestId, TaskRecord};
+use tine_model::{
+    AgentId, AgentRecord, CapReached, EntryId, PermissionId, RequestId, TaskRecord, WorktreeRecord,
+};
 
 use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
@@ -69,6 +71,15 @@ pub trait Store: Send + Sync {
 
     /// The tasks that an agent has spawned, newest last.
     async fn tasks(&self, spawner: AgentId) -> Result<Vec<TaskRecord>>;
+
+    /// The worktree that was made for an agent; `None` where none was.
+    async fn worktree(&self, agent: AgentId) -> Result<Option<WorktreeRecord>>;
+
+    /// All worktrees that were made for agents, the removed among them, in the order in which they were made.
+    async fn worktrees(&self) -> Result<Vec<WorktreeRecord>>;
+
+    /// Changes what is known of the worktree of an agent that has one: its `files`, `commits` and `removed_ms`.
+    async fn note_worktree(&self, record: WorktreeRecord) -> Result<()>;
 
     /// Marks a task as running, for the first time or again; `false` when it is running or completed.
     async fn start_task(&self, agent: AgentId) -> Result<bool>;

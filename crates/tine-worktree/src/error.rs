@@ -38,6 +38,14 @@ pub enum WorktreeError {
         /// The limit.
         seconds: u64,
     },
+    /// The user's command that makes a worktree ready failed.
+    #[error("the setup command {how}: {said}")]
+    Setup {
+        /// How it ended.
+        how: String,
+        /// The end of what it printed.
+        said: String,
+    },
     /// Git printed what it should not.
     #[error("git printed `{text}` where a {what} was expected")]
     Output {
@@ -102,6 +110,9 @@ pub enum Refusal {
     /// Something stands where the worktree is to be.
     #[error("`{}` exists already", .0.display())]
     Exists(PathBuf),
+    /// All ports are taken.
+    #[error("no block of {0} ports is free")]
+    NoPorts(u16),
     /// Files changed again and again while they were copied.
     #[error("files change while they are copied: {}", list(.0))]
     Changing(Vec<PathBuf>),

@@ -11,14 +11,18 @@ mod error;
 mod git;
 mod ids;
 mod marker;
+mod ports;
 mod repository;
 mod salvage;
+mod setup;
 mod snapshot;
 mod worktree;
 
 pub use error::{Refusal, WorktreeError};
 pub use ids::{Commit, Name, Tree};
+pub use ports::Ports;
 pub use repository::{Operation, Repository};
 pub use salvage::Salvage;
+pub use setup::Setup;
 pub use snapshot::{Snapshot, Start};
 pub use worktree::{Found, FoundState, NewWorktree, Worktree};

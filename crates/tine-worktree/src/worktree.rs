@@ -466,7 +466,10 @@ impl Worktree {
         let state = self.state(now_ms)?;
         let kept = match self.is_unchanged(&state) {
             true => None,
-            false => Some(self.keep(state)?),
+            false => {
+                self.hold(&state)?;
+                Some(state)
+            }
         };
         let git_dir = self.repository.git_dir();
         Marker::leave(git_dir)?;
@@ -474,15 +477,22 @@ impl Worktree {
         Ok(kept)
     }
 
-    /// Holds a state by a ref, in place of what was held before.
-    fn keep(&self, state: Snapshot) -> Result<Snapshot, WorktreeError> {
-        self.repository.set_ref(&self.name().end_ref(), &state.work)?;
-        Ok(state)
+    /// Holds a state by a ref, in place of what was held before, so that it is not lost whatever happens to the files.
+    pub fn hold(&self, state: &Snapshot) -> Result<(), WorktreeError> {
+        self.repository.set_ref(&self.name().end_ref(), &state.work)
     }
 
-    /// Holds what it holds now by a ref, so that it is not lost whatever happens to its files.
-    pub fn save(&self, now_ms: i64) -> Result<Snapshot, WorktreeError> {
-        let state = self.state(now_ms)?;
-        self.keep(state)
+    /// How many files differ in `state` from the start, and how many commits were made.
+    pub fn progress(&self, state: &Snapshot) -> Result<(u32, u32), WorktreeError> {
+        let git = self.repository.git();
+        let start = self.start();
+        let files = changed_paths(&git, &start.work_tree, &state.work_tree)?.len();
+        let range = format!("{}..{}", start.base, state.base);
+        let said = git.text(["rev-list", "--count", &range])?;
+        let commits = said
+            .trim()
+            .parse()
+            .map_err(|_| WorktreeError::Output { what: "number of commits", text: said.clone() })?;
+        Ok((u32::try_from(files).unwrap_or(u32::MAX), commits))
     }
 }

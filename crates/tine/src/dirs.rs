@@ -21,6 +21,8 @@ pub(crate) struct Dirs {
     pub(crate) owners: PathBuf,
     /// What processes in the background have to say.
     pub(crate) logs: PathBuf,
+    /// Worktrees of agents.
+    pub(crate) worktrees: PathBuf,
 }
 
 impl Dirs {
@@ -35,6 +37,7 @@ impl Dirs {
                 database: home.join("tine.db"),
                 owners: home.join("run"),
                 logs: home.join("log"),
+                worktrees: home.join("worktrees"),
             });
         }
         let xdg = Xdg::new().map_err(|_| {
@@ -48,6 +51,7 @@ impl Dirs {
             database: xdg.data_dir().join("tine/tine.db"),
             owners: xdg.data_dir().join("tine/run"),
             logs: xdg.state_dir().unwrap_or_else(|| xdg.data_dir()).join("tine/log"),
+            worktrees: xdg.data_dir().join("tine/worktrees"),
         })
     }
 }

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use anstyle::{AnsiColor, Style};
 use tine_llm::LlmError;
-use tine_runtime::{ConnectError, RuntimeError};
+use tine_runtime::{ConnectError, RuntimeError, WorktreeError, WorktreeRefusal};
 use tine_store::StoreError;
 use tine_wire::{FailureKind, ImportError};
 
@@ -242,7 +242,75 @@ impl From<RuntimeError> for Failure {
             }
             RuntimeError::Owner(_) => Self::of(FAILED, &error)
                 .hint("make the directory writable, or set TINE_HOME to a directory that is"),
+            RuntimeError::Worktree(error) => error.into(),
+            RuntimeError::NoWorktrees => Self::of(BAD_INPUT, &error)
+                .hint("`[worktree] enabled` in config.toml turns them on"),
+            RuntimeError::NoWorktree(_) => {
+                Self::of(BAD_INPUT, &error).hint("`tine worktree list` lists those that have one")
+            }
+            RuntimeError::WorktreeRemoved(agent) => {
+                let agent = agent.short();
+                Self::of(BAD_INPUT, &error).hint(format!("`tine recover {agent}` brings it back"))
+            }
+            RuntimeError::WorktreeThere { .. } => Self::of(BAD_INPUT, &error),
+            RuntimeError::WorktreeShared(_) => {
+                Self::of(BAD_INPUT, &error).hint("`tine ps` lists them; `tine kill` ends one")
+            }
+            RuntimeError::Filter(_) => Self::of(FAILED, &error).hint("the directory of an agent must exist"),
             RuntimeError::Place(_) => Self::of(BAD_INPUT, &error).hint("the directory of an agent must exist"),
+        }
+    }
+}
+
+impl From<WorktreeError> for Failure {
+    fn from(error: WorktreeError) -> Self {
+        let failed = |hint: &str| Self::of(FAILED, &error).hint(hint);
+        match &error {
+            WorktreeError::Refused(refusal) => {
+                let hint = match refusal {
+                    WorktreeRefusal::NoRepository(_) => {
+                        "`git init` and a first commit make one; without worktrees agents share the directory"
+                    }
+                    WorktreeRefusal::NoCheckout(_) => {
+                        "work in one of its checkouts: `git worktree add`"
+                    }
+                    WorktreeRefusal::Unmerged { .. } => {
+                        "settle the conflicts and `git add` the files, or take the last commit alone with --clean"
+                    }
+                    WorktreeRefusal::Submodules(_) => {
+                        "--clean takes the last commit alone, with submodules empty; `git submodule deinit` empties them"
+                    }
+                    WorktreeRefusal::Embedded(_) => {
+                        "add them to .gitignore, or make submodules of them"
+                    }
+                    WorktreeRefusal::NoCommit(_) => "--base takes a branch, a tag or a commit",
+                    WorktreeRefusal::Name(_) => "letters, digits and `-`",
+                    WorktreeRefusal::Taken(_) | WorktreeRefusal::Exists(_) => {
+                        "`tine worktree list` lists all; `tine drop` removes one and keeps what it holds"
+                    }
+                    WorktreeRefusal::Unknown(_) => "`tine worktree list` lists all",
+                    WorktreeRefusal::NoPorts(_) => {
+                        "`tine worktree gc` frees those of old worktrees; `[worktree] ports` says how many each gets"
+                    }
+                    WorktreeRefusal::Changing(_) => {
+                        "wait until whatever writes there is done, or add the files to .gitignore"
+                    }
+                };
+                Self::of(BAD_INPUT, &error).hint(hint)
+            }
+            WorktreeError::NoGit(_) => failed("install git 2.40 or later, and have it on the PATH"),
+            WorktreeError::OldGit { .. } => failed("install a later git"),
+            WorktreeError::Git { .. } => failed("nothing of the checkout has changed"),
+            WorktreeError::TooLong { .. } => {
+                failed("a filter or the network may hang; run the git command by hand to see")
+            }
+            WorktreeError::Setup { .. } => {
+                failed("`[worktree] setup` in config.toml is the command; nothing was forked")
+            }
+            WorktreeError::Output { .. } => Self::of(FAILED, &error),
+            WorktreeError::File { .. } => {
+                failed("check the disk and the permissions; nothing of the checkout has changed")
+            }
         }
     }
 }

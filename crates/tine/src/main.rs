@@ -24,6 +24,7 @@ mod render;
 mod talk;
 mod watch;
 mod whole_file;
+mod worktree;
 
 use std::process::ExitCode;
 

@@ -24,7 +24,7 @@ pub(super) fn envelope(text: &str) -> Option<TaskNotification> {
 /// What stands behind the opening tag.
 fn notification(body: &str) -> Option<TaskNotification> {
     let (mut task_id, mut status, mut summary) = (None, None, None);
-    let (mut result, mut usage) = (None, None);
+    let (mut result, mut worktree, mut usage) = (None, None, None);
     for (tag, inner) in (Elements { rest: body, within: ENVELOPE }).take(ELEMENTS_MAX) {
         // The first one counts, for a result that was not escaped may quote another.
         if tag.is("task-id") {
@@ -35,6 +35,8 @@ fn notification(body: &str) -> Option<TaskNotification> {
             summary = summary.or_else(|| Some(content(inner)));
         } else if tag.is("result") {
             result = result.or_else(|| Some(content(inner)));
+        } else if tag.is("worktree") {
+            worktree = worktree.or_else(|| Some(content(inner)));
         } else if tag.is("usage") {
             usage = usage.or_else(|| usage_of(inner));
         }
@@ -42,7 +44,7 @@ fn notification(body: &str) -> Option<TaskNotification> {
     let (task_id, status) = (task_id?, status?);
     let or_first_line = || TaskNotification::summary_of(result.as_deref(), status.as_str());
     let summary = summary.unwrap_or_else(or_first_line);
-    Some(TaskNotification { task_id, status, summary, result, usage })
+    Some(TaskNotification { task_id, status, summary, result, worktree, usage })
 }
 
 fn status_of(word: &str) -> Option<NotificationStatus> {
@@ -264,6 +266,7 @@ mod tests {
             status: NotificationStatus::Timeout,
             summary: "a </result> & b".to_owned(),
             result: Some(" a </result> & b".to_owned()),
+            worktree: None,
             usage: Some(usage),
         };
         assert_eq!(notice, expected);
@@ -332,10 +335,11 @@ mod tests {
         let text = prop_oneof!["[ \n\r\t<>&;#/a!\\[\\]CDAT-]{0,30}", any::<String>()];
         let result = proptest::option::of(text.clone());
         let status = proptest::sample::select(&NotificationStatus::ALL[..]);
-        let parts = (text.clone(), status, text, result, proptest::option::of(usage));
-        parts.prop_map(|(task_id, status, summary, result, usage)| {
+        let worktree = proptest::option::of(text.clone());
+        let parts = (text.clone(), status, text, result, worktree, proptest::option::of(usage));
+        parts.prop_map(|(task_id, status, summary, result, worktree, usage)| {
             let task_id = format!("{task_id}.");
-            TaskNotification { task_id, status, summary, result, usage }
+            TaskNotification { task_id, status, summary, result, worktree, usage }
         })
     }
 
@@ -346,6 +350,7 @@ mod tests {
             task_id: text(notice.task_id),
             summary: text(notice.summary),
             result: notice.result.map(text),
+            worktree: notice.worktree.map(text),
             ..notice
         }
     }

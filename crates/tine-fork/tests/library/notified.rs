@@ -32,6 +32,7 @@ every_format! {
             status: NotificationStatus::Completed,
             summary: "é".repeat(80),
             result: Some(words),
+            worktree: None,
             usage: Some(NotificationUsage { total_tokens: 20, tool_uses: 3, duration_ms: Some(0) }),
         };
         assert_eq!(notice, expected);

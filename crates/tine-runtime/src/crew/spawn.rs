@@ -21,6 +21,7 @@ use crate::registry::check_name;
 use crate::run::RunOptions;
 use crate::runtime::{NewHead, Runtime};
 use crate::worker::{Start, WorkerRun};
+use crate::worktrees::{Placed, Placement};
 
 /// Most workers that one run has at the same time, at any depth. More would overrun every provider's rate limits, and the machine's.
 const WORKERS_LIVE_MAX: usize = 256;
@@ -52,6 +53,8 @@ pub struct Spawn {
     pub kind: SpawnKind,
     /// Where its run stops by itself.
     pub limits: RunLimits,
+    /// Where it works.
+    pub place: Placement,
 }
 
 /// Who starts a worker.
@@ -94,8 +97,18 @@ impl Runtime {
         let Inherited { from, context, entries, .. } = self.inherited(parent, at, inherit).await?;
         let child = NewAgent { context, ..child };
         let owner = Some(self.owner()?.name().to_owned());
-        let children = vec![NewChild { agent: child, task: Some(task), entries }];
-        let made = self.commit(parent, from, children, owner).await?;
+        let placed = self.place(agent, parent, &spawn.place).await?;
+        let child = placed.iter().fold(child, |child, placed| placed.moved(child));
+        let directory = child.directory.clone();
+        let worktree = placed.as_ref().map(Placed::row);
+        let children = vec![NewChild { agent: child, task: Some(task), entries, worktree }];
+        let made = match self.commit(parent, from, children, owner).await {
+            Ok(made) => made,
+            Err(error) => {
+                self.unplace(placed).await;
+                return Err(error);
+            }
+        };
         let lease = made.into_iter().find_map(|made| made.lease);
         let lease = lease.ok_or(StoreError::Fenced { agent })?;
         let conversation = match self.first_conversation(&lease, &spawn, &spawner, options).await {
@@ -103,9 +116,13 @@ impl Runtime {
             Err(error) => return Err(self.never_began(&lease, &spawn.prompt, error).await),
         };
         let strips = self.facts(&settings.model).strips_reasoning;
+        let place = match self.told_place(agent, &directory, &spawn.kind).await {
+            Ok(place) => place,
+            Err(error) => return Err(self.never_began(&lease, &spawn.prompt, error).await),
+        };
         let told = told(
             (&spawn.kind, &spawn.prompt),
-            (&conversation, &parent.directory),
+            (&conversation, &place),
             (strips, &options.crew.inherits),
         );
         let entered = self.live().enter(agent, spawner.top.unwrap_or(agent), &options.cancel);
@@ -137,6 +154,18 @@ impl Runtime {
                 Ok(self.load(lease.agent, options.caching).await?.conversation)
             }
         }
+    }
+
+    /// What a worker is told of the place where it works.
+    pub(crate) async fn told_place(
+        &self,
+        agent: AgentId,
+        directory: &str,
+        kind: &SpawnKind,
+    ) -> Result<ToldPlace, RuntimeError> {
+        let has_history = matches!(kind, SpawnKind::Fork(_));
+        let notice = self.worktree_notice((agent, directory), has_history).await?;
+        Ok(ToldPlace { directory: directory.to_owned(), notice })
     }
 
     /// Runs a worker on a task of this process, to the end of its task.
@@ -270,27 +299,40 @@ impl ToolFilter for OnlyItsTools {
     }
 }
 
+/// What a worker is told of the place where it works.
+pub(crate) struct ToldPlace {
+    directory: String,
+    /// Of the worktree, where that is its own.
+    notice: Option<String>,
+}
+
 /// The first message of a worker. Where the model forgets its reasoning when somebody speaks, the directive is part of the last
 /// open call's result, so that what stands before it stays what it was.
 pub(crate) fn told(
     (kind, prompt): (&SpawnKind, &str),
-    (conversation, directory): (&Conversation, &str),
+    (conversation, place): (&Conversation, &ToldPlace),
     (strips_reasoning, inherits): (bool, &Inherits),
 ) -> Message {
     let text = match kind {
         SpawnKind::Fork(_) => worker_directive(prompt, inherits),
         SpawnKind::Fresh | SpawnKind::Named(_) => {
-            let note = environment_note(directory.as_ref(), &Definitions::default());
-            let blocks = [note, fresh_directive(prompt)].map(Block::Text);
-            return Message::new(Role::User, blocks.into());
+            let note = environment_note(place.directory.as_ref(), &Definitions::default());
+            let blocks = [note].into_iter().chain(place.notice.clone());
+            let blocks = blocks.chain([fresh_directive(prompt)]).map(Block::Text);
+            return Message::new(Role::User, blocks.collect());
         }
     };
     let last = conversation.history().last().map(|item| &item.message);
     let open = last.filter(|message| message.role() == Role::Assistant);
     match open.and_then(|message| message.tool_calls().last()) {
         Some(call) if strips_reasoning => {
+            let texts = place.notice.clone().into_iter().chain([text]);
+            let text = texts.collect::<Vec<_>>().join("\n\n");
             Message::new(Role::User, vec![Block::result(call.clone(), text, false)])
         }
-        _ => Message::user(text),
+        _ => {
+            let blocks = place.notice.clone().into_iter().chain([text]).map(Block::Text);
+            Message::new(Role::User, blocks.collect())
+        }
     }
 }

@@ -13,6 +13,7 @@ use super::{CrewTool, CrewTools, Told};
 use crate::crew::{FORK, Spawn, SpawnKind, Spawner};
 use crate::inherit::Inherit;
 use crate::tasks::OUTPUT_WAIT_MAX;
+use crate::worktrees::{Placement, Start};
 
 impl CrewTools {
     /// Why a call that starts a worker from this conversation has to be asked about; `None` where it has not, and where no price is
@@ -53,13 +54,6 @@ impl CrewTools {
     ) -> Result<String, Told> {
         let arguments: AgentArguments = read(input)?;
         let policy = &self.options.crew.policy;
-        if arguments.isolation == Some(Isolation::Worktree) {
-            return Err(Told(
-                "There are no worktrees yet: workers share this directory. Leave `isolation` out, and give workers that \
-                 run at the same time different files to change."
-                    .to_owned(),
-            ));
-        }
         let background = arguments.run_in_background;
         if let (Some(false), Some(refusal)) = (background, policy.foreground_refusal()) {
             return Err(Told(refusal.to_owned()));
@@ -74,6 +68,10 @@ impl CrewTools {
             name: arguments.name.filter(|name| !name.is_empty()),
             kind,
             limits: RunLimits { time: shorter(limits.time, time), ..limits },
+            place: match arguments.isolation {
+                Some(Isolation::Worktree) => Placement::Worktree(Start::State),
+                Some(Isolation::Shared) | None => Placement::Shared,
+            },
         };
         let waits = !policy.forks() && background != Some(true);
         self.start(spawn, waits, context).await

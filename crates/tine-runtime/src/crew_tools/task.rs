@@ -19,6 +19,7 @@ use crate::stop::{Receipt, StopSpec};
 use crate::tasks::{
     OUTPUT_WAIT_DEFAULT, OUTPUT_WAIT_MAX, OutputSpec, Resumed, TaskFilter, TaskView, Waited,
 };
+use crate::worktrees::Placement;
 
 /// How much of each tool's answer `TaskOutput` shows, in characters: the worker has seen all of it, its spawner wants to follow.
 const RESULT_CHARS_MAX: usize = 300;
@@ -68,6 +69,7 @@ impl CrewTools {
             name: None,
             kind,
             limits: self.options.crew.limits,
+            place: Placement::Shared,
         };
         self.start(spawn, false, context).await
     }

@@ -92,7 +92,8 @@ impl Runtime {
             false => {
                 let strips = self.facts(&record.settings.model).strips_reasoning;
                 let how = (strips, &options.crew.inherits);
-                let first = told((kind, directive), (&conversation, &record.directory), how);
+                let place = self.told_place(agent, &record.directory, kind).await?;
+                let first = told((kind, directive), (&conversation, &place), how);
                 let mut blocks = first.blocks().to_vec();
                 blocks.push(Block::Text(prompt));
                 let first = Message::new(Role::User, blocks);
@@ -106,8 +107,8 @@ impl Runtime {
         Ok(start)
     }
 
-    /// Whether a worker has been told anything.
-    async fn has_begun(&self, agent: AgentId) -> Result<bool, RuntimeError> {
+    /// Whether an agent has been told anything of its own.
+    pub(crate) async fn has_begun(&self, agent: AgentId) -> Result<bool, RuntimeError> {
         let own = self.log(agent, None).await?;
         Ok(own.iter().any(|entry| matches!(entry.body, EntryBody::Message(_))))
     }

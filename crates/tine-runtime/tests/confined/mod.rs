@@ -195,7 +195,12 @@ async fn workers_of_a_fan_are_confined_each_and_audited_together() {
             .await;
     let options = bypass(Reach::Directory, house.home.path());
     let directives = vec!["one".to_owned(), "two".to_owned()];
-    let spec = FanSpec { parent: root, directives, plan: Asked::Auto };
+    let spec = FanSpec {
+        parent: root,
+        directives,
+        plan: Asked::Auto,
+        place: tine_runtime::Placement::Shared,
+    };
     let watcher = Arc::new(Silent(Mutex::new(0)));
     let report = house.runtime.fan(spec, &options, Arc::clone(&watcher) as _).await.unwrap();
     assert_eq!(*watcher.0.lock().unwrap(), 2);

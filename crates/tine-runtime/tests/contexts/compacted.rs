@@ -108,7 +108,12 @@ async fn a_worker_keeps_its_brief_and_a_spawner_its_roster() {
     let root = house.root().await;
     say(&house, root, "prompt 1").await;
     let directives = vec!["Check the parser.\nAll of it.".to_owned()];
-    let spec = FanSpec { parent: root, directives, plan: tine_cache::Asked::Auto };
+    let spec = FanSpec {
+        parent: root,
+        directives,
+        plan: tine_cache::Asked::Auto,
+        place: tine_runtime::Placement::Shared,
+    };
     let report =
         house.runtime.fan(spec, &options(), Arc::new(crate::Ends::default())).await.unwrap();
     let worker = report.tasks[0].agent;

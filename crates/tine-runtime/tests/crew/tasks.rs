@@ -221,6 +221,7 @@ async fn a_person_starts_a_worker_of_an_agent_that_nobody_runs() {
         name: None,
         kind: SpawnKind::Fork(Inherit::Full),
         limits: options.crew.limits,
+        place: tine_runtime::Placement::Shared,
     };
     let worker = house.runtime.start_task(agent, spawn, &options).await.unwrap();
     house.runtime.settled(worker).await;

@@ -24,7 +24,12 @@ fn directives(round: usize, count: usize) -> Vec<String> {
 }
 
 async fn fan(house: &House, parent: AgentId, round: usize) -> FanReport {
-    let spec = FanSpec { parent, directives: directives(round, 4), plan: Asked::Auto };
+    let spec = FanSpec {
+        parent,
+        directives: directives(round, 4),
+        plan: Asked::Auto,
+        place: tine_runtime::Placement::Shared,
+    };
     house.runtime.fan(spec, &options(), Arc::new(Nobody)).await.unwrap()
 }
 

@@ -176,7 +176,12 @@ async fn tell(story: Story) -> Told {
     let caching = CachePolicy { keep_warm: story.keep_warm, ..CachePolicy::default() };
     let options = RunOptions { caching, ..options() };
     let directives = vec!["Task number 000.".to_owned()];
-    let spec = FanSpec { parent: root, directives, plan: Asked::Auto };
+    let spec = FanSpec {
+        parent: root,
+        directives,
+        plan: Asked::Auto,
+        place: tine_runtime::Placement::Shared,
+    };
     let fan = runtime.fan(spec, &options, Arc::new(Teller(started)));
     let meanwhile = async {
         busy.recv().await.unwrap();

@@ -1,12 +1,12 @@
 //! The fork transaction.
 
-use tine_model::{AgentId, EntryId, ForkRole};
+use tine_model::{AgentId, EntryId, ForkRole, TaskWorktree, WorktreeRecord};
 
 use super::sample::{agent_id, create, fork, fork_of, heard, lease, plain_notice, say};
 use super::{Fixture, refused};
 use crate::{
     AgentFilter, EntryKind, EntryRow, Fence, ForkEvent, ForkFrom, Kill, NewChild, NewEntry,
-    NewTask, Result, StoreError,
+    NewTask, NewWorktree, Result, StoreError,
 };
 
 fn fork_events(rows: &[EntryRow]) -> Vec<ForkEvent> {
@@ -73,7 +73,7 @@ pub async fn siblings_share_one_fork_point(fixture: &dyn Fixture) -> Result<()> 
             description: Some("a part".to_owned()),
             definition: None,
         });
-        request.children.push(NewChild { agent, task, entries: Vec::new() });
+        request.children.push(NewChild { agent, task, entries: Vec::new(), worktree: None });
     }
     let forked = store.fork(request).await?;
     let children: Vec<AgentId> = forked.iter().map(|forked| forked.child).collect();
@@ -124,6 +124,35 @@ pub async fn a_fork_may_inherit_from_a_grandparent(fixture: &dyn Fixture) -> Res
         let foreign = fork(&*store, agent_id(parent), 4, ForkFrom::Entry(EntryId(entry))).await;
         refused!(foreign, StoreError::UnknownEntry { .. });
     }
+    Ok(())
+}
+
+/// A worktree is written with its agent, is seen with its task, and stays known when it is removed.
+pub async fn a_forks_worktree_is_known_with_it(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let root = create(&*store, 1).await?;
+    let mut request = fork_of(root, 2, ForkFrom::LastEntry);
+    let [path, origin, repository] = ["/w/2", "/o/src", "/o/.git"].map(str::to_owned);
+    request.children[0].worktree = Some(NewWorktree { path, origin, repository });
+    request.children[0].task =
+        Some(NewTask { directive: "part".into(), description: None, definition: None });
+    store.fork(request).await?;
+    let store = fixture.open().await?;
+    let Some(made) = store.worktree(agent_id(2)).await? else { panic!("there is one") };
+    assert_eq!((made.path.as_str(), made.origin.as_str()), ("/w/2", "/o/src"));
+    assert_eq!((made.files, made.commits, made.removed_ms), (0, 0, None));
+    assert_eq!(store.worktree(root).await?, None);
+
+    let worked = WorktreeRecord { files: 3, commits: 1, ..made };
+    store.note_worktree(worked.clone()).await?;
+    assert_eq!(store.worktrees().await?, [worked.clone()]);
+    let seen = store.task(agent_id(2)).await?.and_then(|task| task.worktree);
+    assert_eq!(seen, Some(TaskWorktree { path: "/w/2".into(), files: 3, commits: 1 }));
+    store.note_worktree(WorktreeRecord { removed_ms: Some(9), ..worked.clone() }).await?;
+    assert_eq!(store.tasks(root).await?[0].worktree, None);
+    assert_eq!(store.worktrees().await?.len(), 1);
+    let nobody = WorktreeRecord { agent: root, ..worked };
+    refused!(store.note_worktree(nobody).await, StoreError::NotFound { .. });
     Ok(())
 }
 

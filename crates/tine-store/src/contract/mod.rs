@@ -75,6 +75,7 @@ macro_rules! store_contract {
             a_fork_at_an_earlier_entry_forgets_the_rest
             a_fork_may_inherit_from_a_grandparent
             a_fork_is_made_with_its_first_entries
+            a_forks_worktree_is_known_with_it
             a_refused_fork_leaves_nothing
             a_parent_run_by_somebody_else_can_be_forked
             a_forked_worker_is_held_at_once

@@ -55,7 +55,7 @@ pub fn fork_of(parent: AgentId, number: u64, from: ForkFrom) -> ForkRequest {
     let mut agent = new_agent(number);
     agent.standing = Standing::Peer;
     agent.head.body = None;
-    let children = vec![NewChild { agent, task: None, entries: Vec::new() }];
+    let children = vec![NewChild { agent, task: None, entries: Vec::new(), worktree: None }];
     ForkRequest { parent, from, parent_fence: None, children, owner: None, now_ms: 2000 }
 }
 

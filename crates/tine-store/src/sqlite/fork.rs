@@ -10,6 +10,7 @@ use super::connection::Writing;
 use super::entries::{append_entries, insert_entry, require_inherited};
 use super::leases::{check_fence, insert_lease};
 use super::tasks::insert_task;
+use super::worktrees::insert_worktree;
 use crate::{
     EntryKind, ForkEvent, ForkFrom, ForkRequest, Forked, NewChild, NewEntry, Result, StoreError,
 };
@@ -75,6 +76,9 @@ async fn fork_child(
     let told = event(ForkRole::Child, parent);
     let child_event = insert_entry(write, "child event", id, &told).await?;
     append_entries(write, id, &child.entries).await?;
+    if let Some(worktree) = &child.worktree {
+        insert_worktree(write, id, worktree, place.now_ms).await?;
+    }
     if let Some(task) = &child.task {
         insert_task(write, id, parent, task, place.now_ms).await?;
     }

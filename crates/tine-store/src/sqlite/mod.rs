@@ -19,6 +19,7 @@ mod stops;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod worktrees;
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,7 +1,9 @@
 //! [`Store`] for SQLite: each operation is in the file of its table.
 
 use async_trait::async_trait;
-use tine_model::{AgentId, AgentRecord, CapReached, EntryId, PermissionId, RequestId, TaskRecord};
+use tine_model::{
+    AgentId, AgentRecord, CapReached, EntryId, PermissionId, RequestId, TaskRecord, WorktreeRecord,
+};
 
 use super::SqliteStore;
 use crate::{
@@ -76,6 +78,18 @@ impl Store for SqliteStore {
 
     async fn tasks(&self, spawner: AgentId) -> Result<Vec<TaskRecord>> {
         self.task_rows(spawner).await
+    }
+
+    async fn worktree(&self, agent: AgentId) -> Result<Option<WorktreeRecord>> {
+        self.worktree_row(agent).await
+    }
+
+    async fn worktrees(&self) -> Result<Vec<WorktreeRecord>> {
+        self.worktree_rows().await
+    }
+
+    async fn note_worktree(&self, record: WorktreeRecord) -> Result<()> {
+        self.note_worktree_row(record).await
     }
 
     async fn start_task(&self, agent: AgentId) -> Result<bool> {

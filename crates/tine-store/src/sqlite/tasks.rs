@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sqlx::sqlite::SqliteRow;
-use tine_model::{AgentId, AgentState, TaskRecord, TaskStatus, Usage};
+use tine_model::{AgentId, AgentState, TaskRecord, TaskStatus, TaskWorktree, Usage};
 
 use super::SqliteStore;
 use super::agents::{agent_state, require_living};
@@ -17,7 +17,10 @@ macro_rules! task_columns {
     () => {
         "agent, spawner, directive, status, report, error, uncached, write_short, write_long, \
          read, output, reasoning, turns, tool_uses, created_ms, ended_ms, description, resumes, \
-         flags, cleared_ms, definition"
+         flags, cleared_ms, definition, \
+         (SELECT w.path FROM worktrees w WHERE w.agent = tasks.agent AND w.removed_ms IS NULL), \
+         (SELECT w.files FROM worktrees w WHERE w.agent = tasks.agent), \
+         (SELECT w.commits FROM worktrees w WHERE w.agent = tasks.agent)"
     };
 }
 pub(super) use task_columns;
@@ -229,5 +232,11 @@ fn task_record(path: &Path, row: &SqliteRow) -> Result<TaskRecord> {
         flags: row.get::<String>(18)?.split_whitespace().map(str::to_owned).collect(),
         cleared_ms: row.get(19)?,
         definition: row.get(20)?,
+        worktree: match row.get::<Option<String>>(21)? {
+            Some(path) => {
+                Some(TaskWorktree { path, files: row.unsigned(22)?, commits: row.unsigned(23)? })
+            }
+            None => None,
+        },
     })
 }

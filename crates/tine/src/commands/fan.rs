@@ -168,7 +168,12 @@ pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure>
         on_budget: budget::on_budget(&args.limits.tree),
     };
     budget::change(context, parent, args.limits.tree.changes()).await?;
-    let spec = FanSpec { parent, directives: args.directives, plan: asked(args.plan) };
+    let spec = FanSpec {
+        parent,
+        directives: args.directives,
+        plan: asked(args.plan),
+        place: tine_runtime::Placement::Shared,
+    };
     let watcher = Arc::clone(&watch) as Arc<dyn FanWatcher>;
     let fan = Box::pin(context.runtime.fan(spec, &options, watcher));
     let fanned = interruptible(fan, &cancel, || watch.board.say(STOPPING)).await;

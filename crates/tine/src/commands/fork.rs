@@ -54,6 +54,7 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
         inherit,
         settings,
         accept_cache_loss: args.inherit.accept_cache_loss,
+        place: tine_runtime::Placement::Shared,
     };
     let made = context.runtime.fork(spec).await?;
     if !args.output.quiet {

@@ -180,6 +180,7 @@ mod tests {
             tool_uses: 2,
             flags: Vec::new(),
             duration_ms: 1_500,
+            worktree: None,
         }
     }
 

@@ -45,6 +45,7 @@ pub(super) async fn start(context: &Context, args: StartTaskArgs) -> Result<u8, 
         description: args.description,
         name: args.name,
         limits: work.options.crew.limits,
+        place: tine_runtime::Placement::Shared,
     };
     budget::change(context, spawner, args.how.limits.tree.changes()).await?;
     let task = context.runtime.start_task(spawner, spawn, &work.options).await?;

@@ -1,0 +1,192 @@
+//! Removing worktrees that nobody needs any more. What one holds is kept first.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tine_model::{AgentId, WorktreeRecord};
+use tine_worktree::{Name, Repository, Worktree, WorktreeError};
+
+use super::view::{WorktreeState, WorktreeView};
+use super::{blocking, name_of};
+use crate::error::RuntimeError;
+use crate::runtime::Runtime;
+
+/// How old what a maker or remover left behind must be before it is taken for left behind: no one takes that long.
+const LEFT_BEHIND_AGE: Duration = Duration::from_secs(3600);
+
+/// Which worktrees go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CollectSpec {
+    /// A directory whose repository is looked at, whether or not an agent of this store has a worktree of it.
+    pub directory: PathBuf,
+    /// Those in which nothing has changed for so long.
+    pub age_max: Duration,
+    /// Whether nothing is done, and only said.
+    pub dry_run: bool,
+}
+
+/// What happened to a worktree, or would.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// It is removed; what it held is kept.
+    Removed,
+    /// It is removed; it was as it had begun.
+    Vanished,
+    /// The rest of one that was never finished, or already removed.
+    Tidied,
+    /// It could not be removed.
+    Failed(String),
+}
+
+/// A worktree that went, or would.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collected {
+    /// What it was called.
+    pub name: Name,
+    /// Whose it was.
+    pub agent: Option<AgentId>,
+    /// Where its files were.
+    pub path: PathBuf,
+    /// What happened to it.
+    pub fate: Fate,
+}
+
+impl Runtime {
+    /// Removes worktrees in which nothing has changed for long and in which nobody runs, and what crashes have left.
+    pub async fn collect_worktrees(
+        &self,
+        spec: &CollectSpec,
+    ) -> Result<Vec<Collected>, RuntimeError> {
+        self.recover().await?;
+        let mut collected = Vec::new();
+        for view in self.worktrees(&spec.directory).await? {
+            let age_max = match view.state {
+                WorktreeState::Removed => continue,
+                WorktreeState::Ready if view.record.is_some() => spec.age_max,
+                WorktreeState::Ready => spec.age_max.max(LEFT_BEHIND_AGE),
+                WorktreeState::Unfinished | WorktreeState::Leaving | WorktreeState::Gone => {
+                    LEFT_BEHIND_AGE
+                }
+            };
+            if view.runs || self.age_of(view.path.clone()).await? < age_max {
+                continue;
+            }
+            let fate = self.fate_of(&view, spec).await;
+            let fate = fate.unwrap_or_else(|error| Fate::Failed(error.to_string()));
+            let agent = view.agent.as_ref().map(|agent| agent.id);
+            collected.push(Collected { name: view.name, agent, path: view.path, fate });
+        }
+        Ok(collected)
+    }
+
+    async fn fate_of(&self, view: &WorktreeView, spec: &CollectSpec) -> Result<Fate, RuntimeError> {
+        let origin = view
+            .record
+            .as_ref()
+            .map_or_else(|| spec.directory.clone(), |record| PathBuf::from(&record.origin));
+        let (name, path, state) = (view.name.clone(), view.path.clone(), view.state);
+        let (dry_run, now_ms) = (spec.dry_run, self.now_ms());
+        let fate = blocking(move || match state {
+            WorktreeState::Ready => removed(&path, dry_run, now_ms),
+            WorktreeState::Removed
+            | WorktreeState::Unfinished
+            | WorktreeState::Leaving
+            | WorktreeState::Gone => {
+                if !dry_run {
+                    Repository::at(&origin)?.tidy(&name)?;
+                }
+                Ok(Fate::Tidied)
+            }
+        })
+        .await?;
+        if let (Some(record), false) = (&view.record, dry_run) {
+            let gone = WorktreeRecord { removed_ms: Some(now_ms), ..record.clone() };
+            self.store().note_worktree(gone).await?;
+        }
+        Ok(fate)
+    }
+
+    /// How long ago something was last changed that a worktree's life leaves traces in.
+    async fn age_of(&self, path: PathBuf) -> Result<Duration, RuntimeError> {
+        let now_ms = self.now_ms();
+        blocking(move || {
+            let last_ms = last_change_ms(&path).unwrap_or(0);
+            Ok(Duration::from_millis(u64::try_from(now_ms.saturating_sub(last_ms)).unwrap_or(0)))
+        })
+        .await
+    }
+
+    /// Removes the worktree of an agent now; what it holds is kept, and [`recover_worktree`](Self::recover_worktree) brings it back.
+    /// Refused while somebody runs in it.
+    pub async fn drop_worktree(&self, agent: AgentId) -> Result<Collected, RuntimeError> {
+        self.recover().await?;
+        let record = self.own_worktree(agent).await?;
+        let path = PathBuf::from(&record.path);
+        if record.removed_ms.is_some() {
+            return Err(RuntimeError::WorktreeRemoved(agent));
+        }
+        // Whoever runs in it holds a lease, so that nobody begins while it goes.
+        let lease = self.acquire(agent).await?;
+        let dropped = self.drop_leased(&record, path).await;
+        self.store().release(&lease).await?;
+        dropped
+    }
+
+    async fn drop_leased(
+        &self,
+        record: &WorktreeRecord,
+        path: PathBuf,
+    ) -> Result<Collected, RuntimeError> {
+        if self.is_shared(record).await? {
+            return Err(RuntimeError::WorktreeShared(record.agent));
+        }
+        let (at, now_ms) = (path.clone(), self.now_ms());
+        let fate = blocking(move || removed(&at, false, now_ms)).await?;
+        let gone = WorktreeRecord { removed_ms: Some(now_ms), ..record.clone() };
+        self.store().note_worktree(gone).await?;
+        Ok(Collected { name: name_of(record.agent)?, agent: Some(record.agent), path, fate })
+    }
+
+    /// Makes the worktree of an agent again that was removed, as it was; returns its directory.
+    pub async fn recover_worktree(&self, agent: AgentId) -> Result<PathBuf, RuntimeError> {
+        let record = self.own_worktree(agent).await?;
+        let path = PathBuf::from(&record.path);
+        if path.join(".git").exists() {
+            return Err(RuntimeError::WorktreeThere { agent, path });
+        }
+        self.make_again(&record).await?;
+        Ok(path)
+    }
+
+    /// The worktree that was made for this agent.
+    pub(crate) async fn own_worktree(
+        &self,
+        agent: AgentId,
+    ) -> Result<WorktreeRecord, RuntimeError> {
+        self.store().agent(agent).await?;
+        self.store().worktree(agent).await?.ok_or(RuntimeError::NoWorktree(agent))
+    }
+}
+
+fn removed(path: &Path, dry_run: bool, now_ms: i64) -> Result<Fate, WorktreeError> {
+    let worktree = Worktree::at(path)?;
+    let changed = match dry_run {
+        true => !worktree.is_unchanged(&worktree.state(now_ms)?),
+        false => worktree.remove(now_ms)?.is_some(),
+    };
+    Ok(if changed { Fate::Removed } else { Fate::Vanished })
+}
+
+/// In milliseconds since the Unix epoch; `None` where nothing is left to look at.
+fn last_change_ms(path: &Path) -> Option<i64> {
+    let git_dir = std::fs::read_to_string(path.join(".git")).unwrap_or_default();
+    let git_dir = git_dir.trim().strip_prefix("gitdir: ").map(PathBuf::from);
+    let traces = ["index", "HEAD", "logs/HEAD"];
+    let traces = git_dir.iter().flat_map(|git_dir| traces.map(|trace| git_dir.join(trace)));
+    let times = traces.chain([path.to_owned()]).filter_map(|trace| {
+        let time = std::fs::metadata(trace).ok()?.modified().ok()?;
+        let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+        i64::try_from(since.as_millis()).ok()
+    });
+    times.max()
+}

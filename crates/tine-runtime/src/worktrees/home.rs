@@ -1,0 +1,164 @@
+//! The worktree that an agent works in, for the time of a run.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tine_fork::ToolFilter;
+use tine_guard::filter::{FilterError, WorkerFilter};
+use tine_model::{AgentId, AgentRecord, RawJson, WorktreeRecord};
+use tine_worktree::{Repository, Worktree};
+
+use super::place::{made_ready, text};
+use super::{blocking, name_of};
+use crate::error::RuntimeError;
+use crate::prompt::worktree_notice;
+use crate::runtime::Runtime;
+
+/// Where an agent works, when that is a worktree.
+pub(crate) struct Home {
+    path: PathBuf,
+    variables: Vec<(String, String)>,
+}
+
+impl Home {
+    /// What commands find in their environment there.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {
+        self.variables.iter().cloned()
+    }
+
+    /// The filter of a run there: what leaves the worktree, or reaches what all worktrees share, is refused.
+    pub(crate) fn confined(
+        &self,
+        rest: &Arc<dyn ToolFilter>,
+    ) -> Result<Arc<dyn ToolFilter>, FilterError> {
+        Ok(Arc::new(Inside { worktree: WorkerFilter::new(&self.path)?, rest: Arc::clone(rest) }))
+    }
+}
+
+/// Refuses what leaves a worktree, and what the rest refuses.
+struct Inside {
+    worktree: WorkerFilter,
+    rest: Arc<dyn ToolFilter>,
+}
+
+impl ToolFilter for Inside {
+    fn allows(&self, tool: &str, input: &RawJson) -> bool {
+        self.worktree.allows(tool, input) && self.rest.allows(tool, input)
+    }
+
+    fn denial_message(&self, tool: &str, input: &RawJson) -> String {
+        match self.worktree.allows(tool, input) {
+            true => self.rest.denial_message(tool, input),
+            false => self.worktree.denial_message(tool, input),
+        }
+    }
+}
+
+impl Runtime {
+    /// The worktree that the agent's directory lies in, its own or an ancestor's. One that was removed is made again, as it was.
+    pub(crate) async fn home(&self, agent: &AgentRecord) -> Result<Option<Home>, RuntimeError> {
+        let Some(record) = self.worktree_around(agent).await? else { return Ok(None) };
+        let (owner, path) = (record.agent, PathBuf::from(&record.path));
+        let origin = PathBuf::from(&record.origin);
+        if !path.join(".git").exists() {
+            self.make_again(&record).await?;
+        }
+        let variables = self
+            .worktree_policy()
+            .map_or_else(Vec::new, |policy| policy.variables(&origin, &path, owner));
+        Ok(Some(Home { path, variables }))
+    }
+
+    async fn worktree_around(
+        &self,
+        agent: &AgentRecord,
+    ) -> Result<Option<WorktreeRecord>, RuntimeError> {
+        if let Some(own) = self.store().worktree(agent.id).await? {
+            return Ok(Some(own));
+        }
+        let around =
+            |record: &WorktreeRecord| Path::new(&agent.directory).starts_with(&record.path);
+        Ok(self.store().worktrees().await?.into_iter().find(around))
+    }
+
+    /// Makes a worktree again that was removed, as it was when it was last kept.
+    pub(super) async fn make_again(&self, record: &WorktreeRecord) -> Result<(), RuntimeError> {
+        let (agent, now_ms) = (record.agent, self.now_ms());
+        let (origin, path) = (PathBuf::from(&record.origin), PathBuf::from(&record.path));
+        let policy = self.worktree_policy().cloned();
+        blocking(move || {
+            let made = Repository::at(&origin)?.recover(&name_of(agent)?, path, now_ms)?;
+            policy.map_or(Ok(()), |policy| made_ready(&made, &policy, agent))
+        })
+        .await?;
+        let back = WorktreeRecord { removed_ms: None, ..record.clone() };
+        Ok(self.store().note_worktree(back).await?)
+    }
+
+    /// What an agent is told of its own worktree, before the first thing that it is asked; `None` without one.
+    pub(crate) async fn worktree_notice(
+        &self,
+        (agent, directory): (AgentId, &str),
+        has_history: bool,
+    ) -> Result<Option<String>, RuntimeError> {
+        let Some(record) = self.store().worktree(agent).await? else { return Ok(None) };
+        let inside = Path::new(directory).strip_prefix(&record.path).unwrap_or(Path::new(""));
+        let before = text(&Path::new(&record.origin).join(inside));
+        let port = self.worktree_policy().and_then(|policy| {
+            let ports = policy.ports?;
+            let first = tine_worktree::Ports::of(&policy.blocks(), Path::new(&record.path))?;
+            Some((first, first + (ports.count - 1)))
+        });
+        Ok(Some(worktree_notice(
+            (directory, &before),
+            (&record.path, &record.origin),
+            port,
+            has_history,
+        )))
+    }
+
+    /// Looks at what an agent has done in its own worktree, and holds that by a ref.
+    pub(crate) async fn keep_worktree(&self, agent: AgentId) -> Result<(), RuntimeError> {
+        let Some(record) = self.store().worktree(agent).await? else { return Ok(()) };
+        let (path, now_ms) = (PathBuf::from(&record.path), self.now_ms());
+        if record.removed_ms.is_some() || !path.join(".git").exists() {
+            return Ok(());
+        }
+        let (files, commits) = blocking(move || {
+            let worktree = Worktree::at(&path)?;
+            let state = worktree.state(now_ms)?;
+            if !worktree.is_unchanged(&state) {
+                worktree.hold(&state)?;
+            }
+            worktree.progress(&state)
+        })
+        .await?;
+        let noted = WorktreeRecord { files, commits, ..record };
+        Ok(self.store().note_worktree(noted).await?)
+    }
+
+    /// Removes the worktree of a worker that has ended, where nothing was changed in it and nobody else works there.
+    pub(crate) async fn leave_worktree(&self, agent: AgentId) -> Result<(), RuntimeError> {
+        let Some(record) = self.store().worktree(agent).await? else { return Ok(()) };
+        let path = PathBuf::from(&record.path);
+        if record.removed_ms.is_some() || self.is_shared(&record).await? || !path.exists() {
+            return Ok(());
+        }
+        let now_ms = self.now_ms();
+        let removed = blocking(move || {
+            let worktree = Worktree::at(&path)?;
+            // What is only staged differently is no work, and is kept all the same.
+            let unchanged = worktree.progress(&worktree.state(now_ms)?)? == (0, 0);
+            if unchanged {
+                worktree.remove(now_ms)?;
+            }
+            Ok(unchanged)
+        })
+        .await?;
+        if removed {
+            let gone = WorktreeRecord { removed_ms: Some(now_ms), ..record };
+            self.store().note_worktree(gone).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,119 @@
+//! Worktrees of agents: made with a fork, found again for a run, and what became of them.
+//!
+//! Files come first and rows after: a worktree without a row is nobody's, and [`collect`](Runtime::collect_worktrees) finds it.
+//! Everything that git does here happens on threads where waiting is allowed.
+
+mod collect;
+mod home;
+mod place;
+mod view;
+
+pub use collect::{CollectSpec, Collected, Fate};
+pub use place::Placement;
+pub use tine_worktree::{
+    Operation, Ports as WorktreePorts, Refusal as WorktreeRefusal, Start, WorktreeError,
+};
+pub use view::{WorktreeState, WorktreeView};
+
+pub(crate) use home::Home;
+pub(crate) use place::Placed;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tine_model::AgentId;
+use tine_worktree::Name;
+
+use crate::error::RuntimeError;
+
+/// How worktrees are made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorktreePolicy {
+    /// The directory that holds all of them.
+    pub root: PathBuf,
+    /// The user's command that makes a new one ready to build and run; `sh -c` runs it there.
+    pub setup: Option<String>,
+    /// How long that may take.
+    pub setup_time_max: Duration,
+    /// The ports that each gets.
+    pub ports: Option<WorktreePorts>,
+    /// Variables of the setup command and of commands that agents run there. `{origin}`, `{worktree}`, `{agent}` and `{port}` in a
+    /// value stand for what they say.
+    pub environment: Vec<(String, String)>,
+}
+
+impl WorktreePolicy {
+    /// Where the worktree of an agent is to be.
+    fn path(&self, common_dir: &Path, agent: AgentId) -> PathBuf {
+        let repository = match common_dir.file_name() {
+            Some(name) if name == ".git" => common_dir.parent().and_then(Path::file_name),
+            name => name,
+        };
+        let name = repository.map_or_else(|| "repository".into(), |name| name.to_string_lossy());
+        let hash = blake3::hash(common_dir.as_os_str().as_encoded_bytes()).to_hex();
+        self.root.join(format!("{name}-{}", &hash[..8])).join(agent.short().to_string())
+    }
+
+    /// The directory that says whose ports are whose.
+    fn blocks(&self) -> PathBuf {
+        self.root.join("ports")
+    }
+
+    /// What commands in the worktree find in their environment.
+    fn variables(&self, origin: &Path, path: &Path, agent: AgentId) -> Vec<(String, String)> {
+        let port = self.ports.and_then(|_| WorktreePorts::of(&self.blocks(), path));
+        let [origin, path] = [origin, path].map(|path| path.to_string_lossy().into_owned());
+        let port_text = port.map_or_else(String::new, |port| port.to_string());
+        let filled = |value: &str| {
+            let value = value.replace("{origin}", &origin).replace("{worktree}", &path);
+            value.replace("{agent}", &agent.to_string()).replace("{port}", &port_text)
+        };
+        let own = self.environment.iter().map(|(name, value)| (name.clone(), filled(value)));
+        let mut variables: Vec<_> = own.collect();
+        variables.push(("TINE_WORKTREE".to_owned(), path.clone()));
+        variables.push(("TINE_ORIGIN".to_owned(), origin.clone()));
+        if let (Some(port), Some(ports)) = (port, self.ports) {
+            variables.push(("TINE_PORT".to_owned(), port.to_string()));
+            variables.push(("TINE_PORT_COUNT".to_owned(), ports.count.to_string()));
+        }
+        variables
+    }
+}
+
+/// The name of an agent's worktree among those of its repository.
+pub(crate) fn name_of(agent: AgentId) -> Result<Name, WorktreeError> {
+    Name::new(&agent.to_string())
+}
+
+/// Does what waits for git on a thread that may wait.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, WorktreeError> + Send + 'static,
+) -> Result<T, RuntimeError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => Ok(result?),
+        Err(_) => Err(RuntimeError::Panicked(
+            "work on a worktree failed in a way that it should not: this is a bug",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worktree_is_found_by_its_repository_and_its_agent() {
+        let policy = WorktreePolicy {
+            root: "/data/worktrees".into(),
+            setup: None,
+            setup_time_max: Duration::ZERO,
+            ports: None,
+            environment: vec![("CACHE".into(), "{origin}/target:{port}:{agent}".into())],
+        };
+        let agent = AgentId::from_random([1; 16]);
+        let shown = |common: &str| policy.path(Path::new(common), agent).display().to_string();
+        insta::assert_snapshot!([shown("/home/me/app/.git"), shown("/srv/app.git"), shown("/")].join("\n"), @"");
+        let variables = policy.variables(Path::new("/home/me/app"), Path::new("/data/w"), agent);
+        insta::assert_snapshot!(variables.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("\n"), @"");
+    }
+}

@@ -1,0 +1,122 @@
+//! Making a worktree for an agent that is about to be.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tine_model::{AgentId, AgentRecord};
+use tine_store::{NewAgent, NewWorktree as NewWorktreeRow};
+use tine_worktree::{NewWorktree, Operation, Repository, Setup, Start, Worktree};
+
+use super::{WorktreePolicy, blocking, name_of};
+use crate::error::RuntimeError;
+use crate::runtime::Runtime;
+
+/// Where a fork works.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Placement {
+    /// In the directory of its parent.
+    #[default]
+    Shared,
+    /// In a worktree of its own, that starts from this.
+    Worktree(Start),
+}
+
+/// A worktree that was made, for an agent that is not in the store yet. Must be undone where that comes to nothing.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    worktree: Worktree,
+    /// What the checkout was in the middle of that it was made from.
+    pub(crate) during: Option<Operation>,
+}
+
+impl Placed {
+    /// The agent, in its worktree.
+    pub(crate) fn moved(&self, agent: NewAgent) -> NewAgent {
+        NewAgent { directory: text(&self.worktree.directory()), ..agent }
+    }
+
+    /// Where its files are.
+    pub(crate) fn path(&self) -> &Path {
+        self.worktree.repository().top()
+    }
+
+    /// The row to be written with the agent.
+    pub(crate) fn row(&self) -> NewWorktreeRow {
+        NewWorktreeRow {
+            path: text(self.path()),
+            origin: text(self.worktree.origin()),
+            repository: text(self.worktree.repository().common_dir()),
+        }
+    }
+}
+
+pub(super) fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+impl Runtime {
+    /// Makes the worktree of an agent that is about to be, where it is to have one.
+    pub(crate) async fn place(
+        &self,
+        child: AgentId,
+        parent: &AgentRecord,
+        placement: &Placement,
+    ) -> Result<Option<Placed>, RuntimeError> {
+        let Placement::Worktree(start) = placement else { return Ok(None) };
+        let policy = self.worktree_policy().ok_or(RuntimeError::NoWorktrees)?;
+        let policy = Arc::clone(policy);
+        let (start, directory) = (start.clone(), PathBuf::from(&parent.directory));
+        let now_ms = self.now_ms();
+        let made = blocking(move || {
+            let repository = Repository::at(&directory)?;
+            let path = policy.path(repository.common_dir(), child);
+            let new = NewWorktree { name: name_of(child)?, path, start, now_ms };
+            let worktree = repository.fork(&new)?;
+            match made_ready(&worktree, &policy, child) {
+                Ok(()) => Ok(Placed { worktree, during: repository.operation() }),
+                Err(error) => {
+                    discard(worktree, now_ms);
+                    Err(error)
+                }
+            }
+        });
+        made.await.map(Some)
+    }
+
+    /// Removes a worktree whose agent did not come to be.
+    pub(crate) async fn unplace(&self, placed: Option<Placed>) {
+        let now_ms = self.now_ms();
+        if let Some(placed) = placed {
+            let removed = blocking(move || {
+                discard(placed.worktree, now_ms);
+                Ok(())
+            });
+            // What it leaves is nobody's, and is collected.
+            drop(removed.await);
+        }
+    }
+}
+
+/// Ports, and the user's own preparations.
+pub(super) fn made_ready(
+    worktree: &Worktree,
+    policy: &WorktreePolicy,
+    agent: AgentId,
+) -> Result<(), tine_worktree::WorktreeError> {
+    let path = worktree.repository().top();
+    if let Some(ports) = policy.ports {
+        ports.take(&policy.blocks(), path)?;
+    }
+    let Some(command) = policy.setup.clone() else { return Ok(()) };
+    let variables = policy.variables(worktree.origin(), path, agent).into_iter();
+    let environment = variables.map(|(name, value)| (name.into(), value.into())).collect();
+    Setup { command, time_max: policy.setup_time_max, environment }.run(&worktree.directory())
+}
+
+fn discard(worktree: Worktree, now_ms: i64) {
+    let (name, repository) = (worktree.name().clone(), worktree.origin().to_owned());
+    let gone = worktree.remove(now_ms).and_then(|_| Repository::at(&repository)?.forget(&name));
+    if let Err(error) = gone {
+        tracing::warn!(%name, %error, "a worktree without an agent is left; `tine worktree gc` removes it");
+    }
+}

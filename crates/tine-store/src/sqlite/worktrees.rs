@@ -1,0 +1,83 @@
+//! Worktrees that were made for agents.
+
+use std::path::Path;
+
+use sqlx::sqlite::SqliteRow;
+use tine_model::{AgentId, WorktreeRecord};
+
+use super::SqliteStore;
+use super::column::Columns;
+use super::connection::Writing;
+use crate::{NewWorktree, Result, StoreError};
+
+macro_rules! worktree_columns {
+    () => {
+        "agent, path, origin, repository, files, commits, made_ms, removed_ms"
+    };
+}
+
+impl SqliteStore {
+    pub(super) async fn worktree_row(&self, agent: AgentId) -> Result<Option<WorktreeRecord>> {
+        let sql = concat!("SELECT ", worktree_columns!(), " FROM worktrees WHERE agent = ?");
+        let mut read = self.connections.read().await?;
+        let row = read.one(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
+        read.finish().await?;
+        row.map(|row| worktree_record(self.connections.path(), &row)).transpose()
+    }
+
+    pub(super) async fn worktree_rows(&self) -> Result<Vec<WorktreeRecord>> {
+        let sql =
+            concat!("SELECT ", worktree_columns!(), " FROM worktrees ORDER BY made_ms, agent");
+        let mut read = self.connections.read().await?;
+        let rows = read.all(sqlx::query(sql)).await?;
+        read.finish().await?;
+        rows.iter().map(|row| worktree_record(self.connections.path(), row)).collect()
+    }
+
+    pub(super) async fn note_worktree_row(&self, record: WorktreeRecord) -> Result<()> {
+        let mut write = self.connections.write().await?;
+        let sql = "UPDATE worktrees SET files = ?, commits = ?, removed_ms = ? WHERE agent = ? \
+             RETURNING agent";
+        let sql = sqlx::query(sql)
+            .bind(record.files)
+            .bind(record.commits)
+            .bind(record.removed_ms)
+            .bind(record.agent.as_bytes().as_slice());
+        if write.one("worktree noted", sql).await?.is_none() {
+            return Err(StoreError::no_agent(record.agent));
+        }
+        write.commit().await
+    }
+}
+
+pub(super) async fn insert_worktree(
+    write: &mut Writing<'_>,
+    agent: AgentId,
+    worktree: &NewWorktree,
+    now_ms: i64,
+) -> Result<()> {
+    let sql = "INSERT INTO worktrees (agent, path, origin, repository, made_ms) \
+         VALUES (?, ?, ?, ?, ?)";
+    let sql = sqlx::query(sql)
+        .bind(agent.as_bytes().as_slice())
+        .bind(worktree.path.as_str())
+        .bind(worktree.origin.as_str())
+        .bind(worktree.repository.as_str())
+        .bind(now_ms);
+    write.run("worktree", sql).await?;
+    Ok(())
+}
+
+fn worktree_record(path: &Path, row: &SqliteRow) -> Result<WorktreeRecord> {
+    let row = Columns::new(path, row);
+    Ok(WorktreeRecord {
+        agent: row.agent(0)?,
+        path: row.get(1)?,
+        origin: row.get(2)?,
+        repository: row.get(3)?,
+        files: row.unsigned(4)?,
+        commits: row.unsigned(5)?,
+        made_ms: row.get(6)?,
+        removed_ms: row.get(7)?,
+    })
+}

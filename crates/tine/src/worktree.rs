@@ -1,0 +1,53 @@
+//! The settings of worktrees.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tine_runtime::{WorktreePolicy, WorktreePorts};
+
+use crate::config::{Config, WorktreeTable};
+use crate::fail::Failure;
+use crate::limits::duration;
+
+/// How long a setup command may take unless the user says otherwise: enough to install what a project needs.
+const SETUP_TIME_DEFAULT: Duration = Duration::from_secs(600);
+
+/// The first port that is handed out: above those that systems and servers use by themselves, below those that systems lend to
+/// outgoing connections (Linux: 32768 and above).
+const FIRST_PORT_DEFAULT: u16 = 21_000;
+
+/// How worktrees are made; `None` where the user wants none.
+pub(crate) fn policy(config: &Config, root: &Path) -> Result<Option<WorktreePolicy>, Failure> {
+    let WorktreeTable { enabled, directory, setup, setup_time, ports, first_port, environment } =
+        config.worktree.clone();
+    if enabled == Some(false) {
+        return Ok(None);
+    }
+    let root = match directory.map(PathBuf::from) {
+        None => root.to_owned(),
+        Some(directory) if directory.is_absolute() => directory,
+        Some(directory) => {
+            let shown = directory.display();
+            return Err(Failure::input(format!(
+                "worktree.directory is `{shown}`, which is relative"
+            ))
+            .hint("give an absolute path: worktrees of all repositories go below it"));
+        }
+    };
+    let setup_time_max = match setup_time {
+        None => SETUP_TIME_DEFAULT,
+        Some(text) => duration(&text).ok_or_else(|| {
+            Failure::input(format!("worktree.setup_time cannot be `{text}`"))
+                .hint("it is a number and a unit, such as 90s, 30m or 1h")
+        })?,
+    };
+    let first = first_port.unwrap_or(FIRST_PORT_DEFAULT);
+    let count = ports.filter(|count| *count > 0);
+    Ok(Some(WorktreePolicy {
+        root,
+        setup,
+        setup_time_max,
+        ports: count.map(|count| WorktreePorts { first, count }),
+        environment: environment.unwrap_or_default().into_iter().collect(),
+    }))
+}
