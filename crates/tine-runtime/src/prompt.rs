@@ -38,13 +38,10 @@ pub(crate) fn worktree_notice(
     if has_history {
         notice.push_str(&format!(
             "The conversation above was held in {before}. A path below {origin} that it names stands for the same path below \
-            {path} now. The files were the same when your worktree was made; yours change without the others: read a file again \
-            before you change it.\n"
+            {path} now, whose content may differ: read a file again before you change it.\n"
         ));
     } else {
-        notice.push_str(&format!(
-            "It was made from {before}, with all that was not committed there.\n"
-        ));
+        notice.push_str(&format!("It was made from {before}.\n"));
     }
     notice.push_str(&format!(
         "Write below {path} only; {origin} belongs to whoever works there. HEAD is detached: commit your work here, \

@@ -78,7 +78,8 @@ impl Git {
 
     /// The same, as tine, at this time: for commits that nobody sees. In milliseconds since the Unix epoch.
     pub(crate) fn as_tine(&self, now_ms: i64) -> Self {
-        let date = OsString::from(format!("{} +0000", now_ms.div_euclid(1000)));
+        // Git reads a small number as a time only behind this sign, and none before 1970.
+        let date = OsString::from(format!("@{} +0000", now_ms.max(0) / 1000));
         let dated = self.with("GIT_AUTHOR_DATE", &date).with("GIT_COMMITTER_DATE", &date);
         IDENTITY.iter().fold(dated, |git, (name, value)| git.with(name, OsStr::new(value)))
     }

@@ -428,8 +428,9 @@ impl Worktree {
 
     /// The directory in it that stands for the one that it was forked from.
     pub fn directory(&self) -> PathBuf {
-        let directory = self.repository.top().join(&self.marker.inside);
-        // Where git knows of no file in it, it was not made.
+        // Component by component, so that nothing is added to the top. Where git knows of no file in it, it was not made.
+        let directory: PathBuf =
+            self.repository.top().components().chain(self.marker.inside.components()).collect();
         if directory.is_dir() { directory } else { self.repository.top().to_owned() }
     }
 

@@ -103,7 +103,8 @@ impl Runtime {
     ) -> Result<Option<String>, RuntimeError> {
         let Some(record) = self.store().worktree(agent).await? else { return Ok(None) };
         let inside = Path::new(directory).strip_prefix(&record.path).unwrap_or(Path::new(""));
-        let before = text(&Path::new(&record.origin).join(inside));
+        let origin = Path::new(&record.origin).components();
+        let before = text(&origin.chain(inside.components()).collect::<PathBuf>());
         let port = self.worktree_policy().and_then(|policy| {
             let ports = policy.ports?;
             let first = tine_worktree::Ports::of(&policy.blocks(), Path::new(&record.path))?;

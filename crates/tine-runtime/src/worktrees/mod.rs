@@ -47,11 +47,12 @@ impl WorktreePolicy {
     fn path(&self, common_dir: &Path, agent: AgentId) -> PathBuf {
         let repository = match common_dir.file_name() {
             Some(name) if name == ".git" => common_dir.parent().and_then(Path::file_name),
-            name => name,
+            // That of a bare one, by custom, ends so.
+            Some(_) | None => common_dir.file_stem(),
         };
         let name = repository.map_or_else(|| "repository".into(), |name| name.to_string_lossy());
         let hash = blake3::hash(common_dir.as_os_str().as_encoded_bytes()).to_hex();
-        self.root.join(format!("{name}-{}", &hash[..8])).join(agent.short().to_string())
+        self.root.join(format!("{name}-{}", &hash[..8])).join(agent.short())
     }
 
     /// The directory that says whose ports are whose.
@@ -112,8 +113,19 @@ mod tests {
         };
         let agent = AgentId::from_random([1; 16]);
         let shown = |common: &str| policy.path(Path::new(common), agent).display().to_string();
-        insta::assert_snapshot!([shown("/home/me/app/.git"), shown("/srv/app.git"), shown("/")].join("\n"), @"");
-        let variables = policy.variables(Path::new("/home/me/app"), Path::new("/data/w"), agent);
-        insta::assert_snapshot!(variables.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("\n"), @"");
+        let paths = ["/srv/code/app/.git", "/srv/app.git", "/"].map(shown);
+        insta::assert_snapshot!(paths.join("\n"), @"
+        /data/worktrees/app-1d4210bc/01010101
+        /data/worktrees/app-87e2c44a/01010101
+        /data/worktrees/repository-329f85ac/01010101
+        ");
+        let variables = policy.variables(Path::new("/srv/code/app"), Path::new("/data/w"), agent);
+        let shown: Vec<_> =
+            variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        insta::assert_snapshot!(shown.join("\n"), @"
+        CACHE=/srv/code/app/target::01010101-0101-4101-8101-010101010101
+        TINE_WORKTREE=/data/w
+        TINE_ORIGIN=/srv/code/app
+        ");
     }
 }

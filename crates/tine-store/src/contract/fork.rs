@@ -145,7 +145,7 @@ pub async fn a_forks_worktree_is_known_with_it(fixture: &dyn Fixture) -> Result<
 
     let worked = WorktreeRecord { files: 3, commits: 1, ..made };
     store.note_worktree(worked.clone()).await?;
-    assert_eq!(store.worktrees().await?, [worked.clone()]);
+    assert_eq!(store.worktrees().await?, std::slice::from_ref(&worked));
     let seen = store.task(agent_id(2)).await?.and_then(|task| task.worktree);
     assert_eq!(seen, Some(TaskWorktree { path: "/w/2".into(), files: 3, commits: 1 }));
     store.note_worktree(WorktreeRecord { removed_ms: Some(9), ..worked.clone() }).await?;

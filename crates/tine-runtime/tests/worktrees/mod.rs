@@ -1,0 +1,321 @@
+//! Workers and forks in worktrees of their own: real git, a real database.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use serde_json::json;
+use tine_cache::Asked;
+use tine_guard::PermissionMode;
+use tine_model::{AgentId, TaskStatus};
+use tine_runtime::{
+    CollectSpec, FanSpec, Fate, ForkSpec, Placement, RunOptions, Start, WorktreePolicy,
+    WorktreePorts, WorktreeState,
+};
+use tine_testkit::{Answer, ScriptedModel};
+
+use crate::crew::{agent_call, call, calls, model, report, say_with, tasks, texts};
+use crate::fixture::{House, options};
+
+#[expect(clippy::disallowed_methods, reason = "git makes what worktrees are made from")]
+fn git(directory: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(["-c", "user.name=Somebody", "-c", "user.email=somebody@example.com"])
+        .args(arguments)
+        .current_dir(directory)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Options of runs that may do everything.
+fn allowed() -> RunOptions {
+    let mut options = options();
+    options.permissions.mode = PermissionMode::Bypass;
+    options.crew.nudges = false;
+    options
+}
+
+async fn say(house: &House, agent: AgentId, prompt: &str) {
+    say_with(house, agent, prompt, &allowed()).await;
+}
+
+/// A house whose directory is a repository with one commit and one uncommitted change.
+async fn repository(model: ScriptedModel) -> (House, PathBuf) {
+    let house = House::new(model).await;
+    let directory = house.home.path().canonicalize().unwrap().join("repository");
+    std::fs::create_dir(&directory).unwrap();
+    git(&directory, &["init", "--quiet", "--initial-branch=main"]);
+    std::fs::write(directory.join("a.txt"), "one\n").unwrap();
+    git(&directory, &["add", "--all"]);
+    git(&directory, &["commit", "--quiet", "-m", "first"]);
+    std::fs::write(directory.join("a.txt"), "one\ntwo\n").unwrap();
+    (house, directory)
+}
+
+fn policy(house: &House) -> WorktreePolicy {
+    WorktreePolicy {
+        root: house.home.path().canonicalize().unwrap().join("worktrees"),
+        setup: None,
+        setup_time_max: std::time::Duration::from_secs(60),
+        ports: None,
+        environment: Vec::new(),
+    }
+}
+
+fn with_worktrees(house: House) -> House {
+    let policy = policy(&house);
+    with_policy(house, policy)
+}
+
+fn with_policy(mut house: House, policy: WorktreePolicy) -> House {
+    house.runtime = house.runtime.clone().with_worktrees(policy);
+    house
+}
+
+fn own() -> Placement {
+    Placement::Worktree(Start::State)
+}
+
+/// The directory of an agent's worktree.
+async fn path_of(house: &House, agent: AgentId) -> PathBuf {
+    house.runtime.store().worktree(agent).await.unwrap().unwrap().path.into()
+}
+
+#[tokio::test]
+async fn a_fork_begins_with_the_state_of_its_parent_and_is_told_where_it_is() {
+    let (house, directory) = repository(ScriptedModel::new([
+        Answer::text("common"),
+        call("FileRead", json!({"file_path": "a.txt"})),
+        Answer::text("Read."),
+        Answer::text("Again."),
+    ]))
+    .await;
+    let house = with_worktrees(house);
+    let root = house.root_in(directory.clone()).await;
+    say(&house, root, "Hello.").await;
+    let spec = ForkSpec { place: own(), ..ForkSpec::of(root) };
+    let made = house.runtime.fork(spec).await.unwrap();
+    let path = made.worktree.unwrap().path;
+    assert_eq!(git(&path, &["status", "--porcelain"]), " M a.txt\n");
+    let house = with_worktrees(house.reopened().await);
+    say(&house, made.child, "Read it.").await;
+    say(&house, made.child, "And again.").await;
+    let said = texts(&house, made.child).await;
+    let shown = said.join("\n--\n").replace(path.to_str().unwrap(), "[WORKTREE]");
+    let shown = shown.replace(directory.to_str().unwrap(), "[DIRECTORY]");
+    insta::assert_snapshot!(shown, @"
+    <environment>
+    Working directory: [DIRECTORY]
+    </environment>
+    Hello.
+    --
+    common
+    --
+    <worktree>
+    From here on you work in [WORKTREE], in a git worktree of your own.
+    The conversation above was held in [DIRECTORY]. A path below [DIRECTORY] that it names stands for the same path below [WORKTREE] now, whose content may differ: read a file again before you change it.
+    Write below [WORKTREE] only; [DIRECTORY] belongs to whoever works there. HEAD is detached: commit your work here, and make no branch. Stashes, branches, tags, remotes and settings of the repository are shared with others, and are refused.
+    </worktree>
+    Read it.
+    --
+
+    --
+         1	one
+         2	two
+    --
+    Read.
+    --
+    And again.
+    --
+    Again.
+    ");
+    let bodies = house.model.requests();
+    let common = |text: String| text.split("Hello.").next().unwrap().to_owned();
+    assert_eq!(
+        common(bodies[0].text()),
+        common(bodies[1].text()),
+        "nothing of it is in the prefix"
+    );
+}
+
+#[tokio::test]
+async fn workers_of_one_turn_each_have_a_place_and_what_they_did_is_named() {
+    let root = [
+        calls(&[
+            agent_call(
+                "1",
+                json!({"prompt": "write", "subagent_type": "fork", "isolation": "worktree"}),
+            ),
+            agent_call(
+                "2",
+                json!({"prompt": "look", "subagent_type": "fork", "isolation": "worktree"}),
+            ),
+        ]),
+        Answer::text("Waiting."),
+        Answer::text("Done."),
+    ];
+    let (house, directory) = repository(model(root, |request, task| {
+        let answered = request.text().matches("tool_result").count() > 2;
+        match (task, answered) {
+            ("write", false) => {
+                call("FileWrite", json!({"file_path": "new.txt", "content": "new\n"}))
+            }
+            ("look", false) => call("FileRead", json!({"file_path": "a.txt"})),
+            (task, _) => report(task),
+        }
+    }))
+    .await;
+    let house = with_worktrees(house);
+    let agent = house.root_in(directory.clone()).await;
+    say(&house, agent, "go").await;
+    let tasks = tasks(&house, agent).await;
+    assert_eq!(
+        tasks.iter().map(|task| task.status).collect::<Vec<_>>(),
+        [TaskStatus::Completed; 2]
+    );
+    assert!(!directory.join("new.txt").exists(), "the parent's files are its own");
+    assert_eq!(git(&directory, &["status", "--porcelain"]), " M a.txt\n");
+    let [wrote, looked] = ["write", "look"]
+        .map(|directive| tasks.iter().find(|task| task.directive == directive).unwrap());
+    let worktree = wrote.worktree.clone().unwrap();
+    assert_eq!((worktree.files, worktree.commits), (1, 0));
+    assert!(Path::new(&worktree.path).join("new.txt").exists());
+    assert_eq!(looked.worktree, None, "an unchanged one vanishes");
+    assert!(!path_of(&house, looked.agent).await.exists());
+    let said = texts(&house, agent).await.join("\n");
+    let named = format!("<worktree>{}: 1 file changed</worktree>", worktree.path);
+    assert!(said.contains(&named), "{said}");
+    assert_eq!(said.matches("<worktree>").count(), 1, "{said}");
+}
+
+#[tokio::test]
+async fn what_leaves_the_worktree_is_refused_and_told() {
+    let (house, directory) = repository(ScriptedModel::answering(|request| {
+        let results = request.text().matches("\"tool_result\"").count();
+        let text = request.text();
+        let path = text.split("A path below ").nth(1).map(|rest| rest.split(' ').next().unwrap());
+        match (results, path) {
+            (0, Some(origin)) => {
+                call("FileWrite", json!({"file_path": format!("{origin}/b.txt"), "content": "x"}))
+            }
+            (1, _) => call("Bash", json!({"command": "git stash"})),
+            _ => Answer::text("Refused."),
+        }
+    }))
+    .await;
+    let house = with_worktrees(house);
+    let root = house.root_in(directory.clone()).await;
+    say(&house, root, "Hello.").await;
+    let spec = ForkSpec { place: own(), ..ForkSpec::of(root) };
+    let child = house.runtime.fork(spec).await.unwrap().child;
+    say(&house, child, "Try.").await;
+    let said = texts(&house, child).await.join("\n");
+    assert!(!directory.join("b.txt").exists());
+    assert!(
+        said.contains("git stash") && said.contains("all worktrees of the repository share"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn a_removed_worktree_is_made_again_for_the_next_run() {
+    let (house, directory) = repository(ScriptedModel::new([
+        call("FileWrite", json!({"file_path": "new.txt", "content": "new\n"})),
+        Answer::text("Written."),
+        call("FileRead", json!({"file_path": "new.txt"})),
+        Answer::text("Read."),
+    ]))
+    .await;
+    let house = with_worktrees(house);
+    let root = house.root_in(directory.clone()).await;
+    let spec = ForkSpec { place: own(), ..ForkSpec::of(root) };
+    let child = house.runtime.fork(spec).await.unwrap().child;
+    say(&house, child, "Write.").await;
+    let path = path_of(&house, child).await;
+    let dropped = house.runtime.drop_worktree(child).await.unwrap();
+    assert_eq!((dropped.fate, path.exists()), (Fate::Removed, false));
+    let error = house.runtime.drop_worktree(child).await.unwrap_err();
+    assert!(error.to_string().ends_with("is removed already"), "{error}");
+    let views = house.runtime.worktrees(&directory).await.unwrap();
+    assert_eq!(views[0].state, WorktreeState::Removed);
+    say(&house, child, "Read.").await;
+    assert!(texts(&house, child).await.join("\n").contains("new"));
+    assert!(path.join("new.txt").exists());
+    // What is young stays, what nobody has touched for long goes, and comes back.
+    let spec = |age_max| CollectSpec { directory: directory.clone(), age_max, dry_run: false };
+    let hour = std::time::Duration::from_secs(3600);
+    assert_eq!(house.runtime.collect_worktrees(&spec(hour)).await.unwrap(), []);
+    let none = std::time::Duration::ZERO;
+    let dry = CollectSpec { dry_run: true, ..spec(none) };
+    let would: Vec<_> = house.runtime.collect_worktrees(&dry).await.unwrap();
+    assert_eq!((would.len(), would[0].fate.clone(), path.exists()), (1, Fate::Removed, true));
+    let gone = house.runtime.collect_worktrees(&spec(none)).await.unwrap();
+    assert_eq!((gone, path.exists()), (would, false));
+    assert_eq!(house.runtime.recover_worktree(child).await.unwrap(), path);
+    assert!(path.join("new.txt").exists());
+}
+
+#[tokio::test]
+async fn what_cannot_be_forked_leaves_neither_rows_nor_files() {
+    let (house, directory) = repository(ScriptedModel::new([])).await;
+    let house = with_worktrees(house);
+    let root = house.root_in(directory.clone()).await;
+    let base = Placement::Worktree(Start::At("nothing".into()));
+    let spec = ForkSpec { place: base, ..ForkSpec::of(root) };
+    let error = house.runtime.fork(spec).await.unwrap_err();
+    assert_eq!(error.to_string(), "`nothing` names no commit here");
+    // The rows are refused after the files were made.
+    let named =
+        |name: &str| ForkSpec { name: Some(name.into()), place: own(), ..ForkSpec::of(root) };
+    house.runtime.fork(named("one")).await.unwrap();
+    house.runtime.fork(named("one")).await.unwrap_err();
+    let all = tine_store::AgentFilter::All;
+    assert_eq!(house.runtime.store().agents(all).await.unwrap().len(), 2);
+    assert_eq!(house.runtime.worktrees(&directory).await.unwrap().len(), 1);
+    assert_eq!(git(&directory, &["worktree", "list"]).lines().count(), 2);
+    let policy = WorktreePolicy { setup: Some("echo no; exit 1".into()), ..policy(&house) };
+    let house = with_policy(house, policy);
+    let error = house.runtime.fork(named("two")).await.unwrap_err();
+    assert_eq!(error.to_string(), "the setup command failed (exit status: 1): no");
+    assert_eq!(git(&directory, &["worktree", "list"]).lines().count(), 2);
+}
+
+#[tokio::test]
+async fn each_worker_of_a_fan_has_its_own_port_and_place() {
+    let (house, directory) = repository(model([Answer::text("common")], |request, task| {
+        match request.text().contains("tool_result") {
+            false => call("Bash", json!({"command": "echo $TINE_PORT $CACHE > port.txt"})),
+            true => report(task),
+        }
+    }))
+    .await;
+    let policy = WorktreePolicy {
+        ports: Some(WorktreePorts { first: 21_700, count: 2 }),
+        environment: vec![("CACHE".into(), "{origin}/target".into())],
+        setup: Some("echo set up > setup.txt".into()),
+        ..policy(&house)
+    };
+    let house = with_policy(house, policy);
+    let root = house.root_in(directory.clone()).await;
+    say(&house, root, "Hello.").await;
+    let directives = ["a", "b", "c"].map(str::to_owned).to_vec();
+    let spec = FanSpec { parent: root, directives, plan: Asked::Auto, place: own() };
+    let watcher = Arc::new(crate::Ends::default());
+    let fan = house.runtime.fan(spec, &allowed(), watcher).await.unwrap();
+    let mut ports = Vec::new();
+    for task in &fan.tasks {
+        let worktree = task.worktree.clone().unwrap();
+        assert_eq!(worktree.files, 2);
+        let said = std::fs::read_to_string(Path::new(&worktree.path).join("port.txt")).unwrap();
+        let (port, cache) = said.trim().split_once(' ').unwrap();
+        assert_eq!(cache, directory.join("target").to_str().unwrap());
+        ports.push(port.parse::<u16>().unwrap());
+    }
+    ports.sort_unstable();
+    ports.dedup();
+    assert_eq!(ports.len(), 3, "{ports:?}");
+    assert_eq!(git(&directory, &["status", "--porcelain"]), " M a.txt\n");
+}
