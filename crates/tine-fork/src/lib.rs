@@ -51,6 +51,7 @@ mod handle;
 mod host;
 mod inner;
 mod journal;
+mod merge_note;
 mod notification;
 mod on_message;
 mod outcome;
@@ -87,6 +88,7 @@ pub use handle::{ForkCompletion, ForkHandle};
 pub use host::{Clock, Ids, SystemClock, SystemIds};
 pub use inner::InnerCalls;
 pub use journal::{Journal, JournalError, MemoryJournal, Permit, RequestRecord, Rest};
+pub use merge_note::{MergeNote, Wording};
 pub use notification::{
     NotificationStatus, NotificationUsage, SUMMARY_CHARS_MAX, TaskNotification,
 };
@@ -113,9 +115,9 @@ pub use async_trait::async_trait;
 pub use tine_cache::{Asked, Facts, Judgement, Launch, Models, Plan, Verdict};
 pub use tine_llm::{LlmClient, LlmError, Progress, Request};
 pub use tine_model::{
-    Block, CacheScheme, Effort, EntryId, Lifetime, Message, ModelRef, ModelSettings, Outcome,
-    Provider, RawJson, Role, Segment, StopReason, Thinking, ToolCallId, ToolChoice, ToolInput,
-    Usage, WireFormat,
+    AgentId, Block, CacheScheme, Effort, EntryId, Lifetime, Message, ModelRef, ModelSettings,
+    Outcome, Provider, RawJson, Role, Segment, StopReason, Thinking, ToolCallId, ToolChoice,
+    ToolInput, Usage, WireFormat,
 };
 pub use tine_wire::{
     Event, HeadParts, HeadPartsError, Lifetimes, Reply, SystemBlock, ToolDeclaration, ToolOrder,

@@ -8,6 +8,7 @@ use std::fmt::{self, Write as _};
 
 use tine_model::Outcome;
 
+pub(crate) use self::parse::{Elements, content};
 use crate::outcome::{ForkResult, in_words};
 
 /// Longest summary, in characters: it stands on one line of a list.
@@ -176,7 +177,7 @@ impl fmt::Display for TaskNotification {
 
 /// A text as XML holds it. Readers trim, and turn every line end into one character, so blanks at its ends and carriage returns
 /// are written as numbers.
-struct Escaped<'a>(&'a str);
+pub(crate) struct Escaped<'a>(pub(crate) &'a str);
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,21 +8,17 @@ mod auto;
 mod cut;
 mod preface;
 
-use std::sync::Arc;
-
-use tine_fork::{Conversation, Permit, Progress, RequestRecord};
+use tine_fork::Conversation;
 use tine_history::Item;
 use tine_llm::LlmClient;
-use tine_model::{AgentId, EntryId, Message, RequestId, StopReason, Usage};
+use tine_model::{AgentId, EntryId, Message, Usage};
 use tine_store::{Lease, StoreError};
-use tine_wire::Reply;
 use tokio_util::sync::CancellationToken;
 
-use crate::budget::OnBudget;
+use crate::aside::Aside;
 use crate::cache::CachePolicy;
 use crate::codec;
 use crate::error::RuntimeError;
-use crate::journal::request_row;
 use crate::load::Loaded;
 use crate::runtime::Runtime;
 
@@ -141,72 +137,18 @@ impl Runtime {
         loaded: &mut Loaded,
         (llm, options): (&dyn LlmClient, &CompactOptions),
     ) -> Result<(String, Usage), RuntimeError> {
-        let model = &loaded.record.settings.model;
-        let lane = self.lane(model, options.caching).await?;
-        let mut asking = loaded.conversation.fork();
         let question = preface::question(options.instructions.as_deref());
-        asking.push(EntryId(0), Arc::new(Message::user(question)));
-        let (request, assembled) = asking.request(false);
-        let purse = self.purse(&loaded.record, lease, OnBudget::End);
-        let why = match purse.reserve(assembled.body.len(), &|_| {}, &options.cancel).await? {
-            Permit::Granted => None,
-            Permit::Refused(_) => Some("the budget of its tree is used up"),
-            Permit::Cancelled => Some("it was stopped"),
+        let Loaded { record, conversation } = loaded;
+        let aside = Aside {
+            record,
+            owner: &lease.owner,
+            question,
+            stop_word: STOP_WORD,
+            caching: options.caching,
+            cancel: &options.cancel,
         };
-        if let Some(why) = why {
-            return Err(RuntimeError::NoSummary { why });
-        }
-        let started_ms = self.now_ms();
-        let watched = lane.begin(&assembled.boundaries, None, started_ms);
-        let mut nobody = |_: Progress<'_>| {};
-        let reply = match llm.send(&request, &mut nobody, &options.cancel).await {
-            Ok(reply) => reply,
-            Err(error) => {
-                purse.release().await?;
-                return Err(error.into());
-            }
-        };
-        let cache = watched.answered(&reply.usage, None, &assembled.boundaries);
-        let record = RequestRecord {
-            // Not a reply of the conversation: nothing is compared with it.
-            reply: None,
-            model: reply.model.clone(),
-            usage: reply.usage,
-            stop: StopReason::Other(STOP_WORD.to_owned()),
-            items: assembled.items,
-            body_bytes: assembled.body.len(),
-            started_ms,
-            cache: Some(cache),
-        };
-        let settled = purse.settled();
-        let id = settled.unwrap_or_else(|| RequestId::from_random(self.ports().ids.random()));
-        let priced = (&*self.ports().facts, &*model.to_string());
-        let (row, entries) = request_row((id, loaded.record.id), priced, &record);
-        // Paid for, whatever becomes of it.
-        self.store().record_request(row, &entries).await?;
-        let usage = reply.usage;
-        Ok((said(&reply)?, usage))
+        self.ask_aside(conversation, llm, aside).await
     }
-}
-
-/// The summary in a reply; half of one would lose what it does not tell.
-fn said(reply: &Reply) -> Result<String, RuntimeError> {
-    let why = match &reply.stop {
-        StopReason::MaxTokens | StopReason::ContextExceeded => "it was cut at the token limit",
-        StopReason::Refusal => "the model refused",
-        StopReason::EndTurn
-        | StopReason::ToolUse
-        | StopReason::StopSequence
-        | StopReason::Pause
-        | StopReason::Other(_) => {
-            let text = reply.message.text();
-            if !text.trim().is_empty() {
-                return Ok(text);
-            }
-            "the model said nothing"
-        }
-    };
-    Err(RuntimeError::NoSummary { why })
 }
 
 fn items(conversation: &Conversation) -> Vec<Item> {

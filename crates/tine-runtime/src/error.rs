@@ -146,6 +146,28 @@ pub enum RuntimeError {
         /// What went wrong.
         why: &'static str,
     },
+    /// The agent is no fork, so that there is nobody to bring anything back to.
+    #[error("agent {0} was not forked from another")]
+    NoParent(AgentId),
+    /// Conclusions only go up.
+    #[error("agent {into} is no ancestor of agent {source_agent}")]
+    NoAncestor {
+        /// The fork.
+        source_agent: AgentId,
+        /// Who was named.
+        into: AgentId,
+    },
+    /// There are no conclusions that are not there already.
+    #[error("agent {source_agent} has said nothing {}", since(*.already))]
+    NothingToBringBack {
+        /// The fork.
+        source_agent: AgentId,
+        /// The last entry that was brought back before.
+        already: Option<tine_model::EntryId>,
+    },
+    /// What the fork says is not its last word yet.
+    #[error("agent {0} still runs")]
+    SourceRuns(AgentId),
     /// The conversation was asked for in full, and what the file holds cannot be replayed.
     #[error("the conversation can only be taken as a digest: {reason}")]
     DigestNeeded {
@@ -163,6 +185,13 @@ pub enum RuntimeError {
         /// The limit.
         most: usize,
     },
+}
+
+fn since(already: Option<tine_model::EntryId>) -> String {
+    match already {
+        Some(entry) => format!("since entry {entry}, up to which it was brought back before"),
+        None => "since it was forked".to_owned(),
+    }
 }
 
 fn tokens_of(tokens: u64) -> String {

@@ -3,6 +3,7 @@
 //! [`Runtime`] is the one door for every face. It owns the rules (fork transaction, leases, permissions, fan-out); a
 //! face translates to and from it. It draws nothing and parses no command line.
 
+mod aside;
 mod budget;
 mod cache;
 mod cache_note;
@@ -29,6 +30,7 @@ mod inherit;
 mod journal;
 mod live;
 mod load;
+mod merge_back;
 mod notice;
 mod owner;
 mod permission;
@@ -69,6 +71,7 @@ pub use fork::{ForkMade, ForkSpec, ForkWorktree};
 pub use fork_registry::StoreRegistry;
 pub use import::{ImportContext, ImportSpec, Imported};
 pub use inherit::{Inherit, Inherited};
+pub use merge_back::{Arrival, Draft, DraftOptions, ForkPart, MergeBack, MergedBack};
 pub use owner::{Owner, OwnerError};
 pub use permission::{Answer, Asker, DenyAll, Permissions, Request as PermissionRequest};
 pub use ports::{ConnectError, Connector, Ports};
@@ -83,7 +86,7 @@ pub use tasks::{
     OUTPUT_WAIT_DEFAULT, OUTPUT_WAIT_MAX, OutputSpec, Resumed, TaskFilter, TaskOutput, TaskView,
     WaitStatus, Waited, WaitedAgent,
 };
-pub use tine_fork::{Clock, Ids, VALUE_PER_SECOND_DEFAULT};
+pub use tine_fork::{Clock, Ids, MergeNote, VALUE_PER_SECOND_DEFAULT, Wording};
 pub use tine_tools::{Change, Escape, Gap, Support};
 pub use worktrees::{
     CollectSpec, Collected, Fate, Operation, Placement, Start, WorktreeError, WorktreePolicy,

@@ -68,7 +68,7 @@ impl Runtime {
     }
 }
 
-fn check_mail(text: &str) -> Result<(), RuntimeError> {
+pub(crate) fn check_mail(text: &str) -> Result<(), RuntimeError> {
     if text.trim().is_empty() {
         return Err(RuntimeError::EmptyMail);
     }

@@ -266,12 +266,17 @@ impl Runtime {
 
     /// What the journal of an agent's run asks for the right to spend.
     pub(crate) fn purse(&self, record: &AgentRecord, lease: &Lease, on_budget: OnBudget) -> Purse {
+        self.purse_of(record, &lease.owner, on_budget)
+    }
+
+    /// The same for whoever asks on an agent's account without its lease: the dead have none.
+    pub(crate) fn purse_of(&self, record: &AgentRecord, owner: &str, on_budget: OnBudget) -> Purse {
         Purse {
             store: Arc::clone(self.store()),
             ports: self.ports().clone(),
             owners: self.owners().to_owned(),
-            agent: lease.agent,
-            owner: lease.owner.clone(),
+            agent: record.id,
+            owner: owner.to_owned(),
             model: record.settings.model.to_string(),
             output_tokens: u64::from(record.settings.max_tokens),
             on_budget,

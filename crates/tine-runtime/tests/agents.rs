@@ -9,6 +9,7 @@ mod contexts;
 mod crew;
 mod fixture;
 mod library;
+mod merged;
 mod worktrees;
 
 use std::sync::{Arc, Mutex};

@@ -6,6 +6,7 @@ mod eval;
 mod files;
 mod guard;
 mod inherit;
+mod merge_back;
 mod permission;
 mod task;
 
@@ -19,6 +20,7 @@ pub(crate) use self::eval::EvalArgs;
 pub(crate) use self::files::{ExportArgs, ExportFormat, ImportArgs, ImportFormat, ImportWith};
 pub(crate) use self::guard::{GuardCommand, GuardFilterArgs, GuardShellArgs};
 pub(crate) use self::inherit::{ContextArg, InheritArgs};
+pub(crate) use self::merge_back::MergeBackArgs;
 pub(crate) use self::permission::{
     AllowArgs, DenyArgs, ListPermissionsArgs, PermissionCommand, RevokeArgs, RulesArgs, ScopeArg,
 };
@@ -85,6 +87,9 @@ pub(crate) enum Command {
     /// Make an agent's conversation shorter: a summary takes the place of its older part
     #[command(after_help = examples::COMPACT)]
     Compact(CompactArgs),
+    /// Bring the conclusions of a fork back: a summary of it, to be edited, at the tail of its parent
+    #[command(after_help = examples::MERGE_BACK)]
+    MergeBack(MergeBackArgs),
     /// Start workers, and look after them
     #[command(subcommand)]
     Task(TaskCommand),

@@ -232,6 +232,18 @@ impl From<RuntimeError> for Failure {
                 .hint("--keep-tokens keeps less of it word for word"),
             RuntimeError::NoSummary { .. } => Self::of(FAILED, &error)
                 .hint("nothing has changed; run it again, or `tine fork --context digest` the agent"),
+            RuntimeError::NoParent(_) => Self::of(BAD_INPUT, &error)
+                .hint("`tine tree` shows who was forked from whom"),
+            RuntimeError::NoAncestor { source_agent, .. } => Self::of(BAD_INPUT, &error).hint(format!(
+                "conclusions go to {}'s parent, or to an agent above it; `tine tree` shows them",
+                source_agent.short()
+            )),
+            RuntimeError::NothingToBringBack { source_agent, .. } => Self::of(BAD_INPUT, &error)
+                .hint(format!("`tine show {}` shows its conversation", source_agent.short())),
+            RuntimeError::SourceRuns(agent) => Self::of(FAILED, &error).hint(format!(
+                "`tine wait {0}` waits for its end, `tine stop {0}` stops it",
+                agent.short()
+            )),
             RuntimeError::EmptyMail => {
                 Self::of(BAD_INPUT, &error).hint("give the message as an argument or on standard input")
             }

@@ -52,6 +52,7 @@ fn starts_agents(command: &Command) -> bool {
         )
         | Command::Stop(_)
         | Command::Compact(_)
+        | Command::MergeBack(_)
         | Command::Demo(_)
         | Command::Eval(_)
         | Command::Sim(_)

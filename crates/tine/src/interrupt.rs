@@ -38,6 +38,13 @@ pub(crate) async fn interruptible<T>(
     }
 }
 
+/// Waits for a program that has the terminal: Ctrl-C is that program's affair, and not the end of this command. The second of a hasty
+/// user right behind its end is lost as well.
+pub(crate) async fn undisturbed<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+    let _listening = [listen(SignalKind::interrupt())?, listen(SignalKind::quit())?];
+    Ok(work.await)
+}
+
 async fn received(signal: &mut Option<Signal>) {
     match signal {
         Some(signal) => {

@@ -71,8 +71,8 @@ fn usage_of(inner: &str) -> Option<NotificationUsage> {
 
 /// A tag at the beginning of a text.
 #[derive(Debug, Clone, Copy)]
-struct Tag<'a> {
-    name: &'a str,
+pub(crate) struct Tag<'a> {
+    pub(crate) name: &'a str,
     /// Bytes of all of it.
     len: usize,
     /// `<name/>`.
@@ -113,9 +113,9 @@ impl<'a> Tag<'a> {
 
 /// The elements of `rest`, each with what stands in it, up to the end of `within`. Text between them is passed over. An element that
 /// is not closed reaches to the end, and may hold others.
-struct Elements<'a> {
-    rest: &'a str,
-    within: &'a str,
+pub(crate) struct Elements<'a> {
+    pub(crate) rest: &'a str,
+    pub(crate) within: &'a str,
 }
 
 impl<'a> Iterator for Elements<'a> {
@@ -183,7 +183,7 @@ fn section(text: &str) -> Option<Section<'_>> {
 }
 
 /// What an element says: blanks at the ends are layout, unless they were written as numbers or in CDATA.
-fn content(inner: &str) -> String {
+pub(crate) fn content(inner: &str) -> String {
     let mut said = String::with_capacity(inner.len());
     // Up to where it is no layout.
     let mut kept = 0;

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
 
 mod breaks;
+mod brought_back;
 mod deterministic;
 mod estimates;
 mod explicit;

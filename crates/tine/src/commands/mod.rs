@@ -16,6 +16,7 @@ mod import;
 mod kill;
 pub(crate) mod listing;
 mod logs;
+mod merge_back;
 mod permission;
 mod ps;
 mod rename;
@@ -84,6 +85,7 @@ fn runs_models(command: &Command) -> bool {
         Command::Run(_)
         | Command::Fan(_)
         | Command::Compact(_)
+        | Command::MergeBack(_)
         | Command::Demo(_)
         | Command::Eval(_)
         | Command::Sim(_) => true,
@@ -140,6 +142,7 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Wait(args) => wait::wait(context, args).await,
         Command::Send(args) => send::send(context, args).await,
         Command::Compact(args) => compact::compact(context, args).await,
+        Command::MergeBack(args) => merge_back::merge_back(context, args).await,
         Command::Task(command) => task::task(context, command).await,
         Command::Stop(args) => stop::stop(context, args).await,
         Command::Kill(args) => kill::kill(context, args).await,

@@ -72,6 +72,16 @@ Examples:
   tine compact 1a2b --keep-tokens 5000 --instructions \"Keep every measurement.\"
   tine compact 1a2b --json";
 
+pub(crate) const MERGE_BACK: &str = "\
+The fork's own model writes the summary, over its warm cache. An agent that runs gets it at its next turn; any other one at once.
+
+Examples:
+  tine merge-back 3c4d                    draft, edit, append to its parent
+  tine merge-back 3c4d --no-edit --into 1a2b
+  tine merge-back 3c4d --text \"Use the queue: 3 times faster.\"
+  tine merge-back 3c4d --dry-run > draft.md
+  tine merge-back 3c4d --file draft.md --json";
+
 pub(crate) const TASK_START: &str = "\
 The worker starts from its prompt alone, or with --fork from AGENT's conversation. It runs in the background, in a process of its
 own, and its report reaches AGENT at its next turn. Where nobody can be asked, what needs permission is refused; with

@@ -40,6 +40,10 @@ pub(super) const JSON: Section = Section {
             r#"{"agent","entry","keep","left_out","kept","tokens_before","tokens_after","usage","cost_usd"}"#,
         ),
         (
+            "tine merge-back",
+            r#"{"source","into","fork_point","first","last","messages","already","wording":"draft"|"edited"|"given","text","entry","mail","usage"|null,"cost_usd"}; entry is null where the text is in the mailbox, both are null in a dry run"#,
+        ),
+        (
             "tine fan",
             r#"{"parent","fork_point","tasks":[{"agent","status","outcome","directive","report":{"scope","result","key_files","files_changed","issues","raw"}|null,"error","usage","first_usage","turns","tool_uses","duration_ms"}],"cache":{"launch","warmth","reason","first","total","cost_usd","naive_usd","leader_first_usd","warm_usd","ideal_usd","uncached_usd","efficiency","priced_as","held":{"name","tokens","held_ms","cost_usd"}|null,"forks":[{"cost_usd","efficiency"}|null]},"audit":{"complete","escapes":["PATH was made|removed|changed"]}|null}"#,
         ),
@@ -58,7 +62,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "blocks",
-            r#"{"type":"text","text"} {"type":"thinking","text","signature"} {"type":"redacted_thinking","data"} {"type":"tool_use","id","name","input"} {"type":"tool_result","call","is_error","content":[…]} {"type":"image"|"document"|"unknown","raw"}"#,
+            r#"{"type":"text","text"}, of a fork that was brought back also "merge_back":{"source","name","fork_point","first","last","wording"}; {"type":"thinking","text","signature"} {"type":"redacted_thinking","data"} {"type":"tool_use","id","name","input"} {"type":"tool_result","call","is_error","content":[…]} {"type":"image"|"document"|"unknown","raw"}"#,
         ),
         (
             "tine guard shell",

@@ -23,6 +23,7 @@ pub(super) const SECTIONS: &[Section] = &[
     WORKERS,
     AGENTS,
     INHERITED,
+    BROUGHT_BACK,
     STOPS,
     EVALUATIONS,
     SETTINGS,
@@ -277,6 +278,30 @@ const INHERITED: Section = Section {
     ],
 };
 
+const BROUGHT_BACK: Section = Section {
+    heading: "CONCLUSIONS OF A FORK",
+    text: "`tine merge-back` brings what came of a fork to the tail of its parent, or of another ancestor. Any fork will do: a peer, a worker, one that is dead; a running one is refused. The fork's own model drafts a summary of what was said since the fork, in a request that goes on from the fork's own prefix, so that the cache serves it; it counts to the budget, and the fork's log stays as it is. The text can be edited, and is appended in an envelope <merge-back>, which names the fork, the fork point, the entries that it stands for, and whose words it is in. The parent's bytes up to there stay the same, so that its cache does, too.",
+    terms: &[
+        (
+            "--edit, --no-edit",
+            "on a terminal $VISUAL, else $EDITOR, opens with the draft, unless the text is given; an empty text brings nothing back (130). Without a terminal the draft is appended as it is",
+        ),
+        ("--text, --file", "words of your own; no model is asked"),
+        (
+            "an ancestor that runs",
+            "or that waits for the results of calls gets the text through its mailbox at its next turn, once",
+        ),
+        (
+            "a second time",
+            "only what is new since the last merge-back counts; where that is nothing, it is refused",
+        ),
+        (
+            "the link",
+            "`tine show PARENT --json` has it as merge_back at the text's block, also where a compaction has left the text out since",
+        ),
+    ],
+};
+
 const STOPS: Section = Section {
     heading: "STOPS",
     text: "Nothing that is stopped is lost: `tine run --resume` and `tine task resume` go on with it. Stops reach runs in other processes within a second; `tine stop` waits up to 10 s, prints who was stopped and what had been done by then, and names those that are still ending.",
@@ -523,6 +548,6 @@ const EXIT_STATUS: Section = Section {
             "a tool call was refused because nobody could be asked, or nobody answered in time; one that a rule or a mode refuses is what the user asked for, and no failure",
         ),
         ("124", "the time limit was reached"),
-        ("130", "interrupted"),
+        ("130", "interrupted, or cancelled by an empty text"),
     ],
 };

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use tine_fork::MergeNote;
 use tine_model::{Block, Entry, EntryBody, ForkRole, Message, RawJson, Role, ToolInput};
 
 use crate::render::age::rfc3339;
@@ -68,12 +69,41 @@ struct CompactJson<'a> {
     preface: MessageJson<'a>,
 }
 
+/// A fork whose conclusions were brought back, and what of it they stand for.
+#[derive(Debug, Serialize)]
+struct MergeBackLink {
+    source: String,
+    name: Option<String>,
+    /// The last entry that both have; `null` where the fork inherited nothing.
+    fork_point: Option<i64>,
+    first: i64,
+    last: i64,
+    /// `draft`, `edited` or `given`.
+    wording: &'static str,
+}
+
+impl MergeBackLink {
+    fn of(note: MergeNote) -> Self {
+        Self {
+            source: note.source.to_string(),
+            name: note.name,
+            fork_point: note.fork_point.map(|entry| entry.0),
+            first: note.first.0,
+            last: note.last.0,
+            wording: note.wording.as_str(),
+        }
+    }
+}
+
 /// One block. `raw` is in the provider's own shape.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum BlockJson<'a> {
     Text {
         text: &'a str,
+        /// The fork whose conclusions the text has.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        merge_back: Option<MergeBackLink>,
     },
     Thinking {
         text: &'a str,
@@ -166,13 +196,25 @@ fn fork_role(role: ForkRole) -> &'static str {
 }
 
 fn message_json(message: &Message) -> MessageJson<'_> {
-    let blocks = message.blocks().iter().map(block_json).collect();
+    let is_users = message.role() == Role::User;
+    let block = if is_users { users_block } else { block_json };
+    let blocks = message.blocks().iter().map(block).collect();
     MessageJson { role: role_word(message.role()), blocks }
+}
+
+/// A block of the user's, which may bring a fork's conclusions.
+fn users_block(block: &Block) -> BlockJson<'_> {
+    match block {
+        Block::Text(text) => {
+            BlockJson::Text { text, merge_back: MergeNote::parse(text).map(MergeBackLink::of) }
+        }
+        block => block_json(block),
+    }
 }
 
 fn block_json(block: &Block) -> BlockJson<'_> {
     match block {
-        Block::Text(text) => BlockJson::Text { text },
+        Block::Text(text) => BlockJson::Text { text, merge_back: None },
         Block::Thinking { text, signature } => {
             BlockJson::Thinking { text, signature: signature.as_deref() }
         }

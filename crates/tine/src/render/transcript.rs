@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anstyle::Style;
-use tine_fork::directive_task;
+use tine_fork::{MergeNote, directive_task};
 use tine_guard::{Call, describe};
 use tine_model::{Block, Entry, EntryBody, ForkRole, Message, Role, ToolCallId, ToolInput};
 
@@ -92,13 +92,9 @@ impl Transcript {
 
     fn block(&mut self, block: &Block) {
         match block {
-            Block::Text(text) => match (self.detail, directive_task(text)) {
-                // The rules are the same for all workers.
-                (Detail::Short, Some(task)) => {
-                    self.lines("(a worker's rules)", DIM);
-                    self.lines(&format!("Task: {task}"), Style::new());
-                }
-                (Detail::Short | Detail::Full, _) => self.lines(text, Style::new()),
+            Block::Text(text) => match self.detail {
+                Detail::Short => self.short_text(text),
+                Detail::Full => self.lines(text, Style::new()),
             },
             Block::Thinking { text, .. } => match self.detail {
                 Detail::Full => self.lines(text, DIM),
@@ -119,6 +115,19 @@ impl Transcript {
                 let line = self.fit(json.as_str());
                 self.lines(&format!("(a block of unknown kind) {line}"), DIM);
             }
+        }
+    }
+
+    /// A text without the frames that are the same for all.
+    fn short_text(&mut self, text: &str) {
+        if let Some(task) = directive_task(text) {
+            self.lines("(a worker's rules)", DIM);
+            self.lines(&format!("Task: {task}"), Style::new());
+        } else if let Some(note) = MergeNote::parse(text) {
+            self.lines(&format!("({})", brought_back(&note)), DIM);
+            self.lines(&note.text, Style::new());
+        } else {
+            self.lines(text, Style::new());
         }
     }
 
@@ -205,7 +214,10 @@ pub(crate) fn summary(entry: &Entry, columns: usize) -> String {
 
 fn block_summary(block: &Block) -> String {
     match block {
-        Block::Text(text) => start(text),
+        Block::Text(text) => match MergeNote::parse(text) {
+            Some(note) => format!("({}) {}", brought_back(&note), start(&note.text)),
+            None => start(text),
+        },
         Block::Thinking { .. } | Block::RedactedThinking(_) => "(thinking)".to_owned(),
         Block::ToolUse { name, input, .. } => {
             let input = match input {
@@ -222,6 +234,17 @@ fn block_summary(block: &Block) -> String {
         Block::Document(_) => "(a document)".to_owned(),
         Block::Unknown(_) => "(a block of unknown kind)".to_owned(),
     }
+}
+
+/// Whose conclusions a text has.
+fn brought_back(note: &MergeNote) -> String {
+    let name = note.name.as_deref().map(|name| format!(" {}", one_line(name)));
+    let (first, last) = (note.first, note.last);
+    format!(
+        "from fork {}{}, entries {first} to {last}",
+        note.source.short(),
+        name.unwrap_or_default()
+    )
 }
 
 /// The beginning of a text, on one line. What is left out lies far behind the end of any line.

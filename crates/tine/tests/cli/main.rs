@@ -36,6 +36,7 @@ mod guard_filter;
 mod guard_shell;
 mod import_export;
 mod import_tools;
+mod merge_back;
 mod paperwork;
 mod permission;
 mod registry;

@@ -38,6 +38,7 @@ fn the_manual_is_one_page() {
     .SS "tine wait"
     .SS "tine send"
     .SS "tine compact"
+    .SS "tine merge-back"
     .SS "tine task start"
     .SS "tine task resume"
     .SS "tine task list"
@@ -78,6 +79,7 @@ fn the_manual_is_one_page() {
     .SH WORKERS
     .SH "DEFINED AGENTS"
     .SH "WHAT A FORK INHERITS"
+    .SH "CONCLUSIONS OF A FORK"
     .SH STOPS
     .SH EVALUATIONS
     .SH SETTINGS

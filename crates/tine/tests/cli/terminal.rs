@@ -314,6 +314,27 @@ fn no_color_leaves_colours_out_and_keeps_the_block() {
 }
 
 #[test]
+fn conclusions_are_edited_before_they_are_brought_back() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    home.done(&["run", "--name", "base", "--model", &model, "hello"]);
+    home.done(&["fork", "base", "--name", "plan-b", "hello again"]);
+    // The first variable that is set counts.
+    let variables = [("VISUAL", "sed -i 1s/^.*/Mine./"), ("EDITOR", "false")];
+    let (code, text) = Terminal::start_with(&home, &["merge-back", "plan-b"], &variables).end();
+    assert_eq!(code, 0, "{text}");
+    assert!(plain(&text).contains("brought "), "{text}");
+    assert!(home.done(&["show", "base"]).contains("Mine."));
+    home.done(&["run", "--resume", "plan-b", "more"]);
+    // Without one, nothing is appended that nobody has seen.
+    let (code, text) = Terminal::start(&home, &["merge-back", "plan-b"]).end();
+    assert!(code == 42 && plain(&text).contains("no editor is set"), "{text}");
+    let as_it_is = ["merge-back", "plan-b", "--no-edit"];
+    let (code, text) = Terminal::start(&home, &as_it_is).end();
+    assert_eq!(code, 0, "{text}");
+}
+
+#[test]
 fn an_evaluation_says_how_far_it_is_and_ends_with_its_table() {
     let home = Home::new();
     let model = home.model(SCENARIO);
