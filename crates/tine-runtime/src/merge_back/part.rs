@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use tine_fork::MergeNote;
-use tine_model::{AgentId, AgentRecord, Entry, EntryBody, EntryId, Role};
+use tine_model::{AgentId, AgentRecord, AgentState, Entry, EntryBody, EntryId, Role};
+use tine_store::StoreError;
 
 use crate::codec;
 use crate::error::RuntimeError;
@@ -38,7 +39,7 @@ pub(super) struct SaidSince {
 
 impl Runtime {
     /// What a merge-back of `source` into an ancestor (its parent for `None`) would stand for, up to an entry of the fork. An error where
-    /// that is nothing, or where `into` is no ancestor.
+    /// that is nothing, or where `into` is no living ancestor.
     pub async fn fork_part(
         &self,
         source: AgentId,
@@ -55,7 +56,11 @@ impl Runtime {
         upto: Option<EntryId>,
     ) -> Result<SaidSince, RuntimeError> {
         let line = self.store().ancestry(source).await?;
-        let (into, below) = below(&line, source, into)?;
+        let (ancestor, below) = below(&line, source, into)?;
+        let into = ancestor.id;
+        if ancestor.state == AgentState::Dead {
+            return Err(StoreError::Dead { agent: into }.into());
+        }
         let is_below = |agent: AgentId| below.iter().any(|record| record.id == agent);
         let entries = self.entries(source, upto).await?;
         let shared = entries.iter().rfind(|entry| !is_below(entry.agent)).map(|entry| entry.id);
@@ -121,7 +126,7 @@ fn below(
     line: &[AgentRecord],
     source: AgentId,
     into: Option<AgentId>,
-) -> Result<(AgentId, &[AgentRecord]), RuntimeError> {
+) -> Result<(&AgentRecord, &[AgentRecord]), RuntimeError> {
     let above = line.len().saturating_sub(1);
     let at = match into {
         None => above.checked_sub(1).ok_or(RuntimeError::NoParent(source))?,
@@ -130,7 +135,7 @@ fn below(
             found.ok_or(RuntimeError::NoAncestor { source_agent: source, into })?
         }
     };
-    Ok((line[at].id, &line[at + 1..]))
+    Ok((&line[at], &line[at + 1..]))
 }
 
 /// The messages that were not taken back. What a compaction leaves out was said all the same.

@@ -1,6 +1,7 @@
 //! What a fork's model is asked when its conclusions are to be brought back. It is part of one request and never of a conversation.
 
 use tine_history::Item;
+use tine_model::{Block, Message};
 
 use super::part::SaidSince;
 
@@ -44,8 +45,8 @@ fn where_it_begins(said: &SaidSince, part: &[&Item]) -> String {
         1 => text.push_str("the last message before this one"),
         count => text.push_str(&format!("the last {count} messages before this one")),
     }
-    if let Some(quote) = part.first().and_then(|item| beginning(&item.message.text())) {
-        text.push_str(&format!(", from the one on that begins with \"{quote}\""));
+    if let Some(quote) = part.first().and_then(|item| quote(&item.message)) {
+        text.push_str(&format!(", from the one on that says \"{quote}\""));
     }
     if part.len() < said.part.messages {
         text.push_str(
@@ -56,8 +57,9 @@ fn where_it_begins(said: &SaidSince, part: &[&Item]) -> String {
     text
 }
 
-/// The first words of a text, on one line; `None` where there are none.
-fn beginning(text: &str) -> Option<String> {
+/// The first words of a message's last text, on one line; `None` where there are none. What stands before that text is tine's own.
+fn quote(message: &Message) -> Option<String> {
+    let text = message.blocks().iter().rev().find_map(Block::as_text)?;
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut quote: String = words.chars().take(QUOTE_CHARS).collect();
     if quote.len() < words.len() {

@@ -3,12 +3,13 @@
 mod arrivals;
 mod faults;
 
-use tine_model::{AgentId, EntryId};
+use tine_fork::DigestProfile;
+use tine_model::{AgentId, Cap, EntryId};
 use tine_runtime::{
-    Arrival, CompactOptions, Draft, DraftOptions, ForkPart, MergeBack, MergeNote, MergedBack,
-    RuntimeError, Wording,
+    Arrival, CompactOptions, Draft, DraftOptions, ForkPart, ForkSpec, Inherit, MergeBack,
+    MergeNote, MergedBack, RuntimeError, Wording,
 };
-use tine_store::UsageScope;
+use tine_store::{SetBudget, UsageScope};
 use tine_testkit::{Answer, ScriptedModel};
 
 use crate::fixture::House;
@@ -134,7 +135,7 @@ async fn the_question_is_about_what_came_behind_the_fork() {
         blocks.last().unwrap()["text"].as_str().unwrap().to_owned()
     };
     insta::assert_snapshot!(question(2), @r#"
-    This conversation is a fork of another one. What you answer now is appended to that other conversation, for an agent that knows everything that was said up to the fork and nothing of what was said since. Only that part counts: the last 2 messages before this one, from the one on that begins with "try a queue".
+    This conversation is a fork of another one. What you answer now is appended to that other conversation, for an agent that knows everything that was said up to the fork and nothing of what was said since. Only that part counts: the last 2 messages before this one, from the one on that says "try a queue".
 
     Write down what came of that part, so that the other agent can go on with it as if it had been there. Answer with text alone and call no tool. Tell, as far as there is something to tell:
     - what was found, with the exact names, numbers and error texts that it rests on;
@@ -145,7 +146,7 @@ async fn the_question_is_about_what_came_behind_the_fork() {
     Leave out what was said before the fork, how the work went, and what can be read again in a file. Do not address anybody.
     "#);
     let newer: Vec<String> = question(4).lines().take(1).map(str::to_owned).collect();
-    insta::assert_snapshot!(newer[0], @r#"This conversation is a fork of another one. What you answer now is appended to that other conversation, for an agent that knows everything that was said up to the fork and nothing of what was said since. What was told of it earlier is there already. Only the newer part counts: the last 2 messages before this one, from the one on that begins with "and "now" on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on ..."."#);
+    insta::assert_snapshot!(newer[0], @r#"This conversation is a fork of another one. What you answer now is appended to that other conversation, for an agent that knows everything that was said up to the fork and nothing of what was said since. What was told of it earlier is there already. Only the newer part counts: the last 2 messages before this one, from the one on that says "and "now" on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on on ..."."#);
     assert!(question(4).ends_with("Mind this above all: Be brief."));
 }
 
@@ -257,6 +258,10 @@ async fn a_dead_fork_has_conclusions_and_a_dead_parent_hears_none() {
     say(&house, other, "more").await;
     house.runtime.kill(root).await.unwrap();
     let dead = house.runtime.merge_back(given(other, "x")).await.unwrap_err();
+    // Nobody is asked for a text that nobody could get.
+    let asked = house.model.requests().len();
+    let draft = house.runtime.draft_merge_back(other, &DraftOptions::default()).await.unwrap_err();
+    assert_eq!((draft.to_string(), house.model.requests().len()), (dead.to_string(), asked));
     assert!(
         matches!(dead, RuntimeError::Store(tine_store::StoreError::Dead { agent }) if agent == root)
     );
@@ -272,8 +277,40 @@ async fn a_compacted_fork_still_says_all_since_the_fork() {
     let drafted = draft(&house, child).await;
     assert_eq!(drafted.part.messages, 6);
     let asked = house.model.requests().last().unwrap().text();
-    assert!(
-        asked.contains("the last 2 messages before this one, from the one on that begins with")
-    );
+    assert!(asked.contains("the last 2 messages before this one, from the one on that says"));
     assert!(asked.contains("tells in short what was left out of that part."));
+}
+
+#[tokio::test]
+async fn whatever_a_fork_has_inherited_only_its_own_words_come_back() {
+    let (house, root, _) = forked().await;
+    for inherit in [Inherit::Turns(0), Inherit::Digest(DigestProfile::Fixed), Inherit::Fresh] {
+        let spec = ForkSpec { inherit, ..fork_of(root) };
+        let child = house.runtime.fork(spec).await.unwrap().child;
+        let silent = house.runtime.fork_part(child, None, None).await;
+        assert!(matches!(silent, Err(RuntimeError::NothingToBringBack { .. })), "{inherit:?}");
+        say(&house, child, "mine").await;
+        let part = draft(&house, child).await.part;
+        assert_eq!((part.messages, part.fork_point.is_none()), (2, inherit == Inherit::Fresh));
+        let asked = house.model.requests().last().unwrap().text();
+        assert!(asked.contains(r#"that says \"mine\""#), "{inherit:?}: {asked}");
+    }
+}
+
+#[tokio::test]
+async fn a_draft_is_paid_for_like_every_other_request() {
+    let (house, root, child) = forked().await;
+    let store = house.runtime.store();
+    let set = |most| SetBudget { agent: root, caps: vec![(Cap::Tokens, Some(most))], now_ms: 1 };
+    let before = store.set_budget(set(1_000_000)).await.unwrap().tokens;
+    let usage = draft(&house, child).await.usage;
+    let budget = store.budget(root).await.unwrap().unwrap();
+    assert_eq!(budget.tokens - before, usage.prompt() + usage.output);
+    store.set_budget(set(budget.tokens)).await.unwrap();
+    let refused = house.runtime.draft_merge_back(child, &DraftOptions::default()).await;
+    assert!(matches!(refused, Err(RuntimeError::NoSummary { .. })));
+    let budget = store.budget(root).await.unwrap().unwrap();
+    assert_eq!((budget.tokens_reserved, store.lease(child).await.unwrap()), (0, None));
+    // Words of one's own cost nothing.
+    brought(&house, child, "Use a queue.").await;
 }

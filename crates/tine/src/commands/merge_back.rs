@@ -7,6 +7,7 @@ use std::io::{self, IsTerminal};
 use serde::Serialize;
 use tine_model::{AgentId, Usage};
 use tine_runtime::{Arrival, Draft, DraftOptions, ForkPart, MergeBack, RuntimeError, Wording};
+use tine_store::StoreError;
 use tokio_util::sync::CancellationToken;
 
 use self::edit::Editor;
@@ -64,7 +65,7 @@ pub(crate) async fn merge_back(context: &Context, args: MergeBackArgs) -> Result
     let editor = opens_editor(&args).then(Editor::find).transpose()?;
     let mut words = match given(&args)? {
         Some(text) => {
-            let part = context.runtime.fork_part(source, into, None).await?;
+            let part = context.runtime.fork_part(source, into, None).await.map_err(explained)?;
             Words { part, text, wording: Wording::Given, usage: None }
         }
         None => drafted(context, source, into, &args).await?,
@@ -85,7 +86,7 @@ pub(crate) async fn merge_back(context: &Context, args: MergeBackArgs) -> Result
                 text: words.text.clone(),
                 wording: words.wording,
             };
-            Some(context.runtime.merge_back(merge).await?.arrival)
+            Some(context.runtime.merge_back(merge).await.map_err(explained)?.arrival)
         }
     };
     match args.json {
@@ -131,12 +132,26 @@ async fn drafted(
     };
     let work = Box::pin(context.runtime.draft_merge_back(source, &options));
     let draft = interruptible(work, &cancel, || output::say(crate::talk::STOPPING)).await?;
-    let Draft { part, text, usage } = draft.map_err(|error| match error {
-        error @ RuntimeError::NoSummary { .. } => Failure::from(error)
-            .hint("--text and --file bring back words of your own; they need no model"),
-        error => error.into(),
-    })?;
+    let Draft { part, text, usage } = draft.map_err(explained)?;
     Ok(Words { part, text, wording: Wording::Draft, usage: Some(usage) })
+}
+
+/// The failure, with what this command has to offer.
+fn explained(error: RuntimeError) -> Failure {
+    let advice = match &error {
+        RuntimeError::NoSummary { .. } => {
+            Some("--text and --file bring back words of your own; they need no model")
+        }
+        RuntimeError::Store(StoreError::Dead { .. }) => {
+            Some("--into brings it back to another ancestor, where one lives")
+        }
+        _ => None,
+    };
+    let failure = Failure::from(error);
+    match advice {
+        Some(advice) => failure.hint(advice),
+        None => failure,
+    }
 }
 
 /// Says what the text stands for, and what it took.

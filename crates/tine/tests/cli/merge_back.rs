@@ -187,6 +187,8 @@ fn what_cannot_be_done_is_refused_before_anything_is_paid() {
     let home = forked();
     home.done(&["fork", "plan-b", "--name", "silent"]);
     home.done(&["run", "--name", "other", "--model", "sim/echo", "hi"]);
+    home.done(&["fork", "other", "--name", "orphan", "more"]);
+    home.done(&["kill", "other", "--root"]);
     let mut told = String::new();
     for arguments in [
         &["base"][..],
@@ -196,6 +198,7 @@ fn what_cannot_be_done_is_refused_before_anything_is_paid() {
         &["plan-b", "--edit"],
         &["plan-b", "--edit", "--no-edit"],
         &["nobody"],
+        &["orphan"],
     ] {
         let ran = home.ran(&[&["merge-back"], arguments].concat());
         let words: Vec<&str> = ran.stderr.lines().take_while(|line| !line.is_empty()).collect();
@@ -223,6 +226,10 @@ fn what_cannot_be_done_is_refused_before_anything_is_paid() {
     nobody: 42
     error: no agent `nobody`
     hint: `tine ps --all` lists all agents
+    orphan: 42
+    error: agent [AGENT-ID] is dead
+    hint: a dead agent stays dead; `tine ps --all` lists its relatives
+    hint: --into brings it back to another ancestor, where one lives
     ");
     let explained = home.json(&["cache", "explain", "plan-b", "--json"]);
     assert_eq!(explained["requests"].as_array().unwrap().len(), 1, "nobody was asked");
