@@ -66,9 +66,9 @@ impl Runtime {
         let shared = entries.iter().rfind(|entry| !is_below(entry.agent)).map(|entry| entry.id);
         let fold = all_said(entries);
         let said: Vec<_> = fold.effective().filter(|(entry, _)| is_below(entry.agent)).collect();
-        let told = self.told(into, below).await?;
-        // What was told of others in between may lie before everything that is asked for.
-        let already = told.filter(|told| said.iter().any(|(entry, _)| entry.id <= *told));
+        let spans = self.told(into, &line[line.len() - below.len() - 1..]).await?;
+        let already =
+            contiguous(&said.iter().map(|(entry, _)| entry.id).collect::<Vec<_>>(), spans);
         let new: Vec<_> = said
             .into_iter()
             .map(|(_, item)| item)
@@ -93,22 +93,26 @@ impl Runtime {
         Ok(SaidSince { part, entries: new.iter().map(|item| item.entry).collect() })
     }
 
-    /// Up to which entry of the line below it an ancestor has been told, or will be by its unread mail.
-    async fn told(
-        &self,
-        into: AgentId,
-        below: &[AgentRecord],
-    ) -> Result<Option<EntryId>, RuntimeError> {
+    /// What an ancestor has been told of a line that begins with it, or will be by its unread mail; by whomever.
+    async fn told(&self, into: AgentId, line: &[AgentRecord]) -> Result<Vec<Span>, RuntimeError> {
         let fold = all_said(self.entries(into, None).await?);
-        let said = fold.items().flat_map(|item| {
-            let notes: Vec<_> = MergeNote::in_message(&item.message).collect();
-            notes
-        });
-        let mut notes: Vec<MergeNote> = said.collect();
+        let mut notes: Vec<MergeNote> = Vec::new();
+        for item in fold.items() {
+            notes.extend(MergeNote::in_message(&item.message));
+        }
         let mail = self.store().unread_mail(into).await?;
         let from_user = mail.iter().filter(|row| row.sender.is_none());
         notes.extend(from_user.filter_map(|row| MergeNote::parse(&row.body)));
-        Ok(notes.iter().filter_map(|note| reach(note, below)).max())
+        let mut spans = Vec::with_capacity(notes.len());
+        for note in &notes {
+            match self.store().ancestry(note.source).await {
+                Ok(of_note) => spans.extend(span(note, &of_note, line)),
+                // Imported with a conversation of another store.
+                Err(StoreError::NotFound { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(spans)
     }
 
     async fn entries(
@@ -144,11 +148,41 @@ fn all_said(entries: Vec<Entry>) -> Fold {
     Fold::of(entries.into_iter().filter(|entry| !is_compact(entry)))
 }
 
-/// Up to which of the last agent's entries a note tells of the line: of an agent in between it tells only what the next one inherited.
-fn reach(note: &MergeNote, below: &[AgentRecord]) -> Option<EntryId> {
-    let at = below.iter().position(|record| record.id == note.source)?;
-    match below.get(at + 1) {
-        None => Some(note.last),
-        Some(child) => child.fork_point.map(|fork_point| fork_point.min(note.last)),
+/// Entries that an ancestor has been told of: all of a line between these two that it had not been told of before.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    first: EntryId,
+    last: EntryId,
+}
+
+/// What a note tells of a line that begins with the ancestor that has it. Its source need not be in the line: whoever it shares an agent
+/// with below that ancestor has told of that agent's entries too, as far as both have inherited them.
+fn span(note: &MergeNote, of_note: &[AgentRecord], line: &[AgentRecord]) -> Option<Span> {
+    let ancestor = line.first()?.id;
+    let begin = of_note.iter().position(|record| record.id == ancestor)?;
+    let pairs = of_note[begin..].iter().zip(line);
+    let shared = pairs.take_while(|(one, other)| one.id == other.id).count();
+    // The ancestor alone: they part at once.
+    if shared < 2 {
+        return None;
     }
+    let mut last = note.last;
+    for next in [of_note.get(begin + shared), line.get(shared)].into_iter().flatten() {
+        last = last.min(next.fork_point?);
+    }
+    (note.first <= last).then_some(Span { first: note.first, last })
+}
+
+/// Up to which entry nothing is missing. What was told behind a gap (its beginning was taken back meanwhile) is told again.
+fn contiguous(said: &[EntryId], mut spans: Vec<Span>) -> Option<EntryId> {
+    spans.sort_by_key(|span| span.first);
+    let mut told = None;
+    for span in spans {
+        let is_missing = |entry: &EntryId| *entry < span.first && told < Some(*entry);
+        if !said.iter().any(is_missing) {
+            told = told.max(Some(span.last));
+        }
+    }
+    // What was told of others may lie before all that is asked for.
+    told.filter(|told| said.iter().any(|entry| entry <= told))
 }

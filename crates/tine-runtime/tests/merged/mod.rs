@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod faults;
+mod law;
 
 use tine_fork::DigestProfile;
 use tine_model::{AgentId, Cap, EntryId};

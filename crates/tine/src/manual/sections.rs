@@ -293,7 +293,7 @@ const BROUGHT_BACK: Section = Section {
         ),
         (
             "a second time",
-            "only what is new since the last merge-back counts; where that is nothing, it is refused",
+            "only what the ancestor has not been told yet counts, whichever fork has told it; where that is nothing, it is refused",
         ),
         (
             "the link",

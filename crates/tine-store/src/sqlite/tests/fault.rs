@@ -32,6 +32,7 @@ enum Change {
     Fork,
     FanOut,
     Finish,
+    Send,
     Deliver,
     Append,
     Ask,
@@ -44,10 +45,11 @@ enum Change {
     Line,
 }
 
-const WRITES: [Change; 13] = [
+const WRITES: [Change; 14] = [
     Change::Fork,
     Change::FanOut,
     Change::Finish,
+    Change::Send,
     Change::Deliver,
     Change::Append,
     Change::Ask,
@@ -108,6 +110,10 @@ async fn perform(store: &SqliteStore, change: Change) -> Result<()> {
             store.fork(request).await.map(|_| ())
         }
         Change::Finish => store.finish_task(end_of(agent_id(2))).await.map(|_| ()),
+        Change::Send => {
+            let mail = NewMail { recipient: root, sender: None, body: "n".to_owned(), now_ms: 2 };
+            store.send_mail(mail).await.map(|_| ())
+        }
         Change::Deliver => {
             let unread = store.unread_mail(root).await?;
             store.deliver_mail(root, Fence(1), unread[0].id, message("mail")).await.map(|_| ())
