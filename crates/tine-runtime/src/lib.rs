@@ -89,6 +89,6 @@ pub use tasks::{
 pub use tine_fork::{Clock, Ids, MergeNote, VALUE_PER_SECOND_DEFAULT, Wording};
 pub use tine_tools::{Change, Escape, Gap, Support};
 pub use worktrees::{
-    CollectSpec, Collected, Fate, Operation, Placement, Start, WorktreeError, WorktreePolicy,
-    WorktreePorts, WorktreeRefusal, WorktreeState, WorktreeView,
+    Check, Checked, CollectSpec, Collected, Fate, Operation, Placement, Start, WorktreeError,
+    WorktreePolicy, WorktreePorts, WorktreeRefusal, WorktreeState, WorktreeView,
 };

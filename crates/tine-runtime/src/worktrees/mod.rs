@@ -3,11 +3,13 @@
 //! Files come first and rows after: a worktree without a row is nobody's, and [`collect`](Runtime::collect_worktrees) finds it.
 //! Everything that git does here happens on threads where waiting is allowed.
 
+mod check;
 mod collect;
 mod home;
 mod place;
 mod view;
 
+pub use check::{Check, Checked};
 pub use collect::{CollectSpec, Collected, Fate};
 pub use place::Placement;
 pub use tine_worktree::{

@@ -259,6 +259,28 @@ async fn a_removed_worktree_is_made_again_for_the_next_run() {
 }
 
 #[tokio::test]
+async fn a_check_runs_where_the_work_is() {
+    let (house, directory) = repository(ScriptedModel::new([])).await;
+    let house = with_worktrees(house);
+    let root = house.root_in(directory.clone()).await;
+    let spec = ForkSpec { place: own(), ..ForkSpec::of(root) };
+    let child = house.runtime.fork(spec).await.unwrap().child;
+    std::fs::write(path_of(&house, child).await.join("only-here.txt"), "x").unwrap();
+    let confinement = tine_runtime::Confinement::default();
+    let cancel = tokio_util::sync::CancellationToken::new();
+    let run = async |agent, command: &str| {
+        let time_max = std::time::Duration::from_secs(60);
+        let check = tine_runtime::Check { command: command.into(), time_max };
+        let checked = house.runtime.check(agent, &check, &confinement, &cancel).await.unwrap();
+        (checked.passed, checked.output)
+    };
+    let command = "test -f only-here.txt && test \"$TINE_WORKTREE\" = \"$PWD\"";
+    assert_eq!(run(child, command).await, (true, "[exit code 0]".to_owned()));
+    assert_eq!(run(root, command).await, (false, "[exit code 1]".to_owned()));
+    assert!(run(child, "echo no >&2; exit 7").await.1.starts_with("no\n[exit code 7"));
+}
+
+#[tokio::test]
 async fn what_cannot_be_forked_leaves_neither_rows_nor_files() {
     let (house, directory) = repository(ScriptedModel::new([])).await;
     let house = with_worktrees(house);
