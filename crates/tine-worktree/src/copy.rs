@@ -10,6 +10,7 @@ use std::thread;
 use rustix::fs::{AtFlags, CWD, OFlags, Timespec, Timestamps, utimensat};
 
 use crate::error::WorktreeError;
+use crate::fault;
 
 /// Most threads of one copy. More than the disk can serve would only wait.
 const THREADS_MAX: usize = 8;
@@ -50,7 +51,8 @@ impl Copying<'_> {
         while let Some(file) = self.files.get(self.next.fetch_add(1, Ordering::Relaxed)) {
             let (from, to) = (self.from.join(file), self.to.join(file));
             if let Some(folder) = to.parent().filter(|folder| *folder != made) {
-                fs::create_dir_all(folder)
+                fault::step()
+                    .and_then(|()| fs::create_dir_all(folder))
                     .map_err(|source| WorktreeError::file("make the directory", folder, source))?;
                 made = folder.to_owned();
             }
@@ -66,14 +68,17 @@ impl Copying<'_> {
     }
 
     fn one(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fault::step()?;
         let about = fs::symlink_metadata(from)?;
         if about.is_symlink() {
             std::os::unix::fs::symlink(fs::read_link(from)?, to)?;
         } else if about.is_file() {
-            let no_link = OFlags::NOFOLLOW.bits().cast_signed();
-            let source = OpenOptions::new().read(true).custom_flags(no_link).open(from)?;
+            // Whatever took its place by now is not followed, and not waited for.
+            let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+            let source = OpenOptions::new().read(true).custom_flags(flags).open(from)?;
             let mode = about.permissions().mode() & 0o777;
             let goal = OpenOptions::new().write(true).create_new(true).mode(mode).open(to)?;
+            fault::step()?;
             self.content(source, &goal)?;
             // The mask that takes permissions from new files does not hold for copies.
             goal.set_permissions(fs::Permissions::from_mode(mode))?;
@@ -82,6 +87,7 @@ impl Copying<'_> {
         }
         let modified = Timespec { tv_sec: about.mtime(), tv_nsec: about.mtime_nsec() };
         let times = Timestamps { last_access: modified, last_modification: modified };
+        fault::step()?;
         utimensat(CWD, to, &times, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(())
     }

@@ -8,13 +8,14 @@ use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::mpsc;
+use std::sync::{OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::WorktreeError;
+use crate::fault;
 
 /// The oldest git that has all that is used: `merge-tree --merge-base`.
 const OLDEST: (u32, u32) = (2, 40);
@@ -94,12 +95,20 @@ impl Git {
 
     /// Refuses a git that is too old.
     pub(crate) fn require_version(&self) -> Result<(), WorktreeError> {
+        /// Programs are not replaced while a process runs often enough to ask again.
+        static IS_NEW_ENOUGH: OnceLock<()> = OnceLock::new();
+        if IS_NEW_ENOUGH.get().is_some() {
+            return Ok(());
+        }
         let said = self.text(["version"])?;
         let found = said.trim().trim_start_matches("git version ").to_owned();
         let mut parts = found.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
         let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
         match version >= OLDEST {
-            true => Ok(()),
+            true => {
+                IS_NEW_ENOUGH.get_or_init(|| ());
+                Ok(())
+            }
             false => Err(WorktreeError::OldGit { found, oldest: OLDEST_SHOWN }),
         }
     }
@@ -150,6 +159,17 @@ impl Git {
     }
 
     fn output(&self, arguments: &[OsString], input: &[u8]) -> Result<Output, WorktreeError> {
+        fault::step().map_err(WorktreeError::NoGit)?;
+        let output = self.run_to_its_end(arguments, input)?;
+        fault::step().map_err(WorktreeError::NoGit)?;
+        Ok(output)
+    }
+
+    fn run_to_its_end(
+        &self,
+        arguments: &[OsString],
+        input: &[u8],
+    ) -> Result<Output, WorktreeError> {
         use std::os::unix::process::CommandExt as _;
         let mut command = command();
         for (name, _) in std::env::vars_os() {

@@ -8,8 +8,11 @@
 
 mod copy;
 mod error;
+mod fault;
 mod git;
 mod ids;
+mod index;
+mod making;
 mod marker;
 mod ports;
 mod repository;
@@ -26,3 +29,8 @@ pub use salvage::Salvage;
 pub use setup::Setup;
 pub use snapshot::{Snapshot, Start};
 pub use worktree::{Found, FoundState, NewWorktree, Worktree};
+
+#[cfg(test)]
+extern crate self as tine_worktree;
+#[cfg(test)]
+mod tests;

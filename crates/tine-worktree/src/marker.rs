@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::WorktreeError;
+use crate::fault;
 use crate::ids::{Commit, Name, Tree};
 use crate::snapshot::Snapshot;
 
@@ -70,7 +71,9 @@ impl Marker {
         };
         let (path, half) = (git_dir.join(READY), git_dir.join("tine.json.half"));
         let write = || {
+            fault::step()?;
             fs::write(&half, serde_json::to_vec_pretty(&row)?)?;
+            fault::step()?;
             fs::rename(&half, &path)
         };
         write().map_err(|source| WorktreeError::file("write", &path, source))
@@ -90,8 +93,17 @@ impl Marker {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(WorktreeError::file("read", path, source)),
         };
-        let row: Row = serde_json::from_slice(&text)
-            .map_err(|error| WorktreeError::file("read", path, error.into()))?;
+        let not_ours = |error: serde_json::Error| WorktreeError::file("read", path, error.into());
+        Self::parse(&text).map_err(not_ours)?.map(Some)
+    }
+
+    /// The text of a note.
+    pub(crate) fn parse(text: &[u8]) -> Result<Result<Self, WorktreeError>, serde_json::Error> {
+        let row: Row = serde_json::from_slice(text)?;
+        Ok(Self::from_row(row))
+    }
+
+    fn from_row(row: Row) -> Result<Self, WorktreeError> {
         let start = Snapshot {
             base: Commit::parse(&row.base)?,
             index: Commit::parse(&row.index)?,
@@ -101,13 +113,14 @@ impl Marker {
             work_tree: Tree::parse(&row.work_tree)?,
         };
         let name = Name::new(&row.name)?;
-        Ok(Some(Self { name, origin: row.origin, inside: row.inside, start, made_ms: row.made_ms }))
+        Ok(Self { name, origin: row.origin, inside: row.inside, start, made_ms: row.made_ms })
     }
 
     /// From now on the worktree is being removed.
     pub(crate) fn leave(git_dir: &Path) -> Result<(), WorktreeError> {
         let path = git_dir.join(READY);
-        fs::rename(&path, git_dir.join(LEAVING))
+        fault::step()
+            .and_then(|()| fs::rename(&path, git_dir.join(LEAVING)))
             .map_err(|source| WorktreeError::file("rename", &path, source))
     }
 }

@@ -1,6 +1,8 @@
 //! A checkout of a git repository, and what goes on in it.
 
 use std::fmt;
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Refusal, WorktreeError};
@@ -62,23 +64,35 @@ impl Repository {
             .map_err(|source| WorktreeError::file("find", directory, source))?;
         let git = Git::at(&real);
         git.require_version()?;
-        let ask = |what: &str| {
-            let said = git.run(["rev-parse", "--path-format=absolute", what])?;
-            Ok::<_, WorktreeError>(path(said.strip_suffix(b"\n").unwrap_or(&said)))
-        };
-        let common_dir = match ask("--git-common-dir") {
-            Ok(directory) => directory,
+        let [common_dir, git_dir, top] = match places(&git) {
             Err(WorktreeError::Git { said, .. }) if said.starts_with("not a git repository") => {
                 return Err(Refusal::NoRepository(real).into());
             }
-            Err(error) => return Err(error),
+            Err(WorktreeError::Git { said, .. }) if said.contains("must be run in a work tree") => {
+                return Err(Refusal::NoCheckout(real).into());
+            }
+            places => places?,
         };
-        if git.text(["rev-parse", "--is-inside-work-tree"])?.trim() != "true" {
-            return Err(Refusal::NoCheckout(real).into());
-        }
-        let (top, git_dir) = (ask("--show-toplevel")?, ask("--git-dir")?);
         let inside = real.strip_prefix(&top).unwrap_or(Path::new("")).to_owned();
         Ok(Self { top, inside, git_dir, common_dir })
+    }
+
+    /// A linked checkout of the same repository, whose own part of git is `git_dir`.
+    pub(crate) fn linked(&self, top: PathBuf, git_dir: PathBuf) -> Self {
+        let common_dir = self.common_dir.clone();
+        Self { top, inside: PathBuf::new(), git_dir, common_dir }
+    }
+
+    /// While what it returns is held, nobody else that asks for it goes on, in this process or in another. For the short moments in
+    /// which git looks first and acts then; whoever dies with it gives it back.
+    pub(crate) fn lock(&self) -> Result<File, WorktreeError> {
+        let failed = |source| WorktreeError::file("lock", &self.common_dir, source);
+        let folder = File::open(&self.common_dir).map_err(failed)?;
+        match folder.lock() {
+            // There are file systems without locks; git looks twice itself.
+            Err(error) if error.kind() != ErrorKind::Unsupported => Err(failed(error)),
+            Ok(()) | Err(_) => Ok(folder),
+        }
     }
 
     /// The directory that holds all files of the checkout.
@@ -116,4 +130,25 @@ impl Repository {
     pub(crate) fn index(&self) -> PathBuf {
         self.git_dir.join("index")
     }
+}
+
+/// Where git keeps what all checkouts share, what belongs to this one alone, and where its files are.
+fn places(git: &Git) -> Result<[PathBuf; 3], WorktreeError> {
+    const WHAT: [&str; 3] = ["--git-common-dir", "--git-dir", "--show-toplevel"];
+    let ask = |what: &[&str]| {
+        git.run(["rev-parse", "--path-format=absolute"].iter().chain(what).copied())
+    };
+    let said = ask(&WHAT)?;
+    let lines: Vec<&[u8]> =
+        said.strip_suffix(b"\n").unwrap_or(&said).split(|b| *b == b'\n').collect();
+    if let [common_dir, git_dir, top] = lines.as_slice() {
+        return Ok([path(common_dir), path(git_dir), path(top)]);
+    }
+    // A path with a line end in it.
+    let alone = |what: &str| {
+        let said = ask(&[what])?;
+        Ok::<_, WorktreeError>(path(said.strip_suffix(b"\n").unwrap_or(&said)))
+    };
+    let [common_dir, git_dir, top] = WHAT.map(alone);
+    Ok([common_dir?, git_dir?, top?])
 }

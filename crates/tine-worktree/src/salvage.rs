@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::error::{Refusal, WorktreeError};
 use crate::git::Git;
 use crate::ids::{Commit, Name};
+use crate::making::Making;
 use crate::repository::Repository;
 use crate::snapshot::{Scratch, Snapshot, tree_of};
 use crate::worktree::{NewWorktree, Worktree};
@@ -72,7 +73,7 @@ impl Repository {
         self.tidy(name)?;
         self.refuse_existing(&path)?;
         let new = NewWorktree { name: name.clone(), path, start: Default::default(), now_ms };
-        self.fork_commit(&new, &start, end.as_ref().unwrap_or(&start))
+        self.fork_commit(&new, Making::Again, &start, end.as_ref().unwrap_or(&start))
     }
 
     /// Forgets what is kept of a worktree. Git removes the objects when it next collects what nothing leads to.

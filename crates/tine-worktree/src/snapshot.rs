@@ -3,11 +3,14 @@
 //! Everything goes through throw-away copies of the index. The copies know which files are as git last saw them, so only
 //! what changed is read. The checkout is only looked at; what is written are objects, which git forgets by itself where no ref holds them.
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
 use crate::error::{Refusal, WorktreeError};
+use crate::fault;
 use crate::git::{Git, parts, path};
 use crate::ids::{Commit, Tree};
 use crate::repository::Repository;
@@ -49,6 +52,14 @@ pub(crate) struct Taken {
     pub(crate) files: Vec<PathBuf>,
     /// Where submodules belong whose files are not there.
     pub(crate) submodules: Vec<PathBuf>,
+}
+
+/// What a checkout holds, without commits.
+pub(crate) struct Trees {
+    /// What is staged.
+    pub(crate) index: Tree,
+    /// Every file as it stands.
+    pub(crate) work: Tree,
 }
 
 /// Throw-away copies of an index, gone when this is dropped.
@@ -105,7 +116,7 @@ impl Repository {
         let index = git.with_index(&scratch.index());
         scratch.copy_from(self)?;
         let before = entries(&index)?;
-        let base = self.base(now_ms)?;
+        let (base, base_tree) = self.base_and_tree(now_ms)?;
         let unmerged = unmerged(&before);
         if !unmerged.is_empty() {
             match conflicts {
@@ -128,7 +139,7 @@ impl Repository {
             after.into_iter().partition(Entry::is_repository);
         let [submodules, files] =
             [submodules, files].map(|found| found.into_iter().map(|entry| entry.path).collect());
-        let snapshot = commits(&git, base, (index_tree, work_tree), now_ms)?;
+        let snapshot = commits(&git, (base, base_tree), (index_tree, work_tree), now_ms)?;
         Ok(Taken { snapshot, scratch, files, submodules })
     }
 
@@ -140,7 +151,7 @@ impl Repository {
     ) -> Result<Snapshot, WorktreeError> {
         let git = self.git();
         let tree = tree_of(&git, &commit)?;
-        commits(&git, commit, (tree.clone(), tree), now_ms)
+        commits(&git, (commit, tree.clone()), (tree.clone(), tree), now_ms)
     }
 
     /// A commit by any name that git knows it by.
@@ -164,6 +175,36 @@ impl Repository {
         let git = self.git();
         let empty = Tree::parse(&git.text(["mktree"])?)?;
         commit(&git, &empty, &[], "nothing yet", now_ms)
+    }
+
+    fn base_and_tree(&self, now_ms: i64) -> Result<(Commit, Tree), WorktreeError> {
+        let git = self.git();
+        // Both at once where there is a commit.
+        let said = git.fed(
+            ["cat-file", "--batch-check=%(objectname)", "--buffer"],
+            b"HEAD^{commit}\nHEAD^{tree}\n",
+        )?;
+        let said = String::from_utf8_lossy(&said);
+        let mut lines = said.lines();
+        if let (Some(commit), Some(tree)) = (lines.next(), lines.next())
+            && let (Ok(commit), Ok(tree)) = (Commit::parse(commit), Tree::parse(tree))
+        {
+            return Ok((commit, tree));
+        }
+        let base = self.base(now_ms)?;
+        let tree = tree_of(&git, &base)?;
+        Ok((base, tree))
+    }
+
+    /// What a checkout of our own holds. Of one that was forked just now: its index is whole, and no other repository is in it.
+    pub(crate) fn trees(&self) -> Result<Trees, WorktreeError> {
+        let scratch = Scratch::new()?;
+        copy_index(&self.index(), &scratch.work())?;
+        let index = Tree::parse(&self.git().text(["write-tree"])?)?;
+        let work = self.git().with_index(&scratch.work());
+        self.add_all(&work)?;
+        let work = Tree::parse(&work.text(["write-tree"])?)?;
+        Ok(Trees { index, work })
     }
 
     /// Brings every file into the index of `git`.
@@ -252,22 +293,29 @@ fn refuse_embedded(before: &[Entry], after: &[Entry]) -> Result<(), WorktreeErro
     }
 }
 
-/// Copies an index. There is none before the first file was added.
+/// Copies an index with its time, by which git knows which files may have changed since without a trace. There is none before the
+/// first file was added.
 fn copy_index(from: &Path, to: &Path) -> Result<(), WorktreeError> {
-    match std::fs::copy(from, to) {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        Err(source) => Err(WorktreeError::file("read the index", from, source)),
+    let copy = || {
+        fault::step()?;
+        let mut source = File::open(from)?;
+        let modified = source.metadata()?.modified()?;
+        let mut goal = File::create(to)?;
+        io::copy(&mut source, &mut goal)?;
+        goal.set_modified(modified)
+    };
+    match copy() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.map_err(|source| WorktreeError::file("read the index", from, source)),
     }
 }
 
 fn commits(
     git: &Git,
-    base: Commit,
+    (base, base_tree): (Commit, Tree),
     (index_tree, work_tree): (Tree, Tree),
     now_ms: i64,
 ) -> Result<Snapshot, WorktreeError> {
-    let base_tree = tree_of(git, &base)?;
     let index = commit(git, &index_tree, &[&base], "what was staged", now_ms)?;
     let work = commit(git, &work_tree, &[&base, &index], "every file as it stood", now_ms)?;
     Ok(Snapshot { base, index, work, base_tree, index_tree, work_tree })

@@ -12,18 +12,16 @@ use crate::copy::copy;
 use crate::error::{Refusal, WorktreeError};
 use crate::git::{Git, parts, path};
 use crate::ids::{Name, Tree};
+use crate::making::{Making, Unfinished, remove};
 use crate::marker::{Marked, Marker};
 use crate::repository::Repository;
-use crate::snapshot::{Conflicts, Snapshot, Start, Taken};
+use crate::snapshot::{Conflicts, Snapshot, Start, Taken, Trees};
 
 /// How often files that change while they are copied are copied again.
 const COPIES_MAX: u32 = 3;
 
 /// The patterns, as in `.gitignore`, of ignored files that a worktree gets all the same.
 const INCLUDE: &str = ".worktreeinclude";
-
-/// How the lock of a worktree begins that tine has made.
-const LOCK_REASON: &str = "tine: ";
 
 /// A worktree to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,11 +77,11 @@ impl Repository {
             Start::Clean => {
                 let base = self.base(new.now_ms)?;
                 let start = self.snapshot_of(base, new.now_ms)?;
-                self.fork_commit(new, &start, &start)
+                self.fork_commit(new, Making::First, &start, &start)
             }
             Start::At(name) => {
                 let start = self.snapshot_of(self.commit(name)?, new.now_ms)?;
-                self.fork_commit(new, &start, &start)
+                self.fork_commit(new, Making::First, &start, &start)
             }
         }
     }
@@ -107,14 +105,14 @@ impl Repository {
     fn fork_state(&self, new: &NewWorktree) -> Result<Worktree, WorktreeError> {
         let mut taken = self.take(Conflicts::Refuse, new.now_ms)?;
         let included = self.included(&taken)?;
-        let making = Making::begin(self, new, &taken.snapshot, Checkout::Not)?;
-        copy(self.top(), &making.path, &taken.files)?;
+        let making = Unfinished::begin(self, new, Making::First, taken.snapshot.base.as_str())?;
+        copy(self.top(), making.path(), &taken.files)?;
         for submodule in &taken.submodules {
             making.folder(submodule)?;
         }
-        copy(self.top(), &making.path, &included)?;
+        copy(self.top(), making.path(), &included)?;
         for copies in 1.. {
-            let there = making.adopt_index(&taken, new.now_ms)?;
+            let there = making.adopt_index(&taken)?;
             let difference = self.difference(&taken.snapshot, &there)?;
             if difference.is_empty() {
                 break;
@@ -123,33 +121,33 @@ impl Repository {
                 return Err(Refusal::Changing(difference).into());
             }
             taken = self.take(Conflicts::Refuse, new.now_ms)?;
-            for path in &difference {
-                making.clear(path)?;
-            }
-            copy(self.top(), &making.path, &difference)?;
+            making.clear(&difference)?;
+            copy(self.top(), making.path(), &difference)?;
         }
-        making.finish(self, new, &taken.snapshot)
+        making.finish(&taken.snapshot)
     }
 
     /// Checks the working tree of `state` out, as git would.
     pub(crate) fn fork_commit(
         &self,
         new: &NewWorktree,
+        making: Making,
         start: &Snapshot,
         state: &Snapshot,
     ) -> Result<Worktree, WorktreeError> {
-        let making = Making::begin(self, new, state, Checkout::Work)?;
+        let making = Unfinished::begin(self, new, making, state.base.as_str())?;
+        making.check_out(state)?;
         let scratch = self.take_index()?;
         let included = self.included_beside(&scratch.index())?;
-        copy(self.top(), &making.path, &included)?;
-        making.finish(self, new, start)
+        copy(self.top(), making.path(), &included)?;
+        making.finish(start)
     }
 
     /// Paths in which two states differ, staged or not.
-    fn difference(&self, one: &Snapshot, other: &Snapshot) -> Result<Vec<PathBuf>, WorktreeError> {
+    fn difference(&self, one: &Snapshot, other: &Trees) -> Result<Vec<PathBuf>, WorktreeError> {
         let git = self.git();
-        let mut paths = changed_paths(&git, &one.work_tree, &other.work_tree)?;
-        paths.extend(changed_paths(&git, &one.index_tree, &other.index_tree)?);
+        let mut paths = changed_paths(&git, &one.work_tree, &other.work)?;
+        paths.extend(changed_paths(&git, &one.index_tree, &other.index)?);
         paths.sort();
         paths.dedup();
         Ok(paths)
@@ -191,7 +189,7 @@ impl Repository {
         let mut found = Vec::new();
         for entry in entries {
             let entry = entry.map_err(|source| WorktreeError::file("read", &folder, source))?;
-            found.extend(found_at(&entry.path())?);
+            found.extend(found_at(&entry.path())?.map(|(found, _)| found));
         }
         found.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(found)
@@ -199,8 +197,8 @@ impl Repository {
 
     /// The worktree of this name, which must be ready.
     pub fn worktree(&self, name: &Name) -> Result<Worktree, WorktreeError> {
-        let found = self.worktrees()?.into_iter().find(|found| found.name == *name);
-        match found.filter(|found| found.state == FoundState::Ready) {
+        let is_it = |found: &Found| found.name == *name && found.state == FoundState::Ready;
+        match self.worktrees()?.into_iter().find(is_it) {
             Some(found) => Worktree::at(&found.path),
             None => Err(Refusal::Unknown(name.to_string()).into()),
         }
@@ -209,21 +207,26 @@ impl Repository {
     /// Removes what a maker or a remover of a worktree left behind. Must not be called while one of them may still be at work. A
     /// worktree that is ready, or whose files somebody else removed, is left.
     pub fn tidy(&self, name: &Name) -> Result<bool, WorktreeError> {
-        let found = self.worktrees()?.into_iter().find(|found| found.name == *name);
-        let Some(found) = found else { return Ok(false) };
-        match found.state {
-            FoundState::Ready => return Ok(false),
-            FoundState::Unfinished => self.delete_ref(&name.start_ref())?,
-            // What is left to forget is the note; the refs keep what was there.
-            FoundState::Leaving | FoundState::Gone => {}
+        let mut any = false;
+        for found in self.worktrees()?.into_iter().filter(|found| found.name == *name) {
+            let Some(git_dir) = self.git_dir_of(&found.path)? else { continue };
+            match found_at(&git_dir)? {
+                None | Some((Found { state: FoundState::Ready, .. }, _)) => continue,
+                // Of one that was to be made again, what was kept stays kept.
+                Some((Found { state: FoundState::Unfinished, .. }, Making::First)) => {
+                    self.delete_ref(&name.start_ref())?;
+                }
+                // What is left to forget is the note; the refs keep what was there.
+                Some((_, Making::First | Making::Again)) => {}
+            }
+            remove(&found.path, Some(&git_dir))?;
+            any = true;
         }
-        let git_dir = self.git_dir_of(&found.path)?;
-        remove(&found.path, git_dir.as_deref())?;
-        Ok(true)
+        Ok(any)
     }
 
     /// Where git keeps what belongs to the worktree at `path`.
-    fn git_dir_of(&self, path: &Path) -> Result<Option<PathBuf>, WorktreeError> {
+    pub(crate) fn git_dir_of(&self, path: &Path) -> Result<Option<PathBuf>, WorktreeError> {
         let folder = self.common_dir().join("worktrees");
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
@@ -249,21 +252,22 @@ pub(crate) fn changed_paths(
     Ok(parts(&said).map(path).collect())
 }
 
-/// What git's own part of a worktree says of it; `None` where tine has not made it.
-fn found_at(git_dir: &Path) -> Result<Option<Found>, WorktreeError> {
+/// What git's own part of a worktree says of it, and how it was made; `None` where tine has not made it.
+fn found_at(git_dir: &Path) -> Result<Option<(Found, Making)>, WorktreeError> {
     let Some(path) = path_of(git_dir) else { return Ok(None) };
+    let reason = fs::read_to_string(git_dir.join("locked")).unwrap_or_default();
+    let lock = Making::read_lock(&reason);
+    let making = lock.map_or(Making::Again, |(making, _)| making);
     let (name, state) = match Marker::read(git_dir)? {
         Marked::Ready(marker) if path.join(".git").exists() => (marker.name, FoundState::Ready),
         Marked::Ready(marker) => (marker.name, FoundState::Gone),
         Marked::Leaving(marker) => (marker.name, FoundState::Leaving),
         Marked::Not => {
-            let reason = fs::read_to_string(git_dir.join("locked")).unwrap_or_default();
-            let name = reason.trim().strip_prefix(LOCK_REASON).map(Name::new);
-            let Some(Ok(name)) = name else { return Ok(None) };
+            let Some(Ok(name)) = lock.map(|(_, name)| Name::new(name)) else { return Ok(None) };
             (name, FoundState::Unfinished)
         }
     };
-    Ok(Some(Found { name, path, state }))
+    Ok(Some((Found { name, path, state }, making)))
 }
 
 /// Where the files of a worktree are, by git's own part of it.
@@ -273,138 +277,11 @@ fn path_of(git_dir: &Path) -> Option<PathBuf> {
     dot_git.parent().map(Path::to_owned)
 }
 
-fn remove(files: &Path, git_dir: Option<&Path>) -> Result<(), WorktreeError> {
-    for folder in [Some(files), git_dir].into_iter().flatten() {
-        match fs::remove_dir_all(folder) {
-            Ok(()) => {}
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(source) => return Err(WorktreeError::file("remove", folder, source)),
-        }
-    }
-    // Git does the same when the last worktree goes; it fails where there are others.
-    git_dir.and_then(Path::parent).map(fs::remove_dir);
-    Ok(())
-}
-
-/// Whether git itself fills a new worktree.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Checkout {
-    Work,
-    Not,
-}
-
-/// A worktree that is being made; what is there of it goes when this is dropped.
-struct Making {
-    path: PathBuf,
-    git_dir: PathBuf,
-    finished: bool,
-}
-
-impl Making {
-    fn begin(
-        repository: &Repository,
-        new: &NewWorktree,
-        state: &Snapshot,
-        checkout: Checkout,
-    ) -> Result<Self, WorktreeError> {
-        if let Some(folder) = new.path.parent() {
-            fs::create_dir_all(folder)
-                .map_err(|source| WorktreeError::file("make the directory", folder, source))?;
-        }
-        let reason = format!("{LOCK_REASON}{}", new.name);
-        let arguments =
-            ["worktree", "add", "--quiet", "--detach", "--no-checkout", "--lock", "--reason"];
-        let arguments = arguments.iter().map(std::ffi::OsStr::new);
-        let rest = [reason.as_ref(), new.path.as_os_str(), state.base.as_str().as_ref()];
-        let added = repository.git().run(arguments.chain(rest));
-        let path = new.path.canonicalize().unwrap_or_else(|_| new.path.clone());
-        let git_dir = repository.git_dir_of(&path)?;
-        let (Ok(_), Some(git_dir)) = (&added, &git_dir) else {
-            remove(&path, git_dir.as_deref())?;
-            added?;
-            return Err(WorktreeError::Output {
-                what: "worktree",
-                text: path.display().to_string(),
-            });
-        };
-        let making = Self { path, git_dir: git_dir.clone(), finished: false };
-        if checkout == Checkout::Work {
-            making.check_out(state)?;
-        }
-        Ok(making)
-    }
-
-    /// Every file of the state, and the index as it was.
-    fn check_out(&self, state: &Snapshot) -> Result<(), WorktreeError> {
-        let git = Git::at(&self.path);
-        git.run(["read-tree", state.work_tree.as_str()])?;
-        git.run(["checkout-index", "--all", "--index", "--quiet"])?;
-        // What is the same keeps what the index knows of the file.
-        git.run(["read-tree", "-m", state.index_tree.as_str()]).map(drop)
-    }
-
-    /// Gives the worktree the index of the checkout, and says what it holds then.
-    fn adopt_index(&self, taken: &Taken, now_ms: i64) -> Result<Snapshot, WorktreeError> {
-        let (from, to) = (taken.scratch.index(), self.git_dir.join("index"));
-        fs::copy(&from, &to).map_err(|source| WorktreeError::file("write", &to, source))?;
-        // Says no where files are changed, which is what they are meant to be.
-        Git::at(&self.path).answer(["update-index", "-q", "--refresh"], &[])?;
-        Repository::at(&self.path)?.snapshot(now_ms)
-    }
-
-    /// An empty directory, by which git knows a submodule whose files are not there.
-    fn folder(&self, path: &Path) -> Result<(), WorktreeError> {
-        let folder = self.path.join(path);
-        fs::create_dir_all(&folder)
-            .map_err(|source| WorktreeError::file("make the directory", &folder, source))
-    }
-
-    /// Removes one file that was copied.
-    fn clear(&self, file: &Path) -> Result<(), WorktreeError> {
-        let file = self.path.join(file);
-        match fs::remove_file(&file) {
-            Ok(()) => Ok(()),
-            Err(error)
-                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-            {
-                Ok(())
-            }
-            Err(source) => Err(WorktreeError::file("remove", &file, source)),
-        }
-    }
-
-    /// From here on the worktree counts.
-    fn finish(
-        mut self,
-        repository: &Repository,
-        new: &NewWorktree,
-        start: &Snapshot,
-    ) -> Result<Worktree, WorktreeError> {
-        repository.set_ref(&new.name.start_ref(), &start.work)?;
-        let marker = Marker {
-            name: new.name.clone(),
-            origin: repository.top().to_owned(),
-            inside: repository.inside().to_owned(),
-            start: start.clone(),
-            made_ms: new.now_ms,
-        };
-        marker.write(&self.git_dir)?;
-        self.finished = true;
-        Ok(Worktree { repository: Repository::at(&self.path)?, marker })
-    }
-}
-
-impl Drop for Making {
-    fn drop(&mut self) {
-        if !self.finished
-            && let Err(error) = remove(&self.path, Some(&self.git_dir))
-        {
-            tracing::warn!(%error, "an unfinished worktree is left; `tine worktree gc` removes it");
-        }
-    }
-}
-
 impl Worktree {
+    pub(crate) fn new(repository: Repository, marker: Marker) -> Self {
+        Self { repository, marker }
+    }
+
     /// The worktree that holds this directory. Must be one that tine has made.
     pub fn at(directory: &Path) -> Result<Self, WorktreeError> {
         let repository = Repository::at(directory)?;
@@ -465,7 +342,10 @@ impl Worktree {
     /// is kept.
     pub fn remove(self, now_ms: i64) -> Result<Option<Snapshot>, WorktreeError> {
         let state = self.state(now_ms)?;
-        let kept = match self.is_unchanged(&state) {
+        // What was kept before would come back in place of what it holds.
+        let is_start =
+            self.is_unchanged(&state) && self.repository.ref_at(&self.name().end_ref())?.is_none();
+        let kept = match is_start {
             true => None,
             false => {
                 self.hold(&state)?;

@@ -4,7 +4,8 @@ use std::fs;
 
 use tine_worktree::{FoundState, Name, Repository, Start, Worktree};
 
-use crate::support::{Home, NOW_MS, git, holds, looks, untouched, write};
+use crate::looks::{holds, looks};
+use crate::support::{Home, NOW_MS, git, untouched, write};
 
 fn dirty() -> Home {
     let home = Home::new();

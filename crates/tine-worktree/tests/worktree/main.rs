@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
 
+mod laws;
 mod life;
+mod looks;
+mod moments;
 mod places;
 mod support;

@@ -4,7 +4,8 @@ use std::fs;
 
 use tine_worktree::{Repository, Start};
 
-use crate::support::{Home, git, looks, try_git, untouched};
+use crate::looks::looks;
+use crate::support::{Home, git, try_git, untouched};
 
 fn commit(home: &Home, name: &str, content: &str) {
     home.write(name, content);

@@ -1,7 +1,10 @@
 //! A repository of one's own, and what can be seen of it from outside.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt::Debug;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -78,14 +81,19 @@ pub(crate) fn write(top: &Path, name: &str, content: impl AsRef<[u8]>) {
 }
 
 /// Runs git as a user would, but without the settings of the user who runs the tests.
-pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
+pub(crate) fn git<A: AsRef<OsStr> + Debug>(directory: &Path, arguments: &[A]) -> String {
     let (success, text) = try_git(directory, arguments);
     assert!(success, "git {arguments:?} in {}: {text}", directory.display());
     text
 }
 
+pub(crate) fn try_git<A: AsRef<OsStr>>(directory: &Path, arguments: &[A]) -> (bool, String) {
+    let (success, bytes) = try_git_bytes(directory, arguments);
+    (success, String::from_utf8_lossy(&bytes).into_owned())
+}
+
 #[expect(clippy::disallowed_methods, reason = "git is what worktrees are compared with")]
-pub(crate) fn try_git(directory: &Path, arguments: &[&str]) -> (bool, String) {
+fn try_git_bytes<A: AsRef<OsStr>>(directory: &Path, arguments: &[A]) -> (bool, Vec<u8>) {
     let output = Command::new("git")
         .args(arguments)
         .current_dir(directory)
@@ -98,33 +106,39 @@ pub(crate) fn try_git(directory: &Path, arguments: &[&str]) -> (bool, String) {
         true => output.stdout,
         false => output.stderr,
     };
-    (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+    (output.status.success(), text)
 }
 
-/// How a checkout looks to its user: every file with its content, and what git says of it and of its index.
-pub(crate) fn looks(top: &Path) -> String {
-    let mut text = holds(top);
-    let index = git(top, &["ls-files", "--stage", "--debug"]);
-    // Times, numbers and owners of files belong to the file system, and one flag to a way of keeping the index.
-    let of_the_system = ["  ctime:", "  mtime:", "  dev:", "  uid:"];
-    for line in index.lines().filter(|line| !of_the_system.iter().any(|of| line.starts_with(of))) {
-        text.push_str(&line.replace("flags: 8000000", "flags: 0"));
-        text.push('\n');
-    }
-    for (path, file) in files(top) {
-        text.push_str(&format!("{path} {file}\n"));
-    }
-    text
+/// All of a checkout that is to be the same in a fork: what git says of it and of its index, and every file that is not ignored, with
+/// its mode and its time.
+pub(crate) fn exactly(top: &Path) -> String {
+    said(top) + &not_ignored(top, |file| file.to_owned())
 }
 
-/// What a checkout holds, times and what the index knows of files left out.
-pub(crate) fn holds(top: &Path) -> String {
-    let mut text = git(top, &["status", "--porcelain=v2", "--untracked-files=all"]);
-    for (path, file) in files(top) {
-        let without_time =
-            file.split_once(' ').and_then(|(mode, rest)| Some((mode, rest.split_once(' ')?.1)));
-        let (mode, content) = without_time.unwrap();
-        text.push_str(&format!("{path} {mode} {content}\n"));
+/// The same as git would keep it: of a mode, whether the file can be run, and no time.
+pub(crate) fn held(top: &Path) -> String {
+    said(top)
+        + &not_ignored(top, |file| {
+            let (mode, rest) = file.split_once(' ').unwrap();
+            let mode = u32::from_str_radix(mode, 8).unwrap();
+            let (kind, can_run) = (mode & 0o170_000, mode & 0o100 != 0);
+            format!("{kind:o} {can_run} {}", rest.split_once(' ').unwrap().1)
+        })
+}
+
+fn said(top: &Path) -> String {
+    let status = git(top, &["status", "--porcelain=v2", "--untracked-files=all"]);
+    status + &git(top, &["ls-files", "--stage", "-v"])
+}
+
+fn not_ignored(top: &Path, shown: impl Fn(&str) -> String) -> String {
+    let ignored = ["ls-files", "--others", "--ignored", "--exclude-standard", "-z"];
+    let ignored = try_git_bytes(top, &ignored).1;
+    let ignored: Vec<String> =
+        ignored.split(|byte| *byte == 0).map(|name| name.escape_ascii().to_string()).collect();
+    let mut text = String::new();
+    for (path, file) in files(top).iter().filter(|(path, _)| !ignored.contains(path)) {
+        text.push_str(&format!("{path} {}\n", shown(file)));
     }
     text
 }
@@ -139,7 +153,8 @@ pub(crate) fn files(top: &Path) -> BTreeMap<String, String> {
 fn collect(top: &Path, folder: &Path, found: &mut BTreeMap<String, String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        let name = path.strip_prefix(top).unwrap().display().to_string();
+        let name =
+            path.strip_prefix(top).unwrap().as_os_str().as_bytes().escape_ascii().to_string();
         if name == ".git" {
             continue;
         }
@@ -153,11 +168,8 @@ fn collect(top: &Path, folder: &Path, found: &mut BTreeMap<String, String>) {
             false => fs::read(&path).unwrap(),
         };
         let (mode, seconds) = (about.mode(), about.mtime());
-        let shown = format!(
-            "{mode:o} {seconds}.{} {:?}",
-            about.mtime_nsec(),
-            String::from_utf8_lossy(&content)
-        );
+        let (nanoseconds, content) = (about.mtime_nsec(), content.escape_ascii());
+        let shown = format!("{mode:o} {seconds}.{nanoseconds} \"{content}\"");
         found.insert(name, shown);
     }
 }

@@ -1,0 +1,240 @@
+//! The index of a checkout becomes the index of its copy.
+//!
+//! Git takes a file as unchanged when its size, its times and its number in the file system are those that the index has. A copy has
+//! another number, so git would read every file once to see that it is the same. Here the index of the copy is told of the copies
+//! of those files that are clean in the checkout beyond doubt. Whatever is in doubt is left as it is, and git reads it.
+//!
+//! Only these numbers are ever changed. The layout is that of git's `gitformat-index`, versions 2 to 4.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::error::WorktreeError;
+use crate::fault;
+
+/// Before the first entry: four letters, the version, the number of entries.
+const HEAD_BYTES: usize = 12;
+
+/// What an entry knows of its file: ten numbers of four bytes.
+const STAT_BYTES: usize = 40;
+
+/// Where in those the mode is, which belongs to git.
+const MODE_AT: usize = 6;
+
+/// Where in those the device is, of which git asks nothing.
+const DEVICE_AT: usize = 4;
+
+/// Length of a path that does not fit into the flags of its entry.
+const LONG_PATH: usize = 0xfff;
+
+/// Flags of entries whose files git does not look at, or that are in conflict.
+const SPECIAL: u16 = 0x8000 | 0x3000;
+
+/// The flag of entries that have more flags.
+const EXTENDED: u16 = 0x4000;
+
+/// Further flags of entries that say more than that a file is there.
+const SPECIAL_MORE: u16 = 0x4000 | 0x2000;
+
+/// Where an entry is, and the path of its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// The first byte.
+    pub(crate) at: usize,
+    pub(crate) path: Vec<u8>,
+    /// Whether it says that a file is there, and no more.
+    pub(crate) is_plain: bool,
+}
+
+/// Copies the index at `from`, which belongs to the checkout `origin`, to `to`, where it belongs to its copy `copied`. The copy's sum at
+/// the end is left out, which every git that is new enough takes; who next writes the index writes one.
+pub(crate) fn adopt(
+    from: &Path,
+    hash_bytes: usize,
+    origin: &Path,
+    copied: &Path,
+    to: &Path,
+) -> Result<(), WorktreeError> {
+    let read = || {
+        let mut file = File::open(from)?;
+        // Who changes a file from then on gives it a time that is not before this one.
+        let written = file.metadata()?.mtime();
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok((bytes, written))
+    };
+    let (mut bytes, written) =
+        read().map_err(|source: io::Error| WorktreeError::file("read the index", from, source))?;
+    for entry in entries(&bytes, hash_bytes).unwrap_or_default() {
+        if let Some(numbers) = numbers(&bytes, &entry, written, origin, copied) {
+            put(&mut bytes, &entry, &numbers);
+        }
+    }
+    let sum = bytes.len().saturating_sub(hash_bytes);
+    bytes[sum..].fill(0);
+    let write = || {
+        fault::step()?;
+        let mut file = File::create(to)?;
+        fault::step()?;
+        file.write_all(&bytes)
+    };
+    write().map_err(|source| WorktreeError::file("write", to, source))
+}
+
+/// What the index of the copy is to know of a file; `None` where there is any doubt.
+fn numbers(
+    bytes: &[u8],
+    entry: &Entry,
+    written: i64,
+    origin: &Path,
+    copied: &Path,
+) -> Option<[u32; 10]> {
+    let known = entry.is_plain.then(|| known(bytes, entry)).flatten()?;
+    let path = PathBuf::from(OsStr::from_bytes(&entry.path));
+    // Looked at after it was copied: it is what git knew then, so it was that all the time.
+    let one = fs::symlink_metadata(origin.join(&path)).ok()?;
+    let same = |at: usize| at == DEVICE_AT || known[at] == stat(&one, known[MODE_AT])[at];
+    let is_clean = (0..known.len()).all(same)
+        && git_mode(&one) == Some(known[MODE_AT])
+        // Git reads those as well, because of moments in which a file was changed just after it was looked at.
+        && one.mtime().max(one.ctime()) < written
+        // A size of zero stands for one that is not known.
+        && one.size() > 0;
+    if !is_clean {
+        return None;
+    }
+    let other = fs::symlink_metadata(copied.join(&path)).ok()?;
+    let looks =
+        |about: &Metadata| (git_mode(about), about.size(), about.mtime(), about.mtime_nsec());
+    (looks(&one) == looks(&other)).then(|| stat(&other, known[MODE_AT]))
+}
+
+/// The numbers of a file as an index has them, each cut to 32 bits.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "git keeps the lower 32 bits of each"
+)]
+fn stat(about: &Metadata, mode: u32) -> [u32; 10] {
+    [
+        about.ctime() as u32,
+        about.ctime_nsec() as u32,
+        about.mtime() as u32,
+        about.mtime_nsec() as u32,
+        about.dev() as u32,
+        about.ino() as u32,
+        mode,
+        about.uid(),
+        about.gid(),
+        about.size() as u32,
+    ]
+}
+
+/// What git makes of a file's mode; `None` of what is no file.
+fn git_mode(about: &Metadata) -> Option<u32> {
+    if about.is_symlink() {
+        return Some(0o120_000);
+    }
+    let can_run = about.mode() & 0o100 != 0;
+    about.is_file().then_some(if can_run { 0o100_755 } else { 0o100_644 })
+}
+
+fn known(bytes: &[u8], entry: &Entry) -> Option<[u32; 10]> {
+    let bytes = bytes.get(entry.at..entry.at + STAT_BYTES)?;
+    let mut known = [0; 10];
+    for (number, word) in known.iter_mut().zip(bytes.chunks_exact(4)) {
+        *number = u32::from_be_bytes(word.try_into().ok()?);
+    }
+    Some(known)
+}
+
+fn put(bytes: &mut [u8], entry: &Entry, numbers: &[u32; 10]) {
+    let bytes = &mut bytes[entry.at..entry.at + STAT_BYTES];
+    for (number, word) in numbers.iter().zip(bytes.chunks_exact_mut(4)) {
+        word.copy_from_slice(&number.to_be_bytes());
+    }
+}
+
+/// The entries of an index; `None` where it is none, or of another layout.
+pub(crate) fn entries(bytes: &[u8], hash_bytes: usize) -> Option<Vec<Entry>> {
+    let version = word(bytes, 4)?;
+    if !bytes.starts_with(b"DIRC") || !(2..=4).contains(&version) {
+        return None;
+    }
+    let end = bytes.len().checked_sub(hash_bytes)?;
+    let count = usize::try_from(word(bytes, 8)?).ok()?;
+    let mut found: Vec<Entry> = Vec::new();
+    let mut at = HEAD_BYTES;
+    for _ in 0..count {
+        let above = found.last().map_or(&[][..], |entry| &entry.path);
+        let (entry, next) = entry(&bytes[..end], at, hash_bytes, (version == 4).then_some(above))?;
+        found.push(entry);
+        at = next;
+    }
+    Some(found)
+}
+
+/// One entry, and where the next one begins. `above`: the path that this one is told by, in version 4.
+fn entry(
+    bytes: &[u8],
+    at: usize,
+    hash_bytes: usize,
+    above: Option<&[u8]>,
+) -> Option<(Entry, usize)> {
+    let flags_at = at.checked_add(STAT_BYTES + hash_bytes)?;
+    let flags = half_word(bytes, flags_at)?;
+    let mut path_at = flags_at + 2;
+    let mut is_plain = flags & SPECIAL == 0;
+    if flags & EXTENDED != 0 {
+        is_plain &= half_word(bytes, path_at)? & SPECIAL_MORE == 0;
+        path_at += 2;
+    }
+    let (path, next) = match above {
+        Some(above) => {
+            let (cut, path_at) = number(bytes, path_at)?;
+            let rest = text(bytes, path_at)?;
+            let mut path = above.get(..above.len().checked_sub(cut)?)?.to_vec();
+            path.extend_from_slice(rest);
+            (path, path_at + rest.len() + 1)
+        }
+        None => {
+            let path = match usize::from(flags) & LONG_PATH {
+                LONG_PATH => text(bytes, path_at)?,
+                length => bytes.get(path_at..path_at + length)?,
+            };
+            // One to eight zeros, up to a multiple of eight.
+            (path.to_vec(), at + (path_at + path.len() - at) / 8 * 8 + 8)
+        }
+    };
+    Some((Entry { at, path, is_plain }, next))
+}
+
+/// The bytes up to the next zero.
+fn text(bytes: &[u8], at: usize) -> Option<&[u8]> {
+    let rest = bytes.get(at..)?;
+    rest.iter().position(|byte| *byte == 0).map(|end| &rest[..end])
+}
+
+/// A number in as many bytes as it needs, seven bits each, and where it ends.
+fn number(bytes: &[u8], mut at: usize) -> Option<(usize, usize)> {
+    let mut byte = *bytes.get(at)?;
+    let mut value = usize::from(byte & 127);
+    while byte & 128 != 0 {
+        at += 1;
+        byte = *bytes.get(at)?;
+        value = value.checked_add(1)?.checked_mul(128)? + usize::from(byte & 127);
+    }
+    Some((value, at + 1))
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?))
+}
+
+fn half_word(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?))
+}

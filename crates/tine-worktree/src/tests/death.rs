@@ -1,0 +1,206 @@
+//! The scenes in which steps fail, what must hold afterwards, and the death of the process at every step.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::fault::{Plan, plan};
+use super::support::{Home, NOW_MS, exactly, git, held, untouched, write};
+use rustix::process::Signal;
+
+use crate::{FoundState, Name, Repository, Start, WorktreeError};
+
+/// Tells the same test in a process of its own where it is to die: `act:step:directory`.
+const DEATH: &str = "TINE_WORKTREE_TEST_DEATH";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// A worktree is made of a state.
+    Fork,
+    /// One is made of a commit.
+    ForkClean,
+    /// One in which was worked is removed.
+    Remove,
+    /// One in which nothing was done is removed.
+    RemoveUnchanged,
+    /// One that was removed is made again.
+    Recover,
+}
+
+impl Act {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Fork, Self::ForkClean, Self::Remove, Self::RemoveUnchanged, Self::Recover];
+}
+
+/// Everything before the act, and how it looked.
+pub(crate) struct Scene {
+    home: Home,
+    act: Act,
+    parent: String,
+    /// What the child held that is not to be lost.
+    work: Option<String>,
+}
+
+fn name() -> Name {
+    Name::new("child").unwrap()
+}
+
+fn place(top: &Path) -> PathBuf {
+    top.parent().unwrap().join("worktrees/child")
+}
+
+impl Scene {
+    pub(crate) fn new(act: Act) -> Self {
+        plan(Plan::Count);
+        let home = Home::new();
+        home.write("a.txt", "staged\n");
+        home.git(&["add", "a.txt"]);
+        home.write("src/lib.rs", "fn changed() {}\n");
+        home.write("new.txt", "new\n");
+        let parent = untouched(&home.top());
+        let child = place(&home.top());
+        let work = match act {
+            Act::Fork | Act::ForkClean => None,
+            Act::RemoveUnchanged => {
+                home.fork("child", Start::State).unwrap();
+                Some(held(&child))
+            }
+            Act::Remove | Act::Recover => {
+                let worktree = home.fork("child", Start::State).unwrap();
+                write(&child, "work.txt", "work\n");
+                git(&child, &["add", "work.txt"]);
+                write(&child, "more.txt", "more\n");
+                let work = held(&child);
+                if act == Act::Recover {
+                    worktree.remove(NOW_MS).unwrap();
+                }
+                Some(work)
+            }
+        };
+        Self { home, act, parent, work }
+    }
+
+    pub(crate) fn perform(&self) -> Result<(), WorktreeError> {
+        perform(self.act, &self.home.top())
+    }
+
+    /// What must hold whatever happened in between. `may_leave`: whether nobody could clean up.
+    pub(crate) fn check(&self, succeeded: bool, may_leave: bool, what: &str) {
+        let (top, child) = (self.home.top(), place(&self.home.top()));
+        assert_eq!(untouched(&top), self.parent, "{what}: the parent was touched");
+        let repository = self.home.repository();
+        let found = repository.worktrees().unwrap();
+        assert!(found.len() <= 1, "{what}: {found:?}");
+        let state = found.first().map(|found| found.state);
+        match state {
+            Some(FoundState::Ready) => {}
+            Some(state) => {
+                assert!(may_leave || self.act != Act::Fork, "{what}: {state:?} is left");
+                assert!(repository.tidy(&name()).unwrap(), "{what}");
+            }
+            None => {}
+        }
+        git(&top, &["worktree", "prune"]);
+        if state != Some(FoundState::Ready) {
+            assert!(!child.exists(), "{what}: files are left that nobody finds");
+            let known = git(&top, &["worktree", "list", "--porcelain"]);
+            assert_eq!(known.matches("worktree ").count(), 1, "{what}: {known}");
+        }
+        match &self.work {
+            Some(work) => self.check_work(&repository, state, work, what),
+            None => self.check_new(&repository, succeeded, state, what),
+        }
+        assert_eq!(untouched(&top), self.parent, "{what}: the parent was touched");
+    }
+
+    /// The work is there, or comes back.
+    fn check_work(
+        &self,
+        repository: &Repository,
+        state: Option<FoundState>,
+        work: &str,
+        what: &str,
+    ) {
+        let child = place(&self.home.top());
+        if state != Some(FoundState::Ready) {
+            repository.recover(&name(), child.clone(), NOW_MS).unwrap();
+        }
+        assert_eq!(held(&child), work, "{what}: work was lost");
+    }
+
+    /// What was to be made is whole, or nothing is left of it.
+    fn check_new(
+        &self,
+        repository: &Repository,
+        succeeded: bool,
+        state: Option<FoundState>,
+        what: &str,
+    ) {
+        let child = place(&self.home.top());
+        if state == Some(FoundState::Ready) {
+            repository.worktree(&name()).unwrap();
+        } else {
+            assert!(!succeeded, "{what}");
+            assert_eq!(repository.salvage().unwrap(), [], "{what}: the name is taken");
+            perform(self.act, &self.home.top()).unwrap();
+        }
+        if self.act == Act::Fork {
+            assert_eq!(exactly(&child), exactly(&self.home.top()), "{what}");
+        }
+    }
+}
+
+fn perform(act: Act, top: &Path) -> Result<(), WorktreeError> {
+    let repository = Repository::at(top)?;
+    let start = match act {
+        Act::Fork => Start::State,
+        Act::ForkClean => Start::Clean,
+        Act::Remove | Act::RemoveUnchanged => {
+            return repository.worktree(&name())?.remove(NOW_MS).map(drop);
+        }
+        Act::Recover => return repository.recover(&name(), place(top), NOW_MS).map(drop),
+    };
+    let new = crate::NewWorktree { name: name(), path: place(top), start, now_ms: NOW_MS };
+    repository.fork(&new).map(drop)
+}
+
+#[test]
+fn the_death_of_the_process_leaves_the_parent_alone_and_nothing_lost() {
+    if let Some(order) = std::env::var_os(DEATH) {
+        return die(order.to_str().unwrap());
+    }
+    for (number, act) in Act::ALL.into_iter().enumerate() {
+        if matches!(act, Act::ForkClean | Act::RemoveUnchanged) {
+            // Their steps are among those of the others.
+            continue;
+        }
+        for at in 0.. {
+            let scene = Scene::new(act);
+            let survived = ends_in_order(&format!("{number}:{at}:{}", scene.home.top().display()));
+            scene.check(survived, true, &format!("{act:?} killed at {at}"));
+            if survived {
+                assert!(at > 20, "{act:?} has few steps: {at}");
+                break;
+            }
+        }
+    }
+}
+
+/// Runs this test once more, where it is to die. Whether it lived.
+#[expect(clippy::disallowed_methods, reason = "a process of its own is what dies")]
+fn ends_in_order(order: &str) -> bool {
+    use std::os::unix::process::ExitStatusExt as _;
+    let this = std::env::current_exe().unwrap();
+    let test = "tests::death::the_death_of_the_process_leaves_the_parent_alone_and_nothing_lost";
+    let output = Command::new(this).args(["--exact", test]).env(DEATH, order).output().unwrap();
+    let killed = output.status.signal() == Some(Signal::KILL.as_raw());
+    assert!(killed || output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    !killed
+}
+
+fn die(order: &str) {
+    let mut parts = order.splitn(3, ':');
+    let mut next = || parts.next().unwrap();
+    let (act, at): (usize, usize) = (next().parse().unwrap(), next().parse().unwrap());
+    plan(Plan::Die(at));
+    perform(Act::ALL[act], Path::new(next())).unwrap();
+}

@@ -1,0 +1,103 @@
+//! What makes a step fail, and the test in which each one does.
+
+use std::cell::Cell;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use rustix::process::{Signal, getpid, kill_process};
+
+use super::death::{Act, Scene};
+
+/// What happens at the steps of this thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Plan {
+    /// Nothing; steps are counted.
+    Count,
+    /// The one step fails.
+    Fail(usize),
+    /// From that step on everything fails, what is done about it as well.
+    FailFrom(usize),
+    /// The one step panics.
+    Panic(usize),
+    /// The process ends there.
+    Die(usize),
+}
+
+thread_local! {
+    static PLAN: Cell<Plan> = const { Cell::new(Plan::Count) };
+    static STEPS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The plan of this thread from its next step on.
+pub(crate) fn plan(plan: Plan) {
+    PLAN.set(plan);
+    STEPS.set(0);
+}
+
+/// Steps since there was a plan.
+pub(crate) fn steps() -> usize {
+    STEPS.get()
+}
+
+pub(crate) fn step() -> io::Result<()> {
+    let at = STEPS.get();
+    STEPS.set(at + 1);
+    match PLAN.get() {
+        Plan::Fail(step) if step == at => Err(io::Error::other("this step fails")),
+        Plan::FailFrom(step) if step <= at => {
+            Err(io::Error::other("everything fails from here on"))
+        }
+        Plan::Panic(step) if step == at => panic!("this step panics"),
+        Plan::Die(step) if step == at => {
+            kill_process(getpid(), Signal::KILL).unwrap();
+            loop {
+                std::thread::park();
+            }
+        }
+        Plan::Count | Plan::Fail(_) | Plan::FailFrom(_) | Plan::Panic(_) | Plan::Die(_) => Ok(()),
+    }
+}
+
+/// Steps of an act that nothing disturbs.
+fn count(act: Act) -> usize {
+    let scene = Scene::new(act);
+    plan(Plan::Count);
+    scene.perform().unwrap();
+    steps()
+}
+
+fn every_step(acts: &[Act], of: impl Fn(usize) -> Plan) {
+    for act in acts {
+        for at in 0..count(*act) {
+            let scene = Scene::new(*act);
+            plan(of(at));
+            let result = catch_unwind(AssertUnwindSafe(|| scene.perform()));
+            plan(Plan::Count);
+            // Who panics while git makes the worktree leaves it to be found.
+            let may_leave = matches!(of(at), Plan::FailFrom(_) | Plan::Panic(_));
+            scene.check(matches!(result, Ok(Ok(()))), may_leave, &format!("{act:?} {:?}", of(at)));
+        }
+    }
+}
+
+#[test]
+fn a_step_that_fails_leaves_the_parent_alone_and_nothing_lost() {
+    every_step(&Act::ALL, Plan::Fail);
+}
+
+#[test]
+fn a_failure_that_nothing_can_be_done_about_leaves_what_is_found() {
+    every_step(&[Act::Fork, Act::Remove, Act::Recover], Plan::FailFrom);
+}
+
+#[test]
+fn a_panic_leaves_the_parent_alone_and_nothing_lost() {
+    every_step(&[Act::Fork], Plan::Panic);
+}
+
+#[test]
+fn the_steps_are_many() {
+    for act in Act::ALL {
+        assert!(count(act) > 20, "{act:?}: {}", count(act));
+    }
+}
