@@ -1,7 +1,7 @@
 //! Copying the files of a checkout, several at a time: copy-on-write where the file system has it.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,6 +17,9 @@ const THREADS_MAX: usize = 8;
 
 /// Fewest files that are worth a thread of their own.
 const FILES_A_THREAD: usize = 256;
+
+/// Files up to this size are read and written at once: less to ask the system for than to let it copy them.
+const SMALL_BYTES_MAX: u64 = 64 * 1024;
 
 /// A file is copied with its content, its permissions and its time, so that builds that go by times see nothing new.
 struct Copying<'a> {
@@ -79,7 +82,7 @@ impl Copying<'_> {
             let mode = about.permissions().mode() & 0o777;
             let goal = OpenOptions::new().write(true).create_new(true).mode(mode).open(to)?;
             fault::step()?;
-            self.content(source, &goal)?;
+            self.content(source, &goal, about.len())?;
             // The mask that takes permissions from new files does not hold for copies.
             goal.set_permissions(fs::Permissions::from_mode(mode))?;
         } else {
@@ -92,13 +95,20 @@ impl Copying<'_> {
         Ok(())
     }
 
-    fn content(&self, mut source: File, mut goal: &File) -> io::Result<()> {
+    fn content(&self, mut source: File, mut goal: &File, bytes: u64) -> io::Result<()> {
         if !self.copies.load(Ordering::Relaxed) {
             match rustix::fs::ioctl_ficlone(goal, &source) {
                 Ok(()) => return Ok(()),
                 Err(_) => self.copies.store(true, Ordering::Relaxed),
             }
         }
-        io::copy(&mut source, &mut goal).map(drop)
+        if bytes > SMALL_BYTES_MAX {
+            return io::copy(&mut source, &mut goal).map(drop);
+        }
+        // Should it grow meanwhile, it has another size than git knows, and is copied again.
+        let mut content =
+            Vec::with_capacity(SMALL_BYTES_MAX.min(bytes + 1).try_into().unwrap_or(0));
+        source.take(SMALL_BYTES_MAX).read_to_end(&mut content)?;
+        goal.write_all(&content)
     }
 }

@@ -20,7 +20,7 @@ use crate::fault;
 const HEAD_BYTES: usize = 12;
 
 /// What an entry knows of its file: ten numbers of four bytes.
-const STAT_BYTES: usize = 40;
+pub(crate) const STAT_BYTES: usize = 40;
 
 /// Where in those the mode is, which belongs to git.
 const MODE_AT: usize = 6;

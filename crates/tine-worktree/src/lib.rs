@@ -9,6 +9,8 @@
 mod copy;
 mod error;
 mod fault;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod git;
 mod ids;
 mod index;

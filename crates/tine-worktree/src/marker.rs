@@ -55,8 +55,20 @@ const VERSION: u32 = 1;
 impl Marker {
     /// Writes the note, whole or not at all.
     pub(crate) fn write(&self, git_dir: &Path) -> Result<(), WorktreeError> {
+        let (path, half) = (git_dir.join(READY), git_dir.join("tine.json.half"));
+        let write = || {
+            fault::step()?;
+            fs::write(&half, self.text()?)?;
+            fault::step()?;
+            fs::rename(&half, &path)
+        };
+        write().map_err(|source| WorktreeError::file("write", &path, source))
+    }
+
+    /// The text of the note.
+    pub(crate) fn text(&self) -> Result<Vec<u8>, serde_json::Error> {
         let Snapshot { base, index, work, base_tree, index_tree, work_tree } = &self.start;
-        let row = Row {
+        serde_json::to_vec_pretty(&Row {
             version: VERSION,
             name: self.name.to_string(),
             origin: self.origin.clone(),
@@ -68,15 +80,7 @@ impl Marker {
             index_tree: index_tree.to_string(),
             work_tree: work_tree.to_string(),
             made_ms: self.made_ms,
-        };
-        let (path, half) = (git_dir.join(READY), git_dir.join("tine.json.half"));
-        let write = || {
-            fault::step()?;
-            fs::write(&half, serde_json::to_vec_pretty(&row)?)?;
-            fault::step()?;
-            fs::rename(&half, &path)
-        };
-        write().map_err(|source| WorktreeError::file("write", &path, source))
+        })
     }
 
     /// Reads the note of the worktree whose own part of git is this.

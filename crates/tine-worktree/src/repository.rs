@@ -139,10 +139,8 @@ fn places(git: &Git) -> Result<[PathBuf; 3], WorktreeError> {
         git.run(["rev-parse", "--path-format=absolute"].iter().chain(what).copied())
     };
     let said = ask(&WHAT)?;
-    let lines: Vec<&[u8]> =
-        said.strip_suffix(b"\n").unwrap_or(&said).split(|b| *b == b'\n').collect();
-    if let [common_dir, git_dir, top] = lines.as_slice() {
-        return Ok([path(common_dir), path(git_dir), path(top)]);
+    if let Some(places) = lines(&said) {
+        return Ok(places.map(path));
     }
     // A path with a line end in it.
     let alone = |what: &str| {
@@ -151,4 +149,11 @@ fn places(git: &Git) -> Result<[PathBuf; 3], WorktreeError> {
     };
     let [common_dir, git_dir, top] = WHAT.map(alone);
     Ok([common_dir?, git_dir?, top?])
+}
+
+/// Three lines; `None` of anything else.
+pub(crate) fn lines(said: &[u8]) -> Option<[&[u8]; 3]> {
+    let said = said.strip_suffix(b"\n").unwrap_or(said);
+    let lines: Vec<&[u8]> = said.split(|byte| *byte == b'\n').collect();
+    lines.try_into().ok()
 }

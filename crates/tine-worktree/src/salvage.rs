@@ -117,7 +117,7 @@ impl Snapshot {
 }
 
 /// One line of the list of refs: whose it is, which of the two, what it leads to, and when that was made in milliseconds.
-fn kept_ref(line: &str) -> Option<(Name, &str, Commit, i64)> {
+pub(crate) fn kept_ref(line: &str) -> Option<(Name, &str, Commit, i64)> {
     let mut words = line.split(' ');
     let (name, which) = words.next()?.strip_prefix("refs/tine/")?.rsplit_once('/')?;
     let commit = Commit::parse(words.next()?).ok()?;

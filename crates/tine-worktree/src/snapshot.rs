@@ -238,10 +238,10 @@ impl Repository {
 
 /// One entry of an index.
 #[derive(PartialEq, Eq)]
-struct Entry {
+pub(crate) struct Entry {
     mode: String,
     stage: u8,
-    path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 impl Entry {
@@ -256,7 +256,7 @@ fn entries(git: &Git) -> Result<Vec<Entry>, WorktreeError> {
 }
 
 /// One line of `git ls-files --stage`: mode, object, stage, a tab, path.
-fn entry(line: &[u8]) -> Result<Entry, WorktreeError> {
+pub(crate) fn entry(line: &[u8]) -> Result<Entry, WorktreeError> {
     let wrong = || WorktreeError::Output {
         what: "line of the index",
         text: String::from_utf8_lossy(line).into_owned(),

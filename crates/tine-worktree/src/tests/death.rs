@@ -9,7 +9,7 @@ use rustix::process::Signal;
 
 use crate::{FoundState, Name, Repository, Start, WorktreeError};
 
-/// Tells the same test in a process of its own where it is to die: `act:step:directory`.
+/// Tells a test in a process of its own where it is to die: `act:step:directory`.
 const DEATH: &str = "TINE_WORKTREE_TEST_DEATH";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +94,8 @@ impl Scene {
         match state {
             Some(FoundState::Ready) => {}
             Some(state) => {
-                assert!(may_leave || self.act != Act::Fork, "{what}: {state:?} is left");
+                let is_removal = matches!(self.act, Act::Remove | Act::RemoveUnchanged);
+                assert!(may_leave || is_removal, "{what}: {state:?} is left");
                 assert!(repository.tidy(&name()).unwrap(), "{what}");
             }
             None => {}
@@ -163,41 +164,54 @@ fn perform(act: Act, top: &Path) -> Result<(), WorktreeError> {
     repository.fork(&new).map(drop)
 }
 
-#[test]
-fn the_death_of_the_process_leaves_the_parent_alone_and_nothing_lost() {
-    if let Some(order) = std::env::var_os(DEATH) {
-        return die(order.to_str().unwrap());
-    }
-    for (number, act) in Act::ALL.into_iter().enumerate() {
-        if matches!(act, Act::ForkClean | Act::RemoveUnchanged) {
-            // Their steps are among those of the others.
-            continue;
-        }
-        for at in 0.. {
-            let scene = Scene::new(act);
-            let survived = ends_in_order(&format!("{number}:{at}:{}", scene.home.top().display()));
-            scene.check(survived, true, &format!("{act:?} killed at {at}"));
-            if survived {
-                assert!(at > 20, "{act:?} has few steps: {at}");
-                break;
-            }
+/// Kills a process in the act at its first step, at its second, and so on until one lives to the end.
+fn dies_at_every_step(number: usize) {
+    let act = Act::ALL[number];
+    for at in 0.. {
+        let scene = Scene::new(act);
+        let survived = ends_in_order(&format!("{number}:{at}:{}", scene.home.top().display()));
+        scene.check(survived, true, &format!("{act:?} killed at {at}"));
+        if survived {
+            assert!(at > 20, "{act:?} has few steps: {at}");
+            return;
         }
     }
 }
 
-/// Runs this test once more, where it is to die. Whether it lived.
+#[test]
+fn the_death_of_the_process_in_a_fork_leaves_what_is_found() {
+    dies_at_every_step(0);
+}
+
+#[test]
+fn the_death_of_the_process_in_a_removal_loses_nothing() {
+    dies_at_every_step(2);
+}
+
+#[test]
+fn the_death_of_the_process_in_a_recovery_loses_nothing() {
+    dies_at_every_step(4);
+}
+
+/// Runs the test below in a process of its own. Whether it lived.
 #[expect(clippy::disallowed_methods, reason = "a process of its own is what dies")]
 fn ends_in_order(order: &str) -> bool {
     use std::os::unix::process::ExitStatusExt as _;
     let this = std::env::current_exe().unwrap();
-    let test = "tests::death::the_death_of_the_process_leaves_the_parent_alone_and_nothing_lost";
-    let output = Command::new(this).args(["--exact", test]).env(DEATH, order).output().unwrap();
+    let output = Command::new(this)
+        .args(["--exact", "tests::death::who_is_told_to_die_dies"])
+        .env(DEATH, order)
+        .output()
+        .unwrap();
     let killed = output.status.signal() == Some(Signal::KILL.as_raw());
     assert!(killed || output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     !killed
 }
 
-fn die(order: &str) {
+#[test]
+fn who_is_told_to_die_dies() {
+    let Some(order) = std::env::var_os(DEATH) else { return };
+    let order = order.into_string().unwrap();
     let mut parts = order.splitn(3, ':');
     let mut next = || parts.next().unwrap();
     let (act, at): (usize, usize) = (next().parse().unwrap(), next().parse().unwrap());

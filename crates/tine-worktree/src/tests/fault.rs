@@ -81,17 +81,32 @@ fn every_step(acts: &[Act], of: impl Fn(usize) -> Plan) {
 }
 
 #[test]
-fn a_step_that_fails_leaves_the_parent_alone_and_nothing_lost() {
-    every_step(&Act::ALL, Plan::Fail);
+fn a_step_of_a_fork_that_fails_leaves_nothing() {
+    every_step(&[Act::Fork, Act::ForkClean], Plan::Fail);
 }
 
 #[test]
-fn a_failure_that_nothing_can_be_done_about_leaves_what_is_found() {
-    every_step(&[Act::Fork, Act::Remove, Act::Recover], Plan::FailFrom);
+fn a_step_of_a_removal_that_fails_loses_nothing() {
+    every_step(&[Act::Remove, Act::RemoveUnchanged], Plan::Fail);
 }
 
 #[test]
-fn a_panic_leaves_the_parent_alone_and_nothing_lost() {
+fn a_step_of_a_recovery_that_fails_loses_nothing() {
+    every_step(&[Act::Recover], Plan::Fail);
+}
+
+#[test]
+fn a_fork_that_cannot_even_clean_up_leaves_what_is_found() {
+    every_step(&[Act::Fork], Plan::FailFrom);
+}
+
+#[test]
+fn a_removal_or_a_recovery_that_cannot_even_clean_up_leaves_what_is_found() {
+    every_step(&[Act::Remove, Act::Recover], Plan::FailFrom);
+}
+
+#[test]
+fn a_panic_leaves_the_parent_alone_and_what_is_found() {
     every_step(&[Act::Fork], Plan::Panic);
 }
 

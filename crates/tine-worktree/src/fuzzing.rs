@@ -1,0 +1,47 @@
+//! The readers of what git and files say, for the fuzz target `worktree`. Not there in any other build.
+
+use std::path::Path;
+
+use crate::ids::{Commit, Name, Tree};
+use crate::making::Making;
+use crate::marker::Marker;
+use crate::{git, index, repository, salvage, snapshot};
+
+/// Reads bytes as everything that this crate reads.
+pub fn read_everything(bytes: &[u8]) {
+    for hash_bytes in [20, 32] {
+        for entry in index::entries(bytes, hash_bytes).unwrap_or_default() {
+            assert!(entry.at + index::STAT_BYTES + hash_bytes <= bytes.len());
+        }
+    }
+    for part in git::parts(bytes) {
+        assert!(!part.is_empty() && !part.contains(&0));
+        if let Ok(entry) = snapshot::entry(part) {
+            assert!(part.ends_with(entry.path.as_os_str().as_encoded_bytes()));
+        }
+    }
+    if let Some(places) = repository::lines(bytes) {
+        assert!(places.iter().all(|place| !place.contains(&b'\n')));
+    }
+    // A note that is read is written as the same note.
+    if let Ok(Ok(marker)) = Marker::parse(bytes) {
+        let again = Marker::parse(&marker.text().unwrap_or_default());
+        assert!(again.is_ok_and(|again| again.is_ok_and(|again| again == marker)));
+    }
+    let text = String::from_utf8_lossy(bytes);
+    for line in text.lines() {
+        if let Some((name, which, commit, _)) = salvage::kept_ref(line) {
+            assert!(line.contains(&format!("refs/tine/{name}/{which} {commit} ")));
+        }
+        if let Some((_, name)) = Making::read_lock(line) {
+            assert!(line.contains(name));
+        }
+        if let Ok(name) = Name::new(line) {
+            // It becomes the name of a file and a part of a ref's.
+            assert_eq!(Path::new(name.as_str()).file_name(), Some(name.as_str().as_ref()));
+        }
+        if let (Ok(commit), Ok(tree)) = (Commit::parse(line), Tree::parse(line)) {
+            assert_eq!(commit.as_str(), tree.as_str());
+        }
+    }
+}
