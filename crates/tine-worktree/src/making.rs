@@ -7,11 +7,15 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Refusal, WorktreeError};
 use crate::fault;
+use crate::git::path;
 use crate::index;
 use crate::marker::Marker;
 use crate::repository::Repository;
 use crate::snapshot::{Snapshot, Taken, Trees};
 use crate::worktree::{NewWorktree, Worktree};
+
+/// By what a checkout says where git's own part of it is.
+const DOT_GIT: &str = ".git";
 
 /// How the lock of a worktree begins that is made for the first time.
 const LOCK_FIRST: &str = "tine: ";
@@ -196,10 +200,22 @@ impl Drop for Unfinished<'_> {
     }
 }
 
+/// Whether the checkout at `files` says that `git_dir` is git's own part of it. Who works in a worktree can write in its part, but
+/// not in the files of others.
+pub(crate) fn names(files: &Path, git_dir: &Path) -> bool {
+    let Ok(text) = fs::read(files.join(DOT_GIT)) else { return false };
+    let named = text.strip_prefix(b"gitdir: ").map(|named| path(named.trim_ascii_end()));
+    let real = |path: &Path| path.canonicalize().ok();
+    named.is_some_and(|named| real(&files.join(named)).is_some_and(|at| Some(at) == real(git_dir)))
+}
+
 /// Removes the files of a worktree, then what git knows of it.
 pub(crate) fn remove(files: &Path, git_dir: Option<&Path>) -> Result<(), WorktreeError> {
-    remove_folder(files)?;
-    let Some(git_dir) = git_dir else { return Ok(()) };
+    let Some(git_dir) = git_dir else { return remove_own(files) };
+    match names(files, git_dir) {
+        true => remove_files(files)?,
+        false => remove_own(files)?,
+    }
     // The lock goes first: git itself removes what is left without one, and nobody takes it for half made.
     let lock = git_dir.join("locked");
     match fault::step().and_then(|()| fs::remove_file(&lock)) {
@@ -210,6 +226,31 @@ pub(crate) fn remove(files: &Path, git_dir: Option<&Path>) -> Result<(), Worktre
     // Git does the same when the last worktree goes; it fails where there are others.
     git_dir.parent().map(fs::remove_dir);
     Ok(())
+}
+
+/// Removes a directory that may be another's: only if nothing is in it.
+fn remove_own(files: &Path) -> Result<(), WorktreeError> {
+    fault::step()
+        .map(|()| drop(fs::remove_dir(files)))
+        .map_err(|error| WorktreeError::file("remove", files, error))
+}
+
+/// Removes the files of a worktree; last the one by which the rest is known as its own, so that whoever is cut short can go on.
+fn remove_files(files: &Path) -> Result<(), WorktreeError> {
+    let failed = |error| WorktreeError::file("remove", files, error);
+    for entry in fs::read_dir(files).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if entry.file_name() == DOT_GIT {
+            continue;
+        }
+        let is_folder = entry.file_type().map_err(failed)?.is_dir();
+        match is_folder {
+            true => remove_folder(&entry.path())?,
+            false => fs::remove_file(entry.path()).map_err(failed)?,
+        }
+    }
+    fault::step().and_then(|()| fs::remove_file(files.join(DOT_GIT))).map_err(failed)?;
+    remove_own(files)
 }
 
 fn remove_folder(folder: &Path) -> Result<(), WorktreeError> {

@@ -15,6 +15,16 @@ pub struct Repository {
     inside: PathBuf,
     git_dir: PathBuf,
     common_dir: PathBuf,
+    by: By,
+}
+
+/// What tells git which repository it works in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// What stands in the checkout, as for its user.
+    Checkout,
+    /// The repository itself: who works in the checkout may have written there what would make git run anything.
+    Repository,
 }
 
 /// Something that a checkout can be in the middle of.
@@ -74,13 +84,26 @@ impl Repository {
             places => places?,
         };
         let inside = real.strip_prefix(&top).unwrap_or(Path::new("")).to_owned();
-        Ok(Self { top, inside, git_dir, common_dir })
+        Ok(Self { top, inside, git_dir, common_dir, by: By::Checkout })
     }
 
     /// A linked checkout of the same repository, whose own part of git is `git_dir`.
     pub(crate) fn linked(&self, top: PathBuf, git_dir: PathBuf) -> Self {
         let common_dir = self.common_dir.clone();
-        Self { top, inside: PathBuf::new(), git_dir, common_dir }
+        Self { top, inside: PathBuf::new(), git_dir, common_dir, by: By::Checkout }
+    }
+
+    /// A linked checkout in which somebody works who need not be trusted: of what stands in it and in git's own part of it, nothing
+    /// tells git what to do.
+    pub(crate) fn strange(common_dir: &Path, top: PathBuf, git_dir: PathBuf) -> Self {
+        let (common_dir, inside) = (common_dir.to_owned(), PathBuf::new());
+        Self { top, inside, git_dir, common_dir, by: By::Repository }
+    }
+
+    /// The same checkout, as found from a directory in it.
+    pub fn from_inside(&self, directory: &Path) -> Self {
+        let inside = directory.strip_prefix(&self.top).unwrap_or(Path::new("")).to_owned();
+        Self { inside, ..self.clone() }
     }
 
     /// While what it returns is held, nobody else that asks for it goes on, in this process or in another. For the short moments in
@@ -123,7 +146,22 @@ impl Repository {
 
     /// Git at the top of the checkout.
     pub(crate) fn git(&self) -> Git {
-        Git::at(&self.top)
+        let git = Git::at(&self.top);
+        match self.by {
+            By::Checkout => git,
+            By::Repository => git
+                .with("GIT_DIR", self.common_dir.as_os_str())
+                .with("GIT_WORK_TREE", self.top.as_os_str())
+                .with_index(&self.index()),
+        }
+    }
+
+    /// HEAD of the checkout, as [`git`](Self::git) knows it.
+    pub(crate) fn head(&self) -> String {
+        match (self.by, self.git_dir.file_name()) {
+            (By::Repository, Some(name)) => format!("worktrees/{}/HEAD", name.to_string_lossy()),
+            (By::Checkout, _) | (By::Repository, None) => "HEAD".to_owned(),
+        }
     }
 
     /// The index of the checkout, which is looked at and never written here.

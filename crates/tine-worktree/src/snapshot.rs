@@ -169,7 +169,7 @@ impl Repository {
 
     /// HEAD, or an empty commit where there is none yet.
     pub(crate) fn base(&self, now_ms: i64) -> Result<Commit, WorktreeError> {
-        if let Some(head) = self.find_commit("HEAD")? {
+        if let Some(head) = self.find_commit(&self.head())? {
             return Ok(head);
         }
         let git = self.git();
@@ -180,10 +180,10 @@ impl Repository {
     fn base_and_tree(&self, now_ms: i64) -> Result<(Commit, Tree), WorktreeError> {
         let git = self.git();
         // Both at once where there is a commit.
-        let said = git.fed(
-            ["cat-file", "--batch-check=%(objectname)", "--buffer"],
-            b"HEAD^{commit}\nHEAD^{tree}\n",
-        )?;
+        let head = self.head();
+        let asked = format!("{head}^{{commit}}\n{head}^{{tree}}\n");
+        let said =
+            git.fed(["cat-file", "--batch-check=%(objectname)", "--buffer"], asked.as_bytes())?;
         let said = String::from_utf8_lossy(&said);
         let mut lines = said.lines();
         if let (Some(commit), Some(tree)) = (lines.next(), lines.next())

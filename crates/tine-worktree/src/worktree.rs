@@ -12,7 +12,7 @@ use crate::copy::copy;
 use crate::error::{Refusal, WorktreeError};
 use crate::git::{Git, parts, path};
 use crate::ids::{Name, Tree};
-use crate::making::{Making, Unfinished, remove};
+use crate::making::{Making, Unfinished, names, remove};
 use crate::marker::{Marked, Marker};
 use crate::repository::Repository;
 use crate::snapshot::{Conflicts, Snapshot, Start, Taken, Trees};
@@ -180,16 +180,9 @@ impl Repository {
 
     /// All worktrees of tine's that the repository has files or notes of.
     pub fn worktrees(&self) -> Result<Vec<Found>, WorktreeError> {
-        let folder = self.common_dir().join("worktrees");
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(source) => return Err(WorktreeError::file("read", &folder, source)),
-        };
         let mut found = Vec::new();
-        for entry in entries {
-            let entry = entry.map_err(|source| WorktreeError::file("read", &folder, source))?;
-            found.extend(found_at(&entry.path())?.map(|(found, _)| found));
+        for git_dir in own_parts(self.common_dir())? {
+            found.extend(found_at(&git_dir)?.map(|(found, _)| found));
         }
         found.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(found)
@@ -197,11 +190,7 @@ impl Repository {
 
     /// The worktree of this name, which must be ready.
     pub fn worktree(&self, name: &Name) -> Result<Worktree, WorktreeError> {
-        let is_it = |found: &Found| found.name == *name && found.state == FoundState::Ready;
-        match self.worktrees()?.into_iter().find(is_it) {
-            Some(found) => Worktree::at(&found.path),
-            None => Err(Refusal::Unknown(name.to_string()).into()),
-        }
+        Worktree::of(self.common_dir(), name)
     }
 
     /// Removes what a maker or a remover of a worktree left behind. Must not be called while one of them may still be at work. A
@@ -227,14 +216,8 @@ impl Repository {
 
     /// Where git keeps what belongs to the worktree at `path`.
     pub(crate) fn git_dir_of(&self, path: &Path) -> Result<Option<PathBuf>, WorktreeError> {
-        let folder = self.common_dir().join("worktrees");
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(WorktreeError::file("read", &folder, source)),
-        };
         let leads_here = |git_dir: &PathBuf| path_of(git_dir).is_some_and(|found| found == path);
-        Ok(entries.flatten().map(|entry| entry.path()).find(leads_here))
+        Ok(own_parts(self.common_dir())?.into_iter().find(leads_here))
     }
 }
 
@@ -252,6 +235,18 @@ pub(crate) fn changed_paths(
     Ok(parts(&said).map(path).collect())
 }
 
+/// Where git keeps what belongs to each linked checkout alone.
+fn own_parts(common_dir: &Path) -> Result<Vec<PathBuf>, WorktreeError> {
+    let folder = common_dir.join("worktrees");
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(WorktreeError::file("read", &folder, source)),
+    };
+    let failed = |source| WorktreeError::file("read", &folder, source);
+    entries.map(|entry| Ok(entry.map_err(failed)?.path())).collect()
+}
+
 /// What git's own part of a worktree says of it, and how it was made; `None` where tine has not made it.
 fn found_at(git_dir: &Path) -> Result<Option<(Found, Making)>, WorktreeError> {
     let Some(path) = path_of(git_dir) else { return Ok(None) };
@@ -259,7 +254,7 @@ fn found_at(git_dir: &Path) -> Result<Option<(Found, Making)>, WorktreeError> {
     let lock = Making::read_lock(&reason);
     let making = lock.map_or(Making::Again, |(making, _)| making);
     let (name, state) = match Marker::read(git_dir)? {
-        Marked::Ready(marker) if path.join(".git").exists() => (marker.name, FoundState::Ready),
+        Marked::Ready(marker) if names(&path, git_dir) => (marker.name, FoundState::Ready),
         Marked::Ready(marker) => (marker.name, FoundState::Gone),
         Marked::Leaving(marker) => (marker.name, FoundState::Leaving),
         Marked::Not => {
@@ -282,15 +277,22 @@ impl Worktree {
         Self { repository, marker }
     }
 
-    /// The worktree that holds this directory. Must be one that tine has made.
-    pub fn at(directory: &Path) -> Result<Self, WorktreeError> {
-        let repository = Repository::at(directory)?;
-        match Marker::read(repository.git_dir())? {
-            Marked::Ready(marker) => Ok(Self { repository, marker }),
-            Marked::Leaving(_) | Marked::Not => {
-                Err(Refusal::Unknown(directory.display().to_string()).into())
+    /// The worktree of this name in the repository whose shared part is `common_dir`; it must be ready. Whoever works in it is not
+    /// trusted: its files, and what git keeps for it, are looked at and not obeyed, what it started from is what the ref says, and
+    /// only a checkout counts that says itself that it is this one.
+    pub fn of(common_dir: &Path, name: &Name) -> Result<Self, WorktreeError> {
+        for git_dir in own_parts(common_dir)? {
+            let Marked::Ready(marker) = Marker::read(&git_dir)? else { continue };
+            let Some(top) = path_of(&git_dir) else { continue };
+            if marker.name != *name || !names(&top, &git_dir) {
+                continue;
             }
+            let repository = Repository::strange(common_dir, top, git_dir);
+            let Some(start) = repository.ref_at(&name.start_ref())? else { continue };
+            let start = Snapshot::read(&repository.git(), start)?;
+            return Ok(Self { repository, marker: Marker { start, ..marker } });
         }
+        Err(Refusal::Unknown(name.to_string()).into())
     }
 
     /// What it is called.

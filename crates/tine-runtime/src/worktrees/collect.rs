@@ -7,7 +7,7 @@ use tine_model::{AgentId, WorktreeRecord};
 use tine_worktree::{Name, Repository, Worktree, WorktreeError};
 
 use super::view::{WorktreeState, WorktreeView};
-use super::{blocking, name_of};
+use super::{blocking, name_of, worktree_of};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 
@@ -84,10 +84,16 @@ impl Runtime {
             .record
             .as_ref()
             .map_or_else(|| spec.directory.clone(), |record| PathBuf::from(&record.origin));
-        let (name, path, state) = (view.name.clone(), view.path.clone(), view.state);
+        let (name, state, record) = (view.name.clone(), view.state, view.record.clone());
         let (dry_run, now_ms) = (spec.dry_run, self.now_ms());
         let fate = blocking(move || match state {
-            WorktreeState::Ready => removed(&path, dry_run, now_ms),
+            WorktreeState::Ready => {
+                let found = match record {
+                    Some(record) => worktree_of(&record)?,
+                    None => Repository::at(&origin)?.worktree(&name)?,
+                };
+                removed(found, dry_run, now_ms)
+            }
             WorktreeState::Removed
             | WorktreeState::Unfinished
             | WorktreeState::Leaving
@@ -140,8 +146,8 @@ impl Runtime {
         if self.is_shared(record).await? {
             return Err(RuntimeError::WorktreeShared(record.agent));
         }
-        let (at, now_ms) = (path.clone(), self.now_ms());
-        let fate = blocking(move || removed(&at, false, now_ms)).await?;
+        let (found, now_ms) = (record.clone(), self.now_ms());
+        let fate = blocking(move || removed(worktree_of(&found)?, false, now_ms)).await?;
         let gone = WorktreeRecord { removed_ms: Some(now_ms), ..record.clone() };
         self.store().note_worktree(gone).await?;
         Ok(Collected { name: name_of(record.agent)?, agent: Some(record.agent), path, fate })
@@ -168,8 +174,7 @@ impl Runtime {
     }
 }
 
-fn removed(path: &Path, dry_run: bool, now_ms: i64) -> Result<Fate, WorktreeError> {
-    let worktree = Worktree::at(path)?;
+fn removed(worktree: Worktree, dry_run: bool, now_ms: i64) -> Result<Fate, WorktreeError> {
     let changed = match dry_run {
         true => !worktree.is_unchanged(&worktree.state(now_ms)?),
         false => worktree.remove(now_ms)?.is_some(),

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use tine_fork::ToolFilter;
 use tine_guard::filter::{FilterError, WorkerFilter};
 use tine_model::{AgentId, AgentRecord, RawJson, WorktreeRecord};
-use tine_worktree::{Repository, Worktree};
 
 use super::place::{made_ready, text};
-use super::{blocking, name_of};
+use super::{blocking, checkout, name_of, worktree_of};
 use crate::error::RuntimeError;
 use crate::prompt::worktree_notice;
 use crate::runtime::Runtime;
@@ -76,8 +75,15 @@ impl Runtime {
         if let Some(own) = self.store().worktree(agent.id).await? {
             return Ok(Some(own));
         }
-        let around =
-            |record: &WorktreeRecord| Path::new(&agent.directory).starts_with(&record.path);
+        self.worktree_at(Path::new(&agent.directory)).await
+    }
+
+    /// The worktree of an agent's that a directory lies in.
+    pub(super) async fn worktree_at(
+        &self,
+        directory: &Path,
+    ) -> Result<Option<WorktreeRecord>, RuntimeError> {
+        let around = |record: &WorktreeRecord| directory.starts_with(&record.path);
         Ok(self.store().worktrees().await?.into_iter().find(around))
     }
 
@@ -85,9 +91,11 @@ impl Runtime {
     pub(super) async fn make_again(&self, record: &WorktreeRecord) -> Result<(), RuntimeError> {
         let (agent, now_ms) = (record.agent, self.now_ms());
         let (origin, path) = (PathBuf::from(&record.origin), PathBuf::from(&record.path));
+        let around = self.worktree_at(&origin).await?;
         let policy = self.worktree_policy().cloned();
         blocking(move || {
-            let made = Repository::at(&origin)?.recover(&name_of(agent)?, path, now_ms)?;
+            let origin = checkout(&origin, around.as_ref())?;
+            let made = origin.recover(&name_of(agent)?, path, now_ms)?;
             policy.map_or(Ok(()), |policy| made_ready(&made, &policy, agent))
         })
         .await?;
@@ -121,12 +129,12 @@ impl Runtime {
     /// Looks at what an agent has done in its own worktree, and holds that by a ref.
     pub(crate) async fn keep_worktree(&self, agent: AgentId) -> Result<(), RuntimeError> {
         let Some(record) = self.store().worktree(agent).await? else { return Ok(()) };
-        let (path, now_ms) = (PathBuf::from(&record.path), self.now_ms());
-        if record.removed_ms.is_some() || !path.join(".git").exists() {
+        let (found, now_ms) = (record.clone(), self.now_ms());
+        if record.removed_ms.is_some() || !Path::new(&record.path).join(".git").exists() {
             return Ok(());
         }
         let (files, commits) = blocking(move || {
-            let worktree = Worktree::at(&path)?;
+            let worktree = worktree_of(&found)?;
             let state = worktree.state(now_ms)?;
             if !worktree.is_unchanged(&state) {
                 worktree.hold(&state)?;
@@ -141,13 +149,13 @@ impl Runtime {
     /// Removes the worktree of a worker that has ended, where nothing was changed in it and nobody else works there.
     pub(crate) async fn leave_worktree(&self, agent: AgentId) -> Result<(), RuntimeError> {
         let Some(record) = self.store().worktree(agent).await? else { return Ok(()) };
-        let path = PathBuf::from(&record.path);
-        if record.removed_ms.is_some() || self.is_shared(&record).await? || !path.exists() {
+        let is_gone = record.removed_ms.is_some() || !Path::new(&record.path).exists();
+        if is_gone || self.is_shared(&record).await? {
             return Ok(());
         }
-        let now_ms = self.now_ms();
+        let (found, now_ms) = (record.clone(), self.now_ms());
         let removed = blocking(move || {
-            let worktree = Worktree::at(&path)?;
+            let worktree = worktree_of(&found)?;
             // What is only staged differently is no work, and is kept all the same.
             let unchanged = worktree.progress(&worktree.state(now_ms)?)? == (0, 0);
             if unchanged {

@@ -23,8 +23,8 @@ pub(crate) use place::Placed;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tine_model::AgentId;
-use tine_worktree::Name;
+use tine_model::{AgentId, WorktreeRecord};
+use tine_worktree::{Name, Repository, Worktree};
 
 use crate::error::RuntimeError;
 
@@ -86,6 +86,28 @@ impl WorktreePolicy {
 /// The name of an agent's worktree among those of its repository.
 pub(crate) fn name_of(agent: AgentId) -> Result<Name, WorktreeError> {
     Name::new(&agent.to_string())
+}
+
+/// The worktree that a row of the store tells of. Where git's own part of it says otherwise, who works in it has written that, and it
+/// is not found.
+pub(crate) fn worktree_of(record: &WorktreeRecord) -> Result<Worktree, WorktreeError> {
+    let name = name_of(record.agent)?;
+    let found = Worktree::of(Path::new(&record.repository), &name)?;
+    match found.repository().top() == Path::new(&record.path) {
+        true => Ok(found),
+        false => Err(WorktreeRefusal::Unknown(name.to_string()).into()),
+    }
+}
+
+/// The checkout that holds a directory. Of one that is in an agent's worktree, nothing that stands there is obeyed.
+pub(crate) fn checkout(
+    directory: &Path,
+    around: Option<&WorktreeRecord>,
+) -> Result<Repository, WorktreeError> {
+    match around {
+        Some(record) => Ok(worktree_of(record)?.repository().from_inside(directory)),
+        None => Repository::at(directory),
+    }
 }
 
 /// Does what waits for git on a thread that may wait.

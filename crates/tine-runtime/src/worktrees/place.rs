@@ -7,7 +7,7 @@ use tine_model::{AgentId, AgentRecord};
 use tine_store::{NewAgent, NewWorktree as NewWorktreeRow};
 use tine_worktree::{NewWorktree, Operation, Repository, Setup, Start, Worktree};
 
-use super::{WorktreePolicy, blocking, name_of};
+use super::{WorktreePolicy, blocking, checkout, name_of};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 
@@ -66,9 +66,10 @@ impl Runtime {
         let policy = self.worktree_policy().ok_or(RuntimeError::NoWorktrees)?;
         let policy = Arc::clone(policy);
         let (start, directory) = (start.clone(), PathBuf::from(&parent.directory));
+        let around = self.worktree_at(&directory).await?;
         let now_ms = self.now_ms();
         let made = blocking(move || {
-            let repository = Repository::at(&directory)?;
+            let repository = checkout(&directory, around.as_ref())?;
             let path = policy.path(repository.common_dir(), child);
             let new = NewWorktree { name: name_of(child)?, path, start, now_ms };
             let worktree = repository.fork(&new)?;

@@ -31,7 +31,7 @@ fn a_worktree_is_what_the_checkout_is_and_leaves_it_alone() {
     assert_eq!(looks(worktree.repository().top()), looks(&home.top()));
     let head = git(worktree.repository().top(), &["rev-parse", "--abbrev-ref", "HEAD"]);
     assert_eq!(head.trim(), "HEAD", "no branch is made");
-    let again = Worktree::at(worktree.repository().top()).unwrap();
+    let again = Worktree::of(home.repository().common_dir(), worktree.name()).unwrap();
     assert_eq!((again.name(), again.start()), (worktree.name(), worktree.start()));
     assert!(again.is_unchanged(&again.state(NOW_MS).unwrap()));
 }
@@ -109,7 +109,7 @@ fn what_a_crash_leaves_is_found_and_tidied() {
     assert_eq!(state(), [FoundState::Leaving]);
     fs::remove_file(git_dir.join("tine-leaving.json")).unwrap();
     assert_eq!(state(), [FoundState::Unfinished]);
-    assert!(Worktree::at(&top).is_err());
+    assert!(home.repository().worktree(&name).is_err());
     assert!(home.repository().tidy(&name).unwrap());
     assert_eq!(state(), []);
     assert!(!top.exists());
@@ -152,4 +152,24 @@ fn ignored_files_come_along_where_they_are_asked_for() {
         assert_eq!([".env", "build/out/big", "debug.log"].map(has), [true, true, false]);
     }
     assert!(worktree.is_unchanged(&worktree.state(NOW_MS).unwrap()));
+}
+
+#[test]
+fn a_worktree_is_forked_without_believing_it() {
+    let home = dirty();
+    let one = home.fork("one", Start::State).unwrap();
+    write(one.repository().top(), "of one.txt", "one\n");
+    let top = one.repository().top().to_owned();
+    git(&top, &["add", "--all"]);
+    git(&top, &["-c", "user.name=x", "-c", "user.email=x", "commit", "--quiet", "-m", "work"]);
+    write(&top, "more.txt", "more\n");
+    let before = untouched(&top);
+    let found = home.repository().worktree(one.name()).unwrap();
+    let two = found.repository().fork(&home.new_worktree("two", Start::State)).unwrap();
+    let clean = found.repository().fork(&home.new_worktree("three", Start::Clean)).unwrap();
+    assert_eq!(untouched(&top), before);
+    assert_eq!(looks(two.repository().top()), looks(&top));
+    let head = |top: &std::path::Path| git(top, &["rev-parse", "HEAD"]);
+    assert_eq!(head(clean.repository().top()), head(&top));
+    assert!(home.repository().worktree(two.name()).unwrap().is_unchanged(two.start()));
 }

@@ -7,4 +7,5 @@ mod life;
 mod looks;
 mod moments;
 mod places;
+mod strangers;
 mod support;
