@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tine_tools::{
-    Escape, Gap, Ground, Missing, Network, Place, Snapshot, Support, Wall, Watch, Withheld,
+    Escape, Gap, Ground, Missing, Network, Place, Snapshot, Support, Wall, WallError, Watch,
+    Withheld, part_linked_worktree,
 };
 
 use crate::error::RuntimeError;
@@ -37,8 +38,11 @@ pub struct Confinement {
     pub variables: Vec<String>,
     /// Whether a run goes on where the kernel cannot keep all of this. Runs that may not write in their directory never do.
     pub accept_gaps: bool,
-    /// tine's own files: neither read by commands nor counted as changed by them.
+    /// tine's own files: neither read by commands nor counted as changed by them. The agent's directory may lie among them.
     pub own: Vec<PathBuf>,
+    /// Where the agent's directory is a worktree that tine has made, the directory it was made of: nothing there may change
+    /// while the run is on, and the worktree is arranged so that git works in it behind the wall.
+    pub origin: Option<PathBuf>,
 }
 
 /// What the audit of a confined run found.
@@ -85,31 +89,48 @@ impl Confinement {
     pub(crate) async fn raise(&self, place: Place) -> Result<Place, RuntimeError> {
         let directory = place.directory().to_owned();
         let Some(wall) = self.wall(&directory) else { return Ok(place) };
-        let (hidden, roots) = (self.hidden(), wall.writable.clone());
-        let raised =
-            tokio::task::spawn_blocking(move || wall.raise(&directory, &Ground::here(hidden)));
+        let (hidden, kept) = (self.hidden(&directory), self.kept(&directory));
+        let roots = wall.writable.clone();
+        let secrets = Arc::clone(&hidden);
+        let parts = self.parts();
+        let raised = tokio::task::spawn_blocking(move || {
+            part(parts, &directory)?;
+            wall.raise(&directory, &Ground::here(hidden))
+        });
         let enclosure = raised.await.map_err(|_| RuntimeError::Confinement)??;
         let place = place.with_enclosure(enclosure).with_write_roots(&roots)?;
         Ok(match self.reach {
-            Reach::Open | Reach::Directory => place.with_refused(self.kept()),
-            Reach::ReadOnly | Reach::Memory(_) => place.with_secrets_refused(self.hidden()),
+            Reach::Open | Reach::Directory => place.with_refused(kept),
+            Reach::ReadOnly | Reach::Memory(_) => place.with_secrets_refused(secrets),
         })
     }
 
-    /// What tine keeps for itself, apart from notes that lie among it.
-    fn kept(&self) -> Withheld {
+    /// Whether the directory is a worktree that tine has made, and so tine's to arrange for a wall. Others are left as they are.
+    fn parts(&self) -> bool {
+        self.origin.is_some() && self.reach == Reach::Directory
+    }
+
+    /// What tine keeps for itself, apart from what lies among it: notes, the agent's directory, and what that was made of.
+    fn kept(&self, directory: &Path) -> Withheld {
         let (own, notes) = (both_ways(&self.own), self.notes());
+        let work: Vec<PathBuf> =
+            self.origin.iter().cloned().chain([directory.to_owned()]).collect();
+        let work = both_ways(&work);
         Arc::new(move |path: &Path| {
             let is_note = |own: &PathBuf| {
                 notes.iter().any(|notes| notes.starts_with(own) && path.starts_with(notes))
             };
-            own.iter().any(|own| path.starts_with(own) && !is_note(own))
+            let is_work = |own: &PathBuf| {
+                let below = |work: &&PathBuf| work.starts_with(own) && *work != own;
+                work.iter().filter(below).any(|work| path.starts_with(work))
+            };
+            own.iter().any(|own| path.starts_with(own) && !is_note(own) && !is_work(own))
         })
     }
 
     /// Secrets, and what tine keeps for itself. Notes count by their own names, also where they lie among secrets.
-    fn hidden(&self) -> Withheld {
-        let (home, notes, kept) = (std::env::home_dir(), self.notes(), self.kept());
+    fn hidden(&self, directory: &Path) -> Withheld {
+        let (home, notes, kept) = (std::env::home_dir(), self.notes(), self.kept(directory));
         let is_secret = move |path: &Path| match &home {
             Some(home) => tine_guard::is_secret_in(path, home),
             None => tine_guard::is_secret(path),
@@ -131,6 +152,15 @@ impl Confinement {
     }
 }
 
+/// Arranges a worktree so that git can work in it behind a wall.
+fn part(parts: bool, directory: &Path) -> Result<(), WallError> {
+    if !parts {
+        return Ok(());
+    }
+    part_linked_worktree(directory)
+        .map_err(|source| WallError::Directory { path: directory.to_owned(), source })
+}
+
 /// The paths, and where they really lead.
 fn both_ways(paths: &[PathBuf]) -> Vec<PathBuf> {
     let real = paths.iter().filter_map(|path| path.canonicalize().ok());
@@ -145,24 +175,37 @@ pub(crate) struct Audit {
 
 impl Audit {
     /// Looks around, before any wall of these runs is raised; `None` where there is none to be raised. Each look reads the
-    /// home and the directory, so runs in the same directory share the two.
+    /// home and the directories, so runs that go on at the same time share the two.
     pub(crate) async fn begin(
         confinement: &Confinement,
-        directory: &str,
+        directories: &[&Path],
     ) -> Result<Option<Self>, RuntimeError> {
-        let Some(wall) = confinement.wall(directory.as_ref()) else { return Ok(None) };
-        let (own, directory) = (confinement.own.clone(), PathBuf::from(directory));
-        let looked = tokio::task::spawn_blocking(move || {
-            let watch = Watch::around(
-                &real(&directory),
-                &all_real(&wall.writable),
-                std::env::home_dir().as_deref().map(real).as_deref(),
-                &all_real(&own),
-            );
-            let before = Snapshot::take(&watch);
-            Self { watch, before }
+        let walls = directories.iter().map(|directory| {
+            confinement.wall(directory).map(|wall| (directory.to_path_buf(), wall.writable))
         });
-        looked.await.map(Some).map_err(|_| RuntimeError::Confinement)
+        let Some(walls) = walls.collect::<Option<Vec<_>>>() else { return Ok(None) };
+        let (own, origin) = (confinement.own.clone(), confinement.origin.clone());
+        let parts = confinement.parts();
+        let looked = tokio::task::spawn_blocking(move || {
+            // Before the first look: it is tine that changes something there.
+            walls.iter().try_for_each(|(directory, _)| part(parts, directory))?;
+            let home = std::env::home_dir().as_deref().map(real);
+            let around = |(directory, writable): &(PathBuf, Vec<PathBuf>)| {
+                let directory = real(directory);
+                let writable = all_real(writable);
+                let watch = Watch::around(&directory, &writable, home.as_deref(), &all_real(&own));
+                match &origin {
+                    Some(origin) => watch.with_origin(&directory, &real(origin)),
+                    None => watch,
+                }
+            };
+            let watch = walls.iter().map(around).reduce(Watch::and);
+            Ok::<_, WallError>(watch.map(|watch| {
+                let before = Snapshot::take(&watch);
+                Self { watch, before }
+            }))
+        });
+        Ok(looked.await.map_err(|_| RuntimeError::Confinement)??)
     }
 
     /// Looks again, when the walls are gone and with them what the commands had left.

@@ -98,7 +98,7 @@ impl Runtime {
         let parent = self.store().agent(spec.parent).await?;
         let llm = self.ports().models.connect(&parent.settings.model).await?;
         let watcher: Arc<dyn FanWatcher> = Arc::new(Shielded(watcher));
-        let audit = Audit::begin(&options.confinement, &parent.directory).await?;
+        let audit = Audit::begin(&options.confinement, &[parent.directory.as_ref()]).await?;
         let forked = self.fork_workers(&parent, &spec.directives, &spec.place).await?;
         let result = self.run_workers(&parent, &spec, &forked, &llm, options, &watcher).await;
         if let Err(error) = &result {

@@ -90,7 +90,7 @@ impl Runtime {
     ) -> Result<RunOutcome, RuntimeError> {
         let record = self.store().agent(agent).await?;
         let llm = self.ports().models.connect(&record.settings.model).await?;
-        let audit = Audit::begin(&options.confinement, &record.directory).await?;
+        let audit = Audit::begin(&options.confinement, &[record.directory.as_ref()]).await?;
         let lease = self.acquire(agent).await?;
         let entered = self.live().enter(agent, agent, &options.cancel);
         let leased = (&lease, &entered);

@@ -6,8 +6,11 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::Metadata;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use crate::linked::{Linked, repository};
 
 /// Entries of one look: memory for some 100 MB, and about four seconds of a slow disk.
 const ENTRIES_MAX: usize = 500_000;
@@ -24,6 +27,10 @@ const ALL_THE_WAY: usize = 4_096;
 /// Files of a repository that decide what git runs, and that no diff shows.
 const STEERING: [&str; 4] = [".git/hooks", ".git/config", ".git/config.worktree", ".git/info"];
 
+/// Of a repository: what decides what git runs, and where branches, tags and stashes are.
+const SHARED: [&str; 8] =
+    ["hooks", "config", "info", "HEAD", "packed-refs", "refs/heads", "refs/tags", "refs/stash"];
+
 /// Directories of a home in which programs write all the time and from which nothing is run.
 const RESTLESS: [&str; 2] = [".cache", ".local/state"];
 
@@ -38,7 +45,8 @@ pub struct Watch {
 
 impl Watch {
     /// Around a run in `directory` that may write in `writable`: the directory, what steers git in it, the directories
-    /// that those lie in, and the home. `own` is what tine itself writes. Paths must be real ones.
+    /// that those lie in, and the home. `own` is what tine itself writes. Paths must be real ones. In a linked worktree, what
+    /// commits write in its repository may change, apart from what names that repository.
     pub fn around(
         directory: &Path,
         writable: &[PathBuf],
@@ -47,11 +55,15 @@ impl Watch {
     ) -> Self {
         let mut roots = vec![(directory.to_owned(), ALL_THE_WAY)];
         roots.extend(STEERING.iter().map(|name| (directory.join(name), ALL_THE_WAY)));
+        let linked = Linked::around(directory);
+        let steering = linked.as_ref().map_or_else(Vec::new, Linked::steering);
+        roots.extend(steering.into_iter().map(|path| (path, ALL_THE_WAY)));
         let beside = writable.iter().map(PathBuf::as_path).chain([directory]);
         // In a directory that everybody shares, everybody writes.
         let lying = beside.filter_map(Path::parent).filter(|parent| !is_shared(parent));
         roots.extend(lying.map(|parent| (parent.to_owned(), 1)));
-        let mut without = [writable, own].concat();
+        let written = linked.as_ref().map_or_else(Vec::new, Linked::written);
+        let mut without = [writable, own, &written].concat();
         if let Some(home) = home {
             roots.push((home.to_owned(), HOME_DEPTH));
             without.extend(RESTLESS.iter().map(|name| home.join(name)));
@@ -59,6 +71,31 @@ impl Watch {
         // A directory that may be written is not looked through because it is the one that is worked in.
         roots.retain(|(root, depth)| *depth != ALL_THE_WAY || !writable.contains(root));
         Self { roots, without }
+    }
+
+    /// The same for a run in a worktree that was made of the checkout `origin`: nothing of that may change, neither its files
+    /// nor what its repository shares. Beside the worktree lie those of other runs, which come and go.
+    pub fn with_origin(mut self, directory: &Path, origin: &Path) -> Self {
+        self.roots
+            .retain(|(root, depth)| *depth != 1 || Some(root.as_path()) != directory.parent());
+        self.roots.push((origin.to_owned(), ALL_THE_WAY));
+        if let Some(shared) = repository(origin) {
+            self.roots.extend(SHARED.iter().map(|name| (shared.join(name), ALL_THE_WAY)));
+            // The rest changes with every commit of anybody.
+            self.without.push(shared);
+        }
+        self
+    }
+
+    /// Both, for runs that go on at the same time: what one of them may change is no escape of the other.
+    pub fn and(mut self, other: Self) -> Self {
+        self.roots.extend(other.roots);
+        self.without.extend(other.without);
+        self.roots.sort();
+        self.roots.dedup();
+        self.without.sort();
+        self.without.dedup();
+        self
     }
 }
 
@@ -141,8 +178,9 @@ impl Snapshot {
         for (root, depth) in &watch.roots {
             match root.symlink_metadata() {
                 Ok(metadata) => snapshot.look(root, &metadata, *depth, &watch.without),
-                // What is not there may be made.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                // What is not there may be made; below the `.git` file of a worktree nothing can be.
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
                 Err(_) => snapshot.complete = false,
             }
         }
@@ -261,6 +299,53 @@ mod tests {
         work/.git/hooks/pre-commit was made
         ");
         insta::assert_snapshot!(shown(root.path(), &watch, || {}), @"");
+    }
+
+    #[test]
+    fn a_worktree_may_commit_and_touch_nothing_of_its_origin() {
+        let root = tempfile::tempdir().unwrap();
+        let real = root.path().canonicalize().unwrap();
+        let path = |name: &str| real.join(name);
+        for name in ["main/src/a", "main/.git/objects/x", "main/.git/refs/heads/main"] {
+            write(&path(name), "text");
+        }
+        write(&path("main/.git/HEAD"), "ref: refs/heads/main\n");
+        let own = "main/.git/worktrees/own";
+        write(&path(own).join("commondir"), "../..\n");
+        write(&path(own).join("gitdir"), &path("trees/own/.git").display().to_string());
+        write(&path("trees/own/.git"), &format!("gitdir: {}\n", path(own).display()));
+        let tree = path("trees/own");
+        let watch = Watch::around(&tree, std::slice::from_ref(&tree), None, &[])
+            .with_origin(&tree, &path("main"));
+        let both = Watch::around(&path("main"), &[path("other")], None, &[]).and(watch.clone());
+        assert!(both.roots.len() > watch.roots.len() && both.without.contains(&tree));
+        let allowed = || {
+            write(&path("trees/own/src/a"), "mine");
+            write(&path(own).join("index"), "mine");
+            write(&path("main/.git/objects/y"), "mine");
+            write(&path("main/.git/worktrees/other/HEAD"), "another run");
+            write(&path("trees/other/a"), "another run");
+        };
+        insta::assert_snapshot!(shown(&real, &watch, allowed), @"");
+        let escapes = || {
+            write(&path("main/src/a"), "evil");
+            write(&path("main/new"), "evil");
+            write(&path("main/.git/refs/heads/main"), "evil");
+            write(&path("main/.git/refs/stash"), "evil");
+            write(&path("main/.git/hooks/pre-commit"), "evil");
+            write(&path(own).join("commondir"), "/evil");
+            write(&path("trees/own/.git"), "gitdir: /evil");
+        };
+        insta::assert_snapshot!(shown(&real, &watch, escapes), @"
+        main/.git/hooks was made
+        main/.git/hooks/pre-commit was made
+        main/.git/refs/heads/main was changed
+        main/.git/refs/stash was made
+        main/.git/worktrees/own/commondir was changed
+        main/new was made
+        main/src/a was changed
+        trees/own/.git was changed
+        ");
     }
 
     #[test]

@@ -7,8 +7,8 @@
 //!
 //! What it does not keep: a worker may change modes, owners and times of the user's files anywhere (builds need these
 //! calls, and Landlock does not rule over them); what is in the directory may be changed, `.git/hooks` and `.git/config` included,
-//! because the kernel takes nothing back below a granted directory (the audit reports those); names of
-//! files can be listed, also where their content is withheld; limits count for each process alone.
+//! because the kernel takes nothing back below a granted directory (the audit reports those); a worker in a linked worktree may
+//! also remove objects of its repository, which whoever makes them must be able to; names of files can be listed, also where their content is withheld; limits count for each process alone.
 
 #[cfg(not(target_os = "linux"))]
 mod absent;
@@ -38,6 +38,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::linked::Linked;
 use crate::place::Withheld;
 use grants::{Access, Grant};
 use kernel::Restriction;
@@ -182,7 +183,9 @@ struct Standing {
 }
 
 impl Wall {
-    /// A worker's: everything in `directory` may be written, everything but key stores read.
+    /// A worker's: everything in `directory` may be written, everything but key stores read. Where it is a linked worktree of
+    /// git, commits can be made in it, and nothing else of its repository be changed. For commits without complaints the
+    /// worktree needs a lock of its own ([`part_linked_worktree`](crate::part_linked_worktree)).
     pub fn worker(directory: &Path) -> Self {
         Self {
             writable: vec![directory.to_owned()],
@@ -238,6 +241,7 @@ impl Wall {
         }
         let scratch = Scratch::new(&ground.temporary)
             .map_err(|source| WallError::Directory { path: ground.temporary.clone(), source })?;
+        let linked = self.linked(&directory, &writable);
         let mut grants = match &self.readable {
             Readable::Most => reads::most(home.as_deref(), &ground.hidden),
             Readable::Listed(more) => {
@@ -250,6 +254,7 @@ impl Wall {
             }
         };
         grants.extend(writable.iter().map(|path| Grant::new(path, Access::Full)));
+        grants.extend(git::grants(linked.as_ref()));
         grants.push(Grant::new(scratch.path(), Access::Full));
         let restriction =
             Restriction::build(&grants, (self.network, self.metadata), ground.support)
@@ -268,14 +273,23 @@ impl Wall {
             prelude: Prelude::new(self.limits),
             is_scoped: ground.support.landlock >= Support::LANDLOCK_WHOLE,
             search_path: ground.search_path(),
-            line: self.line(&gaps),
+            line: self.line(&gaps, linked.is_some()),
             gaps,
             scratch,
         })))
     }
 
+    /// The linked worktree that is worked in, where its files may be written.
+    fn linked(&self, directory: &Path, writable: &[PathBuf]) -> Option<Linked> {
+        let is_written = writable.iter().any(|path| directory.starts_with(path));
+        match self.readable {
+            Readable::Most if is_written => Linked::around(directory),
+            Readable::Most | Readable::Listed(_) => None,
+        }
+    }
+
     /// One line for whoever meets the wall: the model, which may find another way.
-    fn line(&self, gaps: &[Gap]) -> String {
+    fn line(&self, gaps: &[Gap], is_linked: bool) -> String {
         let network = match self.network {
             Network::Off => "no network",
             Network::Open => "network without local sockets",
@@ -290,7 +304,11 @@ impl Wall {
             Readable::Most => "no key stores",
             Readable::Listed(_) => "reads only of programs and the directory, without secrets",
         };
-        format!("confined: writes only below {}, {reads}, {network}", places.join(" and "))
+        let git = match is_linked {
+            true => ", git commits here and changes no branch, tag, stash or setting",
+            false => "",
+        };
+        format!("confined: writes only below {}, {reads}, {network}{git}", places.join(" and "))
     }
 }
 

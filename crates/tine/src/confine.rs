@@ -50,6 +50,7 @@ pub(crate) fn confinement(
         // Whoever asks for a wall gets a whole one or none; one by default is as good as the kernel has it.
         accept_gaps: args.confine.is_none() && !refuses(table)?,
         own: own(&Dirs::find(&variable)?, directory),
+        origin: None,
     })
 }
 

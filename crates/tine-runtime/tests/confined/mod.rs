@@ -1,5 +1,7 @@
 //! Confined runs: every call is allowed, and still nothing outside is written; what somebody else writes is reported.
 
+mod worktree;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::excerpt::Excerpt;
 use super::git;
 use super::strays::{self, Mark};
+use crate::linked::Linked;
 use crate::place::Place;
 use crate::wall::{Enclosure, Warden};
 
@@ -204,6 +205,7 @@ fn prepare(mut builder: Command, place: &Place, git_count: Option<String>) -> io
     let (reader, writer) = io::pipe()?;
     let output = Receiver::from_owned_fd(OwnedFd::from(reader))?;
     let mark = Mark::new();
+    let is_linked = Linked::around(place.real_directory()).is_some();
     builder
         .current_dir(place.directory())
         .stdin(Stdio::null())
@@ -212,7 +214,7 @@ fn prepare(mut builder: Command, place: &Place, git_count: Option<String>) -> io
         .process_group(0)
         .kill_on_drop(true)
         .envs(SET_VARIABLES)
-        .envs(git::variables(git_count.as_deref()))
+        .envs(git::variables(git_count.as_deref(), is_linked))
         .envs(place.variables().iter().map(|(name, value)| (name, value)))
         .env(strays::VARIABLE, mark.value());
     Ok(Prepared { builder, mark, output })

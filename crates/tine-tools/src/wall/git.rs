@@ -1,44 +1,27 @@
 //! Where git keeps what belongs to a directory, when that is somewhere else: above it, or in the repository that it is a
-//! worktree of. Reading commands of git need it.
+//! worktree of. Reading commands of git need it; commits need to write some of it.
 
 use std::path::{Path, PathBuf};
 
-/// Directories of git outside `directory`, which must be a real path. A `.git` file comes with a checkout and could name any
-/// directory; it is believed only where that directory names it back.
+use super::grants::{Access, Grant};
+use crate::linked::{Linked, nearest};
+
+/// Directories of git outside `directory`, which must be a real path.
 pub(super) fn outside(directory: &Path) -> Vec<PathBuf> {
-    let Some((top, own)) = directory
-        .ancestors()
-        .map(|above| (above, above.join(".git")))
-        .find(|(_, own)| own.symlink_metadata().is_ok())
-    else {
-        return Vec::new();
-    };
+    let Some((top, own)) = nearest(directory) else { return Vec::new() };
     if own.is_dir() {
         let is_above = top != directory && own.join("HEAD").is_file();
-        return if is_above { real(&own).into_iter().collect() } else { Vec::new() };
+        return if is_above { own.canonicalize().into_iter().collect() } else { Vec::new() };
     }
-    worktree(top, &own).unwrap_or_default()
+    let linked = Linked::around(directory);
+    linked.map_or_else(Vec::new, |linked| vec![linked.administration, linked.common])
 }
 
-/// The worktree's own directory in its repository, and the repository.
-fn worktree(top: &Path, own: &Path) -> Option<Vec<PathBuf>> {
-    let named = line(own)?;
-    let administration = real(&top.join(named.strip_prefix("gitdir: ")?))?;
-    let back = line(&administration.join("gitdir"))?;
-    if real(Path::new(&back))? != real(own)? {
-        return None;
-    }
-    let common = real(&administration.join(line(&administration.join("commondir"))?))?;
-    let is_repository = common.join("HEAD").is_file() && administration.starts_with(&common);
-    is_repository.then(|| vec![administration, common])
-}
-
-fn line(path: &Path) -> Option<String> {
-    Some(std::fs::read_to_string(path).ok()?.trim_end().to_owned())
-}
-
-fn real(path: &Path) -> Option<PathBuf> {
-    path.canonicalize().ok()
+/// What a run that may write its directory may write of git beside it: of a linked worktree what commits need, and nothing
+/// that it shares with others but the objects.
+pub(super) fn grants(linked: Option<&Linked>) -> Vec<Grant> {
+    let written = linked.map_or_else(Vec::new, Linked::written);
+    written.into_iter().map(|path| Grant::new(path, Access::Full)).collect()
 }
 
 #[cfg(test)]

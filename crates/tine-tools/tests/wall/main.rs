@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a world that cannot be made is a failed test")]
 
 mod limits;
+mod linked;
 mod network;
 mod processes;
 mod reads;
