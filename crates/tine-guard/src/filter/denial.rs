@@ -70,6 +70,11 @@ impl Denial {
         if self.hint.is_empty() { Self { hint: hint.to_owned(), ..self } } else { self }
     }
 
+    /// The same with another hint.
+    pub(super) fn with_hint(self, hint: String) -> Self {
+        Self { hint, ..self }
+    }
+
     /// The kind.
     pub fn code(&self) -> DenialCode {
         self.code

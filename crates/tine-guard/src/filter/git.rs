@@ -13,8 +13,8 @@ use super::denial::{Denial, DenialCode};
 use crate::call::shown;
 use crate::paths::{PathPlace, place_of};
 
-/// Subcommands that read, or change only the worktree, its index and its own branch.
-const OWN: [&str; 46] = [
+/// Subcommands that read, or change only the worktree, its index and its HEAD, which is on no branch.
+const OWN: [&str; 49] = [
     "add",
     "am",
     "annotate",
@@ -27,6 +27,7 @@ const OWN: [&str; 46] = [
     "cherry-pick",
     "clean",
     "commit",
+    "commit-tree",
     "count-objects",
     "describe",
     "diff",
@@ -47,6 +48,7 @@ const OWN: [&str; 46] = [
     "mv",
     "name-rev",
     "range-diff",
+    "read-tree",
     "rebase",
     "reset",
     "restore",
@@ -58,6 +60,7 @@ const OWN: [&str; 46] = [
     "show",
     "show-ref",
     "status",
+    "update-index",
     "version",
     "whatchanged",
     "write-tree",
@@ -141,6 +144,36 @@ const PLAIN_GLOBALS: [&str; 7] = [
     "--no-advice",
 ];
 
+/// Variables that say who commits, or which program writes a message, and leave git in this repository.
+const PLAIN_VARIABLES: [&str; 10] = [
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_DATE",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_DATE",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_PAGER",
+    "GIT_MERGE_AUTOEDIT",
+];
+
+/// Settings for one command that say no more than those variables.
+const PLAIN_SETTINGS: [&str; 8] = [
+    "user.name",
+    "user.email",
+    "core.editor",
+    "sequence.editor",
+    "core.pager",
+    "core.quotepath",
+    "color.ui",
+    "commit.gpgsign",
+];
+
+/// Options of `git rebase` that take the word behind them.
+const REBASE_VALUED: [&str; 7] =
+    ["--onto", "-s", "--strategy", "-X", "--strategy-option", "-C", "--whitespace"];
+
 /// Refuses a command text in which git would touch what is shared.
 pub(super) fn judge(worktree: &Path, command: &str) -> Result<(), Denial> {
     let words = words(command);
@@ -148,7 +181,9 @@ pub(super) fn judge(worktree: &Path, command: &str) -> Result<(), Denial> {
         if word.split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
             return Err(shared(format!("`{}` is inside the shared repository", shown(word))));
         }
-        if word.starts_with("GIT_") && word.contains('=') {
+        let variable = word.split_once('=').map(|(name, _)| name);
+        if variable.is_some_and(|name| name.starts_with("GIT_") && !PLAIN_VARIABLES.contains(&name))
+        {
             return Err(shared(format!("`{}` can send git to another repository", shown(word))));
         }
     }
@@ -189,6 +224,16 @@ fn judge_git(worktree: &Path, words: &[String]) -> Result<(), Denial> {
                     return Err(shared(format!("`git -C {}` works elsewhere", shown(folder))));
                 }
             }
+            Some("-c") => {
+                let setting = rest.next().unwrap_or("");
+                let key = setting.split('=').next().unwrap_or(setting).to_lowercase();
+                if !PLAIN_SETTINGS.contains(&key.as_str()) {
+                    return Err(shared(format!(
+                        "`git -c {}` before the subcommand can change what git does",
+                        shown(setting)
+                    )));
+                }
+            }
             Some(option) if PLAIN_GLOBALS.contains(&option) => {}
             Some(option) if option.starts_with('-') => {
                 return Err(shared(format!(
@@ -221,8 +266,7 @@ fn is_inside(worktree: &Path, folder: &str) -> bool {
 /// Whether a subcommand with these words leaves the shared part of the repository alone.
 fn may(name: &str, words: &[&str]) -> bool {
     match name {
-        // An abbreviated long option is the option.
-        "rebase" => !words.iter().any(|word| word.len() > 3 && "--update-refs".starts_with(word)),
+        "rebase" => rebases_here(words),
         // Paths may be taken from elsewhere; another branch may not be taken.
         "checkout" => words.contains(&"--") && !words.iter().any(|word| is_branch_option(word)),
         "branch" | "tag" => only_lists(words),
@@ -233,6 +277,24 @@ fn may(name: &str, words: &[&str]) -> bool {
             Some(first) => READING.iter().any(|(reads, how)| *reads == name && how.contains(first)),
         },
     }
+}
+
+/// Whether `git rebase` with these words moves HEAD alone: no other branches, and none that it would go to first.
+fn rebases_here(words: &[&str]) -> bool {
+    // An abbreviated long option is the option.
+    let updates = words.iter().any(|word| word.len() > 3 && "--update-refs".starts_with(word));
+    // The words of a command to be run cannot be told from names.
+    let runs = words.iter().any(|word| *word == "-x" || word.starts_with("--exec"));
+    let mut names = 0;
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        match word {
+            word if REBASE_VALUED.contains(word) => drop(rest.next()),
+            word if word.starts_with('-') => {}
+            _ => names += 1,
+        }
+    }
+    !updates && (runs || names < 2)
 }
 
 /// Whether `git branch` or `git tag` with these words lists: names may stand only where an option says
@@ -281,7 +343,7 @@ fn shared(reason: String) -> Denial {
     Denial::new(
         DenialCode::SharedGit,
         reason,
-        "Change and commit your own files on this worktree's branch; leave other branches, stashes, tags, \
-         remotes and configuration alone.",
+        "Change and commit your own files in this worktree, whose HEAD is on no branch; leave branches, stashes, \
+         tags, remotes and configuration alone.",
     )
 }

@@ -40,7 +40,23 @@ fn git_that_stays_in_the_worktree_is_allowed() {
         "git checkout -- a.md",
         "git checkout HEAD~1 -- a.md",
         "git restore --staged a.md",
+        "git status --short",
+        "git diff",
+        "git commit --amend --no-edit",
+        "git log",
         "git rebase main",
+        "git rebase -i HEAD~3",
+        "git rebase --onto main HEAD~2",
+        "git rebase --exec 'cargo test --all' HEAD~2",
+        "GIT_SEQUENCE_EDITOR=true git rebase -i HEAD~3",
+        "git rebase --continue",
+        "git reset --hard HEAD~1",
+        "git reset a.md",
+        "git restore a.md",
+        "git cherry-pick HEAD~1",
+        "git cherry-pick --abort",
+        "git revert --no-edit HEAD",
+        "git -c user.name=x -c user.email=a@b commit -qm x",
         "git branch",
         "git branch --show-current",
         "git branch -a --contains HEAD",
@@ -70,6 +86,23 @@ fn git_that_touches_what_is_shared_is_refused() {
         "git checkout -b other",
         "git checkout -B main -- ",
         "git switch main",
+        "git switch -c x",
+        "git switch --detach main",
+        "git checkout other-branch",
+        "git rebase main other",
+        "git rebase --onto main HEAD~2 other",
+        "git reflog expire --expire=now --all",
+        "git reflog delete HEAD@{0}",
+        "git maintenance run",
+        "git push --force origin main",
+        "git remote set-url origin x",
+        "git stash push -m x",
+        "git stash drop",
+        "git worktree remove x",
+        "git notes add -m x",
+        "git replace a b",
+        "git -c core.hooksPath=x commit",
+        "GIT_INDEX_FILE=x git add a",
         "git worktree add ../x",
         "git worktree prune",
         "git config user.name x",
@@ -120,7 +153,54 @@ fn git_that_touches_what_is_shared_is_refused() {
         let said = home.said(&filter, "Bash", &command(text));
         assert!(said.starts_with("shared_git: Denied: "), "{text}: {said}");
     }
-    insta::assert_snapshot!(home.said(&filter, "Bash", &command("git push origin")), @"shared_git: Denied: `git push origin` may change what all worktrees of the repository share. Change and commit your own files on this worktree's branch; leave other branches, stashes, tags, remotes and configuration alone.");
-    insta::assert_snapshot!(home.said(&filter, "Bash", &command("rm -rf .git/refs")), @"shared_git: Denied: `.git/refs` is inside the shared repository. Change and commit your own files on this worktree's branch; leave other branches, stashes, tags, remotes and configuration alone.");
-    insta::assert_snapshot!(home.said(&filter, "Bash", &command("git --git-dir=x status")), @"shared_git: Denied: `git --git-dir=x` before the subcommand can change what git does. Change and commit your own files on this worktree's branch; leave other branches, stashes, tags, remotes and configuration alone.");
+    insta::assert_snapshot!(home.said(&filter, "Bash", &command("git push origin")), @"shared_git: Denied: `git push origin` may change what all worktrees of the repository share. Change and commit your own files in this worktree, whose HEAD is on no branch; leave branches, stashes, tags, remotes and configuration alone.");
+    insta::assert_snapshot!(home.said(&filter, "Bash", &command("rm -rf .git/refs")), @"shared_git: Denied: `.git/refs` is inside the shared repository. Change and commit your own files in this worktree, whose HEAD is on no branch; leave branches, stashes, tags, remotes and configuration alone.");
+    insta::assert_snapshot!(home.said(&filter, "Bash", &command("git --git-dir=x status")), @"shared_git: Denied: `git --git-dir=x` before the subcommand can change what git does. Change and commit your own files in this worktree, whose HEAD is on no branch; leave branches, stashes, tags, remotes and configuration alone.");
+}
+
+#[test]
+fn a_file_of_the_origin_is_named_in_the_worktree() {
+    let home = Home::new();
+    std::fs::create_dir_all(home.path("out/src")).unwrap();
+    home.link(home.path("out"), "door");
+    let filter = filter(&home).with_origin(home.path("door"));
+    let said = |tool: &str, path: &str| {
+        home.said(&filter, tool, &file(&path.replace("HOME/", &home.text(""))))
+    };
+    insta::assert_snapshot!(said("FileWrite", "HOME/out/src/a.rs"), @"outside: Denied: `HOME/out/src/a.rs` is outside the directory that may be written. In your worktree this file is `HOME/mem/src/a.rs`; read it there before you change it.");
+    insta::assert_snapshot!(said("FileEdit", "HOME/door/a.md"), @"outside: Denied: `HOME/door/a.md` leads outside, to `HOME/out/a.md`. In your worktree this file is `HOME/mem/a.md`; read it there before you change it.");
+    insta::assert_snapshot!(said("FileEdit", "../out/a.md"), @"outside: Denied: `../out/a.md` is outside the directory that may be written. In your worktree this file is `HOME/mem/a.md`; read it there before you change it.");
+    // What is elsewhere has no place in the worktree, and git's own files are not for tools.
+    for path in ["HOME/home/a", "HOME/out/.git/config", "HOME/outer/a"] {
+        let said = said("FileWrite", path);
+        assert!(
+            said.ends_with("Write only files inside `HOME/mem`; give absolute paths."),
+            "{said}"
+        );
+    }
+    assert_eq!(said("FileWrite", "HOME/mem/a.md"), "allow");
+}
+
+#[test]
+fn whoever_reads_in_the_origin_is_told_where_its_own_file_is() {
+    let home = Home::new();
+    let filter = filter(&home).with_origin(home.path("out"));
+    let note = |tool: &str, field: &str, path: &str| {
+        let path = path.replace("HOME/", &home.text(""));
+        let input = serde_json::json!({ field: path }).to_string();
+        assert_eq!(home.said(&filter, tool, &input), "allow");
+        let input = tine_model::RawJson::parse(&input).unwrap();
+        filter.read_note(tool, &input).map(|note| note.replace(&home.text(""), "HOME/"))
+    };
+    insta::assert_snapshot!(note("FileRead", "file_path", "HOME/out/a.md").unwrap(), @"note: `HOME/out/a.md` is in the directory that your worktree was made of, and may differ from yours; in your worktree it is `HOME/mem/a.md`");
+    insta::assert_snapshot!(note("Grep", "path", "HOME/out").unwrap(), @"note: `HOME/out` is in the directory that your worktree was made of, and may differ from yours; in your worktree it is `HOME/mem`");
+    for (tool, field, path) in [
+        ("FileRead", "file_path", "HOME/mem/a.md"),
+        ("FileRead", "file_path", "a.md"),
+        ("FileRead", "file_path", "/etc/hosts"),
+        ("Glob", "pattern", "*.md"),
+        ("Agent", "prompt", "HOME/out/a.md"),
+    ] {
+        assert_eq!(note(tool, field, path), None);
+    }
 }
