@@ -6,12 +6,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::beneath::{is_folder, is_regular, look, met_a_link, open_regular};
@@ -28,6 +28,9 @@ pub(crate) struct Existing {
     folder: OwnedFd,
     name: OsString,
     permissions: Mode,
+    /// Held open, and which one it is.
+    file: File,
+    stat: Stat,
 }
 
 /// Reads the file at a spot; `None` if nothing is there.
@@ -43,10 +46,10 @@ pub(crate) fn find(spot: &Spot) -> Result<Option<Existing>, Failure> {
     let Some((file, stat)) = opened else {
         return Err(Failure::new(format!("`{shown}` is not a regular file")));
     };
-    let content = read_limited(file, shown)?;
+    let content = read_limited(&file, shown)?;
     // A program that runs as its owner no longer does once its content is another, as when it is written in place.
     let permissions = Mode::from_raw_mode(stat.st_mode) - Mode::SUID - Mode::SGID;
-    Ok(Some(Existing { content, folder, name: name.to_owned(), permissions }))
+    Ok(Some(Existing { content, folder, name: name.to_owned(), permissions, file, stat }))
 }
 
 /// Opens the regular file at a spot to be read in parts; `None` if something else is there.
@@ -97,7 +100,7 @@ pub(crate) fn kind(spot: &Spot, verb: &str) -> Result<Kind, Failure> {
 }
 
 /// Reads at most the limit, whatever the size was said to be: a file may grow while it is read.
-fn read_limited(file: File, shown: &str) -> Result<Vec<u8>, Failure> {
+fn read_limited(file: &File, shown: &str) -> Result<Vec<u8>, Failure> {
     let mut content = Vec::new();
     file.take(FILE_BYTES_MAX + 1)
         .read_to_end(&mut content)
@@ -113,17 +116,40 @@ fn read_limited(file: File, shown: &str) -> Result<Vec<u8>, Failure> {
 
 /// Replaces a file that `find` has found, in the folder where it was found; its permissions stay. The
 /// name gets a new file, so content that other names (hard links) lead to is never written.
+///
+/// Refused where the file is another one, or was changed, since `find`: looked at as the last thing before the name is given
+/// away. A lock on the old file keeps every other process that writes this way out from there to the end.
 pub(crate) fn replace(existing: &Existing, content: &[u8], shown: &str) -> Result<(), Failure> {
     if !existing.permissions.intersects(Mode::WUSR | Mode::WGRP | Mode::WOTH) {
         return Err(Failure::new(format!("cannot write `{shown}`: the file is read-only")));
     }
-    let write = || {
-        let permissions = Some(existing.permissions);
-        let temporary = Temporary::create(&existing.folder, content, permissions)?;
-        // A link that took the file's name meanwhile is replaced as a name; nothing goes through it.
-        temporary.rename_to(&existing.name)
-    };
-    write().map_err(|error| failure("write", shown, &error))
+    let told = |error: io::Error| failure("write", shown, &error);
+    let permissions = Some(existing.permissions);
+    let temporary = Temporary::create(&existing.folder, content, permissions).map_err(told)?;
+    match rustix::fs::flock(&existing.file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => return Err(changed_meanwhile(shown)),
+        // Some file systems know no locks; what follows is then all there is.
+        Ok(()) | Err(_) => {}
+    }
+    let now = look(&existing.folder, &existing.name).map_err(told)?;
+    let which = |stat: &Stat| (stat.st_dev, stat.st_ino);
+    let is_same = now.is_some_and(|now| which(&now) == which(&existing.stat));
+    if !is_same || again(&existing.file, shown)? != existing.content {
+        return Err(changed_meanwhile(shown));
+    }
+    temporary.rename_to(&existing.name).map_err(told)
+}
+
+/// The content of an open file once more. Times would not do: they stand still for some milliseconds.
+fn again(mut file: &File, shown: &str) -> Result<Vec<u8>, Failure> {
+    file.seek(SeekFrom::Start(0)).map_err(|error| failure("read", shown, &error))?;
+    read_limited(file, shown)
+}
+
+fn changed_meanwhile(shown: &str) -> Failure {
+    Failure::new(format!(
+        "`{shown}` was changed by somebody else just now; read it again with FileRead"
+    ))
 }
 
 /// Writes a file where none was, with the folders above it. A file that appeared meanwhile is left
@@ -274,6 +300,36 @@ mod tests {
         assert_eq!(mode(&file), 0o751);
         assert!(fs::symlink_metadata(fixture.path("link")).unwrap().is_symlink());
         assert_eq!(names(&fixture.path("")), ["link", "run.sh"]);
+    }
+
+    #[test]
+    fn what_somebody_did_since_the_look_is_kept() {
+        let acts: [(&str, fn(&Path)); 5] = [
+            ("written", |path| fs::write(path, "theirs").unwrap()),
+            ("of the same length", |path| fs::write(path, "new").unwrap()),
+            ("removed", |path| fs::remove_file(path).unwrap()),
+            ("replaced", |path| {
+                fs::write(path.with_extension("x"), "theirs").unwrap();
+                fs::rename(path.with_extension("x"), path).unwrap();
+            }),
+            ("locked", |path| {
+                let file = File::open(path).unwrap();
+                rustix::fs::flock(&file, FlockOperation::LockExclusive).unwrap();
+                // For as long as the test lives.
+                std::mem::forget(file);
+            }),
+        ];
+        for (what, act) in acts {
+            let fixture = Fixture::new();
+            fixture.write("file", "old");
+            let existing = find(&fixture.spot("file")).unwrap().unwrap();
+            act(&fixture.path("file"));
+            let theirs = fs::read(fixture.path("file")).ok();
+            let refusal = replace(&existing, b"mine", "file").unwrap_err();
+            assert_eq!(refusal, changed_meanwhile("file"), "{what}");
+            assert_eq!(fs::read(fixture.path("file")).ok(), theirs, "{what}");
+            assert!(names(&fixture.path("")).iter().all(|name| name == "file"), "{what}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::arguments::Arguments;
 use crate::disk;
 use crate::file_write::check_seen;
-use crate::place::Place;
+use crate::place::{Place, writing_turn};
 use crate::show::{self, counted};
 use crate::tool::{Effect, Failure, Tool, ToolOutput, ToolSpec, blocking};
 
@@ -79,10 +79,14 @@ impl Order {
 fn edit(place: &Place, order: &Order) -> Result<String, Failure> {
     let spot = place.spot_to_write("file_path", &order.file_path)?;
     let shown = &spot.shown;
-    let _turn = place.writing_turn();
+    let _turn = writing_turn(&spot.real);
     let Some(existing) = disk::find(&spot)? else {
-        let text = format!("`{shown}` does not exist; use FileWrite to create it");
-        return Err(Failure::new(text));
+        let gone = if place.forget(&spot.real) {
+            "was removed since it was last read"
+        } else {
+            "does not exist"
+        };
+        return Err(Failure::new(format!("`{shown}` {gone}; use FileWrite to create it")));
     };
     check_seen(place, &spot, &existing)?;
     let (content, count) = replaced(&existing.content, order, shown)?;
@@ -254,6 +258,7 @@ mod tests {
         fixture.write("a.rs", "2");
         insta::assert_snapshot!(fixture.run(&FileEdit, &order("2", "3", false)).await, @"error: `a.rs` has changed since it was last read; read it again with FileRead");
         std::fs::remove_file(fixture.path("a.rs")).unwrap();
+        insta::assert_snapshot!(fixture.run(&FileEdit, &order("2", "3", false)).await, @"error: `a.rs` was removed since it was last read; use FileWrite to create it");
         insta::assert_snapshot!(fixture.run(&FileEdit, &order("2", "3", false)).await, @"error: `a.rs` does not exist; use FileWrite to create it");
     }
 

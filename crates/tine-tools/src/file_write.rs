@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use crate::arguments::Arguments;
 use crate::disk::{self, Existing};
 use crate::ground::Spot;
-use crate::place::Place;
+use crate::place::{Place, writing_turn};
 use crate::show::{self, counted};
 use crate::tool::{Effect, Failure, Tool, ToolOutput, ToolSpec, blocking};
 
@@ -49,8 +49,13 @@ fn parse(input: &RawJson) -> Result<(String, String), Failure> {
 fn write(place: &Place, file_path: &str, content: &[u8]) -> Result<String, Failure> {
     let spot = place.spot_to_write("file_path", file_path)?;
     let shown = &spot.shown;
-    let _turn = place.writing_turn();
+    let _turn = writing_turn(&spot.real);
     let Some(existing) = disk::find(&spot)? else {
+        if place.forget(&spot.real) {
+            return Err(Failure::new(format!(
+                "`{shown}` was removed since it was last read; write it again if it should be there all the same"
+            )));
+        }
         disk::create(&spot, content)?;
         place.remember(spot.real, content);
         let lines =
@@ -113,6 +118,72 @@ mod tests {
         fixture.write("a", "other");
         insta::assert_snapshot!(fixture.run(&FileWrite, order).await, @"error: `a` has changed since it was last read; read it again with FileRead");
         assert_eq!(fixture.read("a"), "other");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_somebody_removed_is_made_again_only_knowingly() {
+        let fixture = Fixture::new();
+        fixture.write("a", "1");
+        fixture.run(&FileRead, r#"{"file_path":"a"}"#).await;
+        std::fs::remove_file(fixture.path("a")).unwrap();
+        let order = r#"{"file_path":"a","content":"2"}"#;
+        insta::assert_snapshot!(fixture.run(&FileWrite, order).await, @"error: `a` was removed since it was last read; write it again if it should be there all the same");
+        assert!(!fixture.path("a").exists());
+        insta::assert_snapshot!(fixture.run(&FileWrite, order).await, @"created `a` (1 line)");
+        // And what somebody made meanwhile is not overwritten.
+        std::fs::remove_file(fixture.path("a")).unwrap();
+        fixture.run(&FileWrite, order).await;
+        fixture.write("a", "theirs");
+        insta::assert_snapshot!(fixture.run(&FileWrite, order).await, @"error: `a` exists and has not been read yet; read it with FileRead first");
+        assert_eq!(fixture.read("a"), "theirs");
+    }
+
+    #[tokio::test]
+    async fn a_fork_knows_what_was_read_and_not_what_its_parent_wrote_since() {
+        let fixture = Fixture::new();
+        fixture.write("a", "1");
+        fixture.write("b", "1");
+        fixture.run(&FileRead, r#"{"file_path":"a"}"#).await;
+        fixture.run(&FileRead, r#"{"file_path":"b"}"#).await;
+        let child = fixture.place.fork();
+        let order = r#"{"file_path":"a","content":"2"}"#;
+        assert!(fixture.run(&FileWrite, order).await.starts_with("replaced"));
+        let as_child = async |order: &str| {
+            let input = tine_model::RawJson::parse(order).unwrap();
+            FileWrite.run(&child, &input, &CancellationToken::new()).await.text
+        };
+        insta::assert_snapshot!(as_child(r#"{"file_path":"a","content":"3"}"#).await, @"`a` has changed since it was last read; read it again with FileRead");
+        assert!(as_child(r#"{"file_path":"b","content":"3"}"#).await.starts_with("replaced"));
+        let order = r#"{"file_path":"b","content":"4"}"#;
+        insta::assert_snapshot!(fixture.run(&FileWrite, order).await, @"error: `b` has changed since it was last read; read it again with FileRead");
+        assert_eq!((fixture.read("a"), fixture.read("b")), ("2".to_owned(), "3".to_owned()));
+    }
+
+    #[tokio::test]
+    async fn of_many_that_write_at_once_one_wins_and_the_others_read_again() {
+        const WRITERS: usize = 8;
+        for round in 0..20 {
+            let fixture = Fixture::new();
+            fixture.write("a", "old");
+            // Places of their own, as those of agents that run in one process.
+            let places: Vec<Place> =
+                (0..WRITERS).map(|_| Place::new(fixture.place.directory()).unwrap()).collect();
+            let mut writers = tokio::task::JoinSet::new();
+            for (number, place) in places.into_iter().enumerate() {
+                place.remember(fixture.path("a").canonicalize().unwrap(), b"old");
+                writers.spawn(async move {
+                    let order = format!(r#"{{"file_path":"a","content":"{round} {number}"}}"#);
+                    let input = tine_model::RawJson::parse(&order).unwrap();
+                    let output = FileWrite.run(&place, &input, &CancellationToken::new()).await;
+                    (number, output.text)
+                });
+            }
+            let outputs = writers.join_all().await;
+            let won: Vec<_> =
+                outputs.iter().filter(|(_, text)| text.starts_with("replaced")).collect();
+            assert_eq!(won.len(), 1, "{outputs:?}");
+            assert_eq!(fixture.read("a"), format!("{round} {}", won[0].0));
+        }
     }
 
     #[tokio::test]

@@ -17,6 +17,19 @@ use crate::wall::Enclosure;
 /// of the place decides what that is; a search that names such a path itself is not affected.
 pub type Withheld = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
+/// Turns to write: enough that files which are written at the same time seldom share one.
+const TURNS: usize = 64;
+
+static WRITING: [Mutex<()>; TURNS] = [const { Mutex::new(()) }; TURNS];
+
+/// Waits for the turn to write the file at this real path, and holds it from the check of the file to its replacement: two
+/// agents of this process cannot both pass the check and then overwrite each other. Blocks the thread. What other processes do
+/// is seen by [`crate::disk::replace`].
+pub(crate) fn writing_turn(real: &Path) -> MutexGuard<'static, ()> {
+    let number = blake3::hash(real.as_os_str().as_encoded_bytes()).as_bytes()[0];
+    WRITING[usize::from(number) % TURNS].lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The directory is not absolute.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the working directory `{}` is not an absolute path", .0.display())]
@@ -72,9 +85,6 @@ pub struct Place {
     enclosure: Option<Enclosure>,
     /// What commands find in their environment beside the usual.
     variables: Arc<[(String, String)]>,
-    /// Held from the check of a file to its replacement, and shared with every fork: two agents in
-    /// one directory cannot both pass the check and then overwrite each other.
-    writing: Arc<Mutex<()>>,
 }
 
 impl Place {
@@ -93,7 +103,6 @@ impl Place {
             caller: None,
             enclosure: None,
             variables: Arc::default(),
-            writing: Arc::default(),
         })
     }
 
@@ -198,7 +207,6 @@ impl Place {
             caller: self.caller.clone(),
             enclosure: self.enclosure.clone(),
             variables: Arc::clone(&self.variables),
-            writing: Arc::clone(&self.writing),
         }
     }
 
@@ -254,9 +262,9 @@ impl Place {
         self.ground.refuses_secrets()
     }
 
-    /// Waits for the turn to write; blocks the thread.
-    pub(crate) fn writing_turn(&self) -> MutexGuard<'_, ()> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Forgets a file that is gone, so that the agent may make it anew. Returns whether it was known.
+    pub(crate) fn forget(&self, real: &Path) -> bool {
+        self.ledger().remove(real).is_some()
     }
 
     fn ledger(&self) -> MutexGuard<'_, HashMap<PathBuf, blake3::Hash>> {
