@@ -52,6 +52,7 @@ mod host;
 mod inner;
 mod journal;
 mod merge_note;
+mod neighbour;
 mod notification;
 mod on_message;
 mod outcome;
@@ -89,6 +90,7 @@ pub use host::{Clock, Ids, SystemClock, SystemIds};
 pub use inner::InnerCalls;
 pub use journal::{Journal, JournalError, MemoryJournal, Permit, RequestRecord, Rest};
 pub use merge_note::{MergeNote, Wording};
+pub use neighbour::{Neighbour, is_note_of_neighbours};
 pub use notification::{
     NotificationStatus, NotificationUsage, SUMMARY_CHARS_MAX, TaskNotification,
 };

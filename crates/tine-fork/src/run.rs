@@ -16,6 +16,7 @@ use crate::conversation::Conversation;
 use crate::exchange::Exchanged;
 use crate::flight::Seat;
 use crate::journal::{Journal, JournalError, RequestRecord, Rest};
+use crate::neighbour::Neighbour;
 use crate::snapshot::Snapshot;
 use crate::tools::{Dispatch, ToolAnswer, ToolCall, ToolDispatcher};
 
@@ -70,6 +71,8 @@ pub enum RunEvent<'a> {
     /// The run waits at a cap of its tree: until somebody raises it, or, for a worker that waits for its turn, until another
     /// one is done.
     Paused(CapReached),
+    /// Others write where the run does. Told once in a run, at the first call that met somebody.
+    Shared(&'a [Neighbour]),
     /// A reply is complete.
     Answered(&'a RequestRecord),
     /// A message was written to the log.

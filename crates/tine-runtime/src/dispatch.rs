@@ -12,6 +12,7 @@ use crate::crew_tools::{CrewTool, CrewTools, spawns};
 use crate::live::Stop;
 use crate::permission::Permissions;
 use crate::queue::Queue;
+use crate::writers::Writers;
 
 /// What is told of a call that an agent makes after it was asked to stop.
 const STOPPING: &str = "Refused: you were asked to stop. Answer with what you have.";
@@ -24,6 +25,7 @@ pub(crate) struct GuardedTools {
     pub(crate) queue: Queue,
     pub(crate) crew: CrewTools,
     pub(crate) stop: Arc<Stop>,
+    pub(crate) writers: Writers,
 }
 
 #[async_trait]
@@ -75,11 +77,14 @@ impl ToolDispatcher for GuardedTools {
             return ToolAnswer::error(told);
         }
         let place = self.place.with_caller(Arc::new(Inner(context.calls.clone())));
-        let place = match real {
+        let place = match &real {
             Some(real) => place.judged(&real.path),
             None => place,
         };
+        let before = self.writers.before(what).await;
         let output = tool.run(&place, &call.input, cancel).await;
+        let (is_inner, seen) = (context.calls.are_none(), (real.as_ref(), before));
+        let output = self.writers.noted(&call.name, seen, output, is_inner).await;
         ToolAnswer { text: output.text, is_error: output.is_error }
     }
 }

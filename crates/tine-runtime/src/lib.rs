@@ -48,6 +48,7 @@ mod tasks;
 mod warm;
 mod worker;
 mod worktrees;
+mod writers;
 
 pub use budget::OnBudget;
 pub use cache::{CachePolicy, LifetimeChoice};

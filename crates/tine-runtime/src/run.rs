@@ -27,6 +27,7 @@ use crate::queue::Queue;
 use crate::rest::Resting;
 use crate::runtime::Runtime;
 use crate::worktrees::Home;
+use crate::writers::{Writers, Writing};
 
 /// How often a run looks what other processes ask of it. Costs one small read of the store.
 const HEED_POLL: Duration = Duration::from_millis(250);
@@ -204,7 +205,14 @@ impl Runtime {
             place: (loaded.record.standing == Standing::Worker).then(|| lease.clone()),
             takes_follow_ups: prepared.takes_follow_ups,
         }));
+        let writing = Writing {
+            agent,
+            fence: lease.fence,
+            directory: place.real_directory().to_owned(),
+            observer: Arc::clone(&options.observer),
+        };
         let tools = GuardedTools {
+            writers: Writers::new(self.store(), self.ports(), self.owners(), writing),
             toolbox: Arc::clone(self.toolbox()),
             place,
             permissions: options.permissions.clone(),

@@ -11,6 +11,7 @@ mod fixture;
 mod library;
 mod merged;
 mod worktrees;
+mod writers;
 
 use std::sync::{Arc, Mutex};
 

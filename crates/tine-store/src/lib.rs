@@ -12,6 +12,7 @@ mod request;
 mod row;
 mod sqlite;
 mod store;
+mod writer;
 
 pub use budget::{BudgetRow, Caps, Reserve, Reserved, SetBudget, StandInLine};
 pub use error::{Cause, Result, StoreError};
@@ -26,3 +27,4 @@ pub use row::{
 };
 pub use sqlite::{BUSY_WAIT, OpenOptions, SqliteStore, StepHook};
 pub use store::Store;
+pub use writer::{NoteWriter, WriterRow};

@@ -8,8 +8,9 @@ use tine_model::{
 use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
     EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
-    PermissionFilter, PermissionRow, Recover, Recovered, Rename, RequestRow, RequestStop, Reserve,
-    Reserved, Result, SetBudget, SetState, StandInLine, TaskEnd, UsageScope,
+    NoteWriter, PermissionFilter, PermissionRow, Recover, Recovered, Rename, RequestRow,
+    RequestStop, Reserve, Reserved, Result, SetBudget, SetState, StandInLine, TaskEnd, UsageScope,
+    WriterRow,
 };
 
 /// The durable agent tree. Every writing operation is one transaction: when it returns `Ok` it survives a power cut, and
@@ -235,6 +236,10 @@ pub trait Store: Send + Sync {
     /// Takes the leases of dead owners away. Their agents that were running become interrupted, and so do those agents' own
     /// unfinished tasks and the tasks they spawned that nobody runs; each spawner is told once. Nothing is run again.
     async fn recover(&self, recover: Recover<'_>) -> Result<Vec<Recovered>>;
+
+    /// Notes that an agent writes in a directory under its current lease, and finds the other agents that do, there or in a
+    /// directory above or below it, the earliest first. Noted again, it is only a read. A note goes with the lease.
+    async fn note_writer(&self, note: NoteWriter) -> Result<Vec<WriterRow>>;
 
     /// A number that changes when anything in the store does, made by this process or another; cheap to ask often.
     /// Only two answers of the same handle can be compared.

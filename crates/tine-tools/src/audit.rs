@@ -137,6 +137,7 @@ impl Mark {
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     seen: HashMap<PathBuf, Mark>,
+    entries_max: usize,
     complete: bool,
 }
 
@@ -174,7 +175,12 @@ impl fmt::Display for Escape {
 impl Snapshot {
     /// Looks. Blocks; follows no links, and stays within its limits.
     pub fn take(watch: &Watch) -> Self {
-        let mut snapshot = Self { seen: HashMap::new(), complete: true };
+        Self::take_at_most(watch, ENTRIES_MAX)
+    }
+
+    /// The same, of so many entries; where there are more it is not complete.
+    pub fn take_at_most(watch: &Watch, entries_max: usize) -> Self {
+        let mut snapshot = Self { seen: HashMap::new(), entries_max, complete: true };
         for (root, depth) in &watch.roots {
             match root.symlink_metadata() {
                 Ok(metadata) => snapshot.look(root, &metadata, *depth, &watch.without),
@@ -219,7 +225,7 @@ impl Snapshot {
     }
 
     fn look(&mut self, path: &Path, metadata: &Metadata, depth: usize, without: &[PathBuf]) {
-        if self.seen.len() >= ENTRIES_MAX {
+        if self.seen.len() >= self.entries_max {
             self.complete = false;
             return;
         }

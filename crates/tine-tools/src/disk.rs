@@ -126,10 +126,10 @@ pub(crate) fn replace(existing: &Existing, content: &[u8], shown: &str) -> Resul
     let told = |error: io::Error| failure("write", shown, &error);
     let permissions = Some(existing.permissions);
     let temporary = Temporary::create(&existing.folder, content, permissions).map_err(told)?;
-    match rustix::fs::flock(&existing.file, FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => return Err(changed_meanwhile(shown)),
-        // Some file systems know no locks; what follows is then all there is.
-        Ok(()) | Err(_) => {}
+    let locked = rustix::fs::flock(&existing.file, FlockOperation::NonBlockingLockExclusive);
+    // Some file systems know no locks; what follows is then all there is.
+    if locked == Err(Errno::WOULDBLOCK) {
+        return Err(changed_meanwhile(shown));
     }
     let now = look(&existing.folder, &existing.name).map_err(told)?;
     let which = |stat: &Stat| (stat.st_dev, stat.st_ino);
@@ -304,7 +304,8 @@ mod tests {
 
     #[test]
     fn what_somebody_did_since_the_look_is_kept() {
-        let acts: [(&str, fn(&Path)); 5] = [
+        type Act = fn(&Path);
+        let acts: [(&str, Act); 5] = [
             ("written", |path| fs::write(path, "theirs").unwrap()),
             ("of the same length", |path| fs::write(path, "new").unwrap()),
             ("removed", |path| fs::remove_file(path).unwrap()),

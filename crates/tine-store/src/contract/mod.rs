@@ -12,6 +12,7 @@ mod permission;
 mod sample;
 mod stops;
 mod work;
+mod writers;
 
 use async_trait::async_trait;
 
@@ -31,6 +32,7 @@ pub use sample::{
 };
 pub use stops::*;
 pub use work::*;
+pub use writers::*;
 
 /// A storage that is empty at first.
 #[async_trait]
@@ -117,6 +119,9 @@ macro_rules! store_contract {
             what_nobody_holds_is_not_reserved
             workers_are_counted_where_they_are_made
             workers_run_in_the_order_of_the_line
+            writers_of_one_directory_see_each_other
+            directories_within_each_other_are_shared
+            a_writer_is_gone_with_its_lease
         }
     };
     ($fixture:expr; $($name:ident)+) => {

@@ -8,6 +8,7 @@ use super::budgets::{drop_of_agent, drop_of_owner};
 use super::column::Columns;
 use super::connection::Writing;
 use super::tasks::{cut_tasks, task_columns};
+use super::writers::drop_writer;
 use crate::{Acquire, Fence, Lease, Recover, Recovered, Result, StoreError, WordNotice};
 
 /// Tasks that die with their process: the agent's own, and those it spawned that no process has taken up.
@@ -43,6 +44,7 @@ impl SqliteStore {
         let released = write.run("release", sql).await?.rows_affected() > 0;
         if released {
             drop_of_agent(&mut write, lease.agent).await?;
+            drop_writer(&mut write, lease.agent).await?;
         }
         if released {
             forget_stop(&mut write, lease.agent).await?;
@@ -171,6 +173,7 @@ async fn take_from_dead(
     write.run("lease taken", sql.bind(agent.as_bytes().as_slice())).await?;
     forget_stop(write, agent).await?;
     drop_of_agent(write, agent).await?;
+    drop_writer(write, agent).await?;
     let interrupted = agent_state(write, agent).await? == AgentState::Running;
     if interrupted {
         write_state(write, agent, AgentState::Interrupted, now_ms).await?;

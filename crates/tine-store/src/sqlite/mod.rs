@@ -20,6 +20,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod worktrees;
+mod writers;
 
 use std::fmt;
 use std::sync::Arc;

@@ -9,8 +9,9 @@ use super::SqliteStore;
 use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
     EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
-    PermissionFilter, PermissionRow, Recover, Recovered, Rename, RequestRow, RequestStop, Reserve,
-    Reserved, Result, SetBudget, SetState, StandInLine, Store, TaskEnd, UsageScope,
+    NoteWriter, PermissionFilter, PermissionRow, Recover, Recovered, Rename, RequestRow,
+    RequestStop, Reserve, Reserved, Result, SetBudget, SetState, StandInLine, Store, TaskEnd,
+    UsageScope, WriterRow,
 };
 
 #[async_trait]
@@ -271,6 +272,10 @@ impl Store for SqliteStore {
 
     async fn recover(&self, recover: Recover<'_>) -> Result<Vec<Recovered>> {
         self.recover_leases(recover).await
+    }
+
+    async fn note_writer(&self, note: NoteWriter) -> Result<Vec<WriterRow>> {
+        self.note_writer_row(note).await
     }
 
     async fn data_version(&self) -> Result<i64> {

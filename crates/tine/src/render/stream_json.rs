@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tine_fork::{Observer, RunEvent};
+use tine_fork::{Neighbour, Observer, RunEvent};
 use tine_model::{AgentId, AgentRecord, Role, TaskRecord};
 use tine_runtime::CrewWatcher;
 use tine_wire::Event;
@@ -59,6 +59,10 @@ enum Record<'a> {
         used: u64,
         most: u64,
     },
+    /// Other agents that write in the run's directory.
+    Shared {
+        others: Vec<NeighbourShape<'a>>,
+    },
     Request {
         turn: u32,
     },
@@ -83,6 +87,20 @@ enum Record<'a> {
         tool_uses: u32,
         usage: UsageShape,
     },
+}
+
+#[derive(Serialize)]
+struct NeighbourShape<'a> {
+    agent: String,
+    name: Option<&'a str>,
+    directory: &'a str,
+}
+
+impl<'a> From<&'a Neighbour> for NeighbourShape<'a> {
+    fn from(neighbour: &'a Neighbour) -> Self {
+        let Neighbour { agent, name, directory } = neighbour;
+        Self { agent: agent.to_string(), name: name.as_deref(), directory }
+    }
 }
 
 /// Writes records to stdout.
@@ -153,6 +171,9 @@ impl Observer for StreamView {
                 cap: reached.cap.as_str(),
                 used: reached.used,
                 most: reached.most,
+            }),
+            RunEvent::Shared(neighbours) => write(&Record::Shared {
+                others: neighbours.iter().map(NeighbourShape::from).collect(),
             }),
             RunEvent::Answered(record) => {
                 write(&Record::Usage { model: record.model.as_deref(), usage: record.usage.into() })

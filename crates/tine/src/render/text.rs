@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tine_fork::{Observer, RunEvent, ToolAnswer, ToolCall};
+use tine_fork::{Neighbour, Observer, RunEvent, ToolAnswer, ToolCall, is_note_of_neighbours};
 use tine_model::{AgentRecord, Message, Role, ToolCallId, Usage};
 use tine_wire::Event;
 
@@ -234,6 +234,10 @@ impl Observer for TextView {
                 let line = paused(reached, &state.agent);
                 self.line(&mut state, &styled(YELLOW, &line));
             }
+            RunEvent::Shared(neighbours) => {
+                let line = one_line(&Neighbour::note(neighbours));
+                self.line(&mut self.state(), &styled(YELLOW, &line));
+            }
             RunEvent::Message(message) => self.message(message),
             RunEvent::ToolStarted { call } => self.tool_started(call),
             RunEvent::ToolFinished { id, answer } => self.tool_finished(id, answer),
@@ -243,7 +247,8 @@ impl Observer for TextView {
 
 /// A result in a line: itself when it has one, else how much there is.
 pub(crate) fn summary(answer: &ToolAnswer) -> String {
-    let lines: Vec<&str> = answer.text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let is_said = |line: &&str| !line.trim().is_empty() && !is_note_of_neighbours(line);
+    let lines: Vec<&str> = answer.text.lines().filter(is_said).collect();
     // A command's last line says how it ended, in brackets.
     let (lines, ending) = match lines.split_last() {
         Some((last, rest)) if last.starts_with("[exit code") => {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tine_cache::{Launch, Plan};
-use tine_fork::RunEvent;
+use tine_fork::{Neighbour, RunEvent};
 use tine_model::{AgentId, TaskStatus, Usage};
 use tine_runtime::{FanTask, FanWatcher};
 use tine_wire::Event;
@@ -151,6 +151,15 @@ impl FanWatcher for WorkerBoard {
                 worker.phase = Phase::Waiting;
                 worker.doing = paused(reached, &worker.id);
                 Some(worker.doing.clone())
+            }
+            RunEvent::Shared(neighbours) => {
+                // The place of the step that is shown stays; what is to be known is a line of its own.
+                self.screen.say(&format!(
+                    "{}: {}",
+                    worker.id,
+                    one_line(&Neighbour::note(neighbours))
+                ));
+                None
             }
             RunEvent::Answered(record) => {
                 worker.turns += 1;

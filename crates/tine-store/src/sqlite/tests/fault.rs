@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use super::{Directory, block_on};
 use crate::NewMail;
 use crate::contract::{
-    agent_id, ask_of, cache_row, caps_of, create, end_of, fork_of, message, permission_id,
+    agent_id, ask_of, cache_row, caps_of, create, end_of, fork_of, message, note_of, permission_id,
     plain_notice, request_of, reserve_of, yes_to,
 };
 use crate::{
@@ -43,6 +43,7 @@ enum Change {
     Reserve,
     Settle,
     Line,
+    Writer,
 }
 
 const WRITES: [Change; 14] = [
@@ -60,6 +61,7 @@ const WRITES: [Change; 14] = [
     Change::Reserve,
     Change::Settle,
     Change::Line,
+    Change::Writer,
 ];
 
 /// A root with messages and a lease, and a worker with a running task.
@@ -146,6 +148,7 @@ async fn perform(store: &SqliteStore, change: Change) -> Result<()> {
             let stand = StandInLine { agents, owner: "me".to_owned(), now_ms: 5000 };
             store.stand_in_line(stand).await
         }
+        Change::Writer => store.note_writer(note_of(root, Fence(1), "/srv")).await.map(|_| ()),
     }
 }
 
@@ -166,6 +169,10 @@ async fn contents(path: &Path) -> String {
     let budget = store.budget(agent_id(1)).await.unwrap();
     writeln!(text, "{requests:?}\n{cache:?}\n{budget:?}").unwrap();
     writeln!(text, "{:?}", store.head(&[8; 32]).await.unwrap()).unwrap();
+    let mut read = store.connections.read().await.unwrap();
+    let writers = read.all(sqlx::query("SELECT agent FROM writers")).await.unwrap();
+    writeln!(text, "{} writers", writers.len()).unwrap();
+    read.finish().await.unwrap();
     store.close().await.unwrap();
     text
 }

@@ -49,7 +49,7 @@ async fn every_connection_is_durable_and_checks_references() {
             ("PRAGMA journal_mode", "wal"),
             ("PRAGMA synchronous", "2"),
             ("PRAGMA foreign_keys", "1"),
-            ("PRAGMA user_version", "6"),
+            ("PRAGMA user_version", "7"),
         ] {
             let row = read.one(sqlx::query(pragma)).await.unwrap().unwrap();
             let found = row
@@ -64,8 +64,8 @@ async fn every_connection_is_durable_and_checks_references() {
 async fn a_newer_schema_is_refused_with_both_versions() {
     let directory = Directory::new();
     directory.sqlite().await.close().await.unwrap();
-    execute(&directory, "PRAGMA user_version = 8").await;
-    refused!(open(&directory).await, StoreError::Newer { found: 8, known: 6, .. });
+    execute(&directory, "PRAGMA user_version = 9").await;
+    refused!(open(&directory).await, StoreError::Newer { found: 9, known: 7, .. });
 }
 
 #[tokio::test]

@@ -129,6 +129,7 @@ impl Observer for LookView {
             | RunEvent::Retry { .. }
             | RunEvent::Held { .. }
             | RunEvent::Paused(_)
+            | RunEvent::Shared(_)
             | RunEvent::Answered(_)
             | RunEvent::Message(_) => {}
         }
