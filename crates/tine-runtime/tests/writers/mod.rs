@@ -205,11 +205,7 @@ async fn two_workers_of_a_fan_that_write_in_one_directory_are_told_once_each() {
     assert_eq!(*watch.0.lock().unwrap(), HashMap::from([(0, 1), (1, 1)]));
     for task in ["one", "two"] {
         let requests = house.model.requests();
-        let last = requests
-            .iter()
-            .filter(|one| task_of(&one.text()).unwrap() == task)
-            .next_back()
-            .unwrap();
+        let last = requests.iter().rfind(|one| task_of(&one.text()).unwrap() == task).unwrap();
         assert_eq!(last.text().matches("also writes in").count(), 1, "{task}");
         assert!(house.home.path().join(format!("{task}-last")).exists());
     }
