@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -98,9 +99,13 @@ impl Runtime {
         let parent = self.store().agent(spec.parent).await?;
         let llm = self.ports().models.connect(&parent.settings.model).await?;
         let watcher: Arc<dyn FanWatcher> = Arc::new(Shielded(watcher));
-        let audit = Audit::begin(&options.confinement, &[parent.directory.as_ref()]).await?;
         let forked = self.fork_workers(&parent, &spec.directives, &spec.place).await?;
-        let result = self.run_workers(&parent, &spec, &forked, &llm, options, &watcher).await;
+        let audited = async {
+            let audit = self.look_around(&forked, options).await?;
+            let report = self.run_workers(&parent, &spec, &forked, &llm, options, &watcher).await?;
+            Ok::<_, RuntimeError>((report, audit))
+        };
+        let result = audited.await;
         if let Err(error) = &result {
             // The workers exist, and nobody will run them: they must not look as if somebody did.
             for (made, directive) in forked.iter().zip(&spec.directives) {
@@ -111,11 +116,30 @@ impl Runtime {
                 }
             }
         }
-        let report = result?;
+        let (report, audit) = result?;
         Ok(match audit {
             Some(audit) => FanReport { audit: Some(audit.end().await), ..report },
             None => report,
         })
+    }
+
+    /// The first look of the audit around all workers.
+    async fn look_around(
+        &self,
+        forked: &[Forked],
+        options: &RunOptions,
+    ) -> Result<Option<Audit>, RuntimeError> {
+        let Some(first) = forked.first() else { return Ok(None) };
+        let first = self.store().agent(first.child).await?;
+        let mut directories = Vec::with_capacity(forked.len());
+        for made in forked {
+            directories.push(PathBuf::from(self.store().agent(made.child).await?.directory));
+        }
+        directories.dedup();
+        // All were made of the same directory, or are in it.
+        let confinement = self.walled(&first, &options.confinement).await?;
+        let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
+        Audit::begin(&confinement, &directories).await
     }
 
     async fn run_workers(

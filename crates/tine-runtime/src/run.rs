@@ -91,7 +91,8 @@ impl Runtime {
     ) -> Result<RunOutcome, RuntimeError> {
         let record = self.store().agent(agent).await?;
         let llm = self.ports().models.connect(&record.settings.model).await?;
-        let audit = Audit::begin(&options.confinement, &[record.directory.as_ref()]).await?;
+        let confinement = self.walled(&record, &options.confinement).await?;
+        let audit = Audit::begin(&confinement, &[record.directory.as_ref()]).await?;
         let lease = self.acquire(agent).await?;
         let entered = self.live().enter(agent, agent, &options.cancel);
         let leased = (&lease, &entered);
@@ -181,7 +182,11 @@ impl Runtime {
         let place = Place::new(loaded.record.directory.as_ref())?
             .with_withheld(Arc::new(tine_guard::is_secret))
             .with_variables(variables.chain([(AGENT_VARIABLE.to_owned(), agent.to_string())]));
-        let place = options.confinement.raise(place).await?;
+        let confinement = match &home {
+            Some(home) => home.walled(&options.confinement),
+            None => options.confinement.clone(),
+        };
+        let place = confinement.raise(place).await?;
         let lane = self.lane(&loaded.record.settings.model, options.caching).await?;
         self.mark(&lease, AgentState::Running).await?;
         let stop = &entered.stop;

@@ -59,7 +59,10 @@ impl Runtime {
             .with_limits(limits)
             .with_withheld(Arc::new(tine_guard::is_secret))
             .with_variables(variables.chain([(AGENT_VARIABLE.to_owned(), agent.to_string())]));
-        let place = confinement.raise(place).await?;
+        let place = match &home {
+            Some(home) => home.walled(confinement).raise(place).await?,
+            None => confinement.raise(place).await?,
+        };
         let began = Instant::now();
         let input = json!({ "command": check.command }).to_string();
         let input = RawJson::parse(&input).map_err(|_| RuntimeError::Panicked(NOT_JSON))?;

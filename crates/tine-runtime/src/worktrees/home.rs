@@ -9,6 +9,7 @@ use tine_model::{AgentId, AgentRecord, RawJson, WorktreeRecord};
 
 use super::place::{made_ready, text};
 use super::{blocking, checkout, name_of, worktree_of};
+use crate::confine::Confinement;
 use crate::error::RuntimeError;
 use crate::prompt::worktree_notice;
 use crate::runtime::Runtime;
@@ -16,6 +17,10 @@ use crate::runtime::Runtime;
 /// Where an agent works, when that is a worktree.
 pub(crate) struct Home {
     path: PathBuf,
+    /// The top of the checkout that it was made of.
+    origin: PathBuf,
+    /// What the agent's directory stands for there.
+    stands_for: PathBuf,
     variables: Vec<(String, String)>,
 }
 
@@ -30,7 +35,13 @@ impl Home {
         &self,
         rest: &Arc<dyn ToolFilter>,
     ) -> Result<Arc<dyn ToolFilter>, FilterError> {
-        Ok(Arc::new(Inside { worktree: WorkerFilter::new(&self.path)?, rest: Arc::clone(rest) }))
+        let worktree = WorkerFilter::new(&self.path)?.with_origin(&self.origin);
+        Ok(Arc::new(Inside { worktree, rest: Arc::clone(rest) }))
+    }
+
+    /// The wall of a run there: git can commit behind it, and nothing may change where the worktree was made of.
+    pub(crate) fn walled(&self, confinement: &Confinement) -> Confinement {
+        Confinement { origin: Some(self.stands_for.clone()), ..confinement.clone() }
     }
 }
 
@@ -53,7 +64,23 @@ impl ToolFilter for Inside {
     }
 }
 
+/// The directory of the checkout that a worktree was made of which one in the worktree stands for.
+fn stands_for(directory: &Path, record: &WorktreeRecord) -> PathBuf {
+    let inside = directory.strip_prefix(&record.path).unwrap_or(Path::new(""));
+    Path::new(&record.origin).components().chain(inside.components()).collect()
+}
+
 impl Runtime {
+    /// The confinement of an agent's runs, whether or not it works in a worktree.
+    pub(crate) async fn walled(
+        &self,
+        agent: &AgentRecord,
+        confinement: &Confinement,
+    ) -> Result<Confinement, RuntimeError> {
+        let home = self.home(agent).await?;
+        Ok(home.map_or_else(|| confinement.clone(), |home| home.walled(confinement)))
+    }
+
     /// The worktree that the agent's directory lies in, its own or an ancestor's. One that was removed is made again, as it was.
     pub(crate) async fn home(&self, agent: &AgentRecord) -> Result<Option<Home>, RuntimeError> {
         let Some(record) = self.worktree_around(agent).await? else { return Ok(None) };
@@ -65,7 +92,8 @@ impl Runtime {
         let variables = self
             .worktree_policy()
             .map_or_else(Vec::new, |policy| policy.variables(&origin, &path, owner));
-        Ok(Some(Home { path, variables }))
+        let stands_for = stands_for(Path::new(&agent.directory), &record);
+        Ok(Some(Home { path, origin, stands_for, variables }))
     }
 
     async fn worktree_around(
@@ -110,9 +138,7 @@ impl Runtime {
         has_history: bool,
     ) -> Result<Option<String>, RuntimeError> {
         let Some(record) = self.store().worktree(agent).await? else { return Ok(None) };
-        let inside = Path::new(directory).strip_prefix(&record.path).unwrap_or(Path::new(""));
-        let origin = Path::new(&record.origin).components();
-        let before = text(&origin.chain(inside.components()).collect::<PathBuf>());
+        let before = text(&stands_for(Path::new(directory), &record));
         let port = self.worktree_policy().and_then(|policy| {
             let ports = policy.ports?;
             let first = tine_worktree::Ports::of(&policy.blocks(), Path::new(&record.path))?;

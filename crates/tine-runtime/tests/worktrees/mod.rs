@@ -280,6 +280,46 @@ async fn a_check_runs_where_the_work_is() {
     assert!(run(child, "echo no >&2; exit 7").await.1.starts_with("no\n[exit code 7"));
 }
 
+#[cfg(target_os = "linux")] // for the wall
+#[tokio::test]
+async fn behind_its_wall_an_agent_commits_in_its_worktree_and_reaches_nothing_else() {
+    let (house, directory) = repository(ScriptedModel::new([
+        call("FileWrite", json!({"file_path": "new.txt", "content": "new\n"})),
+        call(
+            "Bash",
+            json!({"command": "git add --all && git -c user.name=x -c user.email=x commit -qm work"}),
+        ),
+        call("Bash", json!({"command": "s=stash; touch x; git add x; git $s; g=git; $g tag t"})),
+        call("Bash", json!({"command": "echo evil > \"$TINE_ORIGIN/a.txt\""})),
+        Answer::text("Done."),
+    ]))
+    .await;
+    let house = with_worktrees(house);
+    let root = house.root_in(directory.clone()).await;
+    let spec = ForkSpec { place: own(), ..ForkSpec::of(root) };
+    let child = house.runtime.fork(spec).await.unwrap().child;
+    let confinement = tine_runtime::Confinement {
+        reach: tine_runtime::Reach::Directory,
+        own: vec![house.home.path().canonicalize().unwrap().join("tine.db")],
+        ..tine_runtime::Confinement::default()
+    };
+    let options = RunOptions { confinement, ..allowed() };
+    let run = say_with(&house, child, "Work.", &options).await;
+    let path = path_of(&house, child).await;
+    let said = texts(&house, child).await.join("\n");
+    assert_eq!(git(&path, &["log", "--format=%s"]), "work\nfirst\n", "{said}");
+    assert_eq!(
+        git(&directory, &["for-each-ref", "--format=%(refname)", "refs/tags", "refs/stash"]),
+        ""
+    );
+    assert_eq!(std::fs::read_to_string(directory.join("a.txt")).unwrap(), "one\ntwo\n");
+    assert_eq!(run.audit.unwrap().escapes, []);
+    let dropped = house.runtime.drop_worktree(child).await.unwrap();
+    assert_eq!(dropped.fate, Fate::Removed);
+    assert_eq!(house.runtime.recover_worktree(child).await.unwrap(), path);
+    assert_eq!(git(&path, &["log", "--format=%s"]), "work\nfirst\n");
+}
+
 #[tokio::test]
 async fn what_cannot_be_forked_leaves_neither_rows_nor_files() {
     let (house, directory) = repository(ScriptedModel::new([])).await;

@@ -46,7 +46,7 @@ enum Change {
     Writer,
 }
 
-const WRITES: [Change; 14] = [
+const WRITES: [Change; 15] = [
     Change::Fork,
     Change::FanOut,
     Change::Finish,
