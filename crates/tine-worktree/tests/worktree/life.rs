@@ -173,3 +173,23 @@ fn a_worktree_is_forked_without_believing_it() {
     assert_eq!(head(clean.repository().top()), head(&top));
     assert!(home.repository().worktree(two.name()).unwrap().is_unchanged(two.start()));
 }
+
+#[test]
+fn a_change_in_the_second_in_which_the_index_was_written_is_seen() {
+    let home = Home::new();
+    // Git compares seconds; what it knows of the file is the same before and after the change.
+    home.git(&["config", "core.trustctime", "false"]);
+    let second = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_700_000_000);
+    let age = |name: &str| {
+        let file = fs::File::options().write(true).open(home.top().join(name)).unwrap();
+        file.set_modified(second).unwrap();
+    };
+    home.write("src/lib.rs", "fn one() {}\n");
+    age("src/lib.rs");
+    home.git(&["add", "src/lib.rs"]);
+    home.write("src/lib.rs", "fn two() {}\n");
+    age("src/lib.rs");
+    age(".git/index");
+    let snapshot = home.repository().snapshot(NOW_MS).unwrap();
+    assert_eq!(home.git(&["show", &format!("{}:src/lib.rs", snapshot.work)]), "fn two() {}\n");
+}
