@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::obstacle::Obstacle;
 use crate::repository::Operation;
 
 /// A failure of this crate. Whatever failed, the checkout that was looked at is as it was.
@@ -11,6 +12,9 @@ pub enum WorktreeError {
     /// What was asked for cannot be had here. Nothing was made.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// Work does not come back into a checkout.
+    #[error(transparent)]
+    Obstructed(#[from] Obstacle),
     /// The git program cannot be started.
     #[error("cannot start git")]
     NoGit(#[source] io::Error),
@@ -121,7 +125,7 @@ pub enum Refusal {
 /// Most paths that a message names.
 const PATHS_SHOWN: usize = 5;
 
-fn list(paths: &[PathBuf]) -> String {
+pub(crate) fn list(paths: &[PathBuf]) -> String {
     let shown: Vec<String> =
         paths.iter().take(PATHS_SHOWN).map(|path| path.display().to_string()).collect();
     match paths.len().saturating_sub(PATHS_SHOWN) {

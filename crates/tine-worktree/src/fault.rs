@@ -8,5 +8,15 @@ pub(crate) const fn step() -> std::io::Result<()> {
     Ok(())
 }
 
+/// A command has been started, and runs.
+#[cfg(not(test))]
+pub(crate) const fn started() {}
+
+/// Whether two files can be exchanged, where the file system can do that. In tests it may not.
+#[cfg(not(test))]
+pub(crate) const fn exchanges() -> bool {
+    true
+}
+
 #[cfg(test)]
-pub(crate) use crate::tests::fault::step;
+pub(crate) use crate::tests::fault::{exchanges, started, step};

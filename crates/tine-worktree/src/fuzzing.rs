@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::ids::{Commit, Name, Tree};
 use crate::making::Making;
 use crate::marker::Marker;
+use crate::merge_tree::{Place, read_merge};
 use crate::{git, index, repository, salvage, snapshot};
 
 /// Reads bytes as everything that this crate reads.
@@ -18,6 +19,15 @@ pub fn read_everything(bytes: &[u8]) {
         assert!(!part.is_empty() && !part.contains(&0));
         if let Ok(entry) = snapshot::entry(part) {
             assert!(part.ends_with(entry.path.as_os_str().as_encoded_bytes()));
+        }
+    }
+    // Most bytes are no directory's name; what comes behind one is what is to be read.
+    let merge = [&[b'a'; 40][..], b"\0", bytes].concat();
+    for said in [bytes, &merge] {
+        for conflict in
+            read_merge(said, Place::Files).map_or_else(|_| Vec::new(), |read| read.conflicts)
+        {
+            assert!(conflict.explanation.lines().count() <= 1, "{conflict:?}");
         }
     }
     if let Some(places) = repository::lines(bytes) {

@@ -5,10 +5,11 @@
 //! checkout holds is only looked at through an index of one's own ([`Git::with_index`]).
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{OnceLock, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -64,12 +65,18 @@ pub(crate) struct Git {
     directory: PathBuf,
     variables: Vec<(&'static str, OsString)>,
     time_max: Duration,
+    held: Option<Arc<File>>,
 }
 
 impl Git {
     /// Git in this directory. Runs nothing.
     pub(crate) fn at(directory: &Path) -> Self {
-        Self { directory: directory.to_owned(), variables: Vec::new(), time_max: TIME_MAX }
+        Self {
+            directory: directory.to_owned(),
+            variables: Vec::new(),
+            time_max: TIME_MAX,
+            held: None,
+        }
     }
 
     /// The same with an index of its own.
@@ -91,6 +98,12 @@ impl Git {
         variables.retain(|(other, _)| *other != name);
         variables.push((name, value.to_owned()));
         Self { variables, ..self.clone() }
+    }
+
+    /// The same, with commands that read nothing sharing this file: a lock on it holds until they have ended, even if the process that
+    /// started them was killed.
+    pub(crate) fn holding(&self, file: &Arc<File>) -> Self {
+        Self { held: Some(Arc::clone(file)), ..self.clone() }
     }
 
     /// Refuses a git that is too old.
@@ -158,6 +171,13 @@ impl Git {
         }
     }
 
+    fn input(&self, input: &[u8]) -> Result<Stdio, WorktreeError> {
+        match self.held.as_ref().filter(|_| input.is_empty()) {
+            Some(file) => Ok(file.try_clone().map_err(WorktreeError::NoGit)?.into()),
+            None => Ok(Stdio::piped()),
+        }
+    }
+
     fn output(&self, arguments: &[OsString], input: &[u8]) -> Result<Output, WorktreeError> {
         fault::step().map_err(WorktreeError::NoGit)?;
         let output = self.run_to_its_end(arguments, input)?;
@@ -189,12 +209,13 @@ impl Git {
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_ADVICE", "0")
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::piped())
+            .stdin(self.input(input)?)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // Whatever it starts ends with it.
             .process_group(0);
         let mut child = command.spawn().map_err(WorktreeError::NoGit)?;
+        fault::started();
         let group = Pid::from_child(&child);
         let (stdin, mut stdout, mut stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());

@@ -80,6 +80,11 @@ impl Name {
     pub(crate) fn end_ref(&self) -> String {
         format!("refs/tine/{}/end", self.0)
     }
+
+    /// The ref that holds what a checkout held before commits of this worktree came into it.
+    pub(crate) fn before_ref(&self) -> String {
+        format!("refs/tine/{}/before", self.0)
+    }
 }
 
 impl fmt::Display for Name {

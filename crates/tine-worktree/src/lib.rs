@@ -6,7 +6,11 @@
 //!
 //! Everything blocks: callers that must not wait call it on a thread of its own. Nothing here knows agents; a worktree has a name.
 
+mod apply;
+mod changes;
+mod commits;
 mod copy;
+mod diff;
 mod error;
 mod fault;
 #[cfg(feature = "fuzzing")]
@@ -16,6 +20,8 @@ mod ids;
 mod index;
 mod making;
 mod marker;
+mod merge_tree;
+mod obstacle;
 mod ports;
 mod repository;
 mod salvage;
@@ -23,8 +29,13 @@ mod setup;
 mod snapshot;
 mod worktree;
 
+pub use apply::{Applied, Apply, Kept, Mended, MendedAs, OnConflict, Outcome};
+pub use changes::{Changes, FileChange, Lines, MadeCommit, Mode, Status};
+pub use commits::{CherryPick, FastForward, Merge, Merged};
 pub use error::{Refusal, WorktreeError};
 pub use ids::{Commit, Name, Tree};
+pub use merge_tree::{Conflict, ConflictKind, Place, Stage};
+pub use obstacle::Obstacle;
 pub use ports::Ports;
 pub use repository::{Operation, Repository};
 pub use salvage::Salvage;

@@ -78,6 +78,7 @@ impl Repository {
 
     /// Forgets what is kept of a worktree. Git removes the objects when it next collects what nothing leads to.
     pub fn forget(&self, name: &Name) -> Result<(), WorktreeError> {
+        self.forget_befores(name)?;
         self.delete_ref(&name.end_ref())?;
         self.delete_ref(&name.start_ref())
     }

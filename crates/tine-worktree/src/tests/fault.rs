@@ -26,6 +26,7 @@ pub(crate) enum Plan {
 thread_local! {
     static PLAN: Cell<Plan> = const { Cell::new(Plan::Count) };
     static STEPS: Cell<usize> = const { Cell::new(0) };
+    static EXCHANGES: Cell<bool> = const { Cell::new(true) };
 }
 
 /// The plan of this thread from its next step on.
@@ -56,6 +57,20 @@ pub(crate) fn step() -> io::Result<()> {
         }
         Plan::Count | Plan::Fail(_) | Plan::FailFrom(_) | Plan::Panic(_) | Plan::Die(_) => Ok(()),
     }
+}
+
+/// A command that runs cannot fail here, but its process can die and leave it running.
+pub(crate) fn started() {
+    step().ok();
+}
+
+/// From now on this thread moves files as where the file system cannot exchange two.
+pub(crate) fn without_exchange() {
+    EXCHANGES.set(false);
+}
+
+pub(crate) fn exchanges() -> bool {
+    EXCHANGES.get()
 }
 
 /// Steps of an act that nothing disturbs.

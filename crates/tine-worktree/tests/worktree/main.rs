@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
 
+mod apply;
+mod changes;
+mod commits;
 mod laws;
 mod life;
 mod looks;
@@ -9,3 +12,4 @@ mod moments;
 mod places;
 mod strangers;
 mod support;
+mod way_back_laws;

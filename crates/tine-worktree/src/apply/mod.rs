@@ -1,0 +1,291 @@
+//! Work comes back into a checkout: three ways, onto whatever its user has in it, all or nothing.
+//!
+//! Git merges in its objects; nothing of the checkout is touched until everything is known. Then [`plan`] says which files change and
+//! stages their new content, [`journal`] writes that down, [`write`] exchanges the files one by one, and [`mend`] brings a change that
+//! was cut short to one of its two ends. The index is never touched here.
+
+mod journal;
+mod mend;
+mod moves;
+mod plan;
+mod print;
+mod room;
+mod write;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+pub(crate) use journal::HeadMove;
+pub use journal::Kept;
+pub use mend::{Mended, MendedAs};
+pub(crate) use plan::Plan;
+pub(crate) use print::index_hash;
+pub(crate) use room::Room;
+
+use crate::changes::FileChange;
+use crate::diff::{Difference, differences, file_changes};
+use crate::error::WorktreeError;
+use crate::git::Git;
+use crate::ids::{Commit, Name, Tree};
+use crate::merge_tree::{Conflict, MergeOutput, Place, Sides, merge};
+use crate::obstacle::Obstacle;
+use crate::repository::Repository;
+use crate::snapshot::{Conflicts, Scratch, Snapshot, commit};
+
+/// Work to be applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Apply<'a> {
+    /// The worktree whose work it is.
+    pub name: &'a Name,
+    /// What it started from.
+    pub start: &'a Snapshot,
+    /// What it holds now, or is kept of it.
+    pub end: &'a Snapshot,
+    /// Only these files, and those in these directories, relative to the top of the checkout; empty: all.
+    pub paths: &'a [PathBuf],
+    /// What is done where the work and the checkout do not go together.
+    pub on_conflict: OnConflict,
+    /// Whether nothing is to be written.
+    pub dry_run: bool,
+    /// Milliseconds since the Unix epoch.
+    pub now_ms: i64,
+}
+
+/// What is done about conflicts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnConflict {
+    /// Nothing is changed.
+    #[default]
+    Refuse,
+    /// Files in conflict get marks at the places; all else is applied.
+    LeaveMarkers,
+}
+
+/// What came of an apply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The files of the checkout that changed, or would.
+    pub files: Vec<FileChange>,
+    /// Where the work and the checkout do not go together.
+    pub conflicts: Vec<Conflict>,
+    /// What an earlier change, that was cut short, came to just before.
+    pub mended: Option<Mended>,
+}
+
+/// How bringing work back ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The checkout has the work.
+    Written,
+    /// Nothing was written, since it was only asked what would be.
+    WouldWrite,
+    /// The checkout had all of it already. Nothing changed.
+    Nothing,
+    /// There are conflicts, and nothing changed.
+    Conflicts,
+}
+
+/// The refs by which an apply can be undone: what the checkout held before it, and after.
+const UNDO_REFS: [&str; 2] = ["onto", "applied"];
+
+fn undo_refs(name: &Name) -> [String; 2] {
+    UNDO_REFS.map(|last| format!("refs/tine/{name}/{last}"))
+}
+
+impl Repository {
+    /// Brings work into the files of this checkout, which may be changed in any way: three-way between what the worktree started from,
+    /// what the checkout holds now, and the work. The result is what `git merge` makes of the three. The index is left alone to
+    /// its last byte. With conflicts nothing changes, unless marks are asked for.
+    ///
+    /// Waits while another change of this checkout is under way, and mends one that was cut short first. What the checkout held
+    /// before is kept by a ref; see [`Repository::undo`].
+    pub fn apply(&self, apply: &Apply<'_>) -> Result<Applied, WorktreeError> {
+        let mut room = Room::enter(self)?;
+        let mended = room.mended.take();
+        // Both must be of this repository.
+        self.commit(apply.start.work.as_str())?;
+        self.commit(apply.end.work.as_str())?;
+        let ours = self.take(Conflicts::Refuse, apply.now_ms)?;
+        let theirs = self.chosen(apply)?;
+        let sides = Sides {
+            base: Some(apply.start.work.as_str()),
+            ours: ours.snapshot.work.as_str(),
+            theirs: theirs.as_str(),
+        };
+        let mut merged = merge(&self.git(), Place::Files, sides)?;
+        if !merged.conflicts.is_empty() && apply.on_conflict == OnConflict::LeaveMarkers {
+            merged = self.with_labels(apply, &ours.snapshot, &theirs)?;
+        }
+        let git = self.git();
+        let files = file_changes(&git, &ours.snapshot.work_tree, &merged.tree)?;
+        let MergeOutput { tree, conflicts } = merged;
+        let done = |outcome, files, conflicts| Applied { outcome, files, conflicts, mended };
+        if !conflicts.is_empty() && apply.on_conflict == OnConflict::Refuse {
+            return Ok(done(Outcome::Conflicts, Vec::new(), conflicts));
+        }
+        if files.is_empty() {
+            return Ok(done(Outcome::Nothing, files, conflicts));
+        }
+        let plan = Plan::make(self, &ours, &tree)?;
+        if apply.dry_run {
+            return Ok(done(Outcome::WouldWrite, files, conflicts));
+        }
+        self.remember(apply, &ours.snapshot, &tree)?;
+        plan.carry_out(self, &room, &ours, None)?;
+        Ok(done(Outcome::Written, files, conflicts))
+    }
+
+    /// Takes the last apply of this worktree's work out of the checkout again, three-way: what changed since stays. Where that does
+    /// not go together nothing changes, and the conflicts are returned.
+    pub fn undo(&self, name: &Name, now_ms: i64) -> Result<Applied, WorktreeError> {
+        let mut room = Room::enter(self)?;
+        let mended = room.mended.take();
+        let [onto, applied] = undo_refs(name);
+        let (Some(before), Some(after)) = (self.ref_at(&onto)?, self.ref_at(&applied)?) else {
+            return Err(Obstacle::NotApplied(name.to_string()).into());
+        };
+        let ours = self.take(Conflicts::Refuse, now_ms)?;
+        let sides = Sides {
+            base: Some(after.as_str()),
+            ours: ours.snapshot.work.as_str(),
+            theirs: before.as_str(),
+        };
+        let MergeOutput { tree, conflicts } = merge(&self.git(), Place::Files, sides)?;
+        let files = file_changes(&self.git(), &ours.snapshot.work_tree, &tree)?;
+        if !conflicts.is_empty() {
+            let files = Vec::new();
+            return Ok(Applied { outcome: Outcome::Conflicts, files, conflicts, mended });
+        }
+        let outcome = match files.is_empty() {
+            true => Outcome::Nothing,
+            false => {
+                let plan = Plan::make(self, &ours, &tree)?;
+                plan.carry_out(self, &room, &ours, None)?;
+                Outcome::Written
+            }
+        };
+        self.forget_undo(name)?;
+        Ok(Applied { outcome, files, conflicts, mended })
+    }
+
+    /// Brings a change of this checkout that was cut short to one of its ends: as it was before, or as it was to be. `None` where
+    /// there is none. Waits while one is under way. Every change does this first.
+    pub fn mend(&self) -> Result<Option<Mended>, WorktreeError> {
+        Ok(Room::enter(self)?.mended)
+    }
+
+    /// Forgets how the last apply of this worktree's work is undone.
+    fn forget_undo(&self, name: &Name) -> Result<(), WorktreeError> {
+        undo_refs(name).iter().try_for_each(|name| self.delete_ref(name))
+    }
+
+    /// Forgets what checkouts held before this worktree's work came.
+    pub(crate) fn forget_befores(&self, name: &Name) -> Result<(), WorktreeError> {
+        self.delete_ref(&name.before_ref())?;
+        self.forget_undo(name)
+    }
+
+    /// Holds by refs what the checkout holds and what it will.
+    fn remember(
+        &self,
+        apply: &Apply<'_>,
+        before: &Snapshot,
+        after: &Tree,
+    ) -> Result<(), WorktreeError> {
+        let [onto, applied] = undo_refs(apply.name);
+        let message = "what an apply leaves";
+        let after = commit(&self.git(), after, &[&before.work], message, apply.now_ms)?;
+        self.set_ref(&onto, &before.work)?;
+        self.set_ref(&applied, &after)
+    }
+
+    /// The work, or as much of it as is asked for.
+    fn chosen(&self, apply: &Apply<'_>) -> Result<Commit, WorktreeError> {
+        if apply.paths.is_empty() {
+            return Ok(apply.end.work.clone());
+        }
+        let git = self.git();
+        let (start, end) = (&apply.start.work_tree, &apply.end.work_tree);
+        let mut found = differences(&git, start, end)?;
+        let is_below = |asked: &Path, found: &Difference| found.path.starts_with(asked);
+        let nowhere = |asked: &&PathBuf| !found.iter().any(|found| is_below(asked, found));
+        let missing: Vec<PathBuf> = apply.paths.iter().filter(nowhere).cloned().collect();
+        if !missing.is_empty() {
+            return Err(Obstacle::NotChanged(missing).into());
+        }
+        found.retain(|found| apply.paths.iter().any(|asked| is_below(asked, found)));
+        let tree = with_differences(&git, start, &found)?;
+        commit(&git, &tree, &[&apply.start.work], "the chosen files", apply.now_ms)
+    }
+
+    /// The merge once more, with names in the marks that people can read.
+    fn with_labels(
+        &self,
+        apply: &Apply<'_>,
+        ours: &Snapshot,
+        theirs: &Commit,
+    ) -> Result<MergeOutput, WorktreeError> {
+        let label = |last: &str| format!("tine/{}/{last}", apply.name);
+        let (onto, work) = (label("onto"), label("work"));
+        let refs = [(format!("refs/{onto}"), &ours.work), (format!("refs/{work}"), theirs)];
+        let held: Vec<Option<Commit>> =
+            refs.iter().map(|(name, _)| self.ref_at(name)).collect::<Result<_, _>>()?;
+        refs.iter().try_for_each(|(name, commit)| self.set_ref(name, commit))?;
+        let base = Some(apply.start.work.as_str());
+        let sides = Sides { base, ours: &onto, theirs: &work };
+        let merged = merge(&self.git(), Place::Files, sides);
+        // They were needed for their names only; what the first held is for an undo.
+        for ((name, _), held) in refs.iter().zip(held) {
+            match held {
+                Some(commit) => self.set_ref(name, &commit)?,
+                None => self.delete_ref(name)?,
+            }
+        }
+        merged
+    }
+}
+
+/// A directory in which the given files are as they are after the differences.
+pub(crate) fn with_differences(
+    git: &Git,
+    tree: &Tree,
+    differences: &[Difference],
+) -> Result<Tree, WorktreeError> {
+    if differences.is_empty() {
+        return Ok(tree.clone());
+    }
+    let scratch = Scratch::new()?;
+    let git = git.with_index(&scratch.index());
+    git.run(["read-tree", tree.as_str()])?;
+    set_entries(&git, differences)?;
+    Tree::parse(&git.text(["write-tree"])?)
+}
+
+/// Sets entries of an index as they are after the differences; deletions come first, so that a directory can stand where a file stood.
+pub(crate) fn set_entries(git: &Git, differences: &[Difference]) -> Result<(), WorktreeError> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut lines = Vec::new();
+    let is_deleted = |found: &&Difference| found.after.kind().is_none();
+    let deleted = differences.iter().filter(is_deleted);
+    for found in deleted.chain(differences.iter().filter(|found| !is_deleted(found))) {
+        let (mode, object) = match found.after.kind() {
+            Some(_) => (found.after.mode.as_str(), &found.after.object),
+            None => ("0", &found.after.object),
+        };
+        lines.extend_from_slice(format!("{mode} {object} 0\t").as_bytes());
+        lines.extend_from_slice(found.path.as_os_str().as_bytes());
+        lines.push(0);
+    }
+    git.fed(["update-index", "--replace", "-z", "--index-info"], &lines).map(drop)
+}
+
+/// Every path of a directory and of those below it.
+pub(crate) fn paths_of(git: &Git, tree: &Tree) -> Result<BTreeSet<PathBuf>, WorktreeError> {
+    let said = git.run(["ls-tree", "-r", "-z", "--name-only", "--full-tree", tree.as_str()])?;
+    Ok(crate::git::parts(&said).map(crate::git::path).collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! Why work does not come back into a checkout.
+
+use std::path::PathBuf;
+
+use crate::error::list;
+use crate::ids::Commit;
+use crate::repository::Operation;
+
+/// Why work is not brought back. Whatever is named here, the checkout is as it was.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Obstacle {
+    /// Files that git ignores, or that came this moment, stand where new ones are to come.
+    #[error("files stand where new ones are to come: {}", list(.0))]
+    InTheWay(Vec<PathBuf>),
+    /// Files are not what was looked at: somebody wrote to them, or git was told to overlook their changes.
+    #[error("changed meanwhile, or with changes that git was told to overlook: {}", list(.0))]
+    Changed(Vec<PathBuf>),
+    /// Other repositories in the checkout would have to change.
+    #[error("the work changes submodules: {}", list(.0))]
+    Submodules(Vec<PathBuf>),
+    /// Files were asked for that are as they were at the start.
+    #[error("the work did not change {}", list(.0))]
+    NotChanged(Vec<PathBuf>),
+    /// The checkout is in the middle of something that git has to end first.
+    #[error("the checkout is in the middle of a {0}")]
+    Operation(Operation),
+    /// Nothing was committed in the checkout yet.
+    #[error("the checkout has no commit yet")]
+    Unborn,
+    /// The work is not committed.
+    #[error("the work has no commits")]
+    NoCommits,
+    /// There is no author for a commit.
+    #[error("git knows no name and no address for commits here")]
+    NoIdentity,
+    /// A commit that cannot be picked, since it has more than one side.
+    #[error("`{0}` is a merge, which cannot be picked")]
+    MergeCommit(Commit),
+    /// A commit was asked for that somebody else made, or that was there at the start.
+    #[error("`{0}` is no commit of this work")]
+    NotOfTheWork(Commit),
+    /// Another git command changes the index, or did when it was killed.
+    #[error("another git command holds `{}`", .0.display())]
+    IndexLocked(PathBuf),
+    /// Somebody committed, or changed what is staged.
+    #[error("HEAD or what is staged changed meanwhile")]
+    HeadMoved,
+    /// There is nothing to undo.
+    #[error("nothing of `{0}` was applied here")]
+    NotApplied(String),
+}
+
+impl Obstacle {
+    /// What somebody can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::InTheWay(_) => "move them away, or take only other files",
+            Self::Changed(_) | Self::HeadMoved => "try again",
+            Self::Submodules(_) => "update them by hand, or take only other files",
+            Self::NotChanged(_) => "paths are relative to the top of the checkout",
+            Self::Operation(_) => "end it with git, or abort it, and try again",
+            Self::Unborn => "apply the files, or commit something first",
+            Self::NoCommits => "apply the files instead",
+            Self::NoIdentity => "set user.name and user.email with `git config`",
+            Self::MergeCommit(_) => "merge instead, or choose other commits",
+            Self::NotOfTheWork(_) => "choose from the commits that the work made",
+            Self::IndexLocked(_) => {
+                "wait until it is done; if none runs, remove the file and try again"
+            }
+            Self::NotApplied(_) => "only the last apply of a worktree can be undone",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn obstacles_name_what_stands_in_the_way() {
+        let commit = Commit::parse("4b825dc642cb6eb9a060e54bf8d69288fbee4904").unwrap();
+        let path = || vec![PathBuf::from("a")];
+        let shown = [
+            Obstacle::InTheWay(path()),
+            Obstacle::Changed(path()),
+            Obstacle::Submodules(path()),
+            Obstacle::NotChanged(path()),
+            Obstacle::Operation(Operation::Rebase),
+            Obstacle::Unborn,
+            Obstacle::NoCommits,
+            Obstacle::NoIdentity,
+            Obstacle::MergeCommit(commit.clone()),
+            Obstacle::NotOfTheWork(commit),
+            Obstacle::IndexLocked(PathBuf::from("/r/.git/index.lock")),
+            Obstacle::HeadMoved,
+            Obstacle::NotApplied("a".to_owned()),
+        ]
+        .map(|obstacle| format!("error: {obstacle}\nhint: {}", obstacle.hint()));
+        insta::assert_snapshot!(shown.join("\n"), @"
+        error: files stand where new ones are to come: a
+        hint: move them away, or take only other files
+        error: changed meanwhile, or with changes that git was told to overlook: a
+        hint: try again
+        error: the work changes submodules: a
+        hint: update them by hand, or take only other files
+        error: the work did not change a
+        hint: paths are relative to the top of the checkout
+        error: the checkout is in the middle of a rebase
+        hint: end it with git, or abort it, and try again
+        error: the checkout has no commit yet
+        hint: apply the files, or commit something first
+        error: the work has no commits
+        hint: apply the files instead
+        error: git knows no name and no address for commits here
+        hint: set user.name and user.email with `git config`
+        error: `4b825dc642cb6eb9a060e54bf8d69288fbee4904` is a merge, which cannot be picked
+        hint: merge instead, or choose other commits
+        error: `4b825dc642cb6eb9a060e54bf8d69288fbee4904` is no commit of this work
+        hint: choose from the commits that the work made
+        error: another git command holds `/r/.git/index.lock`
+        hint: wait until it is done; if none runs, remove the file and try again
+        error: HEAD or what is staged changed meanwhile
+        hint: try again
+        error: nothing of `a` was applied here
+        hint: only the last apply of a worktree can be undone
+        ");
+    }
+}
