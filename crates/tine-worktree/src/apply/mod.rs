@@ -90,6 +90,9 @@ pub enum Outcome {
 /// The refs by which an apply can be undone: what the checkout held before it, and after.
 const UNDO_REFS: [&str; 2] = ["onto", "applied"];
 
+/// The ref whose name stands for the work in marks, while they are made.
+const LABEL_REF: &str = "work";
+
 fn undo_refs(name: &Name) -> [String; 2] {
     UNDO_REFS.map(|last| format!("refs/tine/{name}/{last}"))
 }
@@ -100,7 +103,8 @@ impl Repository {
     /// its last byte. With conflicts nothing changes, unless marks are asked for.
     ///
     /// Waits while another change of this checkout is under way, and mends one that was cut short first. What the checkout held
-    /// before is kept by a ref; see [`Repository::undo`].
+    /// before is kept by a ref; see [`Repository::undo`]. Where an error comes once files are being written, all of them are as they
+    /// were, or, if the disk fails then, too, [`Repository::mend`] makes it so.
     pub fn apply(&self, apply: &Apply<'_>) -> Result<Applied, WorktreeError> {
         let mut room = Room::enter(self)?;
         let mended = room.mended.take();
@@ -184,6 +188,7 @@ impl Repository {
     /// Forgets what checkouts held before this worktree's work came.
     pub(crate) fn forget_befores(&self, name: &Name) -> Result<(), WorktreeError> {
         self.delete_ref(&name.before_ref())?;
+        self.delete_ref(&format!("refs/tine/{name}/{LABEL_REF}"))?;
         self.forget_undo(name)
     }
 
@@ -228,7 +233,7 @@ impl Repository {
         theirs: &Commit,
     ) -> Result<MergeOutput, WorktreeError> {
         let label = |last: &str| format!("tine/{}/{last}", apply.name);
-        let (onto, work) = (label("onto"), label("work"));
+        let (onto, work) = (label(UNDO_REFS[0]), label(LABEL_REF));
         let refs = [(format!("refs/{onto}"), &ours.work), (format!("refs/{work}"), theirs)];
         let held: Vec<Option<Commit>> =
             refs.iter().map(|(name, _)| self.ref_at(name)).collect::<Result<_, _>>()?;

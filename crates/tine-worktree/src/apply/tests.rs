@@ -349,6 +349,59 @@ fn a_failure_at_any_step_takes_all_back() {
     }
 }
 
+/// The first step of a merge after which `is_there` holds when its process has died.
+fn first_death(test: &str, scene: &Scene, is_there: impl Fn(&Path) -> bool) -> (TempDir, PathBuf) {
+    let (looking, all, _) = measure(scene, What::Merge);
+    for number in looking + 1..=all {
+        let (copy, top) = scene.copy();
+        assert!(dies(test, What::Merge, number, &top));
+        if top.join(".git/tine/change").exists() && is_there(&top) {
+            return (copy, top);
+        }
+    }
+    panic!("it was at no step so");
+}
+
+#[test]
+fn where_somebody_moved_head_after_a_crash_nothing_is_touched() {
+    const TEST: &str = "where_somebody_moved_head_after_a_crash_nothing_is_touched";
+    if die_if_told() {
+        return;
+    }
+    let scene = Scene::new(What::Merge);
+    let is_changed =
+        |top: &Path| fs::read_to_string(top.join("changed")).unwrap().ends_with("child\n");
+    let (_copy, top) = first_death(TEST, &scene, is_changed);
+    let tree = git(&top, &["rev-parse", "HEAD^{tree}"]);
+    let other = git(&top, &["commit-tree", tree.trim(), "-p", "HEAD", "-m", "another"]);
+    git(&top, &["update-ref", "HEAD", other.trim()]);
+    let looked = Looks::at(&top);
+    assert!(looked.lock);
+    let mended = Repository::at(&top).unwrap().mend().unwrap().unwrap();
+    assert_eq!(mended.outcome, MendedAs::LetBe);
+    let mut kept: Vec<_> = mended.kept.iter().map(|kept| kept.path.display().to_string()).collect();
+    kept.sort();
+    // Those that went, and the one that was replaced first.
+    assert_eq!(kept, ["a-file", "changed", "gone/deep", "place/of/one", "place/two"]);
+    assert_eq!(Looks::at(&top), Looks { lock: false, ..looked });
+}
+
+#[test]
+fn a_lock_that_somebody_removed_after_a_crash_is_taken_again() {
+    const TEST: &str = "a_lock_that_somebody_removed_after_a_crash_is_taken_again";
+    if die_if_told() {
+        return;
+    }
+    let scene = Scene::new(What::Merge);
+    let is_moved = |top: &Path| git(top, &["rev-parse", "HEAD"]) != scene.before.head;
+    let (_copy, top) = first_death(TEST, &scene, is_moved);
+    fs::remove_file(top.join(".git/index.lock")).unwrap();
+    let mended = Repository::at(&top).unwrap().mend().unwrap().unwrap();
+    assert_eq!(mended.outcome, MendedAs::Finished);
+    assert_eq!(git(&top, &["diff", "--cached"]), "");
+    assert!(!top.join(".git/index.lock").exists());
+}
+
 #[test]
 fn what_somebody_changed_after_a_crash_is_left_and_the_old_file_kept() {
     const TEST: &str = "what_somebody_changed_after_a_crash_is_left_and_the_old_file_kept";

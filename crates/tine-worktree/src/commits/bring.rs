@@ -84,11 +84,14 @@ impl<'a> Bringing<'a> {
             skipped: Vec::new(),
             files: Vec::new(),
             conflicts: Vec::new(),
+            stopped_at: None,
             uncommitted: self.repository.uncommitted(self.start, self.end)?,
             mended: self.room.mended.clone(),
         };
         let (head, is_fast_forward) = match goal {
-            Goal::Conflicts(conflicts) => return Ok(Merged { conflicts, ..merged }),
+            Goal::Conflicts { conflicts, stopped_at } => {
+                return Ok(Merged { conflicts, stopped_at, ..merged });
+            }
             Goal::Commit { commit, is_fast_forward, skipped } => {
                 merged.skipped = skipped;
                 (commit, is_fast_forward)

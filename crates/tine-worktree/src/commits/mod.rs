@@ -85,6 +85,8 @@ pub struct Merged {
     pub files: Vec<FileChange>,
     /// Where the work and the checkout do not go together.
     pub conflicts: Vec<Conflict>,
+    /// The commit that could not be picked, if that is where the conflicts are.
+    pub stopped_at: Option<Commit>,
     /// Files of the work that are not committed as they stand there. They did not come.
     pub uncommitted: Vec<PathBuf>,
     /// What an earlier change, that was cut short, came to just before.
@@ -94,7 +96,7 @@ pub struct Merged {
 /// What HEAD is to be, or why it cannot be.
 enum Goal {
     Commit { commit: Commit, is_fast_forward: bool, skipped: Vec<Commit> },
-    Conflicts(Vec<Conflict>),
+    Conflicts { conflicts: Vec<Conflict>, stopped_at: Option<Commit> },
 }
 
 impl Repository {
@@ -146,7 +148,7 @@ impl Repository {
         let sides = Sides { base: None, ours: head.as_str(), theirs: theirs.as_str() };
         let merged = merge(&self.git(), Place::Commits, sides)?;
         if !merged.conflicts.is_empty() {
-            return Ok(Goal::Conflicts(merged.conflicts));
+            return Ok(Goal::Conflicts { conflicts: merged.conflicts, stopped_at: None });
         }
         let message = format!("Merge the work of {}\n", work.label);
         let parents = [head, theirs];
@@ -172,7 +174,8 @@ impl Repository {
             };
             let merged = merge(&git, Place::Commits, sides)?;
             if !merged.conflicts.is_empty() {
-                return Ok(Goal::Conflicts(merged.conflicts));
+                let stopped_at = Some(picked.clone());
+                return Ok(Goal::Conflicts { conflicts: merged.conflicts, stopped_at });
             }
             if merged.tree == tree {
                 skipped.push(picked.clone());

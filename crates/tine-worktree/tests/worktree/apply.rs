@@ -388,3 +388,39 @@ fn two_at_once_come_one_after_the_other() {
     }
     is_tidy(&home);
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_checkout_on_another_file_system_than_git_works_the_same() {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let home = Home::new();
+    let other = tempfile::tempdir_in("/dev/shm").unwrap();
+    let devices = [&home.path(), other.path()].map(|path| fs::metadata(path).unwrap().dev());
+    assert_ne!(devices[0], devices[1], "set TMPDIR to a directory that is not in memory");
+    let top = other.path().join("checkout");
+    home.git(&["worktree", "add", "--quiet", "--detach", &top.display().to_string()]);
+    write(&top, "mine.txt", "mine\n");
+    let repository = Repository::at(&top).unwrap();
+    let worktree = repository.fork(&home.new_worktree("one", Start::State)).unwrap();
+    write(worktree.repository().top(), "a.txt", "changed\n");
+    write(worktree.repository().top(), "new/file.txt", "new\n");
+    fs::remove_file(worktree.repository().top().join("run.sh")).unwrap();
+    let end = worktree.state(NOW_MS).unwrap();
+    let applied = repository
+        .apply(&Apply {
+            name: worktree.name(),
+            start: worktree.start(),
+            end: &end,
+            paths: &[],
+            on_conflict: OnConflict::Refuse,
+            dry_run: false,
+            now_ms: NOW_MS,
+        })
+        .unwrap();
+    assert_eq!(applied.outcome, Outcome::Written);
+    let mut names: Vec<String> = files(&top).into_keys().collect();
+    names.sort();
+    assert_eq!(names, ["a.txt", "mine.txt", "new/file.txt", "src/lib.rs"]);
+    assert_eq!(fs::read_to_string(top.join("a.txt")).unwrap(), "changed\n");
+}

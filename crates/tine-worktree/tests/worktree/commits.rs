@@ -249,6 +249,8 @@ fn with_a_conflict_anywhere_nothing_changes() {
         if place == "commits" {
             let picked = pick(&home, &worktree, &[]).unwrap();
             assert_eq!((picked.outcome, picked.conflicts), (Outcome::Conflicts, merged.conflicts));
+            let last = git(&top, &["rev-parse", "HEAD"]);
+            assert_eq!(picked.stopped_at, Some(Commit::parse(&last).unwrap()));
         }
     }
     insta::assert_snapshot!(shown.join("\n"), @"
