@@ -4,6 +4,10 @@
 //! taken through a throw-away index, so the checkout's own index, files and times stay as they are. A [`Worktree`] is made from one,
 //! and before it is removed a ref below `refs/tine/` holds what it holds then.
 //!
+//! What a worktree did is told by [`Repository::changes`], and comes back by [`Repository::apply`] (files), [`Repository::merge`] and
+//! [`Repository::cherry_pick`] (commits), onto whatever the checkout holds by then. Whoever forks a checkout in which such a change may
+//! have been cut short calls [`Repository::mend`] first.
+//!
 //! Everything blocks: callers that must not wait call it on a thread of its own. Nothing here knows agents; a worktree has a name.
 
 mod apply;
