@@ -209,8 +209,11 @@ fn die_if_told() -> bool {
     if *what == What::ApplyByParts {
         without_exchange();
     }
+    let top = Path::new(words.next().unwrap());
+    // The version of git is asked for once in a process; where the steps were counted, that was before.
+    Repository::at(top).unwrap();
     plan(Plan::Die(at(number)));
-    perform(*what, Path::new(words.next().unwrap()), false).unwrap();
+    perform(*what, top, false).unwrap();
     true
 }
 
