@@ -310,6 +310,9 @@ impl From<WorktreeError> for Failure {
                 };
                 Self::of(BAD_INPUT, &error).hint(hint)
             }
+            WorktreeError::Obstructed(obstacle) => {
+                Self::of(BAD_INPUT, &error).hint(obstacle.hint())
+            }
             WorktreeError::NoGit(_) => failed("install git 2.40 or later, and have it on the PATH"),
             WorktreeError::OldGit { .. } => failed("install a later git"),
             WorktreeError::Git { .. } => failed("nothing of the checkout has changed"),
