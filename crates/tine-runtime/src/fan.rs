@@ -269,6 +269,9 @@ impl Runtime {
         }
         self.end_below(lease.agent, entered.stop.asked().is_some()).await;
         self.leave(lease.agent).await;
+        // One in which nothing was done is gone by now.
+        task.worktree =
+            self.store().task(lease.agent).await.ok().flatten().and_then(|row| row.worktree);
         if let Err(error) = self.store().release(lease).await {
             task.error.get_or_insert(error.to_string());
         }

@@ -17,10 +17,7 @@ use crate::error::RuntimeError;
 use crate::inherit::{Inherit, Inherited};
 use crate::registry::check_name;
 use crate::runtime::Runtime;
-use crate::worktrees::{Operation, Placed, Placement};
-
-/// How many worktrees of one fan are made at the same time. Each keeps a core and the disk busy.
-const WORKTREES_AT_ONCE: usize = 4;
+use crate::worktrees::{Operation, Placed, Placement, WORKTREES_AT_ONCE};
 
 /// What a fork is made of. Without other settings the child keeps its parent's head and model.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -91,5 +91,6 @@ pub use tine_fork::{Clock, Ids, MergeNote, VALUE_PER_SECOND_DEFAULT, Wording};
 pub use tine_tools::{Change, Escape, Gap, Support};
 pub use worktrees::{
     Check, Checked, CollectSpec, Collected, Fate, Operation, Placement, Start, WorktreeError,
-    WorktreePolicy, WorktreePorts, WorktreeRefusal, WorktreeState, WorktreeView,
+    WorktreePolicy, WorktreePorts, WorktreeRefusal, WorktreeState, WorktreeView, git_version,
+    shares_content,
 };

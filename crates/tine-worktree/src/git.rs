@@ -110,18 +110,21 @@ impl Git {
     pub(crate) fn require_version(&self) -> Result<(), WorktreeError> {
         /// Programs are not replaced while a process runs often enough to ask again.
         static IS_NEW_ENOUGH: OnceLock<()> = OnceLock::new();
-        if IS_NEW_ENOUGH.get().is_some() {
-            return Ok(());
+        if IS_NEW_ENOUGH.get().is_none() {
+            self.version()?;
+            IS_NEW_ENOUGH.get_or_init(|| ());
         }
+        Ok(())
+    }
+
+    /// The version of the program, which is one that has all that is used.
+    pub(crate) fn version(&self) -> Result<String, WorktreeError> {
         let said = self.text(["version"])?;
         let found = said.trim().trim_start_matches("git version ").to_owned();
         let mut parts = found.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
         let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
         match version >= OLDEST {
-            true => {
-                IS_NEW_ENOUGH.get_or_init(|| ());
-                Ok(())
-            }
+            true => Ok(found),
             false => Err(WorktreeError::OldGit { found, oldest: OLDEST_SHOWN }),
         }
     }

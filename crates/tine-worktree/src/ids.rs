@@ -77,7 +77,7 @@ impl Name {
     }
 
     /// The ref that holds what a worktree of this name held last.
-    pub(crate) fn end_ref(&self) -> String {
+    pub fn end_ref(&self) -> String {
         format!("refs/tine/{}/end", self.0)
     }
 

@@ -31,6 +31,7 @@ mod repository;
 mod salvage;
 mod setup;
 mod snapshot;
+mod support;
 mod worktree;
 
 pub use apply::{Applied, Apply, Kept, Mended, MendedAs, OnConflict, Outcome};
@@ -45,6 +46,7 @@ pub use repository::{Operation, Repository};
 pub use salvage::Salvage;
 pub use setup::Setup;
 pub use snapshot::{Snapshot, Start};
+pub use support::{git_version, shares_content};
 pub use worktree::{Found, FoundState, NewWorktree, Worktree};
 
 #[cfg(test)]

@@ -8,7 +8,9 @@ mod guard;
 mod inherit;
 mod merge_back;
 mod permission;
+mod place;
 mod task;
+mod worktree;
 
 use std::path::PathBuf;
 
@@ -24,9 +26,14 @@ pub(crate) use self::merge_back::MergeBackArgs;
 pub(crate) use self::permission::{
     AllowArgs, DenyArgs, ListPermissionsArgs, PermissionCommand, RevokeArgs, RulesArgs, ScopeArg,
 };
+pub(crate) use self::place::PlaceArgs;
 pub(crate) use self::task::{
     CancelTaskArgs, ClearTasksArgs, ListTasksArgs, OutputTaskArgs, ResumeTaskArgs, SendTaskArgs,
     StartTaskArgs, StopArgs, TaskCommand, WorkArgs,
+};
+pub(crate) use self::worktree::{
+    CollectWorktreesArgs, DropArgs, ListWorktreesArgs, RecoverArgs, WorktreeCommand,
+    WorktreePathArgs,
 };
 use crate::manual::examples;
 
@@ -99,6 +106,15 @@ pub(crate) enum Command {
     /// Kill an agent and all its forks, for good
     #[command(after_help = examples::KILL)]
     Kill(KillArgs),
+    /// Worktrees of agents
+    #[command(subcommand)]
+    Worktree(WorktreeCommand),
+    /// Remove the worktree of an agent; what it holds is kept
+    #[command(after_help = examples::DROP)]
+    Drop(DropArgs),
+    /// Bring the worktree of an agent back that was removed, as it was
+    #[command(after_help = examples::RECOVER)]
+    Recover(RecoverArgs),
     /// Questions that agents wait with, and the answers that stand
     #[command(subcommand)]
     Permission(PermissionCommand),
@@ -275,6 +291,8 @@ pub(crate) struct ForkArgs {
     #[command(flatten)]
     pub(crate) inherit: InheritArgs,
     #[command(flatten)]
+    pub(crate) place: PlaceArgs,
+    #[command(flatten)]
     pub(crate) estimate: EstimateArgs,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
@@ -343,6 +361,8 @@ pub(crate) struct FanArgs {
     /// Keep the parent's part of the cache alive while the workers run, as long as that is cheaper than losing it
     #[arg(long)]
     pub(crate) keep_warm: bool,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     #[command(flatten)]
     pub(crate) estimate: EstimateArgs,
     /// Print the result as JSON

@@ -20,6 +20,7 @@ use crate::output;
 use crate::render::figures::plural;
 use crate::render::task::TaskShape;
 use crate::render::text::summary;
+use crate::render::worktree::PlaceShape;
 
 /// Most calls that an error names.
 const CALLS_NAMED_MAX: usize = 3;
@@ -45,6 +46,8 @@ pub(crate) struct Ended {
     pub(crate) refused: Vec<Refusal>,
     /// The workers that it started, as they were when it was over.
     pub(crate) tasks: Vec<TaskShape>,
+    /// The agent's own worktree.
+    pub(crate) worktree: Option<PlaceShape>,
     /// What changed outside meanwhile, where commands were confined.
     pub(crate) audit: Option<AuditReport>,
     /// Why the command fails, if it does.
@@ -75,6 +78,7 @@ impl Ended {
             priced_as: None,
             refused: circumstances.refused,
             tasks: Vec::new(),
+            worktree: None,
             audit: None,
             failure,
         }

@@ -128,8 +128,14 @@ const DEADLINE_SECONDS_MAX: u64 = 366 * 86_400;
 
 /// A number with a unit: seconds, minutes, hours or days. Not nothing, and at most a year.
 pub(crate) fn duration(text: &str) -> Option<Duration> {
+    let seconds = seconds(text)?;
+    (1..=DEADLINE_SECONDS_MAX).contains(&seconds).then(|| Duration::from_secs(seconds))
+}
+
+/// A number and its unit (s, m, h or d), in seconds.
+pub(crate) fn seconds(text: &str) -> Option<u64> {
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-    let seconds = match unit {
+    let unit = match unit {
         "s" => 1,
         "m" => 60,
         "h" => 3_600,
@@ -137,8 +143,7 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
         _ => return None,
     };
     let digits = number.bytes().all(|byte| byte.is_ascii_digit());
-    let seconds = number.parse::<u64>().ok().filter(|_| digits)?.checked_mul(seconds)?;
-    (1..=DEADLINE_SECONDS_MAX).contains(&seconds).then(|| Duration::from_secs(seconds))
+    number.parse::<u64>().ok().filter(|_| digits)?.checked_mul(unit)
 }
 
 fn given(option: &str, texts: &[String]) -> Result<Vec<Rule>, Failure> {

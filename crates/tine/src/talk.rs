@@ -28,6 +28,7 @@ use crate::render::stream_json::StreamView;
 use crate::render::task::TaskShape;
 use crate::render::text::TextView;
 use crate::render::words::{DIM, styled};
+use crate::render::worktree::PlaceShape;
 
 /// What is said on the first Ctrl-C.
 pub(crate) const STOPPING: &str = "stopping; Ctrl-C again quits at once";
@@ -123,7 +124,9 @@ impl<'a> Talk<'a> {
         };
         let model = record.settings.model.to_string();
         let tasks = self.tasks(&gathered.workers()).await?;
-        let ended = Ended { tasks, ..ended.priced(&runtime.ports().facts, &model, &requests) };
+        let worktree = runtime.store().worktree(agent).await?.as_ref().map(PlaceShape::from);
+        let ended =
+            Ended { tasks, worktree, ..ended.priced(&runtime.ports().facts, &model, &requests) };
         if cancel.is_cancelled() {
             self.tell_stopped(&view, &gathered.workers()).await?;
         }

@@ -164,11 +164,8 @@ impl Runtime {
         Ok(path)
     }
 
-    /// The worktree that was made for this agent.
-    pub(crate) async fn own_worktree(
-        &self,
-        agent: AgentId,
-    ) -> Result<WorktreeRecord, RuntimeError> {
+    /// The worktree that was made for this agent, there or removed; an error where none was.
+    pub async fn own_worktree(&self, agent: AgentId) -> Result<WorktreeRecord, RuntimeError> {
         self.store().agent(agent).await?;
         self.store().worktree(agent).await?.ok_or(RuntimeError::NoWorktree(agent))
     }

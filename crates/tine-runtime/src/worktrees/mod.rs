@@ -14,6 +14,7 @@ pub use collect::{CollectSpec, Collected, Fate};
 pub use place::Placement;
 pub use tine_worktree::{
     Operation, Ports as WorktreePorts, Refusal as WorktreeRefusal, Start, WorktreeError,
+    git_version, shares_content,
 };
 pub use view::{WorktreeState, WorktreeView};
 
@@ -27,6 +28,9 @@ use tine_model::{AgentId, WorktreeRecord};
 use tine_worktree::{Name, Repository, Worktree};
 
 use crate::error::RuntimeError;
+
+/// How many worktrees are made, or looked at, at the same time. Each keeps a core and the disk busy.
+pub(crate) const WORKTREES_AT_ONCE: usize = 4;
 
 /// How worktrees are made.
 #[derive(Debug, Clone, PartialEq, Eq)]

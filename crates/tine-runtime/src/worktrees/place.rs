@@ -84,6 +84,13 @@ impl Runtime {
         made.await.map(Some)
     }
 
+    /// What the checkout is in the middle of that an agent works in: a worktree of it has the files as they are, and not that.
+    pub async fn under_way(&self, agent: AgentId) -> Result<Option<Operation>, RuntimeError> {
+        let directory = PathBuf::from(self.store().agent(agent).await?.directory);
+        let around = self.worktree_at(&directory).await?;
+        blocking(move || Ok(checkout(&directory, around.as_ref())?.operation())).await
+    }
+
     /// Removes a worktree whose agent did not come to be.
     pub(crate) async fn unplace(&self, placed: Option<Placed>) {
         let now_ms = self.now_ms();

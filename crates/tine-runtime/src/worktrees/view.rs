@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use futures_util::stream::{self, StreamExt as _};
 use tine_model::{AgentId, AgentRecord, AgentState, WorktreeRecord};
 use tine_store::AgentFilter;
 use tine_worktree::{Found, FoundState, Name, Repository};
 
-use super::blocking;
+use super::{WORKTREES_AT_ONCE, blocking, worktree_of};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 
@@ -93,6 +94,30 @@ impl Runtime {
             path: found.path,
         }));
         Ok(views)
+    }
+
+    /// What was done in each worktree by now: how many files differ from its start, and how many commits were made. Those that are
+    /// there are looked at; of the others it is what they had come to, as far as the store knows. `None` where nobody can tell.
+    pub async fn progress(&self, views: &[WorktreeView]) -> Vec<Option<(u32, u32)>> {
+        let looks = views.iter().map(|view| self.progress_of(view));
+        stream::iter(looks).buffered(WORKTREES_AT_ONCE).collect().await
+    }
+
+    async fn progress_of(&self, view: &WorktreeView) -> Option<(u32, u32)> {
+        let (record, now_ms) = (view.record.clone()?, self.now_ms());
+        match view.state {
+            WorktreeState::Ready => {
+                let looked = blocking(move || {
+                    let worktree = worktree_of(&record)?;
+                    worktree.progress(&worktree.state(now_ms)?)
+                });
+                looked.await.ok()
+            }
+            WorktreeState::Removed
+            | WorktreeState::Unfinished
+            | WorktreeState::Leaving
+            | WorktreeState::Gone => Some((record.files, record.commits)),
+        }
     }
 
     /// Whether somebody else who lives works in the worktree of this agent.

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, value_parser};
 
-use super::LimitArgs;
+use super::{LimitArgs, PlaceArgs};
 use crate::manual::examples;
 
 /// Longest wait for the end of a task, in seconds, as for models: longer waits are `tine wait`'s.
@@ -55,8 +55,10 @@ pub(crate) struct StartTaskArgs {
     #[arg(short, long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Let the worker of this task of AGENT go on with the prompt, instead of starting one
-    #[arg(long, value_name = "TASK", conflicts_with_all = ["definition", "description", "name"])]
+    #[arg(long, value_name = "TASK", conflicts_with_all = ["definition", "description", "name", "worktree", "clean", "base"])]
     pub(crate) resume: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
     #[command(flatten)]
     pub(crate) how: WorkArgs,
 }

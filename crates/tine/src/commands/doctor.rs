@@ -3,6 +3,7 @@
 mod checks;
 mod confinement;
 mod trial;
+mod worktrees;
 
 use std::path::PathBuf;
 
@@ -93,6 +94,7 @@ pub(crate) async fn doctor(directory: Option<PathBuf>, args: JsonArgs) -> Result
                 Ok(read) => {
                     checks.extend(checks::settings(&read));
                     checks.push(checks::agents(&directory));
+                    checks.extend(worktrees::checks(&read, &dirs));
                     config = Some(read);
                 }
             }

@@ -9,7 +9,7 @@ use tine_cache::{FanCost, Plan};
 use tine_fork::{AllowAllFilter, Observer, Report, RunEvent, WORKER_TURNS_DEFAULT};
 use tine_model::{AgentId, Outcome, Standing, TaskStatus, Usage};
 use tine_runtime::{
-    CacheReport, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher, RunOptions,
+    CacheReport, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher, Placement, RunOptions,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -31,6 +31,7 @@ use crate::render::screen::Screen;
 use crate::render::table::{Align, Table};
 use crate::render::words::{BOLD, DIM, harmless, one_line, styled};
 use crate::render::workers::WorkerBoard;
+use crate::render::worktree::{WorkShape, say_under_way, work_line};
 use crate::talk::STOPPING;
 
 /// `tine fan --json`. A promise to scripts: fields may be added, never renamed or removed.
@@ -61,6 +62,8 @@ pub(super) struct TaskShape<'a> {
     turns: u32,
     tool_uses: u32,
     duration_ms: i64,
+    /// `null` where it worked in its parent's directory, or left nothing behind.
+    worktree: Option<WorkShape>,
 }
 
 /// The parts of a report; those that the worker left out are `null`. `raw` is the whole text.
@@ -168,12 +171,11 @@ pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure>
         on_budget: budget::on_budget(&args.limits.tree),
     };
     budget::change(context, parent, args.limits.tree.changes()).await?;
-    let spec = FanSpec {
-        parent,
-        directives: args.directives,
-        plan: asked(args.plan),
-        place: tine_runtime::Placement::Shared,
-    };
+    let place = args.place.placement();
+    if place != Placement::Shared {
+        say_under_way(context.runtime.under_way(parent).await?);
+    }
+    let spec = FanSpec { parent, directives: args.directives, plan: asked(args.plan), place };
     let watcher = Arc::clone(&watch) as Arc<dyn FanWatcher>;
     let fan = Box::pin(context.runtime.fan(spec, &options, watcher));
     let fanned = interruptible(fan, &cancel, || watch.board.say(STOPPING)).await;
@@ -293,6 +295,7 @@ pub(super) fn task_shape(task: &FanTask) -> TaskShape<'_> {
         turns: task.turns,
         tool_uses: task.tool_uses,
         duration_ms: task.duration_ms,
+        worktree: task.worktree.as_ref().map(WorkShape::from),
     }
 }
 
@@ -352,7 +355,10 @@ fn text(report: &FanReport) -> String {
             (None, Some(error)) => harmless(error),
             (None, None) => "It said nothing.".to_owned(),
         };
-        format!("{}\n{}\n\n{told}\n\n", styled(BOLD, &head), styled(DIM, &facts(task)))
+        let mut under = vec![facts(task)];
+        under.extend(task.worktree.as_ref().map(work_line));
+        let under: Vec<String> = under.iter().map(|line| styled(DIM, line)).collect();
+        format!("{}\n{}\n\n{told}\n\n", styled(BOLD, &head), under.join("\n"))
     });
     let mut text: String = tasks.collect();
     text.push_str(&cache_table(&report.cache));

@@ -13,6 +13,7 @@ use crate::fail::Failure;
 use crate::output;
 use crate::prompt::Prompt;
 use crate::render::json::ForkShape;
+use crate::render::worktree::{PlaceShape, say_under_way};
 use crate::talk::Talk;
 
 pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failure> {
@@ -54,7 +55,7 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
         inherit,
         settings,
         accept_cache_loss: args.inherit.accept_cache_loss,
-        place: tine_runtime::Placement::Shared,
+        place: args.place.placement(),
     };
     let made = context.runtime.fork(spec).await?;
     if !args.output.quiet {
@@ -134,6 +135,10 @@ fn say(made: &ForkMade) {
         output::say(&format!(
             "note: moved from entry {asked} to {at}: the results of the calls in {asked} belong to them"
         ));
+    }
+    if let Some(worktree) = &made.worktree {
+        PlaceShape::from(worktree).say();
+        say_under_way(worktree.during);
     }
 }
 

@@ -40,13 +40,14 @@ pub(super) async fn agents(context: &Context, filter: AgentFilter) -> Result<Vec
     Ok(agents)
 }
 
-/// An agent with its task, its questions left out.
+/// An agent with its task and its worktree, its questions left out.
 pub(super) async fn shown(context: &Context, record: AgentRecord) -> Result<Shown, Failure> {
     let task = match record.standing {
         Standing::Worker => context.runtime.store().task(record.id).await?,
         Standing::Root | Standing::Peer | Standing::Hidden => None,
     };
-    Ok(Shown { record, task, questions: 0 })
+    let worktree = context.runtime.store().worktree(record.id).await?;
+    Ok(Shown { record, task, worktree, questions: 0 })
 }
 
 /// Tells somebody with an empty list what to do.

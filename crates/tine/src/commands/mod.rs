@@ -29,6 +29,7 @@ mod task;
 mod text_file;
 mod tree;
 mod wait;
+mod worktree;
 
 use crate::cli::{CacheCommand, Cli, Command, SimCommand, TaskCommand};
 use crate::context::{Context, Surroundings};
@@ -106,6 +107,9 @@ fn runs_models(command: &Command) -> bool {
         | Command::Send(_)
         | Command::Stop(_)
         | Command::Kill(_)
+        | Command::Worktree(_)
+        | Command::Drop(_)
+        | Command::Recover(_)
         | Command::Permission(_)
         | Command::Rename(_)
         | Command::Import(_)
@@ -146,6 +150,9 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Task(command) => task::task(context, command).await,
         Command::Stop(args) => stop::stop(context, args).await,
         Command::Kill(args) => kill::kill(context, args).await,
+        Command::Worktree(command) => worktree::worktree(context, command).await,
+        Command::Drop(args) => worktree::drop(context, args).await,
+        Command::Recover(args) => worktree::recover(context, args).await,
         Command::Permission(command) => permission::permission(context, command).await,
         Command::Rename(args) => rename::rename(context, args).await,
         Command::Import(args) => import::import(context, args).await,

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
-use tine_model::{AgentId, AgentState, Standing};
+use tine_model::{AgentId, AgentState, Standing, WorktreeRecord};
 use tine_store::AgentFilter;
 
 use crate::cli::TreeArgs;
@@ -171,6 +171,10 @@ fn label(agent: &Shown) -> String {
             (Some(_), None) => record.standing.as_str().to_owned(),
         },
     ));
+    let is_there = |worktree: &&WorktreeRecord| worktree.removed_ms.is_none();
+    if agent.worktree.as_ref().filter(is_there).is_some() {
+        words.push(styled(DIM, "in a worktree"));
+    }
     if let Some(task) = &agent.task {
         words.push(cut(&one_line(&task.directive), DIRECTIVE_COLUMNS));
     }

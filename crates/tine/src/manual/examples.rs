@@ -15,6 +15,7 @@ Examples:
   tine fork 1a2b \"Try it another way.\"    the same, and it begins at once
   tine fork 1a2b --at 12 --name plan-b    inherit up to entry 12 only
   tine fork 1a2b --estimate \"Try it.\"     what it would cost, and nothing else
+  tine fork 1a2b --worktree \"Try it.\"     in a git worktree of its own, with all that is not committed yet
   tine fork 1a2b --turns 2                only the last two turns
   tine fork 1a2b --context digest --model openai/gpt-6.1-sol \"Try it.\"
   tine fork 1a2b --json";
@@ -24,7 +25,8 @@ Examples:
   tine fan 1a2b -d \"Check the parser.\" -d \"Check the printer.\"
   tine fan 1a2b -d \"Find dead code.\" --permission-mode read-only --json
   tine fan 1a2b -d A -d B -d C --estimate    what it would cost, and how they would start
-  tine fan 1a2b -d A -d B --plan leader --explain";
+  tine fan 1a2b -d A -d B --plan leader --explain
+  tine fan 1a2b -d \"With a queue.\" -d \"With a lock.\" --worktree    each in a git worktree of its own";
 
 pub(crate) const CACHE_EXPLAIN: &str = "\
 Examples:
@@ -91,6 +93,7 @@ Examples:
   tine task start 1a2b \"List the open questions.\" --fork
   tine task start 1a2b \"Review src/parser.rs.\" --agent reviewer -d \"review of the parser\"
   tine task start 1a2b \"Count the tests.\" --wait
+  tine task start 1a2b \"Fix the parser.\" --fork --worktree
   id=$(tine task start 1a2b \"Fix the build.\" --fork --json | jq -r .task)";
 
 pub(crate) const TASK_RESUME: &str = "\
@@ -148,6 +151,41 @@ Examples:
   tine kill 3c4d
   tine kill 1a2b --root
   tine ps --json | jq -r '.[] | select(.kind == \"peer\") | .id' | xargs tine kill";
+
+pub(crate) const WORKTREE_LIST: &str = "\
+Each worktree that is there is looked at: what differs from what it started with, and the commits made in it.
+
+Examples:
+  tine worktree list
+  tine worktree list --all --json | jq -r '.worktrees[] | select(.files > 0) | .path'";
+
+pub(crate) const WORKTREE_GC: &str = "\
+Takes worktrees in which nothing has changed for that long and in which nobody runs, and what crashes have left. Before one goes,
+refs/tine/ID/end in its repository holds what it holds. The code is 1 when one could not be removed.
+
+Examples:
+  tine worktree gc --dry-run
+  tine worktree gc --max-age 2d";
+
+pub(crate) const WORKTREE_PATH: &str = "\
+Examples:
+  cd \"$(tine worktree path 3c4d)\"
+  git -C \"$(tine worktree path 3c4d)\" log --oneline";
+
+pub(crate) const DROP: &str = "\
+The conversation stays. What the worktree held is kept by refs/tine/ID/end in its repository; `tine recover` makes the worktree
+again, and so does the agent's next run.
+
+Examples:
+  tine drop 3c4d
+  tine worktree list --json | jq -r '.worktrees[] | select(.files == 0) | .agent' | xargs tine drop";
+
+pub(crate) const RECOVER: &str = "\
+Prints the directory. Commits, what was staged, other changes and new files are as they were when the worktree was removed.
+
+Examples:
+  tine recover 3c4d
+  cd \"$(tine recover 3c4d)\"";
 
 pub(crate) const PERMISSION_LIST: &str = "\
 Examples:

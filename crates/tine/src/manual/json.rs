@@ -12,15 +12,15 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine run, tine fork with a prompt",
-            r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"tasks":[task],"audit":{"complete","escapes"} of a confined run,"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry, held, paused, shared {"others":[{"agent","name","directory"}]}, usage, worker_started {"agent","task","description","resumes"}, worker_ended {"agent","status","report","error","flags","turns","tool_uses","usage"}, and last result"#,
+            r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"tasks":[task],"worktree":{"path"}|null,"audit":{"complete","escapes"} of a confined run,"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry, held, paused, shared {"others":[{"agent","name","directory"}]}, usage, worker_started {"agent","task","description","resumes"}, worker_ended {"agent","status","report","error","flags","turns","tool_uses","usage"}, and last result"#,
         ),
         (
             "task",
-            r#"{"id","name","spawner","status","description","directive","definition","forked","context","resumes","report","error","flags":[…],"usage","turns","tool_uses","created_at","ended_at","duration_ms","cleared"}"#,
+            r#"{"id","name","spawner","status","description","directive","definition","forked","context","resumes","report","error","flags":[…],"usage","turns","tool_uses","created_at","ended_at","duration_ms","cleared","worktree":{"path","files","commits"}|null}"#,
         ),
         (
             "tine task start, tine task resume",
-            r#"{"task","spawner","status":"started"|"resumed"|"queued","log"}; with --wait the task"#,
+            r#"{"task","spawner","status":"started"|"resumed"|"queued","log","worktree":{"path"}|null}; with --wait the task"#,
         ),
         ("tine task list", r#"{"tasks":[task]}"#),
         (
@@ -33,7 +33,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine fork",
-            r#"{"agent","parent","fork_point","context"}; context is full, turns, digest or fresh"#,
+            r#"{"agent","parent","fork_point","context","worktree":{"path"}|null}; context is full, turns, digest or fresh"#,
         ),
         (
             "tine compact",
@@ -45,7 +45,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine fan",
-            r#"{"parent","fork_point","tasks":[{"agent","status","outcome","directive","report":{"scope","result","key_files","files_changed","issues","raw"}|null,"error","usage","first_usage","turns","tool_uses","duration_ms"}],"cache":{"launch","warmth","reason","first","total","cost_usd","naive_usd","leader_first_usd","warm_usd","ideal_usd","uncached_usd","efficiency","priced_as","held":{"name","tokens","held_ms","cost_usd"}|null,"forks":[{"cost_usd","efficiency"}|null]},"audit":{"complete","escapes":["PATH was made|removed|changed"]}|null}"#,
+            r#"{"parent","fork_point","tasks":[{"agent","status","outcome","directive","report":{"scope","result","key_files","files_changed","issues","raw"}|null,"error","usage","first_usage","turns","tool_uses","duration_ms","worktree":{"path","files","commits"}|null}],"cache":{"launch","warmth","reason","first","total","cost_usd","naive_usd","leader_first_usd","warm_usd","ideal_usd","uncached_usd","efficiency","priced_as","held":{"name","tokens","held_ms","cost_usd"}|null,"forks":[{"cost_usd","efficiency"}|null]},"audit":{"complete","escapes":["PATH was made|removed|changed"]}|null}"#,
         ),
         (
             "tine eval",
@@ -53,7 +53,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine ps",
-            r#"[{"id","name","parent","fork_point","kind","state","forked","context","model","directory","depth","created_at","updated_at","task":{"status","turns","tool_uses","description","resumes","flags"}|null,"questions"}]"#,
+            r#"[{"id","name","parent","fork_point","kind","state","forked","context","model","directory","depth","created_at","updated_at","task":{"status","turns","tool_uses","description","resumes","flags"}|null,"questions","worktree":{"path","origin","removed"}|null}]"#,
         ),
         ("tine tree", r#"the objects of ps, each with "directive" and "children":[…]"#),
         (
@@ -79,6 +79,15 @@ pub(super) const JSON: Section = Section {
             "tine budget",
             r#"{"agent","root","caps":{"tokens","usd","time_ms","agents","running":{"most","used","reserved","left"},"requests","waiting","unpriced","started_at"}|null,"reached":{"cap"}|null,"own":{"tokens","cost_usd"},"subtree":{"tokens","cost_usd"}}; most and left are null where there is no cap"#,
         ),
+        (
+            "tine worktree list",
+            r#"{"worktrees":[{"agent","name","state":"ready"|"removed"|"unfinished"|"leaving"|"gone","in_use","files","commits","path","origin","made_at","removed_at"}]}; files and commits are null where they cannot be told, agent where it is nobody's"#,
+        ),
+        (
+            "tine worktree gc, tine drop",
+            r#"{"dry_run","collected":[{"agent","path","fate":"removed"|"vanished"|"tidied"|"failed","ref","error"}],"kept"}; of drop {"dropped":[the same]}"#,
+        ),
+        ("tine recover", r#"{"agent","path"}"#),
         (
             "tine permission list, allow, deny, revoke",
             r#"[{"id","agent","root","tool","what","input","directory","why","warning","rule","widest","created_at","deadline_at","default","state","decision","scope","answered_by","answered_at","reason","used"}]; state is pending, allowed, denied, expired or withdrawn"#,

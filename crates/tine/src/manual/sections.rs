@@ -1,6 +1,7 @@
 //! The parts of the manual that no type of the command line holds.
 
 use super::json::JSON;
+use super::worktrees::WORKTREES;
 
 /// A part: its heading, a paragraph, and terms with their meanings.
 pub(super) struct Section {
@@ -23,6 +24,7 @@ pub(super) const SECTIONS: &[Section] = &[
     WORKERS,
     AGENTS,
     INHERITED,
+    WORKTREES,
     BROUGHT_BACK,
     STOPS,
     EVALUATIONS,
@@ -261,7 +263,7 @@ const INHERITED: Section = Section {
     terms: &[
         (
             "the same",
-            "the system prompt, the tools' declarations, the model and its settings, every message up to the fork point with its thinking and signatures, calls and results, and the working directory",
+            "the system prompt, the tools' declarations, the model and its settings, every message up to the fork point with its thinking and signatures, calls and results, and, without --worktree, the working directory",
         ),
         (
             "changed",
@@ -400,6 +402,23 @@ const SETTINGS: Section = Section {
             "budget.tokens, budget.usd, budget.time, budget.agents, budget.running",
             "what new trees may use, see BUDGETS; of the user's file and the project's the lower value counts",
         ),
+        ("worktree.enabled", "whether there are worktrees (true)"),
+        (
+            "worktree.directory",
+            "an absolute path below which all of them go ($XDG_DATA_HOME/tine/worktrees); never inside a repository",
+        ),
+        (
+            "worktree.setup, worktree.setup_time",
+            "a command that sh runs in each new worktree before its agent begins, such as `npm ci`, and how long it may take (10m). Where it fails, nothing is forked",
+        ),
+        (
+            "worktree.ports, worktree.first_port",
+            "how many ports each worktree gets for itself (none), and from which on (21000)",
+        ),
+        (
+            "worktree.environment",
+            "a table of variables for the setup command and for commands that agents run there; {origin}, {worktree}, {agent} and {port} in a value stand for what they say, so that builds can share a cache: CARGO_TARGET_DIR = \"{origin}/target\". The whole table [worktree] is for the user's file only, but for enabled = false",
+        ),
         (
             "cache.confirm_above",
             "ask before a fork that is estimated to cost more than this, in USD; where nobody can be asked it is refused",
@@ -450,6 +469,10 @@ const ENVIRONMENT: Section = Section {
             "TINE_AGENT",
             "set for the commands that an agent runs: its id; where that agent may start none, `tine run`, `tine fork`, `tine fan`, `tine task start` and `tine task resume` are refused",
         ),
+        (
+            "TINE_WORKTREE, TINE_ORIGIN, TINE_PORT, TINE_PORT_COUNT",
+            "set for the commands that an agent runs in a worktree, and for worktree.setup: the worktree, the directory that it was forked from, the first of its ports and how many there are",
+        ),
         ("HTTPS_PROXY, HTTP_PROXY, NO_PROXY", "a proxy; never used for loopback addresses"),
         ("NO_COLOR", "no colour, if set to anything"),
     ],
@@ -470,6 +493,11 @@ const FILES: Section = Section {
         ),
         ("$XDG_DATA_HOME/tine/tine.db", "all agents (~/.local/share)"),
         ("$XDG_DATA_HOME/tine/run", "locks of running processes"),
+        ("$XDG_DATA_HOME/tine/worktrees", "worktrees of agents, by repository; see WORKTREES"),
+        (
+            ".worktreeinclude",
+            "at the top of a repository: ignored files that worktrees get all the same, such as .env",
+        ),
         ("$XDG_STATE_HOME/tine/log", "what workers in the background have to say (~/.local/state)"),
         (
             ".tine/agents/NAME.md, $XDG_CONFIG_HOME/tine/agents/NAME.md",

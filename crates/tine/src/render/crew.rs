@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tine_fork::RunEvent;
-use tine_model::{AgentId, TaskRecord, TaskStatus};
+use tine_model::{AgentId, TaskRecord, TaskStatus, TaskWorktree};
 use tine_runtime::CrewWatcher;
 
 use crate::render::figures::{plural, span, tokens};
@@ -13,6 +13,7 @@ use crate::render::screen::Screen;
 use crate::render::words::{
     BOLD, CYAN, DIM, GREEN, RED, YELLOW, call_line, cut, first_line, one_line, styled,
 };
+use crate::render::worktree::work_line;
 
 /// Shows workers among the lines of a screen.
 pub(crate) struct CrewLines {
@@ -74,6 +75,11 @@ impl CrewWatcher for CrewLines {
             line.push_str(&styled(YELLOW, &format!(" · look at it: {}", task.flags.join(", "))));
         }
         self.say(&line);
+        // One in which nothing was done is about to go.
+        let is_changed = |worktree: &&TaskWorktree| (worktree.files, worktree.commits) != (0, 0);
+        if let Some(worktree) = task.worktree.as_ref().filter(is_changed) {
+            self.say(&styled(DIM, &format!("  {}", work_line(worktree))));
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::ask::Refusal;
 use crate::confine::AuditShape;
 use crate::ending::Ended;
 use crate::render::task::TaskShape;
+use crate::render::worktree::PlaceShape;
 
 /// Token counts of one request, or a sum. A part that the provider does not report is `null`, which is not zero.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -55,6 +56,8 @@ pub(crate) struct RunResult {
     denied: Vec<Denied>,
     /// The workers that it started.
     tasks: Vec<TaskShape>,
+    /// The agent's own worktree; `null` where it has none.
+    worktree: Option<PlaceShape>,
     /// Of a confined run.
     #[serde(skip_serializing_if = "Option::is_none")]
     audit: Option<AuditShape>,
@@ -97,6 +100,7 @@ impl RunResult {
             priced_as: ended.priced_as.clone(),
             audit: ended.audit.as_ref().map(AuditShape::from),
             tasks: ended.tasks.clone(),
+            worktree: ended.worktree.clone(),
             denied: ended.refused.iter().map(Denied::from).collect(),
             error: ended.failure.as_ref().map(|failure| failure.message().to_owned()),
         }
@@ -117,6 +121,8 @@ pub(crate) struct ForkShape {
     context: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     moved_from: Option<i64>,
+    /// `null` where it works in its parent's directory.
+    worktree: Option<PlaceShape>,
 }
 
 impl From<&ForkMade> for ForkShape {
@@ -127,6 +133,7 @@ impl From<&ForkMade> for ForkShape {
             fork_point: made.fork_point.map(|entry| entry.0),
             context: made.context.as_str(),
             moved_from: made.moved_from.map(|entry| entry.0),
+            worktree: made.worktree.as_ref().map(PlaceShape::from),
         }
     }
 }

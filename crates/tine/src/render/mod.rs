@@ -18,3 +18,4 @@ pub(crate) mod text;
 pub(crate) mod transcript;
 pub(crate) mod words;
 pub(crate) mod workers;
+pub(crate) mod worktree;

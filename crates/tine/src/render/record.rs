@@ -1,15 +1,18 @@
 //! An agent's registry row as `ps`, `tree` and `show` print it.
 
 use serde::Serialize;
-use tine_model::{AgentRecord, AgentState, ContextMode, TaskRecord};
+use tine_model::{AgentRecord, AgentState, ContextMode, TaskRecord, WorktreeRecord};
 
 use crate::render::age::rfc3339;
+use crate::render::worktree::HomeShape;
 
 /// An agent, and its task if it is a worker.
 #[derive(Debug, Clone)]
 pub(crate) struct Shown {
     pub(crate) record: AgentRecord,
     pub(crate) task: Option<TaskRecord>,
+    /// Its own worktree.
+    pub(crate) worktree: Option<WorktreeRecord>,
     /// Requests for permission that nobody has answered.
     pub(crate) questions: usize,
 }
@@ -32,6 +35,8 @@ pub(crate) struct AgentJson<'a> {
     updated_at: String,
     task: Option<TaskJson<'a>>,
     questions: usize,
+    /// Its own worktree, there or removed; `null` where it never had one.
+    worktree: Option<HomeShape>,
 }
 
 /// The JSON shape of a worker's task, in short.
@@ -73,6 +78,7 @@ impl Shown {
                 flags: &task.flags,
             }),
             questions: self.questions,
+            worktree: self.worktree.as_ref().map(HomeShape::from),
         }
     }
 

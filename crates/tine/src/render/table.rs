@@ -55,6 +55,22 @@ impl Table {
         self.rows.push(cells.into());
     }
 
+    /// The table without the columns in which no row has a word, of those with these names.
+    pub(crate) fn without_empty(mut self, names: &[&str]) -> Self {
+        for name in names {
+            let Some(at) = self.columns.iter().position(|(column, _)| column == name) else {
+                continue;
+            };
+            if self.rows.iter().all(|row| row.get(at).is_none_or(|cell| cell.text.is_empty())) {
+                self.columns.remove(at);
+                self.rows.iter_mut().filter(|row| at < row.len()).for_each(|row| {
+                    row.remove(at);
+                });
+            }
+        }
+        self
+    }
+
     /// The table with its header, every line ended.
     pub(crate) fn to_text(&self) -> String {
         let (header, widths) = (self.header(), self.widths());
@@ -148,6 +164,19 @@ mod tests {
                3  y
         ");
         assert!(text.lines().all(|line| line.trim_end() == line));
+    }
+
+    #[test]
+    fn a_column_that_may_go_goes_where_it_is_empty() {
+        let table = |value: &'static str| {
+            let mut table =
+                Table::new(&[("A", Align::Left), ("B", Align::Left), ("C", Align::Left)]);
+            table.row(["1".into(), value.into(), "3".into()]);
+            let text = table.without_empty(&["B"]).to_text();
+            anstream::adapter::strip_str(&text).to_string()
+        };
+        assert_eq!(table(""), "A  C\n1  3\n");
+        assert_eq!(table("2"), "A  B  C\n1  2  3\n");
     }
 
     #[test]

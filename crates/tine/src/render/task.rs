@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 use serde::Serialize;
-use tine_model::TaskStatus;
+use tine_model::{TaskStatus, TaskWorktree};
 use tine_runtime::TaskView;
 
 use crate::render::age::rfc3339;
@@ -10,6 +10,7 @@ use crate::render::figures::{plural, span, tokens};
 use crate::render::json::UsageShape;
 use crate::render::table::{Align, Cell, Table};
 use crate::render::words::{BOLD, CYAN, GREEN, RED, YELLOW, one_line, styled};
+use crate::render::worktree::{WorkShape, progress, work_line};
 
 /// The JSON shape of a task. Others rely on it: fields are only ever added.
 #[derive(Debug, Clone, Serialize)]
@@ -40,6 +41,8 @@ pub(crate) struct TaskShape {
     duration_ms: i64,
     /// Whether it was taken off its spawner's list.
     cleared: bool,
+    /// The worker's own worktree; `null` where it has none, or left nothing behind.
+    worktree: Option<WorkShape>,
 }
 
 impl TaskShape {
@@ -67,6 +70,7 @@ impl TaskShape {
             ended_at: task.ended_ms.map(rfc3339),
             duration_ms: view.duration_ms(now_ms),
             cleared: task.cleared_ms.is_some(),
+            worktree: task.worktree.as_ref().map(WorkShape::from),
         }
     }
 }
@@ -92,6 +96,7 @@ pub(crate) fn table(views: &[TaskView], now_ms: i64) -> Table {
         ("CALLS", Right),
         ("NAME", Left),
         ("OF", Left),
+        ("WORKTREE", Left),
         ("DESCRIPTION", Left),
         ("FLAGS", Left),
     ]);
@@ -104,11 +109,16 @@ pub(crate) fn table(views: &[TaskView], now_ms: i64) -> Table {
             task.tool_uses.to_string().into(),
             one_line(view.name.as_deref().unwrap_or_default()).into(),
             task.spawner.short().into(),
+            task.worktree.as_ref().map_or_else(String::new, work).into(),
             one_line(&view.title()).into(),
             Cell::styled(one_line(&task.flags.join(", ")), YELLOW),
         ]);
     }
-    table
+    table.without_empty(&["WORKTREE"])
+}
+
+fn work(worktree: &TaskWorktree) -> String {
+    progress(worktree.files, worktree.commits)
 }
 
 /// How many there are of each status, and what all of them used.
@@ -141,6 +151,9 @@ pub(crate) fn head(view: &TaskView, now_ms: i64) -> String {
     if !task.flags.is_empty() {
         let flags = format!(" · look at it: {}", one_line(&task.flags.join(", ")));
         line.push_str(&styled(YELLOW, &flags));
+    }
+    if let Some(worktree) = &task.worktree {
+        line.push_str(&format!("\nworktree {}", work_line(worktree)));
     }
     line
 }

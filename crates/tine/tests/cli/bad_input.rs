@@ -317,7 +317,7 @@ fn settings_that_are_wrong() {
       |
     1 | modle = "x/y"
       | ^^^^^
-    unknown field `modle`, expected one of `model`, `permission_mode`, `max_output_tokens`, `effort`, `thinking`, `stream`, `repl`, `compact`, `permissions`, `providers`, `cache`, `confine`, `budget`, `fork`, `workers`
+    unknown field `modle`, expected one of `model`, `permission_mode`, `max_output_tokens`, `effort`, `thinking`, `stream`, `repl`, `compact`, `permissions`, `providers`, `cache`, `confine`, `budget`, `fork`, `workers`, `worktree`
     hint: the manual, `tine man`, lists the settings
     "#);
     home.write("config.toml", "");

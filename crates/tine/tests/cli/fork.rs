@@ -36,8 +36,8 @@ fn the_id_of_a_fork_is_the_whole_result() {
 #[test]
 fn the_json_of_a_fork_is_a_promise() {
     let (home, _) = parent();
-    check!(home.done(&["fork", "base", "--json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":4,"context":"full"}"#);
-    check!(home.done(&["fork", "base", "--name", "second", "--output-format", "stream-json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":5,"context":"full"}"#);
+    check!(home.done(&["fork", "base", "--json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":4,"context":"full","worktree":null}"#);
+    check!(home.done(&["fork", "base", "--name", "second", "--output-format", "stream-json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":5,"context":"full","worktree":null}"#);
     assert_eq!(home.json(&["ps", "--json"])[0]["name"], "second");
 }
 
@@ -49,12 +49,12 @@ fn a_fork_inside_a_turn_moves_behind_its_results() {
     check!(home.shown(&ran), @r#"
     code: 0
     --- stdout
-    {"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":3,"context":"full","moved_from":2}
+    {"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":3,"context":"full","moved_from":2,"worktree":null}
     --- stderr
     Forked [AGENT8] from [AGENT8] at entry 3
     note: moved from entry 2 to 3: the results of the calls in 2 belong to them
     "#);
-    check!(home.done(&["fork", "base", "--at", "1", "--json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":1,"context":"full"}"#);
+    check!(home.done(&["fork", "base", "--at", "1", "--json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":1,"context":"full","worktree":null}"#);
     check!(home.shown(&home.ran(&["fork", "base", "--at", "99"])), @"
     code: 42
     --- stdout
@@ -68,7 +68,7 @@ fn a_fork_inside_a_turn_moves_behind_its_results() {
 fn a_fork_with_a_prompt_runs_and_leaves_its_parent_alone() {
     let (home, parent) = parent();
     let before = home.json(&["show", "base", "--json"]);
-    shape!(home.done(&["fork", "base", "hello", "--json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":4,"context":"full","outcome":"completed","text":"You said: hello","turns":1,"tool_uses":0,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[],"tasks":[]}"#);
+    shape!(home.done(&["fork", "base", "hello", "--json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":4,"context":"full","outcome":"completed","text":"You said: hello","turns":1,"tool_uses":0,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[],"tasks":[],"worktree":null}"#);
     shape!(home.shown(&home.ran(&["fork", "base", "hello again"])), @"
     code: 0
     --- stdout
@@ -136,7 +136,7 @@ fn a_fork_inherits_what_was_asked_for_and_says_so() {
     check!(without_figures(&home.shown(&ran)), @r#"
     code: #
     --- stdout
-    {"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":6,"context":"digest"}
+    {"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":6,"context":"digest","worktree":null}
     --- stderr
     Forked [AGENT8] from [AGENT8] with the context `digest`
     note: a digest of about # tokens: # of # messages and parts of # of # tool results are left out
@@ -145,7 +145,7 @@ fn a_fork_inherits_what_was_asked_for_and_says_so() {
     check!(home.shown(&ran), @r#"
     code: 0
     --- stdout
-    {"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":7,"context":"turns"}
+    {"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":7,"context":"turns","worktree":null}
     --- stderr
     Forked [AGENT8] from [AGENT8] with the context `turns`
     "#);

@@ -45,3 +45,4 @@ mod sim_serve;
 mod support;
 mod task;
 mod terminal;
+mod worktree;

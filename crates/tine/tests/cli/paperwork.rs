@@ -48,6 +48,11 @@ fn the_manual_is_one_page() {
     .SS "tine task send"
     .SS "tine stop"
     .SS "tine kill"
+    .SS "tine worktree list"
+    .SS "tine worktree gc"
+    .SS "tine worktree path"
+    .SS "tine drop"
+    .SS "tine recover"
     .SS "tine permission list"
     .SS "tine permission allow"
     .SS "tine permission deny"
@@ -79,6 +84,7 @@ fn the_manual_is_one_page() {
     .SH WORKERS
     .SH "DEFINED AGENTS"
     .SH "WHAT A FORK INHERITS"
+    .SH WORKTREES
     .SH "CONCLUSIONS OF A FORK"
     .SH STOPS
     .SH EVALUATIONS
@@ -142,7 +148,7 @@ fn the_doctor_finds_nothing_wrong_in_a_new_home() {
         .stdout
         .lines()
         .filter(|line| {
-            !["version", "bash", "git", "confinement"]
+            !["version", "bash", "git", "confinement", "worktrees: git", "worktrees: directory"]
                 .iter()
                 .any(|name| line.contains(&format!("  {name}: ")))
         })
@@ -152,6 +158,7 @@ fn the_doctor_finds_nothing_wrong_in_a_new_home() {
     ok    lock directory: [HOME]/run is made when it is first needed
     ok    database: [HOME]/tine.db opens, has this version's schema, and holds 0 agents
     ok    leases: no agent is held by a dead process
+    ok    worktrees: 0 there, of 0 worktrees that were made
     ok    settings: no configuration file
     ok    workers: models fork: when the model asks for `fork`
     ok    workers: workers run: in the background, and report by notification

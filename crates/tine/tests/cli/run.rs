@@ -224,13 +224,13 @@ fn the_last_agent_of_the_directory_is_continued() {
 fn the_json_of_a_run_is_a_promise() {
     let home = Home::new();
     let model = home.model(SCENARIO);
-    shape!(home.done(&["run", "--json", "--model", &model, "look around"]), @r#"{"agent":"[AGENT-ID]","parent":null,"fork_point":null,"context":"full","outcome":"completed","text":"I have looked.\n\nThat is all.","turns":2,"tool_uses":1,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":0},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[],"tasks":[]}"#);
+    shape!(home.done(&["run", "--json", "--model", &model, "look around"]), @r#"{"agent":"[AGENT-ID]","parent":null,"fork_point":null,"context":"full","outcome":"completed","text":"I have looked.\n\nThat is all.","turns":2,"tool_uses":1,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":0},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[],"tasks":[],"worktree":null}"#);
     let ran = home.ran(&["run", "--output-format", "json", "--continue", "run the command"]);
     assert_eq!(ran.code, 56);
-    shape!(ran.stdout, @r#"{"agent":"[AGENT-ID]","parent":null,"fork_point":null,"context":"full","outcome":"completed","text":"It said: Denied: no rule allows this command, and it may do more than read: `exit` at column 10: not on the list of commands that only read, and nobody can be asked here. Go on without this call, or do it another way.","turns":2,"tool_uses":1,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[{"agent":"[AGENT-ID]","tool":"Bash","call":"Bash: echo hi; exit 1","why":"no rule allows this command, and it may do more than read: `exit` at column 10: not on the list of commands that only read"}],"tasks":[],"error":"nobody answered, so this was not done: Bash: echo hi; exit 1"}"#);
+    shape!(ran.stdout, @r#"{"agent":"[AGENT-ID]","parent":null,"fork_point":null,"context":"full","outcome":"completed","text":"It said: Denied: no rule allows this command, and it may do more than read: `exit` at column 10: not on the list of commands that only read, and nobody can be asked here. Go on without this call, or do it another way.","turns":2,"tool_uses":1,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[{"agent":"[AGENT-ID]","tool":"Bash","call":"Bash: echo hi; exit 1","why":"no rule allows this command, and it may do more than read: `exit` at column 10: not on the list of commands that only read"}],"tasks":[],"worktree":null,"error":"nobody answered, so this was not done: Bash: echo hi; exit 1"}"#);
     let ran = home.ran(&["run", "--json", "--continue"]);
     assert_eq!(ran.code, 42);
-    shape!(ran.stdout, @r#"{"agent":"[AGENT-ID]","parent":null,"fork_point":null,"context":"full","outcome":"failed","text":"","turns":0,"tool_uses":0,"usage":{"uncached":0,"write_short":null,"write_long":null,"read":null,"output":0,"reasoning":null},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[],"tasks":[],"error":"agent [AGENT-ID] waits for a prompt"}"#);
+    shape!(ran.stdout, @r#"{"agent":"[AGENT-ID]","parent":null,"fork_point":null,"context":"full","outcome":"failed","text":"","turns":0,"tool_uses":0,"usage":{"uncached":0,"write_short":null,"write_long":null,"read":null,"output":0,"reasoning":null},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[],"tasks":[],"worktree":null,"error":"agent [AGENT-ID] waits for a prompt"}"#);
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn the_records_of_a_stream_are_a_promise() {
     {"type":"text","delta":"all."}
     {"type":"message","role":"assistant","text":"I have looked.\n\nThat is all.","tool_calls":[]}
     {"type":"usage","model":"sim/talk","usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null}}
-    {"type":"result","agent":"[AGENT-ID]","parent":null,"fork_point":null,"context":"full","outcome":"completed","text":"I have looked.\n\nThat is all.","turns":2,"tool_uses":1,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":0},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[],"tasks":[]}
+    {"type":"result","agent":"[AGENT-ID]","parent":null,"fork_point":null,"context":"full","outcome":"completed","text":"I have looked.\n\nThat is all.","turns":2,"tool_uses":1,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":0},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[],"tasks":[],"worktree":null}
     "#);
     let retried = home.done(&[&stream[..], &["retry"]].concat());
     let retry = retried.lines().find(|line| line.contains("\"retry\"")).unwrap();
@@ -330,7 +330,7 @@ fn slash_fork_moves_the_conversation_into_the_fork() {
         (Some(parent), Some("You said: try it"))
     );
     let idle = home.ran(&["run", "--json", "--resume", parent, "/fork"]);
-    check!(idle.stdout, @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":3,"context":"full"}"#);
+    check!(idle.stdout, @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":3,"context":"full","worktree":null}"#);
     assert_eq!(idle.stderr, format!("Forked from {parent}\n"));
 }
 

@@ -121,6 +121,10 @@ async fn open(dirs: &Dirs) -> Result<Vec<Check>, Failure> {
         )
         .hint("they are marked as interrupted now; `tine run --resume ID` goes on"),
     });
+    let worktrees = runtime.store().worktrees().await?;
+    let there = worktrees.iter().filter(|worktree| worktree.removed_ms.is_none()).count();
+    let all = plural(worktrees.len() as u64, "worktree");
+    checks.push(Check::ok("worktrees", format!("{there} there, of {all} that were made")));
     Ok(checks)
 }
 

@@ -14,6 +14,7 @@ use tine_tools::Detached;
 use crate::context::Context;
 use crate::fail::{FAILED, Failure};
 use crate::output;
+use crate::render::worktree::PlaceShape;
 
 /// Most logs that are kept; the oldest make room. They are for who wonders what became of a worker of late.
 const LOGS_MAX: usize = 200;
@@ -30,34 +31,51 @@ pub(super) struct Begun {
     status: String,
     /// Where its process writes what it has to say; `null` where the work is done by the one that was called.
     log: Option<PathBuf>,
+    /// The worker's own worktree; `null` where it has none.
+    worktree: Option<PlaceShape>,
 }
 
 impl Begun {
     /// A task that was started.
-    pub(super) fn started(context: &Context, task: AgentId, spawner: AgentId) -> Self {
-        Self::of(context, (task, spawner), "started")
+    pub(super) async fn started(
+        context: &Context,
+        task: AgentId,
+        spawner: AgentId,
+    ) -> Result<Self, Failure> {
+        Self::of(context, (task, spawner), "started").await
     }
 
     /// A task that was resumed, or will be.
-    pub(super) fn resumed(
+    pub(super) async fn resumed(
         context: &Context,
         (task, spawner): (AgentId, AgentId),
         resumed: Resumed,
-    ) -> Self {
+    ) -> Result<Self, Failure> {
         let status = match resumed {
             Resumed::Started => "resumed",
             Resumed::Queued => "queued",
         };
-        Self::of(context, (task, spawner), status)
+        Self::of(context, (task, spawner), status).await
     }
 
-    fn of(context: &Context, (task, spawner): (AgentId, AgentId), status: &str) -> Self {
-        Self {
+    async fn of(
+        context: &Context,
+        (task, spawner): (AgentId, AgentId),
+        status: &str,
+    ) -> Result<Self, Failure> {
+        let worktree = context.runtime.store().worktree(task).await?;
+        Ok(Self {
             task: task.to_string(),
             spawner: spawner.to_string(),
             status: status.to_owned(),
             log: context.detached.clone(),
-        }
+            worktree: worktree.as_ref().map(PlaceShape::from),
+        })
+    }
+
+    /// Tells a person where the worker works, where that is its own.
+    pub(super) fn say_where(&self) {
+        self.worktree.iter().for_each(PlaceShape::say);
     }
 
     /// Tells it to whoever has called.
@@ -70,7 +88,11 @@ impl Begun {
             "queued" => output::line(&format!(
                 "queued for {short}; its worker is told when it has reported"
             )),
-            status => output::line(&format!("{status} {short}")),
+            status => {
+                output::line(&format!("{status} {short}"))?;
+                self.say_where();
+                Ok(())
+            }
         }
     }
 }

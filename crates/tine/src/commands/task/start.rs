@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tine_model::AgentId;
-use tine_runtime::{Definitions, Inherit, Resumed, Spawn, SpawnKind, TaskView};
+use tine_runtime::{Definitions, Inherit, Placement, Resumed, Spawn, SpawnKind, TaskView};
 
 use super::background::{self, Begun};
 use super::named;
@@ -13,6 +13,7 @@ use crate::cli::{ResumeTaskArgs, StartTaskArgs, WorkArgs};
 use crate::commands::listing;
 use crate::context::Context;
 use crate::fail::Failure;
+use crate::render::worktree::say_under_way;
 
 /// Why a fork cannot be resumed in the same breath.
 const FORK_AND_RESUME: &str = "--fork and --resume exclude each other: a fork is a new worker that starts from the agent's \
@@ -23,6 +24,10 @@ pub(super) async fn start(context: &Context, args: StartTaskArgs) -> Result<u8, 
         return Err(Failure::usage(FORK_AND_RESUME).hint("leave one of them out"));
     }
     check_prompt(&args.prompt)?;
+    if context.detached.is_none() && args.place.placement() != Placement::Shared {
+        let spawner = context.agent(&args.spawner).await?;
+        say_under_way(context.runtime.under_way(spawner).await?);
+    }
     if !args.how.wait && context.detached.is_none() {
         return background::go(context, args.how.json).await;
     }
@@ -45,11 +50,12 @@ pub(super) async fn start(context: &Context, args: StartTaskArgs) -> Result<u8, 
         description: args.description,
         name: args.name,
         limits: work.options.crew.limits,
-        place: tine_runtime::Placement::Shared,
+        place: args.place.placement(),
     };
     budget::change(context, spawner, args.how.limits.tree.changes()).await?;
     let task = context.runtime.start_task(spawner, spawn, &work.options).await?;
-    work.stay(task, &Begun::started(context, task, spawner)).await
+    let begun = Begun::started(context, task, spawner).await?;
+    work.stay(task, &begun).await
 }
 
 pub(super) async fn resume(context: &Context, args: ResumeTaskArgs) -> Result<u8, Failure> {
@@ -71,7 +77,7 @@ async fn go_on(
     let directory = context.runtime.store().agent(task).await?.directory;
     let work = Work::new(context, how, Path::new(&directory))?;
     let resumed = context.runtime.resume_task(task, prompt, (&work.options, task)).await?;
-    let begun = Begun::resumed(context, (task, spawner), resumed);
+    let begun = Begun::resumed(context, (task, spawner), resumed).await?;
     match resumed {
         Resumed::Started => work.stay(task, &begun).await,
         Resumed::Queued => {

@@ -95,8 +95,9 @@ impl<'a> Work<'a> {
     /// report is printed.
     pub(super) async fn stay(self, task: AgentId, begun: &Begun) -> Result<u8, Failure> {
         let in_background = self.context.detached.is_some();
-        if in_background {
-            begun.tell(true)?;
+        match in_background {
+            true => begun.tell(true)?,
+            false => begun.say_where(),
         }
         let settled = self.context.runtime.settled(task);
         interruptible(settled, &self.options.cancel, || self.screen.say(STOPPING)).await?;

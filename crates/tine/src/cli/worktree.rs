@@ -1,0 +1,76 @@
+//! The command line of worktrees: `tine worktree`, `tine drop`, `tine recover`.
+
+use clap::{Args, Subcommand};
+
+use crate::manual::examples;
+
+/// How long nothing must have changed in a worktree before `tine worktree gc` removes it, where nothing else is said: long enough that
+/// nobody misses it after a holiday, and what it held is kept all the same.
+const GC_AGE_DEFAULT: &str = "14d";
+
+/// `tine worktree`
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorktreeCommand {
+    /// List worktrees, and what was changed in each
+    #[command(after_help = examples::WORKTREE_LIST)]
+    List(ListWorktreesArgs),
+    /// Remove worktrees in which nothing has changed for long; what they hold is kept
+    #[command(after_help = examples::WORKTREE_GC)]
+    Gc(CollectWorktreesArgs),
+    /// Print the directory that an agent with a worktree works in
+    #[command(after_help = examples::WORKTREE_PATH)]
+    Path(WorktreePathArgs),
+}
+
+/// `tine worktree list`
+#[derive(Debug, Args)]
+pub(crate) struct ListWorktreesArgs {
+    /// Those that were removed, too
+    #[arg(short, long)]
+    pub(crate) all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tine worktree gc`
+#[derive(Debug, Args)]
+pub(crate) struct CollectWorktreesArgs {
+    /// Only those in which nothing has changed for so long: a number and s, m, h or d
+    #[arg(long, value_name = "AGE", default_value = GC_AGE_DEFAULT)]
+    pub(crate) max_age: String,
+    /// Say what would go, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tine worktree path`
+#[derive(Debug, Args)]
+pub(crate) struct WorktreePathArgs {
+    /// The agent: its name, or the first characters of its id
+    pub(crate) agent: String,
+}
+
+/// `tine drop`
+#[derive(Debug, Args)]
+pub(crate) struct DropArgs {
+    /// The agents: names, or first characters of ids
+    #[arg(required = true)]
+    pub(crate) agents: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tine recover`
+#[derive(Debug, Args)]
+pub(crate) struct RecoverArgs {
+    /// The agent: its name, or the first characters of its id
+    pub(crate) agent: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,122 @@
+//! `tine worktree list`.
+
+use serde::Serialize;
+use tine_runtime::{WorktreeState, WorktreeView};
+
+use crate::cli::ListWorktreesArgs;
+use crate::commands::listing;
+use crate::context::Context;
+use crate::fail::Failure;
+use crate::output;
+use crate::render::age::{age, rfc3339};
+use crate::render::table::{Align, Cell, Table};
+use crate::render::words::{CYAN, DIM, YELLOW, one_line};
+use crate::render::worktree::progress;
+
+/// The JSON shape of a list. Others rely on it: fields are only ever added.
+#[derive(Serialize)]
+struct ListJson {
+    worktrees: Vec<WorktreeJson>,
+}
+
+/// The JSON shape of a worktree. Others rely on it: fields are only ever added.
+#[derive(Serialize)]
+struct WorktreeJson {
+    /// `null` where no agent of this store is known to have it.
+    agent: Option<String>,
+    name: Option<String>,
+    /// `ready`, `removed`, `unfinished`, `leaving` or `gone`.
+    state: &'static str,
+    /// Whether an agent runs in it now.
+    in_use: bool,
+    /// How many files differ from what it started with; `null` where nobody can tell.
+    files: Option<u32>,
+    /// How many commits were made in it; `null` where nobody can tell.
+    commits: Option<u32>,
+    path: String,
+    /// The directory that it was forked from.
+    origin: Option<String>,
+    made_at: Option<String>,
+    removed_at: Option<String>,
+}
+
+/// A worktree, and what was done in it.
+struct Looked {
+    view: WorktreeView,
+    done: Option<(u32, u32)>,
+}
+
+pub(super) async fn list(context: &Context, args: ListWorktreesArgs) -> Result<u8, Failure> {
+    listing::recover(context).await?;
+    let mut views = context.runtime.worktrees(&context.directory).await?;
+    views.retain(|view| args.all || view.state != WorktreeState::Removed);
+    let done = context.runtime.progress(&views).await;
+    let looked: Vec<Looked> =
+        views.into_iter().zip(done).map(|(view, done)| Looked { view, done }).collect();
+    if args.json {
+        output::json(&ListJson { worktrees: looked.iter().map(json).collect() })?;
+    } else if looked.is_empty() {
+        output::say("no worktrees");
+        output::say("hint: `tine fork AGENT --worktree` makes one; `--all` lists removed ones too");
+    } else {
+        let now_ms = context.runtime.ports().clock.now_ms();
+        output::write_out(&table(&looked, now_ms).to_text_within(output::stdout_columns()))?;
+    }
+    Ok(0)
+}
+
+fn json(looked: &Looked) -> WorktreeJson {
+    let view = &looked.view;
+    let agent = view.agent.as_ref();
+    let record = view.record.as_ref();
+    WorktreeJson {
+        agent: agent.map(|agent| agent.id.to_string()),
+        name: agent.and_then(|agent| agent.name.clone()),
+        state: view.state.as_str(),
+        in_use: view.runs,
+        files: looked.done.map(|(files, _)| files),
+        commits: looked.done.map(|(_, commits)| commits),
+        path: view.path.to_string_lossy().into_owned(),
+        origin: record.map(|record| record.origin.clone()),
+        made_at: record.map(|record| rfc3339(record.made_ms)),
+        removed_at: record.and_then(|record| record.removed_ms).map(rfc3339),
+    }
+}
+
+fn table(all: &[Looked], now_ms: i64) -> Table {
+    use Align::{Left, Right};
+    let mut table = Table::new(&[
+        ("AGENT", Left),
+        ("NAME", Left),
+        ("STATE", Left),
+        ("CHANGES", Left),
+        ("AGE", Right),
+        ("PATH", Left),
+    ]);
+    for looked in all {
+        let view = &looked.view;
+        let agent = view.agent.as_ref();
+        let made = view.record.as_ref().map(|record| age(now_ms, record.made_ms));
+        let done = looked.done.map(|(files, commits)| progress(files, commits));
+        table.row([
+            agent.map_or_else(|| "nobody's".to_owned(), |agent| agent.id.short()).into(),
+            one_line(agent.and_then(|agent| agent.name.as_deref()).unwrap_or_default()).into(),
+            state(view),
+            done.unwrap_or_else(|| "?".to_owned()).into(),
+            made.unwrap_or_default().into(),
+            one_line(&view.path.to_string_lossy()).into(),
+        ]);
+    }
+    table.without_empty(&["NAME"])
+}
+
+fn state(view: &WorktreeView) -> Cell {
+    match view.state {
+        WorktreeState::Ready if view.runs => Cell::styled("in use", CYAN),
+        WorktreeState::Ready => "ready".into(),
+        WorktreeState::Removed => Cell::styled("removed", DIM),
+        WorktreeState::Unfinished | WorktreeState::Leaving | WorktreeState::Gone => {
+            Cell::styled(view.state.as_str(), YELLOW)
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! `tine worktree`, `tine drop`, `tine recover`: worktrees of agents as a person looks after them.
+
+mod gc;
+mod list;
+
+use serde::Serialize;
+use tine_runtime::{Collected, Fate};
+
+use crate::cli::{DropArgs, RecoverArgs, WorktreeCommand, WorktreePathArgs};
+use crate::commands::listing;
+use crate::context::Context;
+use crate::fail::Failure;
+use crate::output;
+use crate::render::words::one_line;
+
+/// The JSON shape of a worktree that went, or would. Others rely on it: fields are only ever added.
+#[derive(Debug, Serialize)]
+struct CollectedJson {
+    /// `null` where no agent of this store is known to have had it.
+    agent: Option<String>,
+    path: String,
+    /// `removed` (what it held is kept), `vanished` (it was as it had begun), `tidied` (the rest of an earlier one), `failed`.
+    fate: &'static str,
+    /// What holds it from now on; `null` where nothing needs to.
+    #[serde(rename = "ref")]
+    kept_by: Option<String>,
+    error: Option<String>,
+}
+
+impl From<&Collected> for CollectedJson {
+    fn from(collected: &Collected) -> Self {
+        let (fate, error) = match &collected.fate {
+            Fate::Removed => ("removed", None),
+            Fate::Vanished => ("vanished", None),
+            Fate::Tidied => ("tidied", None),
+            Fate::Failed(why) => ("failed", Some(why.clone())),
+        };
+        Self {
+            agent: collected.agent.map(|agent| agent.to_string()),
+            path: collected.path.to_string_lossy().into_owned(),
+            fate,
+            kept_by: (collected.fate == Fate::Removed).then(|| collected.name.end_ref()),
+            error,
+        }
+    }
+}
+
+/// The JSON shape of a drop. Others rely on it: fields are only ever added.
+#[derive(Serialize)]
+struct DroppedJson {
+    dropped: Vec<CollectedJson>,
+}
+
+/// The JSON shape of a recovery. Others rely on it: fields are only ever added.
+#[derive(Serialize)]
+struct RecoveredJson {
+    agent: String,
+    path: String,
+}
+
+pub(crate) async fn worktree(context: &Context, command: WorktreeCommand) -> Result<u8, Failure> {
+    match command {
+        WorktreeCommand::List(args) => list::list(context, args).await,
+        WorktreeCommand::Gc(args) => gc::gc(context, args).await,
+        WorktreeCommand::Path(args) => path(context, args).await,
+    }
+}
+
+async fn path(context: &Context, args: WorktreePathArgs) -> Result<u8, Failure> {
+    let agent = context.agent(&args.agent).await?;
+    let record = context.runtime.own_worktree(agent).await?;
+    if record.removed_ms.is_some() {
+        return Err(tine_runtime::RuntimeError::WorktreeRemoved(agent).into());
+    }
+    output::line(&context.runtime.store().agent(agent).await?.directory)?;
+    Ok(0)
+}
+
+pub(crate) async fn drop(context: &Context, args: DropArgs) -> Result<u8, Failure> {
+    // All names are read before anything goes: a mistake in the last one must not cost the first.
+    let mut agents = Vec::with_capacity(args.agents.len());
+    for text in &args.agents {
+        let agent = context.agent(text).await?;
+        context.runtime.own_worktree(agent).await?;
+        if !agents.contains(&agent) {
+            agents.push(agent);
+        }
+    }
+    let mut dropped = Vec::with_capacity(agents.len());
+    for agent in agents {
+        let collected = context.runtime.drop_worktree(agent).await?;
+        if !args.json {
+            output::line(&line(&collected, false))?;
+            say_kept(&collected);
+        }
+        dropped.push(CollectedJson::from(&collected));
+    }
+    if args.json {
+        output::json(&DroppedJson { dropped })?;
+    }
+    Ok(0)
+}
+
+pub(crate) async fn recover(context: &Context, args: RecoverArgs) -> Result<u8, Failure> {
+    listing::recover(context).await?;
+    let agent = context.agent(&args.agent).await?;
+    let path = context.runtime.recover_worktree(agent).await?;
+    let path = path.to_string_lossy().into_owned();
+    match args.json {
+        true => output::json(&RecoveredJson { agent: agent.to_string(), path })?,
+        false => output::line(&path)?,
+    }
+    Ok(0)
+}
+
+/// What happened to a worktree, or would.
+fn line(collected: &Collected, would: bool) -> String {
+    let agent = collected.agent.map(|agent| format!("{}  ", agent.short())).unwrap_or_default();
+    let path = one_line(&collected.path.to_string_lossy());
+    let verb = |done: &'static str, would_be: &'static str| if would { would_be } else { done };
+    match &collected.fate {
+        Fate::Removed => format!("{} {agent}{path}", verb("removed", "would remove")),
+        Fate::Vanished => {
+            format!("{} {agent}{path}: nothing had changed", verb("removed", "would remove"))
+        }
+        Fate::Tidied => {
+            format!("{} {agent}{path}: the rest of one", verb("cleared away", "would clear away"))
+        }
+        Fate::Failed(why) => format!("kept {agent}{path}: {}", one_line(why)),
+    }
+}
+
+/// Says what keeps what a worktree held, and how it comes back.
+fn say_kept(collected: &Collected) {
+    let (Fate::Removed, Some(agent)) = (&collected.fate, collected.agent) else { return };
+    output::say(&format!(
+        "note: {} holds what it held; `tine recover {}` brings it back",
+        collected.name.end_ref(),
+        agent.short()
+    ));
+}

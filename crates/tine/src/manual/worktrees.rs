@@ -1,0 +1,38 @@
+//! Worktrees in the manual.
+
+use super::sections::Section;
+
+pub(super) const WORKTREES: Section = Section {
+    heading: "WORKTREES",
+    text: "With --worktree a fork, each worker of a fan, or a task works in a git worktree of its own; a model asks for one with isolation: worktree of its tool Agent. It begins as the checkout stands that the parent works in: HEAD, what is staged stays staged, what is changed stays changed, and files that are new are there; of ignored files those that .worktreeinclude names (its lines are as in .gitignore). The checkout is only looked at: its index, its stash, its branches and its files stay as they are to the last byte. Git 2.40 or later does the work. HEAD is detached in a worktree; refs below refs/tine/ID are all that is added.",
+    terms: &[
+        ("--worktree", "begin as the checkout stands, with everything that is not committed"),
+        ("--clean", "begin with the last commit alone"),
+        ("--base REV", "begin with another commit, by any name that git knows it by"),
+        (
+            "what the agent is told",
+            "behind what it inherits: where it works, that paths of the conversation stand for paths there, and what is refused. Its tools write nowhere else; git commands that reach what all worktrees share (stash, branches, tags, remotes, config, worktree, gc) are refused to it",
+        ),
+        (
+            "at the end",
+            "a worker's worktree in which nothing changed vanishes; one with changes stays and is named, with the number of files and commits, to whoever started the worker, in lists and in results. Those of forks that you made stay",
+        ),
+        (
+            "nothing is lost",
+            "before a worktree is removed, in whatever way tine does it, refs/tine/ID/end holds all of it. `tine recover AGENT` makes it again as it was: commits, what was staged, other changes, new files. So does the agent's next run",
+        ),
+        (
+            "tine worktree list, gc, path",
+            "what there is and what was changed in it; remove what nobody has touched for 14 days (--max-age); print the directory of one",
+        ),
+        ("tine drop", "remove one now; refused while an agent runs in it"),
+        (
+            "refused by name, before anything is made",
+            "a directory in no repository or in a bare one, files in conflict (--clean takes the last commit all the same), submodules with files, repositories inside that git does not know. In the middle of a merge, rebase, cherry-pick, revert or bisect without conflicts the files come along and the operation does not, which is said",
+        ),
+        (
+            "so that the project runs there",
+            "worktree.setup is a command for each new one, worktree.ports gives each a block of ports; commands there have TINE_WORKTREE, TINE_ORIGIN, TINE_PORT and TINE_PORT_COUNT in their environment",
+        ),
+    ],
+};

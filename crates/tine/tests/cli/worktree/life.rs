@@ -1,0 +1,178 @@
+//! Lists, removal, and the way back.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{dirty, files, forked, git, place, shown, whole};
+use crate::support::Home;
+
+/// A fork that has written a file; its id and its directory.
+fn written(home: &Home, options: &[&str]) -> (String, std::path::PathBuf) {
+    let options = [options, &["--permission-mode", "accept-edits"]].concat();
+    let made = forked(home, "WRITE it", &options);
+    let agent = made["agent"].as_str().unwrap().to_owned();
+    (agent, made["worktree"]["path"].as_str().unwrap().into())
+}
+
+#[test]
+fn a_list_says_what_was_done_in_each() {
+    let home = dirty();
+    check!(home.shown(&home.ran(&["worktree", "list"])), @"
+    code: 0
+    --- stdout
+    --- stderr
+    no worktrees
+    hint: `tine fork AGENT --worktree` makes one; `--all` lists removed ones too
+    ");
+    written(&home, &["--name", "writer"]);
+    forked(&home, "COMMIT it", &["--allow", "Bash"]);
+    home.done(&["fork", "base", "--worktree"]);
+    let list = home.ran(&["worktree", "list"]);
+    check!(crate::support::without_figures(&shown(&home, &list)), @"
+    code: #
+    --- stdout
+    AGENT NAME STATE CHANGES AGE PATH
+    [AGENT8] writer ready # file changed 0s [WORKTREE]
+    [AGENT8] ready # file changed, # commit 0s [WORKTREE]
+    [AGENT8] ready nothing changed 0s [WORKTREE]
+    --- stderr
+    ");
+    let list = home.json(&["worktree", "list", "--json"]);
+    let all = list["worktrees"].as_array().unwrap();
+    let done = |at: usize| (all[at]["files"].as_u64(), all[at]["commits"].as_u64());
+    assert_eq!(
+        [done(0), done(1), done(2)],
+        [(Some(1), Some(0)), (Some(1), Some(1)), (Some(0), Some(0))]
+    );
+    assert_eq!(all[0]["name"], "writer");
+    assert_eq!(all[0]["origin"], home.work().to_str().unwrap());
+    assert_eq!((&all[0]["state"], &all[0]["in_use"]), (&"ready".into(), &false.into()));
+}
+
+#[test]
+fn what_is_dropped_comes_back_as_it_was() {
+    let home = dirty();
+    let (agent, path) = written(&home, &[]);
+    let (held, status) = (files(&path), git(&path, &["status", "--porcelain"]));
+    let before = whole(&home.work());
+    check!(shown(&home, &home.ran(&["drop", &agent])), @"
+    code: 0
+    --- stdout
+    removed [AGENT8]  [WORKTREE]
+    --- stderr
+    note: refs/tine/[AGENT-ID]/end holds what it held; `tine recover [AGENT8]` brings it back
+    ");
+    assert!(!path.exists());
+    check!(shown(&home, &home.ran(&["drop", &agent])), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: the worktree of agent [AGENT-ID] is removed already
+    hint: `tine recover [AGENT8]` brings it back
+    ");
+    check!(shown(&home, &home.ran(&["worktree", "path", &agent])), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: the worktree of agent [AGENT-ID] is removed already
+    hint: `tine recover [AGENT8]` brings it back
+    ");
+    let gone = home.json(&["worktree", "list", "--json"]);
+    assert_eq!(gone["worktrees"], Value::Array(Vec::new()));
+    let all = home.json(&["worktree", "list", "--all", "--json"]);
+    assert_eq!(
+        (&all["worktrees"][0]["state"], &all["worktrees"][0]["agent"]),
+        (&"removed".into(), &agent.as_str().into())
+    );
+    assert_eq!(home.json(&["ps", "--json"])[0]["worktree"]["removed"], true);
+
+    check!(shown(&home, &home.ran(&["recover", &agent])), @"
+    code: 0
+    --- stdout
+    [WORKTREE]
+    --- stderr
+    ");
+    assert_eq!((files(&path), git(&path, &["status", "--porcelain"])), (held.clone(), status));
+    check!(shown(&home, &home.ran(&["recover", &agent])), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: the worktree of agent [AGENT-ID] is there: [WORKTREE]
+    ");
+    let dropped = home.json(&["drop", &agent, "--json"]);
+    check!(home.masked(&dropped.to_string()).replace(&path.display().to_string(), "[PATH]"), @r#"{"dropped":[{"agent":"[AGENT-ID]","path":"[HOME]/worktrees/work-[AGENT8]/[AGENT8]","fate":"removed","ref":"refs/tine/[AGENT-ID]/end","error":null}]}"#);
+    let back = home.json(&["recover", &agent, "--json"]);
+    assert_eq!(
+        (&back["agent"], &back["path"]),
+        (&agent.as_str().into(), &path.to_str().unwrap().into())
+    );
+    assert_eq!(whole(&home.work()), before);
+}
+
+#[test]
+fn a_run_makes_a_dropped_worktree_again() {
+    let home = dirty();
+    let (agent, path) = written(&home, &[]);
+    let held = files(&path);
+    home.done(&["drop", &agent]);
+    home.done(&["run", "--resume", &agent, "--quiet", "NOTHING more"]);
+    assert_eq!(files(&path), held);
+    assert_eq!(place(&home, &agent), path);
+}
+
+#[test]
+fn an_unchanged_one_is_dropped_without_a_trace() {
+    let home = dirty();
+    let agent = home.done(&["fork", "base", "--worktree", "--quiet"]);
+    check!(shown(&home, &home.ran(&["drop", agent.trim()])), @"
+    code: 0
+    --- stdout
+    removed [AGENT8]  [WORKTREE]: nothing had changed
+    --- stderr
+    ");
+    let path = home.done(&["recover", agent.trim()]);
+    assert_eq!(files(Path::new(path.trim())).lines().count(), 4);
+}
+
+#[test]
+fn a_collection_takes_what_is_old_and_keeps_what_it_held() {
+    let home = dirty();
+    check!(home.shown(&home.ran(&["worktree", "gc"])), @"
+    code: 0
+    --- stdout
+    --- stderr
+    no worktrees
+    ");
+    let (agent, path) = written(&home, &[]);
+    check!(shown(&home, &home.ran(&["worktree", "gc"])), @"
+    code: 0
+    --- stdout
+    --- stderr
+    1 worktree kept: in use, or changed within 14d; `tine worktree list` lists them
+    ");
+    let all = ["worktree", "gc", "--max-age", "0s"];
+    check!(shown(&home, &home.ran(&[&all[..], &["--dry-run"]].concat())), @"
+    code: 0
+    --- stdout
+    would remove [AGENT8]  [WORKTREE]
+    --- stderr
+    ");
+    assert!(path.exists());
+    check!(shown(&home, &home.ran(&all)), @"
+    code: 0
+    --- stdout
+    removed [AGENT8]  [WORKTREE]
+    --- stderr
+    note: refs/tine/[AGENT-ID]/end holds what it held; `tine recover [AGENT8]` brings it back
+    ");
+    assert!(!path.exists());
+    check!(home.done(&["worktree", "gc", "--max-age", "0s", "--json"]), @r#"{"dry_run":false,"collected":[],"kept":0}"#);
+    home.done(&["recover", &agent]);
+    let json = home.json(&["worktree", "gc", "--max-age", "0s", "--json"]);
+    assert_eq!((&json["collected"][0]["fate"], &json["kept"]), (&"removed".into(), &0.into()));
+    let kept = json["collected"][0]["ref"].as_str().unwrap();
+    assert!(git(&home.work(), &["show", "--stat", "--format=", kept]).contains("made.txt"));
+    home.done(&["recover", &agent]);
+    assert!(path.join("made.txt").exists());
+}
