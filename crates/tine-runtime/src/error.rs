@@ -69,6 +69,25 @@ pub enum RuntimeError {
         /// Where its files are.
         path: std::path::PathBuf,
     },
+    /// The directory is gone that the agent's worktree was forked from.
+    #[error("the directory that the worktree of agent {agent} was forked from is gone: {}", .path.display())]
+    NoOrigin {
+        /// The agent.
+        agent: AgentId,
+        /// Where it was.
+        path: std::path::PathBuf,
+    },
+    /// The work is of another repository.
+    #[error("`{}` is in another repository than the work", .0.display())]
+    OtherRepository(std::path::PathBuf),
+    /// A commit was named that the agent has not made, or several by one name.
+    #[error("`{text}` names no commit that agent {agent} has made")]
+    UnknownCommit {
+        /// The agent.
+        agent: AgentId,
+        /// What was given.
+        text: String,
+    },
     /// Other living agents work in the agent's worktree.
     #[error("other agents work in the worktree of agent {0}")]
     WorktreeShared(AgentId),

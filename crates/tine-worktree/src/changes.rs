@@ -1,6 +1,7 @@
 //! What the work in a worktree changed since its start: files, commits, and the patch. Only reads.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -130,20 +131,41 @@ impl Repository {
 
     /// The same as a patch that `git apply` takes, binary files included, whatever the user's settings say of diffs. Not always text.
     pub fn patch(&self, start: &Snapshot, end: &Snapshot) -> Result<Vec<u8>, WorktreeError> {
-        self.difference_as(&["-p", "--binary", "--full-index", "--submodule=short"], start, end)
+        self.patch_of(start, end, &[])
+    }
+
+    /// The patch of some files, and of those in some directories, relative to the top of the checkout; of all without any.
+    pub fn patch_of(
+        &self,
+        start: &Snapshot,
+        end: &Snapshot,
+        paths: &[PathBuf],
+    ) -> Result<Vec<u8>, WorktreeError> {
+        let form = ["-p", "--binary", "--full-index", "--submodule=short"];
+        self.difference_as(&form, (start, end), paths)
     }
 
     /// The same as a list of files with a bar for each, as `git diff --stat` shows it.
     pub fn stat(&self, start: &Snapshot, end: &Snapshot) -> Result<String, WorktreeError> {
-        let said = self.difference_as(&["--stat", "--summary"], start, end)?;
+        self.stat_of(start, end, &[])
+    }
+
+    /// The list of some files, and of those in some directories, relative to the top of the checkout; of all without any.
+    pub fn stat_of(
+        &self,
+        start: &Snapshot,
+        end: &Snapshot,
+        paths: &[PathBuf],
+    ) -> Result<String, WorktreeError> {
+        let said = self.difference_as(&["--stat", "--summary"], (start, end), paths)?;
         Ok(String::from_utf8_lossy(&said).into_owned())
     }
 
     fn difference_as(
         &self,
         form: &[&str],
-        start: &Snapshot,
-        end: &Snapshot,
+        (start, end): (&Snapshot, &Snapshot),
+        paths: &[PathBuf],
     ) -> Result<Vec<u8>, WorktreeError> {
         let plain = [
             "diff-tree",
@@ -156,7 +178,10 @@ impl Repository {
             "--dst-prefix=b/",
         ];
         let trees = [start.work_tree.as_str(), end.work_tree.as_str()];
-        self.git().run(plain.iter().chain(form).copied().chain(trees))
+        let options = plain.iter().chain(form).copied().chain(trees).chain(["--"]);
+        let arguments = options.map(OsStr::new).chain(paths.iter().map(|path| path.as_os_str()));
+        // A path is a path, whatever signs are in it.
+        self.git().with("GIT_LITERAL_PATHSPECS", "1".as_ref()).run(arguments)
     }
 
     /// Commits that `end` has and `start` has not, the oldest first.

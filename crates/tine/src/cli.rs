@@ -1,5 +1,6 @@
 //! The command line as data. Help, completions and the manual come from these types.
 
+mod bring;
 mod budget;
 mod compact;
 mod eval;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 
+pub(crate) use self::bring::{ApplyArgs, CherryPickArgs, DiffArgs, MergeArgs, OntoArgs};
 pub(crate) use self::budget::{BudgetArgs, Changes, MICRO, TreeCaps, micro_usd, milliseconds};
 pub(crate) use self::compact::CompactArgs;
 pub(crate) use self::eval::EvalArgs;
@@ -106,6 +108,18 @@ pub(crate) enum Command {
     /// Kill an agent and all its forks, for good
     #[command(after_help = examples::KILL)]
     Kill(KillArgs),
+    /// Show what an agent has changed in its worktree
+    #[command(after_help = examples::DIFF)]
+    Diff(DiffArgs),
+    /// Bring the files that an agent has changed into your checkout
+    #[command(after_help = examples::APPLY)]
+    Apply(ApplyArgs),
+    /// Merge the commits that an agent has made in its worktree
+    #[command(after_help = examples::MERGE)]
+    Merge(MergeArgs),
+    /// Pick commits that an agent has made in its worktree
+    #[command(after_help = examples::CHERRY_PICK)]
+    CherryPick(CherryPickArgs),
     /// Worktrees of agents
     #[command(subcommand)]
     Worktree(WorktreeCommand),

@@ -265,6 +265,15 @@ impl From<RuntimeError> for Failure {
                 Self::of(BAD_INPUT, &error).hint(format!("`tine recover {agent}` brings it back"))
             }
             RuntimeError::WorktreeThere { .. } => Self::of(BAD_INPUT, &error),
+            RuntimeError::NoOrigin { .. } => {
+                Self::of(BAD_INPUT, &error).hint("--to DIR names another checkout of the repository")
+            }
+            RuntimeError::OtherRepository(_) => Self::of(BAD_INPUT, &error)
+                .hint("--to takes a checkout of the repository that the worktree is of"),
+            RuntimeError::UnknownCommit { agent, .. } => {
+                let agent = agent.short();
+                Self::of(BAD_INPUT, &error).hint(format!("`tine diff {agent} --json` lists its commits"))
+            }
             RuntimeError::WorktreeShared(_) => {
                 Self::of(BAD_INPUT, &error).hint("`tine ps` lists them; `tine kill` ends one")
             }

@@ -25,6 +25,12 @@ pub(crate) fn exact(text: &str) -> Result<(), Failure> {
     ignore_closed_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
+/// Writes part of the result that need not be text.
+pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    ignore_closed_pipe(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
 /// Writes a result as one line of JSON.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
     line(&to_json(value)?)

@@ -3,18 +3,22 @@
 //! Files come first and rows after: a worktree without a row is nobody's, and [`collect`](Runtime::collect_worktrees) finds it.
 //! Everything that git does here happens on threads where waiting is allowed.
 
+mod bring;
 mod check;
 mod collect;
 mod home;
 mod place;
 mod view;
 
+pub use bring::{BringSpec, Brought, Work};
 pub use check::{Check, Checked};
 pub use collect::{CollectSpec, Collected, Fate};
 pub use place::Placement;
 pub use tine_worktree::{
-    Operation, Ports as WorktreePorts, Refusal as WorktreeRefusal, Start, WorktreeError,
-    git_version, shares_content,
+    Applied, Changes, Conflict, ConflictKind, FastForward, FileChange, MadeCommit, Mended,
+    MendedAs, Merged, OnConflict, Operation, Outcome as BroughtOutcome, Place as ConflictPlace,
+    Ports as WorktreePorts, Refusal as WorktreeRefusal, Stage, Start, WorktreeError, git_version,
+    shares_content,
 };
 pub use view::{WorktreeState, WorktreeView};
 

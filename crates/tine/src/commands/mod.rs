@@ -1,11 +1,13 @@
 //! One file a command: translate arguments, ask the runtime, print.
 
+mod bring;
 mod budget;
 mod cache;
 mod compact;
 mod completions;
 mod cost;
 mod demo;
+mod diff;
 mod doctor;
 mod eval;
 mod export;
@@ -107,6 +109,10 @@ fn runs_models(command: &Command) -> bool {
         | Command::Send(_)
         | Command::Stop(_)
         | Command::Kill(_)
+        | Command::Diff(_)
+        | Command::Apply(_)
+        | Command::Merge(_)
+        | Command::CherryPick(_)
         | Command::Worktree(_)
         | Command::Drop(_)
         | Command::Recover(_)
@@ -150,6 +156,10 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Task(command) => task::task(context, command).await,
         Command::Stop(args) => stop::stop(context, args).await,
         Command::Kill(args) => kill::kill(context, args).await,
+        Command::Diff(args) => diff::diff(context, args).await,
+        Command::Apply(args) => bring::apply(context, args).await,
+        Command::Merge(args) => bring::merge(context, args).await,
+        Command::CherryPick(args) => bring::cherry_pick(context, args).await,
         Command::Worktree(command) => worktree::worktree(context, command).await,
         Command::Drop(args) => worktree::drop(context, args).await,
         Command::Recover(args) => worktree::recover(context, args).await,

@@ -152,6 +152,41 @@ Examples:
   tine kill 1a2b --root
   tine ps --json | jq -r '.[] | select(.kind == \"peer\") | .id' | xargs tine kill";
 
+pub(crate) const DIFF: &str = "\
+Of a worktree that is there this is what it holds now, of one that was removed what it held. Files that were not committed when the
+worktree was made are no changes. Where the output is no terminal it is a patch that `git apply` takes.
+
+Examples:
+  tine diff 3c4d
+  tine diff 3c4d --stat
+  tine diff 3c4d src/parser.rs > parser.patch";
+
+pub(crate) const APPLY: &str = "\
+Three-way, onto whatever you have in your checkout, and all or nothing: with a conflict nothing changes and the code is 1. Your
+index stays as it is. The work of an agent that runs is taken as it stands now. The agent that works in the checkout is told.
+
+Examples:
+  tine apply 3c4d --dry-run
+  tine apply 3c4d
+  tine apply 3c4d src --conflicts         only what is in src; marks where both sides changed the same lines
+  tine apply --undo 3c4d";
+
+pub(crate) const MERGE: &str = "\
+What you have staged and changed stays beside the merged commits. No hooks run. With a conflict, in the commits or with your own
+changes, nothing changes and the code is 1. What the agent has not committed does not come, and is named.
+
+Examples:
+  tine merge 3c4d --dry-run
+  tine merge 3c4d --no-ff
+  tine merge 3c4d --json | jq -r .head";
+
+pub(crate) const CHERRY_PICK: &str = "\
+Authors and messages stay. With a conflict nothing changes and the code is 1.
+
+Examples:
+  tine cherry-pick 3c4d                   all that it has made
+  tine cherry-pick 3c4d 89abcdef 01234567";
+
 pub(crate) const WORKTREE_LIST: &str = "\
 Each worktree that is there is looked at: what differs from what it started with, and the commits made in it.
 

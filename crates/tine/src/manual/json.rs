@@ -80,6 +80,18 @@ pub(super) const JSON: Section = Section {
             r#"{"agent","root","caps":{"tokens","usd","time_ms","agents","running":{"most","used","reserved","left"},"requests","waiting","unpriced","started_at"}|null,"reached":{"cap"}|null,"own":{"tokens","cost_usd"},"subtree":{"tokens","cost_usd"}}; most and left are null where there is no cap"#,
         ),
         (
+            "tine diff",
+            r#"{"agent","running","files":[file],"commits":[{"commit","subject","author"}],"uncommitted":[path]}; a file is {"path","from","status","added","removed"}"#,
+        ),
+        (
+            "tine apply",
+            r#"{"agent","outcome":"written"|"would_write"|"nothing"|"conflicts","onto","files":[file],"conflicts":[{"path","others","kind","place":"files"|"commits"|"index","base","ours","theirs","explanation"}],"mended","running","told":[id]}; base, ours and theirs are {"object"}|null"#,
+        ),
+        (
+            "tine merge, tine cherry-pick",
+            r#"as apply, with "before","head","fast_forward","commits","skipped","uncommitted":[path]"#,
+        ),
+        (
             "tine worktree list",
             r#"{"worktrees":[{"agent","name","state":"ready"|"removed"|"unfinished"|"leaving"|"gone","in_use","files","commits","path","origin","made_at","removed_at"}]}; files and commits are null where they cannot be told, agent where it is nobody's"#,
         ),

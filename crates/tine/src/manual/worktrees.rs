@@ -25,6 +25,22 @@ pub(super) const WORKTREES: Section = Section {
             "tine worktree list, gc, path",
             "what there is and what was changed in it; remove what nobody has touched for 14 days (--max-age); print the directory of one",
         ),
+        (
+            "tine diff",
+            "what was changed since the worktree was made: commits, files, a patch that `git apply` takes. Also of a worktree that was removed, and of an agent that still runs",
+        ),
+        (
+            "tine apply",
+            "bring the files into the checkout that the worktree was forked from (--to DIR: another one of the repository), three-way onto whatever is changed there; its index stays as it is. All or nothing: with a conflict nothing changes and each is named, unless --conflicts leaves marks. Several agents one after another, each checked anew. --undo takes the last apply of an agent back, and what changed since stays",
+        ),
+        (
+            "tine merge, tine cherry-pick",
+            "bring commits; what is staged and changed in the checkout stays beside them. Refused in the middle of a merge or rebase, and without a commit",
+        ),
+        (
+            "who is told",
+            "the agent above that works in the checkout, those that run there, and the one whose worktree it is, by a message that names the changed files",
+        ),
         ("tine drop", "remove one now; refused while an agent runs in it"),
         (
             "refused by name, before anything is made",

@@ -2,6 +2,7 @@
 //! Decides nothing.
 
 pub(crate) mod age;
+pub(crate) mod change;
 pub(crate) mod crew;
 pub(crate) mod entry;
 pub(crate) mod figures;

@@ -1,6 +1,7 @@
 //! Worktrees of agents, from the command line, with a real git.
 
 mod born;
+mod brought;
 mod life;
 mod refused;
 

@@ -1,0 +1,248 @@
+//! `tine apply`, `tine merge`, `tine cherry-pick`: the work of an agent comes into a checkout.
+
+mod shape;
+
+use std::path::{Component, Path, PathBuf};
+
+use tine_model::{AgentId, WorktreeRecord};
+use tine_runtime::{
+    Applied, BringSpec, Brought, BroughtOutcome, Conflict, FastForward, Merged, OnConflict,
+};
+
+use self::shape::{AppliedJson, MergedJson};
+use crate::cli::{ApplyArgs, CherryPickArgs, MergeArgs, OntoArgs};
+use crate::context::{Context, work_directory};
+use crate::fail::{FAILED, Failure};
+use crate::output;
+use crate::render::change::{conflict_line, file_line, mended_line, shown_path};
+use crate::render::figures::plural;
+use crate::render::words::one_line;
+
+/// Most files that a note names.
+const FILES_NAMED_MAX: usize = 5;
+
+/// Characters of a commit's name that people see.
+const COMMIT_CHARACTERS: usize = 8;
+
+pub(crate) async fn apply(context: &Context, args: ApplyArgs) -> Result<u8, Failure> {
+    let spec = spec(context, &args.agent, &args.onto).await?;
+    let brought = match args.undo {
+        true => context.runtime.undo_work(&spec).await?,
+        false => {
+            let record = context.runtime.own_worktree(spec.agent).await?;
+            let paths = in_checkout(context, &record, &args.paths)?;
+            let on_conflict =
+                if args.conflicts { OnConflict::LeaveMarkers } else { OnConflict::Refuse };
+            context.runtime.apply_work(&spec, paths, on_conflict).await?
+        }
+    };
+    if args.onto.json {
+        output::json(&AppliedJson::of(spec.agent, &brought))?;
+    } else {
+        tell_applied(&spec, &brought, args.undo)?;
+    }
+    in_conflict(&brought.came.conflicts, brought.came.outcome)
+}
+
+pub(crate) async fn merge(context: &Context, args: MergeArgs) -> Result<u8, Failure> {
+    let spec = spec(context, &args.agent, &args.onto).await?;
+    let how = if args.no_ff { FastForward::Never } else { FastForward::WherePossible };
+    let brought = context.runtime.merge_work(&spec, how).await?;
+    print_merged(&spec, &brought, &args.onto, "merged")
+}
+
+pub(crate) async fn cherry_pick(context: &Context, args: CherryPickArgs) -> Result<u8, Failure> {
+    let spec = spec(context, &args.agent, &args.onto).await?;
+    let brought = context.runtime.cherry_pick_work(&spec, args.commits).await?;
+    print_merged(&spec, &brought, &args.onto, "picked")
+}
+
+async fn spec(context: &Context, agent: &str, onto: &OntoArgs) -> Result<BringSpec, Failure> {
+    let agent = context.agent(agent).await?;
+    let to = match &onto.to {
+        None => None,
+        Some(directory) => {
+            let found = work_directory(Some(context.directory.join(directory)));
+            Some(found.map_err(|failure| {
+                Failure::input(failure.message().to_owned()).hint("--to takes a checkout")
+            })?)
+        }
+    };
+    Ok(BringSpec { agent, to, dry_run: onto.dry_run })
+}
+
+/// Paths as a user gives them, relative to the top of the checkout: from where the user is, if that is in the checkout or in the
+/// worktree, else from its top.
+pub(super) fn in_checkout(
+    context: &Context,
+    record: &WorktreeRecord,
+    paths: &[PathBuf],
+) -> Result<Vec<PathBuf>, Failure> {
+    let tops = [Path::new(&record.path), Path::new(&record.origin)];
+    let below =
+        |path: &Path| tops.iter().find_map(|top| path.strip_prefix(top).ok()).map(Path::to_owned);
+    let here = below(&context.directory).unwrap_or_default();
+    let find = |path: &PathBuf| {
+        let found = match path.is_absolute() {
+            true => below(path),
+            false => plain(&here.join(path)),
+        };
+        found.ok_or_else(|| {
+            Failure::input(format!("`{}` is outside the checkout", path.display()))
+                .hint("give paths in the checkout, or none for all")
+        })
+    };
+    paths.iter().map(find).collect()
+}
+
+/// The path without `.` and `..`; `None` where it leads out.
+fn plain(path: &Path) -> Option<PathBuf> {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !plain.pop() {
+                    return None;
+                }
+            }
+            Component::Normal(name) => plain.push(name),
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(plain)
+}
+
+fn tell_applied(spec: &BringSpec, brought: &Brought<Applied>, undo: bool) -> Result<(), Failure> {
+    let came = &brought.came;
+    came.mended.iter().for_each(|mended| output::say(&mended_line(mended)));
+    let (short, onto) = (spec.agent.short(), one_line(&brought.onto.to_string_lossy()));
+    let files = plural(came.files.len() as u64, "file");
+    let head = match (came.outcome, undo) {
+        (BroughtOutcome::Written, false) => format!("applied {files} of {short} in {onto}"),
+        (BroughtOutcome::Written, true) => {
+            format!("took the work of {short} back in {onto}: {files}")
+        }
+        (BroughtOutcome::WouldWrite, _) => format!("would apply {files} of {short} in {onto}"),
+        (BroughtOutcome::Nothing, false) => {
+            output::say(&format!("nothing to apply: {onto} has all of it already"));
+            return Ok(());
+        }
+        (BroughtOutcome::Nothing, true) => {
+            output::say(&format!("nothing to take back: {onto} has nothing of it any more"));
+            return Ok(());
+        }
+        (BroughtOutcome::Conflicts, _) => return tell_conflicts(&came.conflicts, false),
+    };
+    output::line(&head)?;
+    let lines: String = came.files.iter().map(|file| format!("{}\n", file_line(file))).collect();
+    output::write_out(&lines)?;
+    tell_conflicts(&came.conflicts, came.outcome == BroughtOutcome::Written)?;
+    if came.outcome == BroughtOutcome::Written && !undo {
+        output::say(&format!("note: `tine apply --undo {short}` takes it back"));
+    }
+    say_rest(spec.agent, brought.runs, &brought.told);
+    Ok(())
+}
+
+fn print_merged(
+    spec: &BringSpec,
+    brought: &Brought<Merged>,
+    onto: &OntoArgs,
+    verb: &str,
+) -> Result<u8, Failure> {
+    let came = &brought.came;
+    if onto.json {
+        output::json(&MergedJson::of(spec.agent, brought))?;
+        return in_conflict(&came.conflicts, came.outcome);
+    }
+    came.mended.iter().for_each(|mended| output::say(&mended_line(mended)));
+    let (short, place) = (spec.agent.short(), one_line(&brought.onto.to_string_lossy()));
+    let head: String = came.head.as_str().chars().take(COMMIT_CHARACTERS).collect();
+    let commits = plural(came.commits.len() as u64, "commit");
+    match came.outcome {
+        BroughtOutcome::Written => {
+            output::line(&format!("{verb} {commits} of {short} in {place}: HEAD is {head}"))?;
+        }
+        BroughtOutcome::WouldWrite => {
+            output::line(&format!("{commits} of {short} can be {verb} in {place}"))?;
+        }
+        BroughtOutcome::Nothing => {
+            output::say(&format!("nothing to do: {place} has all commits of {short} already"));
+        }
+        BroughtOutcome::Conflicts => tell_conflicts(&came.conflicts, false)?,
+    }
+    if matches!(came.outcome, BroughtOutcome::Written | BroughtOutcome::WouldWrite) {
+        let subjects = came.commits.iter().map(|made| format!("  {}\n", one_line(&made.subject)));
+        output::write_out(&subjects.collect::<String>())?;
+        if !came.uncommitted.is_empty() {
+            say_uncommitted(&short.to_string(), &came.uncommitted);
+        }
+        say_rest(spec.agent, brought.runs, &brought.told);
+    }
+    in_conflict(&came.conflicts, came.outcome)
+}
+
+/// Says that not all of the work came.
+fn say_uncommitted(short: &str, paths: &[PathBuf]) {
+    let named: Vec<String> =
+        paths.iter().take(FILES_NAMED_MAX).map(|path| shown_path(path)).collect();
+    let more = match paths.len().saturating_sub(FILES_NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    output::say(&format!("note: not committed there, and not brought: {}{more}", named.join(", ")));
+    output::say(&format!("hint: `tine apply {short}` brings files, committed or not"));
+}
+
+fn say_rest(agent: AgentId, runs: bool, told: &[AgentId]) {
+    if runs {
+        let short = agent.short();
+        output::say(&format!("note: {short} still runs; what it does from here on did not come"));
+    }
+    if !told.is_empty() {
+        let told: Vec<String> = told.iter().map(|agent| agent.short().to_string()).collect();
+        output::say(&format!("note: told which files changed: {}", told.join(", ")));
+    }
+}
+
+fn tell_conflicts(conflicts: &[Conflict], written: bool) -> Result<(), Failure> {
+    let line = |conflict| format!("{}\n", conflict_line(conflict, written));
+    let lines = conflicts.iter().map(line);
+    output::write_out(&lines.collect::<String>())
+}
+
+/// The exit code: conflicts are a failure, whether or not anything was written.
+fn in_conflict(conflicts: &[Conflict], outcome: BroughtOutcome) -> Result<u8, Failure> {
+    let count = plural(conflicts.len() as u64, "conflict");
+    match (conflicts.is_empty(), outcome) {
+        (true, _) => Ok(0),
+        (false, BroughtOutcome::Written) => {
+            Err(Failure::coded(FAILED, format!("{count}; marks stand at the places"))
+                .hint("settle them; `tine apply --undo` takes everything back"))
+        }
+        (false, BroughtOutcome::WouldWrite) => {
+            Err(Failure::coded(FAILED, format!("{count}; marks would stand at the places")))
+        }
+        (false, BroughtOutcome::Nothing | BroughtOutcome::Conflicts) => {
+            Err(Failure::coded(FAILED, format!("{count}; nothing was changed")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_leads_out_is_none() {
+        let check = |path: &str, expected: Option<&str>| {
+            assert_eq!(plain(Path::new(path)), expected.map(PathBuf::from), "{path}");
+        };
+        check("a/./b", Some("a/b"));
+        check("a/../b", Some("b"));
+        check(".", Some(""));
+        check("a/../../b", None);
+        check("/a", None);
+    }
+}

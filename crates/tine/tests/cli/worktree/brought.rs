@@ -1,0 +1,342 @@
+//! The way back: what was changed, and how it comes into the checkout.
+
+use serde_json::Value;
+
+use super::{dirty, forked, git, shown, whole};
+use crate::support::Home;
+
+/// A fork that has written made.txt; its id.
+fn written(home: &Home) -> String {
+    let made = forked(home, "WRITE it", &["--permission-mode", "accept-edits"]);
+    made["agent"].as_str().unwrap().to_owned()
+}
+
+/// A fork that has committed b.txt; its id.
+fn committed(home: &Home) -> String {
+    let made = forked(home, "COMMIT it", &["--allow", "Bash"]);
+    made["agent"].as_str().unwrap().to_owned()
+}
+
+/// What an order prints and says, without its name in it.
+fn told(home: &Home, arguments: &[&str]) -> String {
+    shown(home, &home.ran(arguments))
+}
+
+/// The index of the checkout, as bytes.
+fn index(home: &Home) -> Vec<u8> {
+    std::fs::read(home.work().join(".git/index")).unwrap()
+}
+
+#[test]
+fn a_diff_is_a_patch_of_what_the_agent_alone_has_changed() {
+    let home = dirty();
+    let agent = written(&home);
+    check!(told(&home, &["diff", &agent]), @"
+    code: 0
+    --- stdout
+    diff --git a/made.txt b/made.txt
+    new file mode 100644
+    index 0000000000000000000000000000000000000000..c5f1b8eaf85917b894fea0c18c228e380290308a
+    --- /dev/null
+    +++ b/made.txt
+    @@ -0,0 +1 @@
+    +made
+    --- stderr
+    ");
+    check!(told(&home, &["diff", &agent, "--stat"]), @"
+    code: 0
+    --- stdout
+     made.txt | 1 +
+     1 file changed, 1 insertion(+)
+     create mode 100644 made.txt
+    --- stderr
+    ");
+    check!(told(&home, &["diff", &agent, "--name-only"]), @"
+    code: 0
+    --- stdout
+    made.txt
+    --- stderr
+    ");
+    check!(told(&home, &["diff", &agent, "--json"]), @r#"
+    code: 0
+    --- stdout
+    {"agent":"[AGENT-ID]","running":false,"files":[{"path":"made.txt","from":null,"status":"added","added":1,"removed":0}],"commits":[],"uncommitted":["made.txt"]}
+    --- stderr
+    "#);
+    check!(told(&home, &["diff", &agent, "a.txt"]), @"
+    code: 0
+    --- stdout
+    --- stderr
+    nothing changed
+    ");
+    assert_eq!(home.done(&["diff", &agent, "./made.txt"]), home.done(&["diff", &agent]));
+    check!(told(&home, &["diff", &agent, "../x"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: `../x` is outside the checkout
+    hint: give paths in the checkout, or none for all
+    ");
+    check!(told(&home, &["diff", "base"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: agent [AGENT-ID] has no worktree of its own
+    hint: `tine worktree list` lists those that have one
+    ");
+    // Another checkout takes the patch, and a removed worktree has it still.
+    let patch = home.done(&["diff", &agent]);
+    home.done(&["drop", &agent]);
+    assert_eq!(home.done(&["diff", &agent]), patch);
+    home.write("patch", &patch);
+    git(&home.work(), &["apply", "../patch"]);
+    assert_eq!(std::fs::read_to_string(home.work().join("made.txt")).unwrap(), "made\n");
+}
+
+#[test]
+fn files_come_onto_a_checkout_with_changes_and_go_again() {
+    let home = dirty();
+    let agent = written(&home);
+    let before = whole(&home.work());
+    let index_before = index(&home);
+    check!(told(&home, &["apply", &agent, "--dry-run"]), @"
+    code: 0
+    --- stdout
+    would apply 1 file of [AGENT8] in [HOME]/work
+      added  made.txt  +1 -0
+    --- stderr
+    ");
+    assert_eq!(whole(&home.work()), before);
+    check!(told(&home, &["apply", &agent]), @"
+    code: 0
+    --- stdout
+    applied 1 file of [AGENT8] in [HOME]/work
+      added  made.txt  +1 -0
+    --- stderr
+    note: `tine apply --undo [AGENT8]` takes it back
+    note: told which files changed: [AGENT8]
+    ");
+    assert_eq!(std::fs::read_to_string(home.work().join("made.txt")).unwrap(), "made\n");
+    assert_eq!(index(&home), index_before);
+    check!(told(&home, &["apply", &agent]), @"
+    code: 0
+    --- stdout
+    --- stderr
+    nothing to apply: [HOME]/work has all of it already
+    ");
+    // The parent reads of it at its next turn.
+    home.done(&["run", "--resume", "base", "--quiet", "hello"]);
+    let log = home.done(&["logs", "base", "--json"]);
+    assert!(log.contains("This file has changed: made.txt. Read a file again"), "{log}");
+
+    check!(told(&home, &["apply", "--undo", &agent]), @"
+    code: 0
+    --- stdout
+    took the work of [AGENT8] back in [HOME]/work: 1 file
+      deleted  made.txt  +0 -1
+    --- stderr
+    note: told which files changed: [AGENT8]
+    ");
+    assert_eq!(whole(&home.work()), before);
+    check!(told(&home, &["apply", "--undo", &agent]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: nothing of `[AGENT-ID]` was applied here
+    hint: only the last apply of a worktree can be undone
+    ");
+    let applied = home.json(&["apply", &agent, "made.txt", "--json"]);
+    check!(home.masked(&applied.to_string()), @r#"{"agent":"[AGENT-ID]","outcome":"written","onto":"[HOME]/work","files":[{"path":"made.txt","from":null,"status":"added","added":1,"removed":0}],"conflicts":[],"mended":null,"running":false,"told":["[AGENT-ID]"]}"#);
+}
+
+#[test]
+fn a_conflict_changes_nothing_unless_marks_are_asked_for() {
+    let home = dirty();
+    let agent = written(&home);
+    home.write("work/made.txt", "mine\n");
+    let before = whole(&home.work());
+    check!(told(&home, &["apply", &agent]), @"
+    code: 1
+    --- stdout
+    conflict  made.txt: add/add: the checkout and the work each have a new file of this name; commit your version and merge, or `tine apply --conflicts` leaves marks
+    --- stderr
+    error: 1 conflict; nothing was changed
+    ");
+    let json = home.ran(&["apply", &agent, "--json"]);
+    assert_eq!(json.code, 1);
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(
+        (&json["outcome"], &json["files"]),
+        (&"conflicts".into(), &Value::Array(Vec::new()))
+    );
+    let conflict = &json["conflicts"][0];
+    assert_eq!(
+        (&conflict["path"], &conflict["kind"], &conflict["place"]),
+        (&"made.txt".into(), &"add_add".into(), &"files".into())
+    );
+    assert!(conflict["ours"]["object"].is_string() && conflict["base"].is_null());
+    assert_eq!(whole(&home.work()), before);
+
+    check!(told(&home, &["apply", &agent, "--conflicts"]), @"
+    code: 1
+    --- stdout
+    applied 1 file of [AGENT8] in [HOME]/work
+      modified  made.txt  +4 -0
+    conflict  made.txt: add/add: the checkout and the work each have a new file of this name; look for marks in the file
+    --- stderr
+    note: `tine apply --undo [AGENT8]` takes it back
+    note: told which files changed: [AGENT8]
+    error: 1 conflict; marks stand at the places
+    hint: settle them; `tine apply --undo` takes everything back
+    ");
+    check!(std::fs::read_to_string(home.work().join("made.txt")).unwrap(), @"
+    <<<<<<< tine/[AGENT-ID]/onto
+    mine
+    =======
+    made
+    >>>>>>> tine/[AGENT-ID]/work
+    ");
+    home.done(&["apply", "--undo", &agent]);
+    assert_eq!(whole(&home.work()), before);
+}
+
+#[test]
+fn several_agents_come_one_after_another_each_with_a_check_of_its_own() {
+    let home = dirty();
+    let (first, second) = (written(&home), committed(&home));
+    home.done(&["apply", &first]);
+    let merged = home.json(&["merge", &second, "--json"]);
+    assert_eq!((&merged["outcome"], &merged["fast_forward"]), (&"written".into(), &true.into()));
+    // What was staged at the fork went into the commit there, as `git commit` has it.
+    assert_eq!(
+        git(&home.work(), &["status", "--porcelain"]),
+        " M a.txt\n?? made.txt\n?? new.txt\n"
+    );
+    // A third one began before either, and made the same file as the first.
+    let third = home.json(&[
+        "fan",
+        "base",
+        "-d",
+        "WRITE it",
+        "--clean",
+        "--permission-mode",
+        "accept-edits",
+        "--json",
+    ]);
+    let third = third["tasks"][0]["agent"].as_str().unwrap();
+    check!(told(&home, &["apply", third]), @"
+    code: 0
+    --- stdout
+    --- stderr
+    nothing to apply: [HOME]/work has all of it already
+    ");
+}
+
+#[test]
+fn commits_come_beside_what_is_not_committed() {
+    let home = dirty();
+    let agent = committed(&home);
+    let before = whole(&home.work());
+    check!(told(&home, &["merge", &agent, "--dry-run"]), @"
+    code: 0
+    --- stdout
+    1 commit of [AGENT8] can be merged in [HOME]/work
+      Add b
+    --- stderr
+    ");
+    assert_eq!(whole(&home.work()), before);
+    check!(told(&home, &["merge", &agent, "--no-ff"]), @"
+    code: 0
+    --- stdout
+    merged 1 commit of [AGENT8] in [HOME]/work: HEAD is [AGENT8]
+      Add b
+    --- stderr
+    note: told which files changed: [AGENT8]
+    ");
+    check!(git(&home.work(), &["log", "--format=%s · %an", "--topo-order"]), @"
+    Merge the work of agent [AGENT8] · Ann
+    Add b · Ann
+    First · Ann
+    ");
+    check!(git(&home.work(), &["status", "--porcelain"]), @"
+     M a.txt
+    ?? new.txt
+    ");
+    check!(told(&home, &["merge", &agent]), @"
+    code: 0
+    --- stdout
+    --- stderr
+    nothing to do: [HOME]/work has all commits of [AGENT8] already
+    ");
+}
+
+#[test]
+fn commits_are_picked_by_the_beginnings_of_their_names() {
+    let home = dirty();
+    let agent = committed(&home);
+    git(&home.work(), &["commit", "-qm", "Mine"]);
+    let made = home.json(&["diff", &agent, "--json"]);
+    let commit = made["commits"][0]["commit"].as_str().unwrap();
+    check!(told(&home, &["cherry-pick", &agent, "0123"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: `0123` names no commit that agent [AGENT-ID] has made
+    hint: `tine diff [AGENT8] --json` lists its commits
+    ");
+    assert_eq!(home.ran(&["cherry-pick", &agent, &commit[..3]]).code, 42, "too short");
+    check!(told(&home, &["cherry-pick", &agent, &commit[..8]]), @"
+    code: 0
+    --- stdout
+    picked 1 commit of [AGENT8] in [HOME]/work: HEAD is [AGENT8]
+      Add b
+    --- stderr
+    note: told which files changed: [AGENT8]
+    ");
+    check!(git(&home.work(), &["log", "--format=%s · %an"]), @"
+    Add b · Ann
+    Mine · Ann
+    First · Ann
+    ");
+    let writer = written(&home);
+    check!(told(&home, &["merge", &writer]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: the work has no commits
+    hint: apply the files instead
+    ");
+}
+
+#[test]
+fn another_checkout_can_have_the_work() {
+    let home = dirty();
+    let agent = written(&home);
+    git(&home.work(), &["worktree", "add", "-q", "../other", "HEAD"]);
+    let before = whole(&home.work());
+    check!(told(&home, &["apply", &agent, "--to", "../other"]), @"
+    code: 0
+    --- stdout
+    applied 1 file of [AGENT8] in [HOME]/other
+      added  made.txt  +1 -0
+    --- stderr
+    note: `tine apply --undo [AGENT8]` takes it back
+    ");
+    assert!(home.path().join("other/made.txt").exists());
+    assert_eq!(whole(&home.work()), before);
+    check!(told(&home, &["apply", &agent, "--to", "nowhere"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: cannot work in [HOME]/work/nowhere: No such file or directory (os error 2)
+    hint: --to takes a checkout
+    ");
+    git(&home.path(), &["init", "-q", "alien"]);
+    check!(told(&home, &["apply", &agent, "--to", "../alien"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: `[HOME]/alien` is in another repository than the work
+    hint: --to takes a checkout of the repository that the worktree is of
+    ");
+}
