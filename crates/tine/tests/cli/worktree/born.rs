@@ -128,6 +128,18 @@ fn workers_of_a_fan_do_not_see_each_other_and_only_changes_stay() {
 }
 
 #[test]
+fn a_confined_worker_commits_in_its_worktree() {
+    let home = dirty();
+    let before = whole(&home.work());
+    let order = ["fan", "base", "-d", "COMMIT it", "--worktree", "--allow", "Bash", "--json"];
+    let fan = home.json(&order);
+    let task = &fan["tasks"][0];
+    assert_eq!(task["worktree"]["commits"], 1, "{fan}");
+    assert_eq!(fan["audit"]["escapes"], Value::Array(Vec::new()));
+    assert_eq!(whole(&home.work()), before);
+}
+
+#[test]
 fn a_task_in_the_background_tells_its_spawner_where_its_changes_are() {
     let home = dirty();
     let start = ["task", "start", "base", "WRITE it", "--fork", "--worktree"];

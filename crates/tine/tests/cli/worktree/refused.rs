@@ -184,11 +184,11 @@ fn what_reaches_beyond_the_worktree_is_refused_and_the_agent_is_told_what_to_do(
     }
     check!(home.masked(&told.join("\n")), @"
     Scope: what was asked
-    Result: Denied: `git stash` may change what all worktrees of the repository share. Change and commit your own files on this worktree's branch; leave other branches, stashes, tags, remotes and configuration alone.
+    Result: Denied: `git stash` may change what all worktrees of the repository share. Change and commit your own files in this worktree, whose HEAD is on no branch; leave branches, stashes, tags, remotes and configuration alone.
     Scope: what was asked
-    Result: Denied: `git branch -D` may change what all worktrees of the repository share. Change and commit your own files on this worktree's branch; leave other branches, stashes, tags, remotes and configuration alone.
+    Result: Denied: `git branch -D` may change what all worktrees of the repository share. Change and commit your own files in this worktree, whose HEAD is on no branch; leave branches, stashes, tags, remotes and configuration alone.
     Scope: what was asked
-    Result: Denied: `[HOME]/work/a.txt` is outside the directory that may be written. Write only files inside `[WORKTREE]`; give absolute paths.
+    Result: Denied: `[HOME]/work/a.txt` is outside the directory that may be written. In your worktree this file is `[WORKTREE]/a.txt`; read it there before you change it.
     ");
     assert_eq!(whole(&home.work()), before);
 }
