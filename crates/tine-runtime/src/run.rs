@@ -100,6 +100,7 @@ impl Runtime {
         let cut =
             matches!(result.as_ref().map(|report| &report.outcome), Ok(Outcome::TimedOut) | Err(_));
         self.end_below(agent, cut || entered.stop.asked() == Some(StopKind::Hard)).await;
+        self.keep(agent).await;
         drop(entered);
         // Whatever happened, the lease goes back; an error of that would hide the more important one.
         let released = self.store().release(&lease).await;

@@ -84,6 +84,8 @@ impl Runtime {
                 }
                 next = self.next_of(&lease, &directive, (&entered, options)).await;
             }
+            // While the lease is held, so that nobody begins in it.
+            self.leave(lease.agent).await;
             drop(self.store().release(&lease).await);
             // Who asked for something in the last moment was told that it waits.
             match self.taken_again(&lease, (&entered, options)).await {
@@ -96,7 +98,6 @@ impl Runtime {
                 break;
             }
         }
-        self.leave(lease.agent).await;
         drop(entered);
     }
 
@@ -198,10 +199,15 @@ impl Runtime {
 
     /// What a worker has done in its own worktree; held by a ref from now on, whatever becomes of the files.
     async fn worked_in(&self, agent: AgentId) -> Option<TaskWorktree> {
+        self.keep(agent).await;
+        self.store().task(agent).await.ok().flatten()?.worktree
+    }
+
+    /// Holds what an agent has done in its own worktree, whatever becomes of the files.
+    pub(crate) async fn keep(&self, agent: AgentId) {
         if let Err(error) = self.keep_worktree(agent).await {
             tracing::warn!(%agent, %error, "the state of a worktree could not be kept; its files are where they were");
         }
-        self.store().task(agent).await.ok().flatten()?.worktree
     }
 
     /// Lets a worktree go in which nothing was done.

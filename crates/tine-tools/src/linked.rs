@@ -5,8 +5,10 @@
 
 mod parted;
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use crate::beneath::open_regular;
 use parted::OWN_COMMON;
 pub use parted::part_linked_worktree;
 
@@ -84,8 +86,17 @@ pub(crate) fn repository(directory: &Path) -> Option<PathBuf> {
     }
 }
 
+/// Longest file of this kind; such a file holds one path.
+const LINE_BYTES_MAX: u64 = 64 * 1024;
+
+/// The one line of a small file. What commands may have put in its place, a link, a pipe or a device, is not opened.
 fn line(path: &Path) -> Option<String> {
-    Some(std::fs::read_to_string(path).ok()?.trim_end().to_owned())
+    let name = path.file_name()?;
+    let folder = std::fs::File::open(path.parent()?).ok()?;
+    let (file, _) = open_regular(folder, name).ok()??;
+    let mut text = String::new();
+    file.take(LINE_BYTES_MAX).read_to_string(&mut text).ok()?;
+    Some(text.trim_end().to_owned())
 }
 
 fn real(path: &Path) -> Option<PathBuf> {
@@ -216,6 +227,24 @@ mod tests {
         part_linked_worktree(&world.path("work")).unwrap();
         assert_eq!(line(&own.join("packed-refs")).unwrap(), "changed by git");
         part_linked_worktree(&world.path("main")).unwrap();
+    }
+
+    #[test]
+    fn what_a_command_has_put_in_the_way_is_neither_followed_nor_waited_for() {
+        let world = World::new();
+        let administration = world.path("main/.git/worktrees/name");
+        write(&world.path("precious"), "dear");
+        let link = administration.join("commondir.tine");
+        std::os::unix::fs::symlink(world.path("precious"), &link).unwrap();
+        part_linked_worktree(&world.path("work")).unwrap();
+        assert_eq!(std::fs::read_to_string(world.path("precious")).unwrap(), "dear");
+        assert!(world.found("work").unwrap().is_parted());
+        // A pipe that nobody writes to.
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        std::fs::remove_file(administration.join("commondir")).unwrap();
+        let pipe = administration.join("commondir");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        assert_eq!(world.found("work"), None);
     }
 
     #[test]

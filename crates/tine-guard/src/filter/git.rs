@@ -67,11 +67,10 @@ const OWN: [&str; 49] = [
 ];
 
 /// Subcommands that only read when their words are of this kind.
-const READING: [(&str, &[&str]); 8] = [
+const READING: [(&str, &[&str]); 7] = [
     ("stash", &["list", "show"]),
     ("worktree", &["list"]),
     ("reflog", &["show", "exists"]),
-    ("remote", &["-v", "--verbose", "show", "get-url"]),
     ("notes", &["list", "show"]),
     ("bundle", &["verify", "list-heads"]),
     ("config", &["get", "list", "--get", "--get-all", "--get-regexp", "--list", "-l"]),
@@ -206,8 +205,16 @@ pub(super) fn judge(worktree: &Path, command: &str) -> Result<(), Denial> {
 /// Judges the words after a `git` that may be the command of another one (`xargs git push`) or only a
 /// word (`grep git README`): what is known to change the shared part is refused, the rest is no git.
 fn judge_mention(words: &[String]) -> Result<(), Denial> {
-    let mut rest = words.iter().map(String::as_str).skip_while(|word| word.starts_with('-'));
-    let Some(name) = rest.next() else { return Ok(()) };
+    let mut rest = words.iter().map(String::as_str);
+    let name = loop {
+        match rest.next() {
+            None => return Ok(()),
+            // Their values are no subcommand.
+            Some("-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace") => drop(rest.next()),
+            Some(option) if option.starts_with('-') => {}
+            Some(name) => break name,
+        }
+    };
     let rest: Vec<&str> = rest.collect();
     if SHARED.contains(&name) && !may(name, &rest) { Err(refusal(name, &rest)) } else { Ok(()) }
 }
@@ -270,9 +277,14 @@ fn may(name: &str, words: &[&str]) -> bool {
         // Paths may be taken from elsewhere; another branch may not be taken.
         "checkout" => words.contains(&"--") && !words.iter().any(|word| is_branch_option(word)),
         "branch" | "tag" => only_lists(words),
+        // What follows these options is a subcommand all the same.
+        "remote" => {
+            let mut rest = words.iter().skip_while(|word| matches!(**word, "-v" | "--verbose"));
+            rest.next().is_none_or(|word| matches!(*word, "show" | "get-url"))
+        }
         name if OWN.contains(&name) => true,
         name => match words.first() {
-            None => matches!(name, "remote" | "reflog"),
+            None => name == "reflog",
             Some(first) if name == "reflog" && first.starts_with('-') => true,
             Some(first) => READING.iter().any(|(reads, how)| *reads == name && how.contains(first)),
         },

@@ -81,6 +81,10 @@ fn git_that_touches_what_is_shared_is_refused() {
     let filter = filter(&home);
     for text in [
         "git stash",
+        "git remote -v add evil url",
+        "git remote --verbose remove origin",
+        "X=1 git -c a=b stash",
+        "env git -C . stash",
         "git stash pop",
         "git checkout main",
         "git checkout -b other",

@@ -12,7 +12,7 @@ use tine_worktree::{
     OnConflict, Outcome, Repository, Snapshot, WorktreeError,
 };
 
-use super::{blocking, checkout, name_of, worktree_of};
+use super::{any_checkout, blocking, checkout, name_of, worktree_of};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 
@@ -74,8 +74,7 @@ impl Held {
         now_ms: i64,
     ) -> Result<Self, WorktreeError> {
         let name = name_of(record.agent)?;
-        if is_there(record) {
-            let worktree = worktree_of(record)?;
+        if let Ok(worktree) = worktree_of(record) {
             let end = worktree.state(now_ms)?;
             return Ok(Self { name, start: worktree.start().clone(), end });
         }
@@ -93,7 +92,7 @@ impl Runtime {
         let around = self.worktree_at(Path::new(&record.origin)).await?;
         let now_ms = self.now_ms();
         blocking(move || {
-            let repository = nearest(&record, around.as_ref())?;
+            let repository = any_checkout(&record, around.as_ref())?;
             let Held { start, end, .. } = Held::of(&repository, &record, now_ms)?;
             let mut changes = repository.changes(&start, &end)?;
             let is_asked =
@@ -271,24 +270,6 @@ impl Runtime {
         };
         texts.into_iter().map(find).collect()
     }
-}
-
-/// A checkout of the repository that is there: the worktree, where it came from, or the first that the repository had.
-fn nearest(
-    record: &WorktreeRecord,
-    around: Option<&WorktreeRecord>,
-) -> Result<Repository, WorktreeError> {
-    let (origin, main) = (Path::new(&record.origin), Path::new(&record.repository).parent());
-    match main {
-        _ if is_there(record) => Ok(worktree_of(record)?.repository().clone()),
-        Some(main) if !origin.exists() => Repository::at(main),
-        Some(_) | None => checkout(origin, around),
-    }
-}
-
-/// Whether the files of a worktree are there.
-fn is_there(record: &WorktreeRecord) -> bool {
-    Path::new(&record.path).join(".git").exists()
 }
 
 /// What an agent is told of files that changed where it works.

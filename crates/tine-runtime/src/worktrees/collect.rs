@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use tine_model::{AgentId, WorktreeRecord};
+use tine_store::{Lease, StoreError};
 use tine_worktree::{Name, Repository, Worktree, WorktreeError};
 
 use super::view::{WorktreeState, WorktreeView};
@@ -68,11 +69,23 @@ impl Runtime {
                     LEFT_BEHIND_AGE
                 }
             };
-            if view.runs || self.age_of(view.path.clone()).await? < age_max {
+            if view.runs || self.age_of(&view).await? < age_max {
                 continue;
             }
+            // While it goes, nobody is to begin in it.
+            let lease = match (&view.agent, spec.dry_run) {
+                (Some(agent), false) => match self.lease_for_removal(agent.id).await {
+                    Ok(lease) => lease,
+                    Err(RuntimeError::Store(StoreError::Held { .. })) => continue,
+                    Err(error) => return Err(error),
+                },
+                (Some(_), true) | (None, _) => None,
+            };
             let fate = self.fate_of(&view, spec).await;
             let fate = fate.unwrap_or_else(|error| Fate::Failed(error.to_string()));
+            if let Some(lease) = lease {
+                self.store().release(&lease).await?;
+            }
             let agent = view.agent.as_ref().map(|agent| agent.id);
             collected.push(Collected { name: view.name, agent, path: view.path, fate });
         }
@@ -112,11 +125,22 @@ impl Runtime {
         Ok(fate)
     }
 
-    /// How long ago something was last changed that a worktree's life leaves traces in.
-    async fn age_of(&self, path: PathBuf) -> Result<Duration, RuntimeError> {
+    /// The lease on an agent whose worktree is to go; `None` for a dead one, which nobody runs any more.
+    async fn lease_for_removal(&self, agent: AgentId) -> Result<Option<Lease>, RuntimeError> {
+        match self.acquire(agent).await {
+            Ok(lease) => Ok(Some(lease)),
+            Err(RuntimeError::Store(StoreError::Dead { .. })) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// How long ago its agent last did anything, and something was last changed that a worktree's life leaves traces in.
+    async fn age_of(&self, view: &WorktreeView) -> Result<Duration, RuntimeError> {
         let now_ms = self.now_ms();
+        let (path, updated_ms) =
+            (view.path.clone(), view.agent.as_ref().map(|agent| agent.updated_ms));
         blocking(move || {
-            let last_ms = last_change_ms(&path).unwrap_or(0);
+            let last_ms = last_change_ms(&path).max(updated_ms).unwrap_or(0);
             Ok(Duration::from_millis(u64::try_from(now_ms.saturating_sub(last_ms)).unwrap_or(0)))
         })
         .await
@@ -132,9 +156,11 @@ impl Runtime {
             return Err(RuntimeError::WorktreeRemoved(agent));
         }
         // Whoever runs in it holds a lease, so that nobody begins while it goes.
-        let lease = self.acquire(agent).await?;
+        let lease = self.lease_for_removal(agent).await?;
         let dropped = self.drop_leased(&record, path).await;
-        self.store().release(&lease).await?;
+        if let Some(lease) = lease {
+            self.store().release(&lease).await?;
+        }
         dropped
     }
 
@@ -157,7 +183,8 @@ impl Runtime {
     pub async fn recover_worktree(&self, agent: AgentId) -> Result<PathBuf, RuntimeError> {
         let record = self.own_worktree(agent).await?;
         let path = PathBuf::from(&record.path);
-        if path.join(".git").exists() {
+        let found = record.clone();
+        if blocking(move || Ok(worktree_of(&found).is_ok())).await? {
             return Err(RuntimeError::WorktreeThere { agent, path });
         }
         self.make_again(&record).await?;

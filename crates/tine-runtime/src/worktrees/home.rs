@@ -8,7 +8,7 @@ use tine_guard::filter::{FilterError, WorkerFilter};
 use tine_model::{AgentId, AgentRecord, RawJson, WorktreeRecord};
 
 use super::place::{made_ready, text};
-use super::{blocking, checkout, name_of, worktree_of};
+use super::{any_checkout, blocking, name_of, worktree_of};
 use crate::confine::Confinement;
 use crate::error::RuntimeError;
 use crate::prompt::worktree_notice;
@@ -70,6 +70,12 @@ fn stands_for(directory: &Path, record: &WorktreeRecord) -> PathBuf {
     Path::new(&record.origin).components().chain(inside.components()).collect()
 }
 
+/// Whether a worktree can be worked in.
+async fn is_ready(record: &WorktreeRecord) -> Result<bool, RuntimeError> {
+    let found = record.clone();
+    blocking(move || Ok(worktree_of(&found).is_ok())).await
+}
+
 impl Runtime {
     /// The confinement of an agent's runs, whether or not it works in a worktree.
     pub(crate) async fn walled(
@@ -86,7 +92,7 @@ impl Runtime {
         let Some(record) = self.worktree_around(agent).await? else { return Ok(None) };
         let (owner, path) = (record.agent, PathBuf::from(&record.path));
         let origin = PathBuf::from(&record.origin);
-        if !path.join(".git").exists() {
+        if !is_ready(&record).await? {
             self.make_again(&record).await?;
         }
         let variables = self
@@ -115,16 +121,29 @@ impl Runtime {
         Ok(self.store().worktrees().await?.into_iter().find(around))
     }
 
-    /// Makes a worktree again that was removed, as it was when it was last kept.
+    /// Makes a worktree again that was removed, or whose making or removal was cut short, as it was when it was last kept. Where
+    /// the user's preparations fail it is removed again, and stays kept.
     pub(super) async fn make_again(&self, record: &WorktreeRecord) -> Result<(), RuntimeError> {
         let (agent, now_ms) = (record.agent, self.now_ms());
-        let (origin, path) = (PathBuf::from(&record.origin), PathBuf::from(&record.path));
-        let around = self.worktree_at(&origin).await?;
+        let (found, path) = (record.clone(), PathBuf::from(&record.path));
+        let around = self.worktree_at(Path::new(&record.origin)).await?;
         let policy = self.worktree_policy().cloned();
         blocking(move || {
-            let origin = checkout(&origin, around.as_ref())?;
-            let made = origin.recover(&name_of(agent)?, path, now_ms)?;
-            policy.map_or(Ok(()), |policy| made_ready(&made, &policy, agent))
+            // Others that work there may want the same at the same time.
+            let _alone = match &policy {
+                Some(policy) => Some(policy.lock()?),
+                None => None,
+            };
+            if worktree_of(&found).is_ok() {
+                return Ok(());
+            }
+            let made =
+                any_checkout(&found, around.as_ref())?.recover(&name_of(agent)?, path, now_ms)?;
+            let ready = policy.as_ref().map_or(Ok(()), |policy| made_ready(&made, policy, agent));
+            if ready.is_err() {
+                made.remove(now_ms)?;
+            }
+            ready
         })
         .await?;
         let back = WorktreeRecord { removed_ms: None, ..record.clone() };
@@ -156,7 +175,7 @@ impl Runtime {
     pub(crate) async fn keep_worktree(&self, agent: AgentId) -> Result<(), RuntimeError> {
         let Some(record) = self.store().worktree(agent).await? else { return Ok(()) };
         let (found, now_ms) = (record.clone(), self.now_ms());
-        if record.removed_ms.is_some() || !Path::new(&record.path).join(".git").exists() {
+        if !Path::new(&record.path).exists() {
             return Ok(());
         }
         let (files, commits) = blocking(move || {
@@ -172,11 +191,10 @@ impl Runtime {
         Ok(self.store().note_worktree(noted).await?)
     }
 
-    /// Removes the worktree of a worker that has ended, where nothing was changed in it and nobody else works there.
+    /// Removes the worktree of a worker that has ended and whose lease is still held, where nothing was changed in it and nobody else works there.
     pub(crate) async fn leave_worktree(&self, agent: AgentId) -> Result<(), RuntimeError> {
         let Some(record) = self.store().worktree(agent).await? else { return Ok(()) };
-        let is_gone = record.removed_ms.is_some() || !Path::new(&record.path).exists();
-        if is_gone || self.is_shared(&record).await? {
+        if !Path::new(&record.path).exists() || self.is_shared(&record).await? {
             return Ok(());
         }
         let (found, now_ms) = (record.clone(), self.now_ms());

@@ -25,6 +25,8 @@ pub use view::{WorktreeState, WorktreeView};
 pub(crate) use home::Home;
 pub(crate) use place::Placed;
 
+use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -63,6 +65,19 @@ impl WorktreePolicy {
         let name = repository.map_or_else(|| "repository".into(), |name| name.to_string_lossy());
         let hash = blake3::hash(common_dir.as_os_str().as_encoded_bytes()).to_hex();
         self.root.join(format!("{name}-{}", &hash[..8])).join(agent.short())
+    }
+
+    /// While what it returns is held, no process makes a worktree again that was removed; whoever dies with it gives it back.
+    pub(crate) fn lock(&self) -> Result<File, WorktreeError> {
+        let failed =
+            |doing| move |source| WorktreeError::File { doing, path: self.root.clone(), source };
+        fs::create_dir_all(&self.root).map_err(failed("make the directory"))?;
+        let root = File::open(&self.root).map_err(failed("open"))?;
+        match root.lock() {
+            // There are file systems without locks; git itself refuses to make one twice.
+            Err(error) if error.kind() != ErrorKind::Unsupported => Err(failed("lock")(error)),
+            Ok(()) | Err(_) => Ok(root),
+        }
     }
 
     /// The directory that says whose ports are whose.
@@ -116,6 +131,22 @@ pub(crate) fn checkout(
         Some(record) => Ok(worktree_of(record)?.repository().from_inside(directory)),
         None => Repository::at(directory),
     }
+}
+
+/// A checkout of a worktree's repository that is there: itself, the one it came from, or the first that the repository had.
+pub(crate) fn any_checkout(
+    record: &WorktreeRecord,
+    around: Option<&WorktreeRecord>,
+) -> Result<Repository, WorktreeError> {
+    if let Ok(own) = worktree_of(record) {
+        return Ok(own.repository().clone());
+    }
+    let common_dir = Path::new(&record.repository);
+    let first = || {
+        let found = Repository::at(common_dir.parent()?).ok()?;
+        (found.common_dir() == common_dir).then_some(found)
+    };
+    checkout(Path::new(&record.origin), around).or_else(|error| first().ok_or(error))
 }
 
 /// Does what waits for git on a thread that may wait.

@@ -70,6 +70,8 @@ impl Runtime {
         let now_ms = self.now_ms();
         let made = blocking(move || {
             let repository = checkout(&directory, around.as_ref())?;
+            // What was half brought there is no state that anybody wanted.
+            repository.mend()?;
             let path = policy.path(repository.common_dir(), child);
             let new = NewWorktree { name: name_of(child)?, path, start, now_ms };
             let worktree = repository.fork(&new)?;

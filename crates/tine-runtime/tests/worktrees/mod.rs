@@ -259,6 +259,58 @@ async fn a_removed_worktree_is_made_again_for_the_next_run() {
 }
 
 #[tokio::test]
+async fn a_worktree_whose_removal_was_cut_short_is_made_again_before_anybody_works_in_it() {
+    let (house, directory) = repository(ScriptedModel::new([
+        call("FileWrite", json!({"file_path": "new.txt", "content": "new\n"})),
+        Answer::text("Written."),
+        call("FileRead", json!({"file_path": "new.txt"})),
+        Answer::text("Read."),
+    ]))
+    .await;
+    let house = with_worktrees(house);
+    let root = house.root_in(directory.clone()).await;
+    let spec = ForkSpec { place: own(), ..ForkSpec::of(root) };
+    let child = house.runtime.fork(spec).await.unwrap().child;
+    say(&house, child, "Write.").await;
+    let path = path_of(&house, child).await;
+    house.runtime.drop_worktree(child).await.unwrap();
+    house.runtime.recover_worktree(child).await.unwrap();
+    // As it is when a removal ends after its first file.
+    let own_part = git(&path, &["rev-parse", "--absolute-git-dir"]);
+    let own_part = Path::new(own_part.trim());
+    std::fs::rename(own_part.join("tine.json"), own_part.join("tine-leaving.json")).unwrap();
+    std::fs::remove_file(path.join("new.txt")).unwrap();
+    say(&house, child, "Read.").await;
+    assert!(path.join("new.txt").exists());
+    let views = house.runtime.worktrees(&directory).await.unwrap();
+    assert_eq!(views.iter().map(|view| view.state).collect::<Vec<_>>(), [WorktreeState::Ready]);
+}
+
+#[tokio::test]
+async fn the_dead_need_no_worktree_and_whoever_holds_a_lease_keeps_his() {
+    let (house, directory) = repository(ScriptedModel::new([Answer::hang()])).await;
+    let house = with_worktrees(house);
+    let root = house.root_in(directory.clone()).await;
+    let fork = async || {
+        let spec = ForkSpec { place: own(), ..ForkSpec::of(root) };
+        house.runtime.fork(spec).await.unwrap().child
+    };
+    let (dead, held) = (fork().await, fork().await);
+    house.runtime.kill(dead).await.unwrap();
+    let path = path_of(&house, held).await;
+    let options = allowed();
+    let run = std::pin::pin!(house.runtime.run(held, Some("Go.".into()), &options));
+    tokio::select! {
+        ended = run => panic!("{ended:?}"),
+        () = house.model.requested(1) => {}
+    }
+    let dropped = house.runtime.drop_worktree(held).await;
+    assert!(matches!(dropped, Err(tine_runtime::RuntimeError::Store(_))), "{dropped:?}");
+    assert_eq!(house.runtime.drop_worktree(dead).await.unwrap().fate, Fate::Vanished);
+    assert!(path.exists());
+}
+
+#[tokio::test]
 async fn a_check_runs_where_the_work_is() {
     let (house, directory) = repository(ScriptedModel::new([])).await;
     let house = with_worktrees(house);

@@ -6,7 +6,7 @@
 //! what is shared, and a copy of `packed-refs`, beside which git then takes the lock. What is reached through the links is
 //! ruled by the wall as ever. Refs that somebody packs later are not seen in the worktree; those that somebody writes are.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use super::Linked;
@@ -35,7 +35,7 @@ const SHARED: [&str; 14] = [
 const PACKED: &str = "packed-refs";
 
 /// Gives the linked worktree around a directory its own lock, once; does nothing in any other directory. Must be done before
-/// the first command runs there: what a command could have put in the way is not looked for. A crash in between leaves the
+/// the first command runs there. What a command could have put in the way is replaced, and never followed. A crash in between leaves the
 /// worktree as it was.
 pub fn part_linked_worktree(directory: &Path) -> io::Result<()> {
     let Some(linked) = Linked::around(&directory.canonicalize()?) else { return Ok(()) };
@@ -57,6 +57,12 @@ pub fn part_linked_worktree(directory: &Path) -> io::Result<()> {
     }
     // As the last step, and in one.
     let written = linked.administration.join("commondir.tine");
-    std::fs::write(&written, format!("{OWN_COMMON}\n"))?;
+    // Whatever a command has put there may be a link to somewhere else.
+    match std::fs::remove_file(&written) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&written)?;
+    file.write_all(format!("{OWN_COMMON}\n").as_bytes())?;
     std::fs::rename(written, linked.administration.join("commondir"))
 }
