@@ -90,9 +90,9 @@ pub use tasks::{
 pub use tine_fork::{Clock, Ids, MergeNote, VALUE_PER_SECOND_DEFAULT, Wording};
 pub use tine_tools::{Change, Escape, Gap, Support};
 pub use worktrees::{
-    Applied, BringSpec, Brought, BroughtOutcome, Changes, Check, Checked, CollectSpec, Collected,
-    Conflict, ConflictKind, ConflictPlace, FastForward, Fate, FileChange, MadeCommit, Mended,
-    MendedAs, Merged, OnConflict, Operation, Placement, Stage, Start, Work, WorktreeError,
-    WorktreePolicy, WorktreePorts, WorktreeRefusal, WorktreeState, WorktreeView, git_version,
-    shares_content,
+    Applied, BringSpec, Brought, BroughtOutcome, Candidate, Changes, Check, Checked, CollectSpec,
+    Collected, Conflict, ConflictKind, ConflictPlace, FastForward, Fate, FileChange, Lines,
+    MadeCommit, Mended, MendedAs, Merged, OnConflict, Operation, Placement, Stage, Start, Work,
+    WorktreeError, WorktreePolicy, WorktreePorts, WorktreeRefusal, WorktreeState, WorktreeView,
+    best, git_version, shares_content,
 };

@@ -9,6 +9,7 @@ mod guard;
 mod inherit;
 mod merge_back;
 mod permission;
+mod pick;
 mod place;
 mod task;
 mod worktree;
@@ -28,6 +29,7 @@ pub(crate) use self::merge_back::MergeBackArgs;
 pub(crate) use self::permission::{
     AllowArgs, DenyArgs, ListPermissionsArgs, PermissionCommand, RevokeArgs, RulesArgs, ScopeArg,
 };
+pub(crate) use self::pick::PickArgs;
 pub(crate) use self::place::PlaceArgs;
 pub(crate) use self::task::{
     CancelTaskArgs, ClearTasksArgs, ListTasksArgs, OutputTaskArgs, ResumeTaskArgs, SendTaskArgs,
@@ -120,6 +122,9 @@ pub(crate) enum Command {
     /// Pick commits that an agent has made in its worktree
     #[command(after_help = examples::CHERRY_PICK)]
     CherryPick(CherryPickArgs),
+    /// Give several forks the same task, check what they did, and take the best
+    #[command(after_help = examples::PICK)]
+    Pick(PickArgs),
     /// Worktrees of agents
     #[command(subcommand)]
     Worktree(WorktreeCommand),

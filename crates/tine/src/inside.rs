@@ -42,6 +42,7 @@ fn starts_agents(command: &Command) -> bool {
         Command::Run(_)
         | Command::Fork(_)
         | Command::Fan(_)
+        | Command::Pick(_)
         | Command::Task(TaskCommand::Start(_) | TaskCommand::Resume(_)) => true,
         Command::Task(
             TaskCommand::List(_)

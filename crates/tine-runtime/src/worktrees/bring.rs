@@ -31,6 +31,9 @@ pub struct BringSpec {
     pub to: Option<PathBuf>,
     /// Whether nothing is changed, and only found out what would be.
     pub dry_run: bool,
+    /// Whether the work counts as it was last held by its ref, and not as it stands now: since then something may have changed files
+    /// that was no work, such as a check.
+    pub as_held: bool,
 }
 
 /// What came of bringing work.
@@ -71,10 +74,10 @@ impl Held {
     fn of(
         repository: &Repository,
         record: &WorktreeRecord,
-        now_ms: i64,
+        (as_held, now_ms): (bool, i64),
     ) -> Result<Self, WorktreeError> {
         let name = name_of(record.agent)?;
-        if let Ok(worktree) = worktree_of(record) {
+        if let (Ok(worktree), false) = (worktree_of(record), as_held) {
             let end = worktree.state(now_ms)?;
             return Ok(Self { name, start: worktree.start().clone(), end });
         }
@@ -93,7 +96,7 @@ impl Runtime {
         let now_ms = self.now_ms();
         blocking(move || {
             let repository = any_checkout(&record, around.as_ref())?;
-            let Held { start, end, .. } = Held::of(&repository, &record, now_ms)?;
+            let Held { start, end, .. } = Held::of(&repository, &record, (false, now_ms))?;
             let mut changes = repository.changes(&start, &end)?;
             let is_asked =
                 |path: &Path| paths.is_empty() || paths.iter().any(|asked| path.starts_with(asked));
@@ -113,9 +116,9 @@ impl Runtime {
         paths: Vec<PathBuf>,
         on_conflict: OnConflict,
     ) -> Result<Brought<Applied>, RuntimeError> {
-        let dry_run = spec.dry_run;
+        let BringSpec { dry_run, as_held, .. } = *spec;
         let brought = self.bring_work(spec, move |repository, record, now_ms| {
-            let Held { name, start, end } = Held::of(repository, record, now_ms)?;
+            let Held { name, start, end } = Held::of(repository, record, (as_held, now_ms))?;
             let (name, start, end, paths) = (&name, &start, &end, &paths);
             repository.apply(&Apply { name, start, end, paths, on_conflict, dry_run, now_ms })
         });
@@ -139,9 +142,10 @@ impl Runtime {
         spec: &BringSpec,
         fast_forward: FastForward,
     ) -> Result<Brought<Merged>, RuntimeError> {
-        let (dry_run, label) = (spec.dry_run, self.label_of(spec.agent).await?);
+        let BringSpec { dry_run, as_held, .. } = *spec;
+        let label = self.label_of(spec.agent).await?;
         let brought = self.bring_work(spec, move |repository, record, now_ms| {
-            let Held { name, start, end } = Held::of(repository, record, now_ms)?;
+            let Held { name, start, end } = Held::of(repository, record, (as_held, now_ms))?;
             let (name, start, end, label) = (&name, &start, &end, label.as_str());
             repository.merge(&Merge { name, label, start, end, fast_forward, dry_run, now_ms })
         });
@@ -156,10 +160,10 @@ impl Runtime {
         spec: &BringSpec,
         commits: Vec<String>,
     ) -> Result<Brought<Merged>, RuntimeError> {
-        let dry_run = spec.dry_run;
+        let BringSpec { dry_run, as_held, .. } = *spec;
         let commits = self.commits_of(spec.agent, commits).await?;
         let brought = self.bring_work(spec, move |repository, record, now_ms| {
-            let Held { name, start, end } = Held::of(repository, record, now_ms)?;
+            let Held { name, start, end } = Held::of(repository, record, (as_held, now_ms))?;
             let (name, start, end, commits) = (&name, &start, &end, &commits);
             repository.cherry_pick(&CherryPick { name, start, end, commits, dry_run, now_ms })
         });

@@ -7,15 +7,17 @@ mod bring;
 mod check;
 mod collect;
 mod home;
+mod pick;
 mod place;
 mod view;
 
 pub use bring::{BringSpec, Brought, Work};
 pub use check::{Check, Checked};
 pub use collect::{CollectSpec, Collected, Fate};
+pub use pick::{Candidate, best};
 pub use place::Placement;
 pub use tine_worktree::{
-    Applied, Changes, Conflict, ConflictKind, FastForward, FileChange, MadeCommit, Mended,
+    Applied, Changes, Conflict, ConflictKind, FastForward, FileChange, Lines, MadeCommit, Mended,
     MendedAs, Merged, OnConflict, Operation, Outcome as BroughtOutcome, Place as ConflictPlace,
     Ports as WorktreePorts, Refusal as WorktreeRefusal, Stage, Start, WorktreeError, git_version,
     shares_content,

@@ -77,7 +77,7 @@ fn head(work: &Work) -> String {
 }
 
 /// A patch in the colours that git gives it.
-fn coloured(patch: &str) -> String {
+pub(super) fn coloured(patch: &str) -> String {
     let line = |line: &str| {
         let style = match line.as_bytes() {
             [b'@', b'@', ..] => CYAN,

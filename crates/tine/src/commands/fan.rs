@@ -9,7 +9,8 @@ use tine_cache::{FanCost, Plan};
 use tine_fork::{AllowAllFilter, Observer, Report, RunEvent, WORKER_TURNS_DEFAULT};
 use tine_model::{AgentId, Outcome, Standing, TaskStatus, Usage};
 use tine_runtime::{
-    CacheReport, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher, Placement, RunOptions,
+    CacheReport, Confinement, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher, Placement,
+    RunOptions,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -125,6 +126,39 @@ struct ForkCostShape {
 }
 
 pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure> {
+    let (json, fails) = (args.json, args.limits.fail_on_tool_error);
+    let Some(fanned) = run(context, args).await? else { return Ok(0) };
+    let report = &fanned.report;
+    if json {
+        output::json(&shape(report))?;
+    } else {
+        if output::stdout_is_terminal() && output::stderr_is_terminal() {
+            output::say("");
+        }
+        output::write_out(&text(report))?;
+    }
+    if let Some(audit) = &report.audit {
+        tell(audit);
+    }
+    let failed_calls = if fails { fanned.watch.tally.failed() } else { vec![] };
+    if let Some(failure) = out_of_budget(context, report).await? {
+        return Err(failure);
+    }
+    verdict(report, fanned.cancel.is_cancelled(), &fanned.guarded, &failed_calls)
+}
+
+/// A fan that is over.
+pub(super) struct Fanned {
+    pub(super) report: FanReport,
+    pub(super) cancel: CancellationToken,
+    /// How its workers were confined.
+    pub(super) confinement: Confinement,
+    watch: Arc<Watch>,
+    guarded: Guarded,
+}
+
+/// Runs a fan and shows how it goes; `None` where the user has only asked for its price, or has not agreed to it.
+pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanned>, Failure> {
     let parent = context.agent(&args.agent).await?;
     let before = Before {
         spec: EstimateSpec {
@@ -140,7 +174,7 @@ pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure>
         json: args.json,
     };
     if !go_ahead(context, before).await? {
-        return Ok(0);
+        return Ok(None);
     }
     let directory = context.runtime.store().agent(parent).await?.directory;
     let confinement =
@@ -167,7 +201,7 @@ pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure>
             Path::new(&directory),
             Arc::new(CrewLines::on(Arc::clone(&crew_screen), context.directory.clone())),
         )?,
-        confinement,
+        confinement: confinement.clone(),
         on_budget: budget::on_budget(&args.limits.tree),
     };
     budget::change(context, parent, args.limits.tree.changes()).await?;
@@ -181,22 +215,7 @@ pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure>
     let fanned = interruptible(fan, &cancel, || watch.board.say(STOPPING)).await;
     watch.board.finish();
     let report = fanned??;
-    if args.json {
-        output::json(&shape(&report))?;
-    } else {
-        if output::stdout_is_terminal() && output::stderr_is_terminal() {
-            output::say("");
-        }
-        output::write_out(&text(&report))?;
-    }
-    if let Some(audit) = &report.audit {
-        tell(audit);
-    }
-    let failed_calls = if args.limits.fail_on_tool_error { watch.tally.failed() } else { vec![] };
-    if let Some(failure) = out_of_budget(context, &report).await? {
-        return Err(failure);
-    }
-    verdict(&report, cancel.is_cancelled(), &guarded, &failed_calls)
+    Ok(Some(Fanned { report, cancel, confinement, watch, guarded }))
 }
 
 /// The board, and the memory of failed calls.

@@ -20,6 +20,7 @@ pub(crate) mod listing;
 mod logs;
 mod merge_back;
 mod permission;
+mod pick;
 mod ps;
 mod rename;
 mod run;
@@ -87,6 +88,7 @@ fn runs_models(command: &Command) -> bool {
     match command {
         Command::Run(_)
         | Command::Fan(_)
+        | Command::Pick(_)
         | Command::Compact(_)
         | Command::MergeBack(_)
         | Command::Demo(_)
@@ -145,6 +147,7 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Run(args) => run::run(context, args).await,
         Command::Fork(args) => fork::fork(context, args).await,
         Command::Fan(args) => fan::fan(context, args).await,
+        Command::Pick(args) => pick::pick(context, args).await,
         Command::Ps(args) => ps::ps(context, args).await,
         Command::Tree(args) => tree::tree(context, args).await,
         Command::Show(args) => show::show(context, args).await,

@@ -187,6 +187,17 @@ Examples:
   tine cherry-pick 3c4d                   all that it has made
   tine cherry-pick 3c4d 89abcdef 01234567";
 
+pub(crate) const PICK: &str = "\
+The forks work at the same time, over one cached prefix, each in a worktree of its own. Then the check runs in each, and one table says who
+passes, how much was changed, and what it cost. The best is marked: of those that completed, changed something and pass, the one with the fewest changed
+lines, then the cheapest. Whoever is taken is applied to your checkout, as it was before its check. Without a terminal nobody is, unless --take
+says so. The work of all others stays in their worktrees.
+
+Examples:
+  tine pick 3c4d -d \"Make the tests of the parser pass\" -n 4 --check \"cargo test -p parser\"
+  tine pick 3c4d -d \"Speed up the reader\" --check ./bench.sh --take best --json
+  tine pick --among 1a2b 5e6f 7c8d --check \"make test\"";
+
 pub(crate) const WORKTREE_LIST: &str = "\
 Each worktree that is there is looked at: what differs from what it started with, and the commits made in it.
 

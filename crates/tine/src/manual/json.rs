@@ -92,6 +92,10 @@ pub(super) const JSON: Section = Section {
             r#"as apply, with "before","head","fast_forward","commits","skipped","uncommitted":[path]"#,
         ),
         (
+            "tine pick",
+            r#"{"candidates":[{"agent","status","good","check":{"passed","output","duration_ms"}|null,"files","added","removed","commits","cost_usd","duration_ms","said"}],"best":id|null,"taken":(as apply)|null}"#,
+        ),
+        (
             "tine worktree list",
             r#"{"worktrees":[{"agent","name","state":"ready"|"removed"|"unfinished"|"leaving"|"gone","in_use","files","commits","path","origin","made_at","removed_at"}]}; files and commits are null where they cannot be told, agent where it is nobody's"#,
         ),

@@ -34,6 +34,10 @@ pub(super) const WORKTREES: Section = Section {
             "bring the files into the checkout that the worktree was forked from (--to DIR: another one of the repository), three-way onto whatever is changed there; its index stays as it is. All or nothing: with a conflict nothing changes and each is named, unless --conflicts leaves marks. Several agents one after another, each checked anew. --undo takes the last apply of an agent back, and what changed since stays",
         ),
         (
+            "tine pick",
+            "gives several forks the same task, runs a check in each worktree, shows one table, and applies the work that is chosen: by one key, or by --take",
+        ),
+        (
             "tine merge, tine cherry-pick",
             "bring commits; what is staged and changed in the checkout stays beside them. Refused in the middle of a merge or rebase, and without a commit",
         ),

@@ -39,6 +39,7 @@ mod import_tools;
 mod merge_back;
 mod paperwork;
 mod permission;
+mod pick;
 mod registry;
 mod run;
 mod sim_serve;

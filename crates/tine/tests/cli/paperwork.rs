@@ -52,6 +52,7 @@ fn the_manual_is_one_page() {
     .SS "tine apply"
     .SS "tine merge"
     .SS "tine cherry-pick"
+    .SS "tine pick"
     .SS "tine worktree list"
     .SS "tine worktree gc"
     .SS "tine worktree path"

@@ -367,3 +367,29 @@ fn ctrl_c_stops_an_evaluation_and_leaves_nothing() {
     assert!(plain(&text).contains("0 of 2 runs passed"), "{text}");
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
 }
+
+#[test]
+fn one_key_shows_a_difference_and_one_takes_the_work() {
+    let home = crate::pick::home();
+    let mut terminal = Terminal::start(&home, &crate::pick::TASK);
+    let question = "any other key for none: ";
+    terminal.until(question, 1);
+    terminal.type_in("d");
+    terminal.type_in("1");
+    terminal.until("diff --git a/count.txt b/count.txt", 1);
+    terminal.until(question, 2);
+    terminal.type_in("2");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+    assert!(plain(&text).contains("applied 1 file of"), "{text}");
+    assert!(home.work().join("count.txt").exists());
+
+    let home = crate::pick::home();
+    let mut terminal = Terminal::start(&home, &crate::pick::TASK);
+    terminal.until(question, 1);
+    terminal.type_in("q");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+    assert!(plain(&text).contains("nothing was taken; the best is"), "{text}");
+    assert!(!home.work().join("count.txt").exists());
+}

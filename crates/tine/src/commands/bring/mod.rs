@@ -9,7 +9,8 @@ use tine_runtime::{
     Applied, BringSpec, Brought, BroughtOutcome, Conflict, FastForward, Merged, OnConflict,
 };
 
-use self::shape::{AppliedJson, MergedJson};
+pub(super) use self::shape::AppliedJson;
+use self::shape::MergedJson;
 use crate::cli::{ApplyArgs, CherryPickArgs, MergeArgs, OntoArgs};
 use crate::context::{Context, work_directory};
 use crate::fail::{FAILED, Failure};
@@ -39,7 +40,7 @@ pub(crate) async fn apply(context: &Context, args: ApplyArgs) -> Result<u8, Fail
     if args.onto.json {
         output::json(&AppliedJson::of(spec.agent, &brought))?;
     } else {
-        tell_applied(&spec, &brought, args.undo)?;
+        tell_applied(spec.agent, &brought, args.undo)?;
     }
     in_conflict(&brought.came.conflicts, brought.came.outcome)
 }
@@ -68,7 +69,7 @@ async fn spec(context: &Context, agent: &str, onto: &OntoArgs) -> Result<BringSp
             })?)
         }
     };
-    Ok(BringSpec { agent, to, dry_run: onto.dry_run })
+    Ok(BringSpec { agent, to, dry_run: onto.dry_run, as_held: false })
 }
 
 /// Paths as a user gives them, relative to the top of the checkout: from where the user is, if that is in the checkout or in the
@@ -113,10 +114,14 @@ fn plain(path: &Path) -> Option<PathBuf> {
     Some(plain)
 }
 
-fn tell_applied(spec: &BringSpec, brought: &Brought<Applied>, undo: bool) -> Result<(), Failure> {
+pub(super) fn tell_applied(
+    agent: AgentId,
+    brought: &Brought<Applied>,
+    undo: bool,
+) -> Result<(), Failure> {
     let came = &brought.came;
     came.mended.iter().for_each(|mended| output::say(&mended_line(mended)));
-    let (short, onto) = (spec.agent.short(), one_line(&brought.onto.to_string_lossy()));
+    let (short, onto) = (agent.short(), one_line(&brought.onto.to_string_lossy()));
     let files = plural(came.files.len() as u64, "file");
     let head = match (came.outcome, undo) {
         (BroughtOutcome::Written, false) => format!("applied {files} of {short} in {onto}"),
@@ -141,7 +146,7 @@ fn tell_applied(spec: &BringSpec, brought: &Brought<Applied>, undo: bool) -> Res
     if came.outcome == BroughtOutcome::Written && !undo {
         output::say(&format!("note: `tine apply --undo {short}` takes it back"));
     }
-    say_rest(spec.agent, brought.runs, &brought.told);
+    say_rest(agent, brought.runs, &brought.told);
     Ok(())
 }
 
@@ -213,7 +218,7 @@ fn tell_conflicts(conflicts: &[Conflict], written: bool) -> Result<(), Failure> 
 }
 
 /// The exit code: conflicts are a failure, whether or not anything was written.
-fn in_conflict(conflicts: &[Conflict], outcome: BroughtOutcome) -> Result<u8, Failure> {
+pub(super) fn in_conflict(conflicts: &[Conflict], outcome: BroughtOutcome) -> Result<u8, Failure> {
     let count = plural(conflicts.len() as u64, "conflict");
     match (conflicts.is_empty(), outcome) {
         (true, _) => Ok(0),

@@ -8,7 +8,7 @@ use crate::render::change::{CommitJson, ConflictJson, FileJson, shown_path};
 
 /// `tine apply --json`.
 #[derive(Serialize)]
-pub(super) struct AppliedJson {
+pub(in crate::commands) struct AppliedJson {
     agent: String,
     /// `written`, `would_write`, `nothing` or `conflicts`.
     outcome: &'static str,
@@ -26,7 +26,7 @@ pub(super) struct AppliedJson {
 }
 
 impl AppliedJson {
-    pub(super) fn of(agent: AgentId, brought: &Brought<Applied>) -> Self {
+    pub(in crate::commands) fn of(agent: AgentId, brought: &Brought<Applied>) -> Self {
         let came = &brought.came;
         Self {
             agent: agent.to_string(),

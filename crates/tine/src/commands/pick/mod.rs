@@ -1,0 +1,203 @@
+//! `tine pick`: several forks do the same task, each in a worktree of its own; the best work is taken.
+
+mod choice;
+mod shape;
+
+use std::path::Path;
+
+use tine_model::{AgentId, Standing};
+use tine_runtime::{Applied, BringSpec, Brought, Candidate, Check, Confinement, OnConflict, best};
+use tokio_util::sync::CancellationToken;
+
+use self::choice::{Choice, ask, table};
+use self::shape::PickJson;
+use super::{bring, fan};
+use crate::ask::a_person_is_there;
+use crate::cli::{FanArgs, PickArgs};
+use crate::confine::confinement;
+use crate::context::Context;
+use crate::fail::{FAILED, Failure, INTERRUPTED};
+use crate::interrupt::interruptible;
+use crate::limits::duration;
+use crate::output;
+
+/// Whose work is to be taken.
+enum Take {
+    Best,
+    Nobody,
+    Of(AgentId),
+    Ask,
+}
+
+pub(crate) async fn pick(context: &Context, args: PickArgs) -> Result<u8, Failure> {
+    let is_told = args.agent.is_some() && args.directive.is_some();
+    if !is_told && args.among.is_empty() {
+        return Err(Failure::usage("nobody to pick from")
+            .hint("give an agent and a task for its forks: tine pick AGENT -d TEXT")
+            .hint("or name agents that have worked in worktrees: tine pick --among AGENT AGENT"));
+    }
+    let check = check(&args)?;
+    let take = take(context, &args).await?;
+    let json = args.json;
+    let Some((agents, confinement)) = workers(context, args).await? else { return Ok(0) };
+    let cancel = CancellationToken::new();
+    let looking = look(context, &agents, check.as_ref(), (&confinement, &cancel));
+    let candidates = interruptible(looking, &cancel, || {}).await??;
+    if cancel.is_cancelled() {
+        return Err(Failure::coded(INTERRUPTED, "interrupted; nothing was taken")
+            .hint("`tine pick --among` looks at the same agents again"));
+    }
+    if !json {
+        output::write_out(&table(&candidates))?;
+    }
+    let chosen = chosen(context, &candidates, take).await?;
+    let taken = match chosen {
+        Some(agent) => Some((agent, apply(context, agent).await?)),
+        None => None,
+    };
+    if json {
+        output::json(&PickJson::of(&candidates, taken.as_ref()))?;
+    } else if let Some((agent, brought)) = &taken {
+        bring::tell_applied(*agent, brought, false)?;
+    } else {
+        advise(&candidates);
+    }
+    match taken {
+        Some((_, brought)) => bring::in_conflict(&brought.came.conflicts, brought.came.outcome),
+        None => Ok(0),
+    }
+}
+
+fn check(args: &PickArgs) -> Result<Option<Check>, Failure> {
+    let Some(command) = args.check.clone() else { return Ok(None) };
+    if command.trim().is_empty() {
+        return Err(Failure::usage("--check is empty").hint("for example --check \"cargo test\""));
+    }
+    let time_max = duration(&args.check_timeout).ok_or_else(|| {
+        Failure::usage(format!("--check-timeout cannot be `{}`", args.check_timeout))
+            .hint("it is a number and a unit, such as 90s, 30m or 1h")
+    })?;
+    Ok(Some(Check { command, time_max }))
+}
+
+async fn take(context: &Context, args: &PickArgs) -> Result<Take, Failure> {
+    Ok(match args.take.as_deref() {
+        None if a_person_is_there() && !args.json => Take::Ask,
+        None | Some("none") => Take::Nobody,
+        Some("best") => Take::Best,
+        Some(_) if args.among.is_empty() => {
+            return Err(Failure::usage("the forks do not exist yet: --take is `best` or `none`")
+                .hint("with --among it may name one of the agents"));
+        }
+        Some(text) => Take::Of(context.agent(text).await?),
+    })
+}
+
+/// Those to pick from, when they have done their work, and how they are confined; `None` where the user did not agree to the price.
+async fn workers(
+    context: &Context,
+    args: PickArgs,
+) -> Result<Option<(Vec<AgentId>, Confinement)>, Failure> {
+    let (Some(agent), Some(directive)) = (args.agent, args.directive) else {
+        let mut agents = Vec::with_capacity(args.among.len());
+        for text in &args.among {
+            let agent = context.agent(text).await?;
+            context.runtime.own_worktree(agent).await?;
+            if !agents.contains(&agent) {
+                agents.push(agent);
+            }
+        }
+        let directory = Path::new(&context.directory);
+        let confinement = confinement(&context.config, &args.limits, Standing::Worker, directory)?;
+        return Ok(Some((agents, confinement)));
+    };
+    let mut place = args.place;
+    place.worktree = true;
+    let fan = FanArgs {
+        agent,
+        directives: vec![directive; usize::from(args.forks)],
+        plan: args.plan,
+        explain: false,
+        keep_warm: false,
+        place,
+        estimate: args.estimate,
+        json: args.json,
+        limits: args.limits,
+    };
+    let Some(fanned) = fan::run(context, fan).await? else { return Ok(None) };
+    if fanned.cancel.is_cancelled() {
+        return Err(Failure::coded(INTERRUPTED, "interrupted; nothing was taken")
+            .hint("`tine worktree list` shows what the forks had done"));
+    }
+    let agents = fanned.report.tasks.iter().map(|task| task.agent).collect();
+    Ok(Some((agents, fanned.confinement)))
+}
+
+/// Looks at each, one after the other: checks that run at the same time would disturb each other.
+async fn look(
+    context: &Context,
+    agents: &[AgentId],
+    check: Option<&Check>,
+    how: (&Confinement, &CancellationToken),
+) -> Result<Vec<Candidate>, Failure> {
+    let mut candidates = Vec::with_capacity(agents.len());
+    for (index, agent) in agents.iter().enumerate() {
+        if check.is_some() {
+            output::say(&format!("checking {} of {}: {}", index + 1, agents.len(), agent.short()));
+        }
+        candidates.push(context.runtime.candidate(*agent, check, how).await?);
+    }
+    Ok(candidates)
+}
+
+/// Whose work is taken, in the end.
+async fn chosen(
+    context: &Context,
+    candidates: &[Candidate],
+    take: Take,
+) -> Result<Option<AgentId>, Failure> {
+    match take {
+        Take::Nobody => Ok(None),
+        Take::Best => match best(candidates) {
+            Some(best) => Ok(Some(best.agent)),
+            None => Err(Failure::coded(FAILED, "no work is good, and nothing was taken").hint(
+                "`tine diff AGENT` shows what one did; `tine apply AGENT` takes it all the same",
+            )),
+        },
+        Take::Of(agent) if candidates.iter().any(|one| one.agent == agent) => Ok(Some(agent)),
+        Take::Of(agent) => {
+            Err(Failure::usage(format!("{} is none of those to pick from", agent.short()))
+                .hint("--take names one that --among names"))
+        }
+        Take::Ask => loop {
+            match ask(candidates)? {
+                Choice::Take(agent) => return Ok(Some(agent)),
+                Choice::Nobody => return Ok(None),
+                Choice::Show(agent) => {
+                    let work = context.runtime.work_of(agent, Vec::new()).await?;
+                    output::write_out(&super::diff::coloured(&String::from_utf8_lossy(
+                        &work.patch,
+                    )))?;
+                }
+            }
+        },
+    }
+}
+
+async fn apply(context: &Context, agent: AgentId) -> Result<Brought<Applied>, Failure> {
+    // As it was before its check, which may have written files.
+    let spec = BringSpec { agent, to: None, dry_run: false, as_held: true };
+    Ok(context.runtime.apply_work(&spec, Vec::new(), OnConflict::Refuse).await?)
+}
+
+fn advise(candidates: &[Candidate]) {
+    match best(candidates) {
+        Some(best) => {
+            let short = best.agent.short();
+            output::say(&format!(
+                "nothing was taken; the best is {short}: `tine diff {short}`, `tine apply {short}`"
+            ));
+        }
+        None => output::say("nothing was taken; no work is good"),
+    }
+}
