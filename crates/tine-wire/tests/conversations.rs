@@ -202,6 +202,16 @@ fn shattered(text: &str) -> String {
     lines.join("\n")
 }
 
+#[test]
+fn a_system_prompt_alone_is_no_conversation() {
+    let read = read_conversation(
+        ConversationFormat::Messages,
+        r#"{"role":"system","content":"Be brief."}"#,
+        WireFormat::Anthropic,
+    );
+    assert_eq!(read.unwrap_err().to_string(), "there are no messages");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 

@@ -118,11 +118,12 @@ pub fn read_conversation(
     match format {
         ConversationFormat::Messages => {
             let imported = import_messages(text, target)?;
-            Ok(ImportedConversation {
+            let read = ImportedConversation {
                 system: imported.system,
                 messages: imported.messages,
                 ..ImportedConversation::new(format)
-            })
+            };
+            read.checked()
         }
         ConversationFormat::ClaudeCode => claude_code::read(text)?.checked(),
         ConversationFormat::Codex => codex::read(text, target)?.checked(),
