@@ -117,9 +117,6 @@ pub enum RuntimeError {
         "the conversation begins with an assistant message; its provider wants a user message first"
     )]
     AssistantFirst,
-    /// The imported conversation has no message.
-    #[error("the file holds no message")]
-    EmptyImport,
     /// The text cannot be the name of an agent.
     #[error("`{}` cannot be a name: {why}", .name.escape_debug())]
     Name {

@@ -2,7 +2,7 @@
 
 use tine_fork::{Digest, DigestProfile, workers_directive};
 use tine_model::{AgentId, Block, ContextMode, Message, WireFormat};
-use tine_wire::{Carries, ConversationFormat, Counts, ImportedConversation};
+use tine_wire::{Carries, ConversationFormat, Counts, ImportError, ImportedConversation};
 
 use crate::codec;
 use crate::error::RuntimeError;
@@ -156,7 +156,7 @@ fn digest(messages: &[Message]) -> Vec<Message> {
 
 /// Refuses what no provider would take.
 fn check(messages: &[Message], target: WireFormat) -> Result<(), RuntimeError> {
-    let Some(first) = messages.first() else { return Err(RuntimeError::EmptyImport) };
+    let Some(first) = messages.first() else { return Err(ImportError::Empty.into()) };
     let wants_a_user = matches!(target, WireFormat::Anthropic | WireFormat::Gemini);
     match wants_a_user && first.role() == tine_model::Role::Assistant {
         true => Err(RuntimeError::AssistantFirst),

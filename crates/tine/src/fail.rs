@@ -201,7 +201,7 @@ impl From<RuntimeError> for Failure {
                 .hint("without that line the rest can be imported; a line that is cut off is left out by itself"),
             RuntimeError::Import(ImportError::Shape { .. }) => Self::of(BAD_INPUT, &error)
                 .hint("without --format tine finds out by itself what the file is"),
-            RuntimeError::Import(_) | RuntimeError::EmptyImport | RuntimeError::AssistantFirst => Self::of(BAD_INPUT, &error).hint(
+            RuntimeError::Import(_) | RuntimeError::AssistantFirst => Self::of(BAD_INPUT, &error).hint(
                 "the file is a JSON array, or one JSON object a line, of messages with `role` and `content`, or a session of Claude Code, Codex or OpenCode",
             ),
             RuntimeError::DigestNeeded { .. } => Self::of(BAD_INPUT, &error)

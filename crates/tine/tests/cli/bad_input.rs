@@ -376,7 +376,7 @@ fn files_that_are_no_conversations() {
     code: 42
     --- stdout
     --- stderr
-    error: the file holds no message
+    error: there are no messages
     hint: the file is a JSON array, or one JSON object a line, of messages with `role` and `content`, or a session of Claude Code, Codex or OpenCode
     ");
     check!(import(b"\"\xff\""), @r"
