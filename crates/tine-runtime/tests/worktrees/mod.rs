@@ -311,6 +311,36 @@ async fn the_dead_need_no_worktree_and_whoever_holds_a_lease_keeps_his() {
 }
 
 #[tokio::test]
+async fn work_does_not_come_into_the_worktree_of_an_agent() {
+    let (house, directory) = repository(ScriptedModel::new([])).await;
+    let house = with_worktrees(house);
+    let root = house.root_in(directory.clone()).await;
+    let spec = ForkSpec { place: own(), ..ForkSpec::of(root) };
+    let parent = house.runtime.fork(spec).await.unwrap().child;
+    let spec = ForkSpec { place: own(), ..ForkSpec::of(parent) };
+    let child = house.runtime.fork(spec).await.unwrap().child;
+    std::fs::write(path_of(&house, child).await.join("new.txt"), "new\n").unwrap();
+    let bring = |to: Option<PathBuf>| tine_runtime::BringSpec {
+        agent: child,
+        to,
+        dry_run: false,
+        as_held: false,
+    };
+    let apply = async |to| {
+        let refuse = tine_runtime::OnConflict::Refuse;
+        house.runtime.apply_work(&bring(to), Vec::new(), refuse).await
+    };
+    let refused = apply(None).await.unwrap_err().to_string();
+    assert!(
+        refused.ends_with("is in the worktree of an agent, which cannot get work yet"),
+        "{refused}"
+    );
+    assert!(!path_of(&house, parent).await.join("new.txt").exists());
+    apply(Some(directory.clone())).await.unwrap();
+    assert!(directory.join("new.txt").exists());
+}
+
+#[tokio::test]
 async fn a_check_runs_where_the_work_is() {
     let (house, directory) = repository(ScriptedModel::new([])).await;
     let house = with_worktrees(house);
