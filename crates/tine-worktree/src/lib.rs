@@ -32,6 +32,7 @@ mod salvage;
 mod setup;
 mod snapshot;
 mod support;
+mod wary;
 mod worktree;
 
 pub use apply::{Applied, Apply, Kept, Mended, MendedAs, OnConflict, Outcome};

@@ -12,6 +12,7 @@ use crate::index;
 use crate::marker::Marker;
 use crate::repository::Repository;
 use crate::snapshot::{Snapshot, Taken, Trees};
+use crate::wary;
 use crate::worktree::{NewWorktree, Worktree};
 
 /// By what a checkout says where git's own part of it is.
@@ -203,7 +204,7 @@ impl Drop for Unfinished<'_> {
 /// Whether the checkout at `files` says that `git_dir` is git's own part of it. Who works in a worktree can write in its part, but
 /// not in the files of others.
 pub(crate) fn names(files: &Path, git_dir: &Path) -> bool {
-    let Ok(text) = fs::read(files.join(DOT_GIT)) else { return false };
+    let Ok(text) = wary::note(&files.join(DOT_GIT)) else { return false };
     let named = text.strip_prefix(b"gitdir: ").map(|named| path(named.trim_ascii_end()));
     let real = |path: &Path| path.canonicalize().ok();
     named.is_some_and(|named| real(&files.join(named)).is_some_and(|at| Some(at) == real(git_dir)))

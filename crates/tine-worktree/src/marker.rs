@@ -3,8 +3,8 @@
 //! It lies where git keeps what belongs to the worktree alone, so it goes with it. A worktree without one is unfinished; one whose
 //! note has its second name is being removed, and what it held is kept already.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,7 @@ use crate::error::WorktreeError;
 use crate::fault;
 use crate::ids::{Commit, Name, Tree};
 use crate::snapshot::Snapshot;
+use crate::wary;
 
 const READY: &str = "tine.json";
 const LEAVING: &str = "tine-leaving.json";
@@ -58,9 +59,13 @@ impl Marker {
         let (path, half) = (git_dir.join(READY), git_dir.join("tine.json.half"));
         let write = || {
             fault::step()?;
-            fs::write(&half, self.text()?)?;
+            let mut file = File::create(&half)?;
+            file.write_all(&self.text()?)?;
+            // Otherwise a power cut could leave its name with nothing in it.
+            file.sync_all()?;
             fault::step()?;
-            fs::rename(&half, &path)
+            fs::rename(&half, &path)?;
+            File::open(git_dir)?.sync_all()
         };
         write().map_err(|source| WorktreeError::file("write", &path, source))
     }
@@ -92,7 +97,7 @@ impl Marker {
     }
 
     fn read_one(path: &Path) -> Result<Option<Self>, WorktreeError> {
-        let text = match fs::read(path) {
+        let text = match wary::note(path) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(WorktreeError::file("read", path, source)),

@@ -7,6 +7,14 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Refusal, WorktreeError};
 use crate::git::{Git, path};
+use crate::ids::Commit;
+use crate::wary;
+
+/// What the file HEAD says where git keeps refs in tables.
+const HEAD_ELSEWHERE: &str = "ref: refs/heads/.invalid";
+
+/// Most characters of a HEAD that is none that a message repeats.
+const HEAD_CHARACTERS_SHOWN: usize = 80;
 
 /// A checkout: its files, and where git keeps what belongs to it.
 #[derive(Clone, Debug)]
@@ -156,11 +164,12 @@ impl Repository {
         }
     }
 
-    /// HEAD of the checkout, as [`git`](Self::git) knows it.
-    pub(crate) fn head(&self) -> String {
-        match (self.by, self.git_dir.file_name()) {
-            (By::Repository, Some(name)) => format!("worktrees/{}/HEAD", name.to_string_lossy()),
-            (By::Checkout, _) | (By::Repository, None) => "HEAD".to_owned(),
+    /// HEAD of the checkout, by a name that [`git`](Self::git) knows it by. Where the checkout is not obeyed, git is not made to
+    /// read what stands there as HEAD: that need not be a file.
+    pub(crate) fn head(&self) -> Result<String, WorktreeError> {
+        match self.by {
+            By::Checkout => Ok("HEAD".to_owned()),
+            By::Repository => head_in(&self.git_dir),
         }
     }
 
@@ -168,6 +177,35 @@ impl Repository {
     pub(crate) fn index(&self) -> PathBuf {
         self.git_dir.join("index")
     }
+}
+
+/// What HEAD in git's own part of a linked checkout says: a commit, or the name of a ref.
+pub(crate) fn head_in(git_dir: &Path) -> Result<String, WorktreeError> {
+    let file = git_dir.join("HEAD");
+    let text =
+        wary::note(&file).map_err(|source| WorktreeError::file("read HEAD in", &file, source))?;
+    let text = String::from_utf8_lossy(&text);
+    let said = text.trim_ascii_end();
+    if said == HEAD_ELSEWHERE
+        && let Some(id) = git_dir.file_name()
+    {
+        return Ok(format!("worktrees/{}/HEAD", id.to_string_lossy()));
+    }
+    let name = said.strip_prefix("ref: ").filter(|name| is_ref(name));
+    let name = name.or_else(|| Commit::parse(said).is_ok().then_some(said));
+    let wrong = || WorktreeError::Output {
+        what: "HEAD",
+        text: said.chars().take(HEAD_CHARACTERS_SHOWN).collect(),
+    };
+    name.map(str::to_owned).ok_or_else(wrong)
+}
+
+/// Whether git takes these characters for the name of a ref, and for nothing else.
+fn is_ref(name: &str) -> bool {
+    let is_sign = |sign: char| sign.is_ascii_control() || " ~^:?*[\\".contains(sign);
+    name.starts_with("refs/")
+        && !name.contains(is_sign)
+        && !["..", "@{"].iter().any(|two| name.contains(two))
 }
 
 /// Where git keeps what all checkouts share, what belongs to this one alone, and where its files are.

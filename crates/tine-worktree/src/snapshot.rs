@@ -4,7 +4,7 @@
 //! what changed is read. The checkout is only looked at; what is written are objects, which git forgets by itself where no ref holds them.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -14,6 +14,7 @@ use crate::fault;
 use crate::git::{Git, parts, path};
 use crate::ids::{Commit, Tree};
 use crate::repository::Repository;
+use crate::wary;
 
 /// What a worktree starts from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -169,7 +170,7 @@ impl Repository {
 
     /// HEAD, or an empty commit where there is none yet.
     pub(crate) fn base(&self, now_ms: i64) -> Result<Commit, WorktreeError> {
-        if let Some(head) = self.find_commit(&self.head())? {
+        if let Some(head) = self.find_commit(&self.head()?)? {
             return Ok(head);
         }
         let git = self.git();
@@ -180,7 +181,7 @@ impl Repository {
     fn base_and_tree(&self, now_ms: i64) -> Result<(Commit, Tree), WorktreeError> {
         let git = self.git();
         // Both at once where there is a commit.
-        let head = self.head();
+        let head = self.head()?;
         let asked = format!("{head}^{{commit}}\n{head}^{{tree}}\n");
         let said =
             git.fed(["cat-file", "--batch-check=%(objectname)", "--buffer"], asked.as_bytes())?;
@@ -298,10 +299,10 @@ fn refuse_embedded(before: &[Entry], after: &[Entry]) -> Result<(), WorktreeErro
 fn copy_index(from: &Path, to: &Path) -> Result<(), WorktreeError> {
     let copy = || {
         fault::step()?;
-        let mut source = File::open(from)?;
+        let source = wary::open(from, wary::INDEX_BYTES_MAX)?;
         let modified = source.metadata()?.modified()?;
         let mut goal = File::create(to)?;
-        io::copy(&mut source, &mut goal)?;
+        io::copy(&mut source.take(wary::INDEX_BYTES_MAX), &mut goal)?;
         goal.set_modified(modified)
     };
     match copy() {

@@ -16,6 +16,7 @@ use crate::making::{Making, Unfinished, names, remove};
 use crate::marker::{Marked, Marker};
 use crate::repository::Repository;
 use crate::snapshot::{Conflicts, Snapshot, Start, Taken, Trees};
+use crate::wary;
 
 /// How often files that change while they are copied are copied again.
 const COPIES_MAX: u32 = 3;
@@ -182,7 +183,7 @@ impl Repository {
     pub fn worktrees(&self) -> Result<Vec<Found>, WorktreeError> {
         let mut found = Vec::new();
         for git_dir in own_parts(self.common_dir())? {
-            found.extend(found_at(&git_dir)?.map(|(found, _)| found));
+            found.extend(found_at(&git_dir).map(|(found, _)| found));
         }
         found.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(found)
@@ -199,7 +200,7 @@ impl Repository {
         let mut any = false;
         for found in self.worktrees()?.into_iter().filter(|found| found.name == *name) {
             let Some(git_dir) = self.git_dir_of(&found.path)? else { continue };
-            match found_at(&git_dir)? {
+            match found_at(&git_dir) {
                 None | Some((Found { state: FoundState::Ready, .. }, _)) => continue,
                 // Of one that was to be made again, what was kept stays kept.
                 Some((Found { state: FoundState::Unfinished, .. }, Making::First)) => {
@@ -248,26 +249,33 @@ fn own_parts(common_dir: &Path) -> Result<Vec<PathBuf>, WorktreeError> {
 }
 
 /// What git's own part of a worktree says of it, and how it was made; `None` where tine has not made it.
-fn found_at(git_dir: &Path) -> Result<Option<(Found, Making)>, WorktreeError> {
-    let Some(path) = path_of(git_dir) else { return Ok(None) };
-    let reason = fs::read_to_string(git_dir.join("locked")).unwrap_or_default();
+fn found_at(git_dir: &Path) -> Option<(Found, Making)> {
+    let path = path_of(git_dir)?;
+    let reason = wary::note(&git_dir.join("locked")).unwrap_or_default();
+    let reason = String::from_utf8_lossy(&reason);
     let lock = Making::read_lock(&reason);
     let making = lock.map_or(Making::Again, |(making, _)| making);
-    let (name, state) = match Marker::read(git_dir)? {
+    let (name, state) = match marked(git_dir)? {
         Marked::Ready(marker) if names(&path, git_dir) => (marker.name, FoundState::Ready),
         Marked::Ready(marker) => (marker.name, FoundState::Gone),
         Marked::Leaving(marker) => (marker.name, FoundState::Leaving),
         Marked::Not => {
-            let Some(Ok(name)) = lock.map(|(_, name)| Name::new(name)) else { return Ok(None) };
+            let name = lock.and_then(|(_, name)| Name::new(name).ok())?;
             (name, FoundState::Unfinished)
         }
     };
-    Ok(Some((Found { name, path, state }, making)))
+    Some((Found { name, path, state }, making))
+}
+
+/// What the note in git's own part of a worktree says; `None` where it cannot be read, which must not stand in the way of others.
+fn marked(git_dir: &Path) -> Option<Marked> {
+    let read = Marker::read(git_dir);
+    read.inspect_err(|error| tracing::warn!(%error, "passed over the note of a worktree")).ok()
 }
 
 /// Where the files of a worktree are, by git's own part of it.
 fn path_of(git_dir: &Path) -> Option<PathBuf> {
-    let text = fs::read(git_dir.join("gitdir")).ok()?;
+    let text = wary::note(&git_dir.join("gitdir")).ok()?;
     let dot_git = path(text.strip_suffix(b"\n").unwrap_or(&text));
     dot_git.parent().map(Path::to_owned)
 }
@@ -282,8 +290,8 @@ impl Worktree {
     /// only a checkout counts that says itself that it is this one.
     pub fn of(common_dir: &Path, name: &Name) -> Result<Self, WorktreeError> {
         for git_dir in own_parts(common_dir)? {
-            let Marked::Ready(marker) = Marker::read(&git_dir)? else { continue };
             let Some(top) = path_of(&git_dir) else { continue };
+            let Some(Marked::Ready(marker)) = marked(&git_dir) else { continue };
             if marker.name != *name || !names(&top, &git_dir) {
                 continue;
             }

@@ -1,6 +1,7 @@
 //! Whoever works in a worktree can write its files and git's own part of it. Nothing of that is obeyed, and nothing else is removed.
 
 use std::fs;
+use std::path::Path;
 
 use tine_worktree::{FoundState, Name, Start, Worktree};
 
@@ -71,4 +72,60 @@ fn what_a_worktree_says_that_it_began_with_is_not_believed() {
     .unwrap();
     let again = home.repository().worktree(&Name::new("one").unwrap()).unwrap();
     assert!(!again.is_unchanged(&again.state(NOW_MS).unwrap()));
+}
+
+/// Puts in the place of a file what never ends, or never begins.
+fn put(file: &Path, what: &str) {
+    fs::remove_file(file).ok();
+    match what {
+        "pipe" => {
+            let (mode, kind) = (rustix::fs::Mode::RWXU, rustix::fs::FileType::Fifo);
+            rustix::fs::mknodat(rustix::fs::CWD, file, kind, mode, 0).unwrap();
+        }
+        link => std::os::unix::fs::symlink(link, file).unwrap(),
+    }
+}
+
+#[test]
+fn nothing_waits_for_a_pipe_or_reads_what_never_ends() {
+    for what in ["pipe", "/dev/zero"] {
+        for file in ["index", "HEAD", "gitdir", "locked", "tine.json", "tine-leaving.json", ".git"]
+        {
+            let home = Home::new();
+            let other = home.fork("other", Start::State).unwrap();
+            let worktree = home.fork("one", Start::State).unwrap();
+            let own = match file {
+                ".git" => worktree.repository().top(),
+                _ => worktree.repository().git_dir(),
+            };
+            put(&own.join(file), what);
+            let said = home
+                .repository()
+                .worktree(&Name::new("one").unwrap())
+                .and_then(|found| found.state(NOW_MS));
+            let is_read = !["locked", "tine-leaving.json"].contains(&file);
+            assert_eq!(said.is_err(), is_read, "{what} as {file}: {said:?}");
+            // Of the others nothing is seen less.
+            let found = home.repository().worktrees().unwrap();
+            assert!(found.iter().any(|found| found.name == *other.name()), "{what} as {file}");
+            home.repository().worktree(other.name()).unwrap().state(NOW_MS).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_note_that_nobody_can_read_stands_in_the_way_of_no_other_worktree() {
+    for content in ["", "garbage", "{\"version\":1}"] {
+        let home = Home::new();
+        let [one, other] = ["one", "other"].map(|name| home.fork(name, Start::State).unwrap());
+        fs::write(one.repository().git_dir().join("tine.json"), content).unwrap();
+        fs::write(home.top().join(".git/worktrees/a stray file"), "").unwrap();
+        let repository = home.repository();
+        let found = repository.worktrees().unwrap();
+        let names: Vec<_> = found.iter().map(|found| found.name.as_str()).collect();
+        assert_eq!(names, ["other"]);
+        assert!(repository.worktree(one.name()).is_err());
+        repository.worktree(other.name()).unwrap().remove(NOW_MS).unwrap();
+        assert!(repository.fork(&home.new_worktree("third", Start::State)).is_ok());
+    }
 }
