@@ -57,7 +57,7 @@ fn figures(files: usize, runs: usize) {
         Repository::at(&top).unwrap().fork(&new).unwrap();
     };
     let undo_fork = |run: usize| {
-        repository.worktree(&name(run)).unwrap().remove(NOW_MS).unwrap();
+        repository.worktree(&name(run), &place(run)).unwrap().remove(NOW_MS).unwrap();
         repository.forget(&name(run)).unwrap();
     };
     let add = ["worktree", "add", "--quiet", "--detach"];

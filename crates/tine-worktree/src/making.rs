@@ -183,11 +183,15 @@ impl<'a> Unfinished<'a> {
     }
 
     fn undo(&self) -> Result<(), WorktreeError> {
-        remove(self.path(), Some(self.repository.git_dir()))?;
-        match self.has_ref {
+        let forget = || match self.has_ref {
             true => self.origin.delete_ref(&self.new.name.start_ref()),
             false => Ok(()),
-        }
+        };
+        // While the files still say whose they are: whoever is cut short after this is tidied up after.
+        forget()?;
+        remove(self.path(), Some(self.repository.git_dir()))?;
+        // A git that was still at it when this began may have set it meanwhile.
+        forget()
     }
 }
 

@@ -1,13 +1,13 @@
 //! What is kept of worktrees by refs below `refs/tine/`, and how it comes back.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Refusal, WorktreeError};
-use crate::git::Git;
-use crate::ids::{Commit, Name};
+use crate::git::{Git, parts};
+use crate::ids::{Commit, Name, Tree};
 use crate::making::Making;
-use crate::repository::Repository;
-use crate::snapshot::{Scratch, Snapshot, tree_of};
+use crate::repository::{Repository, head_in};
+use crate::snapshot::{Scratch, Snapshot, commit, copy_index, tree_of};
 use crate::worktree::{NewWorktree, Worktree};
 
 /// What is kept of one worktree.
@@ -66,11 +66,13 @@ impl Repository {
         path: PathBuf,
         now_ms: i64,
     ) -> Result<Worktree, WorktreeError> {
-        let (start, end) = self.kept(name)?;
-        if self.worktree(name).is_ok() {
+        self.kept(name)?;
+        if self.worktree(name, &path).is_ok() {
             return Err(Refusal::Taken(name.to_string()).into());
         }
-        self.tidy(name)?;
+        // What this finds is kept as well.
+        self.tidy(name, &path)?;
+        let (start, end) = self.kept(name)?;
         self.refuse_existing(&path)?;
         let new = NewWorktree { name: name.clone(), path, start: Default::default(), now_ms };
         self.fork_commit(&new, Making::Again, &start, end.as_ref().unwrap_or(&start))
@@ -81,6 +83,61 @@ impl Repository {
         self.forget_befores(name)?;
         self.delete_ref(&name.end_ref())?;
         self.delete_ref(&name.start_ref())
+    }
+
+    /// Holds what git knows of a worktree whose files somebody removed: its commits, and what was staged. What was kept before stays
+    /// as it is where it has those commits; otherwise it becomes what is laid over, so that no file of it is lost that was not in git.
+    pub(crate) fn hold_rest(&self, name: &Name, git_dir: &Path) -> Result<(), WorktreeError> {
+        let Some(start) = self.ref_at(&name.start_ref())? else { return Ok(()) };
+        let Some(head) = self.rest_head(git_dir)? else { return Ok(()) };
+        let (git, end) = (self.git(), self.ref_at(&name.end_ref())?);
+        let has_end = end.is_some();
+        let kept = Snapshot::read(&git, end.unwrap_or(start))?;
+        let ancestry = ["merge-base", "--is-ancestor", head.as_str(), kept.base.as_str()];
+        let has_commits = head == kept.base || git.answer(ancestry, &[])?.0;
+        let staged = self.rest_index(git_dir)?;
+        let is_same = staged.as_ref().is_none_or(|staged| *staged == kept.index_tree);
+        if has_commits && (has_end || is_same) {
+            return Ok(());
+        }
+        let staged = staged.map_or_else(|| tree_of(&git, &head), Ok)?;
+        let work = lay_over(&git, &kept, &staged)?;
+        // Nobody knows when its files went; not before this.
+        let seconds = git.text(["show", "--no-patch", "--format=%ct", head.as_str()])?;
+        let made_ms = seconds.trim().parse::<i64>().unwrap_or(0).saturating_mul(1000);
+        let index = commit(&git, &staged, &[&head], "what was staged", made_ms)?;
+        // By the third parent, what was kept before is found by whoever looks for it.
+        let parents = [&head, &index, &kept.work];
+        let rest =
+            commit(&git, &work, &parents, "what git knew of a worktree that was gone", made_ms)?;
+        self.set_ref(&name.end_ref(), &rest)
+    }
+
+    /// The commit that HEAD in git's own part of a worktree leads to; `None` where there is none.
+    fn rest_head(&self, git_dir: &Path) -> Result<Option<Commit>, WorktreeError> {
+        match head_in(git_dir) {
+            Ok(head) => self.find_commit(&head),
+            Err(error) => {
+                tracing::warn!(%error, "HEAD of a worktree that is gone leads nowhere");
+                Ok(None)
+            }
+        }
+    }
+
+    /// What the index in git's own part of a worktree has; `None` where there is none, or none that says what a commit could hold.
+    fn rest_index(&self, git_dir: &Path) -> Result<Option<Tree>, WorktreeError> {
+        let scratch = Scratch::new()?;
+        if !git_dir.join("index").exists() {
+            return Ok(None);
+        }
+        let tree = copy_index(&git_dir.join("index"), &scratch.index())
+            .and_then(|()| self.git().with_index(&scratch.index()).text(["write-tree"]))
+            .and_then(|said| Tree::parse(&said));
+        Ok(tree
+            .inspect_err(
+                |error| tracing::warn!(%error, "passed over the index of a worktree that is gone"),
+            )
+            .ok())
     }
 
     pub(crate) fn ref_at(&self, name: &str) -> Result<Option<Commit>, WorktreeError> {
@@ -102,6 +159,35 @@ impl Repository {
         scratch.copy_from(self)?;
         Ok(scratch)
     }
+}
+
+/// The files of `kept`, and over them what `staged` has otherwise than its index had.
+fn lay_over(git: &Git, kept: &Snapshot, staged: &Tree) -> Result<Tree, WorktreeError> {
+    let scratch = Scratch::new()?;
+    let git = git.with_index(&scratch.index());
+    git.run(["read-tree", kept.work_tree.as_str()])?;
+    let arguments = ["diff-tree", "-r", "--no-renames", "-z", "--no-abbrev"];
+    let trees = [kept.index_tree.as_str(), staged.as_str()];
+    let said = git.run(arguments.into_iter().chain(trees))?;
+    let mut lines = Vec::new();
+    let (mut gone, mut fields) = (Vec::new(), parts(&said));
+    // `:old-mode new-mode old-object new-object letter`, then the path.
+    while let (Some(about), Some(path)) = (fields.next(), fields.next()) {
+        let about = String::from_utf8_lossy(about);
+        let words: Vec<&str> = about.split(' ').collect();
+        let [_, mode, _, object, letter] = words[..] else {
+            let text = about.into_owned();
+            return Err(WorktreeError::Output { what: "line of differences", text });
+        };
+        let to = if letter == "D" { &mut gone } else { &mut lines };
+        to.extend_from_slice(format!("{} {object}\t", mode.replace("000000", "0")).as_bytes());
+        to.extend_from_slice(path);
+        to.push(0);
+    }
+    // What goes goes first: a file may take the place of a directory.
+    gone.append(&mut lines);
+    git.fed(["update-index", "--replace", "-z", "--index-info"], &gone)?;
+    Tree::parse(&git.text(["write-tree"])?)
 }
 
 impl Snapshot {

@@ -161,7 +161,7 @@ impl Repository {
         found.ok_or_else(|| Refusal::NoCommit(name.to_owned()).into())
     }
 
-    fn find_commit(&self, name: &str) -> Result<Option<Commit>, WorktreeError> {
+    pub(crate) fn find_commit(&self, name: &str) -> Result<Option<Commit>, WorktreeError> {
         let peeled = format!("{name}^{{commit}}");
         let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", &peeled];
         let (found, said) = self.git().answer(arguments, &[])?;
@@ -296,7 +296,7 @@ fn refuse_embedded(before: &[Entry], after: &[Entry]) -> Result<(), WorktreeErro
 
 /// Copies an index with its time, by which git knows which files may have changed since without a trace. There is none before the
 /// first file was added.
-fn copy_index(from: &Path, to: &Path) -> Result<(), WorktreeError> {
+pub(crate) fn copy_index(from: &Path, to: &Path) -> Result<(), WorktreeError> {
     let copy = || {
         fault::step()?;
         let source = wary::open(from, wary::INDEX_BYTES_MAX)?;

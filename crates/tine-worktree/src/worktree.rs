@@ -189,25 +189,35 @@ impl Repository {
         Ok(found)
     }
 
-    /// The worktree of this name, which must be ready.
-    pub fn worktree(&self, name: &Name) -> Result<Worktree, WorktreeError> {
-        Worktree::of(self.common_dir(), name)
+    /// The worktree of this name at `path`, which must be ready.
+    pub fn worktree(&self, name: &Name, path: &Path) -> Result<Worktree, WorktreeError> {
+        Worktree::of(self.common_dir(), name, path)
     }
 
-    /// Removes what a maker or a remover of a worktree left behind. Must not be called while one of them may still be at work. A
-    /// worktree that is ready, or whose files somebody else removed, is left.
-    pub fn tidy(&self, name: &Name) -> Result<bool, WorktreeError> {
+    /// Removes what is left of the worktree of this name at `path`, of which a maker or a remover was cut short, or whose files somebody
+    /// else removed; its commits and what was staged are kept first. Must not be called while a maker or remover may still be at work.
+    /// A worktree that is ready is left, and so is whatever is elsewhere, whatever it says of itself. Returns whether anything was there.
+    pub fn tidy(&self, name: &Name, path: &Path) -> Result<bool, WorktreeError> {
         let mut any = false;
-        for found in self.worktrees()?.into_iter().filter(|found| found.name == *name) {
-            let Some(git_dir) = self.git_dir_of(&found.path)? else { continue };
-            match found_at(&git_dir) {
-                None | Some((Found { state: FoundState::Ready, .. }, _)) => continue,
-                // Of one that was to be made again, what was kept stays kept.
-                Some((Found { state: FoundState::Unfinished, .. }, Making::First)) => {
+        let place = place_of(path);
+        for git_dir in own_parts(self.common_dir())? {
+            let Some((found, making)) = found_at(&git_dir) else { continue };
+            if found.name != *name || found.path != place {
+                continue;
+            }
+            match (found.state, making) {
+                (FoundState::Ready, _) => continue,
+                // Of one that was to be made again, what was kept stays kept; and whoever only says that they are here get nothing
+                // forgotten that belongs to another.
+                (FoundState::Unfinished, Making::First) if names(&place, &git_dir) => {
                     self.delete_ref(&name.start_ref())?;
                 }
+                (FoundState::Gone, _) => {
+                    self.hold_rest(name, &git_dir)?;
+                    Marker::leave(&git_dir)?;
+                }
                 // What is left to forget is the note; the refs keep what was there.
-                Some((_, Making::First | Making::Again)) => {}
+                (FoundState::Unfinished | FoundState::Leaving, _) => {}
             }
             remove(&found.path, Some(&git_dir))?;
             any = true;
@@ -248,6 +258,15 @@ fn own_parts(common_dir: &Path) -> Result<Vec<PathBuf>, WorktreeError> {
     entries.map(|entry| Ok(entry.map_err(failed)?.path())).collect()
 }
 
+/// A path as git keeps it for a worktree: the directory above may be reached by links, the worktree itself is none.
+fn place_of(path: &Path) -> PathBuf {
+    let above = path.parent().and_then(|above| above.canonicalize().ok());
+    match (above, path.file_name()) {
+        (Some(above), Some(name)) => above.join(name),
+        (None, _) | (_, None) => path.to_owned(),
+    }
+}
+
 /// What git's own part of a worktree says of it, and how it was made; `None` where tine has not made it.
 fn found_at(git_dir: &Path) -> Option<(Found, Making)> {
     let path = path_of(git_dir)?;
@@ -285,12 +304,13 @@ impl Worktree {
         Self { repository, marker }
     }
 
-    /// The worktree of this name in the repository whose shared part is `common_dir`; it must be ready. Whoever works in it is not
-    /// trusted: its files, and what git keeps for it, are looked at and not obeyed, what it started from is what the ref says, and
-    /// only a checkout counts that says itself that it is this one.
-    pub fn of(common_dir: &Path, name: &Name) -> Result<Self, WorktreeError> {
+    /// The worktree of this name at `path` in the repository whose shared part is `common_dir`; it must be ready. Whoever works in it is
+    /// not trusted: its files, and what git keeps for it, are looked at and not obeyed, what it started from is what the ref says, and
+    /// only a checkout counts that says itself that it is this one. So `path` is what the caller has written down, not what was found.
+    pub fn of(common_dir: &Path, name: &Name, path: &Path) -> Result<Self, WorktreeError> {
+        let place = place_of(path);
         for git_dir in own_parts(common_dir)? {
-            let Some(top) = path_of(&git_dir) else { continue };
+            let Some(top) = path_of(&git_dir).filter(|top| *top == place) else { continue };
             let Some(Marked::Ready(marker)) = marked(&git_dir) else { continue };
             if marker.name != *name || !names(&top, &git_dir) {
                 continue;

@@ -97,13 +97,14 @@ impl Runtime {
             .record
             .as_ref()
             .map_or_else(|| spec.directory.clone(), |record| PathBuf::from(&record.origin));
-        let (name, state, record) = (view.name.clone(), view.state, view.record.clone());
+        let (name, path) = (view.name.clone(), view.path.clone());
+        let (state, record) = (view.state, view.record.clone());
         let (dry_run, now_ms) = (spec.dry_run, self.now_ms());
         let fate = blocking(move || match state {
             WorktreeState::Ready => {
                 let found = match record {
                     Some(record) => worktree_of(&record)?,
-                    None => Repository::at(&origin)?.worktree(&name)?,
+                    None => Repository::at(&origin)?.worktree(&name, &path)?,
                 };
                 removed(found, dry_run, now_ms)
             }
@@ -112,7 +113,7 @@ impl Runtime {
             | WorktreeState::Leaving
             | WorktreeState::Gone => {
                 if !dry_run {
-                    Repository::at(&origin)?.tidy(&name)?;
+                    Repository::at(&origin)?.tidy(&name, &path)?;
                 }
                 Ok(Fate::Tidied)
             }

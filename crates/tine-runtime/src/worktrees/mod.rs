@@ -116,12 +116,7 @@ pub(crate) fn name_of(agent: AgentId) -> Result<Name, WorktreeError> {
 /// The worktree that a row of the store tells of. Where git's own part of it says otherwise, who works in it has written that, and it
 /// is not found.
 pub(crate) fn worktree_of(record: &WorktreeRecord) -> Result<Worktree, WorktreeError> {
-    let name = name_of(record.agent)?;
-    let found = Worktree::of(Path::new(&record.repository), &name)?;
-    match found.repository().top() == Path::new(&record.path) {
-        true => Ok(found),
-        false => Err(WorktreeRefusal::Unknown(name.to_string()).into()),
-    }
+    Worktree::of(Path::new(&record.repository), &name_of(record.agent)?, Path::new(&record.path))
 }
 
 /// The checkout that holds a directory. Of one that is in an agent's worktree, nothing that stands there is obeyed.

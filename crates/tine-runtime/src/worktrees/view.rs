@@ -68,7 +68,11 @@ impl Runtime {
         let found = blocking(move || Ok(found_in(origins))).await?;
         let mut views = Vec::new();
         for record in records {
-            let at = found.iter().find(|found| found.name.as_str() == record.agent.to_string());
+            // Whoever works elsewhere may call their worktree the same.
+            let at = found.iter().find(|found| {
+                found.name.as_str() == record.agent.to_string()
+                    && found.path == Path::new(&record.path)
+            });
             let agent = agents.iter().find(|agent| agent.id == record.agent).cloned();
             views.push(WorktreeView {
                 name: super::name_of(record.agent)?,

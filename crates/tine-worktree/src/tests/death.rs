@@ -96,7 +96,7 @@ impl Scene {
             Some(state) => {
                 let is_removal = matches!(self.act, Act::Remove | Act::RemoveUnchanged);
                 assert!(may_leave || is_removal, "{what}: {state:?} is left");
-                assert!(repository.tidy(&name()).unwrap(), "{what}");
+                assert!(repository.tidy(&name(), &child).unwrap(), "{what}");
             }
             None => {}
         }
@@ -138,7 +138,7 @@ impl Scene {
     ) {
         let child = place(&self.home.top());
         if state == Some(FoundState::Ready) {
-            repository.worktree(&name()).unwrap();
+            repository.worktree(&name(), &child).unwrap();
         } else {
             assert!(!succeeded, "{what}");
             assert_eq!(repository.salvage().unwrap(), [], "{what}: the name is taken");
@@ -156,7 +156,7 @@ fn perform(act: Act, top: &Path) -> Result<(), WorktreeError> {
         Act::Fork => Start::State,
         Act::ForkClean => Start::Clean,
         Act::Remove | Act::RemoveUnchanged => {
-            return repository.worktree(&name())?.remove(NOW_MS).map(drop);
+            return repository.worktree(&name(), &place(top))?.remove(NOW_MS).map(drop);
         }
         Act::Recover => return repository.recover(&name(), place(top), NOW_MS).map(drop),
     };

@@ -242,7 +242,7 @@ fn laws_hold(case: &Case) {
     fork_is_the_same(&home, &child, "grandchild");
     let (before, was) = (untouched(&home.top()), held(&child));
     let name = Name::new("child").unwrap();
-    home.repository().worktree(&name).unwrap().remove(NOW_MS).unwrap();
+    home.repository().worktree(&name, &child).unwrap().remove(NOW_MS).unwrap();
     assert!(!child.exists());
     let back = home.repository().recover(&name, child, NOW_MS).unwrap();
     assert_eq!(held(back.repository().top()), was, "what was removed and came back");

@@ -31,7 +31,9 @@ fn a_worktree_is_what_the_checkout_is_and_leaves_it_alone() {
     assert_eq!(looks(worktree.repository().top()), looks(&home.top()));
     let head = git(worktree.repository().top(), &["rev-parse", "--abbrev-ref", "HEAD"]);
     assert_eq!(head.trim(), "HEAD", "no branch is made");
-    let again = Worktree::of(home.repository().common_dir(), worktree.name()).unwrap();
+    let again =
+        Worktree::of(home.repository().common_dir(), worktree.name(), worktree.repository().top())
+            .unwrap();
     assert_eq!((again.name(), again.start()), (worktree.name(), worktree.start()));
     assert!(again.is_unchanged(&again.state(NOW_MS).unwrap()));
 }
@@ -104,13 +106,13 @@ fn what_a_crash_leaves_is_found_and_tidied() {
     };
     let name = Name::new("half").unwrap();
     assert_eq!(state(), [FoundState::Ready]);
-    assert!(!home.repository().tidy(&name).unwrap(), "what is ready stays");
+    assert!(!home.repository().tidy(&name, &top).unwrap(), "what is ready stays");
     fs::rename(git_dir.join("tine.json"), git_dir.join("tine-leaving.json")).unwrap();
     assert_eq!(state(), [FoundState::Leaving]);
     fs::remove_file(git_dir.join("tine-leaving.json")).unwrap();
     assert_eq!(state(), [FoundState::Unfinished]);
-    assert!(home.repository().worktree(&name).is_err());
-    assert!(home.repository().tidy(&name).unwrap());
+    assert!(home.repository().worktree(&name, &top).is_err());
+    assert!(home.repository().tidy(&name, &top).unwrap());
     assert_eq!(state(), []);
     assert!(!top.exists());
     assert_eq!(untouched(&home.top()), before);
@@ -164,14 +166,19 @@ fn a_worktree_is_forked_without_believing_it() {
     git(&top, &["-c", "user.name=x", "-c", "user.email=x", "commit", "--quiet", "-m", "work"]);
     write(&top, "more.txt", "more\n");
     let before = untouched(&top);
-    let found = home.repository().worktree(one.name()).unwrap();
+    let found = home.repository().worktree(one.name(), one.repository().top()).unwrap();
     let two = found.repository().fork(&home.new_worktree("two", Start::State)).unwrap();
     let clean = found.repository().fork(&home.new_worktree("three", Start::Clean)).unwrap();
     assert_eq!(untouched(&top), before);
     assert_eq!(looks(two.repository().top()), looks(&top));
     let head = |top: &std::path::Path| git(top, &["rev-parse", "HEAD"]);
     assert_eq!(head(clean.repository().top()), head(&top));
-    assert!(home.repository().worktree(two.name()).unwrap().is_unchanged(two.start()));
+    assert!(
+        home.repository()
+            .worktree(two.name(), two.repository().top())
+            .unwrap()
+            .is_unchanged(two.start())
+    );
 }
 
 #[test]
@@ -192,4 +199,63 @@ fn a_change_in_the_second_in_which_the_index_was_written_is_seen() {
     age(".git/index");
     let snapshot = home.repository().snapshot(NOW_MS).unwrap();
     assert_eq!(home.git(&["show", &format!("{}:src/lib.rs", snapshot.work)]), "fn two() {}\n");
+}
+
+fn commit_in(top: &std::path::Path, name: &str) -> String {
+    write(top, name, name);
+    git(top, &["add", "--all"]);
+    git(top, &["-c", "user.name=x", "-c", "user.email=x", "commit", "--quiet", "-m", name]);
+    git(top, &["rev-parse", "HEAD"])
+}
+
+#[test]
+fn commits_of_a_worktree_whose_files_somebody_removed_come_back() {
+    let home = dirty();
+    let name = Name::new("one").unwrap();
+    let worktree = home.fork("one", Start::State).unwrap();
+    let top = worktree.repository().top().to_owned();
+    write(&top, "never added.txt", "only in what was kept\n");
+    worktree.hold(&worktree.state(NOW_MS).unwrap()).unwrap();
+    let kept_before = home.repository().kept(&name).unwrap().1.unwrap().work;
+    fs::rename(top.join("never added.txt"), home.path().join("aside")).unwrap();
+    let commit = commit_in(&top, "work.txt");
+    write(&top, "staged.txt", "staged\n");
+    git(&top, &["add", "staged.txt"]);
+    fs::remove_dir_all(&top).unwrap();
+    assert!(home.repository().tidy(&name, &top).unwrap());
+    assert_eq!(home.repository().worktrees().unwrap(), []);
+    // What was kept before is found by what is kept now.
+    let end = home.git(&["rev-parse", "refs/tine/one/end^3"]);
+    assert_eq!(end.trim(), kept_before.as_str());
+
+    home.repository().recover(&name, top.clone(), NOW_MS).unwrap();
+    assert_eq!(git(&top, &["rev-parse", "HEAD"]), commit);
+    let read = |name: &str| fs::read_to_string(top.join(name)).unwrap();
+    assert_eq!(["work.txt", "staged.txt"].map(read), ["work.txt", "staged\n"]);
+    assert_eq!(read("never added.txt"), "only in what was kept\n");
+    assert_eq!(git(&top, &["diff", "--cached", "--name-only"]), "staged.txt\n");
+}
+
+#[test]
+fn what_was_kept_is_not_replaced_by_what_git_knew_before() {
+    let home = dirty();
+    let name = Name::new("one").unwrap();
+    let worktree = home.fork("one", Start::State).unwrap();
+    let top = worktree.repository().top().to_owned();
+    // Nothing was done: what it started from comes back.
+    let was = holds(&top);
+    fs::remove_dir_all(&top).unwrap();
+    assert!(home.repository().tidy(&name, &top).unwrap());
+    assert_eq!(home.repository().kept(&name).unwrap().1, None);
+    let worktree = home.repository().recover(&name, top.clone(), NOW_MS).unwrap();
+    assert_eq!(holds(&top), was);
+    // What was kept has the commit, and files that git does not know.
+    commit_in(&top, "work.txt");
+    write(&top, "more.txt", "more\n");
+    let was = holds(&top);
+    worktree.hold(&worktree.state(NOW_MS).unwrap()).unwrap();
+    let kept = home.repository().kept(&name).unwrap().1;
+    fs::remove_dir_all(&top).unwrap();
+    home.repository().recover(&name, top.clone(), NOW_MS).unwrap();
+    assert_eq!((holds(&top), home.repository().kept(&name).unwrap().1), (was, kept));
 }

@@ -174,7 +174,8 @@ fn two_processes_fork_one_checkout_at_the_same_time() {
     assert_eq!(ended[3..].iter().filter(|ended| **ended).count(), 1, "one of a name");
     assert_eq!(home.repository().worktrees().unwrap().len(), 4);
     for name in &names[..4] {
-        let worktree = home.repository().worktree(&Name::new(name).unwrap()).unwrap();
+        let worktree =
+            home.repository().worktree(&Name::new(name).unwrap(), &home.place(name)).unwrap();
         assert_eq!(exactly(worktree.repository().top()), exactly(&home.top()), "{name}");
     }
 }

@@ -26,7 +26,8 @@ fn what_stands_in_a_worktree_makes_git_run_nothing() {
     fs::write(false_common.join("config"), &config).unwrap();
     fs::write(own.join("commondir"), "false\n").unwrap();
     fs::write(own.join("config.worktree"), &config).unwrap();
-    let worktree = home.repository().worktree(&Name::new("one").unwrap()).unwrap();
+    let worktree =
+        home.repository().worktree(&Name::new("one").unwrap(), &home.place("one")).unwrap();
     let state = worktree.state(NOW_MS).unwrap();
     assert!(!worktree.is_unchanged(&state));
     assert_eq!(worktree.progress(&state).unwrap(), (2, 0));
@@ -46,10 +47,11 @@ fn a_checkout_that_leads_elsewhere_is_no_worktree_of_ours_and_nothing_there_is_r
         write(&home.path(), "precious/letters.txt", "dear\n");
         let lie = format!("{}\n", home.path().join(lie).display());
         fs::write(worktree.repository().git_dir().join("gitdir"), lie).unwrap();
-        assert!(Worktree::of(home.repository().common_dir(), &name).is_err());
+        assert!(Worktree::of(home.repository().common_dir(), &name, &home.place("one")).is_err());
         let found = home.repository().worktrees().unwrap();
         assert_eq!(found[0].state, FoundState::Gone);
-        assert!(home.repository().tidy(&name).unwrap());
+        assert!(!home.repository().tidy(&name, &home.place("one")).unwrap(), "it is elsewhere");
+        assert!(home.repository().tidy(&name, &found[0].path).unwrap());
         assert!(home.path().join("precious/letters.txt").exists());
         assert!(home.top().join("a.txt").exists() && home.top().join(".git/HEAD").exists());
     }
@@ -70,7 +72,7 @@ fn what_a_worktree_says_that_it_began_with_is_not_believed() {
         text.replace(work, state.work.as_str()).replace(tree, state.work_tree.as_str()),
     )
     .unwrap();
-    let again = home.repository().worktree(&Name::new("one").unwrap()).unwrap();
+    let again = home.repository().worktree(&Name::new("one").unwrap(), &home.place("one")).unwrap();
     assert!(!again.is_unchanged(&again.state(NOW_MS).unwrap()));
 }
 
@@ -101,14 +103,18 @@ fn nothing_waits_for_a_pipe_or_reads_what_never_ends() {
             put(&own.join(file), what);
             let said = home
                 .repository()
-                .worktree(&Name::new("one").unwrap())
+                .worktree(&Name::new("one").unwrap(), &home.place("one"))
                 .and_then(|found| found.state(NOW_MS));
             let is_read = !["locked", "tine-leaving.json"].contains(&file);
             assert_eq!(said.is_err(), is_read, "{what} as {file}: {said:?}");
             // Of the others nothing is seen less.
             let found = home.repository().worktrees().unwrap();
             assert!(found.iter().any(|found| found.name == *other.name()), "{what} as {file}");
-            home.repository().worktree(other.name()).unwrap().state(NOW_MS).unwrap();
+            home.repository()
+                .worktree(other.name(), other.repository().top())
+                .unwrap()
+                .state(NOW_MS)
+                .unwrap();
         }
     }
 }
@@ -124,8 +130,60 @@ fn a_note_that_nobody_can_read_stands_in_the_way_of_no_other_worktree() {
         let found = repository.worktrees().unwrap();
         let names: Vec<_> = found.iter().map(|found| found.name.as_str()).collect();
         assert_eq!(names, ["other"]);
-        assert!(repository.worktree(one.name()).is_err());
-        repository.worktree(other.name()).unwrap().remove(NOW_MS).unwrap();
+        assert!(repository.worktree(one.name(), one.repository().top()).is_err());
+        repository
+            .worktree(other.name(), other.repository().top())
+            .unwrap()
+            .remove(NOW_MS)
+            .unwrap();
         assert!(repository.fork(&home.new_worktree("third", Start::State)).is_ok());
     }
+}
+
+#[test]
+fn who_takes_the_name_of_another_gets_nothing_of_it_removed() {
+    let home = Home::new();
+    let repository = home.repository();
+    let victim = home.fork("victim", Start::State).unwrap();
+    let thief = home.fork("one", Start::State).unwrap();
+    let (top, own) = (home.place("victim"), thief.repository().git_dir());
+    let start = || home.git(&["rev-parse", "refs/tine/victim/start"]);
+    let (note, started) = (fs::read_to_string(own.join("tine.json")).unwrap(), start());
+    let is_whole = |what: &str| {
+        assert_eq!(start(), started, "{what}");
+        let found = repository.worktree(victim.name(), &top).unwrap();
+        assert!(found.is_unchanged(&found.state(NOW_MS).unwrap()), "{what}");
+    };
+    // By its note, at its own place.
+    fs::write(own.join("tine.json"), note.replace("\"one\"", "\"victim\"")).unwrap();
+    assert!(!repository.tidy(victim.name(), &top).unwrap());
+    is_whole("note");
+    // As one that was never finished, at its own place and at that of the other.
+    fs::remove_file(own.join("tine.json")).unwrap();
+    fs::write(own.join("locked"), "tine: victim\n").unwrap();
+    assert!(!repository.tidy(victim.name(), &top).unwrap());
+    is_whole("lock");
+    fs::write(own.join("gitdir"), format!("{}/.git\n", top.display())).unwrap();
+    assert!(repository.tidy(victim.name(), &top).unwrap());
+    is_whole("lock and place");
+    assert!(home.place("one").join("a.txt").exists());
+}
+
+#[test]
+fn what_is_kept_of_a_worktree_is_not_forgotten_for_another_that_has_its_name() {
+    let home = Home::new();
+    let repository = home.repository();
+    let victim = home.fork("victim", Start::State).unwrap();
+    write(&home.place("victim"), "work.txt", "work\n");
+    let name = victim.name().clone();
+    victim.remove(NOW_MS).unwrap();
+    let kept = repository.kept(&name).unwrap();
+    let thief = home.fork("one", Start::State).unwrap();
+    let own = thief.repository().git_dir();
+    fs::remove_file(own.join("tine.json")).unwrap();
+    fs::write(own.join("locked"), "tine: victim\n").unwrap();
+    fs::write(own.join("gitdir"), format!("{}/.git\n", home.place("victim").display())).unwrap();
+    repository.recover(&name, home.place("victim"), NOW_MS).unwrap();
+    assert_eq!(repository.kept(&name).unwrap(), kept);
+    assert!(home.place("victim").join("work.txt").exists());
 }

@@ -69,8 +69,17 @@ impl Home {
     }
 
     pub(crate) fn new_worktree(&self, name: &str, start: Start) -> NewWorktree {
-        let path = self.path().join("worktrees").join(name);
-        NewWorktree { name: Name::new(name).unwrap(), path, start, now_ms: NOW_MS }
+        NewWorktree {
+            name: Name::new(name).unwrap(),
+            path: self.place(name),
+            start,
+            now_ms: NOW_MS,
+        }
+    }
+
+    /// Where the worktree of this name is.
+    pub(crate) fn place(&self, name: &str) -> PathBuf {
+        self.path().join("worktrees").join(name)
     }
 }
 
