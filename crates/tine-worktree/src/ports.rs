@@ -3,7 +3,7 @@
 //! Blocks of neighbouring ports are handed out by files in one directory, which all processes share: a file has the number of its
 //! first port as its name, and says whose it is. Nobody is kept from listening on a port without asking.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -29,6 +29,8 @@ impl Ports {
     pub fn take(self, blocks: &Path, owner: &Path) -> Result<u16, WorktreeError> {
         fs::create_dir_all(blocks)
             .map_err(|source| WorktreeError::file("make the directory", blocks, source))?;
+        // Of two that find the same owner gone, the second would remove what the first has written.
+        let _alone = alone(blocks)?;
         for number in 0..BLOCKS_MAX {
             let first =
                 number.checked_mul(self.count).and_then(|past| past.checked_add(self.first));
@@ -49,7 +51,7 @@ impl Ports {
         if !(first..first + self.count).all(is_free) {
             return Ok(false);
         }
-        // Whose it was is gone. Of two that remove it, one makes it again.
+        // Whose it was is gone.
         fs::remove_file(file).ok();
         let failed = |source| WorktreeError::file("write", file, source);
         match OpenOptions::new().write(true).create_new(true).open(file) {
@@ -68,6 +70,17 @@ impl Ports {
         let mine =
             entries.flatten().find(|entry| owner_of(&entry.path()).as_deref() == Some(owner))?;
         mine.file_name().to_str()?.parse().ok()
+    }
+}
+
+/// While what it returns is held, nobody else takes a block; whoever dies with it gives it back.
+fn alone(blocks: &Path) -> Result<File, WorktreeError> {
+    let failed = |source| WorktreeError::file("lock", blocks, source);
+    let folder = File::open(blocks).map_err(failed)?;
+    match folder.lock() {
+        // There are file systems without locks.
+        Err(error) if error.kind() != ErrorKind::Unsupported => Err(failed(error)),
+        Ok(()) | Err(_) => Ok(folder),
     }
 }
 
@@ -98,5 +111,32 @@ mod tests {
         let most = Ports { first: u16::MAX, count: 2 };
         let error = most.take(&blocks, &other).unwrap_err();
         assert_eq!(error.to_string(), "no block of 2 ports is free");
+    }
+
+    #[test]
+    fn a_block_whose_owner_is_gone_goes_to_one_of_many_that_want_it() {
+        let home = tempfile::tempdir().unwrap();
+        let (blocks, ports) = (home.path().join("ports"), Ports { first: 47_410, count: 1 });
+        for round in 0..20 {
+            let gone = home.path().join(format!("gone-{round}"));
+            fs::create_dir(&gone).unwrap();
+            ports.take(&blocks, &gone).unwrap();
+            fs::remove_dir(&gone).unwrap();
+            let (home, blocks) = (&home, &blocks);
+            let takes = |number: usize| {
+                let owner = home.path().join(format!("{round}-{number}"));
+                fs::create_dir(&owner).unwrap();
+                (ports.take(blocks, &owner).unwrap(), owner)
+            };
+            let taken: Vec<_> = std::thread::scope(|scope| {
+                let threads: Vec<_> =
+                    (0..8).map(|number| scope.spawn(move || takes(number))).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            for (first, owner) in taken {
+                assert_eq!(Ports::of(blocks, &owner), Some(first), "in round {round}");
+                fs::remove_dir(&owner).unwrap();
+            }
+        }
     }
 }
