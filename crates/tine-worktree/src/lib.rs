@@ -27,6 +27,7 @@ mod marker;
 mod merge_tree;
 mod obstacle;
 mod ports;
+mod removing;
 mod repository;
 mod salvage;
 mod setup;

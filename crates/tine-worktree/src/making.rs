@@ -10,13 +10,14 @@ use crate::fault;
 use crate::git::path;
 use crate::index;
 use crate::marker::Marker;
+use crate::removing::{is_gone, remove};
 use crate::repository::Repository;
 use crate::snapshot::{Snapshot, Taken, Trees};
 use crate::wary;
 use crate::worktree::{NewWorktree, Worktree};
 
 /// By what a checkout says where git's own part of it is.
-const DOT_GIT: &str = ".git";
+pub(crate) const DOT_GIT: &str = ".git";
 
 /// How the lock of a worktree begins that is made for the first time.
 const LOCK_FIRST: &str = "tine: ";
@@ -214,59 +215,6 @@ pub(crate) fn names(files: &Path, git_dir: &Path) -> bool {
     named.is_some_and(|named| real(&files.join(named)).is_some_and(|at| Some(at) == real(git_dir)))
 }
 
-/// Removes the files of a worktree, then what git knows of it.
-pub(crate) fn remove(files: &Path, git_dir: Option<&Path>) -> Result<(), WorktreeError> {
-    let Some(git_dir) = git_dir else { return remove_own(files) };
-    match names(files, git_dir) {
-        true => remove_files(files)?,
-        false => remove_own(files)?,
-    }
-    // The lock goes first: git itself removes what is left without one, and nobody takes it for half made.
-    let lock = git_dir.join("locked");
-    match fault::step().and_then(|()| fs::remove_file(&lock)) {
-        Err(error) if !is_gone(&error) => return Err(WorktreeError::file("remove", &lock, error)),
-        Ok(()) | Err(_) => {}
-    }
-    remove_folder(git_dir)?;
-    // Git does the same when the last worktree goes; it fails where there are others.
-    git_dir.parent().map(fs::remove_dir);
-    Ok(())
-}
-
-/// Removes a directory that may be another's: only if nothing is in it.
-fn remove_own(files: &Path) -> Result<(), WorktreeError> {
-    fault::step()
-        .map(|()| drop(fs::remove_dir(files)))
-        .map_err(|error| WorktreeError::file("remove", files, error))
-}
-
-/// Removes the files of a worktree; last the one by which the rest is known as its own, so that whoever is cut short can go on.
-fn remove_files(files: &Path) -> Result<(), WorktreeError> {
-    let failed = |error| WorktreeError::file("remove", files, error);
-    for entry in fs::read_dir(files).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        if entry.file_name() == DOT_GIT {
-            continue;
-        }
-        let is_folder = entry.file_type().map_err(failed)?.is_dir();
-        match is_folder {
-            true => remove_folder(&entry.path())?,
-            false => fs::remove_file(entry.path()).map_err(failed)?,
-        }
-    }
-    fault::step().and_then(|()| fs::remove_file(files.join(DOT_GIT))).map_err(failed)?;
-    remove_own(files)
-}
-
-fn remove_folder(folder: &Path) -> Result<(), WorktreeError> {
-    match fault::step().and_then(|()| fs::remove_dir_all(folder)) {
-        Err(error) if !is_gone(&error) => Err(WorktreeError::file("remove", folder, error)),
-        Ok(()) | Err(_) => {
-            fault::step().map_err(|error| WorktreeError::file("remove", folder, error))
-        }
-    }
-}
-
 /// Removes directories that hold nothing but directories that do.
 fn remove_empty(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
@@ -276,8 +224,4 @@ fn remove_empty(folder: &Path) -> io::Result<()> {
         }
     }
     fs::remove_dir(folder)
-}
-
-fn is_gone(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }

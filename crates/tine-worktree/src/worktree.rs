@@ -12,8 +12,9 @@ use crate::copy::copy;
 use crate::error::{Refusal, WorktreeError};
 use crate::git::{Git, parts, path};
 use crate::ids::{Name, Tree};
-use crate::making::{Making, Unfinished, names, remove};
+use crate::making::{Making, Unfinished, names};
 use crate::marker::{Marked, Marker};
+use crate::removing::{remove, writable_then};
 use crate::repository::Repository;
 use crate::snapshot::{Conflicts, Snapshot, Start, Taken, Trees};
 use crate::wary;
@@ -214,7 +215,7 @@ impl Repository {
                 }
                 (FoundState::Gone, _) => {
                     self.hold_rest(name, &git_dir)?;
-                    Marker::leave(&git_dir)?;
+                    writable_then(&git_dir, || Marker::leave(&git_dir))?;
                 }
                 // What is left to forget is the note; the refs keep what was there.
                 (FoundState::Unfinished | FoundState::Leaving, _) => {}
@@ -383,7 +384,7 @@ impl Worktree {
             }
         };
         let git_dir = self.repository.git_dir();
-        Marker::leave(git_dir)?;
+        writable_then(git_dir, || Marker::leave(git_dir))?;
         remove(self.repository.top(), Some(git_dir))?;
         Ok(kept)
     }
