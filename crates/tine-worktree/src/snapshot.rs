@@ -53,6 +53,8 @@ pub(crate) struct Taken {
     pub(crate) files: Vec<PathBuf>,
     /// Where submodules belong whose files are not there.
     pub(crate) submodules: Vec<PathBuf>,
+    /// Repositories inside of which the snapshot has no files. Only where files in conflict are taken as they stand.
+    pub(crate) left_out: Vec<PathBuf>,
 }
 
 /// What a checkout holds, without commits.
@@ -101,7 +103,8 @@ impl Scratch {
 pub(crate) enum Conflicts {
     /// They are refused: a worktree could not be in the same conflict.
     Refuse,
-    /// Their files are taken as they stand, and of the index nothing: what is kept before a removal.
+    /// Their files are taken as they stand, and of the index what HEAD has; other repositories inside are left out and named. For
+    /// what is kept of somebody's work, whatever they have done to it.
     AsFiles,
 }
 
@@ -125,14 +128,20 @@ impl Repository {
                     let operation = self.operation();
                     return Err(Refusal::Unmerged { operation, paths: unmerged }.into());
                 }
-                Conflicts::AsFiles => drop(index.run(["read-tree", base.as_str()])?),
+                Conflicts::AsFiles => settle(&index, &base, &unmerged)?,
             }
         }
-        self.refuse_submodules(&before)?;
+        let left_out = match conflicts {
+            Conflicts::Refuse => {
+                self.refuse_submodules(&before)?;
+                Vec::new()
+            }
+            Conflicts::AsFiles => self.repositories_inside(&index, &before)?,
+        };
         let index_tree = Tree::parse(&index.text(["write-tree"])?)?;
         copy_index(&scratch.index(), &scratch.work())?;
         let work = git.with_index(&scratch.work());
-        self.add_all(&work)?;
+        self.add_all(&work, &left_out)?;
         let after = entries(&work)?;
         refuse_embedded(&before, &after)?;
         let work_tree = Tree::parse(&work.text(["write-tree"])?)?;
@@ -141,7 +150,7 @@ impl Repository {
         let [submodules, files] =
             [submodules, files].map(|found| found.into_iter().map(|entry| entry.path).collect());
         let snapshot = commits(&git, (base, base_tree), (index_tree, work_tree), now_ms)?;
-        Ok(Taken { snapshot, scratch, files, submodules })
+        Ok(Taken { snapshot, scratch, files, submodules, left_out })
     }
 
     /// The commit that `start` names, as a snapshot in which nothing was changed.
@@ -203,33 +212,61 @@ impl Repository {
         copy_index(&self.index(), &scratch.work())?;
         let index = Tree::parse(&self.git().text(["write-tree"])?)?;
         let work = self.git().with_index(&scratch.work());
-        self.add_all(&work)?;
+        self.add_all(&work, &[])?;
         let work = Tree::parse(&work.text(["write-tree"])?)?;
         Ok(Trees { index, work })
     }
 
-    /// Brings every file into the index of `git`.
-    fn add_all(&self, git: &Git) -> Result<(), WorktreeError> {
-        let Err(error) = git.run(["add", "--all", "--sparse"]) else { return Ok(()) };
+    /// Brings every file into the index of `git` but those of `left_out`.
+    fn add_all(&self, git: &Git, left_out: &[PathBuf]) -> Result<(), WorktreeError> {
+        let mut wanted = b".\0".to_vec();
+        for path in left_out {
+            wanted.extend_from_slice(b":(top,exclude,literal)");
+            wanted.extend_from_slice(path.as_os_str().as_encoded_bytes());
+            wanted.push(0);
+        }
+        let add = ["add", "--all", "--sparse"];
+        let listed = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+        let added = match left_out.is_empty() {
+            true => git.run(add),
+            false => git.fed(add.into_iter().chain(listed), &wanted),
+        };
+        let Err(error) = added else { return Ok(()) };
         // The usual reason, which git says in many words: a repository that has no commit yet.
-        let others = git.run(["ls-files", "--others", "--exclude-standard", "-z"])?;
-        let repositories: Vec<PathBuf> = parts(&others)
-            .filter_map(|found| found.strip_suffix(b"/"))
-            .map(path)
-            .filter(|found| self.top().join(found).join(".git").exists())
-            .collect();
+        let repositories = self.embedded(git)?;
         match repositories.is_empty() {
             true => Err(error),
             false => Err(Refusal::Embedded(repositories).into()),
         }
     }
 
-    fn refuse_submodules(&self, entries: &[Entry]) -> Result<(), WorktreeError> {
+    /// Repositories inside that the index of `git` does not know.
+    fn embedded(&self, git: &Git) -> Result<Vec<PathBuf>, WorktreeError> {
+        let others = git.run(["ls-files", "--others", "--exclude-standard", "-z"])?;
+        Ok(parts(&others).filter_map(|found| found.strip_suffix(b"/")).map(path).collect())
+    }
+
+    /// All repositories inside that have files: those that the index knows, and others.
+    fn repositories_inside(
+        &self,
+        git: &Git,
+        entries: &[Entry],
+    ) -> Result<Vec<PathBuf>, WorktreeError> {
+        let mut found = self.submodules_with_files(entries);
+        found.extend(self.embedded(git)?);
+        found.sort();
+        Ok(found)
+    }
+
+    fn submodules_with_files(&self, entries: &[Entry]) -> Vec<PathBuf> {
         let has_files = |entry: &&Entry| {
             entry.is_repository() && self.top().join(&entry.path).join(".git").exists()
         };
-        let there: Vec<PathBuf> =
-            entries.iter().filter(has_files).map(|entry| entry.path.clone()).collect();
+        entries.iter().filter(has_files).map(|entry| entry.path.clone()).collect()
+    }
+
+    fn refuse_submodules(&self, entries: &[Entry]) -> Result<(), WorktreeError> {
+        let there = self.submodules_with_files(entries);
         match there.is_empty() {
             true => Ok(()),
             false => Err(Refusal::Submodules(there).into()),
@@ -272,9 +309,30 @@ pub(crate) fn entry(line: &[u8]) -> Result<Entry, WorktreeError> {
     Ok(Entry { mode: mode.to_owned(), stage, path: path(&line[tab + 1..]) })
 }
 
+/// Takes the files in conflict out of the index of `git`, which has of them what `base` has then. All else stays, with what the index
+/// was told of it: which files are not meant to be there.
+fn settle(git: &Git, base: &Commit, unmerged: &[PathBuf]) -> Result<(), WorktreeError> {
+    let nothing = "0".repeat(base.as_str().len());
+    let mut lines = Vec::new();
+    for path in unmerged {
+        lines.extend_from_slice(format!("0 {nothing}\t").as_bytes());
+        lines.extend_from_slice(path.as_os_str().as_encoded_bytes());
+        lines.push(0);
+    }
+    for line in parts(&git.run(["ls-tree", "-r", "-z", "--full-tree", base.as_str()])?) {
+        let path_at = line.iter().position(|byte| *byte == b'\t').map_or(line.len(), |tab| tab + 1);
+        if unmerged.binary_search(&path(&line[path_at..])).is_ok() {
+            lines.extend_from_slice(line);
+            lines.push(0);
+        }
+    }
+    git.fed(["update-index", "--replace", "-z", "--index-info"], &lines).map(drop)
+}
+
 fn unmerged(entries: &[Entry]) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> =
         entries.iter().filter(|entry| entry.stage != 0).map(|entry| entry.path.clone()).collect();
+    paths.sort();
     paths.dedup();
     paths
 }

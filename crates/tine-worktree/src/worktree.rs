@@ -140,7 +140,9 @@ impl Repository {
         let making = Unfinished::begin(self, new, making, state.base.as_str())?;
         making.check_out(state)?;
         let scratch = self.take_index()?;
-        let included = self.included_beside(&scratch.index())?;
+        let mut included = self.included_beside(&scratch.index())?;
+        // What the state itself has goes before what is only ignored here.
+        included.retain(|file| is_free(making.path(), file));
         copy(self.top(), making.path(), &included)?;
         making.finish(start)
     }
@@ -231,6 +233,20 @@ impl Repository {
         let leads_here = |git_dir: &PathBuf| path_of(git_dir).is_some_and(|found| found == path);
         Ok(own_parts(self.common_dir())?.into_iter().find(leads_here))
     }
+}
+
+/// Whether nothing stands at `file` below `top`, and nothing but directories on the way there: no link that leads elsewhere.
+fn is_free(top: &Path, file: &Path) -> bool {
+    let mut way: Vec<&Path> = file.ancestors().filter(|above| **above != *Path::new("")).collect();
+    way.reverse();
+    for above in way {
+        match fs::symlink_metadata(top.join(above)) {
+            Err(error) => return error.kind() == ErrorKind::NotFound,
+            Ok(about) if about.is_dir() => {}
+            Ok(_) => return false,
+        }
+    }
+    false
 }
 
 /// The paths in which two directories differ.
@@ -357,9 +373,15 @@ impl Worktree {
         self.marker.made_ms
     }
 
-    /// What it holds now. Files in conflict count as they stand.
+    /// What it holds now. Files in conflict count as they stand, and other repositories inside do not.
     pub fn state(&self, now_ms: i64) -> Result<Snapshot, WorktreeError> {
-        Ok(self.repository.take(Conflicts::AsFiles, now_ms)?.snapshot)
+        Ok(self.look(now_ms)?.0)
+    }
+
+    /// What it holds now, and where other repositories inside are, of which that has no files.
+    pub fn look(&self, now_ms: i64) -> Result<(Snapshot, Vec<PathBuf>), WorktreeError> {
+        let taken = self.repository.take(Conflicts::AsFiles, now_ms)?;
+        Ok((taken.snapshot, taken.left_out))
     }
 
     /// Whether `state` is what it started from: no commit, nothing staged, no file changed.
@@ -370,9 +392,12 @@ impl Worktree {
     }
 
     /// Removes it. What it holds is kept first, where that is not what it started from; ignored files are not kept. Returns what
-    /// is kept.
+    /// is kept. Refused where other repositories are inside, whose files nobody would keep.
     pub fn remove(self, now_ms: i64) -> Result<Option<Snapshot>, WorktreeError> {
-        let state = self.state(now_ms)?;
+        let (state, left_out) = self.look(now_ms)?;
+        if !left_out.is_empty() {
+            return Err(Refusal::Embedded(left_out).into());
+        }
         // What was kept before would come back in place of what it holds.
         let is_start =
             self.is_unchanged(&state) && self.repository.ref_at(&self.name().end_ref())?.is_none();

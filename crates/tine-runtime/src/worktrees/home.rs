@@ -201,7 +201,8 @@ impl Runtime {
         let removed = blocking(move || {
             let worktree = worktree_of(&found)?;
             // What is only staged differently is no work, and is kept all the same.
-            let unchanged = worktree.progress(&worktree.state(now_ms)?)? == (0, 0);
+            let (state, left_out) = worktree.look(now_ms)?;
+            let unchanged = left_out.is_empty() && worktree.progress(&state)? == (0, 0);
             if unchanged {
                 worktree.remove(now_ms)?;
             }

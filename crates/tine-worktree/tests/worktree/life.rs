@@ -259,3 +259,28 @@ fn what_was_kept_is_not_replaced_by_what_git_knew_before() {
     home.repository().recover(&name, top.clone(), NOW_MS).unwrap();
     assert_eq!((holds(&top), home.repository().kept(&name).unwrap().1), (was, kept));
 }
+
+#[test]
+fn what_a_commit_has_goes_before_what_is_ignored_and_included() {
+    let home = Home::new();
+    home.git(&["checkout", "--quiet", "-b", "other"]);
+    home.write(".env", "of the commit\n");
+    home.write("cache", "a file\n");
+    std::os::unix::fs::symlink(home.path().join("outside"), home.top().join("link")).unwrap();
+    home.git(&["add", "--all"]);
+    home.git(&["commit", "--quiet", "-m", "other"]);
+    home.git(&["checkout", "--quiet", "main"]);
+    fs::create_dir(home.path().join("outside")).unwrap();
+    home.write(".gitignore", ".env\ncache/\nlink/\nbuild/\n");
+    home.write(".worktreeinclude", ".env\ncache/\nlink/\nbuild/\n");
+    for file in [".env", "cache/one", "link/two", "build/three"] {
+        home.write(file, "of the checkout\n");
+    }
+    let worktree = home.fork("one", Start::At("other".to_owned())).unwrap();
+    let read = |name: &str| fs::read_to_string(worktree.repository().top().join(name)).unwrap();
+    assert_eq!(
+        [".env", "cache", "build/three"].map(read),
+        ["of the commit\n", "a file\n", "of the checkout\n"]
+    );
+    assert_eq!(fs::read_dir(home.path().join("outside")).unwrap().count(), 0);
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tine_worktree::{FoundState, Name, Start, Worktree};
 
-use crate::support::{Home, NOW_MS, git, write};
+use crate::support::{Home, NOW_MS, git, try_git, write};
 
 #[test]
 fn what_stands_in_a_worktree_makes_git_run_nothing() {
@@ -186,4 +186,68 @@ fn what_is_kept_of_a_worktree_is_not_forgotten_for_another_that_has_its_name() {
     repository.recover(&name, home.place("victim"), NOW_MS).unwrap();
     assert_eq!(repository.kept(&name).unwrap(), kept);
     assert!(home.place("victim").join("work.txt").exists());
+}
+
+#[test]
+fn other_repositories_inside_are_left_out_and_only_a_removal_is_refused() {
+    let home = Home::new();
+    let worktree = home.fork("one", Start::State).unwrap();
+    let top = worktree.repository().top().to_owned();
+    for inner in ["fixtures/with [a]*commit", "fixtures/empty"] {
+        write(&top, &format!("{inner}/file"), "inner\n");
+        git(&top.join(inner), &["init", "--quiet"]);
+    }
+    let inner = top.join("fixtures/with [a]*commit");
+    git(&inner, &["add", "."]);
+    git(&inner, &["-c", "user.name=x", "-c", "user.email=x", "commit", "--quiet", "-m", "inner"]);
+    write(&top, "fixtures/a", "beside\n");
+    let (state, left_out) = worktree.look(NOW_MS).unwrap();
+    let inside = ["fixtures/empty", "fixtures/with [a]*commit"].map(std::path::PathBuf::from);
+    assert_eq!(left_out, inside);
+    let names = ["ls-tree", "-r", "--name-only", state.work.as_str()];
+    assert_eq!(home.git(&names), "a.txt\nfixtures/a\nrun.sh\nsrc/lib.rs\n");
+    assert_eq!(worktree.progress(&state).unwrap(), (1, 0));
+    // One that was added is known by the index, and its files are still its own.
+    git(&top, &["add", "fixtures/with [a]*commit"]);
+    assert_eq!(worktree.look(NOW_MS).unwrap().1, inside);
+    let error = worktree.clone().remove(NOW_MS).unwrap_err().to_string();
+    assert!(error.ends_with("repositories: fixtures/empty, fixtures/with [a]*commit"), "{error}");
+    assert!(inner.join("file").exists());
+    fs::remove_dir_all(top.join("fixtures")).unwrap();
+    git(&top, &["rm", "--quiet", "--cached", "fixtures/with [a]*commit"]);
+    assert_eq!(worktree.remove(NOW_MS).unwrap(), None);
+}
+
+#[test]
+fn a_conflict_in_a_sparse_worktree_deletes_nothing() {
+    let home = Home::new();
+    home.write("docs/page.md", "page\n");
+    home.git(&["add", "--all"]);
+    home.git(&["commit", "--quiet", "-m", "docs"]);
+    let identity = ["-c", "user.name=x", "-c", "user.email=x"];
+    let worktree = home.fork("one", Start::State).unwrap();
+    let top = worktree.repository().top().to_owned();
+    let commit = |content: &str| {
+        write(&top, "a.txt", content);
+        git(&top, &[&identity[..], &["commit", "--quiet", "--all", "-m", content]].concat());
+    };
+    git(&top, &["checkout", "--quiet", "-b", "side"]);
+    commit("side\n");
+    git(&top, &["checkout", "--quiet", "--detach", "main"]);
+    commit("ours\n");
+    git(&top, &["sparse-checkout", "set", "src"]);
+    let merge = [&identity[..], &["merge", "side"]].concat();
+    assert!(!try_git(&top, &merge).0);
+    write(&top, "staged.txt", "staged\n");
+    git(&top, &["add", "--sparse", "staged.txt"]);
+    assert!(git(&top, &["ls-files", "--unmerged"]).contains("a.txt"));
+    assert!(!top.join("docs").exists());
+    let state = worktree.state(NOW_MS).unwrap();
+    let of = |tree: &str| home.git(&["ls-tree", "-r", "--name-only", tree]);
+    let all = "a.txt\ndocs/page.md\nrun.sh\nsrc/lib.rs\nstaged.txt\n";
+    assert_eq!(of(state.work.as_str()), all);
+    assert_eq!(of(state.index.as_str()), all);
+    let text = |tree: &str| home.git(&["show", &format!("{tree}:a.txt")]);
+    assert_eq!(text(state.index.as_str()), "ours\n");
+    assert!(text(state.work.as_str()).contains("<<<<<<<"));
 }
