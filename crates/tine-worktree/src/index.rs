@@ -19,6 +19,9 @@ use crate::fault;
 /// Before the first entry: four letters, the version, the number of entries.
 const HEAD_BYTES: usize = 12;
 
+/// Before the content of an extension: four letters, the length.
+const EXTENSION_HEAD_BYTES: usize = 8;
+
 /// What an entry knows of its file: ten numbers of four bytes.
 pub(crate) const STAT_BYTES: usize = 40;
 
@@ -161,6 +164,29 @@ fn put(bytes: &mut [u8], entry: &Entry, numbers: &[u32; 10]) {
 
 /// The entries of an index; `None` where it is none, or of another layout.
 pub(crate) fn entries(bytes: &[u8], hash_bytes: usize) -> Option<Vec<Entry>> {
+    walk(bytes, hash_bytes).map(|(entries, _)| entries)
+}
+
+/// The name of the file beside it that holds most of an index; `None` of one that is whole.
+pub(crate) fn shared_name(bytes: &[u8], hash_bytes: usize) -> Option<String> {
+    let (_, mut at) = walk(bytes, hash_bytes)?;
+    let end = bytes.len().checked_sub(hash_bytes)?;
+    // Behind the entries: four letters, a length, and so much of whatever the letters stand for.
+    while at + EXTENSION_HEAD_BYTES <= end {
+        let length = usize::try_from(word(bytes, at + 4)?).ok()?;
+        let content = at + EXTENSION_HEAD_BYTES;
+        if bytes.get(at..at + 4)? == b"link" && length >= hash_bytes {
+            let hash = bytes.get(content..content + hash_bytes)?;
+            let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+            return Some(format!("sharedindex.{hash}"));
+        }
+        at = content.checked_add(length)?;
+    }
+    None
+}
+
+/// The entries of an index, and where they end.
+fn walk(bytes: &[u8], hash_bytes: usize) -> Option<(Vec<Entry>, usize)> {
     let version = word(bytes, 4)?;
     if !bytes.starts_with(b"DIRC") || !(2..=4).contains(&version) {
         return None;
@@ -175,7 +201,7 @@ pub(crate) fn entries(bytes: &[u8], hash_bytes: usize) -> Option<Vec<Entry>> {
         found.push(entry);
         at = next;
     }
-    Some(found)
+    Some((found, at))
 }
 
 /// One entry, and where the next one begins. `above`: the path that this one is told by, in version 4.

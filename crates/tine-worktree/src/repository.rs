@@ -152,6 +152,11 @@ impl Repository {
         Operation::MARKS.iter().find(is_on).map(|(_, operation)| *operation)
     }
 
+    /// Whether git takes what stands in the checkout for what tells it what to do.
+    pub(crate) fn is_obeyed(&self) -> bool {
+        self.by == By::Checkout
+    }
+
     /// Git at the top of the checkout.
     pub(crate) fn git(&self) -> Git {
         let git = Git::at(&self.top);

@@ -3,7 +3,7 @@
 //! Everything goes through throw-away copies of the index. The copies know which files are as git last saw them, so only
 //! what changed is read. The checkout is only looked at; what is written are objects, which git forgets by itself where no ref holds them.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ use crate::error::{Refusal, WorktreeError};
 use crate::fault;
 use crate::git::{Git, parts, path};
 use crate::ids::{Commit, Tree};
+use crate::index;
 use crate::repository::Repository;
 use crate::wary;
 
@@ -83,8 +84,41 @@ impl Scratch {
         copy_index(&checkout.index(), &self.index())?;
         // Written anew as one whole file, without what belongs to the checkout alone.
         let whole = ["--no-split-index", "--no-untracked-cache", "--no-fsmonitor"];
-        let git = checkout.git().with_index(&self.index());
+        let git = match checkout.is_obeyed() {
+            true => checkout.git(),
+            false => self.beside_shared(checkout)?,
+        };
+        let git = git.with_index(&self.index());
         git.run(["update-index", "--force-write-index"].into_iter().chain(whole)).map(drop)
+    }
+
+    /// Git for an index that lies partly in a file beside it. Git looks for that file where HEAD is, which is not to be obeyed in
+    /// such a checkout: so it gets a place of its own, with a copy of that file and nothing else of the worker's.
+    fn beside_shared(&self, checkout: &Repository) -> Result<Git, WorktreeError> {
+        let git = checkout.git();
+        let failed = |source| WorktreeError::file("read the index", &self.index(), source);
+        let Some(bytes) = wary::read(&self.index(), wary::INDEX_BYTES_MAX)
+            .map(Some)
+            .or_else(gone)
+            .map_err(failed)?
+        else {
+            return Ok(git);
+        };
+        let shared = HASH_BYTES.iter().find_map(|length| index::shared_name(&bytes, *length));
+        let Some(shared) = shared else { return Ok(git) };
+        let place = self.directory.path().join("beside");
+        let make = || {
+            fault::step()?;
+            fs::create_dir(&place)?;
+            fs::write(place.join("HEAD"), "ref: refs/heads/tine\n")?;
+            let mut common = checkout.common_dir().as_os_str().as_encoded_bytes().to_vec();
+            common.push(b'\n');
+            fs::write(place.join("commondir"), common)
+        };
+        make().map_err(|source| WorktreeError::file("write in", &place, source))?;
+        let from = checkout.git_dir().join(&shared);
+        copy_index(&from, &place.join(&shared))?;
+        Ok(git.with("GIT_DIR", place.as_os_str()))
     }
 
     /// The copy that is as the checkout's index is.
@@ -95,6 +129,17 @@ impl Scratch {
     /// The copy that has every file.
     pub(crate) fn work(&self) -> PathBuf {
         self.directory.path().join("work")
+    }
+}
+
+/// How long the name of an object is in an index, by either hash; an index is read by one of them only.
+const HASH_BYTES: [usize; 2] = [20, 32];
+
+/// Nothing is there.
+fn gone<T>(error: io::Error) -> io::Result<Option<T>> {
+    match error.kind() {
+        io::ErrorKind::NotFound => Ok(None),
+        _ => Err(error),
     }
 }
 

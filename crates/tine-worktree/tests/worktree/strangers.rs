@@ -251,3 +251,28 @@ fn a_conflict_in_a_sparse_worktree_deletes_nothing() {
     assert_eq!(text(state.index.as_str()), "ours\n");
     assert!(text(state.work.as_str()).contains("<<<<<<<"));
 }
+
+#[test]
+fn an_index_in_two_files_is_read_as_one() {
+    let home = Home::new();
+    let worktree = home.fork("one", Start::State).unwrap();
+    let top = worktree.repository().top().to_owned();
+    git(&top, &["update-index", "--split-index"]);
+    write(&top, "a.txt", "staged\n");
+    git(&top, &["-c", "core.splitIndex=true", "add", "a.txt"]);
+    let own = worktree.repository().git_dir();
+    let shared = || {
+        let names = fs::read_dir(own).unwrap().map(|entry| entry.unwrap().path());
+        names.filter(|path| path.to_string_lossy().contains("sharedindex.")).collect::<Vec<_>>()
+    };
+    assert!(!shared().is_empty());
+    let found = home.repository().worktree(worktree.name(), &top).unwrap();
+    let state = found.state(NOW_MS).unwrap();
+    let names = ["ls-tree", "-r", "--name-only", state.index.as_str()];
+    assert_eq!(home.git(&names), "a.txt\nrun.sh\nsrc/lib.rs\n");
+    assert_eq!(found.progress(&state).unwrap(), (1, 0));
+    for path in shared() {
+        put(&path, "pipe");
+    }
+    assert!(found.state(NOW_MS).is_err());
+}
