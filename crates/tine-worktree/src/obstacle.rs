@@ -27,6 +27,12 @@ pub enum Obstacle {
     /// Nothing was committed in the checkout yet.
     #[error("the checkout has no commit yet")]
     Unborn,
+    /// HEAD of a worktree is a branch, or nothing that git makes of it.
+    #[error("HEAD of the worktree `{}` is not detached", .0.display())]
+    OnBranch(PathBuf),
+    /// The work and the checkout have no commit in common: the work began before the first one.
+    #[error("the work and the checkout have no commit in common")]
+    Unrelated,
     /// The work is not committed.
     #[error("the work has no commits")]
     NoCommits,
@@ -60,6 +66,8 @@ impl Obstacle {
             Self::NotChanged(_) => "paths are relative to the top of the checkout",
             Self::Operation(_) => "end it with git, or abort it, and try again",
             Self::Unborn => "apply the files, or commit something first",
+            Self::OnBranch(_) => "run `git switch --detach` there, or apply the files instead",
+            Self::Unrelated => "apply the files instead, or pick the commits",
             Self::NoCommits => "apply the files instead",
             Self::NoIdentity => "set user.name and user.email with `git config`",
             Self::MergeCommit(_) => "merge instead, or choose other commits",
@@ -87,6 +95,8 @@ mod tests {
             Obstacle::NotChanged(path()),
             Obstacle::Operation(Operation::Rebase),
             Obstacle::Unborn,
+            Obstacle::OnBranch(PathBuf::from("/w")),
+            Obstacle::Unrelated,
             Obstacle::NoCommits,
             Obstacle::NoIdentity,
             Obstacle::MergeCommit(commit.clone()),
@@ -109,6 +119,10 @@ mod tests {
         hint: end it with git, or abort it, and try again
         error: the checkout has no commit yet
         hint: apply the files, or commit something first
+        error: HEAD of the worktree `/w` is not detached
+        hint: run `git switch --detach` there, or apply the files instead
+        error: the work and the checkout have no commit in common
+        hint: apply the files instead, or pick the commits
         error: the work has no commits
         hint: apply the files instead
         error: git knows no name and no address for commits here

@@ -169,6 +169,19 @@ impl Repository {
         }
     }
 
+    /// Whether somebody works in the checkout who need not be trusted.
+    pub(crate) fn is_strange(&self) -> bool {
+        self.by == By::Repository
+    }
+
+    /// The part of git whose settings count for the checkout.
+    pub(crate) fn obeyed_dir(&self) -> &Path {
+        match self.by {
+            By::Checkout => &self.git_dir,
+            By::Repository => &self.common_dir,
+        }
+    }
+
     /// HEAD of the checkout, by a name that [`git`](Self::git) knows it by. Where the checkout is not obeyed, git is not made to
     /// read what stands there as HEAD: that need not be a file.
     pub(crate) fn head(&self) -> Result<String, WorktreeError> {

@@ -4,6 +4,7 @@
 //! stages their new content, [`journal`] writes that down, [`write`] exchanges the files one by one, and [`mend`] brings a change that
 //! was cut short to one of its two ends. The index is never touched here.
 
+mod head;
 mod journal;
 mod mend;
 mod moves;
@@ -15,6 +16,7 @@ mod write;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+pub(crate) use head::detached;
 pub(crate) use journal::HeadMove;
 pub use journal::Kept;
 pub use mend::{Mended, MendedAs};

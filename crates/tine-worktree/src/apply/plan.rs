@@ -176,7 +176,7 @@ impl Plan {
         }
         let scratch = Scratch::new()?;
         let git = Git::at(tree)
-            .with("GIT_DIR", repository.git_dir().as_os_str())
+            .with("GIT_DIR", repository.obeyed_dir().as_os_str())
             .with("GIT_WORK_TREE", tree.as_os_str())
             .with_index(&scratch.index())
             .holding(&room.lock);

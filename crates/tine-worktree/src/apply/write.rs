@@ -10,6 +10,7 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use super::head::{detached, move_detached};
 use super::journal::{HeadMove, Journal, Kept, Step, Target};
 use super::moves::{exchange, put, settle, take};
 use super::print::{Seen, There, index_hash, look, print};
@@ -252,7 +253,10 @@ impl Change<'_> {
     /// Where HEAD stands; `None` if it is no part of the change.
     pub(super) fn head_is(&self) -> Result<Option<HeadIs>, WorktreeError> {
         let Some(head) = &self.journal.head else { return Ok(None) };
-        let now = self.repository.ref_at("HEAD")?;
+        let now = match self.repository.is_strange() {
+            true => detached(self.repository)?,
+            false => self.repository.ref_at("HEAD")?,
+        };
         Ok(Some(match now {
             Some(now) if now == head.old => HeadIs::Old,
             Some(now) if now == head.new => HeadIs::New,
@@ -329,6 +333,9 @@ impl Change<'_> {
 
     fn move_head(&self, head: &HeadMove) -> Result<(), WorktreeError> {
         step(&self.index_lock())?;
+        if self.repository.is_strange() {
+            return move_detached(self.repository, head);
+        }
         let git = self.repository.git().holding(&self.room.lock);
         let moved =
             git.run(["update-ref", "-m", REFLOG, "HEAD", head.new.as_str(), head.old.as_str()]);

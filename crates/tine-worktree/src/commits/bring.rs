@@ -4,7 +4,7 @@ use std::fs::{self, File};
 
 use super::carry::Carry;
 use super::{Goal, Merged};
-use crate::apply::{HeadMove, Outcome, Plan, Room, index_hash, set_entries};
+use crate::apply::{HeadMove, Outcome, Plan, Room, detached, index_hash, set_entries};
 use crate::changes::MadeCommit;
 use crate::diff::{differences, file_changes};
 use crate::error::WorktreeError;
@@ -44,8 +44,12 @@ impl<'a> Bringing<'a> {
         if let Some(operation) = repository.operation() {
             return Err(Obstacle::Operation(operation).into());
         }
-        if repository.ref_at("HEAD")?.is_none() {
+        if repository.ref_at(&repository.head())?.is_none() {
             return Err(Obstacle::Unborn.into());
+        }
+        // Else a branch that everybody shares would move.
+        if repository.is_strange() && detached(repository)?.is_none() {
+            return Err(Obstacle::OnBranch(repository.top().to_owned()).into());
         }
         // Both must be of this repository.
         repository.commit(start.work.as_str())?;

@@ -144,6 +144,9 @@ impl Repository {
         if work.fast_forward == FastForward::WherePossible && self.is_ancestor(head, theirs)? {
             return Ok(goal(theirs.clone(), true));
         }
+        if !self.is_related(head, theirs)? {
+            return Err(Obstacle::Unrelated.into());
+        }
         let committer = self.identity(work.now_ms)?;
         let sides = Sides { base: None, ours: head.as_str(), theirs: theirs.as_str() };
         let merged = merge(&self.git(), Place::Commits, sides)?;
@@ -200,6 +203,10 @@ impl Repository {
             [parent] => Commit::parse(parent),
             _ => Err(Obstacle::MergeCommit(commit.clone()).into()),
         }
+    }
+
+    fn is_related(&self, one: &Commit, other: &Commit) -> Result<bool, WorktreeError> {
+        Ok(self.git().answer(["merge-base", one.as_str(), other.as_str()], &[])?.0)
     }
 
     fn is_ancestor(&self, one: &Commit, other: &Commit) -> Result<bool, WorktreeError> {

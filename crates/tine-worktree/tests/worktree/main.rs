@@ -9,6 +9,7 @@ mod laws;
 mod life;
 mod looks;
 mod moments;
+mod nested;
 mod places;
 mod strangers;
 mod support;
