@@ -10,6 +10,7 @@ use std::path::Path;
 use crate::error::WorktreeError;
 use crate::fault;
 use crate::making::{DOT_GIT, names};
+use crate::repository::room_of;
 
 /// The mode of a directory from which its owner, and nobody else, may remove something. Not what it had and more: should a link take
 /// its place this moment, nobody gets more by that.
@@ -29,6 +30,10 @@ pub(crate) fn remove(files: &Path, git_dir: Option<&Path>) -> Result<(), Worktre
         Ok(()) | Err(_) => Ok(()),
     };
     writable_then(git_dir, unlock)?;
+    // What was to be mended there must not be mended in the next of this name.
+    if let (Some(common_dir), Some(name)) = (git_dir.ancestors().nth(2), git_dir.file_name()) {
+        remove_folder(&room_of(common_dir, name))?;
+    }
     writable_then(git_dir, || remove_folder(git_dir))?;
     // Git does the same when the last worktree goes; it fails where there are others.
     git_dir.parent().map(fs::remove_dir);

@@ -1,5 +1,6 @@
 //! A checkout of a git repository, and what goes on in it.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::io::ErrorKind;
@@ -182,6 +183,15 @@ impl Repository {
         }
     }
 
+    /// Where changes of the checkout are written down. Whoever can write there decides what is written anywhere, so for a checkout in
+    /// which a stranger works it is in the part of git that all share, beside the rooms of others.
+    pub(crate) fn room(&self) -> PathBuf {
+        match (self.by, self.git_dir.file_name()) {
+            (By::Repository, Some(name)) => room_of(&self.common_dir, name),
+            (By::Checkout, _) | (By::Repository, None) => self.git_dir.join("tine"),
+        }
+    }
+
     /// HEAD of the checkout, by a name that [`git`](Self::git) knows it by. Where the checkout is not obeyed, git is not made to
     /// read what stands there as HEAD: that need not be a file.
     pub(crate) fn head(&self) -> Result<String, WorktreeError> {
@@ -224,6 +234,11 @@ fn is_ref(name: &str) -> bool {
     name.starts_with("refs/")
         && !name.contains(is_sign)
         && !["..", "@{"].iter().any(|two| name.contains(two))
+}
+
+/// Where changes of a linked checkout are written down in which a stranger works; `name` is that of git's own part of it.
+pub(crate) fn room_of(common_dir: &Path, name: &OsStr) -> PathBuf {
+    common_dir.join("tine").join("worktrees").join(name)
 }
 
 /// Where git keeps what all checkouts share, what belongs to this one alone, and where its files are.

@@ -2,14 +2,11 @@
 //!
 //! Records end with a zero byte, so that any path can stand in them. The last one is `end`; without it the journal is none.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use super::print::Print;
 use crate::changes::Mode;
-use crate::error::WorktreeError;
 use crate::git::path;
 use crate::ids::Commit;
 
@@ -131,15 +128,6 @@ impl Journal {
                 ["end"] => return fields.next().is_none().then_some(journal),
                 _ => return None,
             }
-        }
-    }
-
-    /// Reads a journal; `None` where there is no whole one.
-    pub(crate) fn read(file: &Path) -> Result<Option<Self>, WorktreeError> {
-        match fs::read(file) {
-            Ok(bytes) => Ok(Self::parse(&bytes)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(WorktreeError::file("read", file, source)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What becomes of a change that was cut short.
 
-use super::journal::{Journal, Kept};
+use super::journal::Kept;
 use super::room::Room;
 use super::write::{Change, HeadIs};
 use crate::error::WorktreeError;
@@ -32,11 +32,18 @@ pub(super) fn mend(repository: &Repository, room: &Room) -> Result<Option<Mended
         room.clear()?;
         return Ok(None);
     }
-    let journal = Journal::read(&room.change().join("journal"))?;
-    let journal = journal.ok_or_else(|| {
-        let source = std::io::Error::other("it is no journal of this version");
-        WorktreeError::file("read the journal of", &room.change(), source)
-    })?;
+    let journal = match room.journal()? {
+        Some(journal) => journal,
+        None if repository.is_strange() && room.is_beside() => {
+            tracing::warn!(at = %room.change().display(), "a change of the checkout that is not tine's is removed");
+            room.remove_change()?;
+            return Ok(None);
+        }
+        None => {
+            let source = std::io::Error::other("it is no journal of this version");
+            return Err(WorktreeError::file("read the journal of", &room.change(), source));
+        }
+    };
     let change = Change { repository, room, journal };
     let (outcome, kept) = match change.head_is()? {
         Some(HeadIs::New) => finished(&change)?,

@@ -151,14 +151,12 @@ impl Plan {
         remove_staging(&tree)?;
         let touched: Vec<&Path> = self.deleted.iter().chain(new).map(PathBuf::as_path).collect();
         refuse_changed(repository, ours, &touched)?;
-        let file = making.join("journal");
-        let write = || {
-            fs::write(&file, journal.to_bytes())?;
-            File::open(&file)?.sync_all()?;
+        room.write_journal(&journal)?;
+        let sync = || {
             File::open(&slots)?.sync_all()?;
             File::open(&making)?.sync_all()
         };
-        write().map_err(|source| WorktreeError::file("write", &file, source))?;
+        sync().map_err(|source| WorktreeError::file("sync", &making, source))?;
         Change { repository, room, journal }.carry_out(&seen)
     }
 

@@ -63,6 +63,16 @@ pub(crate) fn look(path: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
+/// Whether a link stands above a path of the checkout, so that it would lead to a file elsewhere.
+pub(crate) fn leads_astray(top: &Path, path: &Path) -> io::Result<bool> {
+    for folder in path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
+        if look(&top.join(folder))?.is_some_and(|about| about.is_symlink()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 pub(crate) fn print(path: &Path) -> io::Result<There> {
     let Some(about) = look(path)? else { return Ok(There::Nothing) };
     if about.is_symlink() {

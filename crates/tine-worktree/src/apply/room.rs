@@ -1,10 +1,14 @@
 //! Where changes of one checkout are prepared and carried out, one at a time.
 
 use std::fs::{self, File, OpenOptions};
-use std::os::unix::fs::MetadataExt as _;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::fs::OFlags;
+
+use super::journal::Journal;
 use super::mend::{Mended, mend};
 use crate::error::WorktreeError;
 use crate::repository::Repository;
@@ -25,16 +29,24 @@ pub(crate) struct Room {
 impl Room {
     /// Waits for the right, and mends what was cut short.
     pub(crate) fn enter(repository: &Repository) -> Result<Self, WorktreeError> {
-        let own = repository.git_dir().join("tine");
+        let own = repository.room();
         make(&own)?;
         let file = own.join("lock");
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&file);
+        // A link or a pipe in its place is none of ours.
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .custom_flags(flags)
+            .open(&file);
         let lock = lock.map_err(|source| WorktreeError::file("open", &file, source))?;
         lock.lock().map_err(|source| WorktreeError::file("lock", &file, source))?;
         let home = match device(&own)? == device(repository.top())? {
             true => own.clone(),
             false => repository.top().join(BESIDE),
         };
+        refuse_link(&home)?;
         let mut room = Self { lock: Arc::new(lock), own, home, mended: None };
         room.mended = mend(repository, &room)?;
         Ok(room)
@@ -55,12 +67,54 @@ impl Room {
         self.own.join("index")
     }
 
+    /// What says of a journal that lies in the checkout itself, where others write, that it is ours.
+    fn seal(&self) -> PathBuf {
+        self.own.join("seal")
+    }
+
+    /// Writes a journal into what is being prepared.
+    pub(crate) fn write_journal(&self, journal: &Journal) -> Result<(), WorktreeError> {
+        let bytes = journal.to_bytes();
+        if self.is_beside() {
+            let seal = blake3::hash(&bytes).to_hex();
+            write(&self.seal(), seal.as_bytes())?;
+            let sync = || File::open(&self.own)?.sync_all();
+            sync().map_err(|source| WorktreeError::file("sync", &self.own, source))?;
+        }
+        write(&self.making().join("journal"), &bytes)
+    }
+
+    /// The journal of the change that is being carried out; `None` where that is none of ours.
+    pub(crate) fn journal(&self) -> Result<Option<Journal>, WorktreeError> {
+        let file = self.change().join("journal");
+        let wrong = |source| WorktreeError::file("read", &file, source);
+        let Some(bytes) = read(&file).map_err(wrong)? else { return Ok(None) };
+        if self.is_beside() {
+            let seal = read(&self.seal()).map_err(wrong)?;
+            if seal.as_deref() != Some(blake3::hash(&bytes).to_hex().as_bytes()) {
+                return Ok(None);
+            }
+        }
+        Ok(Journal::parse(&bytes))
+    }
+
+    /// Whether changes lie in the checkout itself.
+    pub(crate) fn is_beside(&self) -> bool {
+        self.home != self.own
+    }
+
+    /// Removes a change that is none of ours, without a look at what it says.
+    pub(crate) fn remove_change(&self) -> Result<(), WorktreeError> {
+        remove(&self.change())?;
+        self.clear()
+    }
+
     /// Makes an empty place for a change to be prepared in.
     pub(crate) fn prepare(&self) -> Result<PathBuf, WorktreeError> {
         self.clear()?;
         let making = self.making();
         make(&making)?;
-        if self.home != self.own {
+        if self.is_beside() {
             let ignore = self.home.join(".gitignore");
             fs::write(&ignore, "*\n")
                 .map_err(|source| WorktreeError::file("write", &ignore, source))?;
@@ -91,7 +145,8 @@ impl Room {
     pub(crate) fn clear(&self) -> Result<(), WorktreeError> {
         remove(&self.making())?;
         remove(&self.index())?;
-        if self.home != self.own {
+        remove(&self.seal())?;
+        if self.is_beside() {
             remove(&self.home)?;
         }
         Ok(())
@@ -115,6 +170,34 @@ fn make(folder: &Path) -> Result<(), WorktreeError> {
         .map_err(|source| WorktreeError::file("make the directory", folder, source))
 }
 
+/// Refuses a place of ours that somebody has put elsewhere.
+fn refuse_link(path: &Path) -> Result<(), WorktreeError> {
+    match fs::symlink_metadata(path) {
+        Ok(about) if !about.is_dir() => {
+            Err(WorktreeError::file("use", path, ErrorKind::NotADirectory.into()))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+fn write(file: &Path, bytes: &[u8]) -> Result<(), WorktreeError> {
+    let write = || {
+        fs::write(file, bytes)?;
+        File::open(file)?.sync_all()
+    };
+    write().map_err(|source| WorktreeError::file("write", file, source))
+}
+
+/// A file that is neither a link nor anything that waits; `None` where there is none.
+fn read(file: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::symlink_metadata(file) {
+        Ok(about) if about.is_file() => fs::read(file).map(Some),
+        Ok(_) => Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 fn remove(path: &Path) -> Result<(), WorktreeError> {
     let gone = match fs::symlink_metadata(path) {
         Ok(about) if about.is_dir() => fs::remove_dir_all(path),
@@ -122,7 +205,7 @@ fn remove(path: &Path) -> Result<(), WorktreeError> {
         Err(error) => Err(error),
     };
     match gone {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(WorktreeError::file("remove", path, error))
         }
         Ok(()) | Err(_) => Ok(()),

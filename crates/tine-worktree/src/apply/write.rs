@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use super::head::{detached, move_detached};
 use super::journal::{HeadMove, Journal, Kept, Step, Target};
 use super::moves::{exchange, put, settle, take};
-use super::print::{Seen, There, index_hash, look, print};
+use super::print::{Seen, There, index_hash, leads_astray, look, print};
 use super::room::Room;
 use crate::error::WorktreeError;
 use crate::fault;
@@ -65,6 +65,7 @@ impl Change<'_> {
             self.go(number, target, *seen)?;
         }
         for (folder, _) in &self.journal.removed {
+            self.refuse_astray(folder)?;
             let folder = self.repository.top().join(folder);
             step(&folder)?;
             // One that is not empty any more got a file this moment.
@@ -74,6 +75,7 @@ impl Change<'_> {
             })?;
         }
         for folder in &self.journal.made {
+            self.refuse_astray(folder)?;
             let folder = self.repository.top().join(folder);
             step(&folder)?;
             make(&folder)?;
@@ -97,6 +99,7 @@ impl Change<'_> {
             _ => WorktreeError::file("replace", &path, source),
         };
         step(&path)?;
+        self.refuse_astray(&target.path)?;
         match target.step {
             Step::Delete => take(&path, &slot).map_err(gone)?,
             Step::Replace(_) => exchange(&slot, &path, &self.aside(number)).map_err(gone)?,
@@ -140,11 +143,17 @@ impl Change<'_> {
             kept.extend(self.back(number, target)?);
         }
         for folder in self.journal.made.iter().rev() {
+            if self.is_astray(folder)? {
+                continue;
+            }
             // One that is not empty was there before, or is used by now.
             fs::remove_dir(self.repository.top().join(folder)).ok();
         }
         for (folder, mode) in self.journal.removed.iter().rev() {
             step(folder)?;
+            if self.is_astray(folder)? {
+                continue;
+            }
             let path = self.repository.top().join(folder);
             if look(&path).ok().flatten().is_none() {
                 make(&path)?;
@@ -168,6 +177,9 @@ impl Change<'_> {
     fn back(&self, number: usize, target: &Target) -> Result<Option<Kept>, WorktreeError> {
         let (slot, path) = (self.slot(number), self.repository.top().join(&target.path));
         let wrong = |source| WorktreeError::file("restore", &path, source);
+        if self.is_astray(&target.path)? {
+            return self.left_astray(number, target);
+        }
         settle(&slot, &path, &self.aside(number)).map_err(wrong)?;
         let there = print(&path).map_err(wrong)?;
         let in_slot = print(&slot).map_err(wrong)?;
@@ -196,6 +208,37 @@ impl Change<'_> {
         }
     }
 
+    /// Where the target is behind a link by now, nothing is moved there: what stood at it before is kept.
+    fn left_astray(&self, number: usize, target: &Target) -> Result<Option<Kept>, WorktreeError> {
+        let (slot, aside) = (self.slot(number), self.aside(number));
+        let wrong = |source| WorktreeError::file("keep", &slot, source);
+        if look(&aside).map_err(wrong)?.is_some() {
+            fs::rename(&aside, &slot).map_err(wrong)?;
+        }
+        match (target.step, print(&slot).map_err(wrong)?) {
+            (Step::Add(_), There::Nothing) => {
+                Ok(Some(Kept { path: target.path.clone(), before: None }))
+            }
+            (Step::Add(_), _) | (Step::Delete | Step::Replace(_), There::Nothing) => Ok(None),
+            (Step::Replace(new), There::Content(there)) if there == new => Ok(None),
+            (Step::Replace(_) | Step::Delete, _) => self.keep(&slot, target).map(Some),
+        }
+    }
+
+    fn is_astray(&self, path: &Path) -> Result<bool, WorktreeError> {
+        leads_astray(self.repository.top(), path).map_err(|source| {
+            WorktreeError::file("look at", &self.repository.top().join(path), source)
+        })
+    }
+
+    /// Refuses a path above which a link came meanwhile.
+    fn refuse_astray(&self, path: &Path) -> Result<(), WorktreeError> {
+        match self.is_astray(path)? {
+            true => Err(Obstacle::Changed(vec![path.to_owned()]).into()),
+            false => Ok(()),
+        }
+    }
+
     /// Moves what stood at the target before to a place where it stays.
     fn keep(&self, slot: &Path, target: &Target) -> Result<Kept, WorktreeError> {
         let place = self.room.keep()?;
@@ -216,6 +259,10 @@ impl Change<'_> {
         for (number, target) in self.journal.targets.iter().enumerate() {
             let (slot, path) = (self.slot(number), self.repository.top().join(&target.path));
             let wrong = |source| WorktreeError::file("look at", &path, source);
+            if self.is_astray(&target.path)? {
+                kept.extend(self.left_astray(number, target)?);
+                continue;
+            }
             settle(&slot, &path, &self.aside(number)).map_err(wrong)?;
             let holds_old = match (target.step, print(&slot).map_err(wrong)?) {
                 (Step::Add(_), _) | (_, There::Nothing) => false,
@@ -236,7 +283,12 @@ impl Change<'_> {
         for (number, target) in self.journal.targets.iter().enumerate() {
             let (slot, path) = (self.slot(number), self.repository.top().join(&target.path));
             let wrong = |source| WorktreeError::file("look at", &path, source);
-            settle(&slot, &path, &self.aside(number)).map_err(wrong)?;
+            // Where a link took the place of a directory, what was deleted in that one is behind the link.
+            match self.is_astray(&target.path)? {
+                true if look(&self.aside(number)).map_err(wrong)?.is_some() => return Ok(false),
+                true => {}
+                false => settle(&slot, &path, &self.aside(number)).map_err(wrong)?,
+            }
             let in_slot = print(&slot).map_err(wrong)?;
             let is_moved = match target.step {
                 Step::Delete => in_slot != There::Nothing,
@@ -274,6 +326,9 @@ impl Change<'_> {
 
     /// Removes the directories above a file that went, as far as they are empty.
     fn remove_empty(&self, path: &Path) {
+        if leads_astray(self.repository.top(), path).unwrap_or(true) {
+            return;
+        }
         for folder in path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()) {
             if fs::remove_dir(self.repository.top().join(folder)).is_err() {
                 return;

@@ -1,11 +1,12 @@
 //! Work comes into a checkout that is another agent's worktree. Whoever works there may have written what git would obey.
 
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 
 use tine_worktree::{
-    Applied, Apply, CherryPick, Commit, FastForward, Merge, Merged, Name, OnConflict, Outcome,
-    Repository, Start, Worktree, WorktreeError,
+    Applied, Apply, CherryPick, Commit, FastForward, MendedAs, Merge, Merged, Name, NewWorktree,
+    OnConflict, Outcome, Repository, Start, Worktree, WorktreeError,
 };
 
 use crate::support::{Home, NOW_MS, git, untouched, write};
@@ -20,7 +21,14 @@ struct Nested {
 impl Nested {
     fn new() -> Self {
         let home = Home::new();
-        home.fork("one", Start::State).unwrap();
+        let path = home.path().join("worktrees/one");
+        Self::with(home, path)
+    }
+
+    /// With the first worktree at this place.
+    fn with(home: Home, path: PathBuf) -> Self {
+        let new = NewWorktree { path, ..home.new_worktree("one", Start::State) };
+        home.repository().fork(&new).unwrap();
         let one = home.repository().worktree(&Name::new("one").unwrap()).unwrap();
         one.repository().fork(&home.new_worktree("two", Start::State)).unwrap();
         let two = home.repository().worktree(&Name::new("two").unwrap()).unwrap();
@@ -120,7 +128,7 @@ fn a_log_that_leads_elsewhere_gets_nothing() {
     let log = nested.own().join("logs/HEAD");
     fs::create_dir_all(log.parent().unwrap()).unwrap();
     fs::remove_file(&log).ok();
-    std::os::unix::fs::symlink(&precious, &log).unwrap();
+    symlink(&precious, &log).unwrap();
     assert_eq!(nested.merge().unwrap().outcome, Outcome::Written);
     assert_eq!(fs::read_to_string(precious).unwrap(), "dear\n");
 }
@@ -147,4 +155,69 @@ fn settings_of_the_worktree_make_git_run_nothing() {
     assert_eq!(nested.apply().unwrap().outcome, Outcome::Written);
     assert_eq!(fs::read_to_string(nested.onto().top().join("work.txt")).unwrap(), "work\n");
     assert!(!trap.exists(), "a command of the worktree's own settings was run");
+}
+
+/// Forges a change that was cut short when `file` was deleted and another had not come: it is to be taken back.
+fn forge(change: &Path, file: &str) {
+    let hash = "0".repeat(64);
+    let journal = format!("tine change 1\0delete\0{file}\0add file {hash}\0other\0end\0");
+    write(change, "journal", journal);
+    write(change, "slots/0", "planted\n");
+    write(change, "slots/1", "other\n");
+}
+
+#[test]
+fn what_a_worktree_says_was_cut_short_is_not_mended() {
+    let nested = Nested::new();
+    write(nested.two.repository().top(), "work.txt", "work\n");
+    let precious = nested.home.path().join("precious");
+    fs::create_dir(&precious).unwrap();
+    symlink(&precious, nested.onto().top().join("escape")).unwrap();
+    forge(&nested.own().join("tine/change"), "escape/planted");
+    symlink(precious.join("lock"), nested.own().join("tine/lock")).unwrap();
+    let applied = nested.apply().unwrap();
+    assert_eq!((applied.outcome, applied.mended), (Outcome::Written, None));
+    assert_eq!(fs::read_dir(&precious).unwrap().count(), 0);
+    let room = nested.home.top().join(".git/tine/worktrees/one");
+    assert_eq!(fs::read_dir(&room).unwrap().count(), 1);
+    nested.two.remove(NOW_MS).unwrap();
+    nested.one.remove(NOW_MS).unwrap();
+    assert!(!room.exists() && precious.exists());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn nor_is_it_where_it_lies_in_the_checkout_itself() {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let home = Home::new();
+    let other = tempfile::tempdir_in("/dev/shm").unwrap();
+    let devices = [&home.path(), other.path()].map(|path| fs::metadata(path).unwrap().dev());
+    assert_ne!(devices[0], devices[1], "set TMPDIR to a directory that is not in memory");
+    let nested = Nested::with(home, other.path().canonicalize().unwrap().join("one"));
+    write(nested.two.repository().top(), "work.txt", "work\n");
+    let beside = nested.onto().top().join(".tine-change");
+    forge(&beside.join("change"), "planted");
+    let applied = nested.apply().unwrap();
+    assert_eq!((applied.outcome, applied.mended), (Outcome::Written, None));
+    assert!(nested.onto().top().join("work.txt").exists());
+    assert!(!nested.onto().top().join("planted").exists() && !beside.exists());
+    // Nor is it where the place is a link.
+    symlink(nested.home.path(), &beside).unwrap();
+    write(nested.two.repository().top(), "work.txt", "more work\n");
+    assert!(nested.apply().unwrap_err().to_string().starts_with("cannot use `"));
+}
+
+#[test]
+fn a_mend_follows_no_link_that_came_into_the_way() {
+    let home = Home::new();
+    let precious = home.path().join("precious");
+    fs::create_dir(&precious).unwrap();
+    symlink(&precious, home.top().join("folder")).unwrap();
+    forge(&home.top().join(".git/tine/change"), "folder/deep/file");
+    let mended = home.repository().mend().unwrap().unwrap();
+    assert_eq!((mended.outcome, mended.kept.len()), (MendedAs::TakenBack, 1));
+    let before = mended.kept[0].before.as_ref().unwrap();
+    assert_eq!(fs::read_to_string(before).unwrap(), "planted\n");
+    assert_eq!(fs::read_dir(&precious).unwrap().count(), 0);
 }
