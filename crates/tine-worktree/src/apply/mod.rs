@@ -10,6 +10,7 @@ mod mend;
 mod moves;
 mod plan;
 mod print;
+mod refs;
 mod room;
 mod write;
 
@@ -22,6 +23,7 @@ pub use journal::Kept;
 pub use mend::{Mended, MendedAs};
 pub(crate) use plan::Plan;
 pub(crate) use print::index_hash;
+use refs::Refs;
 pub(crate) use room::Room;
 
 use crate::changes::FileChange;
@@ -89,19 +91,9 @@ pub enum Outcome {
     Conflicts,
 }
 
-/// The refs by which an apply can be undone: what the checkout held before it, and after.
-const UNDO_REFS: [&str; 2] = ["onto", "applied"];
-
-/// The ref whose name stands for the work in marks, while they are made.
-const LABEL_REF: &str = "work";
-
-fn undo_refs(name: &Name) -> [String; 2] {
-    UNDO_REFS.map(|last| format!("refs/tine/{name}/{last}"))
-}
-
 impl Repository {
-    /// Brings work into the files of this checkout, which may be changed in any way: three-way between what the worktree started from,
-    /// what the checkout holds now, and the work. The result is what `git merge` makes of the three. The index is left alone to
+    /// Brings work into the files of this checkout, which may be changed in any way: three-way between what the worktree started from
+    /// (or held when all of it last came here, if it holds other things since), what the checkout holds now, and the work. The result is what `git merge` makes of the three. The index is left alone to
     /// its last byte. With conflicts nothing changes, unless marks are asked for.
     ///
     /// Waits while another change of this checkout is under way, and mends one that was cut short first. What the checkout held
@@ -114,15 +106,17 @@ impl Repository {
         self.commit(apply.start.work.as_str())?;
         self.commit(apply.end.work.as_str())?;
         let ours = self.take(Conflicts::Refuse, apply.now_ms)?;
-        let theirs = self.chosen(apply)?;
+        let refs = Refs::new(self, apply.name);
+        let base = self.apply_base(apply, &refs)?;
+        let theirs = self.chosen(apply, &base)?;
         let sides = Sides {
-            base: Some(apply.start.work.as_str()),
+            base: Some(base.0.as_str()),
             ours: ours.snapshot.work.as_str(),
             theirs: theirs.as_str(),
         };
         let mut merged = merge(&self.git(), Place::Files, sides)?;
         if !merged.conflicts.is_empty() && apply.on_conflict == OnConflict::LeaveMarkers {
-            merged = self.with_labels(apply, &ours.snapshot, &theirs)?;
+            merged = self.merge_with_labels(apply.name, &base.0, [&ours.snapshot.work, &theirs])?;
         }
         let git = self.git();
         let files = file_changes(&git, &ours.snapshot.work_tree, &merged.tree)?;
@@ -132,14 +126,16 @@ impl Repository {
             return Ok(done(Outcome::Conflicts, Vec::new(), conflicts));
         }
         if files.is_empty() {
+            self.remember_brought(apply, &refs)?;
             return Ok(done(Outcome::Nothing, files, conflicts));
         }
         let plan = Plan::make(self, &ours, &tree)?;
         if apply.dry_run {
             return Ok(done(Outcome::WouldWrite, files, conflicts));
         }
-        self.remember(apply, &ours.snapshot, &tree)?;
+        self.remember(apply, &refs, &ours.snapshot, &tree)?;
         plan.carry_out(self, &room, &ours, None)?;
+        self.remember_brought(apply, &refs)?;
         Ok(done(Outcome::Written, files, conflicts))
     }
 
@@ -148,8 +144,9 @@ impl Repository {
     pub fn undo(&self, name: &Name, now_ms: i64) -> Result<Applied, WorktreeError> {
         let mut room = Room::enter(self)?;
         let mended = room.mended.take();
-        let [onto, applied] = undo_refs(name);
-        let (Some(before), Some(after)) = (self.ref_at(&onto)?, self.ref_at(&applied)?) else {
+        let refs = Refs::new(self, name);
+        let (Some(before), Some(after)) = (self.ref_at(&refs.onto)?, self.ref_at(&refs.applied)?)
+        else {
             return Err(Obstacle::NotApplied(name.to_string()).into());
         };
         let ours = self.take(Conflicts::Refuse, now_ms)?;
@@ -172,7 +169,7 @@ impl Repository {
                 Outcome::Written
             }
         };
-        self.forget_undo(name)?;
+        self.forget_undone(&refs)?;
         Ok(Applied { outcome, files, conflicts, mended })
     }
 
@@ -182,75 +179,28 @@ impl Repository {
         Ok(Room::enter(self)?.mended)
     }
 
-    /// Forgets how the last apply of this worktree's work is undone.
-    fn forget_undo(&self, name: &Name) -> Result<(), WorktreeError> {
-        undo_refs(name).iter().try_for_each(|name| self.delete_ref(name))
-    }
-
-    /// Forgets what checkouts held before this worktree's work came.
-    pub(crate) fn forget_befores(&self, name: &Name) -> Result<(), WorktreeError> {
-        self.delete_ref(&name.before_ref())?;
-        self.delete_ref(&format!("refs/tine/{name}/{LABEL_REF}"))?;
-        self.forget_undo(name)
-    }
-
-    /// Holds by refs what the checkout holds and what it will.
-    fn remember(
+    /// The work, or as much of it as is asked for.
+    fn chosen(
         &self,
         apply: &Apply<'_>,
-        before: &Snapshot,
-        after: &Tree,
-    ) -> Result<(), WorktreeError> {
-        let [onto, applied] = undo_refs(apply.name);
-        let message = "what an apply leaves";
-        let after = commit(&self.git(), after, &[&before.work], message, apply.now_ms)?;
-        self.set_ref(&onto, &before.work)?;
-        self.set_ref(&applied, &after)
-    }
-
-    /// The work, or as much of it as is asked for.
-    fn chosen(&self, apply: &Apply<'_>) -> Result<Commit, WorktreeError> {
+        (base, base_tree): &(Commit, Tree),
+    ) -> Result<Commit, WorktreeError> {
         if apply.paths.is_empty() {
             return Ok(apply.end.work.clone());
         }
         let git = self.git();
         let (start, end) = (&apply.start.work_tree, &apply.end.work_tree);
-        let mut found = differences(&git, start, end)?;
+        let of_work = differences(&git, start, end)?;
         let is_below = |asked: &Path, found: &Difference| found.path.starts_with(asked);
-        let nowhere = |asked: &&PathBuf| !found.iter().any(|found| is_below(asked, found));
+        let nowhere = |asked: &&PathBuf| !of_work.iter().any(|found| is_below(asked, found));
         let missing: Vec<PathBuf> = apply.paths.iter().filter(nowhere).cloned().collect();
         if !missing.is_empty() {
             return Err(Obstacle::NotChanged(missing).into());
         }
+        let mut found = differences(&git, base_tree, end)?;
         found.retain(|found| apply.paths.iter().any(|asked| is_below(asked, found)));
-        let tree = with_differences(&git, start, &found)?;
-        commit(&git, &tree, &[&apply.start.work], "the chosen files", apply.now_ms)
-    }
-
-    /// The merge once more, with names in the marks that people can read.
-    fn with_labels(
-        &self,
-        apply: &Apply<'_>,
-        ours: &Snapshot,
-        theirs: &Commit,
-    ) -> Result<MergeOutput, WorktreeError> {
-        let label = |last: &str| format!("tine/{}/{last}", apply.name);
-        let (onto, work) = (label(UNDO_REFS[0]), label(LABEL_REF));
-        let refs = [(format!("refs/{onto}"), &ours.work), (format!("refs/{work}"), theirs)];
-        let held: Vec<Option<Commit>> =
-            refs.iter().map(|(name, _)| self.ref_at(name)).collect::<Result<_, _>>()?;
-        refs.iter().try_for_each(|(name, commit)| self.set_ref(name, commit))?;
-        let base = Some(apply.start.work.as_str());
-        let sides = Sides { base, ours: &onto, theirs: &work };
-        let merged = merge(&self.git(), Place::Files, sides);
-        // They were needed for their names only; what the first held is for an undo.
-        for ((name, _), held) in refs.iter().zip(held) {
-            match held {
-                Some(commit) => self.set_ref(name, &commit)?,
-                None => self.delete_ref(name)?,
-            }
-        }
-        merged
+        let tree = with_differences(&git, base_tree, &found)?;
+        commit(&git, &tree, &[base], "the chosen files", apply.now_ms)
     }
 }
 

@@ -49,7 +49,13 @@ impl Change<'_> {
             // A command that was stopped may have moved it all the same.
             Err(_) if self.head_is()? == Some(HeadIs::New) => self.finish(),
             Err(error) => {
-                self.roll_back()?;
+                for Kept { path, before } in self.roll_back()? {
+                    tracing::warn!(
+                        path = %path.display(),
+                        before = before.as_deref().map(|path| path.display().to_string()),
+                        "a file was changed while a change was taken back, and is left; what stood there is kept"
+                    );
+                }
                 Err(error)
             }
         }

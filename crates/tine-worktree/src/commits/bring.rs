@@ -44,7 +44,7 @@ impl<'a> Bringing<'a> {
         if let Some(operation) = repository.operation() {
             return Err(Obstacle::Operation(operation).into());
         }
-        if repository.ref_at(&repository.head())?.is_none() {
+        if repository.ref_at(&repository.head()?)?.is_none() {
             return Err(Obstacle::Unborn.into());
         }
         // Else a branch that everybody shares would move.

@@ -424,3 +424,63 @@ fn a_checkout_on_another_file_system_than_git_works_the_same() {
     assert_eq!(names, ["a.txt", "mine.txt", "new/file.txt", "src/lib.rs"]);
     assert_eq!(fs::read_to_string(top.join("a.txt")).unwrap(), "changed\n");
 }
+
+/// What a ref says of this worktree, without start and end.
+fn refs(home: &Home) -> usize {
+    home.git(&["for-each-ref", "--format=%(refname)", "refs/tine"]).lines().count()
+}
+
+#[test]
+fn work_that_goes_on_comes_again_from_where_it_last_came() {
+    let home = dirty();
+    let worktree = home.fork("one", Start::State).unwrap();
+    let top = worktree.repository().top().to_owned();
+    write(&top, "new.txt", "1\n2\n3\n4\n5\n");
+    assert_eq!(apply(&home, &worktree).unwrap().outcome, Outcome::Written);
+    // The user goes on, too, in what came.
+    home.write("new.txt", "1\n2\n3\n4\nmine\n");
+    write(&top, "new.txt", "one\n2\n3\n4\n5\n");
+    write(&top, "other.txt", "other\n");
+    let paths = [PathBuf::from("other.txt")];
+    apply_with(&home, &worktree, How { paths: &paths, ..How::default() }).unwrap();
+    assert_eq!(read(&home, "new.txt"), "1\n2\n3\n4\nmine\n");
+    assert_eq!(apply(&home, &worktree).unwrap().outcome, Outcome::Written);
+    assert_eq!(read(&home, "new.txt"), "one\n2\n3\n4\nmine\n");
+    // One apply is taken back, not both: what comes then is again what came since the first.
+    home.repository().undo(worktree.name(), NOW_MS).unwrap();
+    assert_eq!(read(&home, "new.txt"), "1\n2\n3\n4\nmine\n");
+    assert_eq!(apply(&home, &worktree).unwrap().outcome, Outcome::Written);
+    // What somebody threw away comes again where it is asked for again.
+    for name in ["new.txt", "other.txt"] {
+        fs::remove_file(home.top().join(name)).unwrap();
+    }
+    assert_eq!(apply(&home, &worktree).unwrap().outcome, Outcome::Written);
+    assert_eq!(read(&home, "other.txt"), "other\n");
+    assert_eq!(refs(&home), 5);
+    let name = worktree.name().clone();
+    worktree.remove(NOW_MS).unwrap();
+    home.repository().forget(&name).unwrap();
+    assert_eq!(refs(&home), 0);
+}
+
+#[test]
+fn each_checkout_has_its_own_way_back() {
+    let home = dirty();
+    let (worktree, other) =
+        (home.fork("one", Start::State).unwrap(), home.fork("two", Start::State).unwrap());
+    let third = home.fork("three", Start::State).unwrap();
+    write(worktree.repository().top(), "new.txt", "new\n");
+    let end = worktree.state(NOW_MS).unwrap();
+    let (name, start, now_ms) = (worktree.name(), worktree.start(), NOW_MS);
+    let (paths, on_conflict, dry_run) = (&[], OnConflict::Refuse, false);
+    apply(&home, &worktree).unwrap();
+    let again = Apply { name, start, end: &end, paths, on_conflict, dry_run, now_ms };
+    assert_eq!(other.repository().apply(&again).unwrap().outcome, Outcome::Written);
+    let error = third.repository().undo(name, NOW_MS).unwrap_err();
+    assert_eq!(error.to_string(), "nothing of `one` was applied here");
+    for repository in [&home.repository(), other.repository()] {
+        assert!(repository.top().join("new.txt").exists());
+        assert_eq!(repository.undo(name, NOW_MS).unwrap().outcome, Outcome::Written);
+        assert!(!repository.top().join("new.txt").exists());
+    }
+}

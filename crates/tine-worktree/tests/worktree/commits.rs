@@ -307,3 +307,18 @@ fn what_cannot_be_is_refused_by_name() {
     the checkout has no commit yet; apply the files, or commit something first
     ");
 }
+
+#[test]
+fn work_from_before_the_first_commit_cannot_be_merged_and_says_what_can_be_done() {
+    let home = Home::empty();
+    home.write("a.txt", "a\n");
+    let worktree = home.fork("one", Start::State).unwrap();
+    commit(worktree.repository().top(), "b.txt", "b\n");
+    home.git(&["add", "--all"]);
+    home.git(&["commit", "--quiet", "-m", "first"]);
+    let before = untouched(&home.top());
+    let error = merge(&home, &worktree).unwrap_err();
+    assert_eq!(error.to_string(), "the work and the checkout have no commit in common");
+    assert_eq!(untouched(&home.top()), before);
+    assert_eq!(pick(&home, &worktree, &[]).unwrap().outcome, Outcome::Written);
+}
