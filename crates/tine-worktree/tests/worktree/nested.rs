@@ -29,9 +29,10 @@ impl Nested {
     fn with(home: Home, path: PathBuf) -> Self {
         let new = NewWorktree { path, ..home.new_worktree("one", Start::State) };
         home.repository().fork(&new).unwrap();
-        let one = home.repository().worktree(&Name::new("one").unwrap()).unwrap();
+        let one = home.repository().worktree(&new.name, &new.path).unwrap();
         one.repository().fork(&home.new_worktree("two", Start::State)).unwrap();
-        let two = home.repository().worktree(&Name::new("two").unwrap()).unwrap();
+        let two =
+            home.repository().worktree(&Name::new("two").unwrap(), &home.place("two")).unwrap();
         Self { home, one, two }
     }
 
