@@ -88,9 +88,6 @@ pub enum RuntimeError {
         /// What was given.
         text: String,
     },
-    /// The checkout that is to get work is an agent's own, in which nothing may be obeyed and nothing moved that others share.
-    #[error("`{}` is in the worktree of an agent, which cannot get work yet", .0.display())]
-    OntoWorktree(std::path::PathBuf),
     /// Other living agents work in the agent's worktree.
     #[error("other agents work in the worktree of agent {0}")]
     WorktreeShared(AgentId),

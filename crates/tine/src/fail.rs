@@ -274,8 +274,6 @@ impl From<RuntimeError> for Failure {
                 let agent = agent.short();
                 Self::of(BAD_INPUT, &error).hint(format!("`tine diff {agent} --json` lists its commits"))
             }
-            RuntimeError::OntoWorktree(_) => Self::of(BAD_INPUT, &error)
-                .hint("--to DIR brings it into your own checkout"),
             RuntimeError::WorktreeShared(_) => {
                 Self::of(BAD_INPUT, &error).hint("`tine ps` lists them; `tine kill` ends one")
             }

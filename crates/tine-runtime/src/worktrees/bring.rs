@@ -182,9 +182,6 @@ impl Runtime {
             return Err(RuntimeError::NoOrigin { agent: spec.agent, path: onto });
         }
         let around = self.worktree_at(&onto).await?;
-        if around.is_some() {
-            return Err(RuntimeError::OntoWorktree(onto));
-        }
         let repository = blocking(move || checkout(&onto, around.as_ref())).await?;
         if repository.common_dir() != Path::new(&record.repository) {
             return Err(RuntimeError::OtherRepository(repository.top().to_owned()));

@@ -70,11 +70,8 @@ impl Runtime {
         let now_ms = self.now_ms();
         let made = blocking(move || {
             let repository = checkout(&directory, around.as_ref())?;
-            // What was half brought there is no state that anybody wanted. Nothing is brought into an agent's own worktree, and notes of
-            // it that lie there are not believed.
-            if around.is_none() {
-                repository.mend()?;
-            }
+            // What was half brought there is no state that anybody wanted.
+            repository.mend()?;
             let path = policy.path(repository.common_dir(), child);
             let new = NewWorktree { name: name_of(child)?, path, start, now_ms };
             let worktree = repository.fork(&new)?;

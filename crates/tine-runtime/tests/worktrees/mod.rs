@@ -311,33 +311,35 @@ async fn the_dead_need_no_worktree_and_whoever_holds_a_lease_keeps_his() {
 }
 
 #[tokio::test]
-async fn work_does_not_come_into_the_worktree_of_an_agent() {
+async fn work_comes_into_the_worktree_that_it_was_forked_from() {
     let (house, directory) = repository(ScriptedModel::new([])).await;
     let house = with_worktrees(house);
     let root = house.root_in(directory.clone()).await;
-    let spec = ForkSpec { place: own(), ..ForkSpec::of(root) };
-    let parent = house.runtime.fork(spec).await.unwrap().child;
-    let spec = ForkSpec { place: own(), ..ForkSpec::of(parent) };
-    let child = house.runtime.fork(spec).await.unwrap().child;
-    std::fs::write(path_of(&house, child).await.join("new.txt"), "new\n").unwrap();
-    let bring = |to: Option<PathBuf>| tine_runtime::BringSpec {
-        agent: child,
-        to,
-        dry_run: false,
-        as_held: false,
+    let fork = async |parent| {
+        let spec = ForkSpec { place: own(), ..ForkSpec::of(parent) };
+        house.runtime.fork(spec).await.unwrap().child
     };
-    let apply = async |to| {
-        let refuse = tine_runtime::OnConflict::Refuse;
-        house.runtime.apply_work(&bring(to), Vec::new(), refuse).await
-    };
-    let refused = apply(None).await.unwrap_err().to_string();
-    assert!(
-        refused.ends_with("is in the worktree of an agent, which cannot get work yet"),
-        "{refused}"
-    );
-    assert!(!path_of(&house, parent).await.join("new.txt").exists());
-    apply(Some(directory.clone())).await.unwrap();
-    assert!(directory.join("new.txt").exists());
+    let parent = fork(root).await;
+    let child = fork(parent).await;
+    let [outer, inner] = [path_of(&house, parent).await, path_of(&house, child).await];
+    let spec = tine_runtime::BringSpec { agent: child, to: None, dry_run: false, as_held: false };
+    let main = git(&directory, &["rev-parse", "HEAD"]);
+
+    std::fs::write(inner.join("new.txt"), "new\n").unwrap();
+    let refuse = tine_runtime::OnConflict::Refuse;
+    let applied = house.runtime.apply_work(&spec, Vec::new(), refuse).await.unwrap();
+    assert_eq!((applied.onto.as_path(), applied.told.as_slice()), (outer.as_path(), &[parent][..]));
+    assert!(outer.join("new.txt").exists() && !directory.join("new.txt").exists());
+    house.runtime.undo_work(&spec).await.unwrap();
+    assert!(!outer.join("new.txt").exists());
+
+    git(&inner, &["add", "new.txt"]);
+    git(&inner, &["commit", "--quiet", "-m", "new"]);
+    let fast = tine_runtime::FastForward::WherePossible;
+    let merged = house.runtime.merge_work(&spec, fast).await.unwrap();
+    assert_eq!(git(&outer, &["rev-parse", "HEAD"]).trim(), merged.came.head.as_str());
+    assert_eq!(git(&directory, &["rev-parse", "HEAD"]), main);
+    assert!(outer.join("new.txt").exists() && !directory.join("new.txt").exists());
 }
 
 #[tokio::test]

@@ -4,10 +4,7 @@
 //! read and written here, only where it is a commit, and no log of it is written. Others are git's alone.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-
-use rustix::fs::OFlags;
+use std::io::{ErrorKind, Write as _};
 
 use super::journal::HeadMove;
 use crate::error::WorktreeError;
@@ -15,25 +12,13 @@ use crate::fault;
 use crate::ids::Commit;
 use crate::obstacle::Obstacle;
 use crate::repository::Repository;
-
-/// Longest HEAD that is a commit, in bytes: SHA-256 and a line end.
-const HEAD_BYTES_MAX: u64 = 65;
+use crate::wary;
 
 /// The commit that HEAD is; `None` where it is anything else.
 pub(crate) fn detached(repository: &Repository) -> Result<Option<Commit>, WorktreeError> {
     let file = repository.git_dir().join("HEAD");
-    let read = || {
-        // Neither a link is followed nor a pipe waited for.
-        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-        let open = OpenOptions::new().read(true).custom_flags(flags).open(&file)?;
-        let mut bytes = Vec::new();
-        if open.metadata()?.is_file() {
-            open.take(HEAD_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-        }
-        Ok(bytes)
-    };
-    let bytes = read().map_err(|source| WorktreeError::file("read", &file, source))?;
-    Ok(Commit::parse(&String::from_utf8_lossy(&bytes)).ok())
+    let said = wary::note(&file).map_err(|source| WorktreeError::file("read", &file, source))?;
+    Ok(Commit::parse(&String::from_utf8_lossy(&said)).ok())
 }
 
 /// Moves HEAD from commit to commit, with git's own lock of it.
