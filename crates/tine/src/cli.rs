@@ -3,6 +3,7 @@
 mod bring;
 mod budget;
 mod compact;
+mod estimate;
 mod eval;
 mod files;
 mod guard;
@@ -11,16 +12,19 @@ mod merge_back;
 mod permission;
 mod pick;
 mod place;
+mod reach;
+mod running;
 mod task;
 mod worktree;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::bring::{ApplyArgs, CherryPickArgs, DiffArgs, MergeArgs, OntoArgs};
 pub(crate) use self::budget::{BudgetArgs, Changes, MICRO, TreeCaps, micro_usd, milliseconds};
 pub(crate) use self::compact::CompactArgs;
+pub(crate) use self::estimate::{EstimateArgs, PlanArg, SpreadArgs};
 pub(crate) use self::eval::EvalArgs;
 pub(crate) use self::files::{ExportArgs, ExportFormat, ImportArgs, ImportFormat, ImportWith};
 pub(crate) use self::guard::{GuardCommand, GuardFilterArgs, GuardShellArgs};
@@ -31,6 +35,7 @@ pub(crate) use self::permission::{
 };
 pub(crate) use self::pick::PickArgs;
 pub(crate) use self::place::PlaceArgs;
+pub(crate) use self::running::{ConfineArg, LimitArgs, ModelArgs, OutputArgs, OutputFormat};
 pub(crate) use self::task::{
     CancelTaskArgs, ClearTasksArgs, ListTasksArgs, OutputTaskArgs, ResumeTaskArgs, SendTaskArgs,
     StartTaskArgs, StopArgs, TaskCommand, WorkArgs,
@@ -178,100 +183,6 @@ pub(crate) enum Command {
     Man,
 }
 
-/// Which model, for a new lineage.
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct ModelArgs {
-    /// The model, as provider/name
-    #[arg(short, long, value_name = "MODEL")]
-    pub(crate) model: Option<String>,
-    /// System prompt instead of tine's own
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) system: Option<String>,
-    /// Most tokens of one reply
-    #[arg(long, value_name = "N")]
-    pub(crate) max_output_tokens: Option<u32>,
-    /// How much work the model puts in: low, medium, high
-    #[arg(long, value_name = "EFFORT")]
-    pub(crate) effort: Option<String>,
-    /// Reasoning: adaptive, or a number of tokens
-    #[arg(long, value_name = "THINKING")]
-    pub(crate) thinking: Option<String>,
-}
-
-/// Limits and permissions of a run.
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct LimitArgs {
-    /// Most turns [default: 50; workers: 200]
-    #[arg(long, value_name = "N")]
-    pub(crate) max_turns: Option<u32>,
-    /// Stop after this many seconds
-    #[arg(long, value_name = "SECONDS")]
-    pub(crate) timeout: Option<u64>,
-    /// Stop once this many tokens are used
-    #[arg(long, value_name = "TOKENS")]
-    pub(crate) budget: Option<u64>,
-    /// What may happen without a question: default, accept-edits, read-only, bypass
-    #[arg(long, value_name = "MODE")]
-    pub(crate) permission_mode: Option<String>,
-    /// Allow a tool call, as Tool or Tool(pattern); may be repeated
-    #[arg(long, value_name = "RULE")]
-    pub(crate) allow: Vec<String>,
-    /// Refuse a tool call, as Tool or Tool(pattern); may be repeated
-    #[arg(long, value_name = "RULE")]
-    pub(crate) deny: Vec<String>,
-    /// Confine commands by the kernel, whatever was allowed [default: directory for workers, off for others]
-    #[arg(long, value_enum, value_name = "REACH")]
-    pub(crate) confine: Option<ConfineArg>,
-    /// Let confined commands reach the internet
-    #[arg(long)]
-    pub(crate) network: bool,
-    /// Where no person can be asked, wait for an answer by `tine permission` in another terminal
-    #[arg(long)]
-    pub(crate) wait_for_permission: bool,
-    /// Exit with 54 when a tool call failed
-    #[arg(long)]
-    pub(crate) fail_on_tool_error: bool,
-    #[command(flatten)]
-    pub(crate) tree: TreeCaps,
-}
-
-/// Where confined commands may write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ConfineArg {
-    /// Wherever you can
-    Off,
-    /// In the working directory
-    Directory,
-    /// Nowhere; programs and the working directory may be read, without secrets
-    ReadOnly,
-}
-
-/// How a run is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum OutputFormat {
-    /// The text: as it comes on a terminal, the final answer alone in a pipe
-    #[default]
-    Text,
-    /// One JSON object at the end
-    Json,
-    /// One JSON object a line, as things happen
-    StreamJson,
-}
-
-/// Output of a run.
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct OutputArgs {
-    /// How to print the run
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    pub(crate) output_format: OutputFormat,
-    /// The same as --output-format json
-    #[arg(long, conflicts_with = "output_format")]
-    pub(crate) json: bool,
-    /// Print nothing but the result
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-}
-
 /// `tine run`
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -319,50 +230,6 @@ pub(crate) struct ForkArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// A middling child's run, which an estimate counts on where nothing else is said: requests, and tokens generated in each.
-const EXPECTED_TURNS: u32 = 5;
-const EXPECTED_OUTPUT: u64 = 500;
-
-/// What a fork will cost, before it is made.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct EstimateArgs {
-    /// Say what it would cost, and do nothing
-    #[arg(long)]
-    pub(crate) estimate: bool,
-    /// Do not ask, whatever it costs
-    #[arg(short, long)]
-    pub(crate) yes: bool,
-    /// Requests of each child that an estimate counts on
-    #[arg(long, value_name = "N", default_value_t = EXPECTED_TURNS, value_parser = value_parser!(u32).range(1..=10_000))]
-    pub(crate) expect_turns: u32,
-    /// Tokens generated in each of them that an estimate counts on
-    #[arg(long, value_name = "TOKENS", default_value_t = EXPECTED_OUTPUT, value_parser = value_parser!(u64).range(..=1_000_000))]
-    pub(crate) expect_output: u64,
-}
-
-impl Default for EstimateArgs {
-    fn default() -> Self {
-        Self {
-            estimate: false,
-            yes: false,
-            expect_turns: EXPECTED_TURNS,
-            expect_output: EXPECTED_OUTPUT,
-        }
-    }
-}
-
-/// How workers start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum PlanArg {
-    /// Leader first when the prefix is cold, together when it is warm
-    #[default]
-    Auto,
-    /// All at once
-    Together,
-    /// One first; the rest when its reply begins
-    Leader,
-}
-
 /// `tine fan`
 #[derive(Debug, Args)]
 pub(crate) struct FanArgs {
@@ -371,9 +238,6 @@ pub(crate) struct FanArgs {
     /// One worker's task; repeat it for each worker
     #[arg(short, long = "directive", value_name = "TEXT", required = true)]
     pub(crate) directives: Vec<String>,
-    /// How the workers start
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) plan: PlanArg,
     /// Say why they start as they do
     #[arg(long)]
     pub(crate) explain: bool,
@@ -381,14 +245,7 @@ pub(crate) struct FanArgs {
     #[arg(long)]
     pub(crate) keep_warm: bool,
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
-    #[command(flatten)]
-    pub(crate) estimate: EstimateArgs,
-    /// Print the result as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) limits: LimitArgs,
+    pub(crate) spread: SpreadArgs,
 }
 
 /// `tine ps`

@@ -7,7 +7,7 @@ use tine_model::AgentId;
 use tine_runtime::AGENT_VARIABLE;
 use tine_store::StoreError;
 
-use crate::cli::{Command, TaskCommand};
+use crate::cli::Command;
 use crate::connect::variable;
 use crate::context::Context;
 use crate::crew::policy;
@@ -15,7 +15,7 @@ use crate::fail::{Failure, PERMISSION};
 
 /// Refuses a command that starts agents to an agent that may start none.
 pub(crate) async fn check(context: &Context, command: &Command) -> Result<(), Failure> {
-    if !starts_agents(command) {
+    if !command.reach().starts_agents {
         return Ok(());
     }
     let Some(caller) = variable(AGENT_VARIABLE).and_then(|text| text.parse::<AgentId>().ok())
@@ -33,54 +33,5 @@ pub(crate) async fn check(context: &Context, command: &Command) -> Result<(), Fa
         None => Ok(()),
         Some(refusal) => Err(Failure::coded(PERMISSION, refusal)
             .hint(format!("agent {} runs this command: {AGENT_VARIABLE} is set", caller.short()))),
-    }
-}
-
-/// Whether a command makes agents of the user's, or lets them go on.
-fn starts_agents(command: &Command) -> bool {
-    match command {
-        Command::Run(_)
-        | Command::Fork(_)
-        | Command::Fan(_)
-        | Command::Pick(_)
-        | Command::Task(TaskCommand::Start(_) | TaskCommand::Resume(_)) => true,
-        Command::Task(
-            TaskCommand::List(_)
-            | TaskCommand::Output(_)
-            | TaskCommand::Cancel(_)
-            | TaskCommand::Clear(_)
-            | TaskCommand::Send(_),
-        )
-        | Command::Stop(_)
-        | Command::Compact(_)
-        | Command::MergeBack(_)
-        | Command::Demo(_)
-        | Command::Eval(_)
-        | Command::Sim(_)
-        | Command::Ps(_)
-        | Command::Tree(_)
-        | Command::Show(_)
-        | Command::Logs(_)
-        | Command::Wait(_)
-        | Command::Send(_)
-        | Command::Kill(_)
-        | Command::Diff(_)
-        | Command::Apply(_)
-        | Command::Merge(_)
-        | Command::CherryPick(_)
-        | Command::Worktree(_)
-        | Command::Drop(_)
-        | Command::Recover(_)
-        | Command::Permission(_)
-        | Command::Rename(_)
-        | Command::Import(_)
-        | Command::Export(_)
-        | Command::Cost(_)
-        | Command::Budget(_)
-        | Command::Cache(_)
-        | Command::Doctor(_)
-        | Command::Guard(_)
-        | Command::Completions(_)
-        | Command::Man => false,
     }
 }

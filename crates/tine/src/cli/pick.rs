@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{EstimateArgs, LimitArgs, PlaceArgs, PlanArg};
+use super::SpreadArgs;
 
 /// `tine pick`
 #[derive(Debug, Args)]
@@ -27,16 +27,6 @@ pub(crate) struct PickArgs {
     /// Whose work to take without a question: `best`, `none`, or an agent; without a terminal nobody's is taken unless this says so
     #[arg(long, value_name = "WHOSE")]
     pub(crate) take: Option<String>,
-    /// How the forks start
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) plan: PlanArg,
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
-    #[command(flatten)]
-    pub(crate) estimate: EstimateArgs,
-    /// Print the result as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) limits: LimitArgs,
+    pub(crate) spread: SpreadArgs,
 }

@@ -126,7 +126,7 @@ struct ForkCostShape {
 }
 
 pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure> {
-    let (json, fails) = (args.json, args.limits.fail_on_tool_error);
+    let (json, fails) = (args.spread.json, args.spread.limits.fail_on_tool_error);
     let Some(fanned) = run(context, args).await? else { return Ok(0) };
     let report = &fanned.report;
     if json {
@@ -166,30 +166,30 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
             at: None,
             directives: args.directives.clone(),
             workers: true,
-            plan: asked(args.plan),
-            turns: args.estimate.expect_turns,
-            output_tokens: args.estimate.expect_output,
+            plan: asked(args.spread.plan),
+            turns: args.spread.estimate.expect_turns,
+            output_tokens: args.spread.estimate.expect_output,
         },
-        args: &args.estimate,
-        json: args.json,
+        args: &args.spread.estimate,
+        json: args.spread.json,
     };
     if !go_ahead(context, before).await? {
         return Ok(None);
     }
     let directory = context.runtime.store().agent(parent).await?.directory;
     let confinement =
-        confinement(&context.config, &args.limits, Standing::Worker, Path::new(&directory))?;
+        confinement(&context.config, &args.spread.limits, Standing::Worker, Path::new(&directory))?;
     warn_of_gaps(&confinement, Path::new(&directory));
     let screen = Arc::new(Screen::stderr());
     let crew_screen = Arc::clone(&screen);
-    let guarded = Guarded::new(&context.config, &args.limits, &screen, true)?;
+    let guarded = Guarded::new(&context.config, &args.spread.limits, &screen, true)?;
     let board = WorkerBoard::on(screen, context.directory.clone(), args.directives.clone());
     let explain = args.explain;
     let watch =
         Arc::new(Watch { board, explain, tally: Tally::new(Arc::new(|_: &RunEvent<'_>| {})) });
     let cancel = CancellationToken::new();
     let options = RunOptions {
-        limits: run_limits(&args.limits, WORKER_TURNS_DEFAULT),
+        limits: run_limits(&args.spread.limits, WORKER_TURNS_DEFAULT),
         permissions: guarded.permissions.clone(),
         observer: Arc::new(|_: &RunEvent<'_>| {}),
         cancel: cancel.clone(),
@@ -197,19 +197,20 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
         filter: Arc::new(AllowAllFilter),
         crew: crew(
             &context.config,
-            &args.limits,
+            &args.spread.limits,
             Path::new(&directory),
             Arc::new(CrewLines::on(Arc::clone(&crew_screen), context.directory.clone())),
         )?,
         confinement: confinement.clone(),
-        on_budget: budget::on_budget(&args.limits.tree),
+        on_budget: budget::on_budget(&args.spread.limits.tree),
     };
-    budget::change(context, parent, args.limits.tree.changes()).await?;
-    let place = args.place.placement();
+    budget::change(context, parent, args.spread.limits.tree.changes()).await?;
+    let place = args.spread.place.placement();
     if place != Placement::Shared {
         say_under_way(context.runtime.under_way(parent).await?);
     }
-    let spec = FanSpec { parent, directives: args.directives, plan: asked(args.plan), place };
+    let spec =
+        FanSpec { parent, directives: args.directives, plan: asked(args.spread.plan), place };
     let watcher = Arc::clone(&watch) as Arc<dyn FanWatcher>;
     let fan = Box::pin(context.runtime.fan(spec, &options, watcher));
     let fanned = interruptible(fan, &cancel, || watch.board.say(STOPPING)).await;

@@ -34,7 +34,7 @@ mod tree;
 mod wait;
 mod worktree;
 
-use crate::cli::{CacheCommand, Cli, Command, SimCommand, TaskCommand};
+use crate::cli::{CacheCommand, Cli, Command, SimCommand};
 use crate::context::{Context, Surroundings};
 use crate::fail::Failure;
 use crate::inside;
@@ -59,7 +59,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
 }
 
 fn in_runtime(surroundings: Surroundings, command: Command) -> Result<u8, Failure> {
-    let mut builder = if runs_models(&command) {
+    let mut builder = if command.reach().runs_models {
         tokio::runtime::Builder::new_multi_thread()
     } else {
         // A command that only asks the store is over before the threads of a larger runtime would have started.
@@ -81,55 +81,6 @@ fn in_runtime(surroundings: Surroundings, command: Command) -> Result<u8, Failur
     // What was given up at the second Ctrl-C must not hold the process.
     runtime.shutdown_background();
     result
-}
-
-/// Whether a command talks to models or plays one.
-fn runs_models(command: &Command) -> bool {
-    match command {
-        Command::Run(_)
-        | Command::Fan(_)
-        | Command::Pick(_)
-        | Command::Compact(_)
-        | Command::MergeBack(_)
-        | Command::Demo(_)
-        | Command::Eval(_)
-        | Command::Sim(_) => true,
-        Command::Fork(args) => args.prompt.is_some(),
-        Command::Task(command) => match command {
-            TaskCommand::Start(_) | TaskCommand::Resume(_) => true,
-            TaskCommand::List(_)
-            | TaskCommand::Output(_)
-            | TaskCommand::Cancel(_)
-            | TaskCommand::Clear(_)
-            | TaskCommand::Send(_) => false,
-        },
-        Command::Ps(_)
-        | Command::Tree(_)
-        | Command::Show(_)
-        | Command::Logs(_)
-        | Command::Wait(_)
-        | Command::Send(_)
-        | Command::Stop(_)
-        | Command::Kill(_)
-        | Command::Diff(_)
-        | Command::Apply(_)
-        | Command::Merge(_)
-        | Command::CherryPick(_)
-        | Command::Worktree(_)
-        | Command::Drop(_)
-        | Command::Recover(_)
-        | Command::Permission(_)
-        | Command::Rename(_)
-        | Command::Import(_)
-        | Command::Export(_)
-        | Command::Cost(_)
-        | Command::Budget(_)
-        | Command::Cache(_)
-        | Command::Doctor(_)
-        | Command::Guard(_)
-        | Command::Completions(_)
-        | Command::Man => false,
-    }
 }
 
 async fn with_context(context: Context, command: Command) -> Result<u8, Failure> {

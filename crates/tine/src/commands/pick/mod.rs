@@ -38,7 +38,7 @@ pub(crate) async fn pick(context: &Context, args: PickArgs) -> Result<u8, Failur
     }
     let check = check(&args)?;
     let take = take(context, &args).await?;
-    let json = args.json;
+    let json = args.spread.json;
     let Some((agents, confinement)) = workers(context, args).await? else { return Ok(0) };
     let cancel = CancellationToken::new();
     let looking = look(context, &agents, check.as_ref(), (&confinement, &cancel));
@@ -82,7 +82,7 @@ fn check(args: &PickArgs) -> Result<Option<Check>, Failure> {
 
 async fn take(context: &Context, args: &PickArgs) -> Result<Take, Failure> {
     Ok(match args.take.as_deref() {
-        None if a_person_is_there() && !args.json => Take::Ask,
+        None if a_person_is_there() && !args.spread.json => Take::Ask,
         None | Some("none") => Take::Nobody,
         Some("best") => Take::Best,
         Some(_) if args.among.is_empty() => {
@@ -108,22 +108,14 @@ async fn workers(
             }
         }
         let directory = Path::new(&context.directory);
-        let confinement = confinement(&context.config, &args.limits, Standing::Worker, directory)?;
+        let confinement =
+            confinement(&context.config, &args.spread.limits, Standing::Worker, directory)?;
         return Ok(Some((agents, confinement)));
     };
-    let mut place = args.place;
-    place.worktree = true;
-    let fan = FanArgs {
-        agent,
-        directives: vec![directive; usize::from(args.forks)],
-        plan: args.plan,
-        explain: false,
-        keep_warm: false,
-        place,
-        estimate: args.estimate,
-        json: args.json,
-        limits: args.limits,
-    };
+    let mut spread = args.spread;
+    spread.place.worktree = true;
+    let directives = vec![directive; usize::from(args.forks)];
+    let fan = FanArgs { agent, directives, explain: false, keep_warm: false, spread };
     let Some(fanned) = fan::run(context, fan).await? else { return Ok(None) };
     if fanned.cancel.is_cancelled() {
         return Err(Failure::coded(INTERRUPTED, "interrupted; nothing was taken")

@@ -1,0 +1,62 @@
+//! What commands do beyond looking into the store and changing it.
+
+use super::{Command, TaskCommand};
+
+/// How far a command reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reach {
+    /// Whether it makes agents of the user's, or lets them go on.
+    pub(crate) starts_agents: bool,
+    /// Whether it talks to models, or plays one.
+    pub(crate) runs_models: bool,
+}
+
+impl Command {
+    /// How far it reaches.
+    pub(crate) fn reach(&self) -> Reach {
+        let reach = |starts_agents, runs_models| Reach { starts_agents, runs_models };
+        match self {
+            Self::Run(_) | Self::Fan(_) | Self::Pick(_) => reach(true, true),
+            Self::Fork(args) => reach(true, args.prompt.is_some()),
+            Self::Task(command) => match command {
+                TaskCommand::Start(_) | TaskCommand::Resume(_) => reach(true, true),
+                TaskCommand::List(_)
+                | TaskCommand::Output(_)
+                | TaskCommand::Cancel(_)
+                | TaskCommand::Clear(_)
+                | TaskCommand::Send(_) => reach(false, false),
+            },
+            Self::Compact(_)
+            | Self::MergeBack(_)
+            | Self::Demo(_)
+            | Self::Eval(_)
+            | Self::Sim(_) => reach(false, true),
+            Self::Ps(_)
+            | Self::Tree(_)
+            | Self::Show(_)
+            | Self::Logs(_)
+            | Self::Wait(_)
+            | Self::Send(_)
+            | Self::Stop(_)
+            | Self::Kill(_)
+            | Self::Diff(_)
+            | Self::Apply(_)
+            | Self::Merge(_)
+            | Self::CherryPick(_)
+            | Self::Worktree(_)
+            | Self::Drop(_)
+            | Self::Recover(_)
+            | Self::Permission(_)
+            | Self::Rename(_)
+            | Self::Import(_)
+            | Self::Export(_)
+            | Self::Cost(_)
+            | Self::Budget(_)
+            | Self::Cache(_)
+            | Self::Doctor(_)
+            | Self::Guard(_)
+            | Self::Completions(_)
+            | Self::Man => reach(false, false),
+        }
+    }
+}

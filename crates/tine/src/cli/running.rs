@@ -1,0 +1,99 @@
+//! What a run is given, whichever command begins it: the model, limits and permissions, and how it is printed.
+
+use clap::{Args, ValueEnum};
+
+use super::TreeCaps;
+
+/// Which model, for a new lineage.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ModelArgs {
+    /// The model, as provider/name
+    #[arg(short, long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// System prompt instead of tine's own
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) system: Option<String>,
+    /// Most tokens of one reply
+    #[arg(long, value_name = "N")]
+    pub(crate) max_output_tokens: Option<u32>,
+    /// How much work the model puts in: low, medium, high
+    #[arg(long, value_name = "EFFORT")]
+    pub(crate) effort: Option<String>,
+    /// Reasoning: adaptive, or a number of tokens
+    #[arg(long, value_name = "THINKING")]
+    pub(crate) thinking: Option<String>,
+}
+
+/// Limits and permissions of a run.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct LimitArgs {
+    /// Most turns [default: 50; workers: 200]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_turns: Option<u32>,
+    /// Stop after this many seconds
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) timeout: Option<u64>,
+    /// Stop once this many tokens are used
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) budget: Option<u64>,
+    /// What may happen without a question: default, accept-edits, read-only, bypass
+    #[arg(long, value_name = "MODE")]
+    pub(crate) permission_mode: Option<String>,
+    /// Allow a tool call, as Tool or Tool(pattern); may be repeated
+    #[arg(long, value_name = "RULE")]
+    pub(crate) allow: Vec<String>,
+    /// Refuse a tool call, as Tool or Tool(pattern); may be repeated
+    #[arg(long, value_name = "RULE")]
+    pub(crate) deny: Vec<String>,
+    /// Confine commands by the kernel, whatever was allowed [default: directory for workers, off for others]
+    #[arg(long, value_enum, value_name = "REACH")]
+    pub(crate) confine: Option<ConfineArg>,
+    /// Let confined commands reach the internet
+    #[arg(long)]
+    pub(crate) network: bool,
+    /// Where no person can be asked, wait for an answer by `tine permission` in another terminal
+    #[arg(long)]
+    pub(crate) wait_for_permission: bool,
+    /// Exit with 54 when a tool call failed
+    #[arg(long)]
+    pub(crate) fail_on_tool_error: bool,
+    #[command(flatten)]
+    pub(crate) tree: TreeCaps,
+}
+
+/// Where confined commands may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConfineArg {
+    /// Wherever you can
+    Off,
+    /// In the working directory
+    Directory,
+    /// Nowhere; programs and the working directory may be read, without secrets
+    ReadOnly,
+}
+
+/// How a run is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// The text: as it comes on a terminal, the final answer alone in a pipe
+    #[default]
+    Text,
+    /// One JSON object at the end
+    Json,
+    /// One JSON object a line, as things happen
+    StreamJson,
+}
+
+/// Output of a run.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct OutputArgs {
+    /// How to print the run
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) output_format: OutputFormat,
+    /// The same as --output-format json
+    #[arg(long, conflicts_with = "output_format")]
+    pub(crate) json: bool,
+    /// Print nothing but the result
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
