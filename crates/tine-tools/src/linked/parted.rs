@@ -15,7 +15,7 @@ use super::Linked;
 pub(super) const OWN_COMMON: &str = "tine-common";
 
 /// What a repository shares with its worktrees, by git's own layout. `packed-refs` is the one that is copied.
-const SHARED: [&str; 14] = [
+const SHARED: [&str; 15] = [
     "HEAD",
     "annex",
     "branches",
@@ -29,6 +29,7 @@ const SHARED: [&str; 14] = [
     "objects",
     "refs",
     "reftable",
+    "shallow",
     "worktrees",
 ];
 

@@ -149,6 +149,18 @@ async fn a_worker_below_the_top_of_a_worktree_commits_too() {
 }
 
 #[tokio::test]
+async fn a_history_that_was_cut_short_ends_there_in_a_worktree_too() {
+    let world = world().await;
+    let (main, short) = (Place::new(&world.path("main")).unwrap(), world.path("main/short"));
+    let make = "git rev-parse HEAD > .git/shallow; git worktree add -q --detach short";
+    let output = run(&main, make).await;
+    assert!(!output.is_error, "{}", output.text);
+    part_linked_worktree(&short).unwrap();
+    let output = run(&Place::new(&short).unwrap(), "git log --format=%s").await;
+    assert_eq!(output.text, "first\n[exit code 0]");
+}
+
+#[tokio::test]
 async fn a_git_file_that_lies_opens_nothing() {
     let world = world().await;
     // Another directory that claims to be the worktree of somebody else.

@@ -25,7 +25,7 @@ pub(super) enum Choice {
 }
 
 /// One line for each: what became of it, whether it passes, how much it changed, what it cost, and what it says of it.
-pub(super) fn table(candidates: &[Candidate]) -> String {
+pub(in crate::commands) fn table(candidates: &[Candidate]) -> String {
     let mut table = Table::new(&[
         ("", Align::Right),
         ("AGENT", Align::Left),
@@ -63,7 +63,9 @@ pub(super) fn table(candidates: &[Candidate]) -> String {
     }
     let failed = candidates.iter().enumerate().filter_map(|(index, candidate)| {
         let checked = candidate.checked.as_ref().filter(|checked| !checked.passed)?;
-        let last: Vec<&str> = checked.output.lines().rev().take(2).collect();
+        // The wall's own line says nothing of the work.
+        let said = checked.output.lines().filter(|line| !line.starts_with("[confined: "));
+        let last: Vec<&str> = said.rev().take(2).collect();
         let last: Vec<String> = last.into_iter().rev().map(one_line).collect();
         Some(format!("{}\n", styled(DIM, &format!("{}: {}", index + 1, last.join(" ")))))
     });
