@@ -94,5 +94,5 @@ pub use worktrees::{
     Collected, Conflict, ConflictKind, ConflictPlace, FastForward, Fate, FileChange, Lines,
     MadeCommit, Mended, MendedAs, Merged, OnConflict, Operation, Placement, Stage, Start, Work,
     WorktreeError, WorktreePolicy, WorktreePorts, WorktreeRefusal, WorktreeState, WorktreeView,
-    best, git_version, shares_content,
+    best, git_version, shares_content, try_out,
 };

@@ -59,6 +59,7 @@ use crate::template::{Template, TemplateError};
 const BUILT_IN: &[(&str, &str)] = &[
     ("echo", include_str!("../scenarios/echo.toml")),
     ("demo", include_str!("../scenarios/demo.toml")),
+    ("worktrees", include_str!("../scenarios/worktrees.toml")),
 ];
 
 /// A reminder that hosts put beside tool results; it is not taken for the user's words unless a scenario says so.

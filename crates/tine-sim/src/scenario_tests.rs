@@ -129,7 +129,7 @@ fn other_slips_are_refused() {
 #[test]
 fn an_unknown_scenario_is_told_the_built_in_names() {
     let error = Scenario::load("no-such-scenario").err().map(|error| error.to_string());
-    insta::assert_snapshot!(error.unwrap_or_default(), @"no scenario `no-such-scenario`: it is neither a file nor one of the built-in scenarios (echo, demo)");
+    insta::assert_snapshot!(error.unwrap_or_default(), @"no scenario `no-such-scenario`: it is neither a file nor one of the built-in scenarios (echo, demo, worktrees)");
 }
 
 #[test]
@@ -160,22 +160,24 @@ tool_calls = [{ name = "Bash", input = { command = "pwd", timeout_ms = 5 } }]
 }
 
 #[test]
-fn the_commands_of_the_demo_can_be_allowed_one_by_one() {
+fn the_commands_of_the_demos_can_be_allowed_one_by_one() {
     // The longest pattern that a permission rule may have.
     const RULE_BYTES_MAX: usize = 1_000;
-    let demo = Scenario::built_in("demo").expect("a scenario");
-    let commands = demo.literal_inputs("Bash", "command");
-    let calls = demo.rules.iter().filter_map(|rule| rule.answer.as_ref());
-    let calls = calls.flat_map(|answer| &answer.tool_calls).filter(|call| call.name == "Bash");
-    assert_eq!(
-        commands.len(),
-        calls.count(),
-        "a command with a hole could not be allowed literally"
-    );
-    for command in commands {
-        assert!(!command.contains('*'), "would be a pattern: {command}");
-        assert_eq!(command.trim(), command, "would be trimmed");
-        assert!(command.len() <= RULE_BYTES_MAX, "{} bytes: {command}", command.len());
+    for name in ["demo", "worktrees"] {
+        let demo = Scenario::built_in(name).expect("a scenario");
+        let commands = demo.literal_inputs("Bash", "command");
+        let calls = demo.rules.iter().filter_map(|rule| rule.answer.as_ref());
+        let calls = calls.flat_map(|answer| &answer.tool_calls).filter(|call| call.name == "Bash");
+        assert_eq!(
+            commands.len(),
+            calls.count(),
+            "a command with a hole could not be allowed literally"
+        );
+        for command in commands {
+            assert!(!command.contains('*'), "would be a pattern: {command}");
+            assert_eq!(command.trim(), command, "would be trimmed");
+            assert!(command.len() <= RULE_BYTES_MAX, "{} bytes: {command}", command.len());
+        }
     }
 }
 

@@ -33,6 +33,7 @@ mod salvage;
 mod setup;
 mod snapshot;
 mod support;
+mod try_out;
 mod wary;
 mod worktree;
 

@@ -426,6 +426,9 @@ pub(crate) struct SimServeArgs {
 /// `tine demo`
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
+    /// Let four workers change files in worktrees of a copy of this repository, pick the best work and apply it
+    #[arg(long)]
+    pub(crate) worktrees: bool,
     /// Keep the demo's agents in your own database instead of a temporary one
     #[arg(long)]
     pub(crate) keep: bool,

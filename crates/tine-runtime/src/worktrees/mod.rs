@@ -9,6 +9,7 @@ mod collect;
 mod home;
 mod pick;
 mod place;
+mod try_out;
 mod view;
 
 pub use bring::{BringSpec, Brought, Work};
@@ -22,6 +23,7 @@ pub use tine_worktree::{
     Ports as WorktreePorts, Refusal as WorktreeRefusal, Stage, Start, WorktreeError, git_version,
     shares_content,
 };
+pub use try_out::try_out;
 pub use view::{WorktreeState, WorktreeView};
 
 pub(crate) use home::Home;

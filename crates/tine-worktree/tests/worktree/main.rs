@@ -13,4 +13,5 @@ mod nested;
 mod places;
 mod strangers;
 mod support;
+mod try_out;
 mod way_back_laws;

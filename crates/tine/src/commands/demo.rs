@@ -7,15 +7,18 @@ mod savings;
 mod shape;
 mod story;
 mod view;
+mod worktrees;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tine_cache::Asked;
-use tine_fork::{AllowAllFilter, RunLimits, RunReport};
+use tine_fork::{AllowAllFilter, Observer, RunEvent, RunLimits, RunReport};
+use tine_guard::PermissionMode;
 use tine_model::{AgentId, Outcome, TaskStatus};
 use tine_runtime::{
-    CachePolicy, Confinement, Crew, FanReport, FanSpec, FanWatcher, OnBudget, RunOptions, Runtime,
+    CachePolicy, Confinement, Crew, FanReport, FanSpec, FanWatcher, OnBudget, Permissions,
+    Placement, RunOptions, Runtime,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -26,7 +29,7 @@ use crate::interrupt::interruptible;
 use crate::output;
 use crate::render::screen::Screen;
 use home::Home;
-use story::{JOBS, MODEL, PROMPT};
+use story::{JOBS, MODEL, PROMPT, SCENARIO};
 use view::{FanView, LookView};
 
 /// What has happened.
@@ -39,6 +42,9 @@ struct Told {
 /// Plays the demo in `directory`.
 pub(crate) async fn demo(directory: Option<PathBuf>, args: DemoArgs) -> Result<u8, Failure> {
     let directory = work_directory(directory)?;
+    if args.worktrees {
+        return worktrees::demo(&directory, &args).await;
+    }
     let screen = Arc::new(Screen::stderr());
     let home = Home::open(args.keep).await?;
     let result = play(&home, &screen, &directory, &args).await;
@@ -53,7 +59,8 @@ async fn play(
     args: &DemoArgs,
 ) -> Result<u8, Failure> {
     let cancel = CancellationToken::new();
-    view::greet(screen, directory);
+    view::greet(screen, ("tine demo", directory), MODEL);
+    screen.say("");
     let work = tell(home.runtime(), screen, directory, &cancel);
     let told = interruptible(work, &cancel, || {}).await?;
     if cancel.is_cancelled() {
@@ -79,46 +86,57 @@ async fn tell(
     directory: &Path,
     cancel: &CancellationToken,
 ) -> Result<Told, Failure> {
-    let root = runtime.create_root(story::root(directory)?).await?;
-    let look = Arc::new(LookView::new(Arc::clone(screen), directory.to_owned()));
-    look.begin(root);
-    let options = RunOptions {
+    let options = options(story::permissions(SCENARIO, PermissionMode::Default)?, cancel);
+    let (root, looked) = look(runtime, screen, (MODEL, directory, PROMPT), &options).await?;
+    let titles = JOBS.iter().map(|job| job.title.to_owned()).collect();
+    let view = Arc::new(FanView::new(Arc::clone(screen), directory.to_owned(), titles));
+    // The prefix is warm but for the root's last reply. With a leader that is written once too, so that the demo shows
+    // what a cold prefix would show: each of its tokens is written once, by whoever comes first.
+    let directives = JOBS.iter().map(|job| job.directive.to_owned()).collect();
+    let spec = FanSpec { parent: root, directives, plan: Asked::Leader, place: Placement::Shared };
+    let fan = runtime.fan(spec, &options, Arc::clone(&view) as Arc<dyn FanWatcher>).await;
+    view.end();
+    Ok(Told { root, looked, fan: fan? })
+}
+
+/// How all agents of a demo run, unless it says more.
+fn options(permissions: Permissions, cancel: &CancellationToken) -> RunOptions {
+    RunOptions {
         limits: RunLimits::default(),
-        permissions: story::permissions()?,
-        observer: Arc::clone(&look) as Arc<dyn tine_fork::Observer>,
+        permissions,
+        observer: Arc::new(|_: &RunEvent<'_>| {}),
         cancel: cancel.clone(),
         caching: CachePolicy::default(),
         filter: Arc::new(AllowAllFilter),
         confinement: Confinement::default(),
         crew: Crew::default(),
         on_budget: OnBudget::End,
-    };
-    let outcome = runtime.run(root, Some(PROMPT.to_owned()), &options).await;
+    }
+}
+
+/// A new root agent does what its prompt says, and one sees it.
+async fn look(
+    runtime: &Runtime,
+    screen: &Arc<Screen>,
+    (model, directory, prompt): (&str, &Path, &str),
+    options: &RunOptions,
+) -> Result<(AgentId, RunReport), Failure> {
+    let root = runtime.create_root(story::root(model, directory)?).await?;
+    let look = Arc::new(LookView::new(Arc::clone(screen), directory.to_owned()));
+    look.begin(root, prompt);
+    let observer = Arc::clone(&look) as Arc<dyn Observer>;
+    let options = RunOptions { observer, ..options.clone() };
+    let outcome = runtime.run(root, Some(prompt.to_owned()), &options).await;
     look.end();
     let looked = outcome?.report;
     match &looked.outcome {
-        Outcome::Completed => {}
-        Outcome::Failed(why) => return Err(Failure::failed(why.clone())),
-        other => {
-            return Err(Failure::failed(format!("the root agent ended early: {}", other.as_str())));
-        }
+        Outcome::Completed => Ok((root, looked)),
+        Outcome::Failed(why) => Err(Failure::failed(why.clone())),
+        other => Err(Failure::failed(format!("the root agent ended early: {}", other.as_str()))),
     }
-    let view = Arc::new(FanView::new(Arc::clone(screen), directory.to_owned()));
-    // The prefix is warm but for the root's last reply. With a leader that is written once too, so that the demo shows
-    // what a cold prefix would show: each of its tokens is written once, by whoever comes first.
-    let directives = JOBS.iter().map(|job| job.directive.to_owned()).collect();
-    let spec = FanSpec {
-        parent: root,
-        directives,
-        plan: Asked::Leader,
-        place: tine_runtime::Placement::Shared,
-    };
-    let fan = runtime.fan(spec, &options, Arc::clone(&view) as Arc<dyn FanWatcher>).await;
-    view.end();
-    Ok(Told { root, looked, fan: fan? })
 }
 
 /// The model, for people: it is none.
-fn model_words() -> String {
-    format!("{MODEL}: the simulator, not a model")
+fn model_words(model: &str) -> String {
+    format!("{model}: the simulator, not a model")
 }

@@ -342,7 +342,9 @@ Examples:
 pub(crate) const DEMO: &str = "\
 Examples:
   tine demo
-  tine -C ~/project demo --json";
+  tine -C ~/project demo --json
+  tine demo --worktrees
+  tine -C ~/project demo --worktrees --keep";
 
 pub(crate) const DOCTOR: &str = "\
 Asks no provider anything. The code is 1 when a check fails; a warning is no failure.

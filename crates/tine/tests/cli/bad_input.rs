@@ -79,11 +79,11 @@ fn models_that_are_none() {
     error: unknown model: unknown provider `acme`
     hint: models are anthropic/NAME, openai/NAME, openai-chat/NAME, gemini/NAME, deepseek/NAME, minimax/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO
     ");
-    check!(home.shown(&home.ran(&["run", "hello", "--model", "sim/none"])), @r"
+    check!(home.shown(&home.ran(&["run", "hello", "--model", "sim/none"])), @"
     code: 42
     --- stdout
     --- stderr
-    error: cannot use the scenario `none`: no scenario `none`: it is neither a file nor one of the built-in scenarios (echo, demo)
+    error: cannot use the scenario `none`: no scenario `none`: it is neither a file nor one of the built-in scenarios (echo, demo, worktrees)
     hint: a simulator model is sim/NAME of a built-in scenario, or sim/PATH of a TOML file
     ");
 }

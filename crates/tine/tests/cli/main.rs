@@ -28,6 +28,7 @@ mod cache;
 mod compact;
 mod crash;
 mod crash_crew;
+mod demo_worktrees;
 mod eval;
 mod fan;
 mod fork;

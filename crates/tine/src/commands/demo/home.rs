@@ -1,11 +1,13 @@
 //! Where the demo's agents live: in a database that is gone afterwards, or in the user's own.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use tine_runtime::{Ids, Ports, Runtime};
+use tine_runtime::{Ids, Ports, Runtime, WorktreePolicy};
 use tine_store::{OpenOptions, SqliteStore};
 
 use crate::connect::{Models, variable};
@@ -20,29 +22,52 @@ const PRIVATE: u32 = 0o700;
 pub(super) struct Home {
     // Dropped in this order: the store before the directory that it is in.
     runtime: Runtime,
-    _temporary: Option<Temporary>,
+    directory: Option<Directory>,
 }
 
 impl Home {
     /// Opens the user's database when `keep` is set, else a temporary one. The user's settings do not matter: the demo
     /// asks no provider.
     pub(super) async fn open(keep: bool) -> Result<Self, Failure> {
-        let (database, owners, temporary) = if keep {
+        let (database, owners, directory) = if keep {
             let dirs = Dirs::find(&variable)?;
             (dirs.database, dirs.owners, None)
         } else {
-            let temporary = Temporary::create(&std::env::temp_dir())?;
-            (temporary.0.join("tine.db"), temporary.0.join("run"), Some(temporary))
+            let directory = Directory::create(&std::env::temp_dir())?;
+            (directory.path.join("tine.db"), directory.path.join("run"), Some(directory))
         };
-        let store = SqliteStore::open(database, OpenOptions::default()).await?;
-        let ports = Ports {
-            clock: Arc::new(SystemClock),
-            ids: Arc::new(SystemIds),
-            models: Arc::new(Models::new(BTreeMap::new())),
-            facts: Arc::new(tine_cache::Models::bundled()),
+        Ok(Self { runtime: runtime(database, owners).await?, directory })
+    }
+
+    /// The same, and where a repository called `name` may be made. Its worktrees are made beside it, or where the user's own are when
+    /// `keep` is set.
+    pub(super) async fn with_room(keep: bool, name: &OsStr) -> Result<(Self, PathBuf), Failure> {
+        let (database, owners, worktrees, directory) = if keep {
+            let dirs = Dirs::find(&variable)?;
+            let directory = Directory::create(&dirs.worktrees.with_file_name("demo"))?;
+            (dirs.database, dirs.owners, dirs.worktrees, directory)
+        } else {
+            let directory = Directory::create(&std::env::temp_dir())?;
+            let below = |name: &str| directory.path.join(name);
+            (below("tine.db"), below("run"), below("worktrees"), directory)
         };
-        let runtime = Runtime::new(Arc::new(store), ports, owners);
-        Ok(Self { runtime, _temporary: temporary })
+        let policy = WorktreePolicy {
+            root: worktrees,
+            setup: None,
+            setup_time_max: Duration::ZERO,
+            ports: None,
+            environment: Vec::new(),
+        };
+        let runtime = runtime(database, owners).await?.with_worktrees(policy);
+        let room = directory.path.join(name);
+        Ok((Self { runtime, directory: Some(directory) }, room))
+    }
+
+    /// From here on what is in the room stays.
+    pub(super) fn keep_room(&mut self) {
+        if let Some(directory) = &mut self.directory {
+            directory.stays = true;
+        }
     }
 
     /// The runtime.
@@ -57,27 +82,48 @@ impl Home {
     }
 }
 
-/// A directory that is removed with everything in it when this is dropped.
-struct Temporary(PathBuf);
+async fn runtime(database: PathBuf, owners: PathBuf) -> Result<Runtime, Failure> {
+    let store = SqliteStore::open(database, OpenOptions::default()).await?;
+    let ports = Ports {
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(SystemIds),
+        models: Arc::new(Models::new(BTreeMap::new())),
+        facts: Arc::new(tine_cache::Models::bundled()),
+    };
+    Ok(Runtime::new(Arc::new(store), ports, owners))
+}
 
-impl Temporary {
+/// A directory that is removed with everything in it when this is dropped, unless it stays.
+struct Directory {
+    path: PathBuf,
+    stays: bool,
+}
+
+impl Directory {
     fn create(parent: &Path) -> Result<Self, Failure> {
         let unique: String =
             SystemIds.random().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         let path = parent.join(format!("tine-demo-{unique}"));
-        std::fs::DirBuilder::new().mode(PRIVATE).create(&path).map_err(|error| {
-            Failure::failed(format!("cannot create {}", path.display()))
-                .because(&error)
-                .hint("set TMPDIR to a directory that can be written")
-        })?;
-        Ok(Self(path))
+        std::fs::DirBuilder::new()
+            .mode(PRIVATE)
+            .recursive(true)
+            .create(&path)
+            .and_then(|()| path.canonicalize())
+            .map(|path| Self { path, stays: false })
+            .map_err(|error| {
+                Failure::failed(format!("cannot create {}", path.display()))
+                    .because(&error)
+                    .hint("set TMPDIR, or TINE_HOME for --keep, to a directory that can be written")
+            })
     }
 }
 
-impl Drop for Temporary {
+impl Drop for Directory {
     fn drop(&mut self) {
-        // What stays behind is private, and the system clears its temporary directory.
-        let _ = std::fs::remove_dir_all(&self.0);
+        if !self.stays {
+            // What stays behind is private, and the system clears its temporary directory.
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
     }
 }
 
@@ -89,10 +135,10 @@ mod tests {
     fn a_temporary_home_is_private_and_leaves_nothing() {
         use std::os::unix::fs::PermissionsExt;
         let parent = tempfile::tempdir().unwrap();
-        let temporary = Temporary::create(parent.path()).unwrap();
-        let mode = std::fs::metadata(&temporary.0).unwrap().permissions().mode();
+        let temporary = Directory::create(parent.path()).unwrap();
+        let mode = std::fs::metadata(&temporary.path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, PRIVATE);
-        std::fs::write(temporary.0.join("file"), "x").unwrap();
+        std::fs::write(temporary.path.join("file"), "x").unwrap();
         drop(temporary);
         assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
     }

@@ -4,7 +4,7 @@ use tine_model::TaskStatus;
 use tine_runtime::FanTask;
 
 use super::savings::Savings;
-use super::story::{JOBS, PROMPT};
+use super::story::{JOBS, MODEL, PROMPT};
 use super::{Told, model_words};
 use crate::render::figures::{plural, span};
 use crate::render::words::{
@@ -12,7 +12,7 @@ use crate::render::words::{
 };
 
 /// Widest page: beyond it lines are harder to read, not better.
-const COLUMNS_MAX: usize = 110;
+pub(super) const COLUMNS_MAX: usize = 110;
 
 /// Lines of a report that are shown on a screen of at least so many rows. The whole page is longer than most screens; the
 /// last part, the cache, should stay in sight.
@@ -134,7 +134,8 @@ impl Page<'_> {
             ("tine fan ID -d … -d …".to_owned(), "give it your own questions, in parallel"),
         ]);
         let mut lines = vec![heading("What next")];
-        lines.push(styled(DIM, &cut(&format!("All this was {}.", model_words()), self.room())));
+        lines
+            .push(styled(DIM, &cut(&format!("All this was {}.", model_words(MODEL)), self.room())));
         lines.extend(
             steps
                 .iter()
@@ -144,7 +145,8 @@ impl Page<'_> {
     }
 }
 
-fn heading(text: &str) -> String {
+/// A line above a part.
+pub(super) fn heading(text: &str) -> String {
     styled(BOLD.underline(), text)
 }
 

@@ -53,7 +53,7 @@ impl Savings<'_> {
     }
 
     /// The prefix in words: who wrote it, who read it.
-    fn inherited(&self) -> String {
+    pub(super) fn inherited(&self) -> String {
         let firsts: Vec<Usage> =
             self.fan.tasks.iter().filter_map(|task| task.requests.first().copied()).collect();
         let reads = || firsts.iter().map(|usage| usage.read.unwrap_or(0));
@@ -95,17 +95,20 @@ impl Savings<'_> {
             let bar = styled(style, &bar(dollars / most, columns));
             format!("{}{:>9}  {bar}", fit(label, LABEL_COLUMNS), money(dollars))
         }));
-        let less = |than: f64| {
-            format!("{:.0}%", (1.0 - cost.actual / than.max(f64::MIN_POSITIVE)) * 100.0)
-        };
-        let saved = format!(
-            "{} less than with a prefix each, {} less than without a cache.",
-            less(cost.naive),
-            less(cost.uncached)
-        );
-        lines.push(styled(BOLD, &saved));
+        lines.push(styled(BOLD, &saved(cost)));
         lines
     }
+}
+
+/// How much less was paid.
+pub(super) fn saved(cost: &FanCost) -> String {
+    let less =
+        |than: f64| format!("{:.0}%", (1.0 - cost.actual / than.max(f64::MIN_POSITIVE)) * 100.0);
+    format!(
+        "{} less than with a prefix each, {} less than without a cache.",
+        less(cost.naive),
+        less(cost.uncached)
+    )
 }
 
 /// Prompts in figures, and as a bar: what the cache served, then the rest.

@@ -11,7 +11,7 @@ use tine_sim::Scenario;
 use crate::fail::Failure;
 
 /// The simulator's scenario.
-const SCENARIO: &str = "demo";
+pub(super) const SCENARIO: &str = "demo";
 
 /// The model that all agents of the demo have.
 pub(super) const MODEL: &str = "sim/demo";
@@ -54,9 +54,9 @@ pub(super) const JOBS: [Job; 6] = [
 ];
 
 /// The root agent.
-pub(super) fn root(directory: &Path) -> Result<NewRoot, Failure> {
+pub(super) fn root(model: &str, directory: &Path) -> Result<NewRoot, Failure> {
     let model =
-        MODEL.parse().map_err(|error| Failure::failed("the demo's model").because(&error))?;
+        model.parse().map_err(|error| Failure::failed("the demo's model").because(&error))?;
     Ok(NewRoot {
         name: None,
         settings: ModelSettings { model, max_tokens: OUTPUT_TOKENS, thinking: None, effort: None },
@@ -66,17 +66,17 @@ pub(super) fn root(directory: &Path) -> Result<NewRoot, Failure> {
     })
 }
 
-/// What the demo may do: read inside the directory, and run the scenario's own commands, each allowed by its exact text.
-/// There is nobody to ask for more.
-pub(super) fn permissions() -> Result<Permissions, Failure> {
+/// What a demo may do: what the mode says inside the directory, and run the scenario's own commands, each allowed by its exact
+/// text. There is nobody to ask for more.
+pub(super) fn permissions(name: &str, mode: PermissionMode) -> Result<Permissions, Failure> {
     let failed = |error: &dyn std::error::Error| {
-        Failure::failed("the built-in scenario demo is broken").because(error)
+        Failure::failed(format!("the built-in scenario {name} is broken")).because(error)
     };
-    let scenario = Scenario::built_in(SCENARIO).map_err(|error| failed(&error))?;
+    let scenario = Scenario::built_in(name).map_err(|error| failed(&error))?;
     let commands = scenario.literal_inputs("Bash", "command");
     let allow: Vec<String> = commands.iter().map(|command| format!("Bash({command})")).collect();
     let rules = Rules::parse(&allow, &[], &[]).map_err(|error| failed(&error))?;
-    Ok(Permissions::new(PermissionMode::Default, rules, Arc::new(DenyAll)))
+    Ok(Permissions::new(mode, rules, Arc::new(DenyAll)))
 }
 
 #[cfg(test)]
@@ -88,16 +88,24 @@ mod tests {
 
     #[test]
     fn the_scenarios_commands_run_and_no_others() {
-        let permissions = permissions().unwrap();
+        for (name, mode) in
+            [(SCENARIO, PermissionMode::Default), ("worktrees", PermissionMode::AcceptEdits)]
+        {
+            check(name, mode);
+        }
+    }
+
+    fn check(name: &str, mode: PermissionMode) {
+        let permissions = permissions(name, mode).unwrap();
         let verdict = |command: &str| {
             let input = serde_json::json!({ "command": command }).to_string();
             let input = RawJson::parse(&input).unwrap();
             let call = Call { tool: "Bash", input: &input, directory: Path::new("/srv") };
             judge(&call, permissions.mode, &permissions.rules)
         };
-        let scenario = Scenario::built_in(SCENARIO).unwrap();
+        let scenario = Scenario::built_in(name).unwrap();
         let commands = scenario.literal_inputs("Bash", "command");
-        assert!(commands.len() > 10, "{}", commands.len());
+        assert!(commands.len() > 5, "{}", commands.len());
         for command in commands {
             assert_eq!(verdict(command), Verdict::Allow, "{command}");
             assert_ne!(verdict(&format!("{command}\ntouch x")), Verdict::Allow, "{command}");

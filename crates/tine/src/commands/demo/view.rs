@@ -10,7 +10,6 @@ use tine_model::{AgentId, RawJson, Role, ToolCallId};
 use tine_runtime::{FanTask, FanWatcher};
 
 use super::savings::wrap;
-use super::story::{JOBS, PROMPT};
 use crate::render::figures::plural;
 use crate::render::screen::Screen;
 use crate::render::words::{
@@ -25,14 +24,13 @@ const TOOL_COLUMNS: usize = 9;
 const CALL_COLUMNS: usize = 30;
 
 /// Says what this is, and what it is not.
-pub(super) fn greet(screen: &Screen, directory: &Path) {
+pub(super) fn greet(screen: &Screen, (what, directory): (&str, &Path), model: &str) {
     let room = screen.columns().saturating_sub(1);
-    let title = format!("tine demo · {}", one_line(&directory.to_string_lossy()));
+    let title = format!("{what} · {}", one_line(&directory.to_string_lossy()));
     screen.say(&styled(BOLD, &cut(&title, room)));
-    screen.say(&styled(DIM, &cut(&format!("{}.", super::model_words()), room)));
+    screen.say(&styled(DIM, &cut(&format!("{}.", super::model_words(model)), room)));
     let real = "Tools, files, forks, cache accounting and prices are real.";
     screen.say(&styled(DIM, &cut(real, room)));
-    screen.say("");
 }
 
 /// Says that the demo was stopped.
@@ -65,9 +63,9 @@ impl LookView {
     }
 
     /// Says who begins with what.
-    pub(super) fn begin(&self, root: AgentId) {
+    pub(super) fn begin(&self, root: AgentId, prompt: &str) {
         let who = styled(BOLD, &format!("root agent {}", root.short()));
-        self.screen.say(&format!("{who} {}", styled(DIM, &format!("“{PROMPT}”"))));
+        self.screen.say(&format!("{who} {}", styled(DIM, &format!("“{prompt}”"))));
     }
 
     /// Takes the live line away.
@@ -151,8 +149,7 @@ pub(super) struct FanView(WorkerBoard);
 
 impl FanView {
     /// A board with the titles of the jobs.
-    pub(super) fn new(screen: Arc<Screen>, directory: PathBuf) -> Self {
-        let titles = JOBS.iter().map(|job| job.title.to_owned()).collect();
+    pub(super) fn new(screen: Arc<Screen>, directory: PathBuf, titles: Vec<String>) -> Self {
         Self(WorkerBoard::on(screen, directory, titles))
     }
 

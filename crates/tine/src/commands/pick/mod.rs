@@ -9,8 +9,9 @@ use tine_model::{AgentId, Standing};
 use tine_runtime::{Applied, BringSpec, Brought, Candidate, Check, Confinement, OnConflict, best};
 use tokio_util::sync::CancellationToken;
 
-use self::choice::{Choice, ask, table};
-use self::shape::PickJson;
+pub(super) use self::choice::table;
+use self::choice::{Choice, ask};
+pub(super) use self::shape::PickJson;
 use super::{bring, fan};
 use crate::ask::a_person_is_there;
 use crate::cli::{FanArgs, PickArgs};

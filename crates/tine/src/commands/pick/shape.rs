@@ -8,7 +8,7 @@ use crate::commands::bring::AppliedJson;
 
 /// `tine pick --json`.
 #[derive(Serialize)]
-pub(super) struct PickJson<'a> {
+pub(in crate::commands) struct PickJson<'a> {
     candidates: Vec<CandidateJson<'a>>,
     /// The best of them; `null` where none is good.
     best: Option<String>,
@@ -43,7 +43,7 @@ struct CheckJson<'a> {
 }
 
 impl<'a> PickJson<'a> {
-    pub(super) fn of(
+    pub(in crate::commands) fn of(
         candidates: &'a [Candidate],
         taken: Option<&(AgentId, Brought<Applied>)>,
     ) -> Self {
