@@ -186,7 +186,7 @@ fn what_is_kept_can_be_looked_at_and_undone() {
     * Of those that pass, the fewest lines; of equals, the cheapest.
 
     Applied where somebody had gone on
-    # files of [AGENT8]:
+    # files of [AGENT8]
     modified README.md +1 -0
     added TIMELINE.md +4 -0
     README.md now ends:
@@ -239,6 +239,8 @@ fn odd_repositories_are_as_good() {
     let linked = home.path().join("linked");
     home.write("work/README.md", "");
     home.write("work/src/main.c", "int main;\n");
+    // And one that the workers' would stand in the way of.
+    home.write("work/TIMELINE.md", "mine\n");
     git(&home.work(), &["add", "-A"]);
     git(&home.work(), &["commit", "-qm", "An empty introduction"]);
     git(&home.work(), &["worktree", "add", "-q", "--detach", linked.to_str().unwrap()]);

@@ -170,7 +170,7 @@ fn what_cannot_be_done_is_said_and_leaves_no_agent() {
     code: 42
     --- stdout
     --- stderr
-    error: cannot use the scenario `none`: no scenario `none`: it is neither a file nor one of the built-in scenarios (echo, demo)
+    error: cannot use the scenario `none`: no scenario `none`: it is neither a file nor one of the built-in scenarios (echo, demo, worktrees)
     hint: a simulator model is sim/NAME of a built-in scenario, or sim/PATH of a TOML file
     ");
     check!(shown(&["run", "--model", &model, "--allow", "bash", "hello"]), @"

@@ -71,21 +71,26 @@ async fn play(
     screen: &Arc<Screen>,
     args: &DemoArgs,
 ) -> Result<u8, Failure> {
-    let checkout = try_out(directory.to_owned(), room).await.map_err(unfit)?;
-    if args.keep {
-        home.keep_room();
-    }
     let cancel = CancellationToken::new();
-    view::greet(screen, ("tine demo --worktrees", directory), MODEL);
-    screen.say(&styled(DIM, "It plays in a copy of this repository, which is only read."));
-    screen.say("");
-    let work = tell(home.runtime(), screen, &checkout, &cancel);
+    let work = async {
+        screen.show(vec![styled(DIM, "… takes what is committed")]);
+        let made = try_out(directory.to_owned(), room).await;
+        screen.show(Vec::new());
+        let checkout = made.map_err(unfit)?;
+        view::greet(screen, ("tine demo --worktrees", directory), MODEL);
+        screen.say(&styled(DIM, "It plays in a copy of this repository, which is only read."));
+        screen.say("");
+        if args.keep {
+            home.keep_room();
+        }
+        tell(home.runtime(), screen, &checkout, &cancel).await
+    };
     let told = interruptible(work, &cancel, || {}).await?;
     if cancel.is_cancelled() {
         view::say_interrupted(screen, args.keep);
         return Ok(INTERRUPTED);
     }
-    let told = told?;
+    let Some(told) = told? else { return Ok(INTERRUPTED) };
     if args.json {
         output::json(&shape::DemoShape::new(&told, directory, args.keep))?;
     } else {
@@ -113,13 +118,13 @@ fn unfit(error: RuntimeError) -> Failure {
     }
 }
 
-/// The story.
+/// The story; `None` where it was stopped.
 async fn tell(
     runtime: &Runtime,
     screen: &Arc<Screen>,
     checkout: &Path,
     cancel: &CancellationToken,
-) -> Result<Told, Failure> {
+) -> Result<Option<Told>, Failure> {
     let permissions = super::story::permissions(SCENARIO, PermissionMode::AcceptEdits)?;
     // Its commands see no more of this process's environment than the wall lets through: a variable could lead git elsewhere.
     let confinement =
@@ -141,6 +146,9 @@ async fn tell(
     let fan = runtime.fan(spec, &options, Arc::clone(&view) as Arc<dyn FanWatcher>).await;
     view.end();
     let fan = fan?;
+    if cancel.is_cancelled() {
+        return Ok(None);
+    }
     story::write_on(&checkout.join(&file)).map_err(unreadable)?;
     let meanwhile =
         format!("Meanwhile the demo has written a line into {file}, as a person would.");
@@ -158,7 +166,7 @@ async fn tell(
     let paragraph = story::paragraph(&checkout.join(&file)).map_err(unreadable)?;
     let index_is_kept = index()? == before;
     let checkout = checkout.to_owned();
-    Ok(Told { root, fan, checkout, file, works, candidates, taken, paragraph, index_is_kept })
+    Ok(Some(Told { root, fan, checkout, file, works, candidates, taken, paragraph, index_is_kept }))
 }
 
 /// What each did, and whether it passes the check; one after the other, as `tine pick` does it.

@@ -84,7 +84,7 @@ impl Page<'_> {
             let conflicts = plural(came.conflicts.len() as u64, "conflict");
             return vec![styled(RED, &format!("{conflicts}; nothing was changed"))];
         }
-        let mut lines = vec![format!("{} of {short}:", plural(came.files.len() as u64, "file"))];
+        let mut lines = vec![format!("{} of {short}", plural(came.files.len() as u64, "file"))];
         lines.extend(came.files.iter().map(|file| cut(&file_line(file), self.room())));
         lines.push(format!("{} now ends:", self.told.file));
         lines.extend(self.told.paragraph.iter().map(|line| {
