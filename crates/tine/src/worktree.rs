@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tine_runtime::{WorktreePolicy, WorktreePorts};
+use tine_model::Standing;
+use tine_runtime::{Confinement, WorktreePolicy, WorktreePorts};
 
+use crate::cli::LimitArgs;
 use crate::config::{Config, WorktreeTable};
+use crate::confine::confinement;
 use crate::fail::Failure;
 use crate::limits::duration;
 
@@ -18,8 +21,9 @@ const FIRST_PORT_DEFAULT: u16 = 21_000;
 
 /// How worktrees are made; `None` where the user wants none.
 pub(crate) fn policy(config: &Config, root: &Path) -> Result<Option<WorktreePolicy>, Failure> {
-    let WorktreeTable { enabled, directory, setup, setup_time, ports, first_port, environment } =
+    let WorktreeTable { enabled, directory, setup, setup_time, setup_network, .. } =
         config.worktree.clone();
+    let WorktreeTable { ports, first_port, environment, .. } = config.worktree.clone();
     if enabled == Some(false) {
         return Ok(None);
     }
@@ -41,12 +45,19 @@ pub(crate) fn policy(config: &Config, root: &Path) -> Result<Option<WorktreePoli
                 .hint("it is a number and a unit, such as 90s, 30m or 1h")
         })?,
     };
+    // Whatever the flags of one command say: a worktree is also made where no run begins.
+    let confinement = match setup.is_some() {
+        true => confinement(config, &LimitArgs::default(), Standing::Worker, Path::new("/"))?,
+        false => Confinement::default(),
+    };
+    let network = confinement.network || setup_network == Some(true);
     let first = first_port.unwrap_or(FIRST_PORT_DEFAULT);
     let count = ports.filter(|count| *count > 0);
     Ok(Some(WorktreePolicy {
         root,
         setup,
         setup_time_max,
+        confinement: Confinement { network, ..confinement },
         ports: count.map(|count| WorktreePorts { first, count }),
         environment: environment.unwrap_or_default().into_iter().collect(),
     }))

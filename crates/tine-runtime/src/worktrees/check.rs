@@ -1,5 +1,6 @@
-//! The user's own command that says whether the work of an agent is good, run where the work is.
+//! Commands of the user's own, run where an agent works: above all the one that says whether its work is good.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,6 +38,42 @@ pub struct Checked {
     pub duration_ms: u64,
 }
 
+/// Where a command of the user's runs that concerns one agent: what it runs is what agents wrote.
+pub(super) struct Errand {
+    pub(super) agent: AgentId,
+    pub(super) directory: PathBuf,
+    /// What it finds in its environment beside the short list.
+    pub(super) variables: Vec<(String, String)>,
+    pub(super) confinement: Confinement,
+}
+
+impl Errand {
+    /// Runs the command behind the wall, to its end or to that of its time. What it left in the background ends with it.
+    pub(super) async fn run(
+        self,
+        check: &Check,
+        cancel: &CancellationToken,
+    ) -> Result<Checked, RuntimeError> {
+        let limits = Limits {
+            command_default: check.time_max,
+            command_max: check.time_max,
+            ..Limits::default()
+        };
+        let own = [(AGENT_VARIABLE.to_owned(), self.agent.to_string())];
+        let place = Place::new(&self.directory)?
+            .with_limits(limits)
+            .with_withheld(Arc::new(tine_guard::is_secret))
+            .with_variables(self.variables.into_iter().chain(own));
+        let place = self.confinement.raise(place).await?;
+        let began = Instant::now();
+        let input = json!({ "command": check.command }).to_string();
+        let input = RawJson::parse(&input).map_err(|_| RuntimeError::Panicked(NOT_JSON))?;
+        let output = Bash.run(&place, &input, cancel).await;
+        let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(Checked { passed: !output.is_error, output: output.text, duration_ms })
+    }
+}
+
 impl Runtime {
     /// Runs a check where an agent works: with the variables that its own commands have, and behind the same wall, for what it runs
     /// is what the agent wrote. Files that it changes are changed; whoever wants the work as it was takes it before.
@@ -49,25 +86,12 @@ impl Runtime {
     ) -> Result<Checked, RuntimeError> {
         let record = self.store().agent(agent).await?;
         let home = self.home(&record).await?;
-        let variables = home.iter().flat_map(Home::variables);
-        let limits = Limits {
-            command_default: check.time_max,
-            command_max: check.time_max,
-            ..Limits::default()
+        let errand = Errand {
+            agent,
+            directory: PathBuf::from(&record.directory),
+            variables: home.iter().flat_map(Home::variables).collect(),
+            confinement: home.map_or_else(|| confinement.clone(), |home| home.walled(confinement)),
         };
-        let place = Place::new(record.directory.as_ref())?
-            .with_limits(limits)
-            .with_withheld(Arc::new(tine_guard::is_secret))
-            .with_variables(variables.chain([(AGENT_VARIABLE.to_owned(), agent.to_string())]));
-        let place = match &home {
-            Some(home) => home.walled(confinement).raise(place).await?,
-            None => confinement.raise(place).await?,
-        };
-        let began = Instant::now();
-        let input = json!({ "command": check.command }).to_string();
-        let input = RawJson::parse(&input).map_err(|_| RuntimeError::Panicked(NOT_JSON))?;
-        let output = Bash.run(&place, &input, cancel).await;
-        let duration_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Ok(Checked { passed: !output.is_error, output: output.text, duration_ms })
+        errand.run(check, cancel).await
     }
 }

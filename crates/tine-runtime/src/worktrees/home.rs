@@ -7,7 +7,7 @@ use tine_fork::ToolFilter;
 use tine_guard::filter::{FilterError, WorkerFilter};
 use tine_model::{AgentId, AgentRecord, RawJson, WorktreeRecord};
 
-use super::place::{made_ready, text};
+use super::place::text;
 use super::{any_checkout, blocking, name_of, worktree_of};
 use crate::confine::Confinement;
 use crate::error::RuntimeError;
@@ -92,7 +92,8 @@ impl Runtime {
         let Some(record) = self.worktree_around(agent).await? else { return Ok(None) };
         let (owner, path) = (record.agent, PathBuf::from(&record.path));
         let origin = PathBuf::from(&record.origin);
-        if !is_ready(&record).await? {
+        // One that is there and whose row says otherwise was being made again by somebody who was cut short, or still is.
+        if record.removed_ms.is_some() || !is_ready(&record).await? {
             self.make_again(&record).await?;
         }
         let variables = self
@@ -122,31 +123,38 @@ impl Runtime {
     }
 
     /// Makes a worktree again that was removed, or whose making or removal was cut short, as it was when it was last kept. Where
-    /// the user's preparations fail it is removed again, and stays kept.
+    /// the user's preparations fail it is removed again, and stays kept. What they change counts as the agent's work, like all that
+    /// is changed after its start.
     pub(super) async fn make_again(&self, record: &WorktreeRecord) -> Result<(), RuntimeError> {
         let (agent, now_ms) = (record.agent, self.now_ms());
-        let (found, path) = (record.clone(), PathBuf::from(&record.path));
-        let around = self.worktree_at(Path::new(&record.origin)).await?;
         let policy = self.worktree_policy().cloned();
-        blocking(move || {
-            // Others that work there may want the same at the same time.
-            let _alone = match &policy {
-                Some(policy) => Some(policy.lock()?),
-                None => None,
-            };
-            if worktree_of(&found).is_ok() {
-                return Ok(());
+        // Others that work there may want the same at the same time; they wait until it can be worked in.
+        let _alone = match policy.clone() {
+            Some(policy) => Some(blocking(move || policy.lock()).await?),
+            None => None,
+        };
+        let record = self.store().worktree(agent).await?.unwrap_or_else(|| record.clone());
+        let (is_there, found) = (is_ready(&record).await?, record.clone());
+        if is_there && record.removed_ms.is_none() {
+            return Ok(());
+        }
+        let around = self.worktree_at(Path::new(&record.origin)).await?;
+        let made = blocking(move || {
+            if !is_there {
+                let (name, path) = (name_of(agent)?, PathBuf::from(&found.path));
+                any_checkout(&found, around.as_ref())?.recover(&name, path, now_ms)?;
             }
-            let made =
-                any_checkout(&found, around.as_ref())?.recover(&name_of(agent)?, path, now_ms)?;
-            let ready = policy.as_ref().map_or(Ok(()), |policy| made_ready(&made, policy, agent));
-            if ready.is_err() {
-                made.remove(now_ms)?;
-            }
-            ready
+            // From here on something runs there that need not be trusted.
+            worktree_of(&found)
         })
         .await?;
-        let back = WorktreeRecord { removed_ms: None, ..record.clone() };
+        if let Some(policy) = policy
+            && let Err(error) = policy.make_ready(&made, agent).await
+        {
+            blocking(move || made.remove(now_ms).map(drop)).await?;
+            return Err(error);
+        }
+        let back = WorktreeRecord { removed_ms: None, ..record };
         Ok(self.store().note_worktree(back).await?)
     }
 

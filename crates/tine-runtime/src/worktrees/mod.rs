@@ -9,6 +9,7 @@ mod collect;
 mod home;
 mod pick;
 mod place;
+mod ready;
 mod try_out;
 mod view;
 
@@ -37,6 +38,7 @@ use std::time::Duration;
 use tine_model::{AgentId, WorktreeRecord};
 use tine_worktree::{Name, Repository, Worktree};
 
+use crate::confine::Confinement;
 use crate::error::RuntimeError;
 
 /// How many worktrees are made, or looked at, at the same time. Each keeps a core and the disk busy.
@@ -47,10 +49,12 @@ pub(crate) const WORKTREES_AT_ONCE: usize = 4;
 pub struct WorktreePolicy {
     /// The directory that holds all of them.
     pub root: PathBuf,
-    /// The user's command that makes a new one ready to build and run; `sh -c` runs it there.
+    /// The user's command that makes a new one ready to build and run; `bash -c` runs it there.
     pub setup: Option<String>,
     /// How long that may take.
     pub setup_time_max: Duration,
+    /// How that is confined, whoever's worktree it is: what it runs stands in files that agents write.
+    pub confinement: Confinement,
     /// The ports that each gets.
     pub ports: Option<WorktreePorts>,
     /// Variables of the setup command and of commands that agents run there. `{origin}`, `{worktree}`, `{agent}` and `{port}` in a
@@ -170,6 +174,7 @@ mod tests {
             root: "/data/worktrees".into(),
             setup: None,
             setup_time_max: Duration::ZERO,
+            confinement: Confinement::default(),
             ports: None,
             environment: vec![("CACHE".into(), "{origin}/target:{port}:{agent}".into())],
         };

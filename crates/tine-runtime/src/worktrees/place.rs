@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tine_model::{AgentId, AgentRecord};
 use tine_store::{NewAgent, NewWorktree as NewWorktreeRow};
-use tine_worktree::{NewWorktree, Operation, Repository, Setup, Start, Worktree};
+use tine_worktree::{NewWorktree, Operation, Repository, Start, Worktree};
 
-use super::{WorktreePolicy, blocking, checkout, name_of};
+use super::{blocking, checkout, name_of};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 
@@ -68,22 +68,27 @@ impl Runtime {
         let (start, directory) = (start.clone(), PathBuf::from(&parent.directory));
         let around = self.worktree_at(&directory).await?;
         let now_ms = self.now_ms();
+        let ways = Arc::clone(&policy);
         let made = blocking(move || {
             let repository = checkout(&directory, around.as_ref())?;
             // What was half brought there is no state that anybody wanted.
             repository.mend()?;
-            let path = policy.path(repository.common_dir(), child);
+            let path = ways.path(repository.common_dir(), child);
             let new = NewWorktree { name: name_of(child)?, path, start, now_ms };
-            let worktree = repository.fork(&new)?;
-            match made_ready(&worktree, &policy, child) {
-                Ok(()) => Ok(Placed { worktree, during: repository.operation() }),
-                Err(error) => {
-                    discard(worktree, now_ms);
-                    Err(error)
-                }
-            }
+            let made = repository.fork(&new)?;
+            let during = repository.operation();
+            // From here on something runs there that need not be trusted.
+            let worktree = repository.worktree(&new.name, made.repository().top())?;
+            Ok(Placed { worktree, during })
         });
-        made.await.map(Some)
+        let placed = made.await?;
+        match policy.make_ready(&placed.worktree, child).await {
+            Ok(()) => Ok(Some(placed)),
+            Err(error) => {
+                self.unplace(Some(placed)).await;
+                Err(error)
+            }
+        }
     }
 
     /// What the checkout is in the middle of that an agent works in: a worktree of it has the files as they are, and not that.
@@ -105,22 +110,6 @@ impl Runtime {
             drop(removed.await);
         }
     }
-}
-
-/// Ports, and the user's own preparations.
-pub(super) fn made_ready(
-    worktree: &Worktree,
-    policy: &WorktreePolicy,
-    agent: AgentId,
-) -> Result<(), tine_worktree::WorktreeError> {
-    let path = worktree.repository().top();
-    if let Some(ports) = policy.ports {
-        ports.take(&policy.blocks(), path)?;
-    }
-    let Some(command) = policy.setup.clone() else { return Ok(()) };
-    let variables = policy.variables(worktree.origin(), path, agent).into_iter();
-    let environment = variables.map(|(name, value)| (name.into(), value.into())).collect();
-    Setup { command, time_max: policy.setup_time_max, environment }.run(&worktree.directory())
 }
 
 fn discard(worktree: Worktree, now_ms: i64) {

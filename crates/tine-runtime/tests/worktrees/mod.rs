@@ -9,8 +9,8 @@ use tine_cache::Asked;
 use tine_guard::PermissionMode;
 use tine_model::{AgentId, TaskStatus};
 use tine_runtime::{
-    CollectSpec, FanSpec, Fate, ForkSpec, Placement, RunOptions, Start, WorktreePolicy,
-    WorktreePorts, WorktreeState,
+    CollectSpec, Confinement, FanSpec, Fate, ForkSpec, Placement, RunOptions, Start,
+    WorktreePolicy, WorktreePorts, WorktreeState,
 };
 use tine_testkit::{Answer, ScriptedModel};
 
@@ -60,6 +60,7 @@ fn policy(house: &House) -> WorktreePolicy {
         root: house.home.path().canonicalize().unwrap().join("worktrees"),
         setup: None,
         setup_time_max: std::time::Duration::from_secs(60),
+        confinement: Confinement::default(),
         ports: None,
         environment: Vec::new(),
     }
@@ -382,12 +383,7 @@ async fn behind_its_wall_an_agent_commits_in_its_worktree_and_reaches_nothing_el
     let root = house.root_in(directory.clone()).await;
     let spec = ForkSpec { place: own(), ..ForkSpec::of(root) };
     let child = house.runtime.fork(spec).await.unwrap().child;
-    let confinement = tine_runtime::Confinement {
-        reach: tine_runtime::Reach::Directory,
-        own: vec![house.home.path().canonicalize().unwrap().join("tine.db")],
-        ..tine_runtime::Confinement::default()
-    };
-    let options = RunOptions { confinement, ..allowed() };
+    let options = RunOptions { confinement: directory_wall(&house), ..allowed() };
     let run = say_with(&house, child, "Work.", &options).await;
     let path = path_of(&house, child).await;
     let said = texts(&house, child).await.join("\n");
@@ -425,8 +421,80 @@ async fn what_cannot_be_forked_leaves_neither_rows_nor_files() {
     let policy = WorktreePolicy { setup: Some("echo no; exit 1".into()), ..policy(&house) };
     let house = with_policy(house, policy);
     let error = house.runtime.fork(named("two")).await.unwrap_err();
-    assert_eq!(error.to_string(), "the setup command failed (exit status: 1): no");
+    assert_eq!(error.to_string(), "the setup command of the worktree failed: no\n[exit code 1]");
     assert_eq!(git(&directory, &["worktree", "list"]).lines().count(), 2);
+}
+
+/// A wall around one directory, with the house's store out of reach.
+fn directory_wall(house: &House) -> Confinement {
+    Confinement {
+        reach: tine_runtime::Reach::Directory,
+        own: vec![house.home.path().canonicalize().unwrap().join("tine.db")],
+        ..Confinement::default()
+    }
+}
+
+#[cfg(target_os = "linux")] // for the wall
+#[tokio::test]
+async fn what_an_agent_wrote_runs_behind_the_wall_when_a_worktree_is_made_ready() {
+    let (house, directory) = repository(ScriptedModel::new([])).await;
+    // The user's command runs a file of the checkout, which an agent can write.
+    std::fs::write(directory.join("install"), "echo mine > a.txt\n").unwrap();
+    std::fs::write(directory.join(".gitignore"), "log\n").unwrap();
+    let policy = WorktreePolicy {
+        setup: Some("sh install && git status > log && echo $TINE_AGENT >> log".into()),
+        confinement: directory_wall(&house),
+        ..policy(&house)
+    };
+    let house = with_policy(house, policy);
+    let root = house.root_in(directory.clone()).await;
+    let fork = async |parent| {
+        let spec = ForkSpec { place: own(), ..ForkSpec::of(parent) };
+        house.runtime.fork(spec).await
+    };
+    let parent = fork(root).await.unwrap().child;
+    let path = path_of(&house, parent).await;
+    assert_eq!(std::fs::read_to_string(path.join("a.txt")).unwrap(), "mine\n");
+    let log = std::fs::read_to_string(path.join("log")).unwrap();
+    assert!(log.contains("modified:   a.txt") && log.contains(&parent.to_string()), "{log}");
+    let evil = "echo evil > \"$TINE_ORIGIN/a.txt\"\n";
+    std::fs::write(path.join("install"), evil).unwrap();
+    let refused = fork(parent).await.unwrap_err().to_string();
+    let expected = "the setup command of the worktree failed: ";
+    assert!(refused.starts_with(expected) && refused.contains("denied"), "{refused}");
+    assert_eq!(std::fs::read_to_string(path.join("a.txt")).unwrap(), "mine\n");
+    assert_eq!(house.runtime.worktrees(&directory).await.unwrap().len(), 1);
+    // Also where one is made again that was removed; what was kept stays kept.
+    house.runtime.drop_worktree(parent).await.unwrap();
+    let refused = house.runtime.recover_worktree(parent).await.unwrap_err().to_string();
+    assert!(refused.starts_with(expected), "{refused}");
+    assert_eq!(std::fs::read_to_string(directory.join("a.txt")).unwrap(), "one\ntwo\n");
+    assert!(!path.exists());
+    let house = with_worktrees(house.reopened().await);
+    assert_eq!(house.runtime.recover_worktree(parent).await.unwrap(), path);
+    assert_eq!(std::fs::read_to_string(path.join("install")).unwrap(), evil);
+}
+
+#[tokio::test]
+async fn a_worktree_whose_making_ready_was_cut_short_is_made_ready_before_anybody_works_in_it() {
+    let (house, directory) = repository(ScriptedModel::new([Answer::text("Done.")])).await;
+    let policy = WorktreePolicy { setup: Some("echo ready >> log".into()), ..policy(&house) };
+    let house = with_policy(house, policy);
+    let root = house.root_in(directory.clone()).await;
+    let spec = ForkSpec { place: own(), ..ForkSpec::of(root) };
+    let child = house.runtime.fork(spec).await.unwrap().child;
+    // As when the process ends that makes it again.
+    let store = house.runtime.store();
+    let record = store.worktree(child).await.unwrap().unwrap();
+    store
+        .note_worktree(tine_model::WorktreeRecord { removed_ms: Some(1), ..record })
+        .await
+        .unwrap();
+    say(&house, child, "Go.").await;
+    let log = path_of(&house, child).await.join("log");
+    assert_eq!(std::fs::read_to_string(log).unwrap(), "ready\nready\n");
+    let record = house.runtime.store().worktree(child).await.unwrap().unwrap();
+    assert_eq!(record.removed_ms, None);
 }
 
 #[tokio::test]

@@ -409,7 +409,11 @@ const SETTINGS: Section = Section {
         ),
         (
             "worktree.setup, worktree.setup_time",
-            "a command that sh runs in each new worktree before its agent begins, such as `npm ci`, and how long it may take (10m). Where it fails, nothing is forked",
+            "a command that bash runs in each new worktree before its agent begins, such as `npm ci`, and how long it may take (10m). Where it fails, nothing is forked. What it runs stands in files that agents write, so it runs as the commands of workers do: behind their wall, without variables that hold keys, whatever the flags of one command say",
+        ),
+        (
+            "worktree.setup_network",
+            "whether it reaches the internet though confine.network is false (false)",
         ),
         (
             "worktree.ports, worktree.first_port",

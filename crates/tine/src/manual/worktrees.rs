@@ -52,7 +52,7 @@ pub(super) const WORKTREES: Section = Section {
         ),
         (
             "so that the project runs there",
-            "worktree.setup is a command for each new one, worktree.ports gives each a block of ports; commands there have TINE_WORKTREE, TINE_ORIGIN, TINE_PORT and TINE_PORT_COUNT in their environment",
+            "worktree.setup is a command for each new one, behind the wall that workers have, worktree.ports gives each a block of ports; commands there have TINE_WORKTREE, TINE_ORIGIN, TINE_PORT and TINE_PORT_COUNT in their environment",
         ),
     ],
 };

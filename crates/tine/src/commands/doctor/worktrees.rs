@@ -79,6 +79,7 @@ mod tests {
             root: "/w".into(),
             setup: Some("npm ci".to_owned()),
             setup_time_max: std::time::Duration::from_secs(600),
+            confinement: tine_runtime::Confinement::default(),
             ports: Some(tine_runtime::WorktreePorts { first: 21_000, count: 10 }),
             environment: vec![("CARGO_TARGET_DIR".to_owned(), "/t".to_owned())],
         };
