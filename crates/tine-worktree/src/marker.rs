@@ -18,7 +18,7 @@ use crate::wary;
 const READY: &str = "tine.json";
 const LEAVING: &str = "tine-leaving.json";
 
-/// What the note says.
+/// What the note says. Its start is what the worktree was made from: it may begin later, which its ref says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Marker {
     pub(crate) name: Name,

@@ -414,7 +414,8 @@ pub(crate) fn copy_index(from: &Path, to: &Path) -> Result<(), WorktreeError> {
     }
 }
 
-fn commits(
+/// The commits of a snapshot, one on the other.
+pub(crate) fn commits(
     git: &Git,
     (base, base_tree): (Commit, Tree),
     (index_tree, work_tree): (Tree, Tree),

@@ -16,7 +16,7 @@ use crate::making::{Making, Unfinished, names};
 use crate::marker::{Marked, Marker};
 use crate::removing::{remove, writable_then};
 use crate::repository::Repository;
-use crate::snapshot::{Conflicts, Snapshot, Start, Taken, Trees};
+use crate::snapshot::{Conflicts, Snapshot, Start, Taken, Trees, commits};
 use crate::wary;
 
 /// How often files that change while they are copied are copied again.
@@ -382,6 +382,22 @@ impl Worktree {
     pub fn look(&self, now_ms: i64) -> Result<(Snapshot, Vec<PathBuf>), WorktreeError> {
         let taken = self.repository.take(Conflicts::AsFiles, now_ms)?;
         Ok((taken.snapshot, taken.left_out))
+    }
+
+    /// From now on it starts from what it holds: what made it ready to work in is no work. HEAD is not part of that, and commits made
+    /// since it was made count. Must not be called once somebody has worked in it. One ref moves, by which everybody goes who finds
+    /// the worktree; whoever is cut short leaves it with its old start or its new one.
+    pub fn begin(self, now_ms: i64) -> Result<Self, WorktreeError> {
+        let (state, before) = (self.state(now_ms)?, self.start());
+        if (&state.index_tree, &state.work_tree) == (&before.index_tree, &before.work_tree) {
+            return Ok(self);
+        }
+        let base = (before.base.clone(), before.base_tree.clone());
+        let held = (state.index_tree, state.work_tree);
+        let start = commits(&self.repository.git(), base, held, now_ms)?;
+        let (name, old) = (self.name().start_ref(), before.work.as_str());
+        self.repository.git().run(["update-ref", &name, start.work.as_str(), old])?;
+        Ok(Self { marker: Marker { start, ..self.marker }, repository: self.repository })
     }
 
     /// Whether `state` is what it started from: no commit, nothing staged, no file changed.

@@ -8,6 +8,7 @@ use tine_guard::filter::{FilterError, WorkerFilter};
 use tine_model::{AgentId, AgentRecord, RawJson, WorktreeRecord};
 
 use super::place::text;
+use super::ready::Unready;
 use super::{any_checkout, blocking, name_of, worktree_of};
 use crate::confine::Confinement;
 use crate::error::RuntimeError;
@@ -123,8 +124,8 @@ impl Runtime {
     }
 
     /// Makes a worktree again that was removed, or whose making or removal was cut short, as it was when it was last kept. Where
-    /// the user's preparations fail it is removed again, and stays kept. What they change counts as the agent's work, like all that
-    /// is changed after its start.
+    /// the user's preparations fail it is removed again, and stays kept. What they change counts as the agent's work where it has
+    /// done any, for nobody could tell the two apart; else the worktree begins anew behind them.
     pub(super) async fn make_again(&self, record: &WorktreeRecord) -> Result<(), RuntimeError> {
         let (agent, now_ms) = (record.agent, self.now_ms());
         let policy = self.worktree_policy().cloned();
@@ -148,11 +149,24 @@ impl Runtime {
             worktree_of(&found)
         })
         .await?;
-        if let Some(policy) = policy
-            && let Err(error) = policy.make_ready(&made, agent).await
-        {
-            blocking(move || made.remove(now_ms).map(drop)).await?;
-            return Err(error);
+        if let Some(policy) = policy {
+            let unready = Unready {
+                agent,
+                path: PathBuf::from(&record.path),
+                origin: PathBuf::from(&record.origin),
+                directory: PathBuf::from(self.store().agent(agent).await?.directory),
+            };
+            if let Err(error) = unready.make_ready(&policy).await {
+                blocking(move || made.remove(now_ms).map(drop)).await?;
+                return Err(error);
+            }
+            blocking(move || {
+                match (policy.setup.is_some(), made.repository().kept(made.name())?) {
+                    (true, (_, None)) => made.begin(now_ms).map(drop),
+                    (false, _) | (true, (_, Some(_))) => Ok(()),
+                }
+            })
+            .await?;
         }
         let back = WorktreeRecord { removed_ms: None, ..record };
         Ok(self.store().note_worktree(back).await?)

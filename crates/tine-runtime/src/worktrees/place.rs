@@ -7,6 +7,7 @@ use tine_model::{AgentId, AgentRecord};
 use tine_store::{NewAgent, NewWorktree as NewWorktreeRow};
 use tine_worktree::{NewWorktree, Operation, Repository, Start, Worktree};
 
+use super::ready::Unready;
 use super::{blocking, checkout, name_of};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
@@ -38,6 +39,12 @@ impl Placed {
     /// Where its files are.
     pub(crate) fn path(&self) -> &Path {
         self.worktree.repository().top()
+    }
+
+    /// What made it ready is no work of its agent's.
+    async fn begun(&self, now_ms: i64) -> Result<(), RuntimeError> {
+        let worktree = self.worktree.clone();
+        blocking(move || worktree.begin(now_ms).map(drop)).await
     }
 
     /// The row to be written with the agent.
@@ -82,13 +89,21 @@ impl Runtime {
             Ok(Placed { worktree, during })
         });
         let placed = made.await?;
-        match policy.make_ready(&placed.worktree, child).await {
-            Ok(()) => Ok(Some(placed)),
-            Err(error) => {
-                self.unplace(Some(placed)).await;
-                Err(error)
-            }
+        let unready = Unready {
+            agent: child,
+            path: placed.path().to_owned(),
+            origin: placed.worktree.origin().to_owned(),
+            directory: placed.worktree.directory(),
+        };
+        let begun = match unready.make_ready(&policy).await {
+            Ok(()) if policy.setup.is_some() => placed.begun(now_ms).await,
+            made => made,
+        };
+        if let Err(error) = begun {
+            self.unplace(Some(placed)).await;
+            return Err(error);
         }
+        Ok(Some(placed))
     }
 
     /// What the checkout is in the middle of that an agent works in: a worktree of it has the files as they are, and not that.

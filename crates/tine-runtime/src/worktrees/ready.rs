@@ -1,9 +1,9 @@
 //! Making a new worktree ready to build and run: ports, and the user's own command.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tine_model::AgentId;
-use tine_worktree::Worktree;
 use tokio_util::sync::CancellationToken;
 
 use super::check::{Check, Errand};
@@ -14,40 +14,50 @@ use crate::error::RuntimeError;
 /// Most characters of what the command said that its failure repeats: its end, where the reason stands.
 const SAID_CHARACTERS_MAX: usize = 1000;
 
-impl WorktreePolicy {
-    /// Gives a worktree its ports and runs the user's command there. The command is the user's, but what it runs, say the scripts of
-    /// a package, stands in files that agents write: so it runs as a check does, behind a wall. `worktree` must be one that nothing
-    /// written in it can lead astray, as it is found by name.
-    pub(super) async fn make_ready(
-        self: &Arc<Self>,
-        worktree: &Worktree,
-        agent: AgentId,
-    ) -> Result<(), RuntimeError> {
-        let (policy, path) = (Arc::clone(self), worktree.repository().top().to_owned());
-        let variables = blocking({
-            let (path, origin) = (path.clone(), worktree.origin().to_owned());
-            move || {
-                if let Some(ports) = policy.ports {
-                    ports.take(&policy.blocks(), &path)?;
-                }
-                Ok(policy.variables(&origin, &path, agent))
-            }
-        })
-        .await?;
-        let Some(command) = self.setup.clone() else { return Ok(()) };
-        let directory = worktree.directory();
+/// A worktree that is to be made ready. By what the store says of it, or what was just made, and not by what is written in it.
+pub(super) struct Unready {
+    pub(super) agent: AgentId,
+    /// The top of its files.
+    pub(super) path: PathBuf,
+    /// The top of the checkout that it was made of.
+    pub(super) origin: PathBuf,
+    /// Where in it the agent works.
+    pub(super) directory: PathBuf,
+}
+
+impl Unready {
+    /// Gives it its ports and runs the user's command there. The command is the user's, but what it runs, say the scripts of a
+    /// package, stands in files that agents write: so it runs as a check does, behind a wall.
+    pub(super) async fn make_ready(self, policy: &Arc<WorktreePolicy>) -> Result<(), RuntimeError> {
+        let Self { agent, path, origin, directory } = self;
+        let directory = if is_inside(&directory, &path) { directory } else { path.clone() };
         let inside = directory.strip_prefix(&path).unwrap_or("".as_ref());
         // Component by component, so that nothing is added to the top.
-        let origin = worktree.origin().components().chain(inside.components()).collect();
-        let confinement = Confinement { origin: Some(origin), ..self.confinement.clone() };
+        let stands_for = origin.components().chain(inside.components()).collect();
+        let ways = Arc::clone(policy);
+        let variables = blocking(move || {
+            if let Some(ports) = ways.ports {
+                ports.take(&ways.blocks(), &path)?;
+            }
+            Ok(ways.variables(&origin, &path, agent))
+        })
+        .await?;
+        let Some(command) = policy.setup.clone() else { return Ok(()) };
+        let confinement = Confinement { origin: Some(stands_for), ..policy.confinement.clone() };
         let errand = Errand { agent, directory, variables, confinement };
-        let check = Check { command, time_max: self.setup_time_max };
+        let check = Check { command, time_max: policy.setup_time_max };
         let ended = errand.run(&check, &CancellationToken::new()).await?;
         match ended.passed {
             true => Ok(()),
             false => Err(RuntimeError::Setup { said: end_of(&ended.output) }),
         }
     }
+}
+
+/// Whether a directory is there, and no link leads it out of the worktree.
+fn is_inside(directory: &Path, path: &Path) -> bool {
+    let real = (directory.canonicalize(), path.canonicalize());
+    matches!(&real, (Ok(directory), Ok(path)) if directory.is_dir() && directory.starts_with(path))
 }
 
 fn end_of(text: &str) -> String {

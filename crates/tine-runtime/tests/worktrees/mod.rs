@@ -498,6 +498,39 @@ async fn a_worktree_whose_making_ready_was_cut_short_is_made_ready_before_anybod
 }
 
 #[tokio::test]
+async fn what_made_a_worktree_ready_is_no_work_of_its_agent() {
+    let (house, directory) =
+        repository(model([Answer::text("common")], |_, task| report(task))).await;
+    let policy = WorktreePolicy {
+        setup: Some("date +%s%N > stamp; echo ready >> a.txt".into()),
+        ..policy(&house)
+    };
+    let house = with_policy(house, policy);
+    let root = house.root_in(directory.clone()).await;
+    say(&house, root, "Hello.").await;
+    let spec =
+        FanSpec { parent: root, directives: vec!["a".into()], plan: Asked::Auto, place: own() };
+    let watcher = Arc::new(crate::Ends::default());
+    let fan = house.runtime.fan(spec, &allowed(), watcher).await.unwrap();
+    let worker = &fan.tasks[0];
+    assert_eq!(worker.worktree, None, "{worker:?}");
+    let path = path_of(&house, worker.agent).await;
+    assert!(!path.exists());
+    // It comes back with another stamp, and nobody has worked in it yet.
+    house.runtime.recover_worktree(worker.agent).await.unwrap();
+    assert!(path.join("stamp").exists());
+    let work = house.runtime.work_of(worker.agent, Vec::new()).await.unwrap();
+    assert_eq!(work.changes.files, []);
+    std::fs::write(path.join("new.txt"), "new\n").unwrap();
+    let spec =
+        tine_runtime::BringSpec { agent: worker.agent, to: None, dry_run: true, as_held: false };
+    let refuse = tine_runtime::OnConflict::Refuse;
+    let came = house.runtime.apply_work(&spec, Vec::new(), refuse).await.unwrap().came;
+    let files: Vec<_> = came.files.iter().map(|file| file.path.clone()).collect();
+    assert_eq!(files, [PathBuf::from("new.txt")]);
+}
+
+#[tokio::test]
 async fn each_worker_of_a_fan_has_its_own_port_and_place() {
     let (house, directory) = repository(model([Answer::text("common")], |request, task| {
         match request.text().contains("tool_result") {
@@ -522,7 +555,7 @@ async fn each_worker_of_a_fan_has_its_own_port_and_place() {
     let mut ports = Vec::new();
     for task in &fan.tasks {
         let worktree = task.worktree.clone().unwrap();
-        assert_eq!(worktree.files, 2);
+        assert_eq!(worktree.files, 1, "what made it ready is no work");
         let said = std::fs::read_to_string(Path::new(&worktree.path).join("port.txt")).unwrap();
         let (port, cache) = said.trim().split_once(' ').unwrap();
         assert_eq!(cache, directory.join("target").to_str().unwrap());

@@ -24,11 +24,19 @@ pub(crate) enum Act {
     RemoveUnchanged,
     /// One that was removed is made again.
     Recover,
+    /// What made one ready becomes its start.
+    Begin,
 }
 
 impl Act {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Fork, Self::ForkClean, Self::Remove, Self::RemoveUnchanged, Self::Recover];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Fork,
+        Self::ForkClean,
+        Self::Remove,
+        Self::RemoveUnchanged,
+        Self::Recover,
+        Self::Begin,
+    ];
 }
 
 /// Everything before the act, and how it looked.
@@ -64,7 +72,7 @@ impl Scene {
                 home.fork("child", Start::State).unwrap();
                 Some(held(&child))
             }
-            Act::Remove | Act::Recover => {
+            Act::Remove | Act::Recover | Act::Begin => {
                 let worktree = home.fork("child", Start::State).unwrap();
                 write(&child, "work.txt", "work\n");
                 git(&child, &["add", "work.txt"]);
@@ -107,7 +115,10 @@ impl Scene {
             assert_eq!(known.matches("worktree ").count(), 1, "{what}: {known}");
         }
         match &self.work {
-            Some(work) => self.check_work(&repository, state, work, what),
+            Some(work) => {
+                self.check_work(&repository, state, work, what);
+                self.check_start(&repository, succeeded, what);
+            }
             None => self.check_new(&repository, succeeded, state, what),
         }
         assert_eq!(untouched(&top), self.parent, "{what}: the parent was touched");
@@ -126,6 +137,18 @@ impl Scene {
             repository.recover(&name(), child.clone(), NOW_MS).unwrap();
         }
         assert_eq!(held(&child), work, "{what}: work was lost");
+    }
+
+    /// What one that was made ready starts from is what it held before, or what it holds now.
+    fn check_start(&self, repository: &Repository, succeeded: bool, what: &str) {
+        if self.act != Act::Begin {
+            return;
+        }
+        let worktree = repository.worktree(&name(), &place(&self.home.top())).unwrap();
+        let progress = worktree.progress(&worktree.state(NOW_MS).unwrap()).unwrap();
+        assert!(progress == (0, 0) || !succeeded && progress == (2, 0), "{what}: {progress:?}");
+        let (start, end) = repository.kept(&name()).unwrap();
+        assert_eq!((&start, end), (worktree.start(), None), "{what}");
     }
 
     /// What was to be made is whole, or nothing is left of it.
@@ -158,6 +181,7 @@ fn perform(act: Act, top: &Path) -> Result<(), WorktreeError> {
         Act::Remove | Act::RemoveUnchanged => {
             return repository.worktree(&name(), &place(top))?.remove(NOW_MS).map(drop);
         }
+        Act::Begin => return repository.worktree(&name(), &place(top))?.begin(NOW_MS).map(drop),
         Act::Recover => return repository.recover(&name(), place(top), NOW_MS).map(drop),
     };
     let new = crate::NewWorktree { name: name(), path: place(top), start, now_ms: NOW_MS };
@@ -191,6 +215,11 @@ fn the_death_of_the_process_in_a_removal_loses_nothing() {
 #[test]
 fn the_death_of_the_process_in_a_recovery_loses_nothing() {
     dies_at_every_step(4);
+}
+
+#[test]
+fn the_death_of_the_process_in_a_beginning_leaves_a_start() {
+    dies_at_every_step(5);
 }
 
 /// Runs the test below in a process of its own. Whether it lived.

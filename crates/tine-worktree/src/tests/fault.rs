@@ -111,6 +111,12 @@ fn a_step_of_a_recovery_that_fails_loses_nothing() {
 }
 
 #[test]
+fn a_step_of_a_beginning_that_fails_leaves_a_start() {
+    every_step(&[Act::Begin], Plan::Fail);
+    every_step(&[Act::Begin], Plan::FailFrom);
+}
+
+#[test]
 fn a_fork_that_cannot_even_clean_up_leaves_what_is_found() {
     every_step(&[Act::Fork], Plan::FailFrom);
 }

@@ -5,7 +5,7 @@ use std::fs;
 use tine_worktree::{FoundState, Name, Repository, Start, Worktree};
 
 use crate::looks::{holds, looks};
-use crate::support::{Home, NOW_MS, git, untouched, write};
+use crate::support::{Home, NOW_MS, git, held, untouched, write};
 
 fn dirty() -> Home {
     let home = Home::new();
@@ -283,4 +283,38 @@ fn what_a_commit_has_goes_before_what_is_ignored_and_included() {
         ["of the commit\n", "a file\n", "of the checkout\n"]
     );
     assert_eq!(fs::read_dir(home.path().join("outside")).unwrap().count(), 0);
+}
+
+#[test]
+fn what_makes_a_worktree_ready_is_no_work() {
+    let home = Home::new();
+    home.write("a.txt", "staged\n");
+    home.git(&["add", "a.txt"]);
+    let made = home.fork("child", Start::State).unwrap();
+    let (name, top) = (made.name().clone(), made.repository().top().to_owned());
+    let find = || home.repository().worktree(&name, &top).unwrap();
+    let (first, unchanged) = (made.start().clone(), find().begin(NOW_MS).unwrap());
+    assert_eq!(unchanged.start(), &first);
+    write(&top, "lock", "1\n");
+    write(&top, "src/lib.rs", "fn ready() {}\n");
+    git(&top, &["rm", "--quiet", "run.sh"]);
+    let begun = find().begin(NOW_MS).unwrap();
+    assert_eq!(begun.start().base, first.base);
+    assert_eq!(begun.start(), find().start(), "by the ref");
+    let changes = |from: &Worktree| {
+        let changes = home.repository().changes(from.start(), &from.state(NOW_MS).unwrap());
+        let paths = changes.unwrap().files.into_iter().map(|file| file.path.display().to_string());
+        paths.collect::<Vec<_>>()
+    };
+    assert_eq!(changes(&begun), [""; 0]);
+    write(&top, "src/lib.rs", "fn work() {}\n");
+    assert_eq!(changes(&begun), ["src/lib.rs"]);
+    let before = held(&top);
+    begun.remove(NOW_MS).unwrap();
+    let back = home.repository().recover(&name, top.clone(), NOW_MS).unwrap();
+    assert_eq!((held(&top), changes(&back)), (before, vec!["src/lib.rs".to_owned()]));
+    write(&top, "src/lib.rs", "fn ready() {}\n");
+    find().remove(NOW_MS).unwrap();
+    home.repository().forget(&name).unwrap();
+    assert_eq!(home.git(&["for-each-ref", "refs/tine/"]), "");
 }
