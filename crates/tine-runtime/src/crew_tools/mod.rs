@@ -10,6 +10,7 @@ mod spawning;
 mod task;
 #[cfg(test)]
 mod tests;
+mod told;
 
 use std::sync::Arc;
 
@@ -19,13 +20,13 @@ use tine_store::Lease;
 use tine_tools::{Effect, ToolSpec};
 
 use crate::crew;
-use crate::error::RuntimeError;
 use crate::journal::StoreJournal;
 use crate::run::RunOptions;
 use crate::runtime::Runtime;
 use crate::tasks::{OwnTaskError, TaskView};
 
 pub(crate) use spawning::spawns;
+pub(crate) use told::Told;
 
 /// The declarations, in name order. Shown to models as they are: a change of one costs every running conversation that has it its
 /// cached prefix.
@@ -225,21 +226,5 @@ impl CrewTools {
             )),
             OwnTaskError::Failed(error) => error.into(),
         })
-    }
-}
-
-/// Why a call did not do what it was asked, in words for the model.
-#[derive(Debug)]
-pub(crate) struct Told(pub(crate) String);
-
-impl From<RuntimeError> for Told {
-    fn from(error: RuntimeError) -> Self {
-        let mut text = error.to_string();
-        let mut source = std::error::Error::source(&error);
-        while let Some(cause) = source {
-            text.push_str(&format!(": {cause}"));
-            source = cause.source();
-        }
-        Self(format!("This did not work: {text}."))
     }
 }

@@ -126,7 +126,10 @@ async fn what_cannot_be_started_is_told_and_nothing_is_made() {
             "There is no agent `nobody`: none is defined here.",
         ),
         (json!({"prompt": "x", "run_in_background": false}), "every worker runs in the background"),
-        (json!({"prompt": "x", "isolation": "worktree"}), "worktrees are turned off"),
+        (
+            json!({"prompt": "x", "isolation": "worktree"}),
+            "has turned worktrees off, so no worker was started. Start the worker without `isolation`",
+        ),
         (json!({"prompt": "x", "fork_turns": "some"}), "`all`, `none` or a number"),
         (json!({"prompt": "x", "name": "a b"}), "cannot be a name"),
         (json!({"prompt": "x", "colour": "red"}), "unknown field `colour`"),
