@@ -128,7 +128,7 @@ impl<'a> Unfinished<'a> {
         // Says no where files are changed, which is what they are meant to be.
         let arguments = ["update-index", "-q", "--refresh", "--force-write-index"];
         self.repository.git().answer(arguments, &[])?;
-        self.repository.trees()
+        self.repository.trees(taken)
     }
 
     /// An empty directory, by which git knows a submodule whose files are not there.

@@ -54,6 +54,8 @@ pub(crate) struct Taken {
     pub(crate) files: Vec<PathBuf>,
     /// Where submodules belong whose files are not there.
     pub(crate) submodules: Vec<PathBuf>,
+    /// Entries of the index, as lines, that git was told to overlook and whose files count all the same.
+    overlooked: Vec<u8>,
     /// Repositories inside of which the snapshot has no files. Only where files in conflict are taken as they stand.
     pub(crate) left_out: Vec<PathBuf>,
 }
@@ -164,7 +166,8 @@ impl Repository {
         let git = self.git();
         let index = git.with_index(&scratch.index());
         scratch.copy_from(self)?;
-        let before = entries(&index)?;
+        let listed = list(&index)?;
+        let before = entries(&listed)?;
         let (base, base_tree) = self.base_and_tree(now_ms)?;
         let unmerged = unmerged(&before);
         if !unmerged.is_empty() {
@@ -186,8 +189,10 @@ impl Repository {
         let index_tree = Tree::parse(&index.text(["write-tree"])?)?;
         copy_index(&scratch.index(), &scratch.work())?;
         let work = git.with_index(&scratch.work());
+        let overlooked = self.overlooked(&listed);
+        look_at(&work, &overlooked)?;
         self.add_all(&work, &left_out)?;
-        let after = entries(&work)?;
+        let after = entries(&list(&work)?)?;
         refuse_embedded(&before, &after)?;
         let work_tree = Tree::parse(&work.text(["write-tree"])?)?;
         let (submodules, files): (Vec<_>, Vec<_>) =
@@ -195,7 +200,7 @@ impl Repository {
         let [submodules, files] =
             [submodules, files].map(|found| found.into_iter().map(|entry| entry.path).collect());
         let snapshot = commits(&git, (base, base_tree), (index_tree, work_tree), now_ms)?;
-        Ok(Taken { snapshot, scratch, files, submodules, left_out })
+        Ok(Taken { snapshot, scratch, files, submodules, overlooked, left_out })
     }
 
     /// The commit that `start` names, as a snapshot in which nothing was changed.
@@ -251,15 +256,34 @@ impl Repository {
         Ok((base, tree))
     }
 
-    /// What a checkout of our own holds. Of one that was forked just now: its index is whole, and no other repository is in it.
-    pub(crate) fn trees(&self) -> Result<Trees, WorktreeError> {
+    /// What a checkout of our own holds that was forked just now of `taken`: its index is whole, and no other repository is in it.
+    pub(crate) fn trees(&self, taken: &Taken) -> Result<Trees, WorktreeError> {
         let scratch = Scratch::new()?;
         copy_index(&self.index(), &scratch.work())?;
         let index = Tree::parse(&self.git().text(["write-tree"])?)?;
         let work = self.git().with_index(&scratch.work());
+        look_at(&work, &taken.overlooked)?;
         self.add_all(&work, &[])?;
         let work = Tree::parse(&work.text(["write-tree"])?)?;
         Ok(Trees { index, work })
+    }
+
+    /// Of the lines of an index those that it was told to overlook, without their first letter, where that would hide what the
+    /// checkout holds. A file that is not meant to be there, and is not, is as the index has it.
+    fn overlooked(&self, listed: &[u8]) -> Vec<u8> {
+        let mut lines = Vec::new();
+        for line in parts(listed) {
+            let Some((&[tag, b' '], rest)) = line.split_first_chunk() else { continue };
+            let Ok(entry) = entry(rest) else { continue };
+            let is_told = tag == b'S' || tag.is_ascii_lowercase();
+            let is_sparse = tag.eq_ignore_ascii_case(&b'S');
+            let is_there = || fs::symlink_metadata(self.top().join(&entry.path)).is_ok();
+            if is_told && entry.stage == 0 && (!is_sparse || is_there()) {
+                lines.extend_from_slice(rest);
+                lines.push(0);
+            }
+        }
+        lines
     }
 
     /// Brings every file into the index of `git` but those of `left_out`.
@@ -334,8 +358,21 @@ impl Entry {
     }
 }
 
-fn entries(git: &Git) -> Result<Vec<Entry>, WorktreeError> {
-    parts(&git.run(["ls-files", "--stage", "-z"])?).map(entry).collect()
+/// Every entry of an index as a line: a letter that says what it was told of the file, and what [`entry`] reads.
+fn list(git: &Git) -> Result<Vec<u8>, WorktreeError> {
+    git.run(["ls-files", "--stage", "-v", "-z"])
+}
+
+fn entries(listed: &[u8]) -> Result<Vec<Entry>, WorktreeError> {
+    parts(listed).map(|line| entry(line.get(2..).unwrap_or_default())).collect()
+}
+
+/// Lets the index of `git` look at these files again: an entry that is set anew was told nothing.
+fn look_at(git: &Git, overlooked: &[u8]) -> Result<(), WorktreeError> {
+    match overlooked.is_empty() {
+        true => Ok(()),
+        false => git.fed(["update-index", "-z", "--index-info"], overlooked).map(drop),
+    }
 }
 
 /// One line of `git ls-files --stage`: mode, object, stage, a tab, path.

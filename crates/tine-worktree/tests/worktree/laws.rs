@@ -62,6 +62,7 @@ enum Step {
     StageAll,
     Unstage(usize),
     Rename(usize, usize),
+    Overlook(usize, &'static str),
 }
 
 #[derive(Debug)]
@@ -90,6 +91,12 @@ fn content() -> impl Strategy<Value = Vec<u8>> {
 fn step() -> impl Strategy<Value = Step> {
     let name = || 0..NAMES.len();
     let mode = prop_oneof![Just(0o644), Just(0o755), Just(0o600), Just(0o700), Just(0o444)];
+    let told = proptest::sample::select(vec![
+        "--skip-worktree",
+        "--no-skip-worktree",
+        "--assume-unchanged",
+        "--no-assume-unchanged",
+    ]);
     prop_oneof![
         8 => (name(), content()).prop_map(|(name, content)| Step::Write(name, content)),
         2 => (name(), name()).prop_map(|(name, to)| Step::Link(name, to)),
@@ -102,6 +109,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::StageAll),
         1 => name().prop_map(Step::Unstage),
         1 => (name(), name()).prop_map(|(from, to)| Step::Rename(from, to)),
+        2 => (name(), told).prop_map(|(name, told)| Step::Overlook(name, told)),
     ]
 }
 
@@ -182,6 +190,7 @@ fn apply(top: &Path, step: &Step) {
         Step::Mode(..) | Step::Age(_) | Step::Move(..) => {}
         Step::Ignore(true) => fs::write(top.join(".gitignore"), "*.log\nbuild/\n").unwrap(),
         Step::Ignore(false) => delete(&top.join(".gitignore")),
+        Step::Overlook(name, told) => drop(literally(&["update-index", told], *name)),
         Step::Stage(name) => drop(literally(&["add", "--all"], *name)),
         Step::StageAll => drop(git(top, &["add", "--all"])),
         Step::Unstage(name) => drop(literally(&["rm", "-r", "--cached", "--quiet", "-f"], *name)),
@@ -232,6 +241,28 @@ fn fork_is_the_same(home: &Home, top: &Path, name: &str) -> PathBuf {
     child.repository().top().to_owned()
 }
 
+/// Of a file that git was told to overlook, what is kept is the file, and not that: so it is to be seen. Where the file is not there,
+/// and was not meant to be, it is kept as the index has it.
+fn seen(top: &Path) {
+    let literally = |command: &[&str], name: usize| {
+        let mut arguments: Vec<&OsStr> = vec!["--literal-pathspecs".as_ref()];
+        arguments.extend(command.iter().map(OsStr::new));
+        arguments.extend(["--".as_ref(), path(name)]);
+        crate::support::try_git(top, &arguments)
+    };
+    for name in 0..NAMES.len() {
+        let (_, told) = literally(&["ls-files", "-v"], name);
+        if told.to_ascii_uppercase().starts_with('S')
+            && fs::symlink_metadata(top.join(path(name))).is_err()
+        {
+            literally(&["update-index", "--no-skip-worktree"], name);
+            literally(&["checkout-index", "--quiet"], name);
+        }
+        literally(&["update-index", "--no-skip-worktree"], name);
+        literally(&["update-index", "--no-assume-unchanged"], name);
+    }
+}
+
 fn laws_hold(case: &Case) {
     let home = made(case);
     let child = fork_is_the_same(&home, &home.top(), "child");
@@ -240,6 +271,7 @@ fn laws_hold(case: &Case) {
         git(&child, &["commit", "--quiet", "--allow-empty", "-m", "work"]);
     }
     fork_is_the_same(&home, &child, "grandchild");
+    seen(&child);
     let (before, was) = (untouched(&home.top()), held(&child));
     let name = Name::new("child").unwrap();
     home.repository().worktree(&name, &child).unwrap().remove(NOW_MS).unwrap();

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use tine_worktree::{Repository, Start};
+use tine_worktree::{Repository, Start, Worktree};
 
 use crate::looks::looks;
-use crate::support::{Home, git, try_git, untouched};
+use crate::support::{Home, NOW_MS, git, try_git, untouched, write};
 
 fn commit(home: &Home, name: &str, content: &str) {
     home.write(name, content);
@@ -23,11 +23,12 @@ fn diverged() -> Home {
     home
 }
 
-fn works(home: &Home) {
+fn works(home: &Home) -> Worktree {
     let before = untouched(&home.top());
     let worktree = home.fork("child", Start::State).unwrap();
     assert_eq!(untouched(&home.top()), before);
     assert_eq!(looks(worktree.repository().top()), looks(&home.top()));
+    worktree
 }
 
 fn refused(home: &Home) -> String {
@@ -169,6 +170,32 @@ fn what_the_index_was_told_of_files_is_kept() {
     home.write("a.txt", "changed\n");
     home.git(&["add", "a.txt"]);
     works(&home);
+}
+
+/// Whoever works in a worktree could hide there what is to be kept, knowingly or not; and so could the user.
+#[test]
+fn what_git_was_told_to_overlook_is_there_all_the_same() {
+    for told in ["--assume-unchanged", "--skip-worktree"] {
+        let home = Home::new();
+        home.git(&["update-index", told, "src/lib.rs", "a.txt"]);
+        home.write("src/lib.rs", "fn hidden() {}\n");
+        let worktree = works(&home);
+        let top = worktree.repository().top().to_owned();
+        let read = || fs::read_to_string(top.join("src/lib.rs")).unwrap();
+        assert_eq!(read(), "fn hidden() {}\n", "{told}");
+        let begun = worktree.state(NOW_MS).unwrap();
+        assert!(worktree.is_unchanged(&begun), "{told}");
+        write(&top, "src/lib.rs", "fn work() {}\n");
+        git(&top, &["update-index", told, "run.sh"]);
+        write(&top, "run.sh", "echo work\n");
+        let state = worktree.state(NOW_MS).unwrap();
+        assert_eq!(worktree.progress(&state).unwrap(), (2, 0), "{told}");
+        let name = worktree.name().clone();
+        worktree.remove(NOW_MS).unwrap();
+        home.repository().recover(&name, top.clone(), NOW_MS).unwrap();
+        assert_eq!(read(), "fn work() {}\n", "{told}");
+        assert_eq!(fs::read_to_string(top.join("run.sh")).unwrap(), "echo work\n", "{told}");
+    }
 }
 
 #[test]
