@@ -112,6 +112,7 @@ impl Runtime {
                 if let Some(lease) = &made.lease {
                     let task = failed(made.child, directive, error);
                     self.finish(lease, &task).await?;
+                    self.leave(lease.agent).await;
                     self.store().release(lease).await?;
                 }
             }

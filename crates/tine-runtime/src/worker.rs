@@ -342,6 +342,7 @@ impl Runtime {
         let task = failed(lease.agent, directive, &error);
         // The error that is returned is the more important one.
         drop(self.finish(lease, &task).await);
+        self.leave(lease.agent).await;
         drop(self.store().release(lease).await);
         error
     }

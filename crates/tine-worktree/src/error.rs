@@ -91,6 +91,9 @@ pub enum Refusal {
     /// Repositories inside that git does not know.
     #[error("the checkout holds other repositories: {}", list(.0))]
     Embedded(Vec<PathBuf>),
+    /// A worktree is to go that holds repositories, whose files nobody would keep.
+    #[error("a removal would lose other repositories: {}", list(.0))]
+    HoldsRepositories(Vec<PathBuf>),
     /// No such commit.
     #[error("`{0}` names no commit here")]
     NoCommit(String),

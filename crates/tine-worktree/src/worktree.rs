@@ -65,7 +65,7 @@ pub enum FoundState {
     Unfinished,
     /// It was being removed when its remover ended, or still is. What it held is kept.
     Leaving,
-    /// Somebody has removed its files without tine.
+    /// Somebody has removed its files without tine; its note may be spoilt, too.
     Gone,
 }
 
@@ -204,7 +204,10 @@ impl Repository {
         let mut any = false;
         let place = place_of(path);
         for git_dir in own_parts(self.common_dir())? {
-            let Some((found, making)) = found_at(&git_dir) else { continue };
+            let Some((found, making)) = found_at(&git_dir) else {
+                any |= self.tidy_lost(name, &place, &git_dir)?;
+                continue;
+            };
             if found.name != *name || found.path != place {
                 continue;
             }
@@ -226,6 +229,17 @@ impl Repository {
             any = true;
         }
         Ok(any)
+    }
+
+    /// The same for one whose note is lost: it goes if it was made for this place, and nothing stands there any more.
+    fn tidy_lost(&self, name: &Name, place: &Path, git_dir: &Path) -> Result<bool, WorktreeError> {
+        let is_its = path_of(git_dir).is_some_and(|path| path == place);
+        if !is_its || self.refuse_existing(place).is_err() {
+            return Ok(false);
+        }
+        self.hold_rest(name, git_dir)?;
+        remove(place, Some(git_dir))?;
+        Ok(true)
     }
 
     /// Where git keeps what belongs to the worktree at `path`.
@@ -291,14 +305,15 @@ fn found_at(git_dir: &Path) -> Option<(Found, Making)> {
     let reason = String::from_utf8_lossy(&reason);
     let lock = Making::read_lock(&reason);
     let making = lock.map_or(Making::Again, |(making, _)| making);
-    let (name, state) = match marked(git_dir)? {
-        Marked::Ready(marker) if names(&path, git_dir) => (marker.name, FoundState::Ready),
-        Marked::Ready(marker) => (marker.name, FoundState::Gone),
-        Marked::Leaving(marker) => (marker.name, FoundState::Leaving),
-        Marked::Not => {
-            let name = lock.and_then(|(_, name)| Name::new(name).ok())?;
-            (name, FoundState::Unfinished)
-        }
+    let named = || lock.and_then(|(_, name)| Name::new(name).ok());
+    let (name, state) = match marked(git_dir) {
+        Some(Marked::Ready(marker)) if names(&path, git_dir) => (marker.name, FoundState::Ready),
+        Some(Marked::Ready(marker)) => (marker.name, FoundState::Gone),
+        Some(Marked::Leaving(marker)) => (marker.name, FoundState::Leaving),
+        Some(Marked::Not) => (named()?, FoundState::Unfinished),
+        // Where its files are there, nobody knows what they began with, and they are left.
+        None if names(&path, git_dir) => return None,
+        None => (named()?, FoundState::Gone),
     };
     Some((Found { name, path, state }, making))
 }
@@ -412,7 +427,7 @@ impl Worktree {
     pub fn remove(self, now_ms: i64) -> Result<Option<Snapshot>, WorktreeError> {
         let (state, left_out) = self.look(now_ms)?;
         if !left_out.is_empty() {
-            return Err(Refusal::Embedded(left_out).into());
+            return Err(Refusal::HoldsRepositories(left_out).into());
         }
         // What was kept before would come back in place of what it holds.
         let is_start =

@@ -307,6 +307,9 @@ impl From<WorktreeError> for Failure {
                     WorktreeRefusal::Embedded(_) => {
                         "add them to .gitignore, or make submodules of them"
                     }
+                    WorktreeRefusal::HoldsRepositories(_) => {
+                        "nothing was removed: move them elsewhere or delete them, and try again; what git does not track in a worktree nobody keeps"
+                    }
                     WorktreeRefusal::NoCommit(_) => "--base takes a branch, a tag or a commit",
                     WorktreeRefusal::Name(_) => "letters, digits and `-`",
                     WorktreeRefusal::Taken(_) | WorktreeRefusal::Exists(_) => {

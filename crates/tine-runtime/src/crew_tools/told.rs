@@ -57,6 +57,7 @@ fn advice(error: &WorktreeError) -> String {
             Refusal::NoRepository(_)
             | Refusal::NoCheckout(_)
             | Refusal::Submodules(_)
+            | Refusal::HoldsRepositories(_)
             | Refusal::NoCommit(_) => return WITHOUT.to_owned(),
         },
         WorktreeError::Obstructed(obstacle) => return format!("To go on: {}.", obstacle.hint()),

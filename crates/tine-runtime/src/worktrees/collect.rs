@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use tine_model::{AgentId, WorktreeRecord};
 use tine_store::{Lease, StoreError};
-use tine_worktree::{Name, Repository, Worktree, WorktreeError};
+use tine_worktree::{Found, Name, Repository, Worktree, WorktreeError};
 
 use super::view::{WorktreeState, WorktreeView};
 use super::{blocking, name_of, worktree_of};
@@ -14,6 +14,9 @@ use crate::runtime::Runtime;
 
 /// How old what a maker or remover left behind must be before it is taken for left behind: no one takes that long.
 const LEFT_BEHIND_AGE: Duration = Duration::from_secs(3600);
+
+/// What is said of a worktree of which nobody can tell what it began with.
+const NOTE_LOST: &str = "its note is lost, and its files are there; take what you need of them, remove the directory, and collect again";
 
 /// Which worktrees go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,14 +115,20 @@ impl Runtime {
             | WorktreeState::Unfinished
             | WorktreeState::Leaving
             | WorktreeState::Gone => {
+                let repository = Repository::at(&origin)?;
+                let is_known = |found: &Found| found.name == name && found.path == path;
+                if path.exists() && !repository.worktrees()?.iter().any(is_known) {
+                    return Ok(Fate::Failed(NOTE_LOST.to_owned()));
+                }
                 if !dry_run {
-                    Repository::at(&origin)?.tidy(&name, &path)?;
+                    repository.tidy(&name, &path)?;
                 }
                 Ok(Fate::Tidied)
             }
         })
         .await?;
-        if let (Some(record), false) = (&view.record, dry_run) {
+        let went = !matches!(fate, Fate::Failed(_));
+        if let (Some(record), true) = (&view.record, went && !dry_run) {
             let gone = WorktreeRecord { removed_ms: Some(now_ms), ..record.clone() };
             self.store().note_worktree(gone).await?;
         }

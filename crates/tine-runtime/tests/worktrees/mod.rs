@@ -288,6 +288,39 @@ async fn a_worktree_whose_removal_was_cut_short_is_made_again_before_anybody_wor
 }
 
 #[tokio::test]
+async fn a_collection_names_a_worktree_whose_note_is_lost_and_takes_it_when_its_files_are_gone() {
+    let (house, directory) = repository(ScriptedModel::new([])).await;
+    let house = with_worktrees(house);
+    let root = house.root_in(directory.clone()).await;
+    let spec = ForkSpec { place: own(), ..ForkSpec::of(root) };
+    let child = house.runtime.fork(spec).await.unwrap().child;
+    let path = path_of(&house, child).await;
+    let own_part = git(&path, &["rev-parse", "--absolute-git-dir"]);
+    let own_part = PathBuf::from(own_part.trim());
+    std::fs::write(own_part.join("tine.json"), "spoilt").unwrap();
+    let collect = async |dry_run| {
+        // Longer ago than anybody takes to make or remove one.
+        house.clock.advance_ms(1_000_000_000_000_000);
+        let age_max = std::time::Duration::ZERO;
+        let spec = CollectSpec { directory: directory.clone(), age_max, dry_run };
+        let collected = house.runtime.collect_worktrees(&spec).await.unwrap();
+        collected.into_iter().map(|one| one.fate).collect::<Vec<_>>()
+    };
+    let fates = collect(false).await;
+    assert!(
+        matches!(&fates[..], [Fate::Failed(why)] if why.contains("its note is lost")),
+        "{fates:?}"
+    );
+    assert!(path.exists());
+    std::fs::remove_dir_all(&path).unwrap();
+    assert_eq!(collect(true).await, [Fate::Tidied]);
+    assert!(own_part.exists(), "only said");
+    assert_eq!(collect(false).await, [Fate::Tidied]);
+    assert!(!own_part.exists());
+    assert_eq!(house.runtime.recover_worktree(child).await.unwrap(), path);
+}
+
+#[tokio::test]
 async fn the_dead_need_no_worktree_and_whoever_holds_a_lease_keeps_his() {
     let (house, directory) = repository(ScriptedModel::new([Answer::hang()])).await;
     let house = with_worktrees(house);

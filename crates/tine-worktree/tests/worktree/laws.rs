@@ -244,22 +244,22 @@ fn fork_is_the_same(home: &Home, top: &Path, name: &str) -> PathBuf {
 /// Of a file that git was told to overlook, what is kept is the file, and not that: so it is to be seen. Where the file is not there,
 /// and was not meant to be, it is kept as the index has it.
 fn seen(top: &Path) {
-    let literally = |command: &[&str], name: usize| {
-        let mut arguments: Vec<&OsStr> = vec!["--literal-pathspecs".as_ref()];
-        arguments.extend(command.iter().map(OsStr::new));
-        arguments.extend(["--".as_ref(), path(name)]);
-        crate::support::try_git(top, &arguments)
-    };
-    for name in 0..NAMES.len() {
-        let (_, told) = literally(&["ls-files", "-v"], name);
-        if told.to_ascii_uppercase().starts_with('S')
-            && fs::symlink_metadata(top.join(path(name))).is_err()
-        {
-            literally(&["update-index", "--no-skip-worktree"], name);
-            literally(&["checkout-index", "--quiet"], name);
+    // Also of files that were renamed with their directory, and have none of the names.
+    let listed = crate::support::try_git_bytes(top, &["ls-files", "-v", "-z"]).1;
+    for line in listed.split(|byte| *byte == 0) {
+        let Some((&[tag, b' '], name)) = line.split_first_chunk() else { continue };
+        let file = OsStr::from_bytes(name);
+        let literally = |command: &[&str]| {
+            let arguments = command.iter().map(OsStr::new).chain(["--".as_ref(), file]);
+            crate::support::try_git(top, &arguments.collect::<Vec<_>>());
+        };
+        if tag.eq_ignore_ascii_case(&b'S') && fs::symlink_metadata(top.join(file)).is_err() {
+            literally(&["checkout-index", "--quiet", "--ignore-skip-worktree-bits"]);
         }
-        literally(&["update-index", "--no-skip-worktree"], name);
-        literally(&["update-index", "--no-assume-unchanged"], name);
+        if tag == b'S' || tag.is_ascii_lowercase() {
+            literally(&["update-index", "--no-skip-worktree"]);
+            literally(&["update-index", "--no-assume-unchanged"]);
+        }
     }
 }
 

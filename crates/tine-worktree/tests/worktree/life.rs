@@ -1,6 +1,7 @@
 //! A worktree is made, worked in, removed and brought back.
 
 use std::fs;
+use std::path::Path;
 
 use tine_worktree::{FoundState, Name, Repository, Start, Worktree};
 
@@ -317,4 +318,31 @@ fn what_makes_a_worktree_ready_is_no_work() {
     find().remove(NOW_MS).unwrap();
     home.repository().forget(&name).unwrap();
     assert_eq!(home.git(&["for-each-ref", "refs/tine/"]), "");
+}
+
+#[test]
+fn one_whose_note_is_lost_goes_when_its_files_are_gone_and_its_commits_stay() {
+    for spoil in [
+        |own: &Path| fs::write(own.join("tine.json"), "{").unwrap(),
+        |own: &Path| {
+            fs::remove_file(own.join("tine.json")).unwrap();
+            fs::remove_file(own.join("locked")).unwrap();
+        },
+    ] {
+        let home = dirty();
+        let worktree = home.fork("one", Start::State).unwrap();
+        let (name, top) = (worktree.name().clone(), worktree.repository().top().to_owned());
+        let commit = commit_in(&top, "work.txt");
+        spoil(worktree.repository().git_dir());
+        let before = holds(&top);
+        assert!(!home.repository().tidy(&name, &top).unwrap(), "its files are there");
+        assert_eq!((holds(&top), home.repository().worktrees().unwrap()), (before, vec![]));
+        fs::remove_dir_all(&top).unwrap();
+        let elsewhere = home.place("two");
+        assert!(!home.repository().tidy(&name, &elsewhere).unwrap(), "it is another's");
+        assert!(home.repository().tidy(&name, &top).unwrap());
+        assert!(!worktree.repository().git_dir().exists());
+        home.repository().recover(&name, top.clone(), NOW_MS).unwrap();
+        assert_eq!(git(&top, &["rev-parse", "HEAD"]), commit);
+    }
 }

@@ -102,7 +102,7 @@ pub(crate) fn try_git<A: AsRef<OsStr>>(directory: &Path, arguments: &[A]) -> (bo
 }
 
 #[expect(clippy::disallowed_methods, reason = "git is what worktrees are compared with")]
-fn try_git_bytes<A: AsRef<OsStr>>(directory: &Path, arguments: &[A]) -> (bool, Vec<u8>) {
+pub(crate) fn try_git_bytes<A: AsRef<OsStr>>(directory: &Path, arguments: &[A]) -> (bool, Vec<u8>) {
     let output = Command::new("git")
         .args(arguments)
         .current_dir(directory)
