@@ -91,8 +91,8 @@ pub use tine_fork::{Clock, Ids, MergeNote, VALUE_PER_SECOND_DEFAULT, Wording};
 pub use tine_tools::{Change, Escape, Gap, Support};
 pub use worktrees::{
     Applied, BringSpec, Brought, BroughtOutcome, Candidate, Changes, Check, Checked, CollectSpec,
-    Collected, Conflict, ConflictKind, ConflictPlace, FastForward, Fate, FileChange, Lines,
-    MadeCommit, Mended, MendedAs, Merged, OnConflict, Operation, Placement, Stage, Start, Work,
-    WorktreeError, WorktreePolicy, WorktreePorts, WorktreeRefusal, WorktreeState, WorktreeView,
-    best, git_version, shares_content, try_out,
+    Collected, Conflict, ConflictKind, ConflictPlace, FastForward, Fate, FileChange, KeptFile,
+    Lines, MadeCommit, Mended, MendedAs, Merged, OnConflict, Operation, Placement, Stage, Start,
+    Work, WorktreeError, WorktreePolicy, WorktreePorts, WorktreeRefusal, WorktreeState,
+    WorktreeView, best, git_version, shares_content, try_out,
 };

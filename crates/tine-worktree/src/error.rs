@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::apply::Kept;
 use crate::obstacle::Obstacle;
 use crate::repository::Operation;
 
@@ -15,6 +16,14 @@ pub enum WorktreeError {
     /// Work does not come back into a checkout.
     #[error(transparent)]
     Obstructed(#[from] Obstacle),
+    /// A change of a checkout came to nothing, and files were changed by somebody while it was taken back.
+    #[error("{why}; changed while that was taken back, and left as they are: {}", list(&paths_of(kept)))]
+    TakenBack {
+        /// Why it came to nothing.
+        why: Box<WorktreeError>,
+        /// The files.
+        kept: Vec<Kept>,
+    },
     /// The git program cannot be started.
     #[error("cannot start git")]
     NoGit(#[source] io::Error),
@@ -117,6 +126,10 @@ pub enum Refusal {
     Changing(Vec<PathBuf>),
 }
 
+fn paths_of(kept: &[Kept]) -> Vec<PathBuf> {
+    kept.iter().map(|kept| kept.path.clone()).collect()
+}
+
 /// Most paths that a message names.
 const PATHS_SHOWN: usize = 5;
 
@@ -151,6 +164,12 @@ mod tests {
             Refusal::Submodules(paths(&["1", "2", "3", "4", "5", "6", "7"])),
         ]
         .map(|refusal| refusal.to_string());
+        let kept = vec![Kept { path: "a".into(), before: None }];
+        let why = Box::new(WorktreeError::from(Obstacle::HeadMoved));
+        assert_eq!(
+            WorktreeError::TakenBack { why, kept }.to_string(),
+            "HEAD or what is staged changed meanwhile; changed while that was taken back, and left as they are: a"
+        );
         insta::assert_snapshot!(shown.join("\n"), @"
         a, b are in conflict, in the middle of a rebase
         a is in conflict

@@ -328,6 +328,18 @@ impl From<WorktreeError> for Failure {
             WorktreeError::Obstructed(obstacle) => {
                 Self::of(BAD_INPUT, &error).hint(obstacle.hint())
             }
+            WorktreeError::TakenBack { kept, .. } => {
+                let failure = Self::of(FAILED, &error);
+                kept.iter().fold(failure, |failure, kept| {
+                    let path = kept.path.display();
+                    failure.hint(match &kept.before {
+                        Some(before) => {
+                            format!("what stood at {path} before is in {}", before.display())
+                        }
+                        None => format!("nothing stood at {path} before"),
+                    })
+                })
+            }
             WorktreeError::NoGit(_) => failed("install git 2.40 or later, and have it on the PATH"),
             WorktreeError::OldGit { .. } => failed("install a later git"),
             WorktreeError::Git { .. } => failed("nothing of the checkout has changed"),
@@ -412,6 +424,25 @@ fn refused_hint(kind: FailureKind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_were_changed_while_a_change_was_taken_back_are_named() {
+        let kept = vec![
+            kept_file("a.txt", Some("/repository/.git/tine/kept/a.txt")),
+            kept_file("new.txt", None),
+        ];
+        let why = Box::new(WorktreeError::Git { command: "update-ref".into(), said: "no".into() });
+        let failure = Failure::from(WorktreeError::TakenBack { why, kept });
+        insta::assert_snapshot!(failure.text(), @"
+        error: `git update-ref` failed: no; changed while that was taken back, and left as they are: a.txt, new.txt
+        hint: what stood at a.txt before is in /repository/.git/tine/kept/a.txt
+        hint: nothing stood at new.txt before
+        ");
+    }
+
+    fn kept_file(path: &str, before: Option<&str>) -> tine_runtime::KeptFile {
+        tine_runtime::KeptFile { path: path.into(), before: before.map(Into::into) }
+    }
 
     #[test]
     fn hints_stand_on_their_own_lines() {

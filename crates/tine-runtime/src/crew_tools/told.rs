@@ -60,6 +60,7 @@ fn advice(error: &WorktreeError) -> String {
             | Refusal::HoldsRepositories(_)
             | Refusal::NoCommit(_) => return WITHOUT.to_owned(),
         },
+        WorktreeError::TakenBack { why, .. } => return advice(why),
         WorktreeError::Obstructed(obstacle) => return format!("To go on: {}.", obstacle.hint()),
         WorktreeError::NoGit(_) | WorktreeError::OldGit { .. } => return WITHOUT.to_owned(),
         WorktreeError::Git { .. }

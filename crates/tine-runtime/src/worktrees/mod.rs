@@ -19,10 +19,10 @@ pub use collect::{CollectSpec, Collected, Fate};
 pub use pick::{Candidate, best};
 pub use place::Placement;
 pub use tine_worktree::{
-    Applied, Changes, Conflict, ConflictKind, FastForward, FileChange, Lines, MadeCommit, Mended,
-    MendedAs, Merged, OnConflict, Operation, Outcome as BroughtOutcome, Place as ConflictPlace,
-    Ports as WorktreePorts, Refusal as WorktreeRefusal, Stage, Start, WorktreeError, git_version,
-    shares_content,
+    Applied, Changes, Conflict, ConflictKind, FastForward, FileChange, Kept as KeptFile, Lines,
+    MadeCommit, Mended, MendedAs, Merged, OnConflict, Operation, Outcome as BroughtOutcome,
+    Place as ConflictPlace, Ports as WorktreePorts, Refusal as WorktreeRefusal, Stage, Start,
+    WorktreeError, git_version, shares_content,
 };
 pub use try_out::try_out;
 pub use view::{WorktreeState, WorktreeView};

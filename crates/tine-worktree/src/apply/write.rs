@@ -49,14 +49,11 @@ impl Change<'_> {
             // A command that was stopped may have moved it all the same.
             Err(_) if self.head_is()? == Some(HeadIs::New) => self.finish(),
             Err(error) => {
-                for Kept { path, before } in self.roll_back()? {
-                    tracing::warn!(
-                        path = %path.display(),
-                        before = before.as_deref().map(|path| path.display().to_string()),
-                        "a file was changed while a change was taken back, and is left; what stood there is kept"
-                    );
+                let kept = self.roll_back()?;
+                match kept.is_empty() {
+                    true => Err(error),
+                    false => Err(WorktreeError::TakenBack { why: Box::new(error), kept }),
                 }
-                Err(error)
             }
         }
     }
