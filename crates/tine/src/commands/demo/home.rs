@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tine_runtime::{Ids, Ports, Runtime, WorktreePolicy};
+use tine_runtime::{Confinement, Ids, Ports, Runtime, WorktreePolicy};
 use tine_store::{OpenOptions, SqliteStore};
 
 use crate::connect::{Models, variable};
@@ -57,6 +57,8 @@ impl Home {
             setup_time_max: Duration::ZERO,
             ports: None,
             environment: Vec::new(),
+            // Nothing is run there.
+            confinement: Confinement::default(),
         };
         let runtime = runtime(database, owners).await?.with_worktrees(policy);
         let room = directory.path.join(name);
