@@ -29,6 +29,7 @@ mod obstacle;
 mod ports;
 mod removing;
 mod repository;
+mod restore;
 mod salvage;
 mod snapshot;
 mod support;

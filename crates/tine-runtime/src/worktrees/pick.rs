@@ -4,10 +4,13 @@ use tine_model::{AgentId, TaskStatus};
 use tine_worktree::{Changes, Lines};
 use tokio_util::sync::CancellationToken;
 
-use super::{Check, Checked};
+use super::{Check, Checked, blocking, worktree_of};
 use crate::confine::Confinement;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
+
+/// Why nothing is taken back of what a check left.
+const AGENT_RUNS: &str = "an agent runs in the worktree";
 
 /// One of those to pick from.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +23,8 @@ pub struct Candidate {
     pub changes: Changes,
     /// What its check said; `None` where there is none.
     pub checked: Option<Checked>,
+    /// Why what the check left in the worktree is still there, and would be taken for work; `None` where all is as it was.
+    pub left: Option<String>,
     /// What its requests cost, in USD; `None` where no price is known.
     pub dollars: Option<f64>,
     /// How long its task took, in milliseconds; `None` where that is not known.
@@ -63,7 +68,8 @@ pub fn best(candidates: &[Candidate]) -> Option<&Candidate> {
 }
 
 impl Runtime {
-    /// Looks at the work of one agent, holds it by its ref as it is, and then runs the check, where there is one.
+    /// Looks at the work of one agent, holds it by its ref as it is, and then runs the check, where there is one. What that changes is
+    /// taken back.
     pub async fn candidate(
         &self,
         agent: AgentId,
@@ -73,9 +79,9 @@ impl Runtime {
         self.keep_worktree(agent).await?;
         let work = self.work_of(agent, Vec::new()).await?;
         let task = self.store().task(agent).await?;
-        let checked = match check {
-            Some(check) => Some(self.check(agent, check, confinement, cancel).await?),
-            None => None,
+        let (checked, left) = match check {
+            Some(check) => self.checked(agent, check, (confinement, cancel)).await?,
+            None => (None, None),
         };
         let cost = self.cost(agent).await?;
         let dollars = cost.subtree.iter().map(|line| line.dollars).sum::<Option<f64>>();
@@ -87,12 +93,40 @@ impl Runtime {
             status: task.as_ref().map(|task| task.status),
             changes: work.changes,
             checked,
+            left,
             dollars: dollars.filter(|_| !cost.subtree.is_empty()),
             duration_ms: task.as_ref().and_then(|task| Some(task.ended_ms? - task.created_ms)),
             said: said.and_then(|said| {
                 said.lines().find(|line| !line.trim().is_empty()).map(str::to_owned)
             }),
         })
+    }
+
+    /// Runs the check, and brings the worktree back to what it was: what a check leaves behind is no work. Also why that could not be
+    /// done, if it could not.
+    async fn checked(
+        &self,
+        agent: AgentId,
+        check: &Check,
+        (confinement, cancel): (&Confinement, &CancellationToken),
+    ) -> Result<(Option<Checked>, Option<String>), RuntimeError> {
+        let record = self.own_worktree(agent).await?;
+        // One that was removed is made again.
+        self.home(&self.store().agent(agent).await?).await?;
+        let runs_before = self.is_run_in(&record).await?;
+        let (found, now_ms) = (record.clone(), self.now_ms());
+        let state = blocking(move || worktree_of(&found)?.state(now_ms)).await?;
+        let checked = self.check(agent, check, confinement, cancel).await?;
+        // What came of a run meanwhile is nobody's to take away.
+        let left = match runs_before || self.is_run_in(&record).await? {
+            true => Some(AGENT_RUNS.to_owned()),
+            false => {
+                let now_ms = self.now_ms();
+                let restored = blocking(move || worktree_of(&record)?.restore(&state, now_ms));
+                restored.await.err().map(|error| error.to_string())
+            }
+        };
+        Ok((Some(checked), left))
     }
 }
 
@@ -117,6 +151,7 @@ mod tests {
             status: Some(TaskStatus::Completed),
             changes: Changes { files, commits: Vec::new(), uncommitted: Vec::new() },
             checked: passed.map(|passed| Checked { passed, output: String::new(), duration_ms: 1 }),
+            left: None,
             dollars: Some(f64::from(number)),
             duration_ms: Some(1),
             said: None,

@@ -124,6 +124,11 @@ impl Runtime {
         }
     }
 
+    /// Whether anybody runs in the worktree of this agent now.
+    pub(super) async fn is_run_in(&self, record: &WorktreeRecord) -> Result<bool, RuntimeError> {
+        Ok(runs_in(&self.store().agents(AgentFilter::All).await?, Path::new(&record.path)))
+    }
+
     /// Whether somebody else who lives works in the worktree of this agent.
     pub(super) async fn is_shared(&self, record: &WorktreeRecord) -> Result<bool, RuntimeError> {
         let is_other = |agent: &AgentRecord| lives_in(agent, record.agent, &record.path);

@@ -11,6 +11,7 @@ mod looks;
 mod moments;
 mod nested;
 mod places;
+mod restore;
 mod strangers;
 mod support;
 mod try_out;

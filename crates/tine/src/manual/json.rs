@@ -93,7 +93,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine pick",
-            r#"{"candidates":[{"agent","status","good","check":{"passed","output","duration_ms"}|null,"files","added","removed","commits","cost_usd","duration_ms","said"}],"best":id|null,"taken":(as apply)|null}"#,
+            r#"{"candidates":[{"agent","status","good","check":{"passed","output","duration_ms","left"}|null,"files","added","removed","commits","cost_usd","duration_ms","said"}],"best":id|null,"taken":(as apply)|null}"#,
         ),
         (
             "tine worktree list",

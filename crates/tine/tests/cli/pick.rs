@@ -67,6 +67,31 @@ fn the_smallest_work_that_passes_is_taken_as_it_was_before_its_check() {
 }
 
 #[test]
+fn what_a_check_leaves_behind_is_no_work() {
+    let home = home();
+    let check = "echo leftover > built; echo broken >> a.txt; git add built; true";
+    let (code, result) = picked(&home, &["--check", check]);
+    assert_eq!(code, 0);
+    let agents: Vec<&str> = result["candidates"].as_array().unwrap().iter().map(agent_of).collect();
+    for again in [&["--check", check][..], &[]] {
+        let ran = home.ran(&[&["pick", "--json"], again, &["--among"], &agents[..]].concat());
+        let result: Value = serde_json::from_str(&ran.stdout).unwrap();
+        for one in result["candidates"].as_array().unwrap() {
+            assert_eq!(one["files"], 1, "{one}");
+            assert!(one["check"]["left"].is_null(), "{one}");
+        }
+    }
+    let best = agent_of(&result["best"]);
+    assert_eq!(home.ran(&["apply", best]).code, 0);
+    assert_eq!(git(&home.work(), &["status", "--porcelain"]), " M a.txt\n?? count.txt\n");
+    assert_eq!(std::fs::read_to_string(home.work().join("a.txt")).unwrap(), "one and a half\n");
+}
+
+fn agent_of(value: &Value) -> &str {
+    value.as_str().or_else(|| value["agent"].as_str()).unwrap()
+}
+
+#[test]
 fn nobodys_work_is_taken_unless_somebody_says_so() {
     let home = home();
     let (code, result) = picked(&home, &[]);

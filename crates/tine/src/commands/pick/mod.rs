@@ -21,6 +21,7 @@ use crate::fail::{FAILED, Failure, INTERRUPTED};
 use crate::interrupt::interruptible;
 use crate::limits::duration;
 use crate::output;
+use crate::render::words::one_line;
 
 /// Whose work is to be taken.
 enum Take {
@@ -138,9 +139,24 @@ async fn look(
         if check.is_some() {
             output::say(&format!("checking {} of {}: {}", index + 1, agents.len(), agent.short()));
         }
-        candidates.push(context.runtime.candidate(*agent, check, how).await?);
+        let candidate = context.runtime.candidate(*agent, check, how).await?;
+        if let Some(left) = &candidate.left {
+            warn_of_leavings(*agent, left);
+        }
+        candidates.push(candidate);
     }
     Ok(candidates)
+}
+
+fn warn_of_leavings(agent: AgentId, why: &str) {
+    let short = agent.short();
+    output::say(&format!(
+        "warning: what the check left with {short} is still there: {}",
+        one_line(why)
+    ));
+    output::say(&format!(
+        "hint: what is taken here is without it; `tine apply {short}` takes it, too"
+    ));
 }
 
 /// Whose work is taken, in the end.

@@ -40,6 +40,8 @@ struct CheckJson<'a> {
     /// What it printed, without its middle where that is long, and how it ended.
     output: &'a str,
     duration_ms: u64,
+    /// Why what it left in the worktree could not be taken back, so that it counts as work; `null` where all is as it was.
+    left: Option<&'a str>,
 }
 
 impl<'a> PickJson<'a> {
@@ -66,6 +68,7 @@ impl<'a> From<&'a Candidate> for CandidateJson<'a> {
                 passed: checked.passed,
                 output: &checked.output,
                 duration_ms: checked.duration_ms,
+                left: candidate.left.as_deref(),
             }),
             files: candidate.changes.files.len(),
             added: lines.added,
