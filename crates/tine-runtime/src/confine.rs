@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tine_tools::{
-    Escape, Gap, Ground, Missing, Network, Place, Snapshot, Support, Wall, WallError, Watch,
-    Withheld, part_linked_worktree,
+    Change, Escape, Gap, Ground, Missing, Network, Place, Snapshot, Support, Wall, WallError,
+    Watch, Withheld, part_linked_worktree,
 };
 
 use crate::error::RuntimeError;
+use crate::runtime::Runtime;
 
 /// Where the tools of a run may write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -171,12 +172,14 @@ fn both_ways(paths: &[PathBuf]) -> Vec<PathBuf> {
 pub(crate) struct Audit {
     watch: Watch,
     before: Snapshot,
+    /// The directories of the runs, and with each what goes when the worktree is removed that it is in.
+    around: Vec<(PathBuf, Vec<PathBuf>)>,
 }
 
 impl Audit {
     /// Looks around, before any wall of these runs is raised; `None` where there is none to be raised. Each look reads the
     /// home and the directories, so runs that go on at the same time share the two.
-    pub(crate) async fn begin(
+    async fn begin(
         confinement: &Confinement,
         directories: &[&Path],
     ) -> Result<Option<Self>, RuntimeError> {
@@ -187,6 +190,9 @@ impl Audit {
         let (own, origin) = (confinement.own.clone(), confinement.origin.clone());
         let parts = confinement.parts();
         let looked = tokio::task::spawn_blocking(move || {
+            let goes =
+                |directory: &PathBuf| (directory.clone(), Watch::goes_with(&real(directory)));
+            let runs_in: Vec<_> = walls.iter().map(|(directory, _)| goes(directory)).collect();
             // Before the first look: it is tine that changes something there.
             walls.iter().try_for_each(|(directory, _)| part(parts, directory))?;
             let home = std::env::home_dir().as_deref().map(real);
@@ -202,23 +208,53 @@ impl Audit {
             let watch = walls.iter().map(around).reduce(Watch::and);
             Ok::<_, WallError>(watch.map(|watch| {
                 let before = Snapshot::take(&watch);
-                Self { watch, before }
+                Self { watch, before, around: runs_in }
             }))
         });
         Ok(looked.await.map_err(|_| RuntimeError::Confinement)??)
     }
 
-    /// Looks again, when the walls are gone and with them what the commands had left.
-    pub(crate) async fn end(self) -> AuditReport {
+    /// Looks again, when the walls are gone and with them what the commands had left. `removed`: worktrees that tine itself has
+    /// removed, all of whose parts may be gone.
+    async fn end(self, removed: Vec<PathBuf>) -> AuditReport {
         let after = tokio::task::spawn_blocking(move || {
             let after = Snapshot::take(&self.watch);
-            AuditReport {
-                escapes: self.before.escapes(&after),
-                complete: self.before.is_complete() && after.is_complete(),
-            }
+            let is_in_removed =
+                |directory: &PathBuf| removed.iter().any(|top| directory.starts_with(top));
+            let gone = self.around.iter().filter(|(directory, _)| is_in_removed(directory));
+            let gone: Vec<&PathBuf> = gone.flat_map(|(_, goes)| goes).collect();
+            let is_escape = |escape: &Escape| {
+                escape.change != Change::Removed
+                    || !gone.iter().any(|gone| escape.path.starts_with(gone))
+            };
+            let mut escapes = self.before.escapes(&after);
+            escapes.retain(is_escape);
+            AuditReport { escapes, complete: self.before.is_complete() && after.is_complete() }
         });
         // A look that did not come to its end has seen nothing.
         after.await.unwrap_or_default()
+    }
+}
+
+impl Runtime {
+    /// Begins the audit around runs in these directories. Where worktrees are kept is tine's own, wherever that is: those of other
+    /// runs come and go there.
+    pub(crate) async fn audit(
+        &self,
+        confinement: &Confinement,
+        directories: &[&Path],
+    ) -> Result<Option<Audit>, RuntimeError> {
+        let mut confinement = confinement.clone();
+        confinement.own.extend(self.worktree_policy().map(|policy| policy.root.clone()));
+        Audit::begin(&confinement, directories).await
+    }
+
+    /// What an audit has found by now, without the worktrees that were removed meanwhile.
+    pub(crate) async fn audited(&self, audit: Audit) -> AuditReport {
+        // If the store says nothing of them, nothing is left out.
+        let worktrees = self.store().worktrees().await.unwrap_or_default();
+        let removed = worktrees.into_iter().filter(|worktree| worktree.removed_ms.is_some());
+        audit.end(removed.map(|worktree| PathBuf::from(worktree.path)).collect()).await
     }
 }
 

@@ -119,7 +119,7 @@ impl Runtime {
         }
         let (report, audit) = result?;
         Ok(match audit {
-            Some(audit) => FanReport { audit: Some(audit.end().await), ..report },
+            Some(audit) => FanReport { audit: Some(self.audited(audit).await), ..report },
             None => report,
         })
     }
@@ -140,7 +140,7 @@ impl Runtime {
         // All were made of the same directory, or are in it.
         let confinement = self.walled(&first, &options.confinement).await?;
         let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
-        Audit::begin(&confinement, &directories).await
+        self.audit(&confinement, &directories).await
     }
 
     async fn run_workers(

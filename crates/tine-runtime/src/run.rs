@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::budget::{OnBudget, Purse};
 use crate::cache::CachePolicy;
-use crate::confine::{Audit, AuditReport, Confinement};
+use crate::confine::{AuditReport, Confinement};
 use crate::crew::{AGENT_VARIABLE, Crew, Definitions, SpawnKind, worker_options};
 use crate::crew_tools::CrewTools;
 use crate::dispatch::GuardedTools;
@@ -92,7 +92,7 @@ impl Runtime {
         let record = self.store().agent(agent).await?;
         let llm = self.ports().models.connect(&record.settings.model).await?;
         let confinement = self.walled(&record, &options.confinement).await?;
-        let audit = Audit::begin(&confinement, &[record.directory.as_ref()]).await?;
+        let audit = self.audit(&confinement, &[record.directory.as_ref()]).await?;
         let lease = self.acquire(agent).await?;
         let entered = self.live().enter(agent, agent, &options.cancel);
         let leased = (&lease, &entered);
@@ -107,7 +107,7 @@ impl Runtime {
         let report = result?;
         released?;
         let audit = match audit {
-            Some(audit) => Some(audit.end().await),
+            Some(audit) => Some(self.audited(audit).await),
             None => None,
         };
         Ok(RunOutcome { agent, report, audit })

@@ -87,6 +87,13 @@ impl Watch {
         self
     }
 
+    /// What goes when the linked worktree is removed that `directory`, a real path, is or lies in: its checkout, and git's own part
+    /// of it.
+    pub fn goes_with(directory: &Path) -> Vec<PathBuf> {
+        let linked = Linked::around(directory);
+        linked.map_or_else(Vec::new, |linked| vec![linked.top, linked.administration])
+    }
+
     /// Both, for runs that go on at the same time: what one of them may change is no escape of the other.
     pub fn and(mut self, other: Self) -> Self {
         self.roots.extend(other.roots);

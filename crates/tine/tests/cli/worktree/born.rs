@@ -140,6 +140,33 @@ fn a_confined_worker_commits_in_its_worktree() {
 }
 
 #[test]
+fn a_worktree_that_vanishes_by_itself_is_no_escape() {
+    let home = dirty();
+    let order = [
+        "fan",
+        "base",
+        "-d",
+        "NOTHING",
+        "-d",
+        "COMMIT it",
+        "--worktree",
+        "--allow",
+        "Bash",
+        "--json",
+    ];
+    let fan = home.json(&order);
+    assert_eq!(fan["tasks"][0]["worktree"], Value::Null, "{fan}");
+    assert_eq!(fan["tasks"][1]["worktree"]["commits"], 1, "{fan}");
+    assert_eq!(fan["audit"]["escapes"], Value::Array(Vec::new()));
+    // Also where the worktrees lie in sight: right beside the checkout, in the user's home.
+    let beside = home.path().join("trees");
+    home.write("config.toml", &format!("[worktree]\ndirectory = {beside:?}\n"));
+    let fan = home.json(&order);
+    assert_eq!(fan["audit"]["escapes"], Value::Array(Vec::new()));
+    assert!(fan["tasks"][1]["worktree"]["path"].as_str().unwrap().contains("/trees/"), "{fan}");
+}
+
+#[test]
 fn a_task_in_the_background_tells_its_spawner_where_its_changes_are() {
     let home = dirty();
     let start = ["task", "start", "base", "WRITE it", "--fork", "--worktree"];
