@@ -191,7 +191,8 @@ pub(crate) const PICK: &str = "\
 The forks work at the same time, over one cached prefix, each in a worktree of its own. Then the check runs in each, and one table says who
 passes, how much was changed, and what it cost. The best is marked: of those that completed, changed something and pass, the one with the fewest changed
 lines, then the cheapest. Whoever is taken is applied to your checkout, as it was before its check. Without a terminal nobody is, unless --take
-says so. The work of all others stays in their worktrees.
+says so. The work of all others stays in their worktrees. The code is 1 when no work is good and nothing was taken: then no work passed
+its check, or none changed anything.
 
 Examples:
   tine pick 3c4d -d \"Make the tests of the parser pass\" -n 4 --check \"cargo test -p parser\"

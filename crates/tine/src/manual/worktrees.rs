@@ -35,7 +35,7 @@ pub(super) const WORKTREES: Section = Section {
         ),
         (
             "tine pick",
-            "gives several forks the same task, runs a check in each worktree, shows one table, and applies the work that is chosen: by one key, or by --take. What a check leaves in a worktree is no work and is taken back, files, index and HEAD; what git ignores stays, such as what a build made",
+            "gives several forks the same task, runs a check in each worktree, shows one table, and applies the work that is chosen: by one key, or by --take. What a check leaves in a worktree is no work and is taken back, files, index and HEAD; what git ignores stays, such as what a build made. The code is 1 when no work is good and nothing was taken",
         ),
         (
             "tine merge, tine cherry-pick",

@@ -3,10 +3,13 @@
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
-use crate::render::words::DIM;
+use crate::render::words::{DIM, cut};
 
 /// Blanks between two columns.
 const GAP: &str = "  ";
+
+/// A last column is not cut to less: what is left would say nothing.
+const LAST_COLUMN_MIN: usize = 6;
 
 /// Where a column's text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +69,22 @@ impl Table {
                 self.rows.iter_mut().filter(|row| at < row.len()).for_each(|row| {
                     row.remove(at);
                 });
+            }
+        }
+        self
+    }
+
+    /// The table with its last column cut so that it stands within so many columns of a screen, as far as that alone can do it.
+    pub(crate) fn cut_to(mut self, columns: Option<usize>) -> Self {
+        let widths = self.widths();
+        let (Some(columns), Some((last, before))) = (columns, widths.split_last()) else {
+            return self;
+        };
+        let before: usize = before.iter().map(|width| width + GAP.len()).sum();
+        let room = columns.saturating_sub(before).max(LAST_COLUMN_MIN);
+        if *last > room {
+            for cell in self.rows.iter_mut().filter_map(|row| row.get_mut(widths.len() - 1)) {
+                cell.text = cut(&cell.text, room);
             }
         }
         self

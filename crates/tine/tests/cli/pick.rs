@@ -122,6 +122,24 @@ fn nobodys_work_is_taken_unless_somebody_says_so() {
     error: no work is good, and nothing was taken
     hint: `tine diff AGENT` shows what one did; `tine apply AGENT` takes it all the same
     ");
+    let (checked, json) =
+        ("echo one FAILED; echo two FAILED; false", ["pick", "--check", "false", "--json"]);
+    let none = home
+        .ran(&[&["pick", "--check", checked, "--take", "none", "--among"], &among[..]].concat());
+    assert_eq!(none.code, 1, "{}", none.stderr);
+    let said: Vec<&str> = none.stdout.lines().skip(4).take(3).collect();
+    assert_eq!(said, ["1: one FAILED", "   two FAILED", "   [exit code 1]"]);
+    let none = home.ran(&[&json[..], &["--among"], &among[..]].concat());
+    let result: Value = serde_json::from_str(&none.stdout).unwrap();
+    assert_eq!((none.code, &result["best"], &result["taken"]), (1, &Value::Null, &Value::Null));
+    let wrong = ["pick", "--check", "touch checked", "--take", "base", "--among"];
+    check!(home.shown(&home.ran(&[&wrong, &among[..]].concat())), @"
+    code: 2
+    --- stdout
+    --- stderr
+    error: [AGENT8] is none of those to pick from
+    hint: --take names one that --among names
+    ");
     let one = home.ran(&[&["pick", "--take", among[1], "--among"], &among[..]].concat());
     assert_eq!(one.code, 0, "{}", one.stderr);
     assert!(home.work().join("count.txt").exists());

@@ -393,3 +393,15 @@ fn one_key_shows_a_difference_and_one_takes_the_work() {
     assert!(plain(&text).contains("nothing was taken; the best is"), "{text}");
     assert!(!home.work().join("count.txt").exists());
 }
+
+#[test]
+fn ctrl_c_at_the_question_of_a_pick_takes_nothing() {
+    let home = crate::pick::home();
+    let mut terminal = Terminal::start(&home, &crate::pick::TASK);
+    terminal.until("any other key for none: ", 1);
+    terminal.type_in("\u{3}");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 130, "{text}");
+    assert!(plain(&text).contains("error: interrupted; nothing was taken"), "{text}");
+    assert!(!home.work().join("count.txt").exists());
+}

@@ -42,6 +42,12 @@ pub(crate) async fn pick(context: &Context, args: PickArgs) -> Result<u8, Failur
     let take = take(context, &args).await?;
     let json = args.spread.json;
     let Some((agents, confinement)) = workers(context, args).await? else { return Ok(0) };
+    if let Take::Of(agent) = take
+        && !agents.contains(&agent)
+    {
+        return Err(Failure::usage(format!("{} is none of those to pick from", agent.short()))
+            .hint("--take names one that --among names"));
+    }
     let cancel = CancellationToken::new();
     let looking = look(context, &agents, check.as_ref(), (&confinement, &cancel));
     let candidates = interruptible(looking, &cancel, || {}).await??;
@@ -50,7 +56,7 @@ pub(crate) async fn pick(context: &Context, args: PickArgs) -> Result<u8, Failur
             .hint("`tine pick --among` looks at the same agents again"));
     }
     if !json {
-        output::write_out(&table(&candidates))?;
+        output::write_out(&table(&candidates, output::stdout_columns()))?;
     }
     let chosen = chosen(context, &candidates, take).await?;
     let taken = match chosen {
@@ -61,12 +67,21 @@ pub(crate) async fn pick(context: &Context, args: PickArgs) -> Result<u8, Failur
         output::json(&PickJson::of(&candidates, taken.as_ref()))?;
     } else if let Some((agent, brought)) = &taken {
         bring::tell_applied(*agent, brought, false)?;
-    } else {
-        advise(&candidates);
     }
-    match taken {
-        Some((_, brought)) => bring::in_conflict(&brought.came.conflicts, brought.came.outcome),
-        None => Ok(0),
+    match (taken, best(&candidates)) {
+        (Some((_, brought)), _) => {
+            bring::in_conflict(&brought.came.conflicts, brought.came.outcome)
+        }
+        (None, Some(best)) => {
+            if !json {
+                advise(best);
+            }
+            Ok(0)
+        }
+        // Whether anybody passed must be plain to a script, whatever it wanted to take.
+        (None, None) => Err(Failure::coded(FAILED, "no work is good, and nothing was taken").hint(
+            "`tine diff AGENT` shows what one did; `tine apply AGENT` takes it all the same",
+        )),
     }
 }
 
@@ -167,21 +182,16 @@ async fn chosen(
 ) -> Result<Option<AgentId>, Failure> {
     match take {
         Take::Nobody => Ok(None),
-        Take::Best => match best(candidates) {
-            Some(best) => Ok(Some(best.agent)),
-            None => Err(Failure::coded(FAILED, "no work is good, and nothing was taken").hint(
-                "`tine diff AGENT` shows what one did; `tine apply AGENT` takes it all the same",
-            )),
-        },
-        Take::Of(agent) if candidates.iter().any(|one| one.agent == agent) => Ok(Some(agent)),
-        Take::Of(agent) => {
-            Err(Failure::usage(format!("{} is none of those to pick from", agent.short()))
-                .hint("--take names one that --among names"))
-        }
+        Take::Best => Ok(best(candidates).map(|best| best.agent)),
+        Take::Of(agent) => Ok(Some(agent)),
         Take::Ask => loop {
             match ask(candidates)? {
                 Choice::Take(agent) => return Ok(Some(agent)),
                 Choice::Nobody => return Ok(None),
+                Choice::Interrupt => {
+                    return Err(Failure::coded(INTERRUPTED, "interrupted; nothing was taken")
+                        .hint("`tine pick --among` looks at the same agents again"));
+                }
                 Choice::Show(agent) => {
                     let work = context.runtime.work_of(agent, Vec::new()).await?;
                     output::write_out(&super::diff::coloured(&String::from_utf8_lossy(
@@ -199,14 +209,9 @@ async fn apply(context: &Context, agent: AgentId) -> Result<Brought<Applied>, Fa
     Ok(context.runtime.apply_work(&spec, Vec::new(), OnConflict::Refuse).await?)
 }
 
-fn advise(candidates: &[Candidate]) {
-    match best(candidates) {
-        Some(best) => {
-            let short = best.agent.short();
-            output::say(&format!(
-                "nothing was taken; the best is {short}: `tine diff {short}`, `tine apply {short}`"
-            ));
-        }
-        None => output::say("nothing was taken; no work is good"),
-    }
+fn advise(best: &Candidate) {
+    let short = best.agent.short();
+    output::say(&format!(
+        "nothing was taken; the best is {short}: `tine diff {short}`, `tine apply {short}`"
+    ));
 }

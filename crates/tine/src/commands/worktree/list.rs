@@ -61,6 +61,11 @@ pub(super) async fn list(context: &Context, args: ListWorktreesArgs) -> Result<u
     } else {
         let now_ms = context.runtime.ports().clock.now_ms();
         output::write_out(&table(&looked, now_ms).to_text_within(output::stdout_columns()))?;
+        if looked.iter().any(|looked| looked.done.is_none()) {
+            output::say(
+                "note: ? stands where nobody can tell what changed; `tine doctor` looks why",
+            );
+        }
     }
     Ok(0)
 }
