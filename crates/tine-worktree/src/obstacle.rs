@@ -63,7 +63,9 @@ impl Obstacle {
             Self::InTheWay(_) => "move them away, or take only other files",
             Self::Changed(_) | Self::HeadMoved => "try again",
             Self::Submodules(_) => "update them by hand, or take only other files",
-            Self::NotChanged(_) => "paths are relative to the top of the checkout",
+            Self::NotChanged(_) => {
+                "paths are taken from where you are in the checkout, elsewhere from its top; `tine diff` lists what changed"
+            }
             Self::Operation(_) => "end it with git, or abort it, and try again",
             Self::Unborn => "apply the files, or commit something first",
             Self::OnBranch(_) => "run `git switch --detach` there, or apply the files instead",
@@ -114,7 +116,7 @@ mod tests {
         error: the work changes submodules: a
         hint: update them by hand, or take only other files
         error: the work did not change a
-        hint: paths are relative to the top of the checkout
+        hint: paths are taken from where you are in the checkout, elsewhere from its top; `tine diff` lists what changed
         error: the checkout is in the middle of a rebase
         hint: end it with git, or abort it, and try again
         error: the checkout has no commit yet

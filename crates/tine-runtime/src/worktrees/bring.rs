@@ -9,7 +9,7 @@ use tine_model::{AgentId, AgentRecord, AgentState, WorktreeRecord};
 use tine_store::AgentFilter;
 use tine_worktree::{
     Applied, Apply, Changes, CherryPick, Commit, FastForward, FileChange, Merge, Merged, Name,
-    OnConflict, Outcome, Repository, Snapshot, WorktreeError,
+    Obstacle, OnConflict, Outcome, Repository, Snapshot, WorktreeError,
 };
 
 use super::{any_checkout, blocking, checkout, name_of, worktree_of};
@@ -100,6 +100,7 @@ impl Runtime {
             let mut changes = repository.changes(&start, &end)?;
             let is_asked =
                 |path: &Path| paths.is_empty() || paths.iter().any(|asked| path.starts_with(asked));
+            refuse_unchanged(&changes, &paths)?;
             changes.files.retain(|file| is_asked(&file.path));
             changes.uncommitted.retain(|path| is_asked(path));
             let patch = repository.patch_of(&start, &end, &paths)?;
@@ -274,6 +275,16 @@ impl Runtime {
         };
         texts.into_iter().map(find).collect()
     }
+}
+
+/// Refuses paths at which and below which nothing changed, as an apply does.
+fn refuse_unchanged(changes: &Changes, paths: &[PathBuf]) -> Result<(), Obstacle> {
+    let is_there = |asked: &Path| {
+        let mut files = changes.files.iter().flat_map(|file| file.from.iter().chain([&file.path]));
+        asked.as_os_str().is_empty() || files.any(|path| path.starts_with(asked))
+    };
+    let missing: Vec<PathBuf> = paths.iter().filter(|path| !is_there(path)).cloned().collect();
+    if missing.is_empty() { Ok(()) } else { Err(Obstacle::NotChanged(missing)) }
 }
 
 /// What an agent is told of files that changed where it works.

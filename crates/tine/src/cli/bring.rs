@@ -9,14 +9,18 @@ use clap::Args;
 pub(crate) struct DiffArgs {
     /// The agent: its name, or the first characters of its id
     pub(crate) agent: String,
-    /// Only these files, and those in these directories
+    /// Only these files, and those in these directories; in the checkout or the worktree they are relative to the current directory,
+    /// elsewhere to the top
     pub(crate) paths: Vec<PathBuf>,
     /// Only how much changed in each file
     #[arg(long, conflicts_with_all = ["name_only", "patch"])]
     pub(crate) stat: bool,
-    /// Only the names of the files
+    /// Only the names of the files, one a line; unusual ones quoted as git does it
     #[arg(long, conflicts_with = "patch")]
     pub(crate) name_only: bool,
+    /// End each name with a zero byte, and quote none
+    #[arg(short = 'z', requires = "name_only")]
+    pub(crate) null: bool,
     /// Only the patch; this is what happens where the output is no terminal
     #[arg(short, long)]
     pub(crate) patch: bool,
@@ -44,7 +48,8 @@ pub(crate) struct OntoArgs {
 pub(crate) struct ApplyArgs {
     /// The agent: its name, or the first characters of its id
     pub(crate) agent: String,
-    /// Only these files, and those in these directories
+    /// Only these files, and those in these directories; in the checkout or the worktree they are relative to the current directory,
+    /// elsewhere to the top
     pub(crate) paths: Vec<PathBuf>,
     /// Apply in spite of conflicts, and leave marks at the places
     #[arg(long)]

@@ -1,5 +1,7 @@
 //! `tine diff`: what an agent has changed in its worktree.
 
+use std::os::unix::ffi::OsStrExt as _;
+
 use serde::Serialize;
 use tine_model::AgentId;
 use tine_runtime::Work;
@@ -8,7 +10,7 @@ use crate::cli::DiffArgs;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
-use crate::render::change::{CommitJson, FileJson, shown_path};
+use crate::render::change::{CommitJson, FileJson, json_path, quoted_path};
 use crate::render::words::{BOLD, CYAN, DIM, GREEN, RED, harmless, one_line, styled};
 
 /// Characters of a commit's name that people see.
@@ -34,7 +36,7 @@ impl DiffJson {
             running: work.runs,
             files: work.changes.files.iter().map(FileJson::from).collect(),
             commits: work.changes.commits.iter().map(CommitJson::from).collect(),
-            uncommitted: work.changes.uncommitted.iter().map(|path| shown_path(path)).collect(),
+            uncommitted: work.changes.uncommitted.iter().map(|path| json_path(path)).collect(),
         }
     }
 }
@@ -46,12 +48,16 @@ pub(crate) async fn diff(context: &Context, args: DiffArgs) -> Result<u8, Failur
     let work = context.runtime.work_of(agent, paths).await?;
     if args.json {
         output::json(&DiffJson::of(agent, &work))?;
+    } else if args.null {
+        let names =
+            work.changes.files.iter().flat_map(|file| [file.path.as_os_str().as_bytes(), b"\0"]);
+        output::bytes(&names.collect::<Vec<_>>().concat())?;
     } else if work.changes.files.is_empty() {
         output::say("nothing changed");
     } else if args.stat {
         output::write_out(&harmless(&work.stat))?;
     } else if args.name_only {
-        let names = work.changes.files.iter().map(|file| format!("{}\n", shown_path(&file.path)));
+        let names = work.changes.files.iter().map(|file| format!("{}\n", quoted_path(&file.path)));
         output::write_out(&names.collect::<String>())?;
     } else if !output::stdout_is_terminal() {
         // Byte for byte: files need not be text.

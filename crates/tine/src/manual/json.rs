@@ -81,7 +81,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine diff",
-            r#"{"agent","running","files":[file],"commits":[{"commit","subject","author"}],"uncommitted":[path]}; a file is {"path","from","status","added","removed"}"#,
+            r#"{"agent","running","files":[file],"commits":[{"commit","subject","author"}],"uncommitted":[path]}; a file is {"path","from","status","added","removed"}; where a path is not UTF-8, path_bytes (or from_bytes) beside it has its bytes in hex, also of conflicts"#,
         ),
         (
             "tine apply",

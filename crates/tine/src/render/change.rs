@@ -1,5 +1,6 @@
 //! Changed files, commits and conflicts as lists and results print them.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use serde::Serialize;
@@ -7,14 +8,20 @@ use tine_runtime::{
     Conflict, ConflictKind, ConflictPlace, FileChange, MadeCommit, Mended, MendedAs, Stage,
 };
 
-use crate::render::words::one_line;
+use crate::render::words::{is_unseen, one_line};
 
 /// The JSON shape of a changed file. Others rely on it: fields are only ever added.
 #[derive(Debug, Serialize)]
 pub(crate) struct FileJson {
     path: String,
+    /// Its bytes in hex, only where it is not UTF-8, so that `path` is not all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_bytes: Option<String>,
     /// Where it was, if it was renamed.
     from: Option<String>,
+    /// The same of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_bytes: Option<String>,
     /// `added`, `modified`, `deleted`, `renamed`, `type changed`, `mode changed`.
     status: String,
     /// Lines that came; `null` where it is not text.
@@ -26,8 +33,10 @@ pub(crate) struct FileJson {
 impl From<&FileChange> for FileJson {
     fn from(file: &FileChange) -> Self {
         Self {
-            path: shown_path(&file.path),
-            from: file.from.as_deref().map(shown_path),
+            path: json_path(&file.path),
+            path_bytes: path_bytes(&file.path),
+            from: file.from.as_deref().map(json_path),
+            from_bytes: file.from.as_deref().and_then(path_bytes),
             status: file.status.to_string(),
             added: file.lines.map(|lines| lines.added),
             removed: file.lines.map(|lines| lines.removed),
@@ -54,6 +63,9 @@ impl From<&MadeCommit> for CommitJson {
 #[derive(Debug, Serialize)]
 pub(crate) struct ConflictJson {
     path: String,
+    /// Its bytes in hex, only where it is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_bytes: Option<String>,
     /// Other files that have a part in it.
     others: Vec<String>,
     /// `content`, `add_add`, `binary`, `modify_delete`, `file_directory`, `mode`, `rename_rename`, `rename_delete`,
@@ -83,8 +95,9 @@ impl From<&Stage> for StageJson {
 impl From<&Conflict> for ConflictJson {
     fn from(conflict: &Conflict) -> Self {
         Self {
-            path: shown_path(&conflict.path),
-            others: conflict.others.iter().map(|path| shown_path(path)).collect(),
+            path: json_path(&conflict.path),
+            path_bytes: path_bytes(&conflict.path),
+            others: conflict.others.iter().map(|path| json_path(path)).collect(),
             kind: kind(&conflict.kind).to_owned(),
             place: match conflict.place {
                 ConflictPlace::Commits => "commits",
@@ -176,7 +189,86 @@ pub(crate) fn mended_line(mended: &Mended) -> String {
     line
 }
 
-/// A path as people and programs read it.
+/// A path as it is, for JSON, which escapes what needs it. What is not UTF-8 is told by [`path_bytes`].
+pub(crate) fn json_path(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// The bytes of a path in hex, where it is not UTF-8.
+fn path_bytes(path: &Path) -> Option<String> {
+    match path.to_str() {
+        Some(_) => None,
+        None => {
+            Some(path.as_os_str().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect())
+        }
+    }
+}
+
+/// A path on a line for programs: as it is, or as git quotes it, in `"` with `\` and octal bytes, where it has anything in it that
+/// is no plain character. Letters of any script are plain.
+pub(crate) fn quoted_path(path: &Path) -> String {
+    let (mut inside, mut is_plain) = (String::new(), true);
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        for character in chunk.valid().chars() {
+            let short = match character {
+                '"' | '\\' => Some(character),
+                '\n' => Some('n'),
+                '\t' => Some('t'),
+                '\r' => Some('r'),
+                _ => None,
+            };
+            is_plain &= short.is_none() && !is_unseen(character);
+            match short {
+                Some(short) => inside.extend(['\\', short]),
+                None if is_unseen(character) => {
+                    octal(character.encode_utf8(&mut [0; 4]).as_bytes(), &mut inside);
+                }
+                None => inside.push(character),
+            }
+        }
+        is_plain &= chunk.invalid().is_empty();
+        octal(chunk.invalid(), &mut inside);
+    }
+    if is_plain { inside } else { format!("\"{inside}\"") }
+}
+
+fn octal(bytes: &[u8], text: &mut String) {
+    bytes.iter().for_each(|byte| text.push_str(&format!("\\{byte:03o}")));
+}
+
+/// A path as people read it.
 pub(crate) fn shown_path(path: &Path) -> String {
     one_line(&path.to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use super::*;
+
+    #[test]
+    fn a_path_on_a_line_can_be_read_back_to_the_byte() {
+        let quoted = |bytes: &[u8]| quoted_path(Path::new(OsStr::from_bytes(bytes)));
+        let all: [&[u8]; 8] = [
+            b"src/a b.rs",
+            "größe.txt".as_bytes(),
+            b"a\nb\tc",
+            b"say \"hi\"\\",
+            b"\x1b[2J",
+            b"bad\xff",
+            b"bad\xfe",
+            "\u{202e}evil".as_bytes(),
+        ];
+        insta::assert_snapshot!(all.map(quoted).join("\n"), @r#"
+        src/a b.rs
+        größe.txt
+        "a\nb\tc"
+        "say \"hi\"\\"
+        "\033[2J"
+        "bad\377"
+        "bad\376"
+        "\342\200\256evil"
+        "#);
+    }
 }

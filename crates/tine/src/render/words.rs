@@ -39,7 +39,8 @@ pub(crate) fn harmless(text: &str) -> String {
     out
 }
 
-fn is_unseen(character: char) -> bool {
+/// Whether a character moves the cursor, changes the terminal or turns the reading direction.
+pub(crate) fn is_unseen(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

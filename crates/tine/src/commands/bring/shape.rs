@@ -4,7 +4,7 @@ use serde::Serialize;
 use tine_model::AgentId;
 use tine_runtime::{Applied, Brought, BroughtOutcome, MendedAs, Merged};
 
-use crate::render::change::{CommitJson, ConflictJson, FileJson, shown_path};
+use crate::render::change::{CommitJson, ConflictJson, FileJson, json_path};
 
 /// `tine apply --json`.
 #[derive(Serialize)]
@@ -31,7 +31,7 @@ impl AppliedJson {
         Self {
             agent: agent.to_string(),
             outcome: outcome(came.outcome),
-            onto: shown_path(&brought.onto),
+            onto: json_path(&brought.onto),
             files: came.files.iter().map(FileJson::from).collect(),
             conflicts: came.conflicts.iter().map(ConflictJson::from).collect(),
             mended: came.mended.as_ref().map(|mended| mended_as(mended.outcome)),
@@ -73,7 +73,7 @@ impl MergedJson {
         Self {
             agent: agent.to_string(),
             outcome: outcome(came.outcome),
-            onto: shown_path(&brought.onto),
+            onto: json_path(&brought.onto),
             before: came.before.to_string(),
             head: came.head.to_string(),
             fast_forward: came.is_fast_forward,
@@ -81,7 +81,7 @@ impl MergedJson {
             skipped: came.skipped.iter().map(ToString::to_string).collect(),
             files: came.files.iter().map(FileJson::from).collect(),
             conflicts: came.conflicts.iter().map(ConflictJson::from).collect(),
-            uncommitted: came.uncommitted.iter().map(|path| shown_path(path)).collect(),
+            uncommitted: came.uncommitted.iter().map(|path| json_path(path)).collect(),
             mended: came.mended.as_ref().map(|mended| mended_as(mended.outcome)),
             running: brought.runs,
             told: brought.told.iter().map(ToString::to_string).collect(),

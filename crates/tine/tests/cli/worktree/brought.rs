@@ -64,10 +64,11 @@ fn a_diff_is_a_patch_of_what_the_agent_alone_has_changed() {
     --- stderr
     "#);
     check!(told(&home, &["diff", &agent, "a.txt"]), @"
-    code: 0
+    code: 42
     --- stdout
     --- stderr
-    nothing changed
+    error: the work did not change a.txt
+    hint: paths are taken from where you are in the checkout, elsewhere from its top; `tine diff` lists what changed
     ");
     assert_eq!(home.done(&["diff", &agent, "./made.txt"]), home.done(&["diff", &agent]));
     check!(told(&home, &["diff", &agent, "../x"]), @"
@@ -339,4 +340,53 @@ fn another_checkout_can_have_the_work() {
     error: `[HOME]/alien` is in another repository than the work
     hint: --to takes a checkout of the repository that the worktree is of
     ");
+}
+
+#[test]
+fn a_path_is_told_to_the_byte_and_one_that_matches_nothing_is_refused() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let home = dirty();
+    let agent = written(&home);
+    let worktree = super::place(&home, &agent);
+    let odd: [&[u8]; 4] = [b"a\nb", b"bad\xfe", b"bad\xff", b"t\tb"];
+    for name in odd {
+        std::fs::write(worktree.join(OsStr::from_bytes(name)), "odd\n").unwrap();
+    }
+    let said = told(&home, &["diff", &agent, "--name-only"]);
+    check!(said, @r#"
+    code: 0
+    --- stdout
+    "a\nb"
+    "bad\376"
+    "bad\377"
+    made.txt
+    "t\tb"
+    --- stderr
+    "#);
+    let raw = home.tine(&["diff", &agent, "--name-only", "-z"]).output().unwrap().stdout;
+    assert_eq!(raw, b"a\nb\0bad\xfe\0bad\xff\0made.txt\0t\tb\0");
+    let files = home.json(&["diff", &agent, "--json"])["files"].take();
+    let paths: Vec<&Value> = files.as_array().unwrap().iter().map(|file| &file["path"]).collect();
+    assert_eq!(paths, ["a\nb", "bad\u{fffd}", "bad\u{fffd}", "made.txt", "t\tb"]);
+    assert_eq!(
+        (&files[1]["path_bytes"], &files[2]["path_bytes"]),
+        (&"626164fe".into(), &"626164ff".into())
+    );
+    assert!(files[0].get("path_bytes").is_none(), "{files}");
+    let one =
+        home.tine(&["apply", &agent, "--"]).arg(OsStr::from_bytes(b"bad\xff")).output().unwrap();
+    assert!(one.status.success(), "{one:?}");
+    assert!(home.work().join(OsStr::from_bytes(b"bad\xff")).exists());
+    assert!(!home.work().join(OsStr::from_bytes(b"bad\xfe")).exists());
+    let apply = told(&home, &["apply", &agent, "nowhere", "made.txt"]);
+    check!(apply, @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: the work did not change nowhere
+    hint: paths are taken from where you are in the checkout, elsewhere from its top; `tine diff` lists what changed
+    ");
+    assert_eq!(told(&home, &["diff", &agent, "nowhere", "made.txt"]), apply);
 }
