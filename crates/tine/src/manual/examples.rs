@@ -11,11 +11,13 @@ Examples:
 
 pub(crate) const FORK: &str = "\
 Examples:
-  tine fork 1a2b                          an idle peer that knows everything 1a2b knows
+  tine fork 1a2b                          an idle peer that knows everything
+                                          1a2b knows
   tine fork 1a2b \"Try it another way.\"    the same, and it begins at once
   tine fork 1a2b --at 12 --name plan-b    inherit up to entry 12 only
   tine fork 1a2b --estimate \"Try it.\"     what it would cost, and nothing else
-  tine fork 1a2b --worktree \"Try it.\"     in a git worktree of its own, with all that is not committed yet
+  tine fork 1a2b --worktree \"Try it.\"     in a git worktree of its own, with all
+                                          that is not committed yet
   tine fork 1a2b --turns 2                only the last two turns
   tine fork 1a2b --context digest --model openai/gpt-6.1-sol \"Try it.\"
   tine fork 1a2b --json";
@@ -24,15 +26,20 @@ pub(crate) const FAN: &str = "\
 Examples:
   tine fan 1a2b -d \"Check the parser.\" -d \"Check the printer.\"
   tine fan 1a2b -d \"Find dead code.\" --permission-mode read-only --json
-  tine fan 1a2b -d A -d B -d C --estimate    what it would cost, and how they would start
+  tine fan 1a2b -d A -d B -d C --estimate
+                                          what it would cost, and how they would
+                                          start
   tine fan 1a2b -d A -d B --plan leader --explain
-  tine fan 1a2b -d \"With a queue.\" -d \"With a lock.\" --worktree    each in a git worktree of its own";
+  tine fan 1a2b -d \"With a queue.\" -d \"With a lock.\" --worktree
+                                          each in a git worktree of its own";
 
 pub(crate) const CACHE_EXPLAIN: &str = "\
 Examples:
-  tine cache explain 1a2b                 all requests in a line each, the last in full
+  tine cache explain 1a2b                 all requests in a line each, the last
+                                          in full
   tine cache explain 1a2b --request 3
-  tine cache explain 1a2b --json | jq '.requests[] | select(.verdict != \"ok\") | .why'";
+  tine cache explain 1a2b --json | jq \\
+      '.requests[] | select(.verdict != \"ok\") | .why'";
 
 pub(crate) const PS: &str = "\
 Examples:
@@ -75,7 +82,8 @@ Examples:
   tine compact 1a2b --json";
 
 pub(crate) const MERGE_BACK: &str = "\
-The fork's own model writes the summary, over its warm cache. An agent that runs gets it at its next turn; any other one at once.
+The fork's own model writes the summary, over its warm cache. An agent that runs gets it at its next turn; any other \
+one at once.
 
 Examples:
   tine merge-back 3c4d                    draft, edit, append to its parent
@@ -85,20 +93,21 @@ Examples:
   tine merge-back 3c4d --file draft.md --json";
 
 pub(crate) const TASK_START: &str = "\
-The worker starts from its prompt alone, or with --fork from AGENT's conversation. It runs in the background, in a process of its
-own, and its report reaches AGENT at its next turn. Where nobody can be asked, what needs permission is refused; with
---wait-for-permission it waits for `tine permission`.
+The worker starts from its prompt alone, or with --fork from AGENT's conversation. It runs in the background, in a \
+process of its own, and its report reaches AGENT at its next turn. Where nobody can be asked, what needs permission is \
+refused; with --wait-for-permission it waits for `tine permission`.
 
 Examples:
   tine task start 1a2b \"List the open questions.\" --fork
-  tine task start 1a2b \"Review src/parser.rs.\" --agent reviewer -d \"review of the parser\"
+  tine task start 1a2b \"Review src/parser.rs.\" --agent reviewer -d \\
+      \"review of the parser\"
   tine task start 1a2b \"Count the tests.\" --wait
   tine task start 1a2b \"Fix the parser.\" --fork --worktree
   id=$(tine task start 1a2b \"Fix the build.\" --fork --json | jq -r .task)";
 
 pub(crate) const TASK_RESUME: &str = "\
-A task that has ended, in whatever way, goes on with all that its worker knows. One that still runs is told when it has reported;
-only one thing can wait for that.
+A task that has ended, in whatever way, goes on with all that its worker knows. One that still runs is told when it \
+has reported; only one thing can wait for that.
 
 Examples:
   tine task resume 3c4d \"And now the other half.\"
@@ -139,13 +148,14 @@ Prints who was stopped and what was done by then. The code is 0, also when nothi
 
 Examples:
   tine stop 1a2b                          all that works in this tree, now
-  tine stop 1a2b --soft                   everybody finishes the turn, and reports
+  tine stop 1a2b --soft                   everybody finishes the turn, and
+                                          reports
   tine stop 1a2b --interrupt              its turn ends, its workers go on
   tine stop 1a2b --json | jq -r '.stopped[].agent'";
 
 pub(crate) const KILL: &str = "\
-What is killed stays dead; `tine stop` ends what runs, and nothing else. The root of a tree dies with --root only. After a fork was
-killed, `tine run --continue` goes on with its parent.
+What is killed stays dead; `tine stop` ends what runs, and nothing else. The root of a tree dies with --root only. \
+After a fork was killed, `tine run --continue` goes on with its parent.
 
 Examples:
   tine kill 3c4d
@@ -153,8 +163,9 @@ Examples:
   tine ps --json | jq -r '.[] | select(.kind == \"peer\") | .id' | xargs tine kill";
 
 pub(crate) const DIFF: &str = "\
-Of a worktree that is there this is what it holds now, of one that was removed what it held. Files that were not committed when the
-worktree was made are no changes. Where the output is no terminal it is a patch that `git apply` takes.
+Of a worktree that is there this is what it holds now, of one that was removed what it held. Files that were not \
+committed when the worktree was made are no changes. Where the output is no terminal it is a patch that `git apply` \
+takes.
 
 Examples:
   tine diff 3c4d
@@ -162,18 +173,21 @@ Examples:
   tine diff 3c4d src/parser.rs > parser.patch";
 
 pub(crate) const APPLY: &str = "\
-Three-way, onto whatever you have in your checkout, and all or nothing: with a conflict nothing changes and the code is 1. Your
-index stays as it is. The work of an agent that runs is taken as it stands now. The agent that works in the checkout is told.
+Three-way, onto whatever you have in your checkout, and all or nothing: with a conflict nothing changes and the code \
+is 1. Your index stays as it is. The work of an agent that runs is taken as it stands now. The agent that works in the \
+checkout is told.
 
 Examples:
   tine apply 3c4d --dry-run
   tine apply 3c4d
-  tine apply 3c4d src --conflicts         only what is in src; marks where both sides changed the same lines
+  tine apply 3c4d src --conflicts         only what is in src; marks where both
+                                          sides changed the same lines
   tine apply --undo 3c4d";
 
 pub(crate) const MERGE: &str = "\
-What you have staged and changed stays beside the merged commits. No hooks run. With a conflict, in the commits or with your own
-changes, nothing changes and the code is 1. What the agent has not committed does not come, and is named.
+What you have staged and changed stays beside the merged commits. No hooks run. With a conflict, in the commits or \
+with your own changes, nothing changes and the code is 1. What the agent has not committed does not come, and is \
+named.
 
 Examples:
   tine merge 3c4d --dry-run
@@ -188,14 +202,16 @@ Examples:
   tine cherry-pick 3c4d 89abcdef 01234567";
 
 pub(crate) const PICK: &str = "\
-The forks work at the same time, over one cached prefix, each in a worktree of its own. Then the check runs in each, and one table says who
-passes, how much was changed, and what it cost. The best is marked: of those that completed, changed something and pass, the one with the fewest changed
-lines, then the cheapest. Whoever is taken is applied to your checkout, as it was before its check. Without a terminal nobody is, unless --take
-says so. The work of all others stays in their worktrees. The code is 1 when no work is good and nothing was taken: then no work passed
-its check, or none changed anything.
+The forks work at the same time, over one cached prefix, each in a worktree of its own. Then the check runs in each, \
+and one table says who passes, how much was changed, and what it cost. The best is marked: of those that completed, \
+changed something and pass, the one with the fewest changed lines, then the cheapest. Whoever is taken is applied to \
+your checkout, as it was before its check. Without a terminal nobody is, unless --take says so. The work of all others \
+stays in their worktrees. The code is 1 when no work is good and nothing was taken: then no work passed its check, or \
+none changed anything.
 
 Examples:
-  tine pick 3c4d -d \"Make the tests of the parser pass\" -n 4 --check \"cargo test -p parser\"
+  tine pick 3c4d -d \"Make the tests of the parser pass\" -n 4 --check \\
+      \"cargo test -p parser\"
   tine pick 3c4d -d \"Speed up the reader\" --check ./bench.sh --take best --json
   tine pick --among 1a2b 5e6f 7c8d --check \"make test\"";
 
@@ -204,11 +220,12 @@ Each worktree that is there is looked at: what differs from what it started with
 
 Examples:
   tine worktree list
-  tine worktree list --all --json | jq -r '.worktrees[] | select(.files > 0) | .path'";
+  tine worktree list --all --json | jq -r \\
+      '.worktrees[] | select(.files > 0) | .path'";
 
 pub(crate) const WORKTREE_GC: &str = "\
-Takes worktrees in which nothing has changed for that long and in which nobody runs, and what crashes have left. Before one goes,
-refs/tine/ID/end in its repository holds what it holds. The code is 1 when one could not be removed.
+Takes worktrees in which nothing has changed for that long and in which nobody runs, and what crashes have left. \
+Before one goes, refs/tine/ID/end in its repository holds what it holds. The code is 1 when one could not be removed.
 
 Examples:
   tine worktree gc --dry-run
@@ -220,15 +237,17 @@ Examples:
   git -C \"$(tine worktree path 3c4d)\" log --oneline";
 
 pub(crate) const DROP: &str = "\
-The conversation stays. What the worktree held is kept by refs/tine/ID/end in its repository; `tine recover` makes the worktree
-again, and so does the agent's next run.
+The conversation stays. What the worktree held is kept by refs/tine/ID/end in its repository; `tine recover` makes the \
+worktree again, and so does the agent's next run.
 
 Examples:
   tine drop 3c4d
-  tine worktree list --json | jq -r '.worktrees[] | select(.files == 0) | .agent' | xargs tine drop";
+  tine worktree list --json | jq -r \\
+      '.worktrees[] | select(.files == 0) | .agent' | xargs tine drop";
 
 pub(crate) const RECOVER: &str = "\
-Prints the directory. Commits, what was staged, other changes and new files are as they were when the worktree was removed.
+Prints the directory. Commits, what was staged, other changes and new files are as they were when the worktree was \
+removed.
 
 Examples:
   tine recover 3c4d
@@ -241,8 +260,8 @@ Examples:
   tine permission list --json | jq -r '.[].id'";
 
 pub(crate) const PERMISSION_ALLOW: &str = "\
-The list says what the rule of each request is, and how far a yes may reach. The first answer counts, wherever it is given.
-An answer is kept for an agent whose process has died: `tine run --resume AGENT` goes on with it.
+The list says what the rule of each request is, and how far a yes may reach. The first answer counts, wherever it is \
+given. An answer is kept for an agent whose process has died: `tine run --resume AGENT` goes on with it.
 
 Examples:
   tine permission allow 1a2b
@@ -266,7 +285,8 @@ Deny beats ask, and ask beats allow, wherever they are written. A project's file
 
 Examples:
   tine permission rules
-  tine permission rules --json | jq -r '.rules[] | select(.list == \"allow\") | .rule'";
+  tine permission rules --json | jq -r \\
+      '.rules[] | select(.list == \"allow\") | .rule'";
 
 pub(crate) const RENAME: &str = "\
 Examples:
@@ -274,12 +294,14 @@ Examples:
   tine rename plan-b";
 
 pub(crate) const IMPORT: &str = "\
-The file holds messages of any provider's format, or is what another tool keeps of its sessions: a transcript of Claude Code, a
-rollout of Codex, an export of OpenCode. A system prompt in it takes the place of tine's own.
+The file holds messages of any provider's format, or is what another tool keeps of its sessions: a transcript of \
+Claude Code, a rollout of Codex, an export of OpenCode. A system prompt in it takes the place of tine's own.
 
 Examples:
-  tine import ~/.claude/projects/-home-me-app/0b5c….jsonl --name from-claude-code
-  tine import ~/.codex/sessions/2026/01/02/rollout-….jsonl --model openai/gpt-5.6
+  tine import ~/.claude/projects/-home-me-app/0b5c….jsonl --name \\
+      from-claude-code
+  tine import ~/.codex/sessions/2026/01/02/rollout-….jsonl --model \\
+      openai/gpt-5.6
   opencode export ses_1234 | tine import - --json
   tine import conversation.json --name from-elsewhere
   tine export 1a2b | tine import - --model sim/echo --json";
@@ -300,8 +322,8 @@ Examples:
   tine cost 1a2b --json | jq .total.cost_usd";
 
 pub(crate) const BUDGET: &str = "\
-A budget belongs to a whole tree, whichever of its agents is named, and counts all that the tree has ever used. At a cap, no
-further request is sent; those under way are finished. Raise the cap, and runs that wait there go on.
+A budget belongs to a whole tree, whichever of its agents is named, and counts all that the tree has ever used. At a \
+cap, no further request is sent; those under way are finished. Raise the cap, and runs that wait there go on.
 
 Examples:
   tine budget 1a2b
@@ -322,17 +344,16 @@ Examples:
   export ANTHROPIC_BASE_URL=http://127.0.0.1:8080 ANTHROPIC_API_KEY=any";
 
 pub(crate) const GUARD_FILTER: &str = "\
-Runs nothing. The code is 0 when the call is allowed and 56 when it is not; with --jsonl it is 0.
-The orders of --jsonl are {\"op\":\"new\",\"memory_dir\":DIR}, {\"op\":\"check\",\"tool\":TOOL,\"args\":{...}}
-and {\"op\":\"check_raw\",\"tool\":TOOL,\"args_raw\":TEXT}.
+Runs nothing. The code is 0 when the call is allowed and 56 when it is not; with --jsonl it is 0. The orders of \
+--jsonl are {\"op\":\"new\",\"memory_dir\":DIR}, {\"op\":\"check\",\"tool\":TOOL,\"args\":{...}} and \
+{\"op\":\"check_raw\",\"tool\":TOOL,\"args_raw\":TEXT}.
 
 Examples:
   tine guard filter --memory-dir ~/memory FileWrite '{\"file_path\":\"/etc/hosts\"}'
   tine guard filter --jsonl < orders.jsonl";
 
 pub(crate) const EVAL: &str = "\
-The code is 0 when every run passed and 1 when one did not. Each run works in a throw-away copy of
-the case's files.
+The code is 0 when every run passed and 1 when one did not. Each run works in a throw-away copy of the case's files.
 
 Examples:
   tine eval evals/stray.toml --model sim/evals/stray-astray.toml

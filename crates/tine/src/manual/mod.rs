@@ -35,6 +35,9 @@ pub(crate) fn page(command: Command) -> io::Result<String> {
     String::from_utf8(page).map_err(io::Error::other)
 }
 
+/// How the lines of a help begin that stay as they are.
+const EXAMPLES: &str = "Examples:\n";
+
 /// A command and those below it, each under its whole name.
 fn render_command(page: &mut Vec<u8>, above: &str, command: &Command) -> io::Result<()> {
     let name = format!("{above} {}", command.get_name());
@@ -56,7 +59,11 @@ fn render_command(page: &mut Vec<u8>, above: &str, command: &Command) -> io::Res
         page.push(b'\n');
     }
     if let Some(help) = usage.get_after_help() {
-        verbatim(&help.to_string()).to_writer(page)?;
+        let help = help.to_string();
+        let examples = help.find(EXAMPLES).unwrap_or(help.len());
+        let (prose, examples) = help.split_at(examples);
+        paragraphs(prose).to_writer(page)?;
+        verbatim(examples).to_writer(page)?;
     }
     Ok(())
 }
@@ -77,6 +84,16 @@ fn render_section(section: &Section) -> Roff {
 fn heading(level: &str, words: &str) -> Roff {
     let mut roff = Roff::new();
     roff.control(level, [words]);
+    roff
+}
+
+/// Text of which each line is a paragraph.
+fn paragraphs(text: &str) -> Roff {
+    let mut roff = Roff::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        roff.control("PP", []);
+        roff.text([roman(line)]);
+    }
     roff
 }
 
@@ -109,6 +126,34 @@ mod tests {
         for section in SECTIONS {
             assert!(page.contains(section.heading), "{}", section.heading);
         }
+    }
+
+    #[test]
+    fn every_page_of_help_stands_in_80_columns() {
+        use unicode_width::UnicodeWidthStr as _;
+
+        fn check(command: &Command) {
+            let mut page = command.clone().term_width(80);
+            for help in [page.render_help().to_string(), page.render_long_help().to_string()] {
+                for line in help.lines() {
+                    assert!(line.width() <= 80, "{}: {line}", command.get_name());
+                }
+                // Lines that are wrapped by hand are wrapped once more, elsewhere.
+                let prose = help.rsplit("Options:").next().unwrap_or_default();
+                let prose = prose.split(EXAMPLES).next().unwrap_or_default();
+                let long = |line: &&str| line.starts_with(char::is_alphabetic) && line.width() > 40;
+                let lines: Vec<&str> = prose.lines().skip_while(|line| !long(line)).collect();
+                for two in lines.windows(2).filter(|two| long(&two[0]) && !two[1].is_empty()) {
+                    let next = two[1].split(' ').next().unwrap_or_default();
+                    let room = two[0].width() + 1 + next.width();
+                    assert!(room > 80, "{}: {two:?}", command.get_name());
+                }
+            }
+            command.get_subcommands().for_each(check);
+        }
+        let mut command = Cli::command();
+        command.build();
+        check(&command);
     }
 
     #[test]
