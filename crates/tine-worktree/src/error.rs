@@ -142,14 +142,6 @@ pub(crate) fn list(paths: &[PathBuf]) -> String {
     }
 }
 
-/// A colon and what was said, where anything was.
-fn colon(said: &str) -> String {
-    match said {
-        "" => String::new(),
-        said => format!(": {said}"),
-    }
-}
-
 fn files(paths: &[PathBuf]) -> String {
     let verb = if paths.len() == 1 { "is" } else { "are" };
     format!("{} {verb}", list(paths))
