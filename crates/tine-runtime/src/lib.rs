@@ -92,7 +92,7 @@ pub use tine_tools::{Change, Escape, Gap, Support};
 pub use worktrees::{
     Applied, BringSpec, Brought, BroughtOutcome, Candidate, Changes, Check, Checked, CollectSpec,
     Collected, Conflict, ConflictKind, ConflictPlace, FastForward, Fate, FileChange, KeptFile,
-    Lines, MadeCommit, Mended, MendedAs, Merged, OnConflict, Operation, Placement, Stage, Start,
-    Work, WorktreeError, WorktreePolicy, WorktreePorts, WorktreeRefusal, WorktreeState,
-    WorktreeView, best, git_version, shares_content, try_out,
+    Lines, MadeCommit, Mended, MendedAs, Merged, Obstacle, OnConflict, Operation, Placement, Stage,
+    Start, Uncommitted, Work, WorktreeError, WorktreePolicy, WorktreePorts, WorktreeRefusal,
+    WorktreeState, WorktreeView, best, git_version, shares_content, try_out,
 };

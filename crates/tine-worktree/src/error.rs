@@ -133,10 +133,21 @@ fn paths_of(kept: &[Kept]) -> Vec<PathBuf> {
 /// Most paths that a message names.
 const PATHS_SHOWN: usize = 5;
 
+/// Most paths where somebody has to know which they are to decide.
+const MANY_PATHS_SHOWN: usize = 10;
+
 pub(crate) fn list(paths: &[PathBuf]) -> String {
+    first(PATHS_SHOWN, paths)
+}
+
+pub(crate) fn many(paths: &[PathBuf]) -> String {
+    first(MANY_PATHS_SHOWN, paths)
+}
+
+fn first(most: usize, paths: &[PathBuf]) -> String {
     let shown: Vec<String> =
-        paths.iter().take(PATHS_SHOWN).map(|path| path.display().to_string()).collect();
-    match paths.len().saturating_sub(PATHS_SHOWN) {
+        paths.iter().take(most).map(|path| path.display().to_string()).collect();
+    match paths.len().saturating_sub(most) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
     }

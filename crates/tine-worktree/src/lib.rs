@@ -39,7 +39,7 @@ mod worktree;
 
 pub use apply::{Applied, Apply, Kept, Mended, MendedAs, OnConflict, Outcome};
 pub use changes::{Changes, FileChange, Lines, MadeCommit, Mode, Status};
-pub use commits::{CherryPick, FastForward, Merge, Merged};
+pub use commits::{CherryPick, FastForward, Merge, Merged, Uncommitted};
 pub use error::{Refusal, WorktreeError};
 pub use ids::{Commit, Name, Tree};
 pub use merge_tree::{Conflict, ConflictKind, Place, Stage};

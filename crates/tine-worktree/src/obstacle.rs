@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::error::list;
+use crate::error::{list, many};
 use crate::ids::Commit;
 use crate::repository::Operation;
 
@@ -33,6 +33,9 @@ pub enum Obstacle {
     /// The work and the checkout have no commit in common: the work began before the first one.
     #[error("the work and the checkout have no commit in common")]
     Unrelated,
+    /// Commits hold what the checkout had not committed when the worktree was made, in these files.
+    #[error("these commits hold what was not committed in the checkout when the fork was made: {}", many(.0))]
+    Unfinished(Vec<PathBuf>),
     /// The work is not committed.
     #[error("the work has no commits")]
     NoCommits,
@@ -57,6 +60,50 @@ pub enum Obstacle {
 }
 
 impl Obstacle {
+    /// One word for programs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::InTheWay(_) => "in_the_way",
+            Self::Changed(_) => "changed",
+            Self::Submodules(_) => "submodules",
+            Self::NotChanged(_) => "not_changed",
+            Self::Operation(_) => "operation",
+            Self::Unborn => "unborn",
+            Self::OnBranch(_) => "on_branch",
+            Self::Unrelated => "unrelated",
+            Self::Unfinished(_) => "uncommitted",
+            Self::NoCommits => "no_commits",
+            Self::NoIdentity => "no_identity",
+            Self::MergeCommit(_) => "merge_commit",
+            Self::NotOfTheWork(_) => "not_of_the_work",
+            Self::IndexLocked(_) => "index_locked",
+            Self::HeadMoved => "head_moved",
+            Self::NotApplied(_) => "not_applied",
+        }
+    }
+
+    /// The files that it is about, all of them, relative to the top of the checkout.
+    pub fn paths(&self) -> &[PathBuf] {
+        match self {
+            Self::InTheWay(paths)
+            | Self::Changed(paths)
+            | Self::Submodules(paths)
+            | Self::NotChanged(paths)
+            | Self::Unfinished(paths) => paths,
+            Self::Operation(_)
+            | Self::Unborn
+            | Self::OnBranch(_)
+            | Self::Unrelated
+            | Self::NoCommits
+            | Self::NoIdentity
+            | Self::MergeCommit(_)
+            | Self::NotOfTheWork(_)
+            | Self::IndexLocked(_)
+            | Self::HeadMoved
+            | Self::NotApplied(_) => &[],
+        }
+    }
+
     /// What somebody can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
@@ -70,6 +117,9 @@ impl Obstacle {
             Self::Unborn => "apply the files, or commit something first",
             Self::OnBranch(_) => "run `git switch --detach` there, or apply the files instead",
             Self::Unrelated => "apply the files instead, or pick the commits",
+            Self::Unfinished(_) => {
+                "`tine apply` brings the files without commits; --with-uncommitted brings the commits all the same"
+            }
             Self::NoCommits => "apply the files instead",
             Self::NoIdentity => "set user.name and user.email with `git config`",
             Self::MergeCommit(_) => "merge instead, or choose other commits",
@@ -99,6 +149,7 @@ mod tests {
             Obstacle::Unborn,
             Obstacle::OnBranch(PathBuf::from("/w")),
             Obstacle::Unrelated,
+            Obstacle::Unfinished((0..12).map(|name| name.to_string().into()).collect()),
             Obstacle::NoCommits,
             Obstacle::NoIdentity,
             Obstacle::MergeCommit(commit.clone()),
@@ -125,6 +176,8 @@ mod tests {
         hint: run `git switch --detach` there, or apply the files instead
         error: the work and the checkout have no commit in common
         hint: apply the files instead, or pick the commits
+        error: these commits hold what was not committed in the checkout when the fork was made: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more
+        hint: `tine apply` brings the files without commits; --with-uncommitted brings the commits all the same
         error: the work has no commits
         hint: apply the files instead
         error: git knows no name and no address for commits here

@@ -9,7 +9,7 @@ use tine_model::{AgentId, AgentRecord, AgentState, WorktreeRecord};
 use tine_store::AgentFilter;
 use tine_worktree::{
     Applied, Apply, Changes, CherryPick, Commit, FastForward, FileChange, Merge, Merged, Name,
-    Obstacle, OnConflict, Outcome, Repository, Snapshot, WorktreeError,
+    Obstacle, OnConflict, Outcome, Repository, Snapshot, Uncommitted, WorktreeError,
 };
 
 use super::{any_checkout, blocking, checkout, name_of, worktree_of};
@@ -137,18 +137,22 @@ impl Runtime {
             .await
     }
 
-    /// Merges the commits of an agent into what a checkout has checked out.
+    /// Merges the commits of an agent into what a checkout has checked out. `uncommitted`: what is done where they hold what the
+    /// checkout had not committed at the fork.
     pub async fn merge_work(
         &self,
         spec: &BringSpec,
         fast_forward: FastForward,
+        uncommitted: Uncommitted,
     ) -> Result<Brought<Merged>, RuntimeError> {
         let BringSpec { dry_run, as_held, .. } = *spec;
         let label = self.label_of(spec.agent).await?;
         let brought = self.bring_work(spec, move |repository, record, now_ms| {
             let Held { name, start, end } = Held::of(repository, record, (as_held, now_ms))?;
             let (name, start, end, label) = (&name, &start, &end, label.as_str());
-            repository.merge(&Merge { name, label, start, end, fast_forward, dry_run, now_ms })
+            let merge =
+                Merge { name, label, start, end, fast_forward, uncommitted, dry_run, now_ms };
+            repository.merge(&merge)
         });
         let brought = brought.await?;
         self.told_of(spec, "merged the commits of", brought, |came| (came.outcome, &came.files))
@@ -156,17 +160,20 @@ impl Runtime {
     }
 
     /// Picks commits of an agent, by the beginnings of their names, onto what a checkout has checked out; all without any.
+    /// `uncommitted` as with [`Runtime::merge_work`].
     pub async fn cherry_pick_work(
         &self,
         spec: &BringSpec,
         commits: Vec<String>,
+        uncommitted: Uncommitted,
     ) -> Result<Brought<Merged>, RuntimeError> {
         let BringSpec { dry_run, as_held, .. } = *spec;
         let commits = self.commits_of(spec.agent, commits).await?;
         let brought = self.bring_work(spec, move |repository, record, now_ms| {
             let Held { name, start, end } = Held::of(repository, record, (as_held, now_ms))?;
             let (name, start, end, commits) = (&name, &start, &end, &commits);
-            repository.cherry_pick(&CherryPick { name, start, end, commits, dry_run, now_ms })
+            let pick = CherryPick { name, start, end, commits, uncommitted, dry_run, now_ms };
+            repository.cherry_pick(&pick)
         });
         let brought = brought.await?;
         self.told_of(spec, "picked commits of", brought, |came| (came.outcome, &came.files)).await

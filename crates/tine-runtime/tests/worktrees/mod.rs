@@ -370,7 +370,8 @@ async fn work_comes_into_the_worktree_that_it_was_forked_from() {
     git(&inner, &["add", "new.txt"]);
     git(&inner, &["commit", "--quiet", "-m", "new"]);
     let fast = tine_runtime::FastForward::WherePossible;
-    let merged = house.runtime.merge_work(&spec, fast).await.unwrap();
+    let refuse = tine_runtime::Uncommitted::Refuse;
+    let merged = house.runtime.merge_work(&spec, fast, refuse).await.unwrap();
     assert_eq!(git(&outer, &["rev-parse", "HEAD"]).trim(), merged.came.head.as_str());
     assert_eq!(git(&directory, &["rev-parse", "HEAD"]), main);
     assert!(outer.join("new.txt").exists() && !directory.join("new.txt").exists());

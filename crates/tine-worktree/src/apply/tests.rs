@@ -10,7 +10,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use super::{Apply, MendedAs, OnConflict};
-use crate::commits::{FastForward, Merge};
+use crate::commits::{FastForward, Merge, Uncommitted};
 use crate::tests::fault::{self, Plan, plan, without_exchange};
 use crate::{Name, NewWorktree, Repository, Snapshot, Start, WorktreeError};
 
@@ -182,7 +182,9 @@ fn perform(what: What, top: &Path, dry_run: bool) -> Result<(), WorktreeError> {
             .map(drop),
         What::Merge => {
             let (label, fast_forward) = ("child", FastForward::Never);
-            let merge = Merge { name, label, start, end, fast_forward, dry_run, now_ms };
+            let uncommitted = Uncommitted::Bring;
+            let merge =
+                Merge { name, label, start, end, fast_forward, uncommitted, dry_run, now_ms };
             repository.merge(&merge).map(drop)
         }
         What::Mend => repository.mend().map(drop),

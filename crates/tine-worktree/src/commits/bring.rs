@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 
 use super::carry::Carry;
-use super::{Goal, Merged};
+use super::{Goal, Merged, Uncommitted};
 use crate::apply::{HeadMove, Outcome, Plan, Room, detached, index_hash, set_entries};
 use crate::changes::MadeCommit;
 use crate::diff::{differences, file_changes};
@@ -76,7 +76,7 @@ impl<'a> Bringing<'a> {
         name: &Name,
         goal: Goal,
         commits: Vec<MadeCommit>,
-        dry_run: bool,
+        (uncommitted, dry_run): (Uncommitted, bool),
     ) -> Result<Merged, WorktreeError> {
         let before = self.head().clone();
         let mut merged = Merged {
@@ -90,6 +90,7 @@ impl<'a> Bringing<'a> {
             conflicts: Vec::new(),
             stopped_at: None,
             uncommitted: self.repository.uncommitted(self.start, self.end)?,
+            unfinished: Vec::new(),
             mended: self.room.mended.clone(),
         };
         let (head, is_fast_forward) = match goal {
@@ -103,6 +104,10 @@ impl<'a> Bringing<'a> {
         };
         if head == *self.head() {
             return Ok(Merged { outcome: Outcome::Nothing, ..merged });
+        }
+        merged.unfinished = self.repository.unfinished(self.start, (self.head(), &head))?;
+        if uncommitted == Uncommitted::Refuse && !merged.unfinished.is_empty() {
+            return Err(Obstacle::Unfinished(merged.unfinished).into());
         }
         let git = self.repository.git();
         let tree = tree_of(&git, &head)?;

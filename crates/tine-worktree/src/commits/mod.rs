@@ -6,6 +6,7 @@
 mod bring;
 mod carry;
 mod identity;
+mod unfinished;
 
 use std::path::PathBuf;
 
@@ -19,6 +20,7 @@ use crate::repository::Repository;
 use crate::snapshot::{Snapshot, tree_of};
 
 use bring::Bringing;
+pub use unfinished::Uncommitted;
 
 /// Committed work to be merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub struct Merge<'a> {
     pub end: &'a Snapshot,
     /// Whether there is to be a merge commit in any case.
     pub fast_forward: FastForward,
+    /// What is done where the commits hold what the checkout had not committed when the worktree was made.
+    pub uncommitted: Uncommitted,
     /// Whether nothing is to be changed.
     pub dry_run: bool,
     /// Milliseconds since the Unix epoch, for the date of a merge commit.
@@ -60,6 +64,8 @@ pub struct CherryPick<'a> {
     pub end: &'a Snapshot,
     /// Which of its commits; empty: all. They are picked in the order in which they were made.
     pub commits: &'a [Commit],
+    /// What is done where they hold what the checkout had not committed when the worktree was made.
+    pub uncommitted: Uncommitted,
     /// Whether nothing is to be changed.
     pub dry_run: bool,
     /// Milliseconds since the Unix epoch, for the committer's date.
@@ -89,6 +95,8 @@ pub struct Merged {
     pub stopped_at: Option<Commit>,
     /// Files of the work that are not committed as they stand there. They did not come.
     pub uncommitted: Vec<PathBuf>,
+    /// Files of the checkout that were not committed when the worktree was made, and came into HEAD with its commits.
+    pub unfinished: Vec<PathBuf>,
     /// What an earlier change, that was cut short, came to just before.
     pub mended: Option<Mended>,
 }
@@ -103,14 +111,15 @@ impl Repository {
     /// Merges the commits of a worktree into what is checked out here, as `git merge` would, but onto a checkout with changes, too:
     /// what is staged and what is not survives beside it. Of a file that the commits changed, the checkout's version is merged with
     /// them: three-way, from what the worktree started with where the commits contain that, else from HEAD. All else stays as it is,
-    /// in the index, too. With conflicts in commits, files or index nothing changes.
+    /// in the index, too. With conflicts in commits, files or index nothing changes. A worktree begins with what its parent had not
+    /// committed: where its commits hold any of that, they are refused, unless [`Uncommitted::Bring`] is asked for.
     ///
     /// Waits while another change of this checkout is under way, and mends one that was cut short first. Hooks do not run. What the
     /// checkout held before is kept by the ref `refs/tine/<name>/before`.
     pub fn merge(&self, work: &Merge<'_>) -> Result<Merged, WorktreeError> {
         let bringing = Bringing::begin(self, (work.start, work.end), work.now_ms)?;
         let goal = self.merge_goal(work, bringing.head())?;
-        bringing.finish(work.name, goal, bringing.commits.clone(), work.dry_run)
+        bringing.finish(work.name, goal, bringing.commits.clone(), (work.uncommitted, work.dry_run))
     }
 
     /// Picks commits of a worktree, one by one, onto what is checked out here. Authors and messages stay, the committer is the user.
@@ -128,7 +137,7 @@ impl Repository {
         if let Goal::Commit { skipped, .. } = &goal {
             chosen.retain(|made| !skipped.contains(&made.commit));
         }
-        bringing.finish(work.name, goal, chosen, work.dry_run)
+        bringing.finish(work.name, goal, chosen, (work.uncommitted, work.dry_run))
     }
 
     fn merge_goal(&self, work: &Merge<'_>, head: &Commit) -> Result<Goal, WorktreeError> {

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use tine_worktree::{
-    CherryPick, Commit, FastForward, Merge, Merged, Outcome, Repository, Start, Worktree,
-    WorktreeError,
+    CherryPick, Commit, FastForward, Merge, Merged, Obstacle, Outcome, Repository, Start,
+    Uncommitted, Worktree, WorktreeError,
 };
 
 use crate::support::{Home, NOW_MS, git, try_git, untouched, write};
@@ -26,7 +26,7 @@ fn commit_staged(top: &Path, subject: &str) -> Commit {
 fn merge_with(
     home: &Home,
     worktree: &Worktree,
-    fast_forward: FastForward,
+    (fast_forward, uncommitted): (FastForward, Uncommitted),
 ) -> Result<Merged, WorktreeError> {
     let end = worktree.state(NOW_MS).unwrap();
     Repository::at(&home.top())?.merge(&Merge {
@@ -35,13 +35,14 @@ fn merge_with(
         start: worktree.start(),
         end: &end,
         fast_forward,
+        uncommitted,
         dry_run: false,
         now_ms: NOW_MS,
     })
 }
 
 fn merge(home: &Home, worktree: &Worktree) -> Result<Merged, WorktreeError> {
-    merge_with(home, worktree, FastForward::WherePossible)
+    merge_with(home, worktree, (FastForward::WherePossible, Uncommitted::Bring))
 }
 
 fn pick(home: &Home, worktree: &Worktree, commits: &[Commit]) -> Result<Merged, WorktreeError> {
@@ -51,6 +52,7 @@ fn pick(home: &Home, worktree: &Worktree, commits: &[Commit]) -> Result<Merged, 
         start: worktree.start(),
         end: &end,
         commits,
+        uncommitted: Uncommitted::Refuse,
         dry_run: false,
         now_ms: NOW_MS,
     })
@@ -98,7 +100,8 @@ fn a_fast_forward_leaves_what_is_staged_and_what_is_not() {
     commit(&top, "changed", "1\n2\n3\n4\n5\n6\n7\n8\nchild\n");
     commit(&top, "both", "1\n2\n3\n4\n5\n6\n7\n8\nchild\n");
     let before = status(&home);
-    let merged = merge(&home, &worktree).unwrap();
+    let how = (FastForward::WherePossible, Uncommitted::Refuse);
+    let merged = merge_with(&home, &worktree, how).unwrap();
     assert_eq!((merged.outcome, merged.is_fast_forward), (Outcome::Written, true));
     assert_eq!(home.git(&["rev-parse", "main"]).trim(), merged.head.as_str());
     assert_eq!(status(&home), before);
@@ -177,7 +180,7 @@ fn a_merge_has_two_parents_and_the_users_name() {
     home.git(&["config", "--unset", "commit.gpgSign"]);
     let two = home.fork("two", Start::State).unwrap();
     commit(two.repository().top(), "run.sh", "echo two\n");
-    let merged = merge_with(&home, &two, FastForward::Never).unwrap();
+    let merged = merge_with(&home, &two, (FastForward::Never, Uncommitted::Bring)).unwrap();
     assert!(!merged.is_fast_forward);
     assert_eq!(home.git(&["rev-list", "--parents", "-1", "HEAD"]).split_whitespace().count(), 3);
 }
@@ -263,7 +266,7 @@ fn with_a_conflict_anywhere_nothing_changes() {
 
 fn refused(home: &Home, worktree: &Worktree) -> String {
     let before = untouched(&home.top());
-    let error = merge_with(home, worktree, FastForward::Never).unwrap_err();
+    let error = merge_with(home, worktree, (FastForward::Never, Uncommitted::Bring)).unwrap_err();
     assert_eq!(untouched(&home.top()), before);
     match error {
         WorktreeError::Obstructed(obstacle) => format!("{obstacle}; {}", obstacle.hint()),
@@ -321,4 +324,80 @@ fn work_from_before_the_first_commit_cannot_be_merged_and_says_what_can_be_done(
     assert_eq!(error.to_string(), "the work and the checkout have no commit in common");
     assert_eq!(untouched(&home.top()), before);
     assert_eq!(pick(&home, &worktree, &[]).unwrap().outcome, Outcome::Written);
+}
+
+/// What is refused, by its names; empty if it is not.
+fn unfinished(home: &Home, worktree: &Worktree) -> String {
+    let before = untouched(&home.top());
+    let how = (FastForward::WherePossible, Uncommitted::Refuse);
+    match merge_with(home, worktree, how) {
+        Ok(_) => String::new(),
+        Err(WorktreeError::Obstructed(Obstacle::Unfinished(paths))) => {
+            assert_eq!(untouched(&home.top()), before);
+            let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+            names.join(" ")
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn what_the_user_has_not_committed_comes_with_no_commit_unless_it_is_asked_for() {
+    let home = dirty();
+    let worktree = home.fork("one", Start::State).unwrap();
+    let top = worktree.repository().top().to_owned();
+    // The worker commits all that it finds, as workers do.
+    git(&top, &["add", "--all"]);
+    commit_staged(&top, "all");
+    assert_eq!(unfinished(&home, &worktree), "both changed later new staged");
+    let picked = pick(&home, &worktree, &[]).unwrap_err().to_string();
+    assert!(picked.ends_with("when the fork was made: both, changed, later, new, staged"));
+    // What the user commits meanwhile is no secret any more, nor with more beside it.
+    home.git(&["add", "new"]);
+    home.write("changed", "1\nchanged\n3\n4\n5\n6\n7\n8\nmore\n");
+    home.git(&["commit", "--quiet", "--message=mine", "--", "new", "changed"]);
+    assert_eq!(unfinished(&home, &worktree), "both later staged");
+    let merged = merge(&home, &worktree).unwrap();
+    let came: Vec<_> = merged.unfinished.iter().map(|path| path.to_str().unwrap()).collect();
+    assert_eq!((merged.outcome, came.join(" ").as_str()), (Outcome::Written, "both later staged"));
+    assert_eq!(merge(&home, &worktree).unwrap().unfinished.len(), 0);
+}
+
+#[test]
+fn each_commit_is_looked_at_and_each_part_of_a_file() {
+    let home = dirty();
+    let worktree = home.fork("one", Start::State).unwrap();
+    let top = worktree.repository().top().to_owned();
+    git(&top, &["reset", "--quiet"]);
+    let first = commit(&top, "clean", "of the child\n");
+    // One line of two, and a file that goes again at once.
+    commit(&top, "both", "1\nstaged\n3\n4\n5\n6\n7\n8\n9\n");
+    git(&top, &["add", "new"]);
+    commit_staged(&top, "with the notes");
+    git(&top, &["rm", "--quiet", "--cached", "new"]);
+    let last = commit(&top, "run.sh", "echo child\n");
+    assert_eq!(unfinished(&home, &worktree), "both new");
+    // Those that have nothing of it can be picked.
+    git(&top, &["reset", "--quiet"]);
+    pick(&home, &worktree, &[first]).unwrap();
+    pick(&home, &worktree, &[last]).unwrap();
+    assert_eq!(
+        (read(&home, "run.sh"), read(&home, "new")),
+        ("echo child\n".into(), "new\n".into())
+    );
+}
+
+#[test]
+fn a_deletion_that_is_not_committed_is_the_users_too() {
+    let home = Home::new();
+    fs::remove_file(home.top().join("run.sh")).unwrap();
+    home.write("a.txt", "mine\n");
+    let worktree = home.fork("one", Start::State).unwrap();
+    let top = worktree.repository().top().to_owned();
+    git(&top, &["rm", "--quiet", "--force", "a.txt"]);
+    commit_staged(&top, "a deletion of the worker's");
+    assert_eq!(unfinished(&home, &worktree), "");
+    git(&top, &["add", "--all"]);
+    commit_staged(&top, "and one of the user's");
+    assert_eq!(unfinished(&home, &worktree), "run.sh");
 }

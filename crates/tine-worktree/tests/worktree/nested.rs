@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tine_worktree::{
     Applied, Apply, CherryPick, Commit, FastForward, MendedAs, Merge, Merged, Name, NewWorktree,
-    OnConflict, Outcome, Repository, Start, Worktree, WorktreeError,
+    OnConflict, Outcome, Repository, Start, Uncommitted, Worktree, WorktreeError,
 };
 
 use crate::support::{Home, NOW_MS, git, untouched, write};
@@ -61,14 +61,32 @@ impl Nested {
     fn merge(&self) -> Result<Merged, WorktreeError> {
         let (start, end) = (self.two.start(), &self.two.state(NOW_MS)?);
         let (name, label, fast_forward) = (self.two.name(), "two", FastForward::WherePossible);
-        let (dry_run, now_ms) = (false, NOW_MS);
-        self.onto().merge(&Merge { name, label, start, end, fast_forward, dry_run, now_ms })
+        let (uncommitted, dry_run, now_ms) = (Uncommitted::Refuse, false, NOW_MS);
+        self.onto().merge(&Merge {
+            name,
+            label,
+            start,
+            end,
+            fast_forward,
+            uncommitted,
+            dry_run,
+            now_ms,
+        })
     }
 
     fn pick(&self) -> Result<Merged, WorktreeError> {
         let (start, end) = (self.two.start(), &self.two.state(NOW_MS)?);
         let (name, commits, dry_run, now_ms) = (self.two.name(), &[], false, NOW_MS);
-        self.onto().cherry_pick(&CherryPick { name, start, end, commits, dry_run, now_ms })
+        let uncommitted = Uncommitted::Refuse;
+        self.onto().cherry_pick(&CherryPick {
+            name,
+            start,
+            end,
+            commits,
+            uncommitted,
+            dry_run,
+            now_ms,
+        })
     }
 
     fn apply(&self) -> Result<Applied, WorktreeError> {

@@ -6,7 +6,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use proptest::prelude::*;
-use tine_worktree::{Apply, FastForward, Merge, OnConflict, Outcome, Snapshot, Start, Worktree};
+use tine_worktree::{
+    Apply, FastForward, Merge, OnConflict, Outcome, Snapshot, Start, Uncommitted, Worktree,
+};
 
 use crate::support::{Home, NOW_MS, files, git, try_git, untouched, write};
 
@@ -225,6 +227,7 @@ fn merge(home: &Home, worktree: &Worktree, end: &Snapshot) -> tine_worktree::Mer
         start: worktree.start(),
         end,
         fast_forward: FastForward::WherePossible,
+        uncommitted: Uncommitted::Bring,
         dry_run: false,
         now_ms: NOW_MS,
     };
@@ -334,9 +337,38 @@ proptest! {
         git(&work, &["add", "--all"]);
         commit(&work);
         let end = worktree.state(NOW_MS).unwrap();
+        let start = worktree.start();
+        let begun = home.git(&["diff", "--name-only", start.base.as_str(), start.work.as_str()]);
+        let there = git(&work, &["ls-files"]);
+        let there: Vec<&str> = there.lines().collect();
+        let brought: Vec<&str> = begun.lines().filter(|path| there.contains(path)).collect();
         let merged = merge(&home, &worktree, &end);
+        let unfinished: Vec<_> = merged.unfinished.iter().map(|path| path.to_str().unwrap()).collect();
+        prop_assert_eq!(unfinished, brought);
         prop_assert_eq!(&merged.conflicts, &[]);
         prop_assert_eq!(contents(&home.top()), contents(&work));
         prop_assert_eq!(home.git(&["status", "--porcelain"]), "");
+    }
+
+    #[test]
+    fn a_worker_that_puts_uncommitted_work_aside_commits_none_of_it(
+        before in prop::collection::vec(early_edit(), 0..5),
+        child in prop::collection::vec(late_edit(), 0..6),
+    ) {
+        let (home, worktree) = scene(&before, &[], &[]);
+        let work = worktree.repository().top().to_owned();
+        git(&work, &["reset", "--quiet", "--hard"]);
+        git(&work, &["clean", "--quiet", "-fd"]);
+        for edit in &child {
+            match *edit {
+                // Beside a line of the user's nobody could tell whose it is.
+                Edit::Line(_, line, _) if line <= LINES / 2 => {}
+                ref edit => perform(&work, edit),
+            }
+        }
+        git(&work, &["add", "--all"]);
+        commit(&work);
+        let end = worktree.state(NOW_MS).unwrap();
+        prop_assert_eq!(merge(&home, &worktree, &end).unfinished, Vec::<std::path::PathBuf>::new());
     }
 }

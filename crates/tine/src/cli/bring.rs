@@ -69,6 +69,9 @@ pub(crate) struct MergeArgs {
     /// Make a merge commit also where HEAD could just move on
     #[arg(long)]
     pub(crate) no_ff: bool,
+    /// Bring commits that hold what was not committed in the checkout at the fork, all the same
+    #[arg(long)]
+    pub(crate) with_uncommitted: bool,
     #[command(flatten)]
     pub(crate) onto: OntoArgs,
 }
@@ -80,6 +83,9 @@ pub(crate) struct CherryPickArgs {
     pub(crate) agent: String,
     /// The first characters of the names of its commits; without any, all that it has made
     pub(crate) commits: Vec<String>,
+    /// Bring commits that hold what was not committed in the checkout at the fork, all the same
+    #[arg(long)]
+    pub(crate) with_uncommitted: bool,
     #[command(flatten)]
     pub(crate) onto: OntoArgs,
 }

@@ -187,7 +187,9 @@ Examples:
 pub(crate) const MERGE: &str = "\
 What you have staged and changed stays beside the merged commits. No hooks run. With a conflict, in the commits or \
 with your own changes, nothing changes and the code is 1. What the agent has not committed does not come, and is \
-named.
+named. \
+Commits that hold what you had not committed at the fork are refused: --with-uncommitted brings them, \
+`tine apply` the files alone.
 
 Examples:
   tine merge 3c4d --dry-run
@@ -195,7 +197,8 @@ Examples:
   tine merge 3c4d --json | jq -r .head";
 
 pub(crate) const CHERRY_PICK: &str = "\
-Authors and messages stay. With a conflict nothing changes and the code is 1.
+Authors and messages stay. With a conflict nothing changes and the code is 1. Commits that hold what you had not committed at the
+fork are refused, unless --with-uncommitted is given.
 
 Examples:
   tine cherry-pick 3c4d                   all that it has made

@@ -85,11 +85,11 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine apply",
-            r#"{"agent","outcome":"written"|"would_write"|"nothing"|"conflicts","onto","files":[file],"conflicts":[{"path","others","kind","place":"files"|"commits"|"index","base","ours","theirs","explanation"}],"mended","running","told":[id]}; base, ours and theirs are {"object"}|null"#,
+            r#"{"agent","outcome":"written"|"would_write"|"nothing"|"conflicts","onto","files":[file],"conflicts":[{"path","others","kind","place":"files"|"commits"|"index","base","ours","theirs","explanation"}],"mended","running","told":[id]}; base, ours and theirs are {"object"}|null. Where something stands in the way, the code is 42 and it is {"agent","outcome":"refused","obstacle","reason","paths":[path]}, with merge and cherry-pick, too"#,
         ),
         (
             "tine merge, tine cherry-pick",
-            r#"as apply, with "before","head","fast_forward","commits","skipped","uncommitted":[path]"#,
+            r#"as apply, with "before","head","fast_forward","commits","skipped","uncommitted":[path],"unfinished":[path]; unfinished is what was not committed in the checkout at the fork and came with the commits"#,
         ),
         (
             "tine pick",

@@ -39,7 +39,7 @@ pub(super) const WORKTREES: Section = Section {
         ),
         (
             "tine merge, tine cherry-pick",
-            "bring commits; what is staged and changed in the checkout stays beside them. Refused in the middle of a merge or rebase, and without a commit",
+            "bring commits; what is staged and changed in the checkout stays beside them. Commits that hold what was not committed in the checkout at the fork, as after `git add -A` there, are refused, with its files by name; --with-uncommitted brings them all the same. Refused in the middle of a merge or rebase, and without a commit",
         ),
         (
             "who is told",

@@ -7,10 +7,11 @@ use std::path::{Component, Path, PathBuf};
 use tine_model::{AgentId, WorktreeRecord};
 use tine_runtime::{
     Applied, BringSpec, Brought, BroughtOutcome, Conflict, FastForward, Merged, OnConflict,
+    RuntimeError, Uncommitted, WorktreeError, WorktreeRefusal,
 };
 
 pub(super) use self::shape::AppliedJson;
-use self::shape::MergedJson;
+use self::shape::{MergedJson, RefusedJson};
 use crate::cli::{ApplyArgs, CherryPickArgs, MergeArgs, OntoArgs};
 use crate::context::{Context, work_directory};
 use crate::fail::{FAILED, Failure};
@@ -28,15 +29,16 @@ const COMMIT_CHARACTERS: usize = 8;
 pub(crate) async fn apply(context: &Context, args: ApplyArgs) -> Result<u8, Failure> {
     let spec = spec(context, &args.agent, &args.onto).await?;
     let brought = match args.undo {
-        true => context.runtime.undo_work(&spec).await?,
+        true => context.runtime.undo_work(&spec).await,
         false => {
             let record = context.runtime.own_worktree(spec.agent).await?;
             let paths = in_checkout(context, &record, &args.paths)?;
             let on_conflict =
                 if args.conflicts { OnConflict::LeaveMarkers } else { OnConflict::Refuse };
-            context.runtime.apply_work(&spec, paths, on_conflict).await?
+            context.runtime.apply_work(&spec, paths, on_conflict).await
         }
     };
+    let brought = told(&spec, &args.onto, brought)?;
     if args.onto.json {
         output::json(&AppliedJson::of(spec.agent, &brought))?;
     } else {
@@ -48,14 +50,46 @@ pub(crate) async fn apply(context: &Context, args: ApplyArgs) -> Result<u8, Fail
 pub(crate) async fn merge(context: &Context, args: MergeArgs) -> Result<u8, Failure> {
     let spec = spec(context, &args.agent, &args.onto).await?;
     let how = if args.no_ff { FastForward::Never } else { FastForward::WherePossible };
-    let brought = context.runtime.merge_work(&spec, how).await?;
+    let brought = context.runtime.merge_work(&spec, how, uncommitted(args.with_uncommitted)).await;
+    let brought = told(&spec, &args.onto, brought)?;
     print_merged(&spec, &brought, &args.onto, "merged")
 }
 
 pub(crate) async fn cherry_pick(context: &Context, args: CherryPickArgs) -> Result<u8, Failure> {
     let spec = spec(context, &args.agent, &args.onto).await?;
-    let brought = context.runtime.cherry_pick_work(&spec, args.commits).await?;
+    let uncommitted = uncommitted(args.with_uncommitted);
+    let brought = context.runtime.cherry_pick_work(&spec, args.commits, uncommitted).await;
+    let brought = told(&spec, &args.onto, brought)?;
     print_merged(&spec, &brought, &args.onto, "picked")
+}
+
+fn uncommitted(is_wanted: bool) -> Uncommitted {
+    if is_wanted { Uncommitted::Bring } else { Uncommitted::Refuse }
+}
+
+/// What came, or, after it was told, that nothing did: with `--json` as JSON, too.
+fn told<T>(
+    spec: &BringSpec,
+    onto: &OntoArgs,
+    brought: Result<T, RuntimeError>,
+) -> Result<T, Failure> {
+    let error = match brought {
+        Ok(brought) => return Ok(brought),
+        Err(RuntimeError::Worktree(error)) => error,
+        Err(error) => return Err(error.into()),
+    };
+    if onto.json
+        && let Some(refused) = RefusedJson::of(spec.agent, &error)
+    {
+        output::json(&refused)?;
+    }
+    Err(match &error {
+        // The usual hint is for a fork.
+        WorktreeError::Refused(WorktreeRefusal::Unmerged { .. }) => {
+            Failure::input(error.to_string()).hint("settle the conflicts and `git add` the files")
+        }
+        _ => error.into(),
+    })
 }
 
 async fn spec(context: &Context, agent: &str, onto: &OntoArgs) -> Result<BringSpec, Failure> {
@@ -180,6 +214,10 @@ fn print_merged(
     if matches!(came.outcome, BroughtOutcome::Written | BroughtOutcome::WouldWrite) {
         let subjects = came.commits.iter().map(|made| format!("  {}\n", one_line(&made.subject)));
         output::write_out(&subjects.collect::<String>())?;
+        if !came.unfinished.is_empty() {
+            let named = named(&came.unfinished);
+            output::say(&format!("note: with what was not committed here at the fork: {named}"));
+        }
         if !came.uncommitted.is_empty() {
             say_uncommitted(&short.to_string(), &came.uncommitted);
         }
@@ -190,14 +228,18 @@ fn print_merged(
 
 /// Says that not all of the work came.
 fn say_uncommitted(short: &str, paths: &[PathBuf]) {
+    output::say(&format!("note: not committed there, and not brought: {}", named(paths)));
+    output::say(&format!("hint: `tine apply {short}` brings files, committed or not"));
+}
+
+/// The first of some files, and how many more there are.
+fn named(paths: &[PathBuf]) -> String {
     let named: Vec<String> =
         paths.iter().take(FILES_NAMED_MAX).map(|path| shown_path(path)).collect();
-    let more = match paths.len().saturating_sub(FILES_NAMED_MAX) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    output::say(&format!("note: not committed there, and not brought: {}{more}", named.join(", ")));
-    output::say(&format!("hint: `tine apply {short}` brings files, committed or not"));
+    match paths.len().saturating_sub(FILES_NAMED_MAX) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
 }
 
 fn say_rest(agent: AgentId, runs: bool, told: &[AgentId]) {

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use tine_model::AgentId;
-use tine_runtime::{Applied, Brought, BroughtOutcome, MendedAs, Merged};
+use tine_runtime::{
+    Applied, Brought, BroughtOutcome, MendedAs, Merged, WorktreeError, WorktreeRefusal,
+};
 
 use crate::render::change::{CommitJson, ConflictJson, FileJson, json_path};
 
@@ -62,6 +64,8 @@ pub(super) struct MergedJson {
     conflicts: Vec<ConflictJson>,
     /// Files that are not committed there, and did not come.
     uncommitted: Vec<String>,
+    /// Files that were not committed in the checkout at the fork, and came with the commits.
+    unfinished: Vec<String>,
     mended: Option<&'static str>,
     running: bool,
     told: Vec<String>,
@@ -82,10 +86,51 @@ impl MergedJson {
             files: came.files.iter().map(FileJson::from).collect(),
             conflicts: came.conflicts.iter().map(ConflictJson::from).collect(),
             uncommitted: came.uncommitted.iter().map(|path| json_path(path)).collect(),
+            unfinished: came.unfinished.iter().map(|path| json_path(path)).collect(),
             mended: came.mended.as_ref().map(|mended| mended_as(mended.outcome)),
             running: brought.runs,
             told: brought.told.iter().map(ToString::to_string).collect(),
         }
+    }
+}
+
+/// Any of them, where something stands in the way. Nothing has changed.
+#[derive(Serialize)]
+pub(super) struct RefusedJson {
+    agent: String,
+    /// `refused`.
+    outcome: &'static str,
+    /// What stands in the way, in one word.
+    obstacle: &'static str,
+    reason: String,
+    /// The files that it is about.
+    paths: Vec<String>,
+}
+
+impl RefusedJson {
+    /// `None` for a failure that is no refusal.
+    pub(super) fn of(agent: AgentId, error: &WorktreeError) -> Option<Self> {
+        let (obstacle, paths) = match error {
+            WorktreeError::Obstructed(obstacle) => (obstacle.word(), obstacle.paths()),
+            WorktreeError::Refused(WorktreeRefusal::Unmerged { paths, .. }) => {
+                ("conflicts_there", paths.as_slice())
+            }
+            WorktreeError::Refused(_) => ("refused", [].as_slice()),
+            WorktreeError::NoGit(_)
+            | WorktreeError::OldGit { .. }
+            | WorktreeError::Git { .. }
+            | WorktreeError::TooLong { .. }
+            | WorktreeError::Setup { .. }
+            | WorktreeError::Output { .. }
+            | WorktreeError::File { .. } => return None,
+        };
+        Some(Self {
+            agent: agent.to_string(),
+            outcome: "refused",
+            obstacle,
+            reason: error.to_string(),
+            paths: paths.iter().map(|path| shown_path(path)).collect(),
+        })
     }
 }
 

@@ -206,7 +206,7 @@ fn several_agents_come_one_after_another_each_with_a_check_of_its_own() {
     let home = dirty();
     let (first, second) = (written(&home), committed(&home));
     home.done(&["apply", &first]);
-    let merged = home.json(&["merge", &second, "--json"]);
+    let merged = home.json(&["merge", &second, "--with-uncommitted", "--json"]);
     assert_eq!((&merged["outcome"], &merged["fast_forward"]), (&"written".into(), &true.into()));
     // What was staged at the fork went into the commit there, as `git commit` has it.
     assert_eq!(
@@ -238,20 +238,39 @@ fn commits_come_beside_what_is_not_committed() {
     let home = dirty();
     let agent = committed(&home);
     let before = whole(&home.work());
+    // `git commit` there took along what was staged here.
     check!(told(&home, &["merge", &agent, "--dry-run"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: these commits hold what was not committed in the checkout when the fork was made: staged.txt
+    hint: `tine apply` brings the files without commits; --with-uncommitted brings the commits all the same
+    ");
+    check!(told(&home, &["cherry-pick", &agent, "--json"]), @r#"
+    code: 42
+    --- stdout
+    {"agent":"[AGENT-ID]","outcome":"refused","obstacle":"uncommitted","reason":"these commits hold what was not committed in the checkout when the fork was made: staged.txt","paths":["staged.txt"]}
+    --- stderr
+    error: these commits hold what was not committed in the checkout when the fork was made: staged.txt
+    hint: `tine apply` brings the files without commits; --with-uncommitted brings the commits all the same
+    "#);
+    assert_eq!(whole(&home.work()), before);
+    check!(told(&home, &["merge", &agent, "--with-uncommitted", "--dry-run"]), @"
     code: 0
     --- stdout
     1 commit of [AGENT8] can be merged in [HOME]/work
       Add b
     --- stderr
+    note: with what was not committed here at the fork: staged.txt
     ");
     assert_eq!(whole(&home.work()), before);
-    check!(told(&home, &["merge", &agent, "--no-ff"]), @"
+    check!(told(&home, &["merge", &agent, "--no-ff", "--with-uncommitted"]), @"
     code: 0
     --- stdout
     merged 1 commit of [AGENT8] in [HOME]/work: HEAD is [AGENT8]
       Add b
     --- stderr
+    note: with what was not committed here at the fork: staged.txt
     note: told which files changed: [AGENT8]
     ");
     check!(git(&home.work(), &["log", "--format=%s · %an", "--topo-order"]), @"
