@@ -1,4 +1,4 @@
-//! Commits in the user's name.
+//! Commits in the user's name: the one that git would take, from its variables or its settings.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -9,7 +9,7 @@ use crate::ids::{Commit, Tree};
 use crate::obstacle::Obstacle;
 use crate::repository::Repository;
 
-/// The user, as git's settings know them, at one moment.
+/// The user, as git knows them, at one moment.
 pub(super) struct Committer {
     git: Git,
 }
@@ -17,16 +17,34 @@ pub(super) struct Committer {
 /// Nobody is guessed from the name of the machine.
 const KNOWN: [&str; 2] = ["-c", "user.useConfigOnly=true"];
 
+/// What git takes a person and a time from before it looks at its settings. No other command is given these.
+const VARIABLES: [&str; 6] = [
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_DATE",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_DATE",
+];
+
 impl Repository {
     pub(super) fn identity(&self, now_ms: i64) -> Result<Committer, WorktreeError> {
         let date = format!("@{} +0000", now_ms.div_euclid(1000));
         let date = OsStr::new(&date);
         let git = self.git().with("GIT_AUTHOR_DATE", date).with("GIT_COMMITTER_DATE", date);
-        match git.run(KNOWN.iter().chain(&["var", "GIT_COMMITTER_IDENT"])) {
-            Ok(_) => Ok(Committer { git }),
-            Err(WorktreeError::Git { .. }) => Err(Obstacle::NoIdentity.into()),
-            Err(error) => Err(error),
-        }
+        let given = VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+        let git = given.fold(git, |git, (name, value)| git.with(name, &value));
+        require(&git, "GIT_COMMITTER_IDENT")?;
+        Ok(Committer { git })
+    }
+}
+
+/// Refuses where git knows nobody of this kind.
+fn require(git: &Git, who: &str) -> Result<(), WorktreeError> {
+    match git.run(KNOWN.iter().chain(&["var", who])) {
+        Ok(_) => Ok(()),
+        Err(WorktreeError::Git { .. }) => Err(Obstacle::NoIdentity.into()),
+        Err(error) => Err(error),
     }
 }
 
@@ -38,6 +56,7 @@ impl Committer {
         parents: &[&Commit],
         message: &[u8],
     ) -> Result<Commit, WorktreeError> {
+        require(&self.git, "GIT_AUTHOR_IDENT")?;
         write(&self.git, "UTF-8", tree, parents, message)
     }
 

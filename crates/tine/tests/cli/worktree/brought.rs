@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{dirty, forked, git, shown, whole};
-use crate::support::Home;
+use crate::support::{Home, Ran};
 
 /// A fork that has written made.txt; its id.
 fn written(home: &Home) -> String {
@@ -288,6 +288,30 @@ fn commits_come_beside_what_is_not_committed() {
     --- stderr
     nothing to do: [HOME]/work has all commits of [AGENT8] already
     ");
+}
+
+#[test]
+fn the_users_name_may_stand_in_the_environment_alone() {
+    let home = dirty();
+    let agent = committed(&home);
+    git(&home.work(), &["commit", "-qm", "Mine"]);
+    git(&home.work(), &["config", "--remove-section", "user"]);
+    let merge = ["merge", &agent];
+    check!(told(&home, &merge), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: git knows no name and no address for commits here
+    hint: set user.name and user.email with `git config`
+    ");
+    let mut command = home.tine(&merge);
+    for who in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{who}_NAME"), "Bea");
+        command.env(format!("GIT_{who}_EMAIL"), "bea@example.org");
+    }
+    command.env("GIT_COMMITTER_DATE", "2025-05-05T05:05:05+0200");
+    assert_eq!(Ran::of(&mut command).code, 0);
+    check!(git(&home.work(), &["log", "-1", "--format=%an <%ae> · %cn %cI"]), @"Bea <bea@example.org> · Bea 2025-05-05T05:05:05+02:00");
 }
 
 #[test]
