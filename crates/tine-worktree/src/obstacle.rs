@@ -18,6 +18,9 @@ pub enum Obstacle {
     /// Other repositories in the checkout would have to change.
     #[error("the work changes submodules: {}", list(.0))]
     Submodules(Vec<PathBuf>),
+    /// Files of the work are in conflict there, and hold marks that nobody has settled.
+    #[error("files of the work are in conflict: {}", list(.0))]
+    InConflict(Vec<PathBuf>),
     /// Files were asked for that are as they were at the start.
     #[error("the work did not change {}", list(.0))]
     NotChanged(Vec<PathBuf>),
@@ -66,6 +69,7 @@ impl Obstacle {
             Self::InTheWay(_) => "in_the_way",
             Self::Changed(_) => "changed",
             Self::Submodules(_) => "submodules",
+            Self::InConflict(_) => "in_conflict",
             Self::NotChanged(_) => "not_changed",
             Self::Operation(_) => "operation",
             Self::Unborn => "unborn",
@@ -88,6 +92,7 @@ impl Obstacle {
             Self::InTheWay(paths)
             | Self::Changed(paths)
             | Self::Submodules(paths)
+            | Self::InConflict(paths)
             | Self::NotChanged(paths)
             | Self::Unfinished(paths) => paths,
             Self::Operation(_)
@@ -110,6 +115,9 @@ impl Obstacle {
             Self::InTheWay(_) => "move them away, or take only other files",
             Self::Changed(_) | Self::HeadMoved => "try again",
             Self::Submodules(_) => "update them by hand, or take only other files",
+            Self::InConflict(_) => {
+                "settle them in its worktree first, and `git add` the files; `tine worktree path` says where it is"
+            }
             Self::NotChanged(_) => {
                 "paths are taken from where you are in the checkout, elsewhere from its top; `tine diff` lists what changed"
             }
@@ -144,6 +152,7 @@ mod tests {
             Obstacle::InTheWay(path()),
             Obstacle::Changed(path()),
             Obstacle::Submodules(path()),
+            Obstacle::InConflict(path()),
             Obstacle::NotChanged(path()),
             Obstacle::Operation(Operation::Rebase),
             Obstacle::Unborn,
@@ -166,6 +175,8 @@ mod tests {
         hint: try again
         error: the work changes submodules: a
         hint: update them by hand, or take only other files
+        error: files of the work are in conflict: a
+        hint: settle them in its worktree first, and `git add` the files; `tine worktree path` says where it is
         error: the work did not change a
         hint: paths are taken from where you are in the checkout, elsewhere from its top; `tine diff` lists what changed
         error: the checkout is in the middle of a rebase

@@ -161,6 +161,13 @@ impl Repository {
         Ok(self.take(Conflicts::Refuse, now_ms)?.snapshot)
     }
 
+    /// Files that a merge, or something like it, left in conflict here: relative to the top.
+    pub fn in_conflict(&self) -> Result<Vec<PathBuf>, WorktreeError> {
+        let scratch = Scratch::new()?;
+        scratch.copy_from(self)?;
+        Ok(unmerged(&entries(&self.git().with_index(&scratch.index()))?))
+    }
+
     pub(crate) fn take(&self, conflicts: Conflicts, now_ms: i64) -> Result<Taken, WorktreeError> {
         let scratch = Scratch::new()?;
         let git = self.git();

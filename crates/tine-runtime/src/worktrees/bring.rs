@@ -87,6 +87,18 @@ impl Held {
     }
 }
 
+/// Refuses work of which files are in conflict: they hold marks, and nobody has said yet what is right. Of a worktree that was removed
+/// it is not known.
+fn refuse_conflicts(record: &WorktreeRecord, paths: &[PathBuf]) -> Result<(), WorktreeError> {
+    let Ok(worktree) = worktree_of(record) else { return Ok(()) };
+    let mut found = worktree.repository().in_conflict()?;
+    found.retain(|path| paths.is_empty() || paths.iter().any(|asked| path.starts_with(asked)));
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(Obstacle::InConflict(found).into()),
+    }
+}
+
 impl Runtime {
     /// What an agent has done in its worktree, or of it what concerns `paths`, relative to the top of the checkout; all without any.
     pub async fn work_of(&self, agent: AgentId, paths: Vec<PathBuf>) -> Result<Work, RuntimeError> {
@@ -119,6 +131,7 @@ impl Runtime {
     ) -> Result<Brought<Applied>, RuntimeError> {
         let BringSpec { dry_run, as_held, .. } = *spec;
         let brought = self.bring_work(spec, move |repository, record, now_ms| {
+            refuse_conflicts(record, &paths)?;
             let Held { name, start, end } = Held::of(repository, record, (as_held, now_ms))?;
             let (name, start, end, paths) = (&name, &start, &end, &paths);
             repository.apply(&Apply { name, start, end, paths, on_conflict, dry_run, now_ms })
@@ -148,6 +161,7 @@ impl Runtime {
         let BringSpec { dry_run, as_held, .. } = *spec;
         let label = self.label_of(spec.agent).await?;
         let brought = self.bring_work(spec, move |repository, record, now_ms| {
+            refuse_conflicts(record, &[])?;
             let Held { name, start, end } = Held::of(repository, record, (as_held, now_ms))?;
             let (name, start, end, label) = (&name, &start, &end, label.as_str());
             let merge =
@@ -170,6 +184,7 @@ impl Runtime {
         let BringSpec { dry_run, as_held, .. } = *spec;
         let commits = self.commits_of(spec.agent, commits).await?;
         let brought = self.bring_work(spec, move |repository, record, now_ms| {
+            refuse_conflicts(record, &[])?;
             let Held { name, start, end } = Held::of(repository, record, (as_held, now_ms))?;
             let (name, start, end, commits) = (&name, &start, &end, &commits);
             let pick = CherryPick { name, start, end, commits, uncommitted, dry_run, now_ms };

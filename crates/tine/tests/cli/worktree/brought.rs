@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{dirty, forked, git, shown, whole};
+use super::{base, dirty, forked, git, shown, whole};
 use crate::support::{Home, Ran};
 
 /// A fork that has written made.txt; its id.
@@ -312,6 +312,42 @@ fn the_users_name_may_stand_in_the_environment_alone() {
     command.env("GIT_COMMITTER_DATE", "2025-05-05T05:05:05+0200");
     assert_eq!(Ran::of(&mut command).code, 0);
     check!(git(&home.work(), &["log", "-1", "--format=%an <%ae> · %cn %cI"]), @"Bea <bea@example.org> · Bea 2025-05-05T05:05:05+02:00");
+}
+
+#[test]
+fn work_in_conflict_does_not_come_before_it_is_settled() {
+    let home = base();
+    let agent = written(&home);
+    let there = super::place(&home, &agent);
+    let commit = |text: &str| {
+        std::fs::write(there.join("a.txt"), text).unwrap();
+        git(&there, &["commit", "-qm", "Mine", "a.txt"]);
+        git(&there, &["rev-parse", "HEAD"]).trim().to_owned()
+    };
+    let side = commit("side\n");
+    git(&there, &["reset", "-q", "--soft", "HEAD~1"]);
+    commit("main\n");
+    git(&there, &["read-tree", "-m", "HEAD~1", "HEAD", &side]);
+    assert_eq!(git(&there, &["diff", "--name-only", "--diff-filter=U"]), "a.txt\n");
+    let before = whole(&home.work());
+    check!(told(&home, &["apply", &agent, "--json"]), @r#"
+    code: 42
+    --- stdout
+    {"agent":"[AGENT-ID]","outcome":"refused","obstacle":"in_conflict","reason":"files of the work are in conflict: a.txt","paths":["a.txt"]}
+    --- stderr
+    error: files of the work are in conflict: a.txt
+    hint: settle them in its worktree first, and `git add` the files; `tine worktree path` says where it is
+    "#);
+    check!(told(&home, &["merge", &agent, "--dry-run"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: files of the work are in conflict: a.txt
+    hint: settle them in its worktree first, and `git add` the files; `tine worktree path` says where it is
+    ");
+    assert_eq!(home.ran(&["cherry-pick", &agent]).code, 42);
+    assert_eq!(whole(&home.work()), before);
+    home.done(&["apply", &agent, "made.txt"]);
 }
 
 #[test]
