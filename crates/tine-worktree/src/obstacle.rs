@@ -57,8 +57,14 @@ pub enum Obstacle {
     /// Somebody committed, or changed what is staged.
     #[error("HEAD or what is staged changed meanwhile")]
     HeadMoved,
+    /// Marks that an earlier apply of the same work left still stand in these files.
+    #[error("marks of the last apply still stand in {}", list(.0))]
+    MarksThere(Vec<PathBuf>),
+    /// What is to be undone was committed since, in these files.
+    #[error("committed since it was applied: {}", list(.0))]
+    Committed(Vec<PathBuf>),
     /// There is nothing to undo.
-    #[error("nothing of `{0}` was applied here")]
+    #[error("there is no apply of `{0}` here to take back")]
     NotApplied(String),
 }
 
@@ -82,6 +88,8 @@ impl Obstacle {
             Self::NotOfTheWork(_) => "not_of_the_work",
             Self::IndexLocked(_) => "index_locked",
             Self::HeadMoved => "head_moved",
+            Self::MarksThere(_) => "marks_there",
+            Self::Committed(_) => "committed",
             Self::NotApplied(_) => "not_applied",
         }
     }
@@ -93,6 +101,8 @@ impl Obstacle {
             | Self::Changed(paths)
             | Self::Submodules(paths)
             | Self::InConflict(paths)
+            | Self::MarksThere(paths)
+            | Self::Committed(paths)
             | Self::NotChanged(paths)
             | Self::Unfinished(paths) => paths,
             Self::Operation(_)
@@ -135,7 +145,9 @@ impl Obstacle {
             Self::IndexLocked(_) => {
                 "wait until it is done; if none runs, remove the file and try again"
             }
-            Self::NotApplied(_) => "only the last apply of a worktree can be undone",
+            Self::MarksThere(_) => "settle them, or take that apply back with --undo",
+            Self::Committed(_) => "`git revert` takes commits back",
+            Self::NotApplied(_) => "only the last apply of a worktree can be undone, and once",
         }
     }
 }
@@ -165,6 +177,8 @@ mod tests {
             Obstacle::NotOfTheWork(commit),
             Obstacle::IndexLocked(PathBuf::from("/r/.git/index.lock")),
             Obstacle::HeadMoved,
+            Obstacle::MarksThere(path()),
+            Obstacle::Committed(path()),
             Obstacle::NotApplied("a".to_owned()),
         ]
         .map(|obstacle| format!("error: {obstacle}\nhint: {}", obstacle.hint()));
@@ -201,8 +215,12 @@ mod tests {
         hint: wait until it is done; if none runs, remove the file and try again
         error: HEAD or what is staged changed meanwhile
         hint: try again
-        error: nothing of `a` was applied here
-        hint: only the last apply of a worktree can be undone
+        error: marks of the last apply still stand in a
+        hint: settle them, or take that apply back with --undo
+        error: committed since it was applied: a
+        hint: `git revert` takes commits back
+        error: there is no apply of `a` here to take back
+        hint: only the last apply of a worktree can be undone, and once
         ");
     }
 }

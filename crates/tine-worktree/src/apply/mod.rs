@@ -6,6 +6,7 @@
 
 mod head;
 mod journal;
+mod marks;
 mod mend;
 mod moves;
 mod plan;
@@ -94,7 +95,8 @@ pub enum Outcome {
 impl Repository {
     /// Brings work into the files of this checkout, which may be changed in any way: three-way between what the worktree started from
     /// (or held when all of it last came here, if it holds other things since), what the checkout holds now, and the work. The result is what `git merge` makes of the three. The index is left alone to
-    /// its last byte. With conflicts nothing changes, unless marks are asked for.
+    /// its last byte. With conflicts nothing changes, unless marks are asked for; where marks of an earlier apply still stand, nothing
+    /// changes either.
     ///
     /// Waits while another change of this checkout is under way, and mends one that was cut short first. What the checkout held
     /// before is kept by a ref; see [`Repository::undo`]. Where an error comes once files are being written, all of them are as they
@@ -107,6 +109,7 @@ impl Repository {
         self.commit(apply.end.work.as_str())?;
         let ours = self.take(Conflicts::Refuse, apply.now_ms)?;
         let refs = Refs::new(self, apply.name);
+        self.refuse_marks(apply, &refs, &ours.snapshot)?;
         let base = self.apply_base(apply, &refs)?;
         let theirs = self.chosen(apply, &base)?;
         let sides = Sides {
@@ -140,7 +143,7 @@ impl Repository {
     }
 
     /// Takes the last apply of this worktree's work out of the checkout again, three-way: what changed since stays. Where that does
-    /// not go together nothing changes, and the conflicts are returned.
+    /// not go together nothing changes, and the conflicts are returned. What is committed by now is not taken out of the files.
     pub fn undo(&self, name: &Name, now_ms: i64) -> Result<Applied, WorktreeError> {
         let mut room = Room::enter(self)?;
         let mended = room.mended.take();
@@ -161,6 +164,7 @@ impl Repository {
             let files = Vec::new();
             return Ok(Applied { outcome: Outcome::Conflicts, files, conflicts, mended });
         }
+        self.refuse_committed(before, &ours.snapshot, &tree)?;
         let outcome = match files.is_empty() {
             true => Outcome::Nothing,
             false => {

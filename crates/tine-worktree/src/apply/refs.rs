@@ -17,6 +17,11 @@ const CHECKOUT_CHARACTERS: usize = 16;
 /// The last parts of the refs that stand for the two sides in marks, while they are made.
 const LABELS: [&str; 2] = ["onto", "work"];
 
+/// What stands for the checkout in marks.
+pub(super) fn our_label(name: &Name) -> String {
+    format!("tine/{name}/{}", LABELS[0])
+}
+
 /// The refs of one checkout for the work of one worktree.
 pub(super) struct Refs {
     /// What the checkout held before the last apply, and after.

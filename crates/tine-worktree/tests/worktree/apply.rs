@@ -133,7 +133,7 @@ fn all_kinds_of_changes_come_and_the_index_stays_to_its_last_byte() {
     assert_eq!(contents(&files(&home.top())), contents(&untouched_files));
     assert_eq!(of_git(&home), before);
     let error = home.repository().undo(worktree.name(), NOW_MS).unwrap_err();
-    assert_eq!(error.to_string(), "nothing of `one` was applied here");
+    assert_eq!(error.to_string(), "there is no apply of `one` here to take back");
 }
 
 #[test]
@@ -191,6 +191,14 @@ fn with_a_conflict_nothing_changes_and_each_is_told() {
     five
     ");
     assert_eq!(read(&home, "fine.txt"), "fine\n");
+    // No marks around marks; of the first of two only the second could be taken back.
+    let there = untouched(&home.top());
+    for on_conflict in [OnConflict::Refuse, OnConflict::LeaveMarkers] {
+        let how = How { on_conflict, ..How::default() };
+        let error = apply_with(&home, &worktree, how).unwrap_err().to_string();
+        assert_eq!(error, "marks of the last apply still stand in a.txt, new.txt");
+    }
+    assert_eq!(untouched(&home.top()), there);
     home.repository().undo(worktree.name(), NOW_MS).unwrap();
     assert_eq!(read(&home, "a.txt"), "one\nOURS\nTHREE\nfour\nfive\n");
     assert!(!home.top().join("fine.txt").exists());
@@ -461,6 +469,25 @@ fn work_that_goes_on_comes_again_from_where_it_last_came() {
 }
 
 #[test]
+fn what_was_committed_since_is_not_undone() {
+    let home = dirty();
+    let worktree = home.fork("one", Start::State).unwrap();
+    let top = worktree.repository().top().to_owned();
+    write(&top, "new.txt", "new\n");
+    write(&top, "run.sh", "echo child\n");
+    apply(&home, &worktree).unwrap();
+    home.git(&["add", "new.txt"]);
+    home.git(&["commit", "--quiet", "--message=theirs", "--", "new.txt"]);
+    let before = untouched(&home.top());
+    let error = home.repository().undo(worktree.name(), NOW_MS).unwrap_err().to_string();
+    assert_eq!(error, "committed since it was applied: new.txt");
+    assert_eq!(untouched(&home.top()), before);
+    home.git(&["reset", "--quiet", "--soft", "HEAD~1"]);
+    home.repository().undo(worktree.name(), NOW_MS).unwrap();
+    assert!(!home.top().join("new.txt").exists());
+}
+
+#[test]
 fn each_checkout_has_its_own_way_back() {
     let home = dirty();
     let (worktree, other) =
@@ -474,7 +501,7 @@ fn each_checkout_has_its_own_way_back() {
     let again = Apply { name, start, end: &end, paths, on_conflict, dry_run, now_ms };
     assert_eq!(other.repository().apply(&again).unwrap().outcome, Outcome::Written);
     let error = third.repository().undo(name, NOW_MS).unwrap_err();
-    assert_eq!(error.to_string(), "nothing of `one` was applied here");
+    assert_eq!(error.to_string(), "there is no apply of `one` here to take back");
     for repository in [&home.repository(), other.repository()] {
         assert!(repository.top().join("new.txt").exists());
         assert_eq!(repository.undo(name, NOW_MS).unwrap().outcome, Outcome::Written);

@@ -143,8 +143,8 @@ fn files_come_onto_a_checkout_with_changes_and_go_again() {
     code: 42
     --- stdout
     --- stderr
-    error: nothing of `[AGENT-ID]` was applied here
-    hint: only the last apply of a worktree can be undone
+    error: there is no apply of `[AGENT-ID]` here to take back
+    hint: only the last apply of a worktree can be undone, and once
     ");
     let applied = home.json(&["apply", &agent, "made.txt", "--json"]);
     check!(home.masked(&applied.to_string()), @r#"{"agent":"[AGENT-ID]","outcome":"written","onto":"[HOME]/work","files":[{"path":"made.txt","from":null,"status":"added","added":1,"removed":0}],"conflicts":[],"mended":null,"running":false,"told":["[AGENT-ID]"]}"#);
