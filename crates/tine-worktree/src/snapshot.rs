@@ -165,7 +165,8 @@ impl Repository {
     pub fn in_conflict(&self) -> Result<Vec<PathBuf>, WorktreeError> {
         let scratch = Scratch::new()?;
         scratch.copy_from(self)?;
-        Ok(unmerged(&entries(&self.git().with_index(&scratch.index()))?))
+        let listed = list(&self.git().with_index(&scratch.index()))?;
+        Ok(unmerged(&entries(&listed)?))
     }
 
     pub(crate) fn take(&self, conflicts: Conflicts, now_ms: i64) -> Result<Taken, WorktreeError> {

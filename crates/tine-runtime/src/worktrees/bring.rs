@@ -43,6 +43,8 @@ pub struct Brought<T> {
     pub came: T,
     /// The top of the checkout.
     pub onto: PathBuf,
+    /// Whether that is another checkout than the one that the worktree was forked from.
+    pub elsewhere: bool,
     /// Whether the agent still runs, so that more may come of it.
     pub runs: bool,
     /// Agents that work there, and were told which files changed.
@@ -211,8 +213,9 @@ impl Runtime {
         }
         let runs = self.store().agent(spec.agent).await?.state == AgentState::Running;
         let (onto, now_ms) = (repository.top().to_owned(), self.now_ms());
+        let elsewhere = onto != Path::new(&record.origin);
         let came = blocking(move || act(&repository, &record, now_ms)).await?;
-        Ok(Brought { came, onto, runs, told: Vec::new() })
+        Ok(Brought { came, onto, elsewhere, runs, told: Vec::new() })
     }
 
     /// Tells those who work in the checkout, where something was written.

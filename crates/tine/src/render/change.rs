@@ -128,39 +128,40 @@ fn kind(kind: &ConflictKind) -> &str {
     }
 }
 
-/// What somebody can do about a conflict.
-fn advice(conflict: &Conflict) -> &'static str {
-    match (&conflict.kind, conflict.place) {
-        (_, ConflictPlace::Commits) => "merge by hand, or `tine apply` the files",
-        (_, ConflictPlace::Index) => "commit or unstage your version first",
-        (ConflictKind::Content | ConflictKind::AddAdd, ConflictPlace::Files) => {
-            "commit your version and merge, or `tine apply --conflicts` leaves marks"
+/// What a conflict is about, in few words.
+fn about(conflict: &Conflict) -> String {
+    let words = match &conflict.kind {
+        ConflictKind::Content => "both changed the same lines",
+        ConflictKind::AddAdd => "both added it",
+        ConflictKind::Binary => "both changed it, and it is not text",
+        ConflictKind::ModifyDelete if conflict.ours.is_some() => {
+            "changed here, deleted by the work"
         }
-        (ConflictKind::Submodule, ConflictPlace::Files) => "update it by hand",
-        (
-            ConflictKind::Binary
-            | ConflictKind::ModifyDelete
-            | ConflictKind::FileDirectory
-            | ConflictKind::Mode
-            | ConflictKind::RenameRename
-            | ConflictKind::RenameDelete
-            | ConflictKind::DirectoryRename
-            | ConflictKind::Other(_),
-            ConflictPlace::Files,
-        ) => "choose one of the two by hand, and `tine apply` the other files by name",
-    }
+        ConflictKind::ModifyDelete => "deleted here, changed by the work",
+        ConflictKind::FileDirectory => "a file on one side, a directory on the other",
+        ConflictKind::Mode => "a file on one side, a link on the other",
+        ConflictKind::RenameRename => "renamed to different places",
+        ConflictKind::RenameDelete => "renamed on one side, deleted on the other",
+        ConflictKind::DirectoryRename => "one side renamed a directory that the other works in",
+        ConflictKind::Submodule => "both changed a submodule",
+        ConflictKind::Other(_) => &conflict.explanation,
+    };
+    one_line(words)
 }
 
-/// A conflict on a line: the file, what it is about, what can be done. `written` says that it was applied all the same.
-pub(crate) fn conflict_line(conflict: &Conflict, written: bool) -> String {
-    let (path, about) = (shown_path(&conflict.path), one_line(&conflict.explanation));
-    let kind = one_line(kind(&conflict.kind)).replace('_', "/");
-    let advice = match (written, &conflict.kind) {
-        (true, ConflictKind::Content | ConflictKind::AddAdd) => "look for marks in the file",
-        (true, _) => "look at what is there now",
-        (false, _) => advice(conflict),
+/// A conflict on a line: the file, and what it is about.
+pub(crate) fn conflict_line(conflict: &Conflict) -> String {
+    let place = match conflict.place {
+        ConflictPlace::Files => "",
+        ConflictPlace::Commits => " (in commits)",
+        ConflictPlace::Index => " (staged)",
     };
-    format!("conflict  {path}: {kind}: {about}; {advice}")
+    format!("conflict  {}: {}{place}", shown_path(&conflict.path), about(conflict))
+}
+
+/// The same where an apply is taken back.
+pub(crate) fn undo_conflict_line(conflict: &Conflict) -> String {
+    format!("conflict  {}: changed since it was applied", shown_path(&conflict.path))
 }
 
 /// A changed file on a line.

@@ -2,12 +2,13 @@
 
 mod shape;
 
+use std::fmt::Display;
 use std::path::{Component, Path, PathBuf};
 
 use tine_model::{AgentId, WorktreeRecord};
 use tine_runtime::{
-    Applied, BringSpec, Brought, BroughtOutcome, Conflict, FastForward, Merged, OnConflict,
-    RuntimeError, Uncommitted, WorktreeError, WorktreeRefusal,
+    Applied, BringSpec, Brought, BroughtOutcome, Conflict, ConflictKind, ConflictPlace,
+    FastForward, Merged, OnConflict, RuntimeError, Uncommitted, WorktreeError, WorktreeRefusal,
 };
 
 pub(super) use self::shape::AppliedJson;
@@ -16,7 +17,9 @@ use crate::cli::{ApplyArgs, CherryPickArgs, MergeArgs, OntoArgs};
 use crate::context::{Context, work_directory};
 use crate::fail::{FAILED, Failure};
 use crate::output;
-use crate::render::change::{conflict_line, file_line, mended_line, shown_path};
+use crate::render::change::{
+    conflict_line, file_line, mended_line, shown_path, undo_conflict_line,
+};
 use crate::render::figures::plural;
 use crate::render::words::one_line;
 
@@ -42,9 +45,43 @@ pub(crate) async fn apply(context: &Context, args: ApplyArgs) -> Result<u8, Fail
     if args.onto.json {
         output::json(&AppliedJson::of(spec.agent, &brought))?;
     } else {
-        tell_applied(spec.agent, &brought, args.undo)?;
+        match brought.came.outcome {
+            BroughtOutcome::Nothing if !args.undo && has_nothing(context, &spec).await? => {
+                let short = spec.agent.short();
+                output::say(&format!("nothing to apply: {short} has changed nothing"));
+            }
+            _ => tell_applied(spec.agent, &brought, args.undo)?,
+        }
     }
-    in_conflict(&brought.came.conflicts, brought.came.outcome)
+    let ended = in_conflict(&brought.came.conflicts, brought.came.outcome);
+    match brought.came.outcome {
+        BroughtOutcome::Conflicts if args.undo => ended
+            .map_err(|failure| failure.hint("put these files back as they came, or undo by hand")),
+        BroughtOutcome::Conflicts => {
+            let hint = way_on(spec.agent.short(), &brought.came.conflicts);
+            ended.map_err(|failure| failure.hint(hint))
+        }
+        BroughtOutcome::Written | BroughtOutcome::WouldWrite | BroughtOutcome::Nothing => ended,
+    }
+}
+
+/// Whether the agent has changed no file in its worktree.
+async fn has_nothing(context: &Context, spec: &BringSpec) -> Result<bool, Failure> {
+    Ok(context.runtime.work_of(spec.agent, Vec::new()).await?.changes.files.is_empty())
+}
+
+/// What can be done about conflicts that changed nothing: something that is not refused for the same reason.
+fn way_on(short: impl Display, conflicts: &[Conflict]) -> String {
+    let is_staged = |conflict: &Conflict| conflict.place == ConflictPlace::Index;
+    let can_be_marked =
+        |conflict: &Conflict| matches!(conflict.kind, ConflictKind::Content | ConflictKind::AddAdd);
+    if conflicts.iter().any(is_staged) {
+        "commit or unstage your version first".to_owned()
+    } else if conflicts.iter().any(can_be_marked) {
+        format!("`tine apply {short} --conflicts` brings the files, with marks at the places")
+    } else {
+        format!("choose by hand; `tine apply {short} PATH` brings other files by name")
+    }
 }
 
 pub(crate) async fn merge(context: &Context, args: MergeArgs) -> Result<u8, Failure> {
@@ -171,17 +208,35 @@ pub(super) fn tell_applied(
             output::say(&format!("nothing to take back: {onto} has nothing of it any more"));
             return Ok(());
         }
-        (BroughtOutcome::Conflicts, _) => return tell_conflicts(&came.conflicts, false),
+        (BroughtOutcome::Conflicts, false) => {
+            return tell_conflicts(&came.conflicts, conflict_line);
+        }
+        (BroughtOutcome::Conflicts, true) => {
+            return tell_conflicts(&came.conflicts, undo_conflict_line);
+        }
     };
     output::line(&head)?;
     let lines: String = came.files.iter().map(|file| format!("{}\n", file_line(file))).collect();
     output::write_out(&lines)?;
-    tell_conflicts(&came.conflicts, came.outcome == BroughtOutcome::Written)?;
+    tell_conflicts(&came.conflicts, conflict_line)?;
     if came.outcome == BroughtOutcome::Written && !undo {
-        output::say(&format!("note: `tine apply --undo {short}` takes it back"));
+        let to = match brought.elsewhere {
+            true => format!(" --to {}", quoted(&onto)),
+            false => String::new(),
+        };
+        output::say(&format!("note: `tine apply --undo {short}{to}` takes it back"));
     }
     say_rest(agent, brought.runs, &brought.told);
     Ok(())
+}
+
+/// A path that can be copied into a command.
+fn quoted(path: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+@".contains(letter);
+    match path.chars().all(is_plain) {
+        true => path.to_owned(),
+        false => format!("'{}'", path.replace('\'', r"'\''")),
+    }
 }
 
 fn print_merged(
@@ -209,7 +264,7 @@ fn print_merged(
         BroughtOutcome::Nothing => {
             output::say(&format!("nothing to do: {place} has all commits of {short} already"));
         }
-        BroughtOutcome::Conflicts => tell_conflicts(&came.conflicts, false)?,
+        BroughtOutcome::Conflicts => tell_conflicts(&came.conflicts, conflict_line)?,
     }
     if matches!(came.outcome, BroughtOutcome::Written | BroughtOutcome::WouldWrite) {
         let subjects = came.commits.iter().map(|made| format!("  {}\n", one_line(&made.subject)));
@@ -223,7 +278,8 @@ fn print_merged(
         }
         say_rest(spec.agent, brought.runs, &brought.told);
     }
-    in_conflict(&came.conflicts, came.outcome)
+    let hint = || way_on(short, &came.conflicts);
+    in_conflict(&came.conflicts, came.outcome).map_err(|failure| failure.hint(hint()))
 }
 
 /// Says that not all of the work came.
@@ -253,9 +309,8 @@ fn say_rest(agent: AgentId, runs: bool, told: &[AgentId]) {
     }
 }
 
-fn tell_conflicts(conflicts: &[Conflict], written: bool) -> Result<(), Failure> {
-    let line = |conflict| format!("{}\n", conflict_line(conflict, written));
-    let lines = conflicts.iter().map(line);
+fn tell_conflicts(conflicts: &[Conflict], line: fn(&Conflict) -> String) -> Result<(), Failure> {
+    let lines = conflicts.iter().map(|conflict| format!("{}\n", line(conflict)));
     output::write_out(&lines.collect::<String>())
 }
 
@@ -266,7 +321,7 @@ pub(super) fn in_conflict(conflicts: &[Conflict], outcome: BroughtOutcome) -> Re
         (true, _) => Ok(0),
         (false, BroughtOutcome::Written) => {
             Err(Failure::coded(FAILED, format!("{count}; marks stand at the places"))
-                .hint("settle them; `tine apply --undo` takes everything back"))
+                .hint("settle them; --undo takes everything back"))
         }
         (false, BroughtOutcome::WouldWrite) => {
             Err(Failure::coded(FAILED, format!("{count}; marks would stand at the places")))

@@ -120,7 +120,7 @@ impl RefusedJson {
             | WorktreeError::OldGit { .. }
             | WorktreeError::Git { .. }
             | WorktreeError::TooLong { .. }
-            | WorktreeError::Setup { .. }
+            | WorktreeError::TakenBack { .. }
             | WorktreeError::Output { .. }
             | WorktreeError::File { .. } => return None,
         };
@@ -129,7 +129,7 @@ impl RefusedJson {
             outcome: "refused",
             obstacle,
             reason: error.to_string(),
-            paths: paths.iter().map(|path| shown_path(path)).collect(),
+            paths: paths.iter().map(|path| json_path(path)).collect(),
         })
     }
 }

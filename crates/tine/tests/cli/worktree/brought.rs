@@ -159,9 +159,10 @@ fn a_conflict_changes_nothing_unless_marks_are_asked_for() {
     check!(told(&home, &["apply", &agent]), @"
     code: 1
     --- stdout
-    conflict  made.txt: add/add: the checkout and the work each have a new file of this name; commit your version and merge, or `tine apply --conflicts` leaves marks
+    conflict  made.txt: both added it
     --- stderr
     error: 1 conflict; nothing was changed
+    hint: `tine apply [AGENT8] --conflicts` brings the files, with marks at the places
     ");
     let json = home.ran(&["apply", &agent, "--json"]);
     assert_eq!(json.code, 1);
@@ -183,12 +184,12 @@ fn a_conflict_changes_nothing_unless_marks_are_asked_for() {
     --- stdout
     applied 1 file of [AGENT8] in [HOME]/work
       modified  made.txt  +4 -0
-    conflict  made.txt: add/add: the checkout and the work each have a new file of this name; look for marks in the file
+    conflict  made.txt: both added it
     --- stderr
     note: `tine apply --undo [AGENT8]` takes it back
     note: told which files changed: [AGENT8]
     error: 1 conflict; marks stand at the places
-    hint: settle them; `tine apply --undo` takes everything back
+    hint: settle them; --undo takes everything back
     ");
     check!(std::fs::read_to_string(home.work().join("made.txt")).unwrap(), @"
     <<<<<<< tine/[AGENT-ID]/onto
@@ -197,8 +198,39 @@ fn a_conflict_changes_nothing_unless_marks_are_asked_for() {
     made
     >>>>>>> tine/[AGENT-ID]/work
     ");
-    home.done(&["apply", "--undo", &agent]);
-    assert_eq!(whole(&home.work()), before);
+    home.write("work/made.txt", "settled\n");
+    check!(told(&home, &["apply", "--undo", &agent]), @"
+    code: 1
+    --- stdout
+    conflict  made.txt: changed since it was applied
+    --- stderr
+    error: 1 conflict; nothing was changed
+    hint: put these files back as they came, or undo by hand
+    ");
+}
+
+#[test]
+fn commits_in_conflict_and_work_without_changes_say_what_can_be_done() {
+    let home = base();
+    let agent = committed(&home);
+    home.write("work/b.txt", "mine\n");
+    check!(told(&home, &["merge", &agent]), @"
+    code: 1
+    --- stdout
+    conflict  b.txt: both added it
+    --- stderr
+    error: 1 conflict; nothing was changed
+    hint: `tine apply [AGENT8] --conflicts` brings the files, with marks at the places
+    ");
+    assert!(told(&home, &["apply", &agent, "--conflicts"]).contains("marks stand at the places"));
+    let idle = home.json(&["fork", "base", "--worktree", "--json"]);
+    let idle = idle["agent"].as_str().unwrap();
+    check!(told(&home, &["apply", idle]), @"
+    code: 0
+    --- stdout
+    --- stderr
+    nothing to apply: [AGENT8] has changed nothing
+    ");
 }
 
 #[test]
@@ -400,7 +432,7 @@ fn another_checkout_can_have_the_work() {
     applied 1 file of [AGENT8] in [HOME]/other
       added  made.txt  +1 -0
     --- stderr
-    note: `tine apply --undo [AGENT8]` takes it back
+    note: `tine apply --undo [AGENT8] --to [HOME]/other` takes it back
     ");
     assert!(home.path().join("other/made.txt").exists());
     assert_eq!(whole(&home.work()), before);

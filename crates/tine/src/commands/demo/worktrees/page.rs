@@ -42,7 +42,7 @@ impl Page<'_> {
             lines.extend(self.work(work));
         }
         lines.extend([String::new(), heading("Who passes the check, and changed least")]);
-        lines.extend(table(&told.candidates).lines().map(|line| within(line, self.room())));
+        lines.extend(table(&told.candidates, None).lines().map(|line| within(line, self.room())));
         if told.taken.is_some() {
             let rule = "* Of those that pass, the fewest lines; of equals, the cheapest.";
             lines.push(styled(DIM, rule));
