@@ -197,8 +197,8 @@ Examples:
   tine merge 3c4d --json | jq -r .head";
 
 pub(crate) const CHERRY_PICK: &str = "\
-Authors and messages stay. With a conflict nothing changes and the code is 1. Commits that hold what you had not committed at the
-fork are refused, unless --with-uncommitted is given.
+Authors and messages stay. With a conflict nothing changes and the code is 1. Commits that hold what you had \
+not committed at the fork are refused, unless --with-uncommitted is given.
 
 Examples:
   tine cherry-pick 3c4d                   all that it has made

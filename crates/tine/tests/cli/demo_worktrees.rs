@@ -182,7 +182,8 @@ fn what_is_kept_can_be_looked_at_and_undone() {
     # [AGENT8] completed passed # +6 -0 # # s by month, linked
     *3 [AGENT8] completed passed # +5 -0 # # s by person, linked
     # [AGENT8] completed failed # +3 -0 # # s by year
-    # README.md does not link TIMELINE.md [exit code 1]
+    # README.md does not link TIMELINE.md
+    [exit code 1]
     * Of those that pass, the fewest lines; of equals, the cheapest.
 
     Applied where somebody had gone on
