@@ -55,6 +55,7 @@ impl Home {
             root: worktrees,
             setup: None,
             setup_time_max: Duration::ZERO,
+            confinement: Confinement::default(),
             ports: None,
             environment: Vec::new(),
             // Nothing is run there.
