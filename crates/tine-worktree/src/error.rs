@@ -101,7 +101,7 @@ pub enum Refusal {
     #[error("the checkout holds other repositories: {}", list(.0))]
     Embedded(Vec<PathBuf>),
     /// A worktree is to go that holds repositories, whose files nobody would keep.
-    #[error("a removal would lose other repositories: {}", list(.0))]
+    #[error("the worktree holds other repositories, which a removal would lose: {}", list(.0))]
     HoldsRepositories(Vec<PathBuf>),
     /// No such commit.
     #[error("`{0}` names no commit here")]

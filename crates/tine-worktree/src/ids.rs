@@ -81,6 +81,16 @@ impl Name {
         format!("refs/tine/{}/end", self.0)
     }
 
+    /// The ref that holds the list of ignored files that came along into a worktree of this name.
+    pub(crate) fn included_ref(&self) -> String {
+        format!("refs/tine/{}/included", self.0)
+    }
+
+    /// The ref that holds those files as a worktree of this name had them last, where it had changed any.
+    pub fn ignored_ref(&self) -> String {
+        format!("refs/tine/{}/ignored", self.0)
+    }
+
     /// The ref that holds what a checkout held before commits of this worktree came into it.
     pub(crate) fn before_ref(&self) -> String {
         format!("refs/tine/{}/before", self.0)

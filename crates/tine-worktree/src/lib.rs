@@ -21,6 +21,7 @@ mod fault;
 pub mod fuzzing;
 mod git;
 mod ids;
+mod included;
 mod index;
 mod making;
 mod marker;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Refusal, WorktreeError};
 use crate::fault;
 use crate::git::path;
+use crate::included::Held;
 use crate::index;
 use crate::marker::Marker;
 use crate::removing::{is_gone, remove};
@@ -157,6 +158,23 @@ impl<'a> Unfinished<'a> {
         Ok(())
     }
 
+    /// What was kept of the ignored files of one that is made again.
+    pub(crate) fn ignored_held(&self) -> Result<Option<Held>, WorktreeError> {
+        match self.making {
+            Making::First => Ok(None),
+            Making::Again => self.origin.ignored_held(&self.new.name),
+        }
+    }
+
+    /// Writes them where nothing else stands.
+    pub(crate) fn write_ignored(
+        &self,
+        held: &Held,
+        is_free: impl Fn(&Path) -> bool,
+    ) -> Result<(), WorktreeError> {
+        self.repository.write_ignored(held, is_free)
+    }
+
     /// From here on the worktree counts.
     pub(crate) fn finish(mut self, start: &Snapshot) -> Result<Worktree, WorktreeError> {
         let (origin, new) = (self.origin, self.new);
@@ -170,6 +188,9 @@ impl<'a> Unfinished<'a> {
                 self.has_ref = true;
             }
             origin.set_ref(&start_ref, &start.work)?;
+        }
+        if self.making == Making::First {
+            self.repository.note_included(origin, &new.name)?;
         }
         let marker = Marker {
             name: new.name.clone(),
@@ -185,7 +206,10 @@ impl<'a> Unfinished<'a> {
 
     fn undo(&self) -> Result<(), WorktreeError> {
         let forget = || match self.has_ref {
-            true => self.origin.delete_ref(&self.new.name.start_ref()),
+            true => {
+                self.origin.delete_ref(&self.new.name.included_ref())?;
+                self.origin.delete_ref(&self.new.name.start_ref())
+            }
             false => Ok(()),
         };
         // While the files still say whose they are: whoever is cut short after this is tidied up after.

@@ -123,6 +123,11 @@ impl Scratch {
         Ok(git.with("GIT_DIR", place.as_os_str()))
     }
 
+    /// A file or a directory beside the copies.
+    pub(crate) fn place(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
     /// The copy that is as the checkout's index is.
     pub(crate) fn index(&self) -> PathBuf {
         self.directory.path().join("index")
@@ -321,6 +326,13 @@ impl Repository {
     fn embedded(&self, git: &Git) -> Result<Vec<PathBuf>, WorktreeError> {
         let others = git.run(["ls-files", "--others", "--exclude-standard", "-z"])?;
         Ok(parts(&others).filter_map(|found| found.strip_suffix(b"/")).map(path).collect())
+    }
+
+    /// All repositories inside that have files, by a look at the index alone.
+    pub(crate) fn repositories(&self) -> Result<Vec<PathBuf>, WorktreeError> {
+        let scratch = self.take_index()?;
+        let git = self.git().with_index(&scratch.index());
+        self.repositories_inside(&git, &entries(&list(&git)?)?)
     }
 
     /// All repositories inside that have files: those that the index knows, and others.

@@ -16,14 +16,11 @@ use crate::making::{Making, Unfinished, names};
 use crate::marker::{Marked, Marker};
 use crate::removing::{remove, writable_then};
 use crate::repository::Repository;
-use crate::snapshot::{Conflicts, Snapshot, Start, Taken, Trees, commits};
+use crate::snapshot::{Conflicts, Snapshot, Start, Trees, commits};
 use crate::wary;
 
 /// How often files that change while they are copied are copied again.
 const COPIES_MAX: u32 = 3;
-
-/// The patterns, as in `.gitignore`, of ignored files that a worktree gets all the same.
-const INCLUDE: &str = ".worktreeinclude";
 
 /// A worktree to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +103,7 @@ impl Repository {
     /// Copies the checkout, and makes sure that what was copied is what the snapshot says.
     fn fork_state(&self, new: &NewWorktree) -> Result<Worktree, WorktreeError> {
         let mut taken = self.take(Conflicts::Refuse, new.now_ms)?;
-        let included = self.included(&taken)?;
+        let included = self.included(&taken.scratch)?;
         let making = Unfinished::begin(self, new, Making::First, taken.snapshot.base.as_str())?;
         copy(self.top(), making.path(), &taken.files)?;
         for submodule in &taken.submodules {
@@ -140,10 +137,15 @@ impl Repository {
         let making = Unfinished::begin(self, new, making, state.base.as_str())?;
         making.check_out(state)?;
         let scratch = self.take_index()?;
-        let mut included = self.included_beside(&scratch.index())?;
-        // What the state itself has goes before what is only ignored here.
-        included.retain(|file| is_free(making.path(), file));
+        let mut included = self.included(&scratch)?;
+        let held = making.ignored_held()?;
+        // What the state itself has goes before what is only ignored here, and what a worker made of that before it, too.
+        let is_anew = |file: &Path| held.as_ref().is_none_or(|held| held.is_anew(file));
+        included.retain(|file| is_anew(file) && is_free(making.path(), file));
         copy(self.top(), making.path(), &included)?;
+        if let Some(held) = &held {
+            making.write_ignored(held, |file| is_free(making.path(), file))?;
+        }
         making.finish(start)
     }
 
@@ -155,31 +157,6 @@ impl Repository {
         paths.sort();
         paths.dedup();
         Ok(paths)
-    }
-
-    /// Ignored files that a worktree gets all the same.
-    fn included(&self, taken: &Taken) -> Result<Vec<PathBuf>, WorktreeError> {
-        self.included_beside(&taken.scratch.index())
-    }
-
-    fn included_beside(&self, index: &Path) -> Result<Vec<PathBuf>, WorktreeError> {
-        let patterns = self.top().join(INCLUDE);
-        if !patterns.is_file() {
-            return Ok(Vec::new());
-        }
-        let git = self.git().with_index(index);
-        let mut arguments = std::ffi::OsString::from("--exclude-from=");
-        arguments.push(&patterns);
-        let found = git.run([
-            "ls-files".as_ref(),
-            "--others".as_ref(),
-            "--ignored".as_ref(),
-            "-z".as_ref(),
-            arguments.as_os_str(),
-        ])?;
-        let (_, ignored) = git.answer(["check-ignore", "-z", "--stdin"], &found)?;
-        // A path that ends with a slash is a repository of its own.
-        Ok(parts(&ignored).filter(|found| !found.ends_with(b"/")).map(path).collect())
     }
 
     /// All worktrees of tine's that the repository has files or notes of.
@@ -216,6 +193,7 @@ impl Repository {
                 // Of one that was to be made again, what was kept stays kept; and whoever only says that they are here get nothing
                 // forgotten that belongs to another.
                 (FoundState::Unfinished, Making::First) if names(&place, &git_dir) => {
+                    self.delete_ref(&name.included_ref())?;
                     self.delete_ref(&name.start_ref())?;
                 }
                 (FoundState::Gone, _) => {
@@ -399,10 +377,16 @@ impl Worktree {
         Ok((taken.snapshot, taken.left_out))
     }
 
+    /// Where other repositories are in it, of which no state has files.
+    pub fn repositories(&self) -> Result<Vec<PathBuf>, WorktreeError> {
+        self.repository.repositories()
+    }
+
     /// From now on it starts from what it holds: what made it ready to work in is no work. HEAD is not part of that, and commits made
     /// since it was made count. Must not be called once somebody has worked in it. One ref moves, by which everybody goes who finds
     /// the worktree; whoever is cut short leaves it with its old start or its new one.
     pub fn begin(self, now_ms: i64) -> Result<Self, WorktreeError> {
+        self.begin_ignored()?;
         let (state, before) = (self.state(now_ms)?, self.start());
         if (&state.index_tree, &state.work_tree) == (&before.index_tree, &before.work_tree) {
             return Ok(self);
@@ -422,16 +406,18 @@ impl Worktree {
             == (&start.base, &start.index_tree, &start.work_tree)
     }
 
-    /// Removes it. What it holds is kept first, where that is not what it started from; ignored files are not kept. Returns what
-    /// is kept. Refused where other repositories are inside, whose files nobody would keep.
+    /// Removes it. What it holds is kept first, where that is not what it started from; of ignored files only those that came along
+    /// and that it changed. Returns what is kept. Refused where other repositories are inside, whose files nobody would keep.
     pub fn remove(self, now_ms: i64) -> Result<Option<Snapshot>, WorktreeError> {
         let (state, left_out) = self.look(now_ms)?;
         if !left_out.is_empty() {
             return Err(Refusal::HoldsRepositories(left_out).into());
         }
+        let ignored = self.hold_ignored(now_ms)?;
         // What was kept before would come back in place of what it holds.
-        let is_start =
-            self.is_unchanged(&state) && self.repository.ref_at(&self.name().end_ref())?.is_none();
+        let is_start = ignored.is_empty()
+            && self.is_unchanged(&state)
+            && self.repository.ref_at(&self.name().end_ref())?.is_none();
         let kept = match is_start {
             true => None,
             false => {
@@ -452,10 +438,16 @@ impl Worktree {
 
     /// How many files differ in `state` from the start, and how many commits were made.
     pub fn progress(&self, state: &Snapshot) -> Result<(u32, u32), WorktreeError> {
-        let git = self.repository.git();
-        let start = self.start();
-        let files = changed_paths(&git, &start.work_tree, &state.work_tree)?.len();
-        let range = format!("{}..{}", start.base, state.base);
+        self.repository.progress(self.start(), state)
+    }
+}
+
+impl Repository {
+    /// How many files differ between two states of a worktree of this repository, there or removed, and how many commits were made.
+    pub fn progress(&self, start: &Snapshot, end: &Snapshot) -> Result<(u32, u32), WorktreeError> {
+        let git = self.git();
+        let files = changed_paths(&git, &start.work_tree, &end.work_tree)?.len();
+        let range = format!("{}..{}", start.base, end.base);
         let said = git.text(["rev-list", "--count", &range])?;
         let commits = said
             .trim()

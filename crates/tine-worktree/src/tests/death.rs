@@ -64,6 +64,12 @@ impl Scene {
         home.git(&["add", "a.txt"]);
         home.write("src/lib.rs", "fn changed() {}\n");
         home.write("new.txt", "new\n");
+        // Each of its steps costs a process, so two acts have it.
+        if matches!(act, Act::ForkClean | Act::Remove) {
+            home.write(".git/info/exclude", "*.env\n");
+            home.write("local.env", "KEY=1\n");
+            home.write(".worktreeinclude", "*.env\n");
+        }
         let parent = untouched(&home.top());
         let child = place(&home.top());
         let work = match act {
@@ -77,6 +83,9 @@ impl Scene {
                 write(&child, "work.txt", "work\n");
                 git(&child, &["add", "work.txt"]);
                 write(&child, "more.txt", "more\n");
+                if act == Act::Remove {
+                    write(&child, "local.env", "KEY=2\n");
+                }
                 let work = held(&child);
                 if act == Act::Recover {
                     worktree.remove(NOW_MS).unwrap();

@@ -158,6 +158,80 @@ fn ignored_files_come_along_where_they_are_asked_for() {
 }
 
 #[test]
+fn ignored_files_that_came_along_and_were_changed_come_back_as_they_were() {
+    let home = dirty();
+    home.write(".gitignore", "*.log\n*.env\nlocal/\n");
+    for name in ["a.env", "b.env", "c.env", "local/deep.env"] {
+        home.write(name, "KEY=1\n");
+    }
+    home.write(".worktreeinclude", "*.env\n");
+    let worktree = home.fork("one", Start::State).unwrap();
+    let (name, top) = (worktree.name().clone(), worktree.repository().top().to_owned());
+    let ignored = |worktree: &Worktree| -> Vec<String> {
+        let changed = worktree.ignored().unwrap();
+        changed.iter().map(|path| path.display().to_string()).collect()
+    };
+    assert_eq!(ignored(&worktree), [""; 0]);
+    write(&top, "a.env", "KEY=2\n");
+    fs::remove_file(top.join("b.env")).unwrap();
+    write(&top, "local/new.env", "KEY=3\n");
+    write(&top, "other.log", "nobody asked for it\n");
+    // Who looks at it follows no link: what is elsewhere is not the worker's.
+    fs::remove_file(top.join("c.env")).unwrap();
+    std::os::unix::fs::symlink("/etc/hostname", top.join("c.env")).unwrap();
+    assert!(worktree.is_unchanged(&worktree.state(NOW_MS).unwrap()));
+    assert_eq!(ignored(&worktree), ["a.env", "b.env", "c.env", "local/new.env"]);
+    assert!(worktree.remove(NOW_MS).unwrap().is_some());
+    assert_eq!(home.repository().kept_ignored(&name).unwrap().len(), 4);
+
+    // What stands in the checkout by now is not what the worker had.
+    home.write("a.env", "KEY=9\n");
+    home.write("local/deep.env", "KEY=9\n");
+    let back = home.repository().recover(&name, top.clone(), NOW_MS).unwrap();
+    let text = |name: &str| fs::read_to_string(top.join(name)).unwrap();
+    assert_eq!(
+        ["a.env", "local/deep.env", "local/new.env"].map(text),
+        ["KEY=2\n", "KEY=1\n", "KEY=3\n"]
+    );
+    assert_eq!(fs::read_link(top.join("c.env")).unwrap(), Path::new("/etc/hostname"));
+    assert!(!top.join("b.env").exists() && !top.join("other.log").exists());
+    let mode = std::os::unix::fs::PermissionsExt::mode(
+        &fs::metadata(top.join("a.env")).unwrap().permissions(),
+    );
+    assert_eq!(mode & 0o777, 0o600, "it may hold a secret");
+    assert_eq!(ignored(&back), ["a.env", "b.env", "c.env", "local/new.env"]);
+
+    // As it came along again, there is nothing to be held.
+    for name in ["a.env", "b.env"] {
+        write(&top, name, "KEY=1\n");
+    }
+    fs::remove_file(top.join("local/new.env")).unwrap();
+    fs::remove_file(top.join("c.env")).unwrap();
+    write(&top, "c.env", "KEY=1\n");
+    assert_eq!(back.hold_ignored(NOW_MS).unwrap(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(home.repository().kept_ignored(&name).unwrap().len(), 0);
+    back.remove(NOW_MS).unwrap();
+    home.repository().forget(&name).unwrap();
+    assert_eq!(home.git(&["for-each-ref", "refs/tine"]), "");
+}
+
+#[test]
+fn what_a_setup_makes_of_ignored_files_is_no_work() {
+    let home = dirty();
+    home.write(".gitignore", "*.env\n");
+    home.write("a.env", "KEY=1\n");
+    home.write(".worktreeinclude", "*.env\n");
+    let worktree = home.fork("one", Start::State).unwrap();
+    let top = worktree.repository().top().to_owned();
+    write(&top, "a.env", "KEY=2\n");
+    let worktree = worktree.begin(NOW_MS).unwrap();
+    assert_eq!(worktree.ignored().unwrap().len(), 0);
+    write(&top, "a.env", "KEY=3\n");
+    assert_eq!(worktree.ignored().unwrap().len(), 1);
+    home.fork("two", Start::State).unwrap();
+}
+
+#[test]
 fn a_worktree_is_forked_without_believing_it() {
     let home = dirty();
     let one = home.fork("one", Start::State).unwrap();
