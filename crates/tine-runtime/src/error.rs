@@ -82,6 +82,8 @@ pub enum RuntimeError {
         agent: AgentId,
         /// Where it was.
         path: std::path::PathBuf,
+        /// Whose worktree that was, if it was one.
+        owner: Option<AgentId>,
     },
     /// The work is of another repository.
     #[error("`{}` is in another repository than the work", .0.display())]

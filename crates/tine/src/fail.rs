@@ -268,8 +268,15 @@ impl From<RuntimeError> for Failure {
                 Self::of(BAD_INPUT, &error).hint(format!("`tine recover {agent}` brings it back"))
             }
             RuntimeError::WorktreeThere { .. } => Self::of(BAD_INPUT, &error),
-            RuntimeError::NoOrigin { .. } => {
-                Self::of(BAD_INPUT, &error).hint("--to DIR names another checkout of the repository")
+            RuntimeError::NoOrigin { owner, .. } => {
+                let other = "--to DIR names another checkout of the repository";
+                Self::of(BAD_INPUT, &error).hint(match owner {
+                    Some(owner) => format!(
+                        "it was the worktree of another agent: `tine recover {}` brings it back; {other}",
+                        owner.short()
+                    ),
+                    None => other.to_owned(),
+                })
             }
             RuntimeError::OtherRepository(_) => Self::of(BAD_INPUT, &error)
                 .hint("--to takes a checkout of the repository that the worktree is of"),

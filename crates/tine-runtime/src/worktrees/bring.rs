@@ -12,7 +12,7 @@ use tine_worktree::{
     Obstacle, OnConflict, Outcome, Repository, Snapshot, Uncommitted, WorktreeError,
 };
 
-use super::{any_checkout, blocking, checkout, name_of, worktree_of};
+use super::{Unseen, any_checkout, blocking, checkout, name_of, worktree_of};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 
@@ -60,6 +60,8 @@ pub struct Work {
     pub patch: Vec<u8>,
     /// The same as a list of files with a bar for each.
     pub stat: String,
+    /// What the patch does not show.
+    pub unseen: Unseen,
     /// Whether the agent still runs.
     pub runs: bool,
 }
@@ -119,7 +121,8 @@ impl Runtime {
             changes.uncommitted.retain(|path| is_asked(path));
             let patch = repository.patch_of(&start, &end, &paths)?;
             let stat = repository.stat_of(&start, &end, &paths)?;
-            Ok(Work { changes, patch, stat, runs })
+            let unseen = Unseen::of(&repository, &record)?;
+            Ok(Work { changes, patch, stat, unseen, runs })
         })
         .await
     }
@@ -204,7 +207,8 @@ impl Runtime {
         let record = self.own_worktree(spec.agent).await?;
         let onto = spec.to.clone().unwrap_or_else(|| PathBuf::from(&record.origin));
         if spec.to.is_none() && !onto.exists() {
-            return Err(RuntimeError::NoOrigin { agent: spec.agent, path: onto });
+            let owner = self.worktree_at(&onto).await?.map(|around| around.agent);
+            return Err(RuntimeError::NoOrigin { agent: spec.agent, path: onto, owner });
         }
         let around = self.worktree_at(&onto).await?;
         let repository = blocking(move || checkout(&onto, around.as_ref())).await?;

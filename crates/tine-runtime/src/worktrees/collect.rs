@@ -8,7 +8,7 @@ use tine_store::{Lease, StoreError};
 use tine_worktree::{Found, Name, Repository, Worktree, WorktreeError};
 
 use super::view::{WorktreeState, WorktreeView};
-use super::{blocking, name_of, worktree_of};
+use super::{any_checkout, blocking, name_of, worktree_of};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 
@@ -53,7 +53,34 @@ pub struct Collected {
     pub path: PathBuf,
     /// What happened to it.
     pub fate: Fate,
+    /// Ignored files that had come along and were changed there; they are kept.
+    pub ignored: Vec<PathBuf>,
+    /// Whether a ref holds what it held, or of one whose files somebody else removed what was last kept of them.
+    pub is_kept: bool,
 }
+
+/// Of when the files of a worktree are that was made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AsOf {
+    /// Its removal, before which all was kept.
+    Removal,
+    /// When it was last kept; somebody else removed its files after that.
+    LastKept,
+    /// Its start: somebody else removed its files, and nothing of them was kept.
+    Start,
+}
+
+/// A worktree that was made again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovered {
+    /// Where its files are.
+    pub path: PathBuf,
+    /// Of when they are.
+    pub as_of: AsOf,
+}
+
+/// What became of a worktree, the ignored files that were changed in it, and whether anything is kept.
+type Gone = (Fate, Vec<PathBuf>, bool);
 
 impl Runtime {
     /// Removes worktrees in which nothing has changed for long and in which nobody runs, and what crashes have left.
@@ -85,17 +112,19 @@ impl Runtime {
                 (Some(_), true) | (None, _) => None,
             };
             let fate = self.fate_of(&view, spec).await;
-            let fate = fate.unwrap_or_else(|error| Fate::Failed(error.to_string()));
+            let (fate, ignored, is_kept) =
+                fate.unwrap_or_else(|error| (Fate::Failed(error.to_string()), Vec::new(), false));
             if let Some(lease) = lease {
                 self.store().release(&lease).await?;
             }
             let agent = view.agent.as_ref().map(|agent| agent.id);
-            collected.push(Collected { name: view.name, agent, path: view.path, fate });
+            let (name, path) = (view.name, view.path);
+            collected.push(Collected { name, agent, path, fate, ignored, is_kept });
         }
         Ok(collected)
     }
 
-    async fn fate_of(&self, view: &WorktreeView, spec: &CollectSpec) -> Result<Fate, RuntimeError> {
+    async fn fate_of(&self, view: &WorktreeView, spec: &CollectSpec) -> Result<Gone, RuntimeError> {
         let origin = view
             .record
             .as_ref()
@@ -103,7 +132,7 @@ impl Runtime {
         let (name, path) = (view.name.clone(), view.path.clone());
         let (state, record) = (view.state, view.record.clone());
         let (dry_run, now_ms) = (spec.dry_run, self.now_ms());
-        let fate = blocking(move || match state {
+        let gone = blocking(move || match state {
             WorktreeState::Ready => {
                 let found = match record {
                     Some(record) => worktree_of(&record)?,
@@ -118,21 +147,23 @@ impl Runtime {
                 let repository = Repository::at(&origin)?;
                 let is_known = |found: &Found| found.name == name && found.path == path;
                 if path.exists() && !repository.worktrees()?.iter().any(is_known) {
-                    return Ok(Fate::Failed(NOTE_LOST.to_owned()));
+                    return Ok((Fate::Failed(NOTE_LOST.to_owned()), Vec::new(), false));
                 }
                 if !dry_run {
                     repository.tidy(&name, &path)?;
                 }
-                Ok(Fate::Tidied)
+                // Nothing was ever kept of one that was not finished.
+                let is_kept = repository.kept(&name).is_ok_and(|(_, end)| end.is_some());
+                Ok((Fate::Tidied, Vec::new(), is_kept))
             }
         })
         .await?;
-        let went = !matches!(fate, Fate::Failed(_));
+        let went = !matches!(gone.0, Fate::Failed(_));
         if let (Some(record), true) = (&view.record, went && !dry_run) {
-            let gone = WorktreeRecord { removed_ms: Some(now_ms), ..record.clone() };
-            self.store().note_worktree(gone).await?;
+            let noted = WorktreeRecord { removed_ms: Some(now_ms), ..record.clone() };
+            self.store().note_worktree(noted).await?;
         }
-        Ok(fate)
+        Ok(gone)
     }
 
     /// The lease on an agent whose worktree is to go; `None` for a dead one, which nobody runs any more.
@@ -183,14 +214,27 @@ impl Runtime {
             return Err(RuntimeError::WorktreeShared(record.agent));
         }
         let (found, now_ms) = (record.clone(), self.now_ms());
-        let fate = blocking(move || removed(worktree_of(&found)?, false, now_ms)).await?;
+        let around = self.worktree_at(Path::new(&record.origin)).await?;
+        let dropped = blocking(move || match worktree_of(&found) {
+            Ok(worktree) => removed(worktree, false, now_ms),
+            // Somebody else removed its files: what git has of it goes, and what is kept stays.
+            Err(_) if !Path::new(&found.path).exists() => {
+                let (name, path) = (name_of(found.agent)?, PathBuf::from(&found.path));
+                let repository = any_checkout(&found, around.as_ref())?;
+                repository.tidy(&name, &path)?;
+                Ok((Fate::Tidied, Vec::new(), repository.kept(&name)?.1.is_some()))
+            }
+            Err(error) => Err(error),
+        });
+        let (fate, ignored, is_kept) = dropped.await?;
         let gone = WorktreeRecord { removed_ms: Some(now_ms), ..record.clone() };
         self.store().note_worktree(gone).await?;
-        Ok(Collected { name: name_of(record.agent)?, agent: Some(record.agent), path, fate })
+        let name = name_of(record.agent)?;
+        Ok(Collected { name, agent: Some(record.agent), path, fate, ignored, is_kept })
     }
 
-    /// Makes the worktree of an agent again that was removed, as it was; returns its directory.
-    pub async fn recover_worktree(&self, agent: AgentId) -> Result<PathBuf, RuntimeError> {
+    /// Makes the worktree of an agent again that was removed, as it was when it was last kept.
+    pub async fn recover_worktree(&self, agent: AgentId) -> Result<Recovered, RuntimeError> {
         let record = self.own_worktree(agent).await?;
         let path = PathBuf::from(&record.path);
         let found = record.clone();
@@ -198,7 +242,12 @@ impl Runtime {
             return Err(RuntimeError::WorktreeThere { agent, path });
         }
         self.make_again(&record).await?;
-        Ok(path)
+        if record.removed_ms.is_some() {
+            return Ok(Recovered { path, as_of: AsOf::Removal });
+        }
+        let kept = blocking(move || worktree_of(&record)?.repository().kept(&name_of(agent)?));
+        let as_of = if kept.await?.1.is_some() { AsOf::LastKept } else { AsOf::Start };
+        Ok(Recovered { path, as_of })
     }
 
     /// The worktree that was made for this agent, there or removed; an error where none was.
@@ -208,12 +257,13 @@ impl Runtime {
     }
 }
 
-fn removed(worktree: Worktree, dry_run: bool, now_ms: i64) -> Result<Fate, WorktreeError> {
+fn removed(worktree: Worktree, dry_run: bool, now_ms: i64) -> Result<Gone, WorktreeError> {
+    let ignored = worktree.ignored()?;
     let changed = match dry_run {
-        true => !worktree.is_unchanged(&worktree.state(now_ms)?),
+        true => !ignored.is_empty() || !worktree.is_unchanged(&worktree.state(now_ms)?),
         false => worktree.remove(now_ms)?.is_some(),
     };
-    Ok(if changed { Fate::Removed } else { Fate::Vanished })
+    Ok((if changed { Fate::Removed } else { Fate::Vanished }, ignored, changed))
 }
 
 /// In milliseconds since the Unix epoch; `None` where nothing is left to look at.

@@ -203,10 +203,13 @@ impl Runtime {
         let (files, commits) = blocking(move || {
             let worktree = worktree_of(&found)?;
             let state = worktree.state(now_ms)?;
-            if !worktree.is_unchanged(&state) {
+            let ignored = worktree.hold_ignored(now_ms)?.len();
+            if !worktree.is_unchanged(&state) || ignored > 0 {
                 worktree.hold(&state)?;
             }
-            worktree.progress(&state)
+            // What no diff shows is work all the same.
+            let (files, commits) = worktree.progress(&state)?;
+            Ok((files.saturating_add(u32::try_from(ignored).unwrap_or(u32::MAX)), commits))
         })
         .await?;
         let noted = WorktreeRecord { files, commits, ..record };
@@ -224,7 +227,9 @@ impl Runtime {
             let worktree = worktree_of(&found)?;
             // What is only staged differently is no work, and is kept all the same.
             let (state, left_out) = worktree.look(now_ms)?;
-            let unchanged = left_out.is_empty() && worktree.progress(&state)? == (0, 0);
+            let unchanged = left_out.is_empty()
+                && worktree.progress(&state)? == (0, 0)
+                && worktree.ignored()?.is_empty();
             if unchanged {
                 worktree.remove(now_ms)?;
             }

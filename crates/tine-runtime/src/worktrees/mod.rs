@@ -15,7 +15,7 @@ mod view;
 
 pub use bring::{BringSpec, Brought, Work};
 pub use check::{Check, Checked};
-pub use collect::{CollectSpec, Collected, Fate};
+pub use collect::{AsOf, CollectSpec, Collected, Fate, Recovered};
 pub use pick::{Candidate, best};
 pub use place::Placement;
 pub use tine_worktree::{
@@ -26,7 +26,7 @@ pub use tine_worktree::{
     shares_content,
 };
 pub use try_out::try_out;
-pub use view::{WorktreeState, WorktreeView};
+pub use view::{Progress, Unseen, WorktreeState, WorktreeView};
 
 pub(crate) use home::Home;
 pub(crate) use place::Placed;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use futures_util::stream::{self, StreamExt as _};
 use tine_model::{AgentId, AgentRecord, AgentState, WorktreeRecord};
 use tine_store::AgentFilter;
-use tine_worktree::{Found, FoundState, Name, Repository};
+use tine_worktree::{Found, FoundState, Name, Repository, Worktree, WorktreeError};
 
-use super::{WORKTREES_AT_ONCE, blocking, worktree_of};
+use super::{WORKTREES_AT_ONCE, any_checkout, blocking, worktree_of};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 
@@ -57,6 +57,81 @@ pub struct WorktreeView {
     pub runs: bool,
 }
 
+/// What is in a worktree, or was, that no diff shows and that no way back brings.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Unseen {
+    /// Ignored files that came along and were changed, or are new and of the same patterns. They are kept when it goes.
+    pub ignored: Vec<PathBuf>,
+    /// Other repositories in it. While they are there, it does not go.
+    pub repositories: Vec<PathBuf>,
+}
+
+impl Unseen {
+    /// Whether there is nothing of the kind.
+    pub fn is_empty(&self) -> bool {
+        self.ignored.is_empty() && self.repositories.is_empty()
+    }
+
+    /// Of the worktree that a row of the store tells of, there or removed.
+    pub(super) fn of(
+        repository: &Repository,
+        record: &WorktreeRecord,
+    ) -> Result<Self, WorktreeError> {
+        match worktree_of(record) {
+            Ok(worktree) => Self::within(&worktree),
+            Err(_) => {
+                let ignored = repository.kept_ignored(&super::name_of(record.agent)?)?;
+                Ok(Self { ignored, repositories: Vec::new() })
+            }
+        }
+    }
+
+    pub(super) fn within(worktree: &Worktree) -> Result<Self, WorktreeError> {
+        Ok(Self { ignored: worktree.ignored()?, repositories: worktree.repositories()? })
+    }
+}
+
+/// What was done in a worktree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// How many files differ from its start.
+    pub files: u32,
+    /// How many commits were made.
+    pub commits: u32,
+    /// What no diff shows.
+    pub unseen: Unseen,
+    /// The ref that holds what it held when it was last kept; `None` where nothing was.
+    pub kept_by: Option<String>,
+}
+
+impl Progress {
+    fn of(
+        record: &WorktreeRecord,
+        around: Option<&WorktreeRecord>,
+        state: WorktreeState,
+        now_ms: i64,
+    ) -> Result<Self, WorktreeError> {
+        let name = super::name_of(record.agent)?;
+        let live = match state {
+            WorktreeState::Ready => Some(worktree_of(record)?),
+            WorktreeState::Removed
+            | WorktreeState::Unfinished
+            | WorktreeState::Leaving
+            | WorktreeState::Gone => None,
+        };
+        let repository = any_checkout(record, around)?;
+        let (start, kept) = repository.kept(&name)?;
+        let kept_by = kept.is_some().then(|| name.end_ref());
+        let unseen = Unseen::of(&repository, record)?;
+        let (files, commits) = match (&live, kept) {
+            (Some(worktree), _) => worktree.progress(&worktree.state(now_ms)?)?,
+            (None, Some(kept)) => repository.progress(&start, &kept)?,
+            (None, None) => (0, 0),
+        };
+        Ok(Self { files, commits, unseen, kept_by })
+    }
+}
+
 impl Runtime {
     /// All worktrees that agents have or had, and those that are nobody's in their repositories and in that of `directory`.
     pub async fn worktrees(&self, directory: &Path) -> Result<Vec<WorktreeView>, RuntimeError> {
@@ -100,28 +175,17 @@ impl Runtime {
         Ok(views)
     }
 
-    /// What was done in each worktree by now: how many files differ from its start, and how many commits were made. Those that are
-    /// there are looked at; of the others it is what they had come to, as far as the store knows. `None` where nobody can tell.
-    pub async fn progress(&self, views: &[WorktreeView]) -> Vec<Option<(u32, u32)>> {
+    /// What was done in each worktree by now. Those that are there are looked at; of the others it is what is kept of them. `None` where
+    /// nobody can tell.
+    pub async fn progress(&self, views: &[WorktreeView]) -> Vec<Option<Progress>> {
         let looks = views.iter().map(|view| self.progress_of(view));
         stream::iter(looks).buffered(WORKTREES_AT_ONCE).collect().await
     }
 
-    async fn progress_of(&self, view: &WorktreeView) -> Option<(u32, u32)> {
-        let (record, now_ms) = (view.record.clone()?, self.now_ms());
-        match view.state {
-            WorktreeState::Ready => {
-                let looked = blocking(move || {
-                    let worktree = worktree_of(&record)?;
-                    worktree.progress(&worktree.state(now_ms)?)
-                });
-                looked.await.ok()
-            }
-            WorktreeState::Removed
-            | WorktreeState::Unfinished
-            | WorktreeState::Leaving
-            | WorktreeState::Gone => Some((record.files, record.commits)),
-        }
+    async fn progress_of(&self, view: &WorktreeView) -> Option<Progress> {
+        let (record, state, now_ms) = (view.record.clone()?, view.state, self.now_ms());
+        let around = self.worktree_at(Path::new(&record.origin)).await.ok()?;
+        blocking(move || Progress::of(&record, around.as_ref(), state, now_ms)).await.ok()
     }
 
     /// Whether anybody runs in the worktree of this agent now.

@@ -255,7 +255,7 @@ async fn a_removed_worktree_is_made_again_for_the_next_run() {
     assert_eq!((would.len(), would[0].fate.clone(), path.exists()), (1, Fate::Removed, true));
     let gone = house.runtime.collect_worktrees(&spec(none)).await.unwrap();
     assert_eq!((gone, path.exists()), (would, false));
-    assert_eq!(house.runtime.recover_worktree(child).await.unwrap(), path);
+    assert_eq!(house.runtime.recover_worktree(child).await.unwrap().path, path);
     assert!(path.join("new.txt").exists());
 }
 
@@ -317,7 +317,7 @@ async fn a_collection_names_a_worktree_whose_note_is_lost_and_takes_it_when_its_
     assert!(own_part.exists(), "only said");
     assert_eq!(collect(false).await, [Fate::Tidied]);
     assert!(!own_part.exists());
-    assert_eq!(house.runtime.recover_worktree(child).await.unwrap(), path);
+    assert_eq!(house.runtime.recover_worktree(child).await.unwrap().path, path);
 }
 
 #[tokio::test]
@@ -430,7 +430,7 @@ async fn behind_its_wall_an_agent_commits_in_its_worktree_and_reaches_nothing_el
     assert_eq!(run.audit.unwrap().escapes, []);
     let dropped = house.runtime.drop_worktree(child).await.unwrap();
     assert_eq!(dropped.fate, Fate::Removed);
-    assert_eq!(house.runtime.recover_worktree(child).await.unwrap(), path);
+    assert_eq!(house.runtime.recover_worktree(child).await.unwrap().path, path);
     assert_eq!(git(&path, &["log", "--format=%s"]), "work\nfirst\n");
 }
 
@@ -505,7 +505,7 @@ async fn what_an_agent_wrote_runs_behind_the_wall_when_a_worktree_is_made_ready(
     assert_eq!(std::fs::read_to_string(directory.join("a.txt")).unwrap(), "one\ntwo\n");
     assert!(!path.exists());
     let house = with_worktrees(house.reopened().await);
-    assert_eq!(house.runtime.recover_worktree(parent).await.unwrap(), path);
+    assert_eq!(house.runtime.recover_worktree(parent).await.unwrap().path, path);
     assert_eq!(std::fs::read_to_string(path.join("install")).unwrap(), evil);
 }
 

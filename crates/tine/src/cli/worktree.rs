@@ -36,7 +36,8 @@ pub(crate) struct ListWorktreesArgs {
 /// `tine worktree gc`
 #[derive(Debug, Args)]
 pub(crate) struct CollectWorktreesArgs {
-    /// Only those in which nothing has changed for so long: a number and s, m, h or d
+    /// Only those in which nothing has changed for so long: a number and s, m, h or d. What a crash has left goes after an hour, for until
+    /// then it may still be at work
     #[arg(long, value_name = "AGE", default_value = GC_AGE_DEFAULT)]
     pub(crate) max_age: String,
     /// Say what would go, and do nothing

@@ -12,6 +12,7 @@ use crate::fail::Failure;
 use crate::output;
 use crate::render::change::{CommitJson, FileJson, json_path, quoted_path};
 use crate::render::words::{BOLD, CYAN, DIM, GREEN, RED, harmless, one_line, styled};
+use crate::render::worktree::unseen;
 
 /// Characters of a commit's name that people see.
 const COMMIT_CHARACTERS: usize = 8;
@@ -27,6 +28,10 @@ struct DiffJson {
     commits: Vec<CommitJson>,
     /// Files that changed and are not committed as they stand.
     uncommitted: Vec<String>,
+    /// Ignored files that changed; they do not come with `apply`.
+    ignored: Vec<String>,
+    /// Other repositories in the worktree; they are not part of the work.
+    repositories: Vec<String>,
 }
 
 impl DiffJson {
@@ -37,6 +42,8 @@ impl DiffJson {
             files: work.changes.files.iter().map(FileJson::from).collect(),
             commits: work.changes.commits.iter().map(CommitJson::from).collect(),
             uncommitted: work.changes.uncommitted.iter().map(|path| json_path(path)).collect(),
+            ignored: work.unseen.ignored.iter().map(|path| json_path(path)).collect(),
+            repositories: work.unseen.repositories.iter().map(|path| json_path(path)).collect(),
         }
     }
 }
@@ -53,7 +60,10 @@ pub(crate) async fn diff(context: &Context, args: DiffArgs) -> Result<u8, Failur
             work.changes.files.iter().flat_map(|file| [file.path.as_os_str().as_bytes(), b"\0"]);
         output::bytes(&names.collect::<Vec<_>>().concat())?;
     } else if work.changes.files.is_empty() {
-        output::say("nothing changed");
+        output::say(match work.unseen.is_empty() {
+            true => "nothing changed",
+            false => "nothing changed that git sees",
+        });
     } else if args.stat {
         output::write_out(&harmless(&work.stat))?;
     } else if args.name_only {
@@ -65,6 +75,9 @@ pub(crate) async fn diff(context: &Context, args: DiffArgs) -> Result<u8, Failur
     } else {
         let head = if args.patch { String::new() } else { head(&work) };
         output::write_out(&format!("{head}{}", coloured(&String::from_utf8_lossy(&work.patch))))?;
+    }
+    if !args.json {
+        unseen(&work.unseen).iter().for_each(|line| output::say(&format!("note: {line}")));
     }
     if work.runs && !args.json {
         output::say(&format!("note: {} still runs; this is how far it is", agent.short()));

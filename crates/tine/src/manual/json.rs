@@ -81,7 +81,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine diff",
-            r#"{"agent","running","files":[file],"commits":[{"commit","subject","author"}],"uncommitted":[path]}; a file is {"path","from","status","added","removed"}; where a path is not UTF-8, path_bytes (or from_bytes) beside it has its bytes in hex, also of conflicts"#,
+            r#"{"agent","running","files":[file],"commits":[{"commit","subject","author"}],"uncommitted":[path],"ignored":[path],"repositories":[path]}; a file is {"path","from","status","added","removed"}; where a path is not UTF-8, path_bytes (or from_bytes) beside it has its bytes in hex, also of conflicts"#,
         ),
         (
             "tine apply",
@@ -97,13 +97,13 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine worktree list",
-            r#"{"worktrees":[{"agent","name","state":"ready"|"removed"|"unfinished"|"leaving"|"gone","in_use","files","commits","path","origin","made_at","removed_at"}]}; files and commits are null where they cannot be told, agent where it is nobody's"#,
+            r#"{"worktrees":[{"agent","name","state":"ready"|"removed"|"unfinished"|"leaving"|"gone","in_use","files","commits","ignored":[path],"repositories":[path],"ref"|null,"path","origin","made_at","removed_at"}]}; files and commits are null where they cannot be told, agent where it is nobody's"#,
         ),
         (
             "tine worktree gc, tine drop",
-            r#"{"dry_run","collected":[{"agent","path","fate":"removed"|"vanished"|"tidied"|"failed","ref","error"}],"kept"}; of drop {"dropped":[the same]}"#,
+            r#"{"dry_run","collected":[{"agent","path","fate":"removed"|"vanished"|"tidied"|"failed","ref","error","ignored":[path]}],"kept"}; of drop {"dropped":[the same]}"#,
         ),
-        ("tine recover", r#"{"agent","path"}"#),
+        ("tine recover", r#"{"agent","path","as_of":"removal"|"last-kept"|"start"}"#),
         (
             "tine permission list, allow, deny, revoke",
             r#"[{"id","agent","root","tool","what","input","directory","why","warning","rule","widest","created_at","deadline_at","default","state","decision","scope","answered_by","answered_at","reason","used"}]; state is pending, allowed, denied, expired or withdrawn"#,

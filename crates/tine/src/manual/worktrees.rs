@@ -19,7 +19,7 @@ pub(super) const WORKTREES: Section = Section {
         ),
         (
             "nothing is lost",
-            "before a worktree is removed, in whatever way tine does it, refs/tine/ID/end holds all of it. `tine recover AGENT` makes it again as it was: commits, what was staged, other changes, new files. So does the agent's next run",
+            "before a worktree is removed, in whatever way tine does it, refs/tine/ID/end holds all of it. `tine recover AGENT` makes it again as it was: commits, what was staged, other changes, new files. So does the agent's next run. Ignored files that .worktreeinclude names and that were changed count as a change, are held by refs/tine/ID/ignored and come back as well; `tine apply` does not bring them. Other ignored files go with the worktree",
         ),
         (
             "tine worktree list, gc, path",

@@ -75,7 +75,7 @@ fn say_rest(collected: &[Collected], kept: usize, max_age: &str) {
         (true, 0) => output::say("no worktrees"),
         (_, 0) => {}
         (_, _) => output::say(&format!(
-            "{count} kept: in use, or changed within {max_age}; `tine worktree list` lists them"
+            "{count} kept: in use, changed within {max_age}, or left by a crash within the last hour; `tine worktree list` lists them"
         )),
     }
 }

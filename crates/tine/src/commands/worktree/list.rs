@@ -1,7 +1,9 @@
 //! `tine worktree list`.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
-use tine_runtime::{WorktreeState, WorktreeView};
+use tine_runtime::{Progress, Unseen, WorktreeState, WorktreeView};
 
 use crate::cli::ListWorktreesArgs;
 use crate::commands::listing;
@@ -9,6 +11,8 @@ use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
 use crate::render::age::{age, rfc3339};
+use crate::render::change::shown_path;
+use crate::render::figures::plural;
 use crate::render::table::{Align, Cell, Table};
 use crate::render::words::{CYAN, DIM, YELLOW, one_line};
 use crate::render::worktree::progress;
@@ -33,6 +37,13 @@ struct WorktreeJson {
     files: Option<u32>,
     /// How many commits were made in it; `null` where nobody can tell.
     commits: Option<u32>,
+    /// Ignored files that changed; they do not come with `apply`.
+    ignored: Vec<String>,
+    /// Other repositories in it, which are not part of the work.
+    repositories: Vec<String>,
+    /// What holds its work as it was last kept; `null` where there is none.
+    #[serde(rename = "ref")]
+    kept_by: Option<String>,
     path: String,
     /// The directory that it was forked from.
     origin: Option<String>,
@@ -43,7 +54,7 @@ struct WorktreeJson {
 /// A worktree, and what was done in it.
 struct Looked {
     view: WorktreeView,
-    done: Option<(u32, u32)>,
+    done: Option<Progress>,
 }
 
 pub(super) async fn list(context: &Context, args: ListWorktreesArgs) -> Result<u8, Failure> {
@@ -73,14 +84,18 @@ pub(super) async fn list(context: &Context, args: ListWorktreesArgs) -> Result<u
 fn json(looked: &Looked) -> WorktreeJson {
     let view = &looked.view;
     let agent = view.agent.as_ref();
-    let record = view.record.as_ref();
+    let (record, done) = (view.record.as_ref(), looked.done.as_ref());
+    let shown = |paths: &[PathBuf]| paths.iter().map(|path| shown_path(path)).collect();
     WorktreeJson {
         agent: agent.map(|agent| agent.id.to_string()),
         name: agent.and_then(|agent| agent.name.clone()),
         state: view.state.as_str(),
         in_use: view.runs,
-        files: looked.done.map(|(files, _)| files),
-        commits: looked.done.map(|(_, commits)| commits),
+        files: done.map(|done| done.files),
+        commits: done.map(|done| done.commits),
+        ignored: done.map_or_else(Vec::new, |done| shown(&done.unseen.ignored)),
+        repositories: done.map_or_else(Vec::new, |done| shown(&done.unseen.repositories)),
+        kept_by: done.and_then(|done| done.kept_by.clone()),
         path: view.path.to_string_lossy().into_owned(),
         origin: record.map(|record| record.origin.clone()),
         made_at: record.map(|record| rfc3339(record.made_ms)),
@@ -102,7 +117,7 @@ fn table(all: &[Looked], now_ms: i64) -> Table {
         let view = &looked.view;
         let agent = view.agent.as_ref();
         let made = view.record.as_ref().map(|record| age(now_ms, record.made_ms));
-        let done = looked.done.map(|(files, commits)| progress(files, commits));
+        let done = looked.done.as_ref().map(changes);
         table.row([
             agent.map_or_else(|| "nobody's".to_owned(), |agent| agent.id.short()).into(),
             one_line(agent.and_then(|agent| agent.name.as_deref()).unwrap_or_default()).into(),
@@ -113,6 +128,20 @@ fn table(all: &[Looked], now_ms: i64) -> Table {
         ]);
     }
     table.without_empty(&["NAME"])
+}
+
+/// What was done, and how much of it no diff shows.
+fn changes(done: &Progress) -> String {
+    let Unseen { ignored, repositories } = &done.unseen;
+    let ignored = (!ignored.is_empty())
+        .then(|| format!("{} changed", plural(ignored.len() as u64, "ignored file")));
+    let inside = (!repositories.is_empty()).then(|| match repositories.len() {
+        1 => "1 other repository".to_owned(),
+        count => format!("{count} other repositories"),
+    });
+    let git = (done.files, done.commits) != (0, 0) || (ignored.is_none() && inside.is_none());
+    let git = git.then(|| progress(done.files, done.commits));
+    git.into_iter().chain(ignored).chain(inside).collect::<Vec<_>>().join(", ")
 }
 
 fn state(view: &WorktreeView) -> Cell {

@@ -4,14 +4,16 @@ mod gc;
 mod list;
 
 use serde::Serialize;
-use tine_runtime::{Collected, Fate};
+use tine_runtime::{AsOf, Collected, Fate, Recovered};
 
 use crate::cli::{DropArgs, RecoverArgs, WorktreeCommand, WorktreePathArgs};
 use crate::commands::listing;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
+use crate::render::change::shown_path;
 use crate::render::words::one_line;
+use crate::render::worktree::ignored_line;
 
 /// The JSON shape of a worktree that went, or would. Others rely on it: fields are only ever added.
 #[derive(Debug, Serialize)]
@@ -25,6 +27,8 @@ struct CollectedJson {
     #[serde(rename = "ref")]
     kept_by: Option<String>,
     error: Option<String>,
+    /// Ignored files that had come along and were changed there.
+    ignored: Vec<String>,
 }
 
 impl From<&Collected> for CollectedJson {
@@ -39,8 +43,9 @@ impl From<&Collected> for CollectedJson {
             agent: collected.agent.map(|agent| agent.to_string()),
             path: collected.path.to_string_lossy().into_owned(),
             fate,
-            kept_by: (collected.fate == Fate::Removed).then(|| collected.name.end_ref()),
+            kept_by: collected.is_kept.then(|| collected.name.end_ref()),
             error,
+            ignored: collected.ignored.iter().map(|path| shown_path(path)).collect(),
         }
     }
 }
@@ -56,7 +61,15 @@ struct DroppedJson {
 struct RecoveredJson {
     agent: String,
     path: String,
+    /// Of when its files are: `removal` (all was kept), `last-kept` or `start` (somebody else had removed them).
+    as_of: &'static str,
 }
+
+/// What is said where files were removed without tine, and something had been kept.
+const LAST_KEPT: &str = "warning: its files had been removed without tine; what was changed after it was last kept is gone";
+
+/// What is said where files were removed without tine, and nothing had been kept.
+const ONLY_START: &str = "warning: its files had been removed without tine, and nothing of them was kept; it is as it began";
 
 pub(crate) async fn worktree(context: &Context, command: WorktreeCommand) -> Result<u8, Failure> {
     match command {
@@ -104,11 +117,19 @@ pub(crate) async fn drop(context: &Context, args: DropArgs) -> Result<u8, Failur
 pub(crate) async fn recover(context: &Context, args: RecoverArgs) -> Result<u8, Failure> {
     listing::recover(context).await?;
     let agent = context.agent(&args.agent).await?;
-    let path = context.runtime.recover_worktree(agent).await?;
+    let Recovered { path, as_of } = context.runtime.recover_worktree(agent).await?;
     let path = path.to_string_lossy().into_owned();
+    let (word, note) = match as_of {
+        AsOf::Removal => ("removal", None),
+        AsOf::LastKept => ("last-kept", Some(LAST_KEPT)),
+        AsOf::Start => ("start", Some(ONLY_START)),
+    };
     match args.json {
-        true => output::json(&RecoveredJson { agent: agent.to_string(), path })?,
+        true => output::json(&RecoveredJson { agent: agent.to_string(), path, as_of: word })?,
         false => output::line(&path)?,
+    }
+    if let Some(note) = note.filter(|_| !args.json) {
+        output::say(note);
     }
     Ok(0)
 }
@@ -132,9 +153,17 @@ fn line(collected: &Collected, would: bool) -> String {
 
 /// Says what keeps what a worktree held, and how it comes back.
 fn say_kept(collected: &Collected) {
-    let (Fate::Removed, Some(agent)) = (&collected.fate, collected.agent) else { return };
+    if !collected.ignored.is_empty() {
+        output::say(&format!("note: {}", ignored_line(&collected.ignored)));
+    }
+    let Some(agent) = collected.agent else { return };
+    let held = match &collected.fate {
+        Fate::Removed => "what it held",
+        Fate::Tidied if collected.is_kept => "what was last kept of it",
+        Fate::Vanished | Fate::Tidied | Fate::Failed(_) => return,
+    };
     output::say(&format!(
-        "note: {} holds what it held; `tine recover {}` brings it back",
+        "note: {} holds {held}; `tine recover {}` brings it back",
         collected.name.end_ref(),
         agent.short()
     ));

@@ -101,7 +101,7 @@ fn what_is_dropped_comes_back_as_it_was() {
     error: the worktree of agent [AGENT-ID] is there: [WORKTREE]
     ");
     let dropped = home.json(&["drop", &agent, "--json"]);
-    check!(home.masked(&dropped.to_string()).replace(&path.display().to_string(), "[PATH]"), @r#"{"dropped":[{"agent":"[AGENT-ID]","path":"[HOME]/worktrees/work-[AGENT8]/[AGENT8]","fate":"removed","ref":"refs/tine/[AGENT-ID]/end","error":null}]}"#);
+    check!(home.masked(&dropped.to_string()).replace(&path.display().to_string(), "[PATH]"), @r#"{"dropped":[{"agent":"[AGENT-ID]","path":"[HOME]/worktrees/work-[AGENT8]/[AGENT8]","fate":"removed","ref":"refs/tine/[AGENT-ID]/end","error":null,"ignored":[]}]}"#);
     let back = home.json(&["recover", &agent, "--json"]);
     assert_eq!(
         (&back["agent"], &back["path"]),
@@ -149,7 +149,7 @@ fn a_collection_takes_what_is_old_and_keeps_what_it_held() {
     code: 0
     --- stdout
     --- stderr
-    1 worktree kept: in use, or changed within 14d; `tine worktree list` lists them
+    1 worktree kept: in use, changed within 14d, or left by a crash within the last hour; `tine worktree list` lists them
     ");
     let all = ["worktree", "gc", "--max-age", "0s"];
     check!(shown(&home, &home.ran(&[&all[..], &["--dry-run"]].concat())), @"
@@ -175,4 +175,99 @@ fn a_collection_takes_what_is_old_and_keeps_what_it_held() {
     assert!(git(&home.work(), &["show", "--stat", "--format=", kept]).contains("made.txt"));
     home.done(&["recover", &agent]);
     assert!(path.join("made.txt").exists());
+}
+
+#[test]
+fn what_no_diff_shows_is_named_and_kept() {
+    let home = dirty();
+    home.write("work/.gitignore", "target/\n.env\n");
+    home.write("work/.env", "KEY=1\n");
+    home.write("work/.worktreeinclude", ".env\n");
+    let agent = home.done(&["fork", "base", "--worktree", "--quiet"]);
+    let path = place(&home, agent.trim());
+    std::fs::write(path.join(".env"), "KEY=2\n").unwrap();
+    git(&path, &["init", "-q", "proj"]);
+    std::fs::write(path.join("proj/made.txt"), "made\n").unwrap();
+    let mut told: Vec<String> = Vec::new();
+    for arguments in [&["worktree", "list"][..], &["diff", agent.trim()], &["drop", agent.trim()]] {
+        let ran = home.ran(arguments);
+        told.push(crate::support::without_figures(&shown(&home, &ran)));
+    }
+    std::fs::remove_dir_all(path.join("proj")).unwrap();
+    told.push(shown(&home, &home.ran(&["drop", agent.trim()])));
+    check!(told.join("\n"), @"
+    code: #
+    --- stdout
+    AGENT STATE CHANGES AGE PATH
+    [AGENT8] ready # ignored file changed, # other repository 0s [WORKTREE]
+    --- stderr
+    code: #
+    --- stdout
+    --- stderr
+    nothing changed that git sees
+    note: # ignored file changed: .env; `tine apply` does not bring it
+    note: the worktree holds another repository: proj; not part of the work
+    code: #
+    --- stdout
+    --- stderr
+    error: the worktree holds other repositories, which a removal would lose: proj
+    hint: nothing was removed: move them elsewhere or delete them, and try again; what git does not track in a worktree nobody keeps
+    code: 0
+    --- stdout
+    removed [AGENT8]  [WORKTREE]
+    --- stderr
+    note: 1 ignored file changed: .env; `tine apply` does not bring it
+    note: refs/tine/[AGENT-ID]/end holds what it held; `tine recover [AGENT8]` brings it back
+    ");
+    let all = home.json(&["worktree", "list", "--all", "--json"]);
+    let one = &all["worktrees"][0];
+    assert_eq!((&one["state"], &one["ignored"][0]), (&"removed".into(), &".env".into()));
+    assert!(one["ref"].as_str().unwrap().ends_with("/end"));
+    home.done(&["recover", agent.trim()]);
+    assert_eq!(std::fs::read_to_string(path.join(".env")).unwrap(), "KEY=2\n");
+}
+
+#[test]
+fn of_files_that_somebody_else_removed_it_is_said_what_is_left() {
+    let home = dirty();
+    let (worked, worked_at) = written(&home, &[]);
+    let idle = home.done(&["fork", "base", "--worktree", "--quiet"]);
+    let idle_at = place(&home, idle.trim());
+    let mut told: Vec<String> = Vec::new();
+    for path in [&worked_at, &idle_at] {
+        std::fs::remove_dir_all(path).unwrap();
+    }
+    told.push(crate::support::without_figures(&shown(&home, &home.ran(&["worktree", "list"]))));
+    for agent in [&worked, idle.trim()] {
+        told.push(shown(&home, &home.ran(&["recover", agent])));
+    }
+    std::fs::remove_dir_all(&worked_at).unwrap();
+    told.push(shown(&home, &home.ran(&["drop", &worked])));
+    check!(told.join("\n"), @"
+    code: #
+    --- stdout
+    AGENT STATE CHANGES AGE PATH
+    [AGENT8] gone # file changed 0s [WORKTREE]
+    [AGENT8] gone nothing changed 0s [WORKTREE]
+    --- stderr
+    code: 0
+    --- stdout
+    [WORKTREE]
+    --- stderr
+    warning: its files had been removed without tine; what was changed after it was last kept is gone
+
+    code: 0
+    --- stdout
+    [WORKTREE]
+    --- stderr
+    warning: its files had been removed without tine, and nothing of them was kept; it is as it began
+
+    code: 0
+    --- stdout
+    cleared away [AGENT8]  [WORKTREE]: the rest of one
+    --- stderr
+    note: refs/tine/[AGENT-ID]/end holds what was last kept of it; `tine recover [AGENT8]` brings it back
+    ");
+    home.done(&["recover", &worked]);
+    assert!(worked_at.join("made.txt").exists());
 }
