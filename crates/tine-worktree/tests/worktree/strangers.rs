@@ -211,7 +211,7 @@ fn other_repositories_inside_are_left_out_and_only_a_removal_is_refused() {
     git(&top, &["add", "fixtures/with [a]*commit"]);
     assert_eq!(worktree.look(NOW_MS).unwrap().1, inside);
     let error = worktree.clone().remove(NOW_MS).unwrap_err().to_string();
-    assert!(error.ends_with("repositories: fixtures/empty, fixtures/with [a]*commit"), "{error}");
+    assert!(error.ends_with("would lose: fixtures/empty, fixtures/with [a]*commit"), "{error}");
     assert!(inner.join("file").exists());
     fs::remove_dir_all(top.join("fixtures")).unwrap();
     git(&top, &["rm", "--quiet", "--cached", "fixtures/with [a]*commit"]);
