@@ -1,11 +1,14 @@
 //! What is kept of worktrees by refs below `refs/tine/`, and how it comes back.
 
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Refusal, WorktreeError};
+use crate::fault;
 use crate::git::{Git, parts};
 use crate::ids::{Commit, Name, Tree};
-use crate::making::Making;
+use crate::making::{DOT_GIT, Making};
 use crate::repository::{Repository, head_in};
 use crate::snapshot::{Scratch, Snapshot, commit, copy_index, tree_of};
 use crate::worktree::{NewWorktree, Worktree};
@@ -57,6 +60,28 @@ impl Repository {
         let git = self.git();
         let end = end.map(|end| Snapshot::read(&git, end)).transpose()?;
         Ok((Snapshot::read(&git, start)?, end))
+    }
+
+    /// Where the files of this worktree are there and only the one is lost by which git knows them as its own, writes that one again, so
+    /// that the worktree is ready as it stands. Not where git knows of none at `path`, or of several: somebody would have forged one.
+    /// Returns whether it was so.
+    pub fn link_again(&self, name: &Name, path: &Path) -> Result<bool, WorktreeError> {
+        let is_folder = fs::symlink_metadata(path).is_ok_and(|about| about.is_dir());
+        let [git_dir] = &self.git_dirs_of(name, path)?[..] else { return Ok(false) };
+        if !is_folder {
+            return Ok(false);
+        }
+        let file = path.join(DOT_GIT);
+        let text = [b"gitdir: ", git_dir.as_os_str().as_encoded_bytes(), b"\n"].concat();
+        // Whatever stands there by now is left.
+        let written = fault::step()
+            .and_then(|()| File::create_new(&file))
+            .and_then(|mut created| created.write_all(&text));
+        match written {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+            Err(source) => Err(WorktreeError::file("write", &file, source)),
+        }
     }
 
     /// Makes a worktree that was removed again, as it was when it was last kept.

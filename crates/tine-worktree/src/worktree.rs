@@ -220,6 +220,20 @@ impl Repository {
         Ok(true)
     }
 
+    /// What says of itself that it is git's own part of the worktree of this name at `path`, which is ready but for its files.
+    pub(crate) fn git_dirs_of(
+        &self,
+        name: &Name,
+        path: &Path,
+    ) -> Result<Vec<PathBuf>, WorktreeError> {
+        let place = place_of(path);
+        let is_its = |git_dir: &PathBuf| {
+            path_of(git_dir).is_some_and(|found| found == place)
+                && matches!(marked(git_dir), Some(Marked::Ready(marker)) if marker.name == *name)
+        };
+        Ok(own_parts(self.common_dir())?.into_iter().filter(is_its).collect())
+    }
+
     /// Where git keeps what belongs to the worktree at `path`.
     pub(crate) fn git_dir_of(&self, path: &Path) -> Result<Option<PathBuf>, WorktreeError> {
         let leads_here = |git_dir: &PathBuf| path_of(git_dir).is_some_and(|found| found == path);

@@ -66,6 +66,8 @@ pub enum AsOf {
     Removal,
     /// When it was last kept; somebody else removed its files after that.
     LastKept,
+    /// Now: its files were there, and only the one was lost by which git knows them.
+    Now,
     /// Its start: somebody else removed its files, and nothing of them was kept.
     Start,
 }
@@ -213,6 +215,7 @@ impl Runtime {
         if self.is_shared(record).await? {
             return Err(RuntimeError::WorktreeShared(record.agent));
         }
+        self.link_again(record).await?;
         let (found, now_ms) = (record.clone(), self.now_ms());
         let around = self.worktree_at(Path::new(&record.origin)).await?;
         let dropped = blocking(move || match worktree_of(&found) {
@@ -241,6 +244,9 @@ impl Runtime {
         if blocking(move || Ok(worktree_of(&found).is_ok())).await? {
             return Err(RuntimeError::WorktreeThere { agent, path });
         }
+        if self.link_again(&record).await? {
+            return Ok(Recovered { path, as_of: AsOf::Now });
+        }
         self.make_again(&record).await?;
         if record.removed_ms.is_some() {
             return Ok(Recovered { path, as_of: AsOf::Removal });
@@ -248,6 +254,20 @@ impl Runtime {
         let kept = blocking(move || worktree_of(&record)?.repository().kept(&name_of(agent)?));
         let as_of = if kept.await?.1.is_some() { AsOf::LastKept } else { AsOf::Start };
         Ok(Recovered { path, as_of })
+    }
+
+    /// Mends a worktree that counts as there, and whose files are, but not the one by which git knows them. Returns whether it was so.
+    pub(super) async fn link_again(&self, record: &WorktreeRecord) -> Result<bool, RuntimeError> {
+        let around = self.worktree_at(Path::new(&record.origin)).await?;
+        let record = record.clone();
+        if record.removed_ms.is_some() || !Path::new(&record.path).exists() {
+            return Ok(false);
+        }
+        blocking(move || {
+            let (name, path) = (name_of(record.agent)?, PathBuf::from(&record.path));
+            any_checkout(&record, around.as_ref())?.link_again(&name, &path)
+        })
+        .await
     }
 
     /// The worktree that was made for this agent, there or removed; an error where none was.

@@ -135,6 +135,7 @@ impl Runtime {
             None => None,
         };
         let record = self.store().worktree(agent).await?.unwrap_or_else(|| record.clone());
+        self.link_again(&record).await?;
         let (is_there, found) = (is_ready(&record).await?, record.clone());
         if is_there && record.removed_ms.is_none() {
             return Ok(());

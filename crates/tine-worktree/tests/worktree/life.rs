@@ -216,6 +216,25 @@ fn ignored_files_that_came_along_and_were_changed_come_back_as_they_were() {
 }
 
 #[test]
+fn a_worktree_that_lost_only_its_link_is_ready_again_as_it_stands() {
+    let home = dirty();
+    let worktree = home.fork("one", Start::State).unwrap();
+    let (name, top) = (worktree.name().clone(), worktree.repository().top().to_owned());
+    write(&top, "work.txt", "work\n");
+    let was = holds(&top);
+    let repository = home.repository();
+    assert!(!repository.link_again(&name, &top).unwrap(), "it has its link");
+    fs::remove_file(top.join(".git")).unwrap();
+    assert!(!repository.link_again(&Name::new("two").unwrap(), &top).unwrap());
+    assert!(repository.link_again(&name, &top).unwrap());
+    assert_eq!(holds(&top), was);
+    let found = repository.worktree(&name, &top).unwrap();
+    assert!(!found.is_unchanged(&found.state(NOW_MS).unwrap()));
+    assert!(found.remove(NOW_MS).unwrap().is_some());
+    assert!(!repository.link_again(&name, &top).unwrap());
+}
+
+#[test]
 fn what_a_setup_makes_of_ignored_files_is_no_work() {
     let home = dirty();
     home.write(".gitignore", "*.env\n");

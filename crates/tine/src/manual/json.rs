@@ -103,7 +103,7 @@ pub(super) const JSON: Section = Section {
             "tine worktree gc, tine drop",
             r#"{"dry_run","collected":[{"agent","path","fate":"removed"|"vanished"|"tidied"|"failed","ref","error","ignored":[path]}],"kept"}; of drop {"dropped":[the same]}"#,
         ),
-        ("tine recover", r#"{"agent","path","as_of":"removal"|"last-kept"|"start"}"#),
+        ("tine recover", r#"{"agent","path","as_of":"removal"|"now"|"last-kept"|"start"}"#),
         (
             "tine permission list, allow, deny, revoke",
             r#"[{"id","agent","root","tool","what","input","directory","why","warning","rule","widest","created_at","deadline_at","default","state","decision","scope","answered_by","answered_at","reason","used"}]; state is pending, allowed, denied, expired or withdrawn"#,

@@ -61,9 +61,12 @@ struct DroppedJson {
 struct RecoveredJson {
     agent: String,
     path: String,
-    /// Of when its files are: `removal` (all was kept), `last-kept` or `start` (somebody else had removed them).
+    /// Of when its files are: `removal` (all was kept), `now` (they were there, and only their link to git was lost), `last-kept` or `start` (somebody else had removed them).
     as_of: &'static str,
 }
+
+/// What is said where the files were there.
+const LINKED: &str = "note: its files were there and its .git was not; it is there again";
 
 /// What is said where files were removed without tine, and something had been kept.
 const LAST_KEPT: &str = "warning: its files had been removed without tine; what was changed after it was last kept is gone";
@@ -121,6 +124,7 @@ pub(crate) async fn recover(context: &Context, args: RecoverArgs) -> Result<u8, 
     let path = path.to_string_lossy().into_owned();
     let (word, note) = match as_of {
         AsOf::Removal => ("removal", None),
+        AsOf::Now => ("now", Some(LINKED)),
         AsOf::LastKept => ("last-kept", Some(LAST_KEPT)),
         AsOf::Start => ("start", Some(ONLY_START)),
     };

@@ -271,3 +271,33 @@ fn of_files_that_somebody_else_removed_it_is_said_what_is_left() {
     home.done(&["recover", &worked]);
     assert!(worked_at.join("made.txt").exists());
 }
+
+#[test]
+fn a_worktree_without_its_git_file_is_no_dead_end() {
+    let home = dirty();
+    let (agent, path) = written(&home, &[]);
+    let lose = || {
+        std::fs::write(path.join("later.txt"), "later\n").unwrap();
+        std::fs::remove_file(path.join(".git")).unwrap();
+    };
+    lose();
+    check!(shown(&home, &home.ran(&["recover", &agent])), @"
+    code: 0
+    --- stdout
+    [WORKTREE]
+    --- stderr
+    note: its files were there and its .git was not; it is there again
+    ");
+    lose();
+    home.done(&["run", "--resume", &agent, "--quiet", "NOTHING more"]);
+    lose();
+    check!(shown(&home, &home.ran(&["drop", &agent])), @"
+    code: 0
+    --- stdout
+    removed [AGENT8]  [WORKTREE]
+    --- stderr
+    note: refs/tine/[AGENT-ID]/end holds what it held; `tine recover [AGENT8]` brings it back
+    ");
+    home.done(&["recover", &agent]);
+    assert!(path.join("later.txt").exists());
+}
