@@ -58,8 +58,6 @@ impl Home {
             confinement: Confinement::default(),
             ports: None,
             environment: Vec::new(),
-            // Nothing is run there.
-            confinement: Confinement::default(),
         };
         let runtime = runtime(database, owners).await?.with_worktrees(policy);
         let room = directory.path.join(name);
