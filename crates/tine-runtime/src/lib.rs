@@ -81,7 +81,7 @@ pub use queue::{DEADLINE_DEFAULT, QueuePolicy};
 pub use registry::{MAIL_BYTES_MAX, NAME_CHARS_MAX};
 pub use run::{RunOptions, RunOutcome};
 pub use runtime::{NewRoot, Runtime};
-pub use slash::{SlashError, parse_fork};
+pub use slash::{ForkWords, SlashError, parse_fork};
 pub use stop::{Receipt, StopSpec};
 pub use tasks::{
     OUTPUT_WAIT_DEFAULT, OUTPUT_WAIT_MAX, OutputSpec, Resumed, TaskFilter, TaskOutput, TaskView,

@@ -1,5 +1,24 @@
 //! The arguments of `/fork`.
 
+use tine_model::{EntryId, ModelRef};
+
+/// What follows `/fork`, read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ForkWords {
+    /// What is said to the fork at once; nothing for an idle one.
+    pub prompt: Option<String>,
+    /// The last entry to inherit; `None` for all.
+    pub at: Option<EntryId>,
+    /// What the fork is to be called.
+    pub name: Option<String>,
+    /// Another model.
+    pub model: Option<ModelRef>,
+    /// Whether it gets a worktree of its own.
+    pub worktree: bool,
+    /// Whether it works in the background, and the focus stays.
+    pub background: bool,
+}
+
 /// Why the arguments are refused. The texts are shown as they are; nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SlashError {
@@ -9,31 +28,94 @@ pub enum SlashError {
     /// The closing quote is missing.
     #[error("Unterminated quoted string")]
     Unterminated,
-    /// Something stands after the closing quote.
+    /// Something that is no flag stands after the closing quote.
     #[error("Unexpected text after the prompt: {0}")]
     Trailing(String),
+    /// There is no such flag.
+    #[error("Unknown flag {0} (it is --at, --name, --model, --worktree or --bg)")]
+    UnknownFlag(String),
+    /// A flag without its value.
+    #[error("{0} requires an argument")]
+    NoArgument(&'static str),
+    /// A model that is none.
+    #[error("Unknown model '{0}' (it is provider/name)")]
+    UnknownModel(String),
+    /// A value of `--at` that is no entry.
+    #[error("--at takes the number of an entry, not {0}")]
+    NoEntry(String),
 }
 
-/// Reads what follows `/fork`: nothing, or one quoted prompt. In the quotes `\"` and `\\` are escapes, any other
-/// backslash stands for itself, and lines may break. An empty prompt is no prompt.
-pub fn parse_fork(arguments: &str) -> Result<Option<String>, SlashError> {
-    let arguments = arguments.trim();
-    if arguments.is_empty() {
-        return Ok(None);
+/// Reads what follows `/fork`: flags and one quoted prompt, in any order. In the quotes `\"` and `\\` are escapes, any other
+/// backslash stands for itself, and lines may break. An empty prompt is no prompt; of a flag that comes twice the last one counts.
+pub fn parse_fork(arguments: &str) -> Result<ForkWords, SlashError> {
+    let mut words = ForkWords::default();
+    let mut rest = arguments.trim();
+    let mut is_prompt_read = false;
+    while !rest.is_empty() {
+        let (token, after) = rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len()));
+        rest = match token {
+            _ if rest.starts_with('"') && is_prompt_read => {
+                return Err(SlashError::Trailing(rest.to_owned()));
+            }
+            _ if rest.starts_with('"') => {
+                let (prompt, after) = quoted(&rest[1..])?;
+                words.prompt = Some(prompt).filter(|prompt| !prompt.is_empty());
+                is_prompt_read = true;
+                after
+            }
+            "--worktree" => {
+                words.worktree = true;
+                after
+            }
+            "--bg" => {
+                words.background = true;
+                after
+            }
+            "--at" => {
+                let (value, after) = value("--at", after)?;
+                let at = value.parse().map_err(|_| SlashError::NoEntry(value.to_owned()))?;
+                words.at = Some(EntryId(at));
+                after
+            }
+            "--name" => {
+                let (value, after) = value("--name", after)?;
+                words.name = Some(value.to_owned());
+                after
+            }
+            "--model" => {
+                let (value, after) = value("--model", after)?;
+                let model =
+                    value.parse().map_err(|_| SlashError::UnknownModel(value.to_owned()))?;
+                words.model = Some(model);
+                after
+            }
+            flag if flag.starts_with("--") => return Err(SlashError::UnknownFlag(flag.to_owned())),
+            _ if is_prompt_read => return Err(SlashError::Trailing(rest.to_owned())),
+            _ => return Err(SlashError::NotQuoted),
+        }
+        .trim_start();
     }
-    let quoted = arguments.strip_prefix('"').ok_or(SlashError::NotQuoted)?;
+    Ok(words)
+}
+
+/// A flag's value, and what stands behind it.
+fn value<'a>(flag: &'static str, rest: &'a str) -> Result<(&'a str, &'a str), SlashError> {
+    let rest = rest.trim_start();
+    let (value, after) = rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len()));
+    match value.is_empty() || value.starts_with("--") || value.starts_with('"') {
+        true => Err(SlashError::NoArgument(flag)),
+        false => Ok((value, after)),
+    }
+}
+
+/// What stands in quotes, up to the closing one, and what stands behind that.
+fn quoted(text: &str) -> Result<(String, &str), SlashError> {
     let mut prompt = String::new();
-    let mut chars = quoted.char_indices();
+    let mut chars = text.char_indices();
     while let Some((at, c)) = chars.next() {
         match c {
-            '"' => {
-                let rest = quoted[at + 1..].trim();
-                return match rest {
-                    "" => Ok(Some(prompt).filter(|prompt| !prompt.is_empty())),
-                    _ => Err(SlashError::Trailing(rest.to_owned())),
-                };
-            }
-            '\\' => match quoted[at + 1..].chars().next() {
+            '"' => return Ok((prompt, &text[at + 1..])),
+            '\\' => match text[at + 1..].chars().next() {
                 Some(escaped @ ('"' | '\\')) => {
                     prompt.push(escaped);
                     chars.next();
@@ -53,7 +135,8 @@ mod tests {
     use super::*;
 
     fn check(arguments: &str, expected: Result<Option<&str>, SlashError>) {
-        assert_eq!(parse_fork(arguments), expected.map(|p| p.map(str::to_owned)), "{arguments}");
+        let prompt = parse_fork(arguments).map(|words| words.prompt);
+        assert_eq!(prompt, expected.map(|p| p.map(str::to_owned)), "{arguments}");
     }
 
     #[test]
@@ -79,12 +162,47 @@ mod tests {
         check(r#""a" b"#, Err(SlashError::Trailing("b".into())));
     }
 
+    #[test]
+    fn flags_stand_before_and_behind_the_prompt() {
+        let words = ForkWords {
+            prompt: Some("try".into()),
+            at: Some(EntryId(7)),
+            name: Some("b".into()),
+            model: Some("sim/echo".parse().unwrap()),
+            worktree: true,
+            background: true,
+        };
+        let text = "--at 7 --name a --bg \"try\" --name b\n--model sim/echo --worktree";
+        assert_eq!(parse_fork(text), Ok(words));
+        let said = |text| parse_fork(text).unwrap_err().to_string();
+        let said = [
+            "--at",
+            "--at x",
+            "--name --bg",
+            "--model \"a\"",
+            "--model x/y",
+            "--nmae a",
+            "\"a\" \"b\"",
+        ]
+        .map(said);
+        insta::assert_snapshot!(said.join("\n"), @r#"
+        --at requires an argument
+        --at takes the number of an entry, not x
+        --name requires an argument
+        --model requires an argument
+        Unknown model 'x/y' (it is provider/name)
+        Unknown flag --nmae (it is --at, --name, --model, --worktree or --bg)
+        Unexpected text after the prompt: "b"
+        "#);
+    }
+
     proptest! {
         #[test]
         fn any_prompt_survives_quoting(prompt in "(?s).{1,80}", around in "[ \t\n]{0,3}") {
             let quoted = prompt.replace('\\', "\\\\").replace('"', "\\\"");
             let text = format!("{around}\"{quoted}\"{around}");
-            prop_assert_eq!(parse_fork(&text), Ok(Some(prompt)));
+            let words = ForkWords { prompt: Some(prompt), ..ForkWords::default() };
+            prop_assert_eq!(parse_fork(&text), Ok(words));
         }
 
         #[test]

@@ -16,7 +16,7 @@ use crate::keep_rule::keep_rule;
 use crate::output;
 use crate::render::question::{Asked, question};
 use crate::render::screen::Screen;
-use crate::render::words::{DIM, YELLOW, one_line, styled};
+use tine_tui::words::{DIM, YELLOW, one_line, styled};
 
 /// Longest line of an answer; a terminal gives at most 4096 bytes at once.
 const ANSWER_BYTES_MAX: u64 = 8192;
@@ -29,7 +29,7 @@ const REFUSALS_MAX: usize = 100;
 
 /// Whether questions reach a person.
 pub(crate) fn a_person_is_there() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
+    !output::is_caught() && io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// A call that was refused because nobody could be asked.

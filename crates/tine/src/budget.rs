@@ -9,7 +9,7 @@ use crate::config::{BudgetTable, Config, Setting};
 use crate::context::Context;
 use crate::fail::{BUDGET, Failure};
 use crate::output;
-use crate::render::figures::{grouped, money, plural, span};
+use tine_tui::figures::{grouped, money, plural, span};
 
 /// Every cap, in the order in which they are shown.
 pub(crate) const CAPS: [Cap; 5] = [Cap::Tokens, Cap::Money, Cap::Time, Cap::Agents, Cap::Running];

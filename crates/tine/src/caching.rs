@@ -16,8 +16,8 @@ use crate::config::Config;
 use crate::context::Context;
 use crate::fail::{BUDGET, Failure};
 use crate::output;
-use crate::render::figures::{grouped, money, plural};
-use crate::render::words::{BOLD, one_line, styled};
+use tine_tui::figures::{grouped, money, plural};
+use tine_tui::words::{BOLD, one_line, styled};
 
 /// How the settings say that the cache is used.
 pub(crate) fn policy(config: &Config, keep_warm: bool) -> Result<CachePolicy, Failure> {

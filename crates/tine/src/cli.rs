@@ -55,7 +55,7 @@ const EXIT_CODES: &str = "Exit codes: 0 success, 1 failure, 2 usage, 42 bad inpu
 /// A fork inherits its parent's whole conversation byte for byte, so that the provider's prompt cache serves the
 /// inherited part. `tine demo` shows it, without a key and without a network.
 #[derive(Debug, Parser)]
-#[command(name = "tine", version, arg_required_else_help = true, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(name = "tine", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub(crate) struct Cli {
     /// Work in this directory instead of the current one
     #[arg(short = 'C', long, global = true, value_name = "DIR")]
@@ -65,9 +65,30 @@ pub(crate) struct Cli {
     #[arg(long, global = true, hide = true, value_name = "LOG")]
     pub(crate) detached: Option<PathBuf>,
 
-    /// What to do
+    /// What to do; without it, talk in the terminal
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
+
+    #[command(flatten)]
+    pub(crate) talk: TalkArgs,
+}
+
+/// `tine` alone
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct TalkArgs {
+    /// Go on with the agent that was last used in this directory
+    #[arg(short, long = "continue", conflicts_with = "resume")]
+    pub(crate) continue_last: bool,
+    /// Go on with this agent: its name, or the first characters of its id
+    #[arg(short, long, value_name = "AGENT")]
+    pub(crate) resume: Option<String>,
+}
+
+impl TalkArgs {
+    /// Whether anything of it was said.
+    pub(crate) fn is_given(&self) -> bool {
+        self.continue_last || self.resume.is_some()
+    }
 }
 
 /// What to do.

@@ -12,8 +12,8 @@ use crate::connect::variable;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
 use crate::output;
-use crate::render::figures::plural;
-use crate::render::words::one_line;
+use tine_tui::figures::plural;
+use tine_tui::words::one_line;
 
 /// Changes outside that are printed; the JSON has them all.
 const ESCAPES_SHOWN_MAX: usize = 10;

@@ -17,10 +17,10 @@ use crate::fail::{
     BUDGET, FAILED, Failure, INTERRUPTED, PERMISSION, TIMED_OUT, TOOL_FAILED, TURN_LIMIT,
 };
 use crate::output;
-use crate::render::figures::plural;
 use crate::render::task::TaskShape;
-use crate::render::text::summary;
 use crate::render::worktree::PlaceShape;
+use tine_tui::figures::plural;
+use tine_tui::words::summary;
 
 /// Most calls that an error names.
 const CALLS_NAMED_MAX: usize = 3;

@@ -10,8 +10,8 @@ use tine_wire::{FailureKind, ImportError};
 
 use crate::budget::raise;
 use crate::output;
-use crate::render::age::moment;
-use crate::render::words::harmless;
+use tine_tui::age::moment;
+use tine_tui::words::harmless;
 
 /// Something went wrong while working.
 pub(crate) const FAILED: u8 = 1;

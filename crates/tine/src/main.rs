@@ -11,6 +11,7 @@ mod connect;
 mod context;
 mod crew;
 mod dirs;
+mod editor;
 mod ending;
 mod fail;
 mod inside;

@@ -1,12 +1,47 @@
 //! Writing to the two streams: results to stdout, everything else to stderr.
 
+use std::future::Future;
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 use terminal_size::{Width, terminal_size_of};
 use tine_guard::{redact, redact_json};
 
 use crate::fail::Failure;
+
+/// What a command prints while something else has the terminal.
+#[derive(Debug, Clone)]
+struct Caught {
+    text: Arc<Mutex<Vec<u8>>>,
+    columns: usize,
+}
+
+tokio::task_local! {
+    static CAUGHT: Caught;
+}
+
+/// Runs a command that prints into the text which is returned, as to a screen of so many columns. Both streams are in it, and nobody can
+/// be asked meanwhile.
+pub(crate) async fn caught<T>(columns: usize, work: impl Future<Output = T>) -> (T, String) {
+    let text = Arc::new(Mutex::new(Vec::new()));
+    let result = CAUGHT.scope(Caught { text: Arc::clone(&text), columns }, work).await;
+    let text = std::mem::take(&mut *text.lock().unwrap_or_else(PoisonError::into_inner));
+    (result, String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Whether what is printed goes into a text.
+pub(crate) fn is_caught() -> bool {
+    CAUGHT.try_with(|_| ()).is_ok()
+}
+
+/// Prints into the text, if there is one.
+fn catch(bytes: &[u8]) -> bool {
+    let add = |caught: &Caught| {
+        caught.text.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+    };
+    CAUGHT.try_with(add).is_ok()
+}
 
 /// Writes a line of the result. A closed pipe is no failure: the reader has enough.
 pub(crate) fn line(text: &str) -> Result<(), Failure> {
@@ -15,18 +50,23 @@ pub(crate) fn line(text: &str) -> Result<(), Failure> {
 
 /// Writes part of the result and flushes it, so that a stream is seen as it comes.
 pub(crate) fn write_out(text: &str) -> Result<(), Failure> {
+    if catch(text.as_bytes()) {
+        return Ok(());
+    }
     let mut out = anstream::stdout().lock();
     ignore_closed_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
 /// Writes part of the result as it is, byte for byte, and flushes it. Unlike [`write_out`] it takes no escapes away.
 pub(crate) fn exact(text: &str) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    ignore_closed_pipe(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+    bytes(text.as_bytes())
 }
 
 /// Writes part of the result that need not be text.
 pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
+    if catch(bytes) {
+        return Ok(());
+    }
     let mut out = io::stdout().lock();
     ignore_closed_pipe(out.write_all(bytes).and_then(|()| out.flush()))
 }
@@ -60,6 +100,9 @@ pub(crate) fn transcript_json(value: &impl Serialize, raw: bool) -> Result<(), F
 
 /// Writes a line for the person at the terminal.
 pub(crate) fn say(text: &str) {
+    if catch(format!("{text}\n").as_bytes()) {
+        return;
+    }
     let mut err = anstream::stderr().lock();
     // Nobody is left to tell.
     let _ = err.write_all(format!("{text}\n").as_bytes());
@@ -74,18 +117,21 @@ pub(crate) fn prompt(text: &str) {
 
 /// Whether a person sees stderr, so that progress may be drawn.
 pub(crate) fn stderr_is_terminal() -> bool {
-    io::stderr().is_terminal()
+    !is_caught() && io::stderr().is_terminal()
 }
 
 /// Columns of the screen that shows stdout; `None` where it goes elsewhere.
 pub(crate) fn stdout_columns() -> Option<usize> {
+    if let Ok(columns) = CAUGHT.try_with(|caught| caught.columns) {
+        return Some(columns);
+    }
     let (Width(columns), _) = terminal_size_of(io::stdout())?;
     Some(usize::from(columns))
 }
 
 /// Whether a person sees stdout.
 pub(crate) fn stdout_is_terminal() -> bool {
-    io::stdout().is_terminal()
+    is_caught() || io::stdout().is_terminal()
 }
 
 fn ignore_closed_pipe(result: io::Result<()>) -> Result<(), Failure> {

@@ -27,8 +27,8 @@ use crate::render::screen::Screen;
 use crate::render::stream_json::StreamView;
 use crate::render::task::TaskShape;
 use crate::render::text::TextView;
-use crate::render::words::{DIM, styled};
 use crate::render::worktree::PlaceShape;
+use tine_tui::words::{DIM, styled};
 
 /// What is said on the first Ctrl-C.
 pub(crate) const STOPPING: &str = "stopping; Ctrl-C again quits at once";

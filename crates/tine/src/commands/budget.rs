@@ -11,9 +11,9 @@ use crate::commands::listing;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
-use crate::render::age::rfc3339;
-use crate::render::figures::{money, plural};
 use crate::render::table::{Align, Table};
+use tine_tui::age::rfc3339;
+use tine_tui::figures::{money, plural};
 
 /// The JSON shape of a budget. Others rely on it: fields are only ever added.
 #[derive(Serialize)]

@@ -9,11 +9,11 @@ use crate::cli::CacheExplainArgs;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
-use crate::render::age::rfc3339;
-use crate::render::figures::{grouped, money, plural, span};
 use crate::render::json::UsageShape;
 use crate::render::table::{Align, Table};
-use crate::render::words::{BOLD, DIM, one_line, styled};
+use tine_tui::age::rfc3339;
+use tine_tui::figures::{grouped, money, plural, span};
+use tine_tui::words::{BOLD, DIM, one_line, styled};
 
 /// The JSON shape. Others rely on it: fields are only ever added.
 #[derive(Serialize)]

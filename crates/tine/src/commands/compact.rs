@@ -11,8 +11,8 @@ use crate::context::Context;
 use crate::fail::Failure;
 use crate::interrupt::interruptible;
 use crate::output;
-use crate::render::figures::{grouped, plural};
 use crate::render::json::UsageShape;
+use tine_tui::figures::{grouped, plural};
 
 /// The JSON shape of a compaction. Others rely on it: fields are only ever added.
 #[derive(Serialize)]

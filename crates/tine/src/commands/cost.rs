@@ -12,10 +12,10 @@ use crate::commands::listing;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
-use crate::render::figures::{grouped, money, plural};
 use crate::render::json::UsageShape;
 use crate::render::table::{Align, Table};
-use crate::render::words::one_line;
+use tine_tui::figures::{grouped, money, plural};
+use tine_tui::words::one_line;
 
 /// The JSON shape of costs. Others rely on it: fields are only ever added.
 #[derive(Serialize)]

@@ -11,8 +11,8 @@ use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
 use crate::render::change::{CommitJson, FileJson, json_path, quoted_path};
-use crate::render::words::{BOLD, CYAN, DIM, GREEN, RED, harmless, one_line, styled};
 use crate::render::worktree::unseen;
+use tine_tui::words::{BOLD, CYAN, DIM, GREEN, RED, harmless, one_line, styled};
 
 /// Characters of a commit's name that people see.
 const COMMIT_CHARACTERS: usize = 8;

@@ -16,7 +16,7 @@ use crate::context::work_directory;
 use crate::dirs::Dirs;
 use crate::fail::{FAILED, Failure};
 use crate::output;
-use crate::render::words::{CYAN, GREEN, RED, YELLOW, one_line, styled};
+use tine_tui::words::{CYAN, GREEN, RED, YELLOW, one_line, styled};
 
 /// How a check went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -26,10 +26,10 @@ use crate::dirs::Dirs;
 use crate::fail::{FAILED, Failure, INTERRUPTED};
 use crate::interrupt::interruptible;
 use crate::output;
-use crate::render::figures::plural;
 use crate::render::screen::Screen;
 use crate::talk::STOPPING;
 use crate::whole_file::write_file;
+use tine_tui::figures::plural;
 
 /// Who answers, and what is kept of it.
 struct Cast {

@@ -10,9 +10,9 @@ use crate::cli::{ExportArgs, ExportFormat};
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
-use crate::render::age::rfc3339;
 use crate::render::markdown::markdown;
 use crate::whole_file::write_file;
+use tine_tui::age::rfc3339;
 
 pub(crate) async fn export(context: &Context, args: ExportArgs) -> Result<u8, Failure> {
     let agent = context.agent(&args.agent).await?;

@@ -26,14 +26,14 @@ use crate::interrupt::interruptible;
 use crate::limits::{Guarded, run_limits};
 use crate::output;
 use crate::render::crew::CrewLines;
-use crate::render::figures::{grouped, money, plural, span};
 use crate::render::json::UsageShape;
 use crate::render::screen::Screen;
 use crate::render::table::{Align, Table};
-use crate::render::words::{BOLD, DIM, harmless, one_line, styled};
 use crate::render::workers::WorkerBoard;
 use crate::render::worktree::{WorkShape, say_under_way, work_line};
 use crate::talk::STOPPING;
+use tine_tui::figures::{grouped, money, plural, span};
+use tine_tui::words::{BOLD, DIM, harmless, one_line, styled};
 
 /// `tine fan --json`. A promise to scripts: fields may be added, never renamed or removed.
 #[derive(Serialize)]

@@ -12,8 +12,8 @@ use crate::commands::text_file;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
-use crate::render::figures::plural;
-use crate::render::words::one_line;
+use tine_tui::figures::plural;
+use tine_tui::words::one_line;
 
 /// The JSON shape of an import. Others rely on it: fields are only ever added.
 #[derive(Serialize)]

@@ -11,8 +11,8 @@ use crate::cli::KillArgs;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
-use crate::render::figures::plural;
 use crate::render::receipt::{ReceiptJson, killed_line};
+use tine_tui::figures::plural;
 
 /// The JSON shape of a kill. Others rely on it: fields are only ever added.
 #[derive(Serialize)]

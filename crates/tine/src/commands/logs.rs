@@ -7,11 +7,11 @@ use crate::commands::listing;
 use crate::context::Context;
 use crate::fail::{Failure, INTERRUPTED};
 use crate::output;
-use crate::render::age::moment;
 use crate::render::entry::EntryJson;
 use crate::render::transcript::summary;
-use crate::render::words::{DIM, styled};
 use crate::watch::{Watch, interrupted};
+use tine_tui::age::moment;
+use tine_tui::words::{DIM, styled};
 
 /// Columns of one entry behind its time: what a wide terminal shows of a line.
 const LINE_COLUMNS: usize = 160;

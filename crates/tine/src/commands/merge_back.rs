@@ -10,16 +10,16 @@ use tine_runtime::{Arrival, Draft, DraftOptions, ForkPart, MergeBack, RuntimeErr
 use tine_store::StoreError;
 use tokio_util::sync::CancellationToken;
 
-use self::edit::Editor;
 use crate::caching::policy;
 use crate::cli::MergeBackArgs;
 use crate::commands::{listing, text_file};
 use crate::context::Context;
+use crate::editor::Editor;
 use crate::fail::Failure;
 use crate::interrupt::interruptible;
 use crate::output;
-use crate::render::figures::{grouped, money, plural};
 use crate::render::json::UsageShape;
+use tine_tui::figures::{grouped, money, plural};
 
 /// The JSON shape of a merge-back. Others rely on it: fields are only ever added.
 #[derive(Serialize)]
@@ -62,7 +62,7 @@ pub(crate) async fn merge_back(context: &Context, args: MergeBackArgs) -> Result
         None => None,
     };
     // Before a draft is paid for that could not be edited.
-    let editor = opens_editor(&args).then(Editor::find).transpose()?;
+    let editor = opens_editor(&args).then(edit::find).transpose()?;
     let mut words = match given(&args)? {
         Some(text) => {
             let part = context.runtime.fork_part(source, into, None).await.map_err(explained)?;
@@ -186,7 +186,7 @@ async fn price(context: &Context, source: AgentId, usage: &Usage) -> Result<Opti
 async fn edited(context: &Context, editor: &Editor, words: Words) -> Result<Words, Failure> {
     let source = context.runtime.store().agent(words.part.source).await?;
     let into = context.runtime.store().agent(words.part.into).await?;
-    let text = editor.edit(&words.part, (&source, &into), &words.text).await?;
+    let text = edit::edited(editor, &words.part, (&source, &into), &words.text).await?;
     let wording = match words.wording {
         Wording::Draft if text != words.text.trim() => Wording::Edited,
         wording => wording,

@@ -29,15 +29,20 @@ mod show;
 mod sim;
 mod stop;
 mod task;
+mod terminal;
 mod text_file;
 mod tree;
 mod wait;
 mod worktree;
 
-use crate::cli::{CacheCommand, Cli, Command, SimCommand};
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+
+use crate::cli::{CacheCommand, Cli, Command, SimCommand, TalkArgs};
 use crate::context::{Context, Surroundings};
 use crate::fail::Failure;
 use crate::inside;
+use crate::output;
 
 /// Runs a command; the number is the exit code of one that did not fail.
 pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
@@ -46,7 +51,14 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         tine_tools::leave_session()
             .map_err(|error| Failure::failed("cannot leave the session").because(&error))?;
     }
-    match cli.command {
+    let Some(command) = cli.command else {
+        return talk(Surroundings { directory: cli.directory, detached: None }, cli.talk);
+    };
+    if cli.talk.is_given() {
+        return Err(Failure::usage("--continue and --resume before a command mean nothing")
+            .hint("put them behind `tine run`, or leave the command out"));
+    }
+    match command {
         // These need neither settings nor a store.
         Command::Completions(args) => completions::completions(&args),
         Command::Man => completions::man(),
@@ -58,6 +70,20 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
     }
 }
 
+/// `tine` alone.
+fn talk(surroundings: Surroundings, args: TalkArgs) -> Result<u8, Failure> {
+    if !(io::stdin().is_terminal() && output::stdout_is_terminal()) {
+        return Err(Failure::usage("there is no terminal to talk in")
+            .hint("`tine run \"PROMPT\"` answers in a pipe; `tine --help` lists all commands"));
+    }
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    with_runtime(&mut builder, async {
+        let context = Arc::new(Context::open(surroundings).await?);
+        let result = terminal::terminal(Arc::clone(&context), args).await;
+        settled(&context, result).await
+    })
+}
+
 fn in_runtime(surroundings: Surroundings, command: Command) -> Result<u8, Failure> {
     let mut builder = if command.reach().runs_models {
         tokio::runtime::Builder::new_multi_thread()
@@ -65,11 +91,7 @@ fn in_runtime(surroundings: Surroundings, command: Command) -> Result<u8, Failur
         // A command that only asks the store is over before the threads of a larger runtime would have started.
         tokio::runtime::Builder::new_current_thread()
     };
-    let runtime = builder
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::failed("cannot start the async runtime").because(&error))?;
-    let result = runtime.block_on(async {
+    with_runtime(&mut builder, async {
         match command {
             Command::Sim(SimCommand::Serve(args)) => sim::serve(args).await,
             Command::Demo(args) => demo::demo(surroundings.directory, args).await,
@@ -77,7 +99,18 @@ fn in_runtime(surroundings: Surroundings, command: Command) -> Result<u8, Failur
             Command::Doctor(args) => doctor::doctor(surroundings.directory, args).await,
             other => with_context(Context::open(surroundings).await?, other).await,
         }
-    });
+    })
+}
+
+fn with_runtime(
+    builder: &mut tokio::runtime::Builder,
+    work: impl Future<Output = Result<u8, Failure>>,
+) -> Result<u8, Failure> {
+    let runtime = builder
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed("cannot start the async runtime").because(&error))?;
+    let result = runtime.block_on(work);
     // What was given up at the second Ctrl-C must not hold the process.
     runtime.shutdown_background();
     result
@@ -85,6 +118,10 @@ fn in_runtime(surroundings: Surroundings, command: Command) -> Result<u8, Failur
 
 async fn with_context(context: Context, command: Command) -> Result<u8, Failure> {
     let result = in_context(&context, command).await;
+    settled(&context, result).await
+}
+
+async fn settled(context: &Context, result: Result<u8, Failure>) -> Result<u8, Failure> {
     // What costs by the hour at a provider must not outlive the command that made it.
     context.runtime.settle().await;
     // Folds the database's log in, so that a user who looks finds one file. Without it nothing is lost.

@@ -11,7 +11,7 @@ use crate::cli::PermissionCommand;
 use crate::commands::listing;
 use crate::context::Context;
 use crate::fail::Failure;
-use crate::render::age::rfc3339;
+use tine_tui::age::rfc3339;
 
 /// The JSON shape of a request. Others rely on it: fields are only ever added.
 #[derive(Serialize)]

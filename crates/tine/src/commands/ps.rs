@@ -9,10 +9,10 @@ use crate::commands::listing;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
-use crate::render::age::age;
 use crate::render::record::{AgentJson, Shown};
 use crate::render::table::{Align, Cell, Table};
-use crate::render::words::{CYAN, DIM, RED, YELLOW, one_line};
+use tine_tui::age::age;
+use tine_tui::words::{CYAN, DIM, RED, YELLOW, one_line};
 
 pub(crate) async fn ps(context: &Context, args: ListArgs) -> Result<u8, Failure> {
     listing::recover(context).await?;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use tine_model::{AgentId, AgentRecord, AgentState, Standing};
-use tine_runtime::{ForkSpec, parse_fork};
+use tine_model::{AgentId, AgentRecord, AgentState, ModelSettings, Standing};
+use tine_runtime::{ForkSpec, Placement, Start, parse_fork};
 use tine_store::AgentFilter;
 
 use crate::budget;
@@ -54,13 +54,18 @@ async fn existing(context: &Context, args: &RunArgs) -> Result<Option<AgentId>, 
     if !args.continue_last {
         return Ok(None);
     }
+    last_in(context).await.map(Some)
+}
+
+/// The agent that was last used in the directory that the command works in.
+pub(super) async fn last_in(context: &Context) -> Result<AgentId, Failure> {
     let agents = context.runtime.store().agents(AgentFilter::All).await?;
     let directory = context.directory.to_string_lossy();
     let last = last_used(&agents, &directory).ok_or_else(|| {
         Failure::input("no agent has worked in this directory yet")
             .hint("`tine run \"PROMPT\"` starts one; `tine ps` lists those of all directories")
     })?;
-    Ok(Some(last.id))
+    Ok(last.id)
 }
 
 /// The agent of a directory that was last used. Where that one was killed, it is the nearest above it that lives, and else the last of
@@ -113,23 +118,37 @@ async fn slash_fork(
         Failure::usage("a new agent has nothing to fork")
             .hint("name the agent with --resume AGENT, or take the last one with --continue")
     })?;
-    let text = match parse_fork(arguments) {
-        Ok(text) => text,
+    let words = match parse_fork(arguments) {
+        Ok(words) => words,
         Err(error) => {
             output::say(&format!("Error: {error}"));
             return Ok(0);
         }
     };
-    let to_send = prompt.with(text);
+    if words.background {
+        return Err(Failure::usage("--bg is for the terminal")
+            .hint("`tine task start --fork AGENT -d TEXT` works in the background"));
+    }
+    let to_send = prompt.with(words.prompt);
+    let settings = context.runtime.store().agent(parent).await?.settings;
+    let settings = match words.model {
+        Some(model) => ModelSettings { model, ..settings },
+        None => settings,
+    };
     if let Some(told) = &to_send {
-        let model = context.runtime.store().agent(parent).await?.settings.model;
         // No price is asked for here, so that a fork whose price nobody agrees to is an error and not an answer.
         let args = &EstimateArgs::default();
-        let spec = fork::to_price(parent, None, told, args);
+        let spec = fork::to_price(parent, words.at.map(|at| at.0), told, args);
         go_ahead(context, Before { spec, args, json: false }).await?;
-        talk.connect(&model).await?;
+        talk.connect(&settings.model).await?;
     }
-    let made = context.runtime.fork(ForkSpec::of(parent)).await?;
+    let place = match words.worktree {
+        true => Placement::Worktree(Start::State),
+        false => Placement::Shared,
+    };
+    let (at, name, settings) = (words.at, words.name, Some(settings));
+    let spec = ForkSpec { at, name, settings, place, ..ForkSpec::of(parent) };
+    let made = context.runtime.fork(spec).await?;
     if !printed.quiet {
         output::say(&format!("Forked from {parent}"));
     }

@@ -9,12 +9,12 @@ use crate::commands::listing;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
-use crate::render::age::{age, moment};
 use crate::render::entry::EntryJson;
-use crate::render::figures::plural;
 use crate::render::record::{AgentJson, Shown};
 use crate::render::transcript::{Detail, Transcript};
-use crate::render::words::{BOLD, DIM, one_line, styled};
+use tine_tui::age::{age, moment};
+use tine_tui::figures::plural;
+use tine_tui::words::{BOLD, DIM, one_line, styled};
 
 /// The JSON shape of an agent with its history. Others rely on it: fields are only ever added.
 #[derive(Serialize)]

@@ -12,8 +12,8 @@ use tine_sim::{
 use crate::cli::{ClockArg, SimServeArgs};
 use crate::fail::Failure;
 use crate::output;
-use crate::render::figures::{grouped, plural};
 use crate::watch::interrupted;
+use tine_tui::figures::{grouped, plural};
 
 /// The JSON shape of a server's addresses. Others rely on it: fields are only ever added.
 #[derive(Serialize)]

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
 use crate::render::record::{AgentJson, Shown};
-use crate::render::words::{BOLD, DIM, cut, one_line, styled};
+use tine_tui::words::{BOLD, DIM, cut, one_line, styled};
 
 /// Columns of a worker's directive: its first words are enough to know it by.
 const DIRECTIVE_COLUMNS: usize = 40;

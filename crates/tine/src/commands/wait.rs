@@ -13,8 +13,8 @@ use crate::context::Context;
 use crate::fail::{Failure, INTERRUPTED, TIMED_OUT};
 use crate::output;
 use crate::render::record::Shown;
-use crate::render::words::{BOLD, harmless, one_line, styled};
 use crate::watch::{Watch, interrupted};
+use tine_tui::words::{BOLD, harmless, one_line, styled};
 
 /// The JSON shape of a wait. Others rely on it: fields are only ever added.
 #[derive(Serialize)]

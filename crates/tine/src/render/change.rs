@@ -8,7 +8,7 @@ use tine_runtime::{
     Conflict, ConflictKind, ConflictPlace, FileChange, MadeCommit, Mended, MendedAs, Stage,
 };
 
-use crate::render::words::{is_unseen, one_line};
+use tine_tui::words::{is_unseen, one_line};
 
 /// The JSON shape of a changed file. Others rely on it: fields are only ever added.
 #[derive(Debug, Serialize)]

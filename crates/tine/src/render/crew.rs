@@ -8,12 +8,12 @@ use tine_fork::RunEvent;
 use tine_model::{AgentId, TaskRecord, TaskStatus, TaskWorktree};
 use tine_runtime::CrewWatcher;
 
-use crate::render::figures::{plural, span, tokens};
 use crate::render::screen::Screen;
-use crate::render::words::{
+use crate::render::worktree::work_line;
+use tine_tui::figures::{plural, span, tokens};
+use tine_tui::words::{
     BOLD, CYAN, DIM, GREEN, RED, YELLOW, call_line, cut, first_line, one_line, styled,
 };
-use crate::render::worktree::work_line;
 
 /// Shows workers among the lines of a screen.
 pub(crate) struct CrewLines {

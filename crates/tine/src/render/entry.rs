@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use tine_fork::MergeNote;
 use tine_model::{Block, Entry, EntryBody, ForkRole, Message, RawJson, Role, ToolInput};
 
-use crate::render::age::rfc3339;
+use tine_tui::age::rfc3339;
 
 /// One entry. What it says stands in the field that is named like its kind; `clear` says nothing more.
 #[derive(Debug, Serialize)]

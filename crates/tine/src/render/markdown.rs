@@ -3,7 +3,7 @@
 
 use tine_model::{Block, Message, Role, ToolInput};
 
-use crate::render::words::{harmless, one_line};
+use tine_tui::words::{harmless, one_line};
 
 /// The messages under a title. The text is raw: what must not be shown is taken out of the whole.
 pub(crate) fn markdown<'a>(

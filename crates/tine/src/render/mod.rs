@@ -1,11 +1,9 @@
 //! What commands print: a run on a terminal, as one JSON object or as a stream of them; lists, logs and figures.
 //! Decides nothing.
 
-pub(crate) mod age;
 pub(crate) mod change;
 pub(crate) mod crew;
 pub(crate) mod entry;
-pub(crate) mod figures;
 pub(crate) mod json;
 pub(crate) mod markdown;
 pub(crate) mod question;
@@ -17,6 +15,5 @@ pub(crate) mod table;
 pub(crate) mod task;
 pub(crate) mod text;
 pub(crate) mod transcript;
-pub(crate) mod words;
 pub(crate) mod workers;
 pub(crate) mod worktree;

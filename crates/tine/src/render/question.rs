@@ -4,7 +4,7 @@ use tine_model::AgentId;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::render::words::{
+use tine_tui::words::{
     BOLD, CYAN, DIM, GREEN, RED, YELLOW, cut, folded, harmless, one_line, styled,
 };
 

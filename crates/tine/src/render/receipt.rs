@@ -3,9 +3,9 @@
 use serde::Serialize;
 use tine_runtime::Receipt;
 
-use crate::render::figures::{plural, tokens};
 use crate::render::json::UsageShape;
-use crate::render::words::{BOLD, one_line, styled};
+use tine_tui::figures::{plural, tokens};
+use tine_tui::words::{BOLD, one_line, styled};
 
 /// The JSON shape of a receipt. Others rely on it: fields are only ever added.
 #[derive(Debug, Serialize)]

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use tine_model::{AgentRecord, AgentState, ContextMode, TaskRecord, WorktreeRecord};
 
-use crate::render::age::rfc3339;
 use crate::render::worktree::HomeShape;
+use tine_tui::age::rfc3339;
 
 /// An agent, and its task if it is a worker.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
-use crate::render::words::{DIM, cut};
+use tine_tui::words::{DIM, cut};
 
 /// Blanks between two columns.
 const GAP: &str = "  ";

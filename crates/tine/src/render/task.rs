@@ -5,12 +5,12 @@ use serde::Serialize;
 use tine_model::{TaskStatus, TaskWorktree};
 use tine_runtime::TaskView;
 
-use crate::render::age::rfc3339;
-use crate::render::figures::{plural, span, tokens};
 use crate::render::json::UsageShape;
 use crate::render::table::{Align, Cell, Table};
-use crate::render::words::{BOLD, CYAN, GREEN, RED, YELLOW, one_line, styled};
 use crate::render::worktree::{WorkShape, progress, work_line};
+use tine_tui::age::rfc3339;
+use tine_tui::figures::{plural, span, tokens};
+use tine_tui::words::{BOLD, CYAN, GREEN, RED, YELLOW, one_line, styled};
 
 /// The JSON shape of a task. Others rely on it: fields are only ever added.
 #[derive(Debug, Clone, Serialize)]

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tine_fork::{Neighbour, Observer, RunEvent, ToolAnswer, ToolCall, is_note_of_neighbours};
+use tine_fork::{Neighbour, Observer, RunEvent, ToolAnswer, ToolCall};
 use tine_model::{AgentRecord, Message, Role, ToolCallId, Usage};
 use tine_wire::Event;
 
@@ -16,10 +16,10 @@ use crate::budget::paused;
 use crate::ending::Ended;
 use crate::fail::Failure;
 use crate::output;
-use crate::render::figures::{grouped, money, plural, span, tokens};
 use crate::render::screen::Screen;
-use crate::render::words::{
-    BOLD, CYAN, DIM, RED, YELLOW, call_line, cut, first_line, harmless, one_line, styled,
+use tine_tui::figures::{grouped, money, plural, span, tokens};
+use tine_tui::words::{
+    BOLD, CYAN, DIM, RED, YELLOW, call_line, cut, first_line, harmless, one_line, styled, summary,
 };
 
 /// Reasoning of at most this many characters is shown as it is; longer reasoning is folded to its first line.
@@ -245,27 +245,6 @@ impl Observer for TextView {
     }
 }
 
-/// A result in a line: itself when it has one, else how much there is.
-pub(crate) fn summary(answer: &ToolAnswer) -> String {
-    let is_said = |line: &&str| !line.trim().is_empty() && !is_note_of_neighbours(line);
-    let lines: Vec<&str> = answer.text.lines().filter(is_said).collect();
-    // A command's last line says how it ended, in brackets.
-    let (lines, ending) = match lines.split_last() {
-        Some((last, rest)) if last.starts_with("[exit code") => {
-            (rest, Some(last.trim_matches(['[', ']'])))
-        }
-        _ => (lines.as_slice(), None),
-    };
-    match (lines, ending) {
-        ([], Some(ending)) if answer.is_error => ending.to_owned(),
-        ([], _) => "no output".to_owned(),
-        ([first, ..], Some(ending)) if answer.is_error => format!("{ending}: {}", one_line(first)),
-        ([first], _) => one_line(first),
-        ([first, ..], _) if answer.is_error => one_line(first),
-        (several, _) => plural(several.len() as u64, "line"),
-    }
-}
-
 /// A wait of which only the least is known.
 pub(crate) fn at_least(wait: Option<Duration>) -> String {
     let known = |wait: Duration| span(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
@@ -316,18 +295,6 @@ fn usage_words(usage: &Usage) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_result_is_told_in_a_line() {
-        let told = |text: &str, is_error| summary(&ToolAnswer { text: text.to_owned(), is_error });
-        assert_eq!(told("", false), "no output");
-        assert_eq!(told("42\n", false), "42");
-        assert_eq!(told("42\n[exit code 0]", false), "42");
-        assert_eq!(told("[exit code 0]", false), "no output");
-        assert_eq!(told("a\nb\n\nc\n", false), "3 lines");
-        assert_eq!(told("no such file\nmore", true), "no such file");
-        assert_eq!(told("cannot find x\nmore\n[exit code 1]", true), "exit code 1: cannot find x");
-    }
 
     #[test]
     fn parts_that_were_not_reported_are_not_zero() {

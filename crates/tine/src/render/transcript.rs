@@ -10,8 +10,8 @@ use tine_guard::{Call, describe};
 use tine_model::{Block, Entry, EntryBody, ForkRole, Message, Role, ToolCallId, ToolInput};
 
 use crate::render::entry::role_word;
-use crate::render::figures::plural;
-use crate::render::words::{CYAN, DIM, GREEN, RED, YELLOW, cut, harmless, one_line};
+use tine_tui::figures::plural;
+use tine_tui::words::{CYAN, DIM, GREEN, RED, YELLOW, cut, harmless, one_line};
 
 /// Lines of a tool's result that are shown unless everything is asked for.
 const RESULT_LINES: usize = 4;

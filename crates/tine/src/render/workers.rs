@@ -12,12 +12,10 @@ use tine_wire::Event;
 use unicode_width::UnicodeWidthStr;
 
 use crate::budget::paused;
-use crate::render::figures::{plural, span, tokens};
 use crate::render::screen::Screen;
 use crate::render::text::at_least;
-use crate::render::words::{
-    BOLD, CYAN, DIM, GREEN, RED, YELLOW, call_line, cut, fit, one_line, styled,
-};
+use tine_tui::figures::{plural, span, tokens};
+use tine_tui::words::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, call_line, cut, fit, one_line, styled};
 
 /// Rows of the screen that the block leaves free: its own foot, and the line that the cursor is on.
 const ROWS_FREE: usize = 3;

@@ -8,8 +8,8 @@ use tine_runtime::{ForkWorktree, Operation, Unseen};
 
 use crate::output;
 use crate::render::change::shown_path;
-use crate::render::figures::plural;
-use crate::render::words::one_line;
+use tine_tui::figures::plural;
+use tine_tui::words::one_line;
 
 /// Most paths that a line names.
 const PATHS_SHOWN: usize = 5;

@@ -60,7 +60,9 @@ pub(crate) fn filters() -> Vec<(&'static str, &'static str)> {
         (r#""reason":"[^"]*""#, r#""reason":"[WHY]""#),
         (r"\$[0-9.]+", "$$0"),
         (r"\b[0-9]+% efficient", "0% efficient"),
-        (r"\b[0-9.,]+k? (read|written|uncached|output|tokens)\b", "0 $1"),
+        (r"\b[0-9.,]+k? (read|written|uncached|output|tokens|context)\b", "0 $1"),
+        (r"\b[0-9]+% cached\b", "0% cached"),
+        (r"\b[0-9]+s ago\b", "0s ago"),
         (r"\b[0-9.]+ s\b", "0 s"),
         (r"(first|all) turns +[0-9, ]+", "$1 turns [TOKENS]"),
     ]);

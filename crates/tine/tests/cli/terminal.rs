@@ -1,111 +1,8 @@
 //! What only a terminal shows: words as they come, questions, Ctrl-C, the live block of a fan.
 
-use std::io::{Read, Write};
-use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
-
-use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
-
+use crate::pty::{Terminal, plain};
 use crate::run::SCENARIO;
 use crate::support::Home;
-
-/// Longest wait for a text; only a failing test waits this long.
-const WAIT: Duration = Duration::from_secs(30);
-
-const COLUMNS: u16 = 80;
-
-/// A command in a terminal.
-struct Terminal {
-    seen: Arc<(Mutex<Seen>, Condvar)>,
-    input: Box<dyn Write + Send>,
-    child: Box<dyn Child + Send + Sync>,
-}
-
-#[derive(Default)]
-struct Seen {
-    bytes: Vec<u8>,
-    ended: bool,
-}
-
-impl Terminal {
-    fn start(home: &Home, arguments: &[&str]) -> Self {
-        Self::start_with(home, arguments, &[])
-    }
-
-    fn start_with(home: &Home, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
-        let size = PtySize { rows: 24, cols: COLUMNS, ..PtySize::default() };
-        let pair = native_pty_system().openpty(size).unwrap();
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_tine"));
-        command.env_clear();
-        for (name, value) in [("TINE_HOME", home.path()), ("HOME", home.path())] {
-            command.env(name, value);
-        }
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.env("TERM", "xterm-256color");
-        for (name, value) in variables {
-            command.env(name, value);
-        }
-        command.cwd(home.work());
-        command.args(arguments);
-        let child = pair.slave.spawn_command(command).unwrap();
-        drop(pair.slave);
-        let seen = Arc::new((Mutex::new(Seen::default()), Condvar::new()));
-        let mut output = pair.master.try_clone_reader().unwrap();
-        let input = pair.master.take_writer().unwrap();
-        let shared = Arc::clone(&seen);
-        std::thread::spawn(move || {
-            // Kept open as long as anything may be written to it.
-            let _master = pair.master;
-            let mut buffer = [0; 4096];
-            loop {
-                let read = output.read(&mut buffer).unwrap_or(0);
-                let mut seen = shared.0.lock().unwrap();
-                seen.bytes.extend_from_slice(&buffer[..read]);
-                seen.ended = read == 0;
-                shared.1.notify_all();
-                if read == 0 {
-                    return;
-                }
-            }
-        });
-        Self { seen, input, child }
-    }
-
-    /// Waits until `text` has been shown `times` times.
-    fn until(&self, text: &str, times: usize) {
-        let shown = |seen: &mut Seen| {
-            !seen.ended && String::from_utf8_lossy(&seen.bytes).matches(text).count() < times
-        };
-        let seen = self.seen.0.lock().unwrap();
-        let (seen, waited) = self.seen.1.wait_timeout_while(seen, WAIT, shown).unwrap();
-        let text_seen = String::from_utf8_lossy(&seen.bytes);
-        assert!(
-            !waited.timed_out() && text_seen.matches(text).count() >= times,
-            "no {text:?} in {text_seen}"
-        );
-    }
-
-    fn type_in(&mut self, text: &str) {
-        self.input.write_all(text.as_bytes()).unwrap();
-        self.input.flush().unwrap();
-    }
-
-    /// Waits for the end: the exit code and everything that was shown.
-    fn end(mut self) -> (u32, String) {
-        let seen = self.seen.0.lock().unwrap();
-        let (seen, waited) =
-            self.seen.1.wait_timeout_while(seen, WAIT, |seen| !seen.ended).unwrap();
-        assert!(!waited.timed_out(), "still running: {}", String::from_utf8_lossy(&seen.bytes));
-        let text = String::from_utf8_lossy(&seen.bytes).into_owned();
-        drop(seen);
-        (self.child.wait().unwrap().exit_code(), text)
-    }
-}
-
-/// What was shown, without colours, cursor movements and carriage returns.
-fn plain(text: &str) -> String {
-    anstream::adapter::strip_str(text).to_string().replace('\r', "")
-}
 
 #[test]
 fn words_appear_between_the_lines_of_the_calls() {
@@ -286,7 +183,7 @@ fn a_fan_has_a_line_for_each_worker_and_asks_above_them() {
     best possible $0 · without a cache $0
     ");
     for line in plain(&text).lines() {
-        assert!(line.chars().count() <= usize::from(COLUMNS), "{line}");
+        assert!(line.chars().count() <= usize::from(crate::pty::COLUMNS), "{line}");
     }
 }
 

@@ -20,8 +20,8 @@ use crate::output;
 use crate::render::change::{
     conflict_line, file_line, mended_line, shown_path, undo_conflict_line,
 };
-use crate::render::figures::plural;
-use crate::render::words::one_line;
+use tine_tui::figures::plural;
+use tine_tui::words::one_line;
 
 /// Most files that a note names.
 const FILES_NAMED_MAX: usize = 5;

@@ -6,8 +6,8 @@ use tine_runtime::FanTask;
 use super::savings::Savings;
 use super::story::{JOBS, MODEL, PROMPT};
 use super::{Told, model_words};
-use crate::render::figures::{plural, span};
-use crate::render::words::{
+use tine_tui::figures::{plural, span};
+use tine_tui::words::{
     BOLD, CYAN, DIM, GREEN, RED, YELLOW, cut, first_line, fit, harmless, styled,
 };
 

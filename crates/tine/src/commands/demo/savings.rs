@@ -4,8 +4,8 @@ use tine_cache::{FanCost, Models};
 use tine_model::Usage;
 use tine_runtime::FanReport;
 
-use crate::render::figures::{grouped, money, plural};
-use crate::render::words::{BOLD, DIM, GREEN, RED, YELLOW, cut, fit, styled};
+use tine_tui::figures::{grouped, money, plural};
+use tine_tui::words::{BOLD, DIM, GREEN, RED, YELLOW, cut, fit, styled};
 
 /// Columns of what stands left of a figure.
 const LABEL_COLUMNS: usize = 20;

@@ -10,12 +10,12 @@ use tine_model::{AgentId, RawJson, Role, ToolCallId};
 use tine_runtime::{FanTask, FanWatcher};
 
 use super::savings::wrap;
-use crate::render::figures::plural;
 use crate::render::screen::Screen;
-use crate::render::words::{
+use crate::render::workers::WorkerBoard;
+use tine_tui::figures::plural;
+use tine_tui::words::{
     BOLD, DIM, GREEN, YELLOW, call_line, cut, first_line, fit, one_line, styled,
 };
-use crate::render::workers::WorkerBoard;
 
 /// Columns for a tool's name.
 const TOOL_COLUMNS: usize = 9;

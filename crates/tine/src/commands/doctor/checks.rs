@@ -21,8 +21,8 @@ use crate::context::{default_model, model_settings};
 use crate::crew;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
-use crate::render::figures::plural;
 use tine_fork::{SystemClock, SystemIds};
+use tine_tui::figures::plural;
 
 /// Programs that agents need, and what for.
 const PROGRAMS: [(&str, Status, &str); 2] = [

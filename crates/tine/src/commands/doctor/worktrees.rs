@@ -8,8 +8,8 @@ use super::{Check, Status};
 use crate::config::Config;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
-use crate::render::figures::{plural, span};
 use crate::worktree::policy;
+use tine_tui::figures::{plural, span};
 
 /// What there is, and what is set.
 pub(super) fn checks(config: &Config, dirs: &Dirs) -> Vec<Check> {

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use tine_eval::{CaseReport, Progress, RunReport, SuiteReport};
 use tine_fork::stray::Finding;
 
-use crate::render::figures::{money, plural, span, tokens};
 use crate::render::table::{Align, Cell, Table};
-use crate::render::words::{BOLD, GREEN, RED, YELLOW, cut, one_line, styled};
+use tine_tui::figures::{money, plural, span, tokens};
+use tine_tui::words::{BOLD, GREEN, RED, YELLOW, cut, one_line, styled};
 
 /// The line before any run has ended.
 pub(super) const STARTING: &str = "the first runs are under way";

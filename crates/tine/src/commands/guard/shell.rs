@@ -9,7 +9,7 @@ use super::lines::{self, Line};
 use crate::cli::GuardShellArgs;
 use crate::fail::{Failure, PERMISSION};
 use crate::output;
-use crate::render::words::{GREEN, RED, YELLOW, styled};
+use tine_tui::words::{GREEN, RED, YELLOW, styled};
 
 /// Longest line of input. The longest command that could run has 128 KiB, and JSON may write each byte as six.
 const LINE_BYTES_MAX: u64 = 1024 * 1024;

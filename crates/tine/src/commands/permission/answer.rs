@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::fail::Failure;
 use crate::keep_rule::keep_rule;
 use crate::output;
-use crate::render::words::one_line;
+use tine_tui::words::one_line;
 
 /// Whose word it is, for those who ask later.
 const BY: &str = "tine permission";

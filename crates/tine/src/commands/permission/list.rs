@@ -9,10 +9,10 @@ use crate::commands::listing;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
-use crate::render::age::age;
 use crate::render::question::{Asked, question};
 use crate::render::record::Shown;
-use crate::render::words::{DIM, YELLOW, one_line, styled};
+use tine_tui::age::age;
+use tine_tui::words::{DIM, YELLOW, one_line, styled};
 
 pub(super) async fn list(context: &Context, args: ListPermissionsArgs) -> Result<u8, Failure> {
     let now_ms = bring_up_to_date(context).await?;

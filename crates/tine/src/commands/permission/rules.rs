@@ -12,7 +12,7 @@ use crate::fail::Failure;
 use crate::limits;
 use crate::output;
 use crate::render::table::{Align, Table};
-use crate::render::words::one_line;
+use tine_tui::words::one_line;
 
 /// The JSON shape of the rules. Others rely on it: fields are only ever added.
 #[derive(Serialize)]

@@ -10,9 +10,9 @@ use tine_runtime::{Candidate, best};
 
 use crate::fail::Failure;
 use crate::output;
-use crate::render::figures::{money, span};
 use crate::render::table::{Align, Table};
-use crate::render::words::{BOLD, DIM, cut, harmless, one_line, styled};
+use tine_tui::figures::{money, span};
+use tine_tui::words::{BOLD, DIM, cut, harmless, one_line, styled};
 
 /// Lines of a failed check that are shown: what most test runners end with, and how it ended.
 const CHECK_LINES_MAX: usize = 6;

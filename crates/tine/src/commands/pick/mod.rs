@@ -21,7 +21,7 @@ use crate::fail::{FAILED, Failure, INTERRUPTED};
 use crate::interrupt::interruptible;
 use crate::limits::duration;
 use crate::output;
-use crate::render::words::one_line;
+use tine_tui::words::one_line;
 
 /// Whose work is to be taken.
 enum Take {

@@ -12,8 +12,8 @@ use crate::commands::stop::{print, stopped};
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
-use crate::render::figures::plural;
 use crate::render::receipt::ReceiptJson;
+use tine_tui::figures::plural;
 
 /// The JSON shape of a cancelled task, and of a cleared list. Others rely on it: fields are only ever added.
 #[derive(Serialize)]

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
 use crate::render::task::{TaskShape, table, totals};
-use crate::render::words::{DIM, styled};
+use tine_tui::words::{DIM, styled};
 
 /// The JSON shape of a list. Others rely on it: fields are only ever added.
 #[derive(Serialize)]

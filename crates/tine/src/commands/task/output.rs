@@ -15,8 +15,8 @@ use crate::output;
 use crate::render::entry::EntryJson;
 use crate::render::task::{TaskShape, head};
 use crate::render::transcript::{Detail, Transcript};
-use crate::render::words::one_line;
 use crate::watch::interrupted;
+use tine_tui::words::one_line;
 
 /// The JSON shape of an output. Others rely on it: fields are only ever added.
 #[derive(Serialize)]

@@ -23,8 +23,8 @@ use crate::output;
 use crate::render::crew::CrewLines;
 use crate::render::screen::Screen;
 use crate::render::task::TaskShape;
-use crate::render::words::harmless;
 use crate::talk::STOPPING;
+use tine_tui::words::harmless;
 
 /// What a worker's run needs. Making it checks all that can be checked without doing anything.
 pub(super) struct Work<'a> {

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::fail::{FAILED, Failure};
 use crate::limits::seconds;
 use crate::output;
-use crate::render::figures::plural;
+use tine_tui::figures::plural;
 
 /// The JSON shape of a collection. Others rely on it: fields are only ever added.
 #[derive(Serialize)]

@@ -10,12 +10,12 @@ use crate::commands::listing;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
-use crate::render::age::{age, rfc3339};
 use crate::render::change::shown_path;
-use crate::render::figures::plural;
 use crate::render::table::{Align, Cell, Table};
-use crate::render::words::{CYAN, DIM, YELLOW, one_line};
 use crate::render::worktree::progress;
+use tine_tui::age::{age, rfc3339};
+use tine_tui::figures::plural;
+use tine_tui::words::{CYAN, DIM, YELLOW, one_line};
 
 /// The JSON shape of a list. Others rely on it: fields are only ever added.
 #[derive(Serialize)]

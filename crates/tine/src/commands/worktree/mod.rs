@@ -12,8 +12,8 @@ use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
 use crate::render::change::shown_path;
-use crate::render::words::one_line;
 use crate::render::worktree::ignored_line;
+use tine_tui::words::one_line;
 
 /// The JSON shape of a worktree that went, or would. Others rely on it: fields are only ever added.
 #[derive(Debug, Serialize)]

@@ -30,8 +30,8 @@ use crate::fail::{FAILED, Failure, INTERRUPTED};
 use crate::interrupt::interruptible;
 use crate::output;
 use crate::render::screen::Screen;
-use crate::render::words::{DIM, styled};
 use story::{MODEL, PROMPT, SCENARIO, WAYS};
+use tine_tui::words::{DIM, styled};
 
 /// What the repository is called whose directory has no name.
 const NAMELESS: &str = "repository";

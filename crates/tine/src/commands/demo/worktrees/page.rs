@@ -10,8 +10,8 @@ use crate::commands::demo::picture::{COLUMNS_MAX, heading};
 use crate::commands::demo::savings::{Savings, saved, wrap};
 use crate::commands::pick::table;
 use crate::render::change::file_line;
-use crate::render::figures::plural;
-use crate::render::words::{BOLD, DIM, GREEN, RED, YELLOW, cut, fit, harmless, styled};
+use tine_tui::figures::plural;
+use tine_tui::words::{BOLD, DIM, GREEN, RED, YELLOW, cut, fit, harmless, styled};
 
 /// Lines of each file's change that are shown.
 const LINES_SHOWN: usize = 3;

@@ -3,31 +3,33 @@
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
-use tine_fork::ToolCall;
+use tine_fork::{ToolAnswer, ToolCall, is_note_of_neighbours};
 use tine_guard::{Call, describe};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::figures::plural;
+
 /// Less important.
-pub(crate) const DIM: Style = Style::new().dimmed();
+pub const DIM: Style = Style::new().dimmed();
 /// A name.
-pub(crate) const BOLD: Style = Style::new().bold();
+pub const BOLD: Style = Style::new().bold();
 /// Something went wrong.
-pub(crate) const RED: Style = AnsiColor::Red.on_default();
+pub const RED: Style = AnsiColor::Red.on_default();
 /// Something went well.
-pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
+pub const GREEN: Style = AnsiColor::Green.on_default();
 /// Something needs attention.
-pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
+pub const YELLOW: Style = AnsiColor::Yellow.on_default();
 /// Something is under way.
-pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
+pub const CYAN: Style = AnsiColor::Cyan.on_default();
 
 /// A text in a style.
-pub(crate) fn styled(style: Style, text: &str) -> String {
+pub fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
 /// A model's or a tool's text with its lines kept and everything else escaped that could move the cursor, change the
 /// terminal or turn the reading direction.
-pub(crate) fn harmless(text: &str) -> String {
+pub fn harmless(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -40,23 +42,23 @@ pub(crate) fn harmless(text: &str) -> String {
 }
 
 /// Whether a character moves the cursor, changes the terminal or turns the reading direction.
-pub(crate) fn is_unseen(character: char) -> bool {
+pub fn is_unseen(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A text on one line: blanks and line ends become one blank each.
-pub(crate) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     harmless(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// The first line of a text that is not blank.
-pub(crate) fn first_line(text: &str) -> String {
+pub fn first_line(text: &str) -> String {
     one_line(text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default())
 }
 
 /// The first `columns` columns of a line without styles; what is cut off shows as `…`.
-pub(crate) fn cut(line: &str, columns: usize) -> String {
+pub fn cut(line: &str, columns: usize) -> String {
     if line.width() <= columns {
         return line.to_owned();
     }
@@ -75,7 +77,7 @@ pub(crate) fn cut(line: &str, columns: usize) -> String {
 }
 
 /// The text in lines of at most so many columns, broken between words; a longer word stands on a line of its own.
-pub(crate) fn folded(text: &str, columns: usize) -> Vec<String> {
+pub fn folded(text: &str, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split(' ') {
@@ -91,7 +93,7 @@ pub(crate) fn folded(text: &str, columns: usize) -> Vec<String> {
 }
 
 /// A line cut or filled up to exactly `columns` columns.
-pub(crate) fn fit(line: &str, columns: usize) -> String {
+pub fn fit(line: &str, columns: usize) -> String {
     let mut text = cut(line, columns);
     let missing = columns.saturating_sub(text.width());
     text.extend(std::iter::repeat_n(' ', missing));
@@ -99,11 +101,32 @@ pub(crate) fn fit(line: &str, columns: usize) -> String {
 }
 
 /// A call as its tool and the rest: `Bash` and `git log --oneline`.
-pub(crate) fn call_line(call: &ToolCall, directory: &Path) -> (String, String) {
+pub fn call_line(call: &ToolCall, directory: &Path) -> (String, String) {
     let line = describe(&Call { tool: &call.name, input: &call.input, directory });
     match line.split_once(": ") {
         Some((tool, rest)) => (tool.to_owned(), rest.to_owned()),
         None => (line, String::new()),
+    }
+}
+
+/// A result in a line: itself when it has one, else how much there is.
+pub fn summary(answer: &ToolAnswer) -> String {
+    let is_said = |line: &&str| !line.trim().is_empty() && !is_note_of_neighbours(line);
+    let lines: Vec<&str> = answer.text.lines().filter(is_said).collect();
+    // A command's last line says how it ended, in brackets.
+    let (lines, ending) = match lines.split_last() {
+        Some((last, rest)) if last.starts_with("[exit code") => {
+            (rest, Some(last.trim_matches(['[', ']'])))
+        }
+        _ => (lines.as_slice(), None),
+    };
+    match (lines, ending) {
+        ([], Some(ending)) if answer.is_error => ending.to_owned(),
+        ([], _) => "no output".to_owned(),
+        ([first, ..], Some(ending)) if answer.is_error => format!("{ending}: {}", one_line(first)),
+        ([first], _) => one_line(first),
+        ([first, ..], _) if answer.is_error => one_line(first),
+        (several, _) => plural(several.len() as u64, "line"),
     }
 }
 
@@ -130,5 +153,17 @@ mod tests {
     fn a_text_becomes_one_line() {
         assert_eq!(one_line("  a\n\n b\tc "), "a b c");
         assert_eq!(first_line("\n  \n first \n second"), "first");
+    }
+
+    #[test]
+    fn a_result_is_told_in_a_line() {
+        let told = |text: &str, is_error| summary(&ToolAnswer { text: text.to_owned(), is_error });
+        assert_eq!(told("", false), "no output");
+        assert_eq!(told("42\n", false), "42");
+        assert_eq!(told("42\n[exit code 0]", false), "42");
+        assert_eq!(told("[exit code 0]", false), "no output");
+        assert_eq!(told("a\nb\n\nc\n", false), "3 lines");
+        assert_eq!(told("no such file\nmore", true), "no such file");
+        assert_eq!(told("cannot find x\nmore\n[exit code 1]", true), "exit code 1: cannot find x");
     }
 }

@@ -4,19 +4,19 @@ const MS_PER_SECOND: i64 = 1_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 
 /// A point in time as RFC 3339, in UTC, to the millisecond.
-pub(crate) fn rfc3339(at_ms: i64) -> String {
+pub fn rfc3339(at_ms: i64) -> String {
     let (date, time) = date_and_time(at_ms);
     format!("{date}T{time}.{:03}Z", at_ms.rem_euclid(MS_PER_SECOND))
 }
 
 /// A point in time to the second, in UTC, for people.
-pub(crate) fn moment(at_ms: i64) -> String {
+pub fn moment(at_ms: i64) -> String {
     let (date, time) = date_and_time(at_ms);
     format!("{date} {time} UTC")
 }
 
 /// How long ago something was, in its largest unit. What lies ahead (clocks differ) counts as just now.
-pub(crate) fn age(now_ms: i64, then_ms: i64) -> String {
+pub fn age(now_ms: i64, then_ms: i64) -> String {
     let seconds = (now_ms.saturating_sub(then_ms) / MS_PER_SECOND).max(0);
     let units = [("d", SECONDS_PER_DAY), ("h", 3_600), ("m", 60)];
     let unit = units.iter().find(|(_, length)| seconds >= *length);

@@ -1,7 +1,7 @@
 //! Numbers for people: tokens, money, time.
 
 /// Tokens in at most five characters: `950`, `12.3k`, `1.2M`.
-pub(crate) fn tokens(count: u64) -> String {
+pub fn tokens(count: u64) -> String {
     let scaled = |unit: u64, sign: char| {
         let tenths = (u128::from(count) * 10 + u128::from(unit) / 2) / u128::from(unit);
         match tenths {
@@ -17,7 +17,7 @@ pub(crate) fn tokens(count: u64) -> String {
 }
 
 /// A whole number with its thousands apart: `12,345`.
-pub(crate) fn grouped(count: u64) -> String {
+pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -30,7 +30,7 @@ pub(crate) fn grouped(count: u64) -> String {
 }
 
 /// Dollars: `$1.23`, and four places below a dollar.
-pub(crate) fn money(dollars: f64) -> String {
+pub fn money(dollars: f64) -> String {
     const SMALLEST: f64 = 0.000_05;
     if dollars <= 0.0 {
         "$0".to_owned()
@@ -44,7 +44,7 @@ pub(crate) fn money(dollars: f64) -> String {
 }
 
 /// A span of time: `0.4 s`, `12 s`, `2 min 5 s`.
-pub(crate) fn span(milliseconds: u64) -> String {
+pub fn span(milliseconds: u64) -> String {
     match milliseconds {
         0..9_950 => format!("{}.{} s", (milliseconds + 50) / 1_000, (milliseconds + 50) / 100 % 10),
         9_950..59_500 => format!("{} s", (milliseconds + 500) / 1_000),
@@ -56,7 +56,7 @@ pub(crate) fn span(milliseconds: u64) -> String {
 }
 
 /// A number and its noun: `1 turn`, `3 turns`.
-pub(crate) fn plural(count: u64, noun: &str) -> String {
+pub fn plural(count: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 

@@ -1,0 +1,220 @@
+//! The commands that a person types: one table, which help, completion and suggestions are made of.
+
+use super::keys::Action;
+
+/// Largest difference of a word that is suggested in the place of an unknown one, in letters.
+const DIFFERENCE_MAX: usize = 2;
+
+/// What a command does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Fork,
+    Tree,
+    Parent,
+    Child,
+    Send,
+    Stop,
+    Kill,
+    Rename,
+    Mark,
+    Rewind,
+    Clear,
+    Compact,
+    New,
+    Resume,
+    /// What a command of the command line says, of this agent where no other is named.
+    Report(&'static [&'static str]),
+    /// The same of all agents.
+    ReportAll(&'static [&'static str]),
+    Help,
+    Quit,
+}
+
+/// A command as it is told.
+pub(crate) struct Command {
+    /// What it does.
+    pub(crate) verb: Verb,
+    /// Its names; the first is the one that is told.
+    pub(crate) names: &'static [&'static str],
+    /// What follows it.
+    pub(crate) usage: &'static str,
+    /// What it is for, in a line.
+    pub(crate) help: &'static str,
+    /// A key that does the same.
+    pub(crate) action: Option<Action>,
+}
+
+const fn command(
+    verb: Verb,
+    names: &'static [&'static str],
+    usage: &'static str,
+    help: &'static str,
+) -> Command {
+    Command { verb, names, usage, help, action: None }
+}
+
+const fn report(
+    names: &'static [&'static str],
+    words: &'static [&'static str],
+    usage: &'static str,
+    help: &'static str,
+) -> Command {
+    command(Verb::Report(words), names, usage, help)
+}
+
+const fn report_all(
+    names: &'static [&'static str],
+    words: &'static [&'static str],
+    help: &'static str,
+) -> Command {
+    command(Verb::ReportAll(words), names, "", help)
+}
+
+impl Command {
+    const fn with(self, action: Action) -> Self {
+        Self { action: Some(action), ..self }
+    }
+}
+
+/// All of them, in the order in which they are told.
+pub(crate) const COMMANDS: [Command; 31] = [
+    command(
+        Verb::Fork,
+        &["fork"],
+        "[\"prompt\"] [--at ENTRY] [--name NAME] [--worktree] [--bg]",
+        "try another way without losing this one",
+    ),
+    command(Verb::Tree, &["tree", "agents"], "", "see all agents, and go to one")
+        .with(Action::Tree),
+    command(Verb::Parent, &["parent", "back"], "", "go to the agent that this one was forked from")
+        .with(Action::Parent),
+    command(Verb::Child, &["child"], "", "go to the last fork of this agent").with(Action::Child),
+    command(Verb::Send, &["send"], "AGENT TEXT", "leave a message for another agent"),
+    command(Verb::Stop, &["stop"], "[AGENT]", "interrupt an agent; what it did is kept"),
+    command(Verb::Kill, &["kill"], "[AGENT]", "end an agent and all below it"),
+    command(Verb::Rename, &["rename"], "NAME", "give this agent a name"),
+    command(Verb::Mark, &["mark"], "[LABEL]", "remember this place"),
+    command(Verb::Rewind, &["rewind"], "[LABEL]", "go back to a mark, or before the last prompt"),
+    command(Verb::Clear, &["clear"], "", "begin the conversation anew; forks keep what they have"),
+    command(Verb::Compact, &["compact"], "", "sum the conversation up, so that it takes less room"),
+    command(Verb::New, &["new"], "", "begin with a new agent"),
+    command(
+        Verb::Resume,
+        &["resume"],
+        "[AGENT]",
+        "go on where an agent was interrupted, or go to one",
+    ),
+    report(&["tasks"], &["task", "list"], "[AGENT]", "the workers that this agent has started"),
+    report(&["diff"], &["diff"], "[AGENT]", "what an agent has changed in its worktree"),
+    report(
+        &["apply"],
+        &["apply"],
+        "[AGENT] [--dry-run|--conflicts|--undo]",
+        "bring the files of an agent home",
+    ),
+    report(&["merge"], &["merge"], "[AGENT]", "merge the commits of an agent"),
+    report(&["drop"], &["drop"], "[AGENT]", "remove an agent's worktree; what it holds is kept"),
+    report(&["recover"], &["recover"], "[AGENT]", "make a removed worktree again"),
+    report(&["cost", "usage"], &["cost"], "[AGENT]", "what an agent and its forks cost"),
+    report(
+        &["cache"],
+        &["cache", "explain"],
+        "[AGENT]",
+        "what the provider's cache served, and why not more",
+    ),
+    report(&["budget"], &["budget"], "[AGENT]", "what the tree may spend, and has spent"),
+    report(&["log"], &["logs"], "[AGENT]", "the log, a line for each entry"),
+    report(
+        &["info"],
+        &["show"],
+        "[AGENT]",
+        "the whole conversation with the numbers of its entries",
+    ),
+    report_all(&["worktrees"], &["worktree", "list"], "the worktrees of all agents"),
+    report_all(
+        &["permissions"],
+        &["permission", "rules"],
+        "what is allowed and refused without a question",
+    ),
+    report_all(&["questions"], &["permission", "list"], "requests for permission that wait"),
+    report_all(&["doctor"], &["doctor"], "whether everything that tine needs is there"),
+    command(Verb::Help, &["help", "?"], "", "all commands and keys").with(Action::Help),
+    command(Verb::Quit, &["quit", "exit", "q"], "", "leave; agents keep everything")
+        .with(Action::Quit),
+];
+
+/// A line that begins with a slash, read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Typed<'a> {
+    /// A command and what follows it.
+    Command(Verb, &'a str),
+    /// There is no such command; the nearest that there is.
+    Unknown(&'a str, Option<&'static str>),
+}
+
+/// Reads a text that begins with a slash; `None` of any other, and of paths.
+pub(crate) fn read(text: &str) -> Option<Typed<'_>> {
+    let line = text.trim_start().strip_prefix('/')?;
+    let (name, rest) = line.split_at(line.find(char::is_whitespace).unwrap_or(line.len()));
+    // `/usr/bin` is the beginning of a sentence.
+    if name.contains('/') {
+        return None;
+    }
+    let find = |command: &&Command| command.names.contains(&name);
+    Some(match COMMANDS.iter().find(find) {
+        Some(command) => Typed::Command(command.verb, rest.trim()),
+        None => Typed::Unknown(name, nearest(name)),
+    })
+}
+
+/// Names that begin so, for completion.
+pub(crate) fn completions(beginning: &str) -> impl Iterator<Item = &'static Command> {
+    COMMANDS.iter().filter(move |command| command.names[0].starts_with(beginning))
+}
+
+fn nearest(name: &str) -> Option<&'static str> {
+    if name.is_empty() {
+        return None;
+    }
+    let begins = COMMANDS.iter().map(|command| command.names[0]);
+    let begins = begins.filter(|known| known.starts_with(name)).min();
+    begins.or_else(|| {
+        let all = COMMANDS.iter().flat_map(|command| command.names);
+        let distance = |known: &&&str| strsim::osa_distance(known, name);
+        all.min_by_key(distance).filter(|known| distance(known) <= DIFFERENCE_MAX).copied()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slash_is_a_command_and_a_path_is_not() {
+        assert_eq!(read("/fork \"a b\" "), Some(Typed::Command(Verb::Fork, "\"a b\"")));
+        assert_eq!(read("  /q"), Some(Typed::Command(Verb::Quit, "")));
+        assert_eq!(read("/etc/hosts is empty"), None);
+        assert_eq!(read("fork"), None);
+    }
+
+    #[test]
+    fn an_unknown_command_is_answered_with_the_nearest() {
+        let near = |text| match read(text) {
+            Some(Typed::Unknown(_, near)) => near,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(near("/frok"), Some("fork"));
+        assert_eq!(near("/comp"), Some("compact"));
+        assert_eq!(near("/xyzzy"), None);
+        assert_eq!(near("/"), None);
+    }
+
+    #[test]
+    fn no_two_commands_share_a_name() {
+        let mut names: Vec<_> = COMMANDS.iter().flat_map(|command| command.names).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}

@@ -1,0 +1,235 @@
+//! What commands do.
+
+use tine_model::{AgentId, AgentState, EntryId};
+use tine_runtime::{ForkWords, parse_fork};
+
+use super::command::Verb;
+use super::piece::{Body, Tone};
+use super::{App, Effect, Overlay, Tree, Waiting};
+
+impl App {
+    pub(super) fn command(&mut self, verb: Verb, rest: &str) -> Vec<Effect> {
+        match verb {
+            Verb::Tree => {
+                self.overlay = Some(Overlay::Tree(Tree { marked: self.focus, shows_dead: false }));
+                Vec::new()
+            }
+            Verb::Help => {
+                self.overlay = Some(Overlay::Help(0));
+                Vec::new()
+            }
+            Verb::Quit => vec![Effect::Quit],
+            Verb::New => {
+                self.focus = None;
+                Vec::new()
+            }
+            Verb::Send => match rest.split_once(char::is_whitespace) {
+                Some((to, text)) if !text.trim().is_empty() => {
+                    vec![Effect::SendTo(to.to_owned(), text.trim().to_owned())]
+                }
+                _ => self.refuse("usage: /send AGENT TEXT"),
+            },
+            Verb::ReportAll(words) => vec![Effect::Report(line(words, rest))],
+            Verb::Resume if !rest.is_empty() => match self.find(rest) {
+                Ok(agent) => self.go(agent),
+                Err(why) => self.refuse(&why),
+            },
+            Verb::Fork
+            | Verb::Resume
+            | Verb::Report(_)
+            | Verb::Parent
+            | Verb::Child
+            | Verb::Stop
+            | Verb::Kill
+            | Verb::Rename
+            | Verb::Mark
+            | Verb::Rewind
+            | Verb::Clear
+            | Verb::Compact => match self.focus {
+                Some(focus) => self.command_of(verb, focus, rest),
+                None => self.refuse("there is no agent yet; say something first"),
+            },
+        }
+    }
+
+    fn command_of(&mut self, verb: Verb, focus: AgentId, rest: &str) -> Vec<Effect> {
+        let whom = match (verb, rest) {
+            (Verb::Stop | Verb::Kill, named) if !named.is_empty() => match self.find(named) {
+                Ok(agent) => agent,
+                Err(why) => return self.refuse(&why),
+            },
+            _ => focus,
+        };
+        let runs = self.runs(focus);
+        let label = (!rest.is_empty()).then(|| rest.to_owned());
+        match verb {
+            Verb::Fork => self.fork(focus, rest),
+            Verb::Parent => self.go_up(),
+            Verb::Child => self.go_down(),
+            Verb::Stop => self.stop(whom),
+            Verb::Kill if self.record(whom).is_some_and(|agent| agent.parent.is_none()) => {
+                self.refuse("Cannot kill root agent")
+            }
+            Verb::Kill => vec![Effect::Kill(whom)],
+            Verb::Rename if rest.is_empty() => self.refuse("usage: /rename NAME"),
+            Verb::Rename => vec![Effect::Rename(focus, rest.to_owned())],
+            Verb::Mark | Verb::Rewind | Verb::Clear | Verb::Compact if runs => {
+                self.refuse("the agent runs; Esc interrupts it first")
+            }
+            Verb::Mark => vec![Effect::Mark(focus, label)],
+            Verb::Rewind => self.rewind(focus, label),
+            Verb::Clear => vec![Effect::Clear(focus)],
+            Verb::Compact => vec![Effect::Compact(focus)],
+            Verb::Resume if runs => self.refuse("the agent runs"),
+            Verb::Resume => vec![Effect::Run(focus, None)],
+            Verb::Report(words) => {
+                let names_one =
+                    rest.split_whitespace().next().is_some_and(|word| !word.starts_with('-'));
+                let whom = if names_one { String::new() } else { format!("{focus} ") };
+                vec![Effect::Report(line(words, &format!("{whom}{rest}")))]
+            }
+            Verb::Tree | Verb::New | Verb::Send | Verb::Help | Verb::Quit | Verb::ReportAll(_) => {
+                Vec::new()
+            }
+        }
+    }
+
+    fn refuse(&mut self, why: &str) -> Vec<Effect> {
+        self.say(None, Tone::Error, format!("Error: {why}"));
+        Vec::new()
+    }
+
+    /// A fork as it is written. What is wrong with it is said before anything waits.
+    fn fork(&mut self, parent: AgentId, arguments: &str) -> Vec<Effect> {
+        if self.forking.is_some() || self.waiting.is_some() {
+            self.say(None, Tone::Warning, "Fork already in progress".to_owned());
+            return Vec::new();
+        }
+        let words = match parse_fork(arguments) {
+            Ok(words) => words,
+            Err(error) => return self.refuse(&error.to_string()),
+        };
+        let is_busy = self.lives.get(&parent).is_some_and(|live| !live.running.is_empty());
+        // What stood before its tools began does not wait for them.
+        if is_busy && words.at.is_none() {
+            self.say(
+                None,
+                Tone::Plain,
+                "Waiting for tools to complete... (Esc gives it up)".to_owned(),
+            );
+            self.waiting = Some(Waiting { parent, words });
+            return Vec::new();
+        }
+        self.begin_fork(parent, words)
+    }
+
+    fn begin_fork(&mut self, parent: AgentId, words: ForkWords) -> Vec<Effect> {
+        self.forking = Some(parent);
+        vec![Effect::Fork(parent, words)]
+    }
+
+    /// Goes on with a fork that waited for this agent's tools, once none runs any more and their results are written.
+    pub(super) fn tools_ended(&mut self, agent: AgentId) -> Vec<Effect> {
+        let is_busy = self.lives.get(&agent).is_some_and(|live| !live.running.is_empty());
+        match self.waiting.take_if(|waiting| waiting.parent == agent && !is_busy) {
+            Some(Waiting { parent, words }) => self.begin_fork(parent, words),
+            None => Vec::new(),
+        }
+    }
+
+    /// Without a label, back to before the last words of the person, which come back into the line.
+    fn rewind(&mut self, agent: AgentId, label: Option<String>) -> Vec<Effect> {
+        let Some(room) = self.rooms.get_mut(&agent) else { return Vec::new() };
+        let marks = |text: &str| match &label {
+            Some(label) => text == format!("Mark: {label}"),
+            None => false,
+        };
+        if let Some(label) = &label {
+            let mark = room.pieces.iter().rev().find_map(|piece| match &piece.body {
+                Body::Event(text) if marks(text) => Some(piece.entry),
+                _ => None,
+            });
+            return match mark {
+                Some(mark) => vec![Effect::Rewind(agent, Some(mark))],
+                None => self.refuse(&format!("Mark not found: {label}")),
+            };
+        }
+        let last = room.pieces.iter().rev().find_map(|piece| match &piece.body {
+            Body::User(text) => Some((piece.entry, text.clone())),
+            _ => None,
+        });
+        let Some((entry, text)) = last else {
+            return self.refuse("there is nothing to go back to");
+        };
+        let before: Option<EntryId> =
+            room.pieces.iter().rev().map(|piece| piece.entry).find(|earlier| *earlier < entry);
+        room.input.set(&text);
+        vec![Effect::Rewind(agent, before)]
+    }
+
+    pub(super) fn go_up(&mut self) -> Vec<Effect> {
+        let parent = self.focus.and_then(|focus| self.record(focus)).and_then(|agent| agent.parent);
+        match parent {
+            Some(parent) => self.go(parent),
+            None => {
+                self.tell("this agent has no parent");
+                Vec::new()
+            }
+        }
+    }
+
+    pub(super) fn go_down(&mut self) -> Vec<Effect> {
+        let is_child =
+            |agent: &&_| lives(agent) && self.focus.is_some() && agent.parent == self.focus;
+        match self.agents.iter().rev().find(is_child).map(|agent| agent.id) {
+            Some(child) => self.go(child),
+            None => {
+                self.tell("nothing was forked from this agent");
+                Vec::new()
+            }
+        }
+    }
+
+    /// To the sibling before or behind, and round at the ends.
+    pub(super) fn go_beside(&mut self, behind: bool) -> Vec<Effect> {
+        let Some(here) = self.focus.and_then(|focus| self.record(focus)) else { return Vec::new() };
+        let siblings: Vec<AgentId> = self
+            .agents
+            .iter()
+            .filter(|agent| agent.id == here.id || (lives(agent) && agent.parent == here.parent))
+            .map(|agent| agent.id)
+            .collect();
+        let at = siblings.iter().position(|id| *id == here.id).unwrap_or(0);
+        let step = if behind { 1 } else { siblings.len().saturating_sub(1) };
+        match siblings.get((at + step) % siblings.len().max(1)).copied() {
+            Some(sibling) if siblings.len() > 1 => self.go(sibling),
+            _ => {
+                self.tell("this agent has no siblings");
+                Vec::new()
+            }
+        }
+    }
+
+    /// Whom a person means: a name, or the beginning of an id.
+    fn find(&self, text: &str) -> Result<AgentId, String> {
+        let named = self.agents.iter().filter(|agent| lives(agent));
+        if let Some(agent) = named.clone().find(|agent| agent.name.as_deref() == Some(text)) {
+            return Ok(agent.id);
+        }
+        let mut begins = self.agents.iter().filter(|agent| agent.id.to_string().starts_with(text));
+        match (begins.next(), begins.next()) {
+            (Some(agent), None) if text.len() >= 4 => Ok(agent.id),
+            (Some(_), Some(_)) => Err("Ambiguous UUID prefix".to_owned()),
+            (Some(_) | None, None) | (None, Some(_)) => Err(format!("Agent not found: {text}")),
+        }
+    }
+}
+
+/// A command of the command line, as its words.
+fn line(words: &[&str], rest: &str) -> Vec<String> {
+    words.iter().copied().chain(rest.split_whitespace()).map(str::to_owned).collect()
+}
+
+fn lives(agent: &tine_model::AgentRecord) -> bool {
+    agent.state != AgentState::Dead
+}

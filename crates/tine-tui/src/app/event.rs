@@ -1,0 +1,101 @@
+//! What comes to the screen, and what it asks for.
+
+use crossterm::event::{KeyEvent, MouseEvent};
+use tine_model::{AgentId, AgentRecord, EntryId, PermissionId, TaskRecord};
+use tine_runtime::{Answer, FoldedEntry, ForkMade, ForkWords, PermissionRequest};
+
+use super::live::Happening;
+use super::piece::Tone;
+
+/// Something that happened.
+#[derive(Debug, Clone)]
+pub(crate) enum Event {
+    /// A key was pressed.
+    Key(KeyEvent),
+    /// The mouse did something.
+    Mouse(MouseEvent),
+    /// A text was pasted, or written in an editor.
+    Paste(String),
+    /// A text written in an editor stands for what was being written.
+    Written(String),
+    /// The terminal has another size.
+    Resize,
+    /// Time went on.
+    Tick,
+    /// Something happened in a run of this process.
+    Happened(AgentId, Happening),
+    /// All agents and tasks, as they are now.
+    Registry(Vec<AgentRecord>, Vec<TaskRecord>),
+    /// The conversation of an agent: all of it, or, where `after` is given, what was written since that entry.
+    Log {
+        /// Whose.
+        agent: AgentId,
+        /// Since when.
+        after: Option<EntryId>,
+        /// What was written.
+        entries: Vec<FoldedEntry>,
+    },
+    /// What an agent and its tree cost so far, in USD.
+    Cost(AgentId, Option<f64>, Option<f64>),
+    /// An agent was made for what was typed first.
+    Made(Box<AgentRecord>),
+    /// A fork was made, as it was asked for.
+    Forked(Box<(ForkMade, AgentRecord, ForkWords)>),
+    /// A fork was not made.
+    NotForked(AgentId, String),
+    /// Agents were killed.
+    Killed(Vec<AgentId>),
+    /// Words to the person, where the agent is; without one, where the person is.
+    Told(Option<AgentId>, Tone, String),
+    /// What a command of the command line printed, with its colours.
+    Report(String, String),
+    /// Somebody asks for permission.
+    Asked(Box<PermissionRequest>),
+    /// A request needs no answer any more; in what way, where it was answered elsewhere.
+    Settled(PermissionId, Option<String>),
+}
+
+/// Something that is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Effect {
+    /// Make an agent, and say this to it.
+    Begin(String),
+    /// Let an agent go on, with these words or, without any, from where it was interrupted.
+    Run(AgentId, Option<String>),
+    /// Leave words for an agent.
+    Send(AgentId, String),
+    /// Read the log of an agent: all of it, or what was written since an entry.
+    Read(AgentId, Option<EntryId>),
+    /// Find out what an agent cost.
+    Price(AgentId),
+    /// Fork an agent.
+    Fork(AgentId, ForkWords),
+    /// Interrupt the turn of an agent.
+    Stop(AgentId),
+    /// End an agent and all below it.
+    Kill(AgentId),
+    /// Give an agent a name.
+    Rename(AgentId, String),
+    /// Remember a place.
+    Mark(AgentId, Option<String>),
+    /// Let what was said after an entry count no more.
+    Rewind(AgentId, Option<EntryId>),
+    /// Begin the conversation anew.
+    Clear(AgentId),
+    /// Sum the conversation up.
+    Compact(AgentId),
+    /// Answer a request.
+    Answer(PermissionId, Answer),
+    /// Find an agent by what a person calls it, and send it words.
+    SendTo(String, String),
+    /// Show what a command of the command line prints.
+    Report(Vec<String>),
+    /// Write the text in the person's own editor.
+    Edit(String),
+    /// Draw everything anew.
+    Redraw,
+    /// Back to the shell for a while.
+    Suspend,
+    /// Leave.
+    Quit,
+}

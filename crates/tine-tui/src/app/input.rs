@@ -1,0 +1,161 @@
+//! The line that a person types: an editor with a history.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::style::Style;
+use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+
+/// Most texts that one agent's history keeps.
+const HISTORY_MAX: usize = 500;
+
+/// Most rows that the editor takes; longer texts scroll in it.
+pub(crate) const ROWS_MAX: u16 = 8;
+
+/// A text under way, and those that were sent before.
+#[derive(Debug, Clone)]
+pub(crate) struct Input {
+    area: TextArea<'static>,
+    history: Vec<String>,
+    /// Which text of the history is shown, and what was being written before it was.
+    recalled: Option<(usize, String)>,
+}
+
+impl Default for Input {
+    fn default() -> Self {
+        Self { area: area(Vec::new()), history: Vec::new(), recalled: None }
+    }
+}
+
+impl Input {
+    /// What stands there.
+    pub(crate) fn text(&self) -> String {
+        self.area.lines().join("\n")
+    }
+
+    /// Whether nothing stands there.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.area.is_empty()
+    }
+
+    /// The editor itself, to be drawn.
+    pub(crate) fn area(&self) -> &TextArea<'static> {
+        &self.area
+    }
+
+    /// Puts a text in the place of what stands there, with the cursor behind it.
+    pub(crate) fn set(&mut self, text: &str) {
+        self.area = area(text.split('\n').map(str::to_owned).collect());
+        self.area.move_cursor(CursorMove::Bottom);
+        self.area.move_cursor(CursorMove::End);
+    }
+
+    /// Takes the text away to be sent, and keeps it in the history.
+    pub(crate) fn take(&mut self) -> String {
+        let text = self.text();
+        self.remember(&text);
+        self.set("");
+        text
+    }
+
+    /// Keeps a text in the history.
+    pub(crate) fn remember(&mut self, text: &str) {
+        self.recalled = None;
+        if text.trim().is_empty() || self.history.last().is_some_and(|last| last == text) {
+            return;
+        }
+        if self.history.len() == HISTORY_MAX {
+            self.history.remove(0);
+        }
+        self.history.push(text.to_owned());
+    }
+
+    /// Inserts a pasted text as it is, but for carriage returns.
+    pub(crate) fn paste(&mut self, text: &str) {
+        self.area.insert_str(text.replace("\r\n", "\n").replace('\r', "\n"));
+    }
+
+    /// Takes a key of a person who writes. Keys that mean something to the screen do not come here.
+    pub(crate) fn key(&mut self, key: KeyEvent) {
+        let plain = key.modifiers.is_empty();
+        match key.code {
+            KeyCode::Up if plain && self.area.cursor().0 == 0 => self.older(),
+            KeyCode::Down if plain && self.is_on_last_row() => self.newer(),
+            KeyCode::Char('j') if key.modifiers == KeyModifiers::CONTROL => {
+                self.area.insert_newline();
+            }
+            KeyCode::Enter => self.area.insert_newline(),
+            _ => drop(self.area.input(key)),
+        }
+    }
+
+    fn is_on_last_row(&self) -> bool {
+        self.area.cursor().0 + 1 >= self.area.lines().len()
+    }
+
+    fn older(&mut self) {
+        let (at, draft) = match self.recalled.take() {
+            Some((at, draft)) => (at.saturating_sub(1), draft),
+            None if self.history.is_empty() => return,
+            None => (self.history.len() - 1, self.text()),
+        };
+        if let Some(text) = self.history.get(at).cloned() {
+            self.set(&text);
+        }
+        self.recalled = Some((at, draft));
+    }
+
+    fn newer(&mut self) {
+        let Some((at, draft)) = self.recalled.take() else { return };
+        match self.history.get(at + 1).cloned() {
+            Some(text) => {
+                self.set(&text);
+                self.recalled = Some((at + 1, draft));
+            }
+            None => self.set(&draft),
+        }
+    }
+}
+
+fn area(lines: Vec<String>) -> TextArea<'static> {
+    let mut area = TextArea::new(if lines.is_empty() { vec![String::new()] } else { lines });
+    area.set_cursor_line_style(Style::default());
+    area.set_wrap_mode(WrapMode::WordOrGlyph);
+    area
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn press(input: &mut Input, code: KeyCode) {
+        input.key(KeyEvent::new(code, KeyModifiers::NONE));
+    }
+
+    #[test]
+    fn what_was_sent_comes_back_and_a_draft_is_not_lost() {
+        let mut input = Input::default();
+        for text in ["one", "two", "two", "  "] {
+            input.set(text);
+            assert_eq!(input.take(), text);
+        }
+        input.set("draft");
+        let mut seen = Vec::new();
+        for code in [KeyCode::Up, KeyCode::Up, KeyCode::Up, KeyCode::Down, KeyCode::Down] {
+            press(&mut input, code);
+            seen.push(input.text());
+        }
+        assert_eq!(seen, ["two", "one", "one", "two", "draft"]);
+    }
+
+    #[test]
+    fn arrows_move_in_a_text_of_several_lines_first() {
+        let mut input = Input::default();
+        input.remember("old");
+        input.paste("a\r\nb\rc");
+        assert_eq!(input.text(), "a\nb\nc");
+        press(&mut input, KeyCode::Up);
+        assert_eq!(input.text(), "a\nb\nc");
+        press(&mut input, KeyCode::Up);
+        press(&mut input, KeyCode::Up);
+        assert_eq!(input.text(), "old");
+    }
+}

@@ -1,0 +1,180 @@
+//! What an agent does at this moment: the reply that comes in, the calls that run. None of it is in the log yet.
+
+use std::time::Duration;
+
+use tine_model::{ToolCallId, Usage};
+
+/// Most characters of one growing text that are kept. A reply beyond this is shown from the log once it is written.
+const TEXT_CHARACTERS_MAX: usize = 400_000;
+
+/// Something that happened in a run, as the screen needs it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Happening {
+    /// The run began.
+    Began,
+    /// Its first request waits for another that writes what both share.
+    Waiting,
+    /// A request went out.
+    Request,
+    /// The model's words go on.
+    Text(String),
+    /// Its reasoning goes on.
+    Thinking(String),
+    /// It writes a call.
+    Calling(String),
+    /// A call runs.
+    ToolStarted {
+        /// Which.
+        id: ToolCallId,
+        /// The tool.
+        tool: String,
+        /// The call in a line.
+        line: String,
+    },
+    /// A call has its answer.
+    ToolFinished(ToolCallId),
+    /// A request was answered.
+    Answered(Usage),
+    /// It waits for something, which these words say.
+    Held(String, Option<Duration>),
+    /// Something that the person is to know.
+    Warning(String),
+    /// A message is in the log.
+    Written,
+    /// The run is over.
+    Ended,
+}
+
+/// A run as it is now.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Live {
+    /// Reasoning and words of the last turn, which are written down and not read yet.
+    pub(crate) said: (String, String),
+    /// The model's words of this turn.
+    pub(crate) text: String,
+    /// Its reasoning of this turn.
+    pub(crate) thinking: String,
+    /// The tool whose arguments come in.
+    pub(crate) calling: Option<String>,
+    /// Calls that run: which, the tool, the call in a line.
+    pub(crate) running: Vec<(ToolCallId, String, String)>,
+    /// What it waits for.
+    pub(crate) held: Option<String>,
+    /// When it began, in milliseconds since the Unix epoch.
+    pub(crate) began_ms: i64,
+    /// Whether it was asked to stop.
+    pub(crate) stopping: bool,
+}
+
+impl Live {
+    /// A run that begins.
+    pub(crate) fn begun(now_ms: i64) -> Self {
+        Self { began_ms: now_ms, ..Self::default() }
+    }
+
+    /// Takes in what happened.
+    pub(crate) fn take(&mut self, happening: &Happening) {
+        match happening {
+            Happening::Began | Happening::Warning(_) | Happening::Ended => {}
+            Happening::Waiting => self.held = Some("waiting for a fork's first request".to_owned()),
+            Happening::Request => {
+                (self.text, self.thinking) = (String::new(), String::new());
+                (self.held, self.calling) = (None, None);
+            }
+            Happening::Text(delta) => {
+                self.held = None;
+                grow(&mut self.text, delta);
+            }
+            Happening::Thinking(delta) => {
+                self.held = None;
+                grow(&mut self.thinking, delta);
+            }
+            Happening::Calling(tool) => self.calling = Some(tool.clone()),
+            Happening::ToolStarted { id, tool, line } => {
+                self.calling = None;
+                self.running.push((id.clone(), tool.clone(), line.clone()));
+            }
+            Happening::ToolFinished(done) => self.running.retain(|(id, ..)| id != done),
+            Happening::Answered(_) => self.held = None,
+            Happening::Held(why, wait) => {
+                let at_least = wait.map(|wait| format!(" ({} s)", wait.as_secs().max(1)));
+                self.held = Some(format!("{why}{}", at_least.unwrap_or_default()));
+            }
+            Happening::Written => {
+                self.calling = None;
+                if !self.text.is_empty() || !self.thinking.is_empty() {
+                    self.said =
+                        (std::mem::take(&mut self.thinking), std::mem::take(&mut self.text));
+                }
+            }
+        }
+    }
+
+    /// What was written down is read now, and shown from there.
+    pub(crate) fn forget_said(&mut self) {
+        self.said = (String::new(), String::new());
+    }
+
+    /// What it does, in a few words.
+    pub(crate) fn doing(&self) -> String {
+        if self.stopping {
+            return "stopping".to_owned();
+        }
+        if let Some(why) = &self.held {
+            return why.clone();
+        }
+        match (self.running.as_slice(), &self.calling) {
+            ([], Some(tool)) => format!("writing a call of {tool}"),
+            ([], None) if !self.text.is_empty() => "answering".to_owned(),
+            ([], None) if !self.thinking.is_empty() => "thinking".to_owned(),
+            ([], None) => "waiting for the model".to_owned(),
+            ([(_, tool, _)], _) => format!("running {tool}"),
+            (several, _) => format!("running {} tools", several.len()),
+        }
+    }
+}
+
+fn grow(text: &mut String, delta: &str) {
+    if text.len() + delta.len() <= TEXT_CHARACTERS_MAX {
+        text.push_str(delta);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_says_what_it_does() {
+        let mut live = Live::begun(0);
+        let mut said = vec![live.doing()];
+        let id = || ToolCallId("t1".to_owned());
+        let (tool, line) = ("Bash".to_owned(), "ls".to_owned());
+        for happening in [
+            Happening::Waiting,
+            Happening::Request,
+            Happening::Thinking("hm".into()),
+            Happening::Text("I look.".into()),
+            Happening::Calling("Bash".into()),
+            Happening::ToolStarted { id: id(), tool, line },
+            Happening::ToolFinished(id()),
+            Happening::Request,
+            Happening::Held("retrying: overloaded".into(), Some(Duration::from_millis(2_500))),
+        ] {
+            live.take(&happening);
+            said.push(live.doing());
+        }
+        insta::assert_snapshot!(said.join("\n"), @"
+        waiting for the model
+        waiting for a fork's first request
+        waiting for the model
+        thinking
+        answering
+        writing a call of Bash
+        running Bash
+        answering
+        waiting for the model
+        retrying: overloaded (2 s)
+        ");
+    }
+}

@@ -1,0 +1,402 @@
+//! What is on the screen, as data. Takes events, says what is to be done; touches nothing and reads no clock.
+
+mod command;
+mod commands;
+mod event;
+mod input;
+mod keys;
+mod live;
+mod piece;
+mod press;
+mod room;
+mod tree;
+
+use std::collections::{HashMap, VecDeque};
+
+use crossterm::event::{KeyEventKind, MouseEventKind};
+use tine_model::{AgentId, AgentRecord, AgentState, EntryBody, Role, TaskRecord};
+use tine_runtime::{FoldedEntry, ForkWords, PermissionRequest};
+
+pub(crate) use command::COMMANDS;
+pub(crate) use event::{Effect, Event};
+pub(crate) use input::{Input, ROWS_MAX};
+pub(crate) use keys::KEYS;
+pub(crate) use live::{Happening, Live};
+#[cfg(test)]
+pub(crate) use piece::AnswerText;
+pub(crate) use piece::{Body, CallPiece, Tone};
+pub(crate) use room::{Room, Scroll, title};
+pub(crate) use tree::{Tree, rows, state_word};
+
+/// How long a word at the bottom of the screen stays, in milliseconds.
+const WORD_MS: i64 = 4_000;
+
+/// How soon a second Ctrl+C leaves, in milliseconds.
+const LEAVE_MS: i64 = 2_000;
+
+/// A question takes keys by itself only where the person has pressed none for so long, in milliseconds: what was meant for the line
+/// must not answer it.
+const PAUSE_BEFORE_ANSWER_MS: i64 = 1_000;
+
+/// Lines that the wheel of a mouse scrolls.
+const WHEEL_LINES: i32 = 3;
+
+/// What lies over the conversation.
+#[derive(Debug, Clone)]
+pub(crate) enum Overlay {
+    /// All agents.
+    Tree(Tree),
+    /// Commands and keys, from this line on.
+    Help(usize),
+    /// What a command of the command line printed: its words, its text, and the first line that is shown.
+    Page(String, String, usize),
+}
+
+/// A fork that waits for the tools of its parent.
+#[derive(Debug, Clone)]
+pub(crate) struct Waiting {
+    parent: AgentId,
+    words: ForkWords,
+}
+
+/// The screen.
+#[derive(Debug, Default)]
+pub(crate) struct App {
+    /// The agents that were looked at.
+    pub(crate) rooms: HashMap<AgentId, Room>,
+    /// Whom the person sees; nobody before the first words.
+    pub(crate) focus: Option<AgentId>,
+    /// What is written before there is an agent.
+    pub(crate) lobby: Input,
+    /// What the terminal has said before there was one.
+    pub(crate) lobby_words: Vec<(Tone, String)>,
+    /// The model that a new agent would have.
+    pub(crate) new_model: Option<String>,
+    /// Runs of this process.
+    pub(crate) lives: HashMap<AgentId, Live>,
+    /// All agents.
+    pub(crate) agents: Vec<AgentRecord>,
+    /// All tasks.
+    pub(crate) tasks: HashMap<AgentId, TaskRecord>,
+    /// Requests for permission, the oldest first.
+    pub(crate) questions: VecDeque<PermissionRequest>,
+    /// Whether keys answer the first of them.
+    pub(crate) answers: bool,
+    /// What lies over the conversation.
+    pub(crate) overlay: Option<Overlay>,
+    /// A fork that waits for tools.
+    pub(crate) waiting: Option<Waiting>,
+    /// A fork that is being made.
+    pub(crate) forking: Option<AgentId>,
+    /// A word at the bottom, and until when.
+    pub(crate) word: Option<(String, i64)>,
+    /// The time, in milliseconds since the Unix epoch.
+    pub(crate) now_ms: i64,
+    /// Lines of the conversation that fit on the screen; said by whoever draws it.
+    pub(crate) page: u16,
+    /// Lines by which the view is to move, the next time that it is laid out.
+    pub(crate) move_lines: i32,
+    pressed_ms: i64,
+    leaving_ms: i64,
+}
+
+impl App {
+    /// A screen at this time.
+    pub(crate) fn at(now_ms: i64) -> Self {
+        // Nothing was pressed yet, and nobody is leaving.
+        let long_ago = now_ms.saturating_sub(LEAVE_MS.max(PAUSE_BEFORE_ANSWER_MS) + 1);
+        Self { now_ms, pressed_ms: long_ago, leaving_ms: long_ago, ..Self::default() }
+    }
+
+    /// Takes in what happened, and says what is to be done.
+    pub(crate) fn update(&mut self, event: Event) -> Vec<Effect> {
+        match event {
+            Event::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
+            Event::Key(key) => self.key(key),
+            Event::Mouse(mouse) => {
+                match mouse.kind {
+                    MouseEventKind::ScrollUp => self.move_lines -= WHEEL_LINES,
+                    MouseEventKind::ScrollDown => self.move_lines += WHEEL_LINES,
+                    _ => {}
+                }
+                Vec::new()
+            }
+            Event::Paste(text) => {
+                self.input().paste(&text);
+                Vec::new()
+            }
+            Event::Written(text) => {
+                self.input().set(text.trim_end_matches('\n'));
+                Vec::new()
+            }
+            Event::Resize | Event::Tick => self.pass(),
+            Event::Happened(agent, happening) => self.happened(agent, happening),
+            Event::Registry(agents, tasks) => self.registry(agents, tasks),
+            Event::Log { agent, after, entries } => {
+                let live = self.lives.get_mut(&agent);
+                if let Some(room) = self.rooms.get_mut(&agent) {
+                    match after {
+                        None => room.fill(&entries),
+                        Some(_) => room.extend(&entries),
+                    }
+                    if !entries.is_empty() {
+                        room.sent = None;
+                    }
+                    if entries.iter().any(is_of_model) {
+                        live.into_iter().for_each(Live::forget_said);
+                    }
+                }
+                Vec::new()
+            }
+            Event::Cost(agent, own, tree) => {
+                if let Some(room) = self.rooms.get_mut(&agent) {
+                    room.cost = Some((own, tree));
+                }
+                Vec::new()
+            }
+            Event::Made(record) => self.enter(*record),
+            Event::Forked(forked) => {
+                let (made, record, words) = *forked;
+                self.forking = None;
+                let prompt = words.prompt;
+                if words.background {
+                    let text = format!("Forked child {}", made.child);
+                    self.say(Some(made.parent), Tone::Plain, text);
+                    return prompt
+                        .map(|prompt| Effect::Run(made.child, Some(prompt)))
+                        .into_iter()
+                        .collect();
+                }
+                let mut effects = self.enter(record);
+                if let Some(prompt) = prompt {
+                    effects.extend(self.say_to(made.child, prompt));
+                }
+                effects
+            }
+            Event::NotForked(parent, why) => {
+                self.forking = None;
+                self.say(Some(parent), Tone::Error, why);
+                Vec::new()
+            }
+            Event::Killed(agents) => self.killed(&agents),
+            Event::Told(agent, tone, text) => {
+                self.say(agent, tone, text);
+                Vec::new()
+            }
+            Event::Report(words, text) => {
+                self.overlay = Some(Overlay::Page(words, text, 0));
+                Vec::new()
+            }
+            Event::Asked(request) => {
+                self.answers |= self.questions.is_empty()
+                    && self.input().is_empty()
+                    && self.now_ms - self.pressed_ms >= PAUSE_BEFORE_ANSWER_MS;
+                self.questions.push_back(*request);
+                Vec::new()
+            }
+            Event::Settled(id, how) => {
+                self.questions.retain(|request| request.id != id);
+                self.answers &= !self.questions.is_empty();
+                if let Some(how) = how {
+                    self.tell(how);
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    /// The agent that the person sees.
+    pub(crate) fn room(&self) -> Option<&Room> {
+        self.rooms.get(&self.focus?)
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn room_mut(&mut self) -> Option<&mut Room> {
+        self.rooms.get_mut(&self.focus?)
+    }
+
+    /// The line that is being written.
+    pub(crate) fn input(&mut self) -> &mut Input {
+        match self.focus.and_then(|focus| self.rooms.get_mut(&focus)) {
+            Some(room) => &mut room.input,
+            None => &mut self.lobby,
+        }
+    }
+
+    /// The row of an agent, as it is known.
+    pub(crate) fn record(&self, agent: AgentId) -> Option<&AgentRecord> {
+        self.agents.iter().find(|record| record.id == agent)
+    }
+
+    /// Says something at the bottom of the screen, for a moment.
+    pub(crate) fn tell(&mut self, word: impl Into<String>) {
+        self.word = Some((word.into(), self.now_ms + WORD_MS));
+    }
+
+    /// Says something to the person where an agent is; without one, where the person is.
+    pub(crate) fn say(&mut self, agent: Option<AgentId>, tone: Tone, text: String) {
+        match agent.or(self.focus).and_then(|agent| self.rooms.get_mut(&agent)) {
+            Some(room) => room.say(tone, text),
+            None => self.lobby_words.push((tone, text)),
+        }
+    }
+
+    /// Whether an agent runs, here or elsewhere.
+    pub(crate) fn runs(&self, agent: AgentId) -> bool {
+        self.lives.contains_key(&agent)
+            || self.record(agent).is_some_and(|record| record.state == AgentState::Running)
+    }
+
+    fn pass(&mut self) -> Vec<Effect> {
+        if self.word.as_ref().is_some_and(|(_, until_ms)| *until_ms <= self.now_ms) {
+            self.word = None;
+        }
+        Vec::new()
+    }
+
+    fn happened(&mut self, agent: AgentId, happening: Happening) -> Vec<Effect> {
+        if happening == Happening::Began {
+            self.lives.insert(agent, Live::begun(self.now_ms));
+            return Vec::new();
+        }
+        if let Some(live) = self.lives.get_mut(&agent) {
+            live.take(&happening);
+        }
+        match happening {
+            Happening::Ended => {
+                self.lives.remove(&agent);
+                let mut effects = self.refresh(agent);
+                effects.push(Effect::Price(agent));
+                effects.extend(self.tools_ended(agent));
+                effects
+            }
+            Happening::Warning(text) => {
+                self.say(Some(agent), Tone::Warning, text);
+                Vec::new()
+            }
+            Happening::Answered(usage) => {
+                if let Some(room) = self.rooms.get_mut(&agent) {
+                    room.last_request = Some((usage.read, usage.prompt()));
+                }
+                match self.focus == Some(agent) {
+                    true => vec![Effect::Price(agent)],
+                    false => Vec::new(),
+                }
+            }
+            Happening::Written => self.refresh(agent),
+            Happening::ToolFinished(_) => self.tools_ended(agent),
+            Happening::Began
+            | Happening::Waiting
+            | Happening::Request
+            | Happening::Text(_)
+            | Happening::Thinking(_)
+            | Happening::Calling(_)
+            | Happening::ToolStarted { .. }
+            | Happening::Held(..) => Vec::new(),
+        }
+    }
+
+    /// Reads what was written since, of an agent that the person sees; of others once they are looked at.
+    fn refresh(&mut self, agent: AgentId) -> Vec<Effect> {
+        let is_seen = self.focus == Some(agent);
+        let Some(room) = self.rooms.get_mut(&agent) else { return Vec::new() };
+        room.is_stale = true;
+        match is_seen {
+            true => vec![Effect::Read(agent, room.last)],
+            false => Vec::new(),
+        }
+    }
+
+    fn registry(&mut self, agents: Vec<AgentRecord>, tasks: Vec<TaskRecord>) -> Vec<Effect> {
+        let focus = self.focus;
+        let before = focus.and_then(|focus| self.record(focus)).map(|record| record.updated_ms);
+        for record in &agents {
+            if let Some(room) = self.rooms.get_mut(&record.id) {
+                room.record = record.clone();
+            }
+        }
+        self.agents = agents;
+        self.tasks = tasks.into_iter().map(|task| (task.agent, task)).collect();
+        let Some(focus) = focus else { return Vec::new() };
+        let now = self.record(focus).map(|record| record.updated_ms);
+        // Another process may have written.
+        match before != now && !self.lives.contains_key(&focus) {
+            true => self.refresh(focus),
+            false => Vec::new(),
+        }
+    }
+
+    /// The person goes to an agent.
+    pub(crate) fn enter(&mut self, record: AgentRecord) -> Vec<Effect> {
+        let agent = record.id;
+        if !self.agents.iter().any(|known| known.id == agent) {
+            self.agents.push(record.clone());
+        }
+        self.focus = Some(agent);
+        self.overlay = None;
+        let room = self.rooms.entry(agent).or_insert_with(|| Room::new(record));
+        match room.is_stale {
+            true => vec![Effect::Read(agent, room.last), Effect::Price(agent)],
+            false => Vec::new(),
+        }
+    }
+
+    /// The same, by its id.
+    pub(crate) fn go(&mut self, agent: AgentId) -> Vec<Effect> {
+        match self.record(agent).cloned() {
+            Some(record) => self.enter(record),
+            None => Vec::new(),
+        }
+    }
+
+    /// Words for an agent: its prompt, or, while it runs, a message for its next turn.
+    pub(crate) fn say_to(&mut self, agent: AgentId, text: String) -> Vec<Effect> {
+        if let Some(room) = self.rooms.get_mut(&agent) {
+            room.scroll = Scroll::Bottom;
+            room.sent = Some(text.clone());
+        }
+        match self.runs(agent) {
+            true => {
+                self.tell("sent; it is read at the next turn");
+                vec![Effect::Send(agent, text)]
+            }
+            false => vec![Effect::Run(agent, Some(text))],
+        }
+    }
+
+    fn killed(&mut self, agents: &[AgentId]) -> Vec<Effect> {
+        for id in agents {
+            self.lives.remove(id);
+            if let Some(record) = self.agents.iter_mut().find(|record| record.id == *id) {
+                record.state = AgentState::Dead;
+            }
+        }
+        let text = match agents {
+            [one] => format!("Agent {one} terminated"),
+            several => format!("Killed {} agents", several.len()),
+        };
+        let Some(focus) = self.focus.filter(|focus| agents.contains(focus)) else {
+            self.tell(text);
+            return Vec::new();
+        };
+        // Who looked at one of them looks at the nearest above that lives.
+        let parent = |id: &AgentId| self.record(*id)?.parent;
+        let above = std::iter::successors(Some(focus), parent).find(|id| !agents.contains(id));
+        self.tell(text);
+        match above {
+            Some(above) => self.go(above),
+            None => {
+                self.focus = None;
+                Vec::new()
+            }
+        }
+    }
+}
+
+/// Whether it is a message of the model.
+fn is_of_model(folded: &FoldedEntry) -> bool {
+    matches!(&folded.entry.body, EntryBody::Message(message) if message.role() == Role::Assistant)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,231 @@
+//! A conversation as pieces that can be shown, one after the other. What is read from the log and what was seen live gives the same.
+
+use std::path::Path;
+
+use tine_fork::{MergeNote, TaskNotification, directive_task};
+use tine_guard::{Call, describe};
+use tine_model::{
+    Block, Entry, EntryBody, EntryId, ForkRole, Message, Role, ToolCallId, ToolInput,
+};
+
+use crate::words::one_line;
+
+/// What is told to agents about their surroundings stands in these; people know it.
+const FRAMES: [(&str, &str); 2] = [("environment", "surroundings"), ("worktree", "its worktree")];
+
+/// Something of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// The entry that it is part of.
+    pub(crate) entry: EntryId,
+    /// What it is.
+    pub(crate) body: Body,
+}
+
+/// What a piece is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Body {
+    /// Words to the model.
+    User(String),
+    /// Words of the model.
+    Model(String),
+    /// Visible reasoning.
+    Thinking(String),
+    /// A tool call.
+    Call(CallPiece),
+    /// Something that happened, in one line.
+    Event(String),
+    /// Words of the terminal to the person, of this session alone.
+    Aside(Tone, String),
+}
+
+/// How words of the terminal are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tone {
+    /// It is so.
+    Plain,
+    /// Something needs attention.
+    Warning,
+    /// Something went wrong.
+    Error,
+}
+
+/// A tool call and its answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CallPiece {
+    /// Which call.
+    pub(crate) id: ToolCallId,
+    /// The tool.
+    pub(crate) tool: String,
+    /// The call in one line, without the tool.
+    pub(crate) line: String,
+    /// Its arguments, as JSON where they are.
+    pub(crate) input: String,
+    /// What came of it.
+    pub(crate) answer: Option<AnswerText>,
+}
+
+/// The answer to a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AnswerText {
+    /// Its text.
+    pub(crate) text: String,
+    /// Whether it failed or was refused.
+    pub(crate) is_error: bool,
+}
+
+/// Makes pieces of entries.
+pub(crate) fn add_entry(pieces: &mut Vec<Piece>, entry: &Entry, directory: &Path) {
+    let mut add = |body| pieces.push(Piece { entry: entry.id, body });
+    match &entry.body {
+        EntryBody::Message(message) => add_message(pieces, entry.id, message, directory),
+        EntryBody::Fork { role: ForkRole::Parent, other, .. } => {
+            add(Body::Event(format!("Forked child {}", other.short())));
+        }
+        EntryBody::Fork { role: ForkRole::Child, other, .. } => {
+            add(Body::Event(format!("Forked from {other}")));
+        }
+        EntryBody::Clear => add(Body::Event("The conversation starts anew".to_owned())),
+        EntryBody::Mark { label } => add(Body::Event(match label {
+            Some(label) => format!("Mark: {}", one_line(label)),
+            None => "Mark".to_owned(),
+        })),
+        EntryBody::Rewind { .. } => add(Body::Event("Rewound to here".to_owned())),
+        EntryBody::Notice(text) => add(Body::Event(one_line(text))),
+        EntryBody::Compact { preface, .. } => {
+            add(Body::Event("Compacted: what stands above is summed up".to_owned()));
+            add(Body::Thinking(preface.text()));
+        }
+    }
+}
+
+fn add_message(pieces: &mut Vec<Piece>, entry: EntryId, message: &Message, directory: &Path) {
+    for block in message.blocks() {
+        let body = match block {
+            Block::Text(text) => match message.role() {
+                Role::User | Role::System => user_text(text),
+                Role::Assistant => Body::Model(text.clone()),
+            },
+            Block::Thinking { text, .. } if text.trim().is_empty() => continue,
+            Block::Thinking { text, .. } => Body::Thinking(text.clone()),
+            Block::RedactedThinking(_) => Body::Event("(reasoning, sealed by the provider)".into()),
+            Block::ToolUse { id, name, input } => Body::Call(call(id, name, input, directory)),
+            Block::ToolResult { call, content, is_error } => {
+                answer(pieces, call, content, *is_error);
+                continue;
+            }
+            Block::Image(_) => Body::Event("(an image)".to_owned()),
+            Block::Document(_) => Body::Event("(a document)".to_owned()),
+            Block::Unknown(json) => {
+                Body::Event(format!("(a block of unknown kind) {}", one_line(json.as_str())))
+            }
+        };
+        pieces.push(Piece { entry, body });
+    }
+}
+
+/// A user's text, or what a program said in the user's place.
+fn user_text(text: &str) -> Body {
+    for (tag, words) in FRAMES {
+        let is_frame = text.starts_with(&format!("<{tag}>"))
+            && text.trim_end().ends_with(&format!("</{tag}>"));
+        if is_frame {
+            return Body::Event(format!("(the agent is told {words})"));
+        }
+    }
+    if let Some(task) = directive_task(text) {
+        return Body::User(task.to_owned());
+    }
+    if let Some(note) = MergeNote::parse(text) {
+        return Body::User(format!("From fork {}:\n\n{}", note.source.short(), note.text));
+    }
+    match TaskNotification::parse(text) {
+        Some(notice) => {
+            Body::Event(format!("Task {}: {}", notice.status.as_str(), one_line(&notice.summary)))
+        }
+        None => Body::User(text.to_owned()),
+    }
+}
+
+fn call(id: &ToolCallId, name: &str, input: &ToolInput, directory: &Path) -> CallPiece {
+    let (line, input) = match input {
+        ToolInput::Valid(input) => {
+            let line = describe(&Call { tool: name, input, directory });
+            let line = line.split_once(": ").map_or(String::new(), |(_, rest)| rest.to_owned());
+            (line, input.as_str().to_owned())
+        }
+        ToolInput::Invalid(text) => ("(its arguments are no JSON object)".to_owned(), text.clone()),
+    };
+    CallPiece { id: id.clone(), tool: one_line(name), line, input, answer: None }
+}
+
+/// Gives the answer to its call.
+fn answer(pieces: &mut [Piece], call: &ToolCallId, content: &[Block], is_error: bool) {
+    let part = |block: &Block| match block {
+        Block::Image(_) => "(an image)".to_owned(),
+        Block::Document(_) => "(a document)".to_owned(),
+        other => other.as_text().unwrap_or_default().to_owned(),
+    };
+    let text = content.iter().map(part).collect::<Vec<_>>().join("\n");
+    let asked = pieces.iter_mut().rev().find_map(|piece| match &mut piece.body {
+        Body::Call(asked) if asked.id == *call => Some(asked),
+        _ => None,
+    });
+    if let Some(asked) = asked {
+        asked.answer = Some(AnswerText { text, is_error });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tine_model::{AgentId, RawJson};
+
+    use super::*;
+
+    fn entry(id: i64, body: EntryBody) -> Entry {
+        Entry { id: EntryId(id), agent: AgentId::from_random([1; 16]), at_ms: 0, body }
+    }
+
+    #[test]
+    fn an_answer_comes_to_its_call_and_frames_are_folded() {
+        let id = ToolCallId("t1".to_owned());
+        let asks = Message::new(
+            Role::Assistant,
+            vec![Block::ToolUse {
+                id: id.clone(),
+                name: "Bash".into(),
+                input: ToolInput::Valid(RawJson::parse(r#"{"command":"ls"}"#).unwrap()),
+            }],
+        );
+        let answers = Message::new(Role::User, vec![Block::result(id, "a.txt\n", false)]);
+        let told = Message::user("<environment>\nWorking directory: /srv\n</environment>");
+        let mut pieces = Vec::new();
+        for (number, message) in
+            [told, Message::user("look"), asks, answers].into_iter().enumerate()
+        {
+            let entry = entry(number as i64, EntryBody::Message(message.into()));
+            add_entry(&mut pieces, &entry, Path::new("/srv"));
+        }
+        let shown: Vec<String> = pieces.iter().map(|piece| format!("{:?}", piece.body)).collect();
+        insta::assert_snapshot!(shown.join("\n"), @r#"
+        Event("(the agent is told surroundings)")
+        User("look")
+        Call(CallPiece { id: ToolCallId("t1"), tool: "Bash", line: "ls", input: "{\"command\":\"ls\"}", answer: Some(AnswerText { text: "a.txt\n", is_error: false }) })
+        "#);
+    }
+
+    #[test]
+    fn both_sides_of_a_fork_are_told() {
+        let other = AgentId::from_random([2; 16]);
+        let mut pieces = Vec::new();
+        for role in [ForkRole::Parent, ForkRole::Child] {
+            let body = EntryBody::Fork { role, other, fork_point: None };
+            add_entry(&mut pieces, &entry(1, body), Path::new("/"));
+        }
+        let shown: Vec<String> = pieces.iter().map(|piece| format!("{:?}", piece.body)).collect();
+        insta::assert_snapshot!(shown.join("\n"), @r#"
+        Event("Forked child 02020202")
+        Event("Forked from 02020202-0202-4202-8202-020202020202")
+        "#);
+    }
+}

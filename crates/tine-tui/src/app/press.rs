@@ -1,0 +1,249 @@
+//! What keys do, wherever the person is.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use tine_model::{AgentId, PermissionScope};
+use tine_runtime::Answer;
+
+use super::command::{self, Typed, completions};
+use super::keys::{self, Action};
+use super::room::Scroll;
+use super::tree::{Tree, rows};
+use super::{App, Effect, LEAVE_MS, Overlay, title};
+
+impl App {
+    pub(super) fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        self.pressed_ms = self.now_ms;
+        if self.answers {
+            return self.answer_key(key);
+        }
+        match &self.overlay {
+            Some(Overlay::Tree(_)) => return self.tree_key(key),
+            Some(Overlay::Help(_) | Overlay::Page(..)) => return self.page_key(key),
+            None => {}
+        }
+        match keys::action(key) {
+            Some(action) => self.act(action),
+            None => {
+                self.input().key(key);
+                Vec::new()
+            }
+        }
+    }
+
+    /// A key while a question is put.
+    fn answer_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let Some(widest) = self.questions.front().map(|request| request.widest) else {
+            self.answers = false;
+            return Vec::new();
+        };
+        let scope = match key.code {
+            KeyCode::Char('y') => Some(PermissionScope::Once),
+            KeyCode::Char('a') => Some(PermissionScope::Agent),
+            KeyCode::Char('t') => Some(PermissionScope::Tree),
+            KeyCode::Char('w') => Some(PermissionScope::Always),
+            _ => None,
+        };
+        let answer = match (scope, key.code) {
+            (Some(scope), _) if key.modifiers.is_empty() && scope.is_within(widest) => {
+                Answer::Allow(scope)
+            }
+            (_, KeyCode::Char('n')) if key.modifiers.is_empty() => {
+                Answer::Deny(PermissionScope::Once)
+            }
+            _ => {
+                match keys::action(key) {
+                    Some(Action::Answer | Action::Interrupt) => {
+                        self.answers = false;
+                        self.tell("the question waits; Ctrl+P goes back to it");
+                    }
+                    Some(Action::PageUp) => return self.act(Action::PageUp),
+                    Some(Action::PageDown) => return self.act(Action::PageDown),
+                    _ => {}
+                }
+                return Vec::new();
+            }
+        };
+        let Some(request) = self.questions.pop_front() else { return Vec::new() };
+        self.answers = !self.questions.is_empty();
+        vec![Effect::Answer(request.id, answer)]
+    }
+
+    fn page_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        if let Some(Overlay::Help(from) | Overlay::Page(_, _, from)) = &mut self.overlay {
+            match key.code {
+                KeyCode::Up | KeyCode::Char('k') => *from = from.saturating_sub(1),
+                KeyCode::Down | KeyCode::Char('j') => *from += 1,
+                KeyCode::Home => *from = 0,
+                // Whoever draws it knows where that is.
+                KeyCode::End => *from = usize::MAX / 2,
+                KeyCode::PageUp => *from = from.saturating_sub(usize::from(self.page)),
+                KeyCode::PageDown | KeyCode::Char(' ') => *from += usize::from(self.page),
+                _ => self.overlay = None,
+            }
+        }
+        Vec::new()
+    }
+
+    fn tree_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let Some(Overlay::Tree(tree)) = &mut self.overlay else { return Vec::new() };
+        let rows = rows(&self.agents, tree.shows_dead);
+        let at = rows.iter().position(|row| Some(row.agent) == tree.marked).unwrap_or(0);
+        let mark = |at: usize| rows.get(at.min(rows.len().saturating_sub(1))).map(|row| row.agent);
+        match key.code {
+            KeyCode::Up | KeyCode::Char('k') => tree.marked = mark(at.saturating_sub(1)),
+            KeyCode::Down | KeyCode::Char('j') => tree.marked = mark(at + 1),
+            KeyCode::Home => tree.marked = mark(0),
+            KeyCode::End => tree.marked = mark(rows.len()),
+            KeyCode::Char('d') => tree.shows_dead = !tree.shows_dead,
+            KeyCode::Enter | KeyCode::Right => {
+                let marked = mark(at);
+                self.overlay = None;
+                return marked.map_or_else(Vec::new, |agent| self.go(agent));
+            }
+            KeyCode::Char('x') => {
+                return mark(at).map(Effect::Kill).into_iter().collect();
+            }
+            KeyCode::Char('s') => {
+                return mark(at).map_or_else(Vec::new, |agent| self.stop(agent));
+            }
+            _ => self.overlay = None,
+        }
+        Vec::new()
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        let page = i32::from(self.page.saturating_sub(1).max(1));
+        match action {
+            Action::Submit => return self.submit(),
+            Action::Interrupt => return self.interrupt(),
+            Action::Cancel => return self.cancel(),
+            Action::Quit if self.input().is_empty() => return vec![Effect::Quit],
+            Action::Quit => {}
+            Action::Tree => {
+                let marked = self.focus;
+                self.overlay = Some(Overlay::Tree(Tree { marked, shows_dead: false }));
+            }
+            Action::Parent => return self.go_up(),
+            Action::Child => return self.go_down(),
+            Action::Older => return self.go_beside(false),
+            Action::Newer => return self.go_beside(true),
+            Action::Open => {
+                if let Some(room) = self.room_mut() {
+                    room.is_open = !room.is_open;
+                    room.revision += 1;
+                }
+            }
+            Action::PageUp => self.move_lines -= page,
+            Action::PageDown => self.move_lines += page,
+            Action::LineUp => self.move_lines -= 1,
+            Action::LineDown => self.move_lines += 1,
+            Action::Top => {
+                self.room_mut()
+                    .into_iter()
+                    .for_each(|room| room.scroll = Scroll::At { piece: 0, line: 0 });
+            }
+            Action::Bottom => {
+                self.room_mut().into_iter().for_each(|room| room.scroll = Scroll::Bottom);
+            }
+            Action::Complete => self.complete(),
+            Action::Answer if self.questions.is_empty() => self.tell("nobody asks anything"),
+            Action::Answer => self.answers = true,
+            Action::Help => self.overlay = Some(Overlay::Help(0)),
+            Action::Redraw => return vec![Effect::Redraw],
+            Action::Suspend => return vec![Effect::Suspend],
+            Action::Editor => return vec![Effect::Edit(self.input().text())],
+        }
+        Vec::new()
+    }
+
+    /// Esc stops the one turn that is seen, or the fork that waits, and says which.
+    fn interrupt(&mut self) -> Vec<Effect> {
+        if self.waiting.take().is_some() {
+            self.tell("the fork is given up; nothing has changed");
+            return Vec::new();
+        }
+        match self.focus.filter(|focus| self.runs(*focus)) {
+            Some(focus) => self.stop(focus),
+            None => Vec::new(),
+        }
+    }
+
+    pub(super) fn stop(&mut self, agent: AgentId) -> Vec<Effect> {
+        if !self.runs(agent) {
+            self.tell("it does not run");
+            return Vec::new();
+        }
+        if let Some(live) = self.lives.get_mut(&agent) {
+            live.stopping = true;
+        }
+        let name = self.record(agent).map_or_else(|| agent.short(), title);
+        self.tell(format!("interrupting {name}; agents below it go on"));
+        vec![Effect::Stop(agent)]
+    }
+
+    fn cancel(&mut self) -> Vec<Effect> {
+        if !self.input().is_empty() {
+            let text = self.input().text();
+            self.input().remember(&text);
+            self.input().set("");
+            return Vec::new();
+        }
+        if self.now_ms - self.leaving_ms <= LEAVE_MS {
+            return vec![Effect::Quit];
+        }
+        self.leaving_ms = self.now_ms;
+        self.tell("Ctrl+C again leaves; what runs here stops, and can be taken up again");
+        Vec::new()
+    }
+
+    fn submit(&mut self) -> Vec<Effect> {
+        let text = self.input().text();
+        if text.trim().is_empty() {
+            return Vec::new();
+        }
+        // A line that ends so goes on.
+        if let Some(line) = text.strip_suffix('\\') {
+            self.input().set(&format!("{line}\n"));
+            return Vec::new();
+        }
+        match command::read(&text) {
+            Some(Typed::Command(verb, rest)) => {
+                let rest = rest.to_owned();
+                self.input().take();
+                self.command(verb, &rest)
+            }
+            Some(Typed::Unknown(name, near)) => {
+                let hint = near.map_or_else(
+                    || "; /help lists all".to_owned(),
+                    |near| format!("; did you mean /{near}?"),
+                );
+                self.tell(format!("there is no command /{name}{hint}"));
+                Vec::new()
+            }
+            None => {
+                let text = self.input().take();
+                match self.focus {
+                    Some(agent) => self.say_to(agent, text),
+                    None => vec![Effect::Begin(text)],
+                }
+            }
+        }
+    }
+
+    /// Completes the command that is being written.
+    fn complete(&mut self) {
+        let text = self.input().text();
+        let Some(beginning) = text.strip_prefix('/') else { return };
+        let found: Vec<&str> = completions(beginning).map(|command| command.names[0]).collect();
+        match found.as_slice() {
+            [] => {}
+            [one] => {
+                let text = format!("/{one} ");
+                self.input().set(&text);
+            }
+            several => {
+                self.tell(several.iter().map(|name| format!("/{name} ")).collect::<String>())
+            }
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! A session as events in and effects out.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use tine_model::{
+    ContextMode, Entry, EntryId, Message, ModelSettings, PermissionId, PermissionScope, RawJson,
+    Standing, ToolCallId,
+};
+use tine_runtime::{Answer, ForkMade};
+
+use super::*;
+
+/// The time at which every session here begins.
+const NOW_MS: i64 = 1_000_000;
+
+fn id(byte: u8) -> AgentId {
+    AgentId::from_random([byte; 16])
+}
+
+fn agent(byte: u8, parent: Option<u8>) -> AgentRecord {
+    AgentRecord {
+        id: id(byte),
+        name: None,
+        parent: parent.map(id),
+        fork_point: None,
+        standing: if parent.is_some() { Standing::Peer } else { Standing::Root },
+        state: AgentState::Idle,
+        context: ContextMode::Full,
+        settings: ModelSettings {
+            model: "sim/echo".parse().unwrap(),
+            max_tokens: 1,
+            thinking: None,
+            effort: None,
+        },
+        head: [0; 32],
+        directory: "/srv".into(),
+        depth: 0,
+        stop: None,
+        created_ms: 0,
+        updated_ms: 0,
+    }
+}
+
+/// A session in which the person sees the first of these agents.
+fn session(agents: &[AgentRecord]) -> App {
+    let mut app = App::at(NOW_MS);
+    app.update(Event::Registry(agents.to_vec(), Vec::new()));
+    app.go(agents[0].id);
+    app
+}
+
+fn press(app: &mut App, code: KeyCode, modifiers: KeyModifiers) -> Vec<Effect> {
+    app.update(Event::Key(KeyEvent::new(code, modifiers)))
+}
+
+fn key(app: &mut App, code: KeyCode) -> Vec<Effect> {
+    press(app, code, KeyModifiers::NONE)
+}
+
+fn control(app: &mut App, letter: char) -> Vec<Effect> {
+    press(app, KeyCode::Char(letter), KeyModifiers::CONTROL)
+}
+
+fn type_in(app: &mut App, text: &str) -> Vec<Effect> {
+    app.input().set(text);
+    key(app, KeyCode::Enter)
+}
+
+/// What the terminal has said where the person is.
+fn said(app: &App) -> Vec<String> {
+    let pieces = app.room().map(|room| room.pieces.as_slice()).unwrap_or_default();
+    let asides = pieces.iter().filter_map(|piece| match &piece.body {
+        Body::Aside(_, text) => Some(text.clone()),
+        _ => None,
+    });
+    asides.chain(app.word.iter().map(|(word, _)| word.clone())).collect()
+}
+
+fn forked(parent: u8, child: u8, words: ForkWords) -> Event {
+    let made = ForkMade {
+        child: id(child),
+        parent: id(parent),
+        fork_point: Some(EntryId(1)),
+        moved_from: None,
+        context: ContextMode::Full,
+        digest: None,
+        worktree: None,
+    };
+    Event::Forked(Box::new((made, agent(child, Some(parent)), words)))
+}
+
+fn tool(app: &mut App, begins: bool) -> Vec<Effect> {
+    let id_of = || ToolCallId("t1".to_owned());
+    let happening = match begins {
+        true => Happening::ToolStarted { id: id_of(), tool: "Bash".into(), line: "ls".into() },
+        false => Happening::ToolFinished(id_of()),
+    };
+    app.update(Event::Happened(id(1), happening))
+}
+
+#[test]
+fn the_first_words_make_an_agent_and_later_ones_run_it() {
+    let mut app = App::at(NOW_MS);
+    assert_eq!(type_in(&mut app, "hello"), [Effect::Begin("hello".into())]);
+    let effects = app.update(Event::Made(Box::new(agent(1, None))));
+    assert_eq!(effects, [Effect::Read(id(1), None), Effect::Price(id(1))]);
+    let effects = type_in(&mut app, "again");
+    assert_eq!(effects, [Effect::Run(id(1), Some("again".into()))]);
+    assert_eq!(app.room().unwrap().sent.as_deref(), Some("again"));
+    assert!(app.input().is_empty());
+}
+
+#[test]
+fn words_to_a_running_agent_wait_for_its_next_turn() {
+    let mut app = session(&[agent(1, None)]);
+    app.update(Event::Happened(id(1), Happening::Began));
+    assert_eq!(type_in(&mut app, "also this"), [Effect::Send(id(1), "also this".into())]);
+}
+
+#[test]
+fn fork_without_arguments_makes_an_idle_child_and_moves_the_focus() {
+    let mut app = session(&[agent(1, None)]);
+    app.input().set("unsent");
+    let words = ForkWords::default();
+    assert_eq!(app.command(command::Verb::Fork, ""), [Effect::Fork(id(1), words.clone())]);
+    let effects = app.update(forked(1, 2, words));
+    assert_eq!(effects, [Effect::Read(id(2), None), Effect::Price(id(2))]);
+    assert_eq!(app.focus, Some(id(2)));
+    assert!(app.input().is_empty());
+    // What was being written to the parent is still there.
+    press(&mut app, KeyCode::Left, KeyModifiers::ALT);
+    assert_eq!((app.focus, app.input().text().as_str()), (Some(id(1)), "unsent"));
+}
+
+#[test]
+fn fork_with_a_prompt_sends_it_to_the_child_at_once() {
+    let mut app = session(&[agent(1, None)]);
+    let words = ForkWords { prompt: Some("try it".into()), ..ForkWords::default() };
+    assert_eq!(type_in(&mut app, "/fork \"try it\""), [Effect::Fork(id(1), words.clone())]);
+    let effects = app.update(forked(1, 2, words));
+    assert_eq!(effects.last(), Some(&Effect::Run(id(2), Some("try it".into()))));
+}
+
+#[test]
+fn fork_in_the_background_leaves_the_focus_where_it_is() {
+    let mut app = session(&[agent(1, None)]);
+    let prompt = Some("look".to_owned());
+    let words = ForkWords { prompt, background: true, ..ForkWords::default() };
+    let effects = app.update(forked(1, 2, words));
+    assert_eq!(effects, [Effect::Run(id(2), Some("look".into()))]);
+    assert_eq!(app.focus, Some(id(1)));
+    insta::assert_snapshot!(said(&app).join("\n"), @"Forked child 02020202-0202-4202-8202-020202020202");
+}
+
+#[test]
+fn fork_says_what_is_wrong_before_anything_waits() {
+    let mut app = session(&[agent(1, None)]);
+    app.update(Event::Happened(id(1), Happening::Began));
+    tool(&mut app, true);
+    for text in ["/fork try", "/fork \"try", "/fork \"a\" b", "/fork --at x", "/fork --model"] {
+        assert_eq!(type_in(&mut app, text), []);
+        assert!(app.waiting.is_none(), "{text}");
+    }
+    insta::assert_snapshot!(said(&app).join("\n"), @r#"
+    Error: Prompt must be quoted (usage: /fork "prompt")
+    Error: Unterminated quoted string
+    Error: Unexpected text after the prompt: b
+    Error: --at takes the number of an entry, not x
+    Error: --model requires an argument
+    "#);
+}
+
+#[test]
+fn fork_waits_for_running_tools_and_only_one_at_a_time() {
+    let mut app = session(&[agent(1, None)]);
+    app.update(Event::Happened(id(1), Happening::Began));
+    tool(&mut app, true);
+    assert_eq!(type_in(&mut app, "/fork"), []);
+    assert_eq!(type_in(&mut app, "/fork"), []);
+    insta::assert_snapshot!(said(&app).join("\n"), @"
+    Waiting for tools to complete... (Esc gives it up)
+    Fork already in progress
+    ");
+    assert_eq!(tool(&mut app, false), [Effect::Fork(id(1), ForkWords::default())]);
+    assert_eq!(type_in(&mut app, "/fork"), [], "the one that is being made");
+    app.update(Event::NotForked(id(1), "error: no".into()));
+    assert_eq!(type_in(&mut app, "/fork"), [Effect::Fork(id(1), ForkWords::default())]);
+}
+
+#[test]
+fn escape_gives_a_waiting_fork_up_before_it_interrupts_anything() {
+    let mut app = session(&[agent(1, None)]);
+    app.update(Event::Happened(id(1), Happening::Began));
+    tool(&mut app, true);
+    type_in(&mut app, "/fork");
+    assert_eq!(key(&mut app, KeyCode::Esc), []);
+    assert!(app.waiting.is_none());
+    assert_eq!(tool(&mut app, false), []);
+    assert_eq!(key(&mut app, KeyCode::Esc), [Effect::Stop(id(1))]);
+}
+
+#[test]
+fn escape_interrupts_the_visible_turn_alone() {
+    let mut app = session(&[agent(1, None), agent(2, Some(1))]);
+    app.update(Event::Happened(id(2), Happening::Began));
+    assert_eq!(key(&mut app, KeyCode::Esc), [], "the other one runs");
+    app.go(id(2));
+    assert_eq!(key(&mut app, KeyCode::Esc), [Effect::Stop(id(2))]);
+    assert!(app.lives[&id(2)].stopping);
+}
+
+#[test]
+fn siblings_go_round_and_the_root_has_no_parent() {
+    let mut app = session(&[agent(1, None), agent(2, Some(1)), agent(3, Some(1))]);
+    press(&mut app, KeyCode::Left, KeyModifiers::ALT);
+    insta::assert_snapshot!(said(&app).join("\n"), @"this agent has no parent");
+    press(&mut app, KeyCode::Right, KeyModifiers::ALT);
+    assert_eq!(app.focus, Some(id(3)), "the last fork");
+    press(&mut app, KeyCode::Down, KeyModifiers::ALT);
+    assert_eq!(app.focus, Some(id(2)));
+    press(&mut app, KeyCode::Up, KeyModifiers::ALT);
+    assert_eq!(app.focus, Some(id(3)));
+}
+
+#[test]
+fn the_root_cannot_be_killed_and_focus_goes_to_the_parent_of_the_dead() {
+    let mut app = session(&[agent(1, None), agent(2, Some(1)), agent(3, Some(2))]);
+    assert_eq!(type_in(&mut app, "/kill"), []);
+    insta::assert_snapshot!(said(&app).join("\n"), @"Error: Cannot kill root agent");
+    app.go(id(3));
+    assert_eq!(type_in(&mut app, "/kill 02020202"), [Effect::Kill(id(2))]);
+    app.update(Event::Killed(vec![id(2), id(3)]));
+    assert_eq!(app.focus, Some(id(1)));
+    assert_eq!(app.word.as_ref().unwrap().0, "Killed 2 agents");
+}
+
+#[test]
+fn unknown_commands_suggest_and_keep_what_was_typed() {
+    let mut app = session(&[agent(1, None)]);
+    assert_eq!(type_in(&mut app, "/frok \"a\""), []);
+    assert_eq!(app.input().text(), "/frok \"a\"");
+    insta::assert_snapshot!(said(&app).join("\n"), @"there is no command /frok; did you mean /fork?");
+}
+
+fn entry(number: i64, text: &str) -> FoldedEntry {
+    let body = EntryBody::Message(Message::user(text).into());
+    let entry = Entry { id: EntryId(number), agent: id(1), at_ms: 0, body };
+    FoldedEntry { entry, effective: true }
+}
+
+#[test]
+fn rewind_takes_the_last_words_back_into_the_line() {
+    let mut app = session(&[agent(1, None)]);
+    let entries = vec![entry(4, "first"), entry(6, "second")];
+    app.update(Event::Log { agent: id(1), after: None, entries });
+    assert_eq!(type_in(&mut app, "/rewind"), [Effect::Rewind(id(1), Some(EntryId(4)))]);
+    assert_eq!(app.input().text(), "second");
+    assert_eq!(type_in(&mut app, "/rewind here"), []);
+    insta::assert_snapshot!(said(&app).join("\n"), @"Error: Mark not found: here");
+}
+
+#[test]
+fn what_was_said_shows_at_once_and_once_only() {
+    let mut app = session(&[agent(1, None)]);
+    app.update(Event::Log { agent: id(1), after: None, entries: vec![entry(4, "first")] });
+    type_in(&mut app, "second");
+    app.update(Event::Happened(id(1), Happening::Began));
+    let effects = app.update(Event::Happened(id(1), Happening::Written));
+    assert_eq!(effects, [Effect::Read(id(1), Some(EntryId(4)))]);
+    let entries = vec![entry(6, "second")];
+    app.update(Event::Log { agent: id(1), after: Some(EntryId(4)), entries: entries.clone() });
+    // Two reads may cross.
+    app.update(Event::Log { agent: id(1), after: Some(EntryId(4)), entries });
+    let room = app.room().unwrap();
+    assert_eq!((room.sent.as_deref(), room.pieces.len()), (None, 2));
+}
+
+fn question(byte: u8, widest: PermissionScope) -> Event {
+    Event::Asked(Box::new(PermissionRequest {
+        id: PermissionId::from_random([byte; 16]),
+        agent: id(1),
+        label: None,
+        tool: "Bash".into(),
+        what: "Bash: make".into(),
+        input: RawJson::parse(r#"{"command":"make"}"#).unwrap(),
+        directory: "/srv".into(),
+        why: "no rule allows this command".into(),
+        warning: None,
+        rule: None,
+        widest,
+        deadline_ms: 0,
+        fallback: tine_model::Decision::Deny,
+    }))
+}
+
+#[test]
+fn a_question_takes_no_key_from_somebody_who_writes() {
+    let mut app = session(&[agent(1, None)]);
+    key(&mut app, KeyCode::Char('y'));
+    app.update(question(1, PermissionScope::Once));
+    assert_eq!(key(&mut app, KeyCode::Char('y')), []);
+    assert_eq!(app.input().text(), "yy");
+    control(&mut app, 'p');
+    assert_eq!(key(&mut app, KeyCode::Char('a')), [], "farther than was offered");
+    let id_of = PermissionId::from_random([1; 16]);
+    let yes = Answer::Allow(PermissionScope::Once);
+    assert_eq!(key(&mut app, KeyCode::Char('y')), [Effect::Answer(id_of, yes)]);
+    assert_eq!((app.answers, app.input().text().as_str()), (false, "yy"));
+}
+
+#[test]
+fn a_question_is_answered_by_one_key_where_nobody_writes() {
+    let mut app = session(&[agent(1, None)]);
+    app.now_ms += PAUSE_BEFORE_ANSWER_MS;
+    app.update(question(1, PermissionScope::Tree));
+    app.update(question(2, PermissionScope::Tree));
+    let no = Answer::Deny(PermissionScope::Once);
+    let tree = Answer::Allow(PermissionScope::Tree);
+    let [first, second] = [1, 2].map(|byte| PermissionId::from_random([byte; 16]));
+    assert_eq!(key(&mut app, KeyCode::Char('t')), [Effect::Answer(first, tree)]);
+    assert_eq!(key(&mut app, KeyCode::Char('n')), [Effect::Answer(second, no)]);
+    assert!(app.questions.is_empty() && !app.answers);
+}
+
+#[test]
+fn ctrl_c_empties_the_line_and_leaves_only_twice() {
+    let mut app = session(&[agent(1, None)]);
+    app.input().set("half a thought");
+    assert_eq!(control(&mut app, 'c'), []);
+    assert!(app.input().is_empty());
+    assert_eq!(control(&mut app, 'c'), []);
+    app.now_ms += LEAVE_MS + 1;
+    assert_eq!(control(&mut app, 'c'), [], "too late for the second");
+    assert_eq!(control(&mut app, 'c'), [Effect::Quit]);
+    key(&mut app, KeyCode::Up);
+    assert_eq!(app.input().text(), "half a thought");
+}
+
+#[test]
+fn the_tree_goes_to_whom_it_marks() {
+    let mut app = session(&[agent(1, None), agent(2, Some(1))]);
+    control(&mut app, 't');
+    key(&mut app, KeyCode::Down);
+    key(&mut app, KeyCode::Enter);
+    assert_eq!((app.focus, app.overlay.is_none()), (Some(id(2)), true));
+}
+
+#[test]
+fn words_that_come_in_stay_until_their_own_message_is_read() {
+    let mut app = session(&[agent(1, None)]);
+    let happened = |app: &mut App, happening| app.update(Event::Happened(id(1), happening));
+    let log = |app: &mut App, number, role| {
+        let body = EntryBody::Message(Message::new(role, Vec::new()).into());
+        let entry = Entry { id: EntryId(number), agent: id(1), at_ms: 0, body };
+        let entries = vec![FoldedEntry { entry, effective: true }];
+        app.update(Event::Log { agent: id(1), after: Some(EntryId(number - 1)), entries });
+    };
+    for happening in [Happening::Began, Happening::Written, Happening::Request] {
+        happened(&mut app, happening);
+    }
+    happened(&mut app, Happening::Text("one".into()));
+    // The prompt is read only now.
+    log(&mut app, 1, Role::User);
+    assert_eq!(app.lives[&id(1)].text, "one");
+    for happening in [Happening::Written, Happening::Request, Happening::Text("two".into())] {
+        happened(&mut app, happening);
+    }
+    assert_eq!(
+        (app.lives[&id(1)].said.1.as_str(), app.lives[&id(1)].text.as_str()),
+        ("one", "two")
+    );
+    log(&mut app, 2, Role::Assistant);
+    assert_eq!((app.lives[&id(1)].said.1.as_str(), app.lives[&id(1)].text.as_str()), ("", "two"));
+}

@@ -1,0 +1,49 @@
+//! All commands and keys.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::wrap::wrapped;
+use super::{BOLD, CYAN, DIM};
+use crate::app::{COMMANDS, KEYS};
+use crate::words::fit;
+
+/// Columns of the names of keys.
+const KEY_COLUMNS: usize = 12;
+
+/// Draws the page from a line on; the line is moved so that the page stays full.
+pub(super) fn draw(from: &mut usize, frame: &mut Frame<'_>, area: Rect) {
+    let lines = lines(usize::from(area.width));
+    *from = (*from).min(lines.len().saturating_sub(usize::from(area.height)));
+    let shown: Vec<_> = lines.into_iter().skip(*from).take(usize::from(area.height)).collect();
+    frame.render_widget(Paragraph::new(shown), area);
+}
+
+fn lines(width: usize) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::from(Span::styled("Commands", BOLD))];
+    let indent = [Span::raw("      ")];
+    for command in &COMMANDS {
+        let names: Vec<String> = command.names.iter().map(|name| format!("/{name}")).collect();
+        let bound = KEYS.iter().find(|binding| Some(binding.action) == command.action);
+        let key = bound.map_or(String::new(), |binding| format!("  ({})", binding.key));
+        lines.push(Line::from(vec![
+            Span::styled(format!("  {}", names.join(", ")), CYAN),
+            Span::raw(format!(" {}", command.usage)),
+            Span::styled(key, DIM),
+        ]));
+        lines.extend(wrapped(&[(command.help.to_owned(), DIM)], width, &indent, &indent));
+    }
+    lines.push(Line::default());
+    lines.push(Line::from(Span::styled("Keys", BOLD)));
+    for binding in &KEYS {
+        lines.push(Line::from(vec![
+            Span::styled(format!("  {}", fit(binding.key, KEY_COLUMNS)), CYAN),
+            Span::styled(binding.help, DIM),
+        ]));
+    }
+    lines.push(Line::default());
+    lines.push(Line::from(Span::styled("Arrows scroll; any other key closes this page.", DIM)));
+    lines
+}

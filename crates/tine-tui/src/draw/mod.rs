@@ -1,0 +1,156 @@
+//! A frame of what is on the screen.
+
+mod help;
+mod layout;
+mod markdown;
+mod page;
+mod piece;
+mod question;
+mod status;
+mod tree;
+mod wrap;
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Paragraph};
+
+pub(crate) use layout::Kept;
+
+use crate::app::{App, Overlay, ROWS_MAX, title};
+use crate::figures::span;
+use crate::words::{cut, one_line};
+
+const DIM: Style = Style::new().add_modifier(Modifier::DIM);
+const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+const CYAN: Style = Style::new().fg(Color::Cyan);
+const GREEN: Style = Style::new().fg(Color::Green);
+const YELLOW: Style = Style::new().fg(Color::Yellow);
+
+/// Most workers that the strip names.
+const STRIP_ROWS_MAX: usize = 3;
+
+/// The sign before the line that a person writes.
+const SIGN: &str = "❯ ";
+
+/// Columns of that sign.
+const SIGN_COLUMNS: u16 = 2;
+
+/// Draws the screen. What is learned of its size goes back into `app`: how much fits, and where the view came to be.
+pub(crate) fn draw(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    let input = app.room().map_or(&app.lobby, |room| &room.input);
+    let rows = u16::try_from(input.area().screen_cursor().row + 1).unwrap_or(ROWS_MAX);
+    let rows = rows.max(u16::try_from(input.area().lines().len()).unwrap_or(ROWS_MAX));
+    let strip = strip(app, usize::from(area.width));
+    let strip_rows = u16::try_from(strip.len()).unwrap_or(0);
+    let question = question::lines(app, usize::from(area.width));
+    // A question never takes the whole screen.
+    let question_rows = u16::try_from(question.len()).unwrap_or(u16::MAX).min(area.height / 2);
+    let [talk, strip_area, question_area, rule, line, status] = Layout::vertical([
+        Constraint::Min(1),
+        Constraint::Length(strip_rows),
+        Constraint::Length(question_rows),
+        Constraint::Length(1),
+        Constraint::Length(rows.clamp(1, ROWS_MAX)),
+        Constraint::Length(1),
+    ])
+    .areas(area);
+    talk_in(app, kept, frame, talk);
+    frame.render_widget(Paragraph::new(strip), strip_area);
+    frame.render_widget(Paragraph::new(question), question_area);
+    frame.render_widget(status::rule(app, usize::from(rule.width)), rule);
+    write_in(app, frame, line);
+    frame.render_widget(status::line(app, usize::from(status.width)), status);
+    let over = Rect { height: area.height.saturating_sub(status.height), ..area };
+    match &mut app.overlay {
+        None => {}
+        Some(Overlay::Help(from)) => {
+            frame.render_widget(Clear, over);
+            help::draw(from, frame, over);
+        }
+        Some(Overlay::Page(words, text, from)) => {
+            frame.render_widget(Clear, over);
+            page::draw((words, text), from, frame, over);
+        }
+        Some(Overlay::Tree(_)) => {
+            frame.render_widget(Clear, over);
+            tree::draw(app, frame, over);
+        }
+    }
+}
+
+/// The conversation.
+fn talk_in(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>, area: Rect) {
+    app.page = area.height;
+    let by = std::mem::take(&mut app.move_lines);
+    let size = (usize::from(area.width), usize::from(area.height));
+    let Some(room) = app.room() else {
+        frame.render_widget(Paragraph::new(welcome(app, size.0)), area);
+        return;
+    };
+    let live = layout::live_pieces(room, app.lives.get(&room.record.id));
+    let (lines, scroll) = layout::view(room, &live, size, by, kept);
+    frame.render_widget(Paragraph::new(lines), area);
+    if let Some(room) = app.room_mut() {
+        room.scroll = scroll;
+    }
+}
+
+/// What is shown before there is an agent.
+fn welcome(app: &App, width: usize) -> Vec<Line<'static>> {
+    let mut lines = vec![
+        Line::default(),
+        Line::from(vec![Span::styled("tine", BOLD), Span::styled(": a fork() for agents", DIM)]),
+        Line::default(),
+        Line::from(Span::raw("Say what is to be done. Then try it another way with /fork.")),
+        Line::from(Span::styled("/help has all commands and keys; Ctrl+T shows all agents.", DIM)),
+    ];
+    for (tone, text) in &app.lobby_words {
+        lines.extend(piece::lines(&crate::app::Body::Aside(*tone, text.clone()), width, false));
+    }
+    lines
+}
+
+/// What the agent in front does, and the others that run.
+fn strip(app: &App, width: usize) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    if let Some(live) = app.focus.and_then(|focus| app.lives.get(&focus)) {
+        let since = u64::try_from(app.now_ms - live.began_ms).unwrap_or(0);
+        let doing = format!("{} · {} · Esc interrupts", live.doing(), span(since));
+        let text = cut(&doing, width.saturating_sub(2));
+        lines.push(Line::from(vec![Span::styled("… ", CYAN), Span::styled(text, DIM)]));
+    } else if app.waiting.is_some() {
+        lines.push(Line::from(Span::styled("… Waiting for tools to complete...", YELLOW)));
+    }
+    let others: Vec<String> = app
+        .agents
+        .iter()
+        .filter(|agent| Some(agent.id) != app.focus && app.runs(agent.id))
+        .map(|agent| {
+            let doing =
+                app.lives.get(&agent.id).map_or("running elsewhere".into(), |live| live.doing());
+            format!("{}: {doing}", title(agent))
+        })
+        .collect();
+    let hidden = others.len().saturating_sub(STRIP_ROWS_MAX);
+    for other in others.into_iter().take(STRIP_ROWS_MAX) {
+        let text = cut(&one_line(&other), width.saturating_sub(2));
+        lines.push(Line::from(vec![Span::styled("◦ ", CYAN), Span::styled(text, DIM)]));
+    }
+    if hidden > 0 {
+        lines.push(Line::from(Span::styled(format!("  and {hidden} more (Ctrl+T)"), DIM)));
+    }
+    lines
+}
+
+/// The line that the person writes.
+fn write_in(app: &App, frame: &mut Frame<'_>, area: Rect) {
+    let [sign, text] =
+        Layout::horizontal([Constraint::Length(SIGN_COLUMNS), Constraint::Min(1)]).areas(area);
+    let style = if app.answers || app.overlay.is_some() { DIM } else { CYAN };
+    frame.render_widget(Span::styled(SIGN, style), sign);
+    let input = app.room().map_or(&app.lobby, |room| &room.input);
+    frame.render_widget(input.area(), text);
+}

@@ -1,0 +1,233 @@
+//! One piece of a conversation as lines.
+
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+use serde_json::Value;
+use tine_fork::ToolAnswer;
+
+use super::markdown;
+use super::wrap::{broken, wrapped};
+use crate::app::{Body, CallPiece, Tone};
+use crate::figures::plural;
+use crate::words::{cut, first_line, harmless, one_line, summary};
+
+const DIM: Style = Style::new().add_modifier(Modifier::DIM);
+const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+const CYAN: Style = Style::new().fg(Color::Cyan);
+const RED: Style = Style::new().fg(Color::Red);
+const GREEN: Style = Style::new().fg(Color::Green);
+const YELLOW: Style = Style::new().fg(Color::Yellow);
+
+/// Most lines of a result or an argument that are shown of a call which is opened. `tine show --full` has them all.
+const OPEN_LINES_MAX: usize = 200;
+
+/// The lines of a piece, with a blank one before those that begin something. `open` shows calls and reasoning whole.
+pub(super) fn lines(body: &Body, width: usize, open: bool) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    match body {
+        Body::User(text) => {
+            lines.push(Line::default());
+            let bar = [Span::styled("▌ ", CYAN)];
+            for line in harmless(text).lines() {
+                lines.extend(wrapped(&[(line.replace('\t', "    "), BOLD)], width, &bar, &bar));
+            }
+        }
+        Body::Model(text) if text.trim().is_empty() => {}
+        Body::Model(text) => {
+            lines.push(Line::default());
+            lines.extend(markdown::lines(text, width));
+        }
+        Body::Thinking(text) => thinking(text, width, open, &mut lines),
+        Body::Call(call) => called(call, width, open, &mut lines),
+        Body::Event(text) => {
+            let before = [Span::styled("  ", DIM)];
+            lines.extend(wrapped(&[(one_line(text), DIM)], width, &before, &before));
+        }
+        Body::Aside(tone, text) => {
+            let style = match tone {
+                Tone::Plain => DIM,
+                Tone::Warning => YELLOW,
+                Tone::Error => RED,
+            };
+            lines.push(Line::default());
+            for line in harmless(text).lines() {
+                lines.extend(wrapped(&[(line.to_owned(), style)], width, &[], &[]));
+            }
+        }
+    }
+    lines
+}
+
+fn thinking(text: &str, width: usize, open: bool, lines: &mut Vec<Line<'static>>) {
+    lines.push(Line::default());
+    let sign = [Span::styled("∴ ", DIM)];
+    if !open {
+        let more = text.trim().lines().count().saturating_sub(1);
+        let more =
+            if more > 0 { format!(" (+{})", plural(more as u64, "line")) } else { String::new() };
+        let line = cut(&first_line(text), width.saturating_sub(2 + more.len()));
+        lines.push(Line::from(vec![sign[0].clone(), Span::styled(format!("{line}{more}"), DIM)]));
+        return;
+    }
+    let rest = [Span::raw("  ")];
+    for (number, line) in harmless(text.trim()).lines().enumerate() {
+        let first = if number == 0 { &sign } else { &rest };
+        lines.extend(wrapped(&[(line.to_owned(), DIM)], width, first, &rest));
+    }
+}
+
+fn called(call: &CallPiece, width: usize, open: bool, lines: &mut Vec<Line<'static>>) {
+    let sign = match &call.answer {
+        None => Span::styled("○ ", YELLOW),
+        Some(answer) if answer.is_error => Span::styled("● ", RED),
+        Some(_) => Span::styled("● ", GREEN),
+    };
+    lines.push(Line::default());
+    let room = width.saturating_sub(3 + call.tool.chars().count());
+    lines.push(Line::from(vec![
+        sign,
+        Span::styled(call.tool.clone(), BOLD),
+        Span::raw(format!(" {}", cut(&one_line(&call.line), room))),
+    ]));
+    if open {
+        arguments(call, width, lines);
+    }
+    let Some(answer) = &call.answer else { return };
+    let style = if answer.is_error { RED } else { DIM };
+    let text = harmless(&answer.text);
+    if !open {
+        let line = summary(&ToolAnswer { text: text.clone(), is_error: answer.is_error });
+        lines.push(Line::from(Span::styled(
+            format!("  ⎿ {}", cut(&line, width.saturating_sub(4))),
+            style,
+        )));
+        return;
+    }
+    some_lines(&text, style, width, lines);
+}
+
+/// What a call was given, the way it reads best: both sides of an edit, the lines of a file, a command.
+fn arguments(call: &CallPiece, width: usize, lines: &mut Vec<Line<'static>>) {
+    let input: Value = serde_json::from_str(&call.input).unwrap_or_default();
+    let field = |name: &str| input.get(name).and_then(Value::as_str).map(harmless);
+    match call.tool.as_str() {
+        "FileEdit" => {
+            let (old, new) = (field("old_string"), field("new_string"));
+            diff(&old.unwrap_or_default(), &new.unwrap_or_default(), width, lines);
+        }
+        "FileWrite" => diff("", &field("content").unwrap_or_default(), width, lines),
+        "Bash" => some_lines(&field("command").unwrap_or_default(), CYAN, width, lines),
+        _ => some_lines(&harmless(&call.input), CYAN, width, lines),
+    }
+}
+
+/// What goes and what comes.
+pub(super) fn diff(old: &str, new: &str, width: usize, lines: &mut Vec<Line<'static>>) {
+    let changes = similar::TextDiff::from_lines(old, new);
+    for change in changes.iter_all_changes().take(OPEN_LINES_MAX) {
+        let (sign, style) = match change.tag() {
+            similar::ChangeTag::Delete => ("- ", RED),
+            similar::ChangeTag::Insert => ("+ ", GREEN),
+            similar::ChangeTag::Equal => ("  ", DIM),
+        };
+        let before = [Span::styled(format!("    {sign}"), style)];
+        lines.extend(broken(change.value().trim_end_matches('\n'), style, width, &before));
+    }
+}
+
+fn some_lines(text: &str, style: Style, width: usize, lines: &mut Vec<Line<'static>>) {
+    let before = [Span::raw("    ")];
+    for line in text.lines().take(OPEN_LINES_MAX) {
+        lines.extend(broken(line, style, width, &before));
+    }
+    let more = text.lines().count().saturating_sub(OPEN_LINES_MAX);
+    if more > 0 {
+        let text = format!("    … {}", plural(more as u64, "more line"));
+        lines.push(Line::from(Span::styled(text, DIM)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tine_model::ToolCallId;
+
+    use super::*;
+    use crate::app::AnswerText;
+
+    fn shown(body: &Body, open: bool) -> String {
+        let lines: Vec<String> = lines(body, 40, open)
+            .iter()
+            .map(|line| line.to_string().trim_end().to_owned())
+            .collect();
+        lines.join("\n")
+    }
+
+    fn call(tool: &str, input: &str, answer: &str, is_error: bool) -> Body {
+        Body::Call(CallPiece {
+            id: ToolCallId("t1".to_owned()),
+            tool: tool.into(),
+            line: "in a line".into(),
+            input: input.into(),
+            answer: Some(AnswerText { text: answer.into(), is_error }),
+        })
+    }
+
+    #[test]
+    fn a_call_is_two_lines_that_open_to_all_of_it() {
+        let command = call("Bash", r#"{"command":"ls\ncat a"}"#, "a\nb\n[exit code 0]\n", false);
+        let edit = call(
+            "FileEdit",
+            r#"{"file_path":"a","old_string":"one\ntwo","new_string":"one\n2"}"#,
+            "cannot find `two`",
+            true,
+        );
+        let all = [(&command, false), (&command, true), (&edit, false), (&edit, true)];
+        let all: Vec<String> = all.map(|(body, open)| shown(body, open)).to_vec();
+        insta::assert_snapshot!(all.join("\n"), @"
+        ● Bash in a line
+          ⎿ 2 lines
+
+        ● Bash in a line
+            ls
+            cat a
+            a
+            b
+            [exit code 0]
+
+        ● FileEdit in a line
+          ⎿ cannot find `two`
+
+        ● FileEdit in a line
+              one
+            - two
+            + 2
+            cannot find `two`
+        ");
+    }
+
+    #[test]
+    fn words_of_both_sides_are_told_apart() {
+        let thought = Body::Thinking("First this,\nthen that,\nand at last the third thing".into());
+        let all = [
+            shown(&Body::User("Please look at\nthis \u{1b}[2J".into()), false),
+            shown(&thought, false),
+            shown(&thought, true),
+            shown(&Body::Event("Forked child 1a2b3c4d".into()), false),
+            shown(&Body::Aside(Tone::Error, "Error: no\nhint: yes".into()), false),
+        ];
+        insta::assert_snapshot!(all.join("\n"), @r"
+        ▌ Please look at
+        ▌ this \u{1b}[2J
+
+        ∴ First this, (+2 lines)
+
+        ∴ First this,
+          then that,
+          and at last the third thing
+          Forked child 1a2b3c4d
+
+        Error: no
+        hint: yes
+        ");
+    }
+}

@@ -1,0 +1,97 @@
+//! The question that waits: who wants what, where and why, and which keys answer it.
+
+use ratatui::text::{Line, Span};
+use serde_json::Value;
+use tine_model::PermissionScope;
+use tine_runtime::PermissionRequest;
+
+use super::piece::diff;
+use super::wrap::{broken, wrapped};
+use super::{BOLD, CYAN, DIM, YELLOW};
+use crate::app::App;
+use crate::figures::plural;
+use crate::words::{cut, harmless, one_line};
+
+/// Columns of the name or task of the one who asks.
+const LABEL_COLUMNS: usize = 40;
+
+/// The letters that allow, and how far each one does.
+const LETTERS: [(&str, &str, PermissionScope); 4] = [
+    ("y", "once", PermissionScope::Once),
+    ("a", "this agent", PermissionScope::Agent),
+    ("t", "this tree", PermissionScope::Tree),
+    ("w", "always", PermissionScope::Always),
+];
+
+/// The first question, if there is one.
+pub(super) fn lines(app: &App, width: usize) -> Vec<Line<'static>> {
+    let Some(request) = app.questions.front() else { return Vec::new() };
+    let mut lines = vec![Line::from(Span::styled("─".repeat(width), YELLOW))];
+    let who = match &request.label {
+        None => request.agent.short(),
+        Some(label) => {
+            format!("{} ({})", cut(&one_line(label), LABEL_COLUMNS), request.agent.short())
+        }
+    };
+    lines.push(Line::from(vec![
+        Span::styled("? ", YELLOW),
+        Span::styled(who, BOLD),
+        Span::raw(" wants to use "),
+        Span::styled(one_line(&request.tool), BOLD),
+    ]));
+    what(request, width, &mut lines);
+    let indent = [Span::raw("  ")];
+    if let Some(warning) = &request.warning {
+        let text = format!("warning: {}", one_line(warning));
+        lines.extend(wrapped(&[(text, YELLOW)], width, &indent, &indent));
+    }
+    let why = format!("in {}: {}", one_line(&request.directory), one_line(&request.why));
+    lines.extend(wrapped(&[(why, DIM)], width, &indent, &indent));
+    if PermissionScope::Agent.is_within(request.widest) {
+        let rule = request.rule.as_ref().map(|rule| one_line(rule));
+        let rule = rule.unwrap_or_else(|| "this call with these arguments".to_owned());
+        lines.extend(wrapped(&[(format!("beyond once: {rule}"), DIM)], width, &indent, &indent));
+    }
+    lines.push(choices(app, request));
+    lines
+}
+
+/// What would be done, in full where that decides.
+fn what(request: &PermissionRequest, width: usize, lines: &mut Vec<Line<'static>>) {
+    let input: Value = serde_json::from_str(request.input.as_str()).unwrap_or_default();
+    let field =
+        |name: &str| input.get(name).and_then(Value::as_str).map(harmless).unwrap_or_default();
+    let indent = [Span::raw("  ")];
+    match request.tool.as_str() {
+        "Bash" => {
+            for line in field("command").lines() {
+                lines.extend(broken(line, CYAN, width, &indent));
+            }
+        }
+        "FileEdit" | "FileWrite" => {
+            lines.extend(broken(&field("file_path"), CYAN, width, &indent));
+            let new = format!("{}{}", field("new_string"), field("content"));
+            diff(&field("old_string"), &new, width, lines);
+        }
+        _ => lines.extend(wrapped(&[(one_line(&request.what), CYAN)], width, &indent, &indent)),
+    }
+}
+
+fn choices(app: &App, request: &PermissionRequest) -> Line<'static> {
+    if !app.answers {
+        return Line::from(Span::styled("  Ctrl+P answers", YELLOW));
+    }
+    let mut spans = vec![Span::raw("  Allow it?")];
+    let offered = LETTERS.iter().filter(|(_, _, scope)| scope.is_within(request.widest));
+    for (letter, word, _) in offered {
+        spans.push(Span::styled(format!(" [{letter}]"), YELLOW));
+        spans.push(Span::raw(format!(" {word}")));
+    }
+    spans.push(Span::styled(" [n]", YELLOW));
+    spans.push(Span::raw(" no"));
+    let more = app.questions.len() - 1;
+    if more > 0 {
+        spans.push(Span::styled(format!("  ({} behind it)", plural(more as u64, "question")), DIM));
+    }
+    Line::from(spans)
+}

@@ -1,0 +1,132 @@
+//! Runs, workers and requests for permission as events for the screen.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use tine_fork::{Neighbour, Observer, RunEvent};
+use tine_model::{AgentId, Decision, PermissionId, TaskRecord};
+use tine_runtime::{Answer, Asker, CrewWatcher, PermissionRequest};
+use tine_store::PermissionRow;
+use tine_wire::Event as StreamEvent;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::inbox::Inbox;
+use crate::app::{Event, Happening, Tone};
+use crate::host::Host;
+use crate::words::{call_line, one_line};
+
+/// Sees one agent's run.
+pub(super) struct Feed {
+    pub(super) agent: AgentId,
+    pub(super) directory: PathBuf,
+    pub(super) inbox: Arc<Inbox>,
+}
+
+impl Observer for Feed {
+    fn on_event(&self, event: &RunEvent<'_>) {
+        if let Some(happening) = happening(event, &self.directory) {
+            self.inbox.push(Event::Happened(self.agent, happening));
+        }
+    }
+}
+
+/// Sees the workers that runs start.
+pub(super) struct CrewFeed {
+    pub(super) directory: PathBuf,
+    pub(super) inbox: Arc<Inbox>,
+}
+
+impl CrewWatcher for CrewFeed {
+    fn on_start(&self, worker: AgentId, _task: &TaskRecord) {
+        self.inbox.push(Event::Happened(worker, Happening::Began));
+    }
+
+    fn on_event(&self, worker: AgentId, event: &RunEvent<'_>) {
+        if let Some(happening) = happening(event, &self.directory) {
+            self.inbox.push(Event::Happened(worker, happening));
+        }
+    }
+
+    fn on_end(&self, task: &TaskRecord) {
+        self.inbox.push(Event::Happened(task.agent, Happening::Ended));
+    }
+}
+
+fn happening(event: &RunEvent<'_>, directory: &std::path::Path) -> Option<Happening> {
+    Some(match event {
+        RunEvent::Waiting => Happening::Waiting,
+        RunEvent::Request { .. } => Happening::Request,
+        RunEvent::Stream(StreamEvent::Text { delta }) => Happening::Text(delta.clone()),
+        RunEvent::Stream(StreamEvent::Thinking { delta }) => Happening::Thinking(delta.clone()),
+        RunEvent::Stream(StreamEvent::ToolCall { name, .. }) => Happening::Calling(one_line(name)),
+        RunEvent::Stream(_) => return None,
+        RunEvent::Retry { wait, cause, .. } => {
+            Happening::Held(format!("retrying: {}", one_line(&cause.to_string())), Some(*wait))
+        }
+        RunEvent::Held { wait, reason } => Happening::Held(reason.as_str().to_owned(), *wait),
+        RunEvent::Paused(_) => Happening::Held("waiting at a cap of the budget".to_owned(), None),
+        RunEvent::Shared(neighbours) => Happening::Warning(one_line(&Neighbour::note(neighbours))),
+        RunEvent::Answered(record) => Happening::Answered(record.usage),
+        RunEvent::Message(_) => Happening::Written,
+        RunEvent::ToolStarted { call } => {
+            let (tool, line) = call_line(call, directory);
+            Happening::ToolStarted { id: call.id.clone(), tool, line }
+        }
+        RunEvent::ToolFinished { id, .. } => Happening::ToolFinished((*id).clone()),
+    })
+}
+
+/// Puts requests on the screen, and waits for what the person says.
+pub(super) struct ScreenAsker {
+    pub(super) host: Arc<dyn Host>,
+    pub(super) inbox: Arc<Inbox>,
+    pub(super) waiting: Mutex<HashMap<PermissionId, oneshot::Sender<Answer>>>,
+}
+
+impl ScreenAsker {
+    /// The person's word.
+    pub(super) fn answer(&self, id: PermissionId, answer: Answer) {
+        let asked = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        if let Some(asked) = asked {
+            // Whoever asked may have gone meanwhile.
+            asked.send(answer).ok();
+        }
+    }
+}
+
+#[async_trait]
+impl Asker for ScreenAsker {
+    async fn ask(&self, request: &PermissionRequest, cancel: &CancellationToken) -> Answer {
+        let (send, answered) = oneshot::channel();
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(request.id, send);
+        self.inbox.push(Event::Asked(Box::new(request.clone())));
+        // Both branches are cancel-safe.
+        let answer = tokio::select! {
+            answer = answered => answer.ok(),
+            () = cancel.cancelled() => None,
+        };
+        if answer.is_none() {
+            self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&request.id);
+            self.inbox.push(Event::Settled(request.id, None));
+        }
+        answer.unwrap_or(Answer::Nobody)
+    }
+
+    fn settled(&self, request: &PermissionRequest, row: &PermissionRow) {
+        let how = match row.decision() {
+            Some(Decision::Allow) => "allowed",
+            Some(Decision::Deny) => "refused",
+            None => "withdrawn",
+        };
+        let text = format!("{how} without your word: {}", one_line(&request.what));
+        self.inbox.push(Event::Settled(request.id, Some(text)));
+    }
+
+    fn keep(&self, decision: Decision, rule: &str) {
+        let told = self.host.keep_rule(decision, rule);
+        self.inbox.push(Event::Told(None, Tone::Plain, told.0));
+    }
+}

@@ -1,0 +1,373 @@
+//! Does what the screen asks for, on tasks of its own, and tells the screen what came of it.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tine_model::{AgentId, AgentRecord, EntryId, ModelSettings, Outcome, Standing, StopKind};
+use tine_runtime::{
+    CompactOptions, FoldedEntry, ForkSpec, ForkWords, Placement, RunOutcome, Runtime, RuntimeError,
+    Start, StopSpec,
+};
+use tine_store::AgentFilter;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::feed::{CrewFeed, Feed, ScreenAsker};
+use super::inbox::Inbox;
+use crate::app::{Effect, Event, Happening, Tone};
+use crate::figures::grouped;
+use crate::host::{Host, Seams};
+
+/// How long an agent of another process may take to stop before the screen says no more of it.
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long runs of this process may take to stop when the person leaves. What is not written by then was not acknowledged either.
+const LEAVE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Columns of a terminal that does not say how many it has.
+const COLUMNS_USUAL: u16 = 80;
+
+/// What does the screen's bidding.
+pub(super) struct Hands {
+    host: Arc<dyn Host>,
+    inbox: Arc<Inbox>,
+    asker: Arc<ScreenAsker>,
+    tasks: TaskTracker,
+    /// Ends everything that runs here.
+    end: CancellationToken,
+    /// Ends one agent's run.
+    runs: Mutex<HashMap<AgentId, CancellationToken>>,
+}
+
+impl Hands {
+    pub(super) fn new(host: Arc<dyn Host>, inbox: Arc<Inbox>) -> Arc<Self> {
+        let asker = ScreenAsker {
+            host: Arc::clone(&host),
+            inbox: Arc::clone(&inbox),
+            waiting: Mutex::default(),
+        };
+        Arc::new(Self {
+            host,
+            inbox,
+            asker: Arc::new(asker),
+            tasks: TaskTracker::new(),
+            end: CancellationToken::new(),
+            runs: Mutex::default(),
+        })
+    }
+
+    fn runtime(&self) -> &Arc<Runtime> {
+        self.host.runtime()
+    }
+
+    /// Begins to do something. What the terminal itself does is done by whoever owns it.
+    pub(super) fn take(self: &Arc<Self>, effect: Effect) {
+        let hands = Arc::clone(self);
+        match effect {
+            Effect::Answer(id, answer) => self.asker.answer(id, answer),
+            Effect::Run(agent, prompt) => self.go(async move { hands.run(agent, prompt).await }),
+            Effect::Begin(prompt) => self.go(async move { hands.begin(prompt).await }),
+            Effect::Read(agent, after) => {
+                self.try_go(Some(agent), async move { hands.read(agent, after).await })
+            }
+            Effect::Price(agent) => {
+                self.try_go(Some(agent), async move { hands.price(agent).await })
+            }
+            Effect::Fork(parent, words) => self.go(async move { hands.fork(parent, words).await }),
+            Effect::Stop(agent) => self.try_go(Some(agent), async move { hands.stop(agent).await }),
+            Effect::Kill(agent) => self.try_go(None, async move {
+                let killed = hands.runtime().kill(agent).await?;
+                killed.iter().for_each(|id| hands.cancel(*id));
+                hands.inbox.push(Event::Killed(killed));
+                Ok(())
+            }),
+            Effect::Send(agent, text) => self.try_go(Some(agent), async move {
+                hands.runtime().send(agent, text).await.map(drop)
+            }),
+            Effect::SendTo(to, text) => self.try_go(None, async move {
+                let agent = hands.runtime().store().resolve(&to).await?;
+                hands.runtime().send(agent, text).await?;
+                hands.tell(None, Tone::Plain, format!("Sent to {}", agent.short()));
+                Ok(())
+            }),
+            Effect::Report(words) => self.go(async move { hands.report(&words).await }),
+            Effect::Rename(..)
+            | Effect::Mark(..)
+            | Effect::Rewind(..)
+            | Effect::Clear(_)
+            | Effect::Compact(_) => self.change(effect),
+            Effect::Edit(_) | Effect::Redraw | Effect::Suspend | Effect::Quit => {}
+        }
+    }
+
+    /// Changes an agent's log or row, and reads it anew.
+    fn change(self: &Arc<Self>, effect: Effect) {
+        let hands = Arc::clone(self);
+        let agent = match &effect {
+            Effect::Rename(agent, _)
+            | Effect::Mark(agent, _)
+            | Effect::Rewind(agent, _)
+            | Effect::Clear(agent)
+            | Effect::Compact(agent) => *agent,
+            _ => return,
+        };
+        self.try_go(Some(agent), async move {
+            let runtime = hands.runtime();
+            match effect {
+                Effect::Rename(agent, name) => runtime.rename(agent, Some(name)).await?,
+                Effect::Mark(agent, label) => runtime.mark_place(agent, label).await.map(drop)?,
+                Effect::Rewind(agent, to) => runtime.rewind(agent, to).await.map(drop)?,
+                Effect::Clear(agent) => runtime.clear(agent).await.map(drop)?,
+                Effect::Compact(agent) => {
+                    hands.tell(Some(agent), Tone::Plain, "Summing the conversation up...".into());
+                    let cancel = hands.end.child_token();
+                    let options = CompactOptions { cancel, ..CompactOptions::default() };
+                    let done = runtime.compact(agent, &options).await?;
+                    let [before, after] = [done.tokens_before, done.tokens_after].map(grouped);
+                    let text = format!("About {before} tokens became about {after}");
+                    hands.tell(Some(agent), Tone::Plain, text);
+                }
+                _ => {}
+            }
+            hands.read(agent, None).await?;
+            hands.registry().await
+        });
+    }
+
+    fn go(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(work);
+    }
+
+    /// Does something whose failure is told where the agent is.
+    fn try_go(
+        self: &Arc<Self>,
+        agent: Option<AgentId>,
+        work: impl Future<Output = Result<(), RuntimeError>> + Send + 'static,
+    ) {
+        let hands = Arc::clone(self);
+        self.tasks.spawn(async move {
+            if let Err(error) = work.await {
+                hands.tell(agent, Tone::Error, hands.host.told(error).0);
+            }
+        });
+    }
+
+    pub(super) fn tell(&self, agent: Option<AgentId>, tone: Tone, text: String) {
+        self.inbox.push(Event::Told(agent, tone, text));
+    }
+
+    /// Makes an agent for the first words, and runs it.
+    async fn begin(self: &Arc<Self>, prompt: String) {
+        let made = async {
+            let new = self.host.new_root()?;
+            let connected = self.runtime().ports().models.connect(&new.settings.model).await;
+            connected.map_err(|error| self.host.told(error.into()))?;
+            let told = |error| self.host.told(error);
+            let agent = self.runtime().create_root(new).await.map_err(told)?;
+            let record = self.runtime().store().agent(agent).await;
+            record.map_err(|error| self.host.told(error.into()))
+        };
+        match made.await {
+            Ok(record) => {
+                let agent = record.id;
+                self.inbox.push(Event::Made(Box::new(record)));
+                self.run(agent, Some(prompt)).await;
+            }
+            Err(told) => {
+                self.inbox.push(Event::Written(prompt));
+                self.tell(None, Tone::Error, told.0);
+            }
+        }
+    }
+
+    async fn run(self: &Arc<Self>, agent: AgentId, prompt: Option<String>) {
+        let cancel = self.end.child_token();
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner).insert(agent, cancel.clone());
+        self.inbox.push(Event::Happened(agent, Happening::Began));
+        let ended = self.run_to_its_end(agent, prompt, cancel).await;
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner).remove(&agent);
+        self.inbox.push(Event::Happened(agent, Happening::Ended));
+        if let Err((tone, text)) = ended {
+            self.tell(Some(agent), tone, text);
+        }
+        self.registry().await.ok();
+    }
+
+    async fn run_to_its_end(
+        &self,
+        agent: AgentId,
+        prompt: Option<String>,
+        cancel: CancellationToken,
+    ) -> Result<(), (Tone, String)> {
+        let wrong = |error: RuntimeError| (Tone::Error, self.host.told(error).0);
+        let runtime = self.runtime();
+        let record = runtime.store().agent(agent).await.map_err(|error| wrong(error.into()))?;
+        let directory = PathBuf::from(&record.directory);
+        let inbox = Arc::clone(&self.inbox);
+        let seams = Seams {
+            observer: Arc::new(Feed { agent, directory: directory.clone(), inbox }),
+            watcher: Arc::new(CrewFeed { directory, inbox: Arc::clone(&self.inbox) }),
+            asker: Arc::clone(&self.asker) as Arc<dyn tine_runtime::Asker>,
+            cancel,
+        };
+        let options = self.host.options(&record, seams).map_err(|told| (Tone::Error, told.0))?;
+        let RunOutcome { report, .. } =
+            Box::pin(runtime.run(agent, prompt, &options)).await.map_err(wrong)?;
+        match ending(&report.outcome) {
+            None => Ok(()),
+            Some(ending) => Err(ending),
+        }
+    }
+
+    async fn read(&self, agent: AgentId, after: Option<EntryId>) -> Result<(), RuntimeError> {
+        let runtime = self.runtime();
+        if after.is_some() {
+            let entries = runtime.log(agent, after).await?;
+            let whole = |entry: &tine_model::Entry| {
+                use tine_model::EntryBody;
+                match entry.body {
+                    EntryBody::Clear | EntryBody::Rewind { .. } | EntryBody::Compact { .. } => true,
+                    EntryBody::Message(_)
+                    | EntryBody::Fork { .. }
+                    | EntryBody::Mark { .. }
+                    | EntryBody::Notice(_) => false,
+                }
+            };
+            if !entries.iter().any(whole) {
+                let entries = entries
+                    .into_iter()
+                    .map(|entry| FoldedEntry { entry, effective: true })
+                    .collect();
+                self.inbox.push(Event::Log { agent, after, entries });
+                return Ok(());
+            }
+        }
+        let fold = runtime.fold(agent, None).await?;
+        let entries = fold.entries().to_vec();
+        self.inbox.push(Event::Log { agent, after: None, entries });
+        Ok(())
+    }
+
+    async fn price(&self, agent: AgentId) -> Result<(), RuntimeError> {
+        let report = self.runtime().cost(agent).await?;
+        let sum = |lines: &[tine_runtime::CostLine]| {
+            lines.iter().map(|line| line.dollars).sum::<Option<f64>>()
+        };
+        self.inbox.push(Event::Cost(agent, sum(&report.own), sum(&report.subtree)));
+        Ok(())
+    }
+
+    async fn fork(&self, parent: AgentId, words: ForkWords) {
+        match self.fork_as(parent, &words).await {
+            Ok((made, record)) => {
+                self.inbox.push(Event::Forked(Box::new((made, record, words))));
+                self.read(parent, None).await.ok();
+                self.registry().await.ok();
+            }
+            Err(error) => {
+                self.inbox.push(Event::NotForked(parent, self.host.told(error).0));
+            }
+        }
+    }
+
+    async fn fork_as(
+        &self,
+        parent: AgentId,
+        words: &ForkWords,
+    ) -> Result<(tine_runtime::ForkMade, AgentRecord), RuntimeError> {
+        let runtime = self.runtime();
+        let settings = match words.model.clone() {
+            None => None,
+            Some(model) => {
+                let settings = runtime.store().agent(parent).await?.settings;
+                Some(ModelSettings { model, ..settings })
+            }
+        };
+        let place = match words.worktree {
+            true => Placement::Worktree(Start::State),
+            false => Placement::Shared,
+        };
+        let (at, name) = (words.at, words.name.clone());
+        let made =
+            runtime.fork(ForkSpec { at, name, settings, place, ..ForkSpec::of(parent) }).await?;
+        let record = runtime.store().agent(made.child).await?;
+        Ok((made, record))
+    }
+
+    async fn report(&self, words: &[String]) {
+        let columns = crossterm::terminal::size().map_or(COLUMNS_USUAL, |(columns, _)| columns);
+        match self.host.report(words, usize::from(columns)).await {
+            Ok(text) => self.inbox.push(Event::Report(words.join(" "), text)),
+            Err(told) => self.tell(None, Tone::Error, told.0),
+        }
+        // It may have changed something.
+        self.registry().await.ok();
+    }
+
+    async fn stop(&self, agent: AgentId) -> Result<(), RuntimeError> {
+        let spec = StopSpec { agent, how: StopKind::Interrupt, cascade: false };
+        self.runtime().stop(spec, STOP_PATIENCE, &self.end).await.map(drop)
+    }
+
+    fn cancel(&self, agent: AgentId) {
+        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        runs.get(&agent).into_iter().for_each(CancellationToken::cancel);
+    }
+
+    /// Reads who there is.
+    pub(super) async fn registry(&self) -> Result<(), RuntimeError> {
+        let store = self.runtime().store();
+        let agents = store.agents(AgentFilter::All).await?;
+        let mut spawners: Vec<AgentId> = agents
+            .iter()
+            .filter(|agent| agent.standing == Standing::Worker)
+            .filter_map(|agent| agent.parent)
+            .collect();
+        spawners.sort();
+        spawners.dedup();
+        let mut tasks = Vec::new();
+        for spawner in spawners {
+            tasks.extend(store.tasks(spawner).await?);
+        }
+        self.inbox.push(Event::Registry(agents, tasks));
+        Ok(())
+    }
+
+    /// Stops what runs here, and waits for it a while; how many would not end.
+    pub(super) async fn leave(&self) -> usize {
+        self.end.cancel();
+        self.tasks.close();
+        drop(tokio::time::timeout(LEAVE_PATIENCE, self.tasks.wait()).await);
+        self.tasks.len()
+    }
+}
+
+/// What is said of an end that is not as it should be.
+fn ending(outcome: &Outcome) -> Option<(Tone, String)> {
+    let (tone, text) = match outcome {
+        Outcome::Completed => return None,
+        Outcome::Aborted => {
+            (Tone::Warning, "Interrupted. What was done is kept; say what comes next.")
+        }
+        Outcome::TurnLimit => {
+            (Tone::Warning, "Stopped at the turn limit. Say `go on`, and it does.")
+        }
+        Outcome::LengthCut => {
+            (Tone::Warning, "The reply was cut at its longest. Say `go on`, and it does.")
+        }
+        Outcome::Refused => {
+            (Tone::Warning, "The model refused. /rewind takes the last words back.")
+        }
+        Outcome::TimedOut => {
+            (Tone::Warning, "Stopped at the time limit. Say `go on`, and it does.")
+        }
+        Outcome::BudgetExhausted => {
+            (Tone::Warning, "The budget of this tree is used up. `tine budget` raises it.")
+        }
+        Outcome::Failed(why) => return Some((Tone::Error, format!("Error: {why}"))),
+    };
+    Some((tone, text.to_owned()))
+}

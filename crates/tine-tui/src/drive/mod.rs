@@ -1,0 +1,185 @@
+//! Owns the terminal: events in, frames out, effects to the hands.
+
+mod feed;
+mod hands;
+mod inbox;
+mod terminal;
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::{Event as Input, EventStream};
+use futures_util::StreamExt as _;
+use tine_model::AgentId;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+use crate::app::{App, Effect, Event, Tone};
+use crate::draw::{Kept, draw};
+use crate::host::Host;
+use hands::Hands;
+use inbox::Inbox;
+use terminal::Screen;
+
+/// Shortest time between two frames: 60 in a second are as many as a person sees.
+const FRAME: Duration = Duration::from_millis(16);
+
+/// How often the clock on the screen goes on, and the store is asked whether another process has changed it.
+const TICK: Duration = Duration::from_millis(250);
+
+/// How a session begins.
+#[derive(Debug, Clone, Default)]
+pub struct Start {
+    /// The agent that is shown; without one, the next words make a new one.
+    pub agent: Option<AgentId>,
+    /// The model that a new agent would have.
+    pub model: Option<String>,
+}
+
+/// What the loop waits for.
+enum Woken {
+    Input(Option<io::Result<Input>>),
+    Inbox,
+    Tick,
+    Frame,
+    Ended,
+}
+
+/// Talks to a person until they leave; then everything that ran here has stopped. Needs a terminal on standard input and output.
+pub async fn run(host: Arc<dyn Host>, start: Start) -> io::Result<()> {
+    let inbox = Arc::new(Inbox::default());
+    let hands = Hands::new(Arc::clone(&host), Arc::clone(&inbox));
+    let mut session = Session {
+        app: App::at(host.runtime().ports().clock.now_ms()),
+        kept: Kept::default(),
+        version: None,
+        host,
+        hands,
+        inbox,
+        ends: [signal(SignalKind::terminate())?, signal(SignalKind::hangup())?],
+    };
+    session.app.new_model = start.model;
+    session.begin(start.agent).await;
+    let mut screen = Screen::take()?;
+    let result = session.talk(&mut screen).await;
+    drop(screen);
+    session.hands.leave().await;
+    result
+}
+
+struct Session {
+    app: App,
+    kept: Kept,
+    /// The store as it was last read.
+    version: Option<i64>,
+    host: Arc<dyn Host>,
+    hands: Arc<Hands>,
+    inbox: Arc<Inbox>,
+    ends: [Signal; 2],
+}
+
+impl Session {
+    async fn begin(&mut self, agent: Option<AgentId>) {
+        self.look().await;
+        self.drain();
+        if let Some(agent) = agent {
+            let effects = self.app.go(agent);
+            effects.into_iter().for_each(|effect| self.hands.take(effect));
+        }
+    }
+
+    async fn talk(&mut self, screen: &mut Screen) -> io::Result<()> {
+        let mut keys = EventStream::new();
+        let mut tick = interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let (mut is_due, mut next_frame) = (true, Instant::now());
+        loop {
+            let [terminate, hang_up] = &mut self.ends;
+            // All branches are cancel-safe: what is not taken stays where it is.
+            let woken = tokio::select! {
+                input = keys.next() => Woken::Input(input),
+                () = self.inbox.ready() => Woken::Inbox,
+                _ = tick.tick() => Woken::Tick,
+                () = sleep_until(next_frame), if is_due => Woken::Frame,
+                _ = terminate.recv() => Woken::Ended,
+                _ = hang_up.recv() => Woken::Ended,
+            };
+            self.app.now_ms = self.host.runtime().ports().clock.now_ms();
+            let effects = match woken {
+                Woken::Frame => {
+                    screen.draw(|frame| draw(&mut self.app, &mut self.kept, frame))?;
+                    (is_due, next_frame) = (false, Instant::now() + FRAME);
+                    continue;
+                }
+                Woken::Input(None) | Woken::Ended => return Ok(()),
+                Woken::Input(Some(input)) => {
+                    event_of(input?).map(|event| self.app.update(event)).unwrap_or_default()
+                }
+                Woken::Inbox => self.drain(),
+                Woken::Tick => {
+                    self.look().await;
+                    self.app.update(Event::Tick)
+                }
+            };
+            is_due = true;
+            for effect in effects {
+                match effect {
+                    Effect::Quit => return Ok(()),
+                    Effect::Redraw => screen.clear()?,
+                    Effect::Suspend => screen.suspend()?,
+                    Effect::Edit(text) => {
+                        // The editor has the terminal's keys meanwhile.
+                        drop(keys);
+                        self.edit(screen, &text).await?;
+                        keys = EventStream::new();
+                    }
+                    other => self.hands.take(other),
+                }
+            }
+        }
+    }
+
+    /// Takes in what waits.
+    fn drain(&mut self) -> Vec<Effect> {
+        let events = self.inbox.take();
+        events.into_iter().flat_map(|event| self.app.update(event)).collect()
+    }
+
+    /// Reads who there is, where somebody has changed the store.
+    async fn look(&mut self) {
+        let runtime = self.host.runtime();
+        // Those whose process died are not running.
+        let recovered = runtime.recover().await;
+        let version = runtime.store().data_version().await.ok();
+        let is_same = version.is_some() && version == self.version;
+        if is_same && recovered.is_ok_and(|recovered| recovered.is_empty()) {
+            return;
+        }
+        self.version = version;
+        if let Err(error) = self.hands.registry().await {
+            self.hands.tell(None, Tone::Error, self.host.told(error).0);
+        }
+    }
+
+    async fn edit(&mut self, screen: &mut Screen, text: &str) -> io::Result<()> {
+        screen.give()?;
+        let edited = self.host.edit(text).await;
+        screen.take_back()?;
+        match edited {
+            Ok(text) => drop(self.app.update(Event::Written(text))),
+            Err(told) => self.app.say(None, Tone::Error, told.0),
+        }
+        Ok(())
+    }
+}
+
+fn event_of(input: Input) -> Option<Event> {
+    match input {
+        Input::Key(key) => Some(Event::Key(key)),
+        Input::Mouse(mouse) => Some(Event::Mouse(mouse)),
+        Input::Paste(text) => Some(Event::Paste(text)),
+        Input::Resize(..) => Some(Event::Resize),
+        Input::FocusGained | Input::FocusLost => None,
+    }
+}

@@ -1,0 +1,50 @@
+//! What the terminal asks of the program that it is part of: settings become options there.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tine_fork::Observer;
+use tine_model::AgentRecord;
+use tine_runtime::{Asker, CrewWatcher, NewRoot, RunOptions, Runtime};
+use tokio_util::sync::CancellationToken;
+
+/// What a person is told where something cannot be done: the error and what helps, each a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told(pub String);
+
+/// Who sees a run, who is asked, and what stops it.
+pub struct Seams {
+    /// Sees the run.
+    pub observer: Arc<dyn Observer>,
+    /// Sees the workers that it starts.
+    pub watcher: Arc<dyn CrewWatcher>,
+    /// Is asked for permission.
+    pub asker: Arc<dyn Asker>,
+    /// Stops it.
+    pub cancel: CancellationToken,
+}
+
+/// The program around the terminal.
+#[async_trait]
+pub trait Host: Send + Sync {
+    /// The agents.
+    fn runtime(&self) -> &Arc<Runtime>;
+
+    /// A new lineage, by the settings of this directory.
+    fn new_root(&self) -> Result<NewRoot, Told>;
+
+    /// How a run of this agent is to go, by the settings.
+    fn options(&self, agent: &AgentRecord, seams: Seams) -> Result<RunOptions, Told>;
+
+    /// An error as people are told it, with what helps.
+    fn told(&self, error: tine_runtime::RuntimeError) -> Told;
+
+    /// Writes a rule, that an answer reaches to, where later runs find it. What is said of it.
+    fn keep_rule(&self, decision: tine_model::Decision, rule: &str) -> Told;
+
+    /// The text as the person leaves it in an editor of their own, which has the terminal meanwhile.
+    async fn edit(&self, text: &str) -> Result<String, Told>;
+
+    /// What a command of the command line prints, with its colours, on a screen of so many columns. It asks nothing.
+    async fn report(&self, arguments: &[String], columns: usize) -> Result<String, Told>;
+}

@@ -1,0 +1,18 @@
+//! The terminal: where a person talks to agents, forks them, watches them and decides.
+//!
+//! Three parts, each of which can be read alone. [`app`] is what is on the screen, as data: it takes events and says what is to be
+//! done, touches nothing and reads no clock. [`draw`] makes a frame of it. [`drive`] owns the terminal, lets the runtime do what was
+//! asked for, and turns what happens into events. Rules are the runtime's; this crate holds none.
+//!
+//! [`words`], [`figures`] and [`age`] say how texts, numbers and times read on any terminal; the commands print with them too.
+
+pub mod age;
+mod app;
+mod draw;
+mod drive;
+pub mod figures;
+mod host;
+pub mod words;
+
+pub use drive::{Start, run};
+pub use host::{Host, Seams, Told};

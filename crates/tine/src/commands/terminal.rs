@@ -1,0 +1,118 @@
+//! `tine` alone: the terminal. Settings become options here; what is on the screen is `tine-tui`'s.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use clap::Parser;
+use tine_fork::{AllowAllFilter, TURNS_DEFAULT};
+use tine_model::{AgentRecord, Decision};
+use tine_runtime::{NewRoot, OnBudget, Permissions, RunOptions, Runtime, RuntimeError};
+use tine_tui::{Host, Seams, Start, Told};
+use tokio::runtime::Handle;
+
+use crate::caching::policy;
+use crate::cli::{Cli, LimitArgs, ModelArgs, TalkArgs};
+use crate::commands::in_context;
+use crate::commands::run::last_in;
+use crate::confine::confinement;
+use crate::context::{Context, default_model};
+use crate::crew::crew;
+use crate::editor::Editor;
+use crate::fail::Failure;
+use crate::keep_rule::keep_rule;
+use crate::limits::{mode, queue, rules, run_limits};
+use crate::output::caught;
+
+/// The command line has no limits and no rules for a terminal: those of the settings count.
+struct SettingsHost {
+    context: Arc<Context>,
+}
+
+/// Talks to a person at a terminal until they leave.
+pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8, Failure> {
+    let agent = match (&args.resume, args.continue_last) {
+        (Some(text), _) => Some(context.agent(text).await?),
+        (None, true) => Some(last_in(&context).await?),
+        (None, false) => None,
+    };
+    let model = default_model(&context.config).map(|setting| setting.value);
+    let host = SettingsHost { context };
+    tine_tui::run(Arc::new(host), Start { agent, model }).await.map_err(|error| {
+        Failure::failed("the terminal failed")
+            .because(&error)
+            .hint("everything that agents said is kept: `tine ps` lists them")
+    })?;
+    Ok(0)
+}
+
+fn told(failure: &Failure) -> Told {
+    Told(failure.text())
+}
+
+impl SettingsHost {
+    fn run_options(&self, agent: &AgentRecord, seams: Seams) -> Result<RunOptions, Failure> {
+        let (config, args) = (&self.context.config, LimitArgs::default());
+        let directory = Path::new(&agent.directory);
+        let Seams { observer, watcher, asker, cancel } = seams;
+        let permissions = Permissions::new(mode(config, &args)?, rules(config, &args)?, asker);
+        Ok(RunOptions {
+            limits: run_limits(&args, TURNS_DEFAULT),
+            permissions: Permissions { queue: queue(config, &args)?, ..permissions },
+            observer,
+            cancel,
+            caching: policy(config, false)?,
+            filter: Arc::new(AllowAllFilter),
+            confinement: confinement(config, &args, agent.standing, directory)?,
+            crew: crew(config, &args, directory, watcher)?,
+            on_budget: OnBudget::Pause,
+        })
+    }
+}
+
+#[async_trait]
+impl Host for SettingsHost {
+    fn runtime(&self) -> &Arc<Runtime> {
+        &self.context.runtime
+    }
+
+    fn new_root(&self) -> Result<NewRoot, Told> {
+        let new = self.context.new_root(&ModelArgs::default(), None);
+        new.map_err(|failure| told(&failure))
+    }
+
+    fn options(&self, agent: &AgentRecord, seams: Seams) -> Result<RunOptions, Told> {
+        self.run_options(agent, seams).map_err(|failure| told(&failure))
+    }
+
+    fn told(&self, error: RuntimeError) -> Told {
+        told(&Failure::from(error))
+    }
+
+    fn keep_rule(&self, decision: Decision, rule: &str) -> Told {
+        match keep_rule(&self.context.config.user_file, decision, rule) {
+            Ok(kept) => Told(kept.told()),
+            Err(failure) => told(&failure.hint("the answer stands for this tree")),
+        }
+    }
+
+    async fn edit(&self, text: &str) -> Result<String, Told> {
+        let edited = async { Editor::find()?.edit_text("tine-prompt", text).await };
+        edited.await.map_err(|failure| told(&failure))
+    }
+
+    async fn report(&self, arguments: &[String], columns: usize) -> Result<String, Told> {
+        let words = std::iter::once("tine").chain(arguments.iter().map(String::as_str));
+        let command = Cli::try_parse_from(words).map(|cli| cli.command);
+        let command = command.map_err(|error| Told(error.render().to_string()))?;
+        let Some(command) = command else { return Err(Told("there is no command".to_owned())) };
+        let (context, handle) = (Arc::clone(&self.context), Handle::current());
+        // On a thread where waiting is allowed: commands need not be able to move from one to another.
+        let work = move || handle.block_on(caught(columns, in_context(&context, command)));
+        match tokio::task::spawn_blocking(work).await {
+            Ok((Ok(_), text)) => Ok(text),
+            Ok((Err(failure), text)) => Err(Told(format!("{text}{}", failure.text()))),
+            Err(_) => Err(Told("error: the command failed in a way that it should not".to_owned())),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! `tine` alone: a person at the terminal, from the first words to the way back to the shell.
+
+use crate::pty::Terminal;
+use crate::run::SCENARIO;
+use crate::support::Home;
+
+/// A home whose new agents have the model of the scenario.
+fn home() -> Home {
+    let home = Home::new();
+    let model = home.near_model(SCENARIO);
+    home.write("config.toml", &format!("model = \"{model}\"\n"));
+    home
+}
+
+/// What ends the use of the whole screen.
+const SCREEN_GIVEN_BACK: &str = "\u{1b}[?1049l";
+
+#[test]
+fn words_are_answered_and_a_fork_takes_their_place() {
+    let home = home();
+    let mut terminal = Terminal::start(&home, &[]);
+    terminal.screen("Say what is to be done.");
+    terminal.type_in("look around\r");
+    terminal.screen("That is all.");
+    let screen = terminal.screen("cached");
+    shape!(home.masked(&screen), @"
+      (the agent is told surroundings)
+
+    ▌ look around
+
+    ∴ I should look first.
+
+    I look.
+
+    ● Glob *.txt in .
+      ⎿ no file in `.` matches
+
+    I have looked.
+
+    That is all.
+
+
+
+
+
+
+
+    ── [AGENT8] ────────────────────────────────────────────────────────────────────
+    ❯
+    sim/../case.toml · 0 context · 0% cached · $0
+    ");
+
+    terminal.type_in("/fork \"hello\"\r");
+    let screen = terminal.screen("You said: hello");
+    assert!(screen.contains("Forked from "), "{screen}");
+    // Back at the parent nothing was said.
+    terminal.type_in("/parent\r");
+    let screen = terminal.screen("1 fork");
+    assert!(!screen.contains("You said") && screen.contains("Forked child"), "{screen}");
+
+    terminal.type_in("\u{14}");
+    let screen = terminal.screen("2 agents");
+    shape!(home.masked(&screen), @"
+    Agents  2 agents, 0 running, 0 dead
+
+    ▸* [AGENT8]  idle  sim/../case.toml · 0s ago
+       └─ [AGENT8]  idle  sim/../case.toml · 0s ago
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+    Enter go · s interrupt · x kill · d show the dead · any other key closes
+    sim/../case.toml · 0 context · 0% cached · $0
+    ");
+    terminal.type_in("\u{1b}[B\r");
+    terminal.screen("You said: hello");
+    terminal.type_in("/quit\r");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0);
+    assert!(text.contains(SCREEN_GIVEN_BACK), "{text}");
+}
+
+#[test]
+fn mistakes_in_fork_change_nothing() {
+    let home = home();
+    let mut terminal = Terminal::start(&home, &[]);
+    terminal.screen("Say what is to be done.");
+    terminal.type_in("/fork\r");
+    terminal.screen("there is no agent yet");
+    terminal.type_in("hello\r");
+    terminal.screen("You said: hello");
+    for (typed, said) in [
+        ("/fork try it\r", "Error: Prompt must be quoted (usage: /fork \"prompt\")"),
+        ("/fork \"try it\r", "Error: Unterminated quoted string"),
+        ("/fork \"a\" b\r", "Error: Unexpected text after the prompt: b"),
+        ("/kill\r", "Error: Cannot kill root agent"),
+        ("/rewind there\r", "Error: Mark not found: there"),
+    ] {
+        terminal.type_in(typed);
+        terminal.screen(said);
+    }
+    terminal.type_in("/frok\r");
+    terminal.screen("there is no command /frok; did you mean /fork?");
+    assert_eq!(home.json(&["ps", "--json"]).as_array().unwrap().len(), 1);
+    terminal.type_in("\u{3}\u{3}\u{3}");
+    assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn a_question_shows_the_whole_command_and_one_key_answers_it() {
+    let home = home();
+    let mut terminal = Terminal::start(&home, &[]);
+    terminal.screen("Say what is to be done.");
+    terminal.type_in("the command\r");
+    terminal.screen("echo hi; exit 1");
+    // Whoever has just written goes to the question first.
+    terminal.type_in("\u{10}");
+    let screen = terminal.screen("Allow it?");
+    shape!(home.masked(&screen), @"
+      (the agent is told surroundings)
+
+    ▌ the command
+
+    ○ Bash echo hi; exit 1
+
+
+
+
+
+
+
+
+    … running Bash · 0 s · Esc interrupts
+    ────────────────────────────────────────────────────────────────────────────────
+    ? [AGENT8] wants to use Bash
+      echo hi; exit 1
+      in [HOME]/work: no rule allows this command, and it may do more than
+      read: `exit` at column 10: not on the list of commands that only read
+      beyond once: Bash(echo hi; exit 1)
+      Allow it? [y] once [a] this agent [t] this tree [w] always [n] no
+    ── [AGENT8] ────────────────────────────────────────────────────────────────────
+    ❯
+    sim/../case.toml · 1 question (Ctrl+P) · 1 running · 0 context · 0% cached ·
+    ");
+    terminal.type_in("y");
+    terminal.screen("It said:");
+    terminal.type_in("/cost\r");
+    terminal.screen("tine cost");
+    terminal.type_in("q/quit\r");
+    assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn escape_interrupts_and_a_killed_terminal_leaves_everything() {
+    let home = home();
+    let mut terminal = Terminal::start(&home, &[]);
+    terminal.screen("Say what is to be done.");
+    terminal.type_in("stall\r");
+    terminal.screen("The first part.");
+    terminal.type_in("\u{1b}");
+    terminal.screen("Interrupted. What was done is kept");
+    terminal.type_in("stall\r");
+    terminal.screen("Esc interrupts");
+    terminal.kill();
+
+    let mut terminal = Terminal::start(&home, &["--continue"]);
+    terminal.screen("/resume goes on");
+    terminal.screen("▌ stall");
+    terminal.type_in("hello\r");
+    terminal.screen("You said: hello");
+    terminal.type_in("\u{4}");
+    assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn without_a_terminal_there_is_nothing_to_talk_in() {
+    let home = home();
+    shape!(home.shown(&home.ran(&[])), @r#"
+    code: 2
+    --- stdout
+    --- stderr
+    error: there is no terminal to talk in
+    hint: `tine run "PROMPT"` answers in a pipe; `tine --help` lists all commands
+    "#);
+}
