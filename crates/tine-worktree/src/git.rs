@@ -66,6 +66,8 @@ pub(crate) struct Git {
     variables: Vec<(&'static str, OsString)>,
     time_max: Duration,
     held: Option<Arc<File>>,
+    /// Settings beside those of every command.
+    settings: Arc<[String]>,
 }
 
 impl Git {
@@ -76,7 +78,21 @@ impl Git {
             variables: Vec::new(),
             time_max: TIME_MAX,
             held: None,
+            settings: Arc::default(),
         }
+    }
+
+    /// The same with these settings, each as `name=value`.
+    pub(crate) fn with_settings(&self, settings: Arc<[String]>) -> Self {
+        Self { settings, ..self.clone() }
+    }
+
+    /// Whether a shell in the directory would find this program, which is one word without signs. Where no shell says, it would.
+    pub(crate) fn can_run(&self, program: &str) -> bool {
+        let mut shell = shell();
+        shell.args(["-c", "command -v -- \"$0\" >/dev/null 2>&1", program]);
+        let asked = shell.current_dir(&self.directory).stdin(Stdio::null()).status();
+        asked.map_or(true, |status| status.success())
     }
 
     /// The same with an index of its own.
@@ -201,7 +217,8 @@ impl Git {
                 command.env_remove(name);
             }
         }
-        for setting in SETTINGS {
+        let own = self.settings.iter().map(String::as_str);
+        for setting in SETTINGS.into_iter().chain(own) {
             command.args(["-c", setting]);
         }
         command
@@ -258,6 +275,11 @@ impl Git {
 )]
 fn command() -> Command {
     Command::new("git")
+}
+
+#[expect(clippy::disallowed_methods, reason = "it says what git would find (invariant 3)")]
+fn shell() -> Command {
+    Command::new("sh")
 }
 
 fn read(stream: Option<&mut impl Read>) -> Vec<u8> {

@@ -17,6 +17,7 @@ mod copy;
 mod diff;
 mod error;
 mod fault;
+mod filters;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod git;

@@ -5,8 +5,10 @@ use std::fmt;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Refusal, WorktreeError};
+use crate::filters::without_missing;
 use crate::git::{Git, path};
 use crate::ids::Commit;
 use crate::wary;
@@ -25,6 +27,8 @@ pub struct Repository {
     git_dir: PathBuf,
     common_dir: PathBuf,
     by: By,
+    /// Settings that switch off filters whose program is not there, once somebody has looked.
+    unfiltered: OnceLock<Arc<[String]>>,
 }
 
 /// What tells git which repository it works in.
@@ -93,20 +97,27 @@ impl Repository {
             places => places?,
         };
         let inside = real.strip_prefix(&top).unwrap_or(Path::new("")).to_owned();
-        Ok(Self { top, inside, git_dir, common_dir, by: By::Checkout })
+        Ok(Self { top, inside, git_dir, common_dir, by: By::Checkout, unfiltered: OnceLock::new() })
     }
 
     /// A linked checkout of the same repository, whose own part of git is `git_dir`.
     pub(crate) fn linked(&self, top: PathBuf, git_dir: PathBuf) -> Self {
         let common_dir = self.common_dir.clone();
-        Self { top, inside: PathBuf::new(), git_dir, common_dir, by: By::Checkout }
+        Self {
+            top,
+            inside: PathBuf::new(),
+            git_dir,
+            common_dir,
+            by: By::Checkout,
+            unfiltered: OnceLock::new(),
+        }
     }
 
     /// A linked checkout in which somebody works who need not be trusted: of what stands in it and in git's own part of it, nothing
     /// tells git what to do.
     pub(crate) fn strange(common_dir: &Path, top: PathBuf, git_dir: PathBuf) -> Self {
         let (common_dir, inside) = (common_dir.to_owned(), PathBuf::new());
-        Self { top, inside, git_dir, common_dir, by: By::Repository }
+        Self { top, inside, git_dir, common_dir, by: By::Repository, unfiltered: OnceLock::new() }
     }
 
     /// The same checkout, as found from a directory in it.
@@ -160,6 +171,22 @@ impl Repository {
 
     /// Git at the top of the checkout.
     pub(crate) fn git(&self) -> Git {
+        self.plain_git().with_settings(self.unfiltered())
+    }
+
+    /// Settings without which git would look for programs that are not there.
+    pub(crate) fn unfiltered(&self) -> Arc<[String]> {
+        let look = || {
+            let found = without_missing(&self.plain_git());
+            found.map(Arc::from).unwrap_or_else(|error| {
+                tracing::warn!(%error, "nobody knows which filters are missing");
+                Arc::default()
+            })
+        };
+        Arc::clone(self.unfiltered.get_or_init(look))
+    }
+
+    fn plain_git(&self) -> Git {
         let git = Git::at(&self.top);
         match self.by {
             By::Checkout => git,

@@ -177,6 +177,7 @@ impl Plan {
             .with("GIT_DIR", repository.obeyed_dir().as_os_str())
             .with("GIT_WORK_TREE", tree.as_os_str())
             .with_index(&scratch.index())
+            .with_settings(repository.unfiltered())
             .holding(&room.lock);
         // What changes is written though git may keep it out of a sparse checkout.
         let read = ["-c", "core.sparseCheckout=false", "read-tree"];

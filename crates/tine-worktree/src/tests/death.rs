@@ -243,7 +243,20 @@ fn ends_in_order(order: &str) -> bool {
         .unwrap();
     let killed = output.status.signal() == Some(Signal::KILL.as_raw());
     assert!(killed || output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    let place = order.splitn(3, ':').last().and_then(|top| Path::new(top).parent()).unwrap();
+    while somebody_works_below(place) {
+        std::thread::yield_now();
+    }
     !killed
+}
+
+/// Whether a command goes on there that a dead process has started.
+fn somebody_works_below(place: &Path) -> bool {
+    let place = place.canonicalize().unwrap();
+    // Where the system does not say, whatever goes on is over soon.
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut works = processes.filter_map(|process| process.path().join("cwd").read_link().ok());
+    works.any(|directory| directory.starts_with(&place))
 }
 
 #[test]

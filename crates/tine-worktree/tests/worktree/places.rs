@@ -1,6 +1,7 @@
 //! Every state that a checkout can be in: a worktree is made of it, or it is refused by name and nothing is made.
 
 use std::fs;
+use std::path::Path;
 
 use tine_worktree::{Repository, Start, Worktree};
 
@@ -210,14 +211,28 @@ fn files_are_the_same_bytes_whatever_filters_stand_between() {
 }
 
 #[test]
-fn a_filter_that_is_not_there_fails_the_fork_and_is_named() {
-    let home = Home::new();
-    home.write(".gitattributes", "*.bin filter=lfs\n");
-    home.git(&["config", "filter.lfs.clean", "no-such-program-of-lfs %f"]);
-    home.git(&["config", "filter.lfs.required", "true"]);
-    home.write("big.bin", "big\n");
-    let said = refused(&home);
-    assert!(said.contains("big.bin") && said.contains("lfs"), "{said}");
+fn files_of_a_filter_that_is_not_there_come_as_they_stand() {
+    for of in ["clean", "smudge", "process"] {
+        let home = Home::new();
+        home.write("pointer.bin", "version 1\n");
+        home.write(".gitattributes", "*.bin filter=lfs\n");
+        home.git(&["add", "pointer.bin", ".gitattributes"]);
+        home.git(&["commit", "--quiet", "-m", "pointer"]);
+        home.git(&["config", &format!("filter.lfs.{of}"), "no-such-program-of-lfs %f"]);
+        home.git(&["config", "filter.lfs.required", "true"]);
+        home.write("new.bin", "big\n");
+        let clean = home.fork("clean", Start::Clean).unwrap();
+        let read = |at: &Path, name: &str| fs::read_to_string(at.join(name)).unwrap();
+        assert_eq!(read(clean.repository().top(), "pointer.bin"), "version 1\n", "{of}");
+        let child = home.fork("child", Start::State).unwrap();
+        let (name, top) = (child.name().clone(), child.repository().top().to_owned());
+        write(&top, "pointer.bin", "version 2\n");
+        child.remove(NOW_MS).unwrap();
+        home.repository().recover(&name, top.clone(), NOW_MS).unwrap();
+        let held = ["pointer.bin", "new.bin"].map(|name| read(&top, name));
+        assert_eq!(held, ["version 2\n", "big\n"], "{of}");
+        assert_eq!(read(&home.top(), "pointer.bin"), "version 1\n", "{of}");
+    }
 }
 
 #[test]
