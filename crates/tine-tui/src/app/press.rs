@@ -1,24 +1,24 @@
 //! What keys do, wherever the person is.
 
 use crossterm::event::{KeyCode, KeyEvent};
+use serde_json::Value;
 use tine_model::{AgentId, PermissionScope};
-use tine_runtime::Answer;
+use tine_runtime::{Answer, PermissionRequest};
 
 use super::command::{self, Typed, completions};
 use super::keys::{self, Action};
 use super::room::Scroll;
 use super::tree::{Tree, rows};
 use super::{App, Effect, LEAVE_MS, Overlay, title};
+use crate::words::harmless;
 
 impl App {
     pub(super) fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
         self.pressed_ms = self.now_ms;
-        if self.answers {
-            return self.answer_key(key);
-        }
         match &self.overlay {
             Some(Overlay::Tree(_)) => return self.tree_key(key),
             Some(Overlay::Help(_) | Overlay::Page(..)) => return self.page_key(key),
+            None if self.answers => return self.answer_key(key),
             None => {}
         }
         match keys::action(key) {
@@ -49,6 +49,13 @@ impl App {
             }
             (_, KeyCode::Char('n')) if key.modifiers.is_empty() => {
                 Answer::Deny(PermissionScope::Once)
+            }
+            (_, KeyCode::Char('v')) if key.modifiers.is_empty() => {
+                if let Some(request) = self.questions.front() {
+                    let title = format!("{} of {}", request.tool, request.agent.short());
+                    self.overlay = Some(Overlay::Page(title, whole(request), 0));
+                }
+                return Vec::new();
             }
             _ => {
                 match keys::action(key) {
@@ -246,4 +253,14 @@ impl App {
             }
         }
     }
+}
+
+/// All that a request is about: each of its arguments as it is.
+fn whole(request: &PermissionRequest) -> String {
+    let input: Value = serde_json::from_str(request.input.as_str()).unwrap_or_default();
+    let part = |(name, value): (&String, &Value)| match value {
+        Value::String(text) => format!("{name}:\n{}\n", harmless(text)),
+        other => format!("{name}: {other}\n"),
+    };
+    input.as_object().into_iter().flatten().map(part).collect()
 }

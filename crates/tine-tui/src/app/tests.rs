@@ -371,3 +371,17 @@ fn words_that_come_in_stay_until_their_own_message_is_read() {
     log(&mut app, 2, Role::Assistant);
     assert_eq!((app.lives[&id(1)].said.1.as_str(), app.lives[&id(1)].text.as_str()), ("", "two"));
 }
+
+#[test]
+fn a_question_can_be_looked_at_whole_before_it_is_answered() {
+    let mut app = session(&[agent(1, None)]);
+    app.now_ms += PAUSE_BEFORE_ANSWER_MS;
+    app.update(question(1, PermissionScope::Once));
+    key(&mut app, KeyCode::Char('v'));
+    let Some(Overlay::Page(title, text, 0)) = &app.overlay else { panic!("{:?}", app.overlay) };
+    assert_eq!((title.as_str(), text.as_str()), ("Bash of 01010101", "command:\nmake\n"));
+    // The key that closes the page answers nothing.
+    assert_eq!(key(&mut app, KeyCode::Char('y')), []);
+    let answered = key(&mut app, KeyCode::Char('y'));
+    assert_eq!(answered.len(), 1);
+}

@@ -45,9 +45,10 @@ pub(crate) fn draw(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>) {
     let rows = rows.max(u16::try_from(input.area().lines().len()).unwrap_or(ROWS_MAX));
     let strip = strip(app, usize::from(area.width));
     let strip_rows = u16::try_from(strip.len()).unwrap_or(0);
-    let question = question::lines(app, usize::from(area.width));
-    // A question never takes the whole screen.
-    let question_rows = u16::try_from(question.len()).unwrap_or(u16::MAX).min(area.height / 2);
+    // A question leaves something of the conversation that it comes from.
+    let room = usize::from(area.height / 2);
+    let question = question::lines(app, usize::from(area.width), room);
+    let question_rows = u16::try_from(question.len()).unwrap_or(u16::MAX);
     let [talk, strip_area, question_area, rule, line, status] = Layout::vertical([
         Constraint::Min(1),
         Constraint::Length(strip_rows),

@@ -24,7 +24,7 @@ pub(super) fn draw(
     let text = text.into_text().unwrap_or_else(|_| Text::raw(text.to_owned()));
     *from = (*from).min(text.lines.len().saturating_sub(usize::from(body.height)));
     let below = text.lines.len().saturating_sub(*from + usize::from(body.height));
-    frame.render_widget(Span::styled(cut(&format!("tine {words}"), width), BOLD), head);
+    frame.render_widget(Span::styled(cut(words, width), BOLD), head);
     let shown: Vec<_> = text.lines.into_iter().skip(*from).take(usize::from(body.height)).collect();
     frame.render_widget(Paragraph::new(shown), body);
     let more = if below > 0 { format!("{below} more lines · ") } else { String::new() };

@@ -23,8 +23,8 @@ const LETTERS: [(&str, &str, PermissionScope); 4] = [
     ("w", "always", PermissionScope::Always),
 ];
 
-/// The first question, if there is one.
-pub(super) fn lines(app: &App, width: usize) -> Vec<Line<'static>> {
+/// The first question, if there is one, in at most `room` lines: who asks, why, and the keys are always among them.
+pub(super) fn lines(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
     let Some(request) = app.questions.front() else { return Vec::new() };
     let mut lines = vec![Line::from(Span::styled("─".repeat(width), YELLOW))];
     let who = match &request.label {
@@ -39,20 +39,32 @@ pub(super) fn lines(app: &App, width: usize) -> Vec<Line<'static>> {
         Span::raw(" wants to use "),
         Span::styled(one_line(&request.tool), BOLD),
     ]));
-    what(request, width, &mut lines);
+    let mut asked = Vec::new();
+    what(request, width, &mut asked);
     let indent = [Span::raw("  ")];
+    let mut end = Vec::new();
     if let Some(warning) = &request.warning {
         let text = format!("warning: {}", one_line(warning));
-        lines.extend(wrapped(&[(text, YELLOW)], width, &indent, &indent));
+        end.extend(wrapped(&[(text, YELLOW)], width, &indent, &indent));
     }
     let why = format!("in {}: {}", one_line(&request.directory), one_line(&request.why));
-    lines.extend(wrapped(&[(why, DIM)], width, &indent, &indent));
+    end.extend(wrapped(&[(why, DIM)], width, &indent, &indent));
     if PermissionScope::Agent.is_within(request.widest) {
         let rule = request.rule.as_ref().map(|rule| one_line(rule));
         let rule = rule.unwrap_or_else(|| "this call with these arguments".to_owned());
-        lines.extend(wrapped(&[(format!("beyond once: {rule}"), DIM)], width, &indent, &indent));
+        let rule = cut(&format!("beyond once: {rule}"), width.saturating_sub(2));
+        end.push(Line::from(Span::styled(format!("  {rule}"), DIM)));
     }
-    lines.push(choices(app, request));
+    end.push(choices(app, request));
+    let left = room.saturating_sub(lines.len() + end.len());
+    if asked.len() > left {
+        let hidden = asked.len() - left.saturating_sub(1);
+        asked.truncate(left.saturating_sub(1));
+        let text = format!("  … {}: v shows all of it", plural(hidden as u64, "more line"));
+        asked.push(Line::from(Span::styled(text, YELLOW)));
+    }
+    lines.extend(asked);
+    lines.extend(end);
     lines
 }
 

@@ -300,7 +300,7 @@ impl Hands {
     async fn report(&self, words: &[String]) {
         let columns = crossterm::terminal::size().map_or(COLUMNS_USUAL, |(columns, _)| columns);
         match self.host.report(words, usize::from(columns)).await {
-            Ok(text) => self.inbox.push(Event::Report(words.join(" "), text)),
+            Ok(text) => self.inbox.push(Event::Report(format!("tine {}", words.join(" ")), text)),
             Err(told) => self.tell(None, Tone::Error, told.0),
         }
         // It may have changed something.

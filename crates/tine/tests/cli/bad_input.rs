@@ -421,7 +421,7 @@ fn a_wrong_command_line() {
 
       tip: some similar subcommands exist: 'stop', 'show'
 
-    Usage: tine [OPTIONS] <COMMAND>
+    Usage: tine [OPTIONS] [COMMAND]
 
     For more information, try '--help'.
     ");

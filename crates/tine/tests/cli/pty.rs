@@ -88,11 +88,22 @@ impl Terminal {
 
     /// Waits until the screen holds `text`, and returns it: lines without the blanks at their ends.
     pub(crate) fn screen(&self, text: &str) -> String {
-        let is_missing = |seen: &mut Seen| !seen.ended && !drawn(&seen.bytes).contains(text);
+        self.screen_where(text, |screen| screen.contains(text))
+    }
+
+    /// The same once nothing runs on it any more.
+    pub(crate) fn at_rest(&self, text: &str) -> String {
+        let rests = |screen: &str| screen.contains(text) && !screen.contains("Esc interrupts");
+        self.screen_where(text, rests)
+    }
+
+    fn screen_where(&self, text: &str, is_meant: impl Fn(&str) -> bool) -> String {
+        let is_missing = |seen: &mut Seen| !seen.ended && !is_meant(&drawn(&seen.bytes));
         let seen = self.seen.0.lock().unwrap();
         let (seen, waited) = self.seen.1.wait_timeout_while(seen, WAIT, is_missing).unwrap();
         let screen = drawn(&seen.bytes);
-        assert!(!waited.timed_out() && screen.contains(text), "no {text:?} in\n{screen}");
+        drop(seen);
+        assert!(!waited.timed_out() && is_meant(&screen), "no {text:?} in\n{screen}");
         screen
     }
 

@@ -22,7 +22,7 @@ fn words_are_answered_and_a_fork_takes_their_place() {
     terminal.screen("Say what is to be done.");
     terminal.type_in("look around\r");
     terminal.screen("That is all.");
-    let screen = terminal.screen("cached");
+    let screen = terminal.at_rest("cached");
     shape!(home.masked(&screen), @"
       (the agent is told surroundings)
 
@@ -51,7 +51,7 @@ fn words_are_answered_and_a_fork_takes_their_place() {
     ");
 
     terminal.type_in("/fork \"hello\"\r");
-    let screen = terminal.screen("You said: hello");
+    let screen = terminal.at_rest("You said: hello");
     assert!(screen.contains("Forked from "), "{screen}");
     // Back at the parent nothing was said.
     terminal.type_in("/parent\r");
@@ -157,7 +157,7 @@ fn a_question_shows_the_whole_command_and_one_key_answers_it() {
     sim/../case.toml · 1 question (Ctrl+P) · 1 running · 0 context · 0% cached ·
     ");
     terminal.type_in("y");
-    terminal.screen("It said:");
+    terminal.at_rest("It said:");
     terminal.type_in("/cost\r");
     terminal.screen("tine cost");
     terminal.type_in("q/quit\r");
