@@ -3,11 +3,15 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use tine_model::AgentState;
+use unicode_width::UnicodeWidthStr;
 
 use super::{BOLD, CYAN, DIM, YELLOW};
 use crate::app::{App, Scroll, title};
 use crate::figures::{money, plural, tokens};
 use crate::words::{cut, fit};
+
+/// What stands between two parts of a line.
+const BETWEEN: &str = " · ";
 
 /// Where the agent stands: its name, its parent, its siblings and forks.
 pub(super) fn rule(app: &App, width: usize) -> Line<'static> {
@@ -50,12 +54,14 @@ pub(super) fn line(app: &App, width: usize) -> Line<'static> {
     if let Some((word, _)) = &app.word {
         return Line::from(Span::styled(fit(word, width), YELLOW));
     }
-    let mut spans: Vec<Span<'static>> = Vec::new();
+    let mut line = Line::default();
+    // What does not fit is left out whole, the least urgent first.
     let mut add = |text: String, style: Style| {
-        if !spans.is_empty() {
-            spans.push(Span::styled(" · ", DIM));
+        let between = if line.spans.is_empty() { "" } else { BETWEEN };
+        if line.width() + between.width() + text.width() <= width {
+            line.push_span(Span::styled(between, DIM));
+            line.push_span(Span::styled(text, style));
         }
-        spans.push(Span::styled(text, style));
     };
     let model = app.room().map(|room| room.record.settings.model.to_string());
     let model = model.or_else(|| app.new_model.clone());
@@ -81,5 +87,5 @@ pub(super) fn line(app: &App, width: usize) -> Line<'static> {
         Some((Some(own), _)) => add(money(own), DIM),
         Some((None, _)) | None => {}
     }
-    Line::from(spans)
+    line
 }

@@ -22,7 +22,7 @@ fn words_are_answered_and_a_fork_takes_their_place() {
     terminal.screen("Say what is to be done.");
     terminal.type_in("look around\r");
     terminal.screen("That is all.");
-    let screen = terminal.at_rest("cached");
+    let screen = terminal.at_rest("cached · $");
     shape!(home.masked(&screen), @"
       (the agent is told surroundings)
 
@@ -154,7 +154,7 @@ fn a_question_shows_the_whole_command_and_one_key_answers_it() {
       Allow it? [y] once [a] this agent [t] this tree [w] always [n] no
     ── [AGENT8] ────────────────────────────────────────────────────────────────────
     ❯
-    sim/../case.toml · 1 question (Ctrl+P) · 1 running · 0 context · 0% cached ·
+    sim/../case.toml · 1 question (Ctrl+P) · 1 running · 0 context · 0% cached
     ");
     terminal.type_in("y");
     terminal.at_rest("It said:");
