@@ -67,10 +67,7 @@ impl App {
             Verb::Parent => self.go_up(),
             Verb::Child => self.go_down(),
             Verb::Stop => self.stop(whom),
-            Verb::Kill if self.record(whom).is_some_and(|agent| agent.parent.is_none()) => {
-                self.refuse("Cannot kill root agent")
-            }
-            Verb::Kill => vec![Effect::Kill(whom)],
+            Verb::Kill => self.kill(whom),
             Verb::Rename if rest.is_empty() => self.refuse("usage: /rename NAME"),
             Verb::Rename => vec![Effect::Rename(focus, rest.to_owned())],
             Verb::Mark | Verb::Rewind | Verb::Clear | Verb::Compact if runs => {
@@ -92,6 +89,19 @@ impl App {
                 Vec::new()
             }
         }
+    }
+
+    /// Ends an agent and all below it. A root is not ended by a key or a word: everything would be gone from sight with it.
+    pub(super) fn kill(&mut self, agent: AgentId) -> Vec<Effect> {
+        if self.record(agent).is_some_and(|agent| agent.parent.is_none()) {
+            if self.overlay.is_some() {
+                // The conversation, where it would be said, is not seen.
+                self.tell("Cannot kill root agent");
+                return Vec::new();
+            }
+            return self.refuse("Cannot kill root agent");
+        }
+        vec![Effect::Kill(agent)]
     }
 
     fn refuse(&mut self, why: &str) -> Vec<Effect> {

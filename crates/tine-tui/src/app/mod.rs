@@ -3,6 +3,8 @@
 mod command;
 mod commands;
 mod event;
+#[cfg(test)]
+mod fixture;
 mod input;
 mod keys;
 mod live;
@@ -14,7 +16,7 @@ mod tree;
 use std::collections::{HashMap, VecDeque};
 
 use crossterm::event::{KeyEventKind, MouseEventKind};
-use tine_model::{AgentId, AgentRecord, AgentState, EntryBody, Role, TaskRecord};
+use tine_model::{AgentId, AgentRecord, AgentState, EntryBody, PermissionScope, Role, TaskRecord};
 use tine_runtime::{FoldedEntry, ForkWords, PermissionRequest};
 
 pub(crate) use command::COMMANDS;
@@ -40,6 +42,14 @@ const PAUSE_BEFORE_ANSWER_MS: i64 = 1_000;
 
 /// Lines that the wheel of a mouse scrolls.
 const WHEEL_LINES: i32 = 3;
+
+/// The letters that allow, and how far each one does.
+pub(crate) const LETTERS: [(char, &str, PermissionScope); 4] = [
+    ('y', "once", PermissionScope::Once),
+    ('a', "this agent", PermissionScope::Agent),
+    ('t', "this tree", PermissionScope::Tree),
+    ('w', "always", PermissionScope::Always),
+];
 
 /// What lies over the conversation.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use super::command::{self, Typed, completions};
 use super::keys::{self, Action};
 use super::room::Scroll;
 use super::tree::{Tree, rows};
-use super::{App, Effect, LEAVE_MS, Overlay, title};
+use super::{App, Effect, LEAVE_MS, LETTERS, Overlay, title};
 use crate::words::harmless;
 
 impl App {
@@ -36,13 +36,8 @@ impl App {
             self.answers = false;
             return Vec::new();
         };
-        let scope = match key.code {
-            KeyCode::Char('y') => Some(PermissionScope::Once),
-            KeyCode::Char('a') => Some(PermissionScope::Agent),
-            KeyCode::Char('t') => Some(PermissionScope::Tree),
-            KeyCode::Char('w') => Some(PermissionScope::Always),
-            _ => None,
-        };
+        let is_pressed = |(letter, ..): &&(char, _, _)| key.code == KeyCode::Char(*letter);
+        let scope = LETTERS.iter().find(is_pressed).map(|(_, _, scope)| *scope);
         let answer = match (scope, key.code) {
             (Some(scope), _) if key.modifiers.is_empty() && scope.is_within(widest) => {
                 Answer::Allow(scope)
@@ -63,8 +58,9 @@ impl App {
                         self.answers = false;
                         self.tell("the question waits; Ctrl+P goes back to it");
                     }
-                    Some(Action::PageUp) => return self.act(Action::PageUp),
-                    Some(Action::PageDown) => return self.act(Action::PageDown),
+                    Some(action @ (Action::PageUp | Action::PageDown | Action::Cancel)) => {
+                        return self.act(action);
+                    }
                     _ => {}
                 }
                 return Vec::new();
@@ -108,7 +104,7 @@ impl App {
                 return marked.map_or_else(Vec::new, |agent| self.go(agent));
             }
             KeyCode::Char('x') => {
-                return mark(at).map(Effect::Kill).into_iter().collect();
+                return mark(at).map_or_else(Vec::new, |agent| self.kill(agent));
             }
             KeyCode::Char('s') => {
                 return mark(at).map_or_else(Vec::new, |agent| self.stop(agent));

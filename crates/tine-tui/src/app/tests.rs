@@ -1,44 +1,14 @@
 //! A session as events in and effects out.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use tine_model::{
-    ContextMode, Entry, EntryId, Message, ModelSettings, PermissionId, PermissionScope, RawJson,
-    Standing, ToolCallId,
-};
+use tine_model::{ContextMode, Entry, EntryId, Message, PermissionId, RawJson, ToolCallId};
 use tine_runtime::{Answer, ForkMade};
 
+use super::fixture::{agent, id};
 use super::*;
 
 /// The time at which every session here begins.
 const NOW_MS: i64 = 1_000_000;
-
-fn id(byte: u8) -> AgentId {
-    AgentId::from_random([byte; 16])
-}
-
-fn agent(byte: u8, parent: Option<u8>) -> AgentRecord {
-    AgentRecord {
-        id: id(byte),
-        name: None,
-        parent: parent.map(id),
-        fork_point: None,
-        standing: if parent.is_some() { Standing::Peer } else { Standing::Root },
-        state: AgentState::Idle,
-        context: ContextMode::Full,
-        settings: ModelSettings {
-            model: "sim/echo".parse().unwrap(),
-            max_tokens: 1,
-            thinking: None,
-            effort: None,
-        },
-        head: [0; 32],
-        directory: "/srv".into(),
-        depth: 0,
-        stop: None,
-        created_ms: 0,
-        updated_ms: 0,
-    }
-}
 
 /// A session in which the person sees the first of these agents.
 fn session(agents: &[AgentRecord]) -> App {
@@ -384,4 +354,18 @@ fn a_question_can_be_looked_at_whole_before_it_is_answered() {
     assert_eq!(key(&mut app, KeyCode::Char('y')), []);
     let answered = key(&mut app, KeyCode::Char('y'));
     assert_eq!(answered.len(), 1);
+}
+
+#[test]
+fn no_key_of_the_tree_kills_a_root_and_a_question_holds_nobody() {
+    let mut app = session(&[agent(1, None), agent(2, Some(1))]);
+    control(&mut app, 't');
+    assert_eq!(key(&mut app, KeyCode::Char('x')), []);
+    key(&mut app, KeyCode::Down);
+    assert_eq!(key(&mut app, KeyCode::Char('x')), [Effect::Kill(id(2))]);
+    key(&mut app, KeyCode::Esc);
+    app.now_ms += PAUSE_BEFORE_ANSWER_MS;
+    app.update(question(1, PermissionScope::Once));
+    assert_eq!(control(&mut app, 'c'), []);
+    assert_eq!(control(&mut app, 'c'), [Effect::Quit]);
 }

@@ -79,33 +79,11 @@ pub(crate) fn state_word(agent: &AgentRecord, task: Option<&TaskRecord>) -> &'st
 
 #[cfg(test)]
 mod tests {
-    use tine_model::{ContextMode, ModelSettings};
-
     use super::*;
+    use crate::app::fixture;
 
     fn agent(id: u8, parent: Option<u8>, state: AgentState) -> AgentRecord {
-        let id_of = |byte| AgentId::from_random([byte; 16]);
-        AgentRecord {
-            id: id_of(id),
-            name: None,
-            parent: parent.map(id_of),
-            fork_point: None,
-            standing: if parent.is_some() { Standing::Peer } else { Standing::Root },
-            state,
-            context: ContextMode::Full,
-            settings: ModelSettings {
-                model: "sim/echo".parse().unwrap(),
-                max_tokens: 1,
-                thinking: None,
-                effort: None,
-            },
-            head: [0; 32],
-            directory: "/srv".into(),
-            depth: 0,
-            stop: None,
-            created_ms: 0,
-            updated_ms: 0,
-        }
+        AgentRecord { state, ..fixture::agent(id, parent) }
     }
 
     fn picture(agents: &[AgentRecord], shows_dead: bool) -> String {

@@ -8,20 +8,12 @@ use tine_runtime::PermissionRequest;
 use super::piece::diff;
 use super::wrap::{broken, wrapped};
 use super::{BOLD, CYAN, DIM, YELLOW};
-use crate::app::App;
+use crate::app::{App, LETTERS};
 use crate::figures::plural;
 use crate::words::{cut, harmless, one_line};
 
 /// Columns of the name or task of the one who asks.
 const LABEL_COLUMNS: usize = 40;
-
-/// The letters that allow, and how far each one does.
-const LETTERS: [(&str, &str, PermissionScope); 4] = [
-    ("y", "once", PermissionScope::Once),
-    ("a", "this agent", PermissionScope::Agent),
-    ("t", "this tree", PermissionScope::Tree),
-    ("w", "always", PermissionScope::Always),
-];
 
 /// The first question, if there is one, in at most `room` lines: who asks, why, and the keys are always among them.
 pub(super) fn lines(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
