@@ -77,7 +77,7 @@ impl Command {
 }
 
 /// All of them, in the order in which they are told.
-pub(crate) const COMMANDS: [Command; 31] = [
+pub(crate) const COMMANDS: &[Command] = &[
     command(
         Verb::Fork,
         &["fork"],

@@ -54,7 +54,7 @@ const ALT: KeyModifiers = KeyModifiers::ALT;
 const SHIFT: KeyModifiers = KeyModifiers::SHIFT;
 
 /// All of them, in the order in which they are told.
-pub(crate) const KEYS: [Binding; 22] = [
+pub(crate) const KEYS: &[Binding] = &[
     key(
         (KeyCode::Enter, NONE),
         Action::Submit,

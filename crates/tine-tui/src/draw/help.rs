@@ -24,7 +24,7 @@ pub(super) fn draw(from: &mut usize, frame: &mut Frame<'_>, area: Rect) {
 fn lines(width: usize) -> Vec<Line<'static>> {
     let mut lines = vec![Line::from(Span::styled("Commands", BOLD))];
     let indent = [Span::raw("      ")];
-    for command in &COMMANDS {
+    for command in COMMANDS {
         let names: Vec<String> = command.names.iter().map(|name| format!("/{name}")).collect();
         let bound = KEYS.iter().find(|binding| Some(binding.action) == command.action);
         let key = bound.map_or(String::new(), |binding| format!("  ({})", binding.key));
@@ -37,7 +37,7 @@ fn lines(width: usize) -> Vec<Line<'static>> {
     }
     lines.push(Line::default());
     lines.push(Line::from(Span::styled("Keys", BOLD)));
-    for binding in &KEYS {
+    for binding in KEYS {
         lines.push(Line::from(vec![
             Span::styled(format!("  {}", fit(binding.key, KEY_COLUMNS)), CYAN),
             Span::styled(binding.help, DIM),
