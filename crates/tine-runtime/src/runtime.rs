@@ -240,6 +240,11 @@ impl Runtime {
         Ok(self.store.kill(kill).await?)
     }
 
+    /// Takes dead agents off the lists: one with all below it, or all. Their rows stay. Returns those that were on a list.
+    pub async fn reap(&self, agent: Option<AgentId>) -> Result<Vec<AgentId>, RuntimeError> {
+        Ok(self.store.reap(tine_store::Reap { agent, now_ms: self.now_ms() }).await?)
+    }
+
     /// Takes the lease on an agent for this process.
     pub(crate) async fn acquire(&self, agent: AgentId) -> Result<Lease, RuntimeError> {
         let owner = self.owner()?;

@@ -112,6 +112,12 @@ pub enum StoreError {
         /// The agent.
         agent: AgentId,
     },
+    /// Only the dead can be reaped.
+    #[error("agent {agent} is not dead")]
+    NotDead {
+        /// The agent.
+        agent: AgentId,
+    },
     /// The head was neither given nor is it stored.
     #[error("the head of agent {agent} is not in the store")]
     UnknownHead {

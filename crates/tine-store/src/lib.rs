@@ -19,8 +19,8 @@ pub use error::{Cause, Result, StoreError};
 pub use permission::{AnswerPermission, AskPermission, PermissionFilter, PermissionRow};
 pub use request::{
     Acquire, AgentFilter, CreateAgent, ForkFrom, ForkRequest, Forked, Head, IsAlive, Kill,
-    NewAgent, NewChild, NewEntry, NewMail, NewTask, NewWorktree, Recover, Rename, RequestStop,
-    SetState, TaskEnd, UsageScope, WordNotice,
+    NewAgent, NewChild, NewEntry, NewMail, NewTask, NewWorktree, Reap, Recover, Rename,
+    RequestStop, SetState, TaskEnd, UsageScope, WordNotice,
 };
 pub use row::{
     CacheRow, EntryKind, EntryRow, Fence, ForkEvent, Lease, MailId, MailRow, Recovered, RequestRow,

@@ -64,8 +64,19 @@ pub struct NewEntry {
 pub enum AgentFilter {
     /// All but the hidden and the dead.
     Listed,
+    /// All but the reaped.
+    Kept,
     /// All.
     All,
+}
+
+/// Takes dead agents off the lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reap {
+    /// A dead agent, which goes with all its descendants; `None` for all that are dead.
+    pub agent: Option<AgentId>,
+    /// When, in milliseconds since the Unix epoch.
+    pub now_ms: i64,
 }
 
 /// Gives an agent a name.

@@ -8,7 +8,7 @@ use tine_model::{
 use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
     EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
-    NoteWriter, PermissionFilter, PermissionRow, Recover, Recovered, Rename, RequestRow,
+    NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Rename, RequestRow,
     RequestStop, Reserve, Reserved, Result, SetBudget, SetState, StandInLine, TaskEnd, UsageScope,
     WriterRow,
 };
@@ -48,6 +48,9 @@ pub trait Store: Send + Sync {
     /// requests, and tells the living spawners.
     /// Leases stay, so that a runner finds out at its next write. Returns those that were alive, ancestors first.
     async fn kill(&self, kill: Kill<'_>) -> Result<Vec<AgentId>>;
+
+    /// Takes dead agents off the lists: all of them, or one with all below it. Their rows stay. Returns those that were on a list.
+    async fn reap(&self, reap: Reap) -> Result<Vec<AgentId>>;
 
     /// The body of a head; `None` when no agent has it.
     async fn head(&self, hash: &[u8; 32]) -> Result<Option<String>>;

@@ -136,6 +136,9 @@ pub(crate) enum Command {
     /// Kill an agent and all its forks, for good
     #[command(after_help = examples::KILL)]
     Kill(KillArgs),
+    /// Take dead agents off the lists
+    #[command(after_help = examples::REAP)]
+    Reap(ReapArgs),
     /// Show what an agent has changed in its worktree
     #[command(after_help = examples::DIFF)]
     Diff(DiffArgs),
@@ -363,6 +366,16 @@ pub(crate) struct KillArgs {
     /// Kill the root of a tree too, with everything in it
     #[arg(long)]
     pub(crate) root: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tine reap`
+#[derive(Debug, Args)]
+pub(crate) struct ReapArgs {
+    /// Only these, each with all below it: names, or first characters of ids
+    pub(crate) agents: Vec<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

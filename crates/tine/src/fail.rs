@@ -149,6 +149,10 @@ impl From<StoreError> for Failure {
             StoreError::Dead { .. } => {
                 input("a dead agent stays dead; `tine ps --all` lists its relatives")
             }
+            StoreError::NotDead { agent } => {
+                let hint = format!("`tine kill {}` ends it and all below it", agent.short());
+                input(&hint)
+            }
             StoreError::Held { .. } => Self::of(FAILED, &error)
                 .hint("wait for it, `tine stop` it, or `tine fork` the agent and work in the fork"),
             StoreError::UnknownPermission { .. } => input(

@@ -5,7 +5,7 @@ use tine_model::{AgentId, AgentRecord, AgentState, IdError, Standing, TaskStatus
 use super::sample::{agent_id, create, fork, fork_of, new_agent, plain_notice};
 use super::{Fixture, refused};
 use crate::{
-    AgentFilter, CreateAgent, ForkFrom, Kill, NewTask, Rename, Result, SetState, StoreError,
+    AgentFilter, CreateAgent, ForkFrom, Kill, NewTask, Reap, Rename, Result, SetState, StoreError,
 };
 
 fn ids(agents: &[AgentRecord]) -> Vec<AgentId> {
@@ -14,6 +14,31 @@ fn ids(agents: &[AgentRecord]) -> Vec<AgentId> {
 
 fn kill(agent: AgentId) -> Kill<'static> {
     Kill { agent, notice: &plain_notice, now_ms: 9000 }
+}
+
+/// Only the dead are reaped, one with all below it; their rows stay, and whoever lives does too.
+pub async fn reap_takes_the_dead_off_the_lists(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let root = create(&*store, 1).await?;
+    for (parent, child) in [(1, 2), (2, 3), (1, 4), (1, 5)] {
+        store.fork(fork_of(agent_id(parent), child, ForkFrom::LastEntry)).await?;
+    }
+    let [two, three, four, five] = [2, 3, 4, 5].map(agent_id);
+    let reap = |agent| store.reap(Reap { agent, now_ms: 9001 });
+    assert_eq!(reap(None).await?, []);
+    refused!(reap(Some(two)).await, StoreError::NotDead { agent } if agent == two);
+    refused!(reap(Some(agent_id(9))).await, StoreError::NotFound { .. });
+    store.kill(kill(two)).await?;
+    store.kill(kill(four)).await?;
+    assert_eq!(reap(Some(two)).await?, [two, three]);
+    assert_eq!(ids(&store.agents(AgentFilter::Kept).await?), [root, four, five]);
+    assert_eq!(reap(None).await?, [four]);
+    assert_eq!(reap(None).await?, []);
+    let again = fixture.open().await?;
+    assert_eq!(ids(&again.agents(AgentFilter::Kept).await?), [root, five]);
+    assert_eq!(again.agents(AgentFilter::All).await?.len(), 5);
+    assert_eq!(again.agent(three).await?.state, AgentState::Dead);
+    Ok(())
 }
 
 /// Every field survives, in the process and out of it.

@@ -66,6 +66,7 @@ macro_rules! store_contract {
             ancestry_runs_from_the_root
             only_kill_makes_dead
             kill_takes_all_descendants_and_tells_the_living
+            reap_takes_the_dead_off_the_lists
             an_import_is_there_at_once
             appended_rows_come_back_in_order
             long_logs_and_long_bodies_come_back_whole

@@ -17,7 +17,7 @@ use super::entries::append_entries;
 use super::leases::check_fence;
 use super::permissions::withdraw_of_the_dead;
 use super::tasks::{cut_tasks, task_columns};
-use crate::{AgentFilter, CreateAgent, Kill, NewAgent, Rename, Result, SetState, StoreError};
+use crate::{AgentFilter, CreateAgent, Kill, NewAgent, Reap, Rename, Result, SetState, StoreError};
 
 /// Candidates named for an ambiguous prefix: as many as fit under an error message.
 const CANDIDATES_MAX: i64 = 8;
@@ -93,8 +93,14 @@ impl SqliteStore {
             agent_columns!(),
             " FROM agents a WHERE a.state <> 'dead' AND a.standing <> 'hidden' ORDER BY a.seq"
         );
+        let kept = concat!(
+            "SELECT ",
+            agent_columns!(),
+            " FROM agents a WHERE a.reaped_ms IS NULL ORDER BY a.seq"
+        );
         let sql = match filter {
             AgentFilter::All => all,
+            AgentFilter::Kept => kept,
             AgentFilter::Listed => listed,
         };
         let mut read = self.connections.read().await?;
@@ -182,6 +188,29 @@ impl SqliteStore {
         }
         write.commit().await?;
         Ok(killed)
+    }
+
+    pub(super) async fn reap_agents(&self, reap: Reap) -> Result<Vec<AgentId>> {
+        let mut write = self.connections.write().await?;
+        if let Some(agent) = reap.agent
+            && agent_state(&mut write, agent).await? != AgentState::Dead
+        {
+            return Err(StoreError::NotDead { agent });
+        }
+        // Whoever is below a dead agent died with it.
+        let sql = "WITH RECURSIVE tree (id) AS (\
+             SELECT id FROM agents WHERE id = ?1 OR ?1 IS NULL UNION \
+             SELECT a.id FROM tree JOIN agents a ON a.parent = tree.id) \
+             UPDATE agents SET reaped_ms = ?2 WHERE id IN (SELECT id FROM tree) \
+             AND state = 'dead' AND reaped_ms IS NULL RETURNING id";
+        let sql = sqlx::query(sql)
+            .bind(reap.agent.as_ref().map(|agent| agent.as_bytes().as_slice()))
+            .bind(reap.now_ms);
+        let rows = write.all("reap", sql).await?;
+        let reaped = rows.iter().map(|row| Columns::new(self.connections.path(), row).agent(0));
+        let reaped = reaped.collect::<Result<_>>()?;
+        write.commit().await?;
+        Ok(reaped)
     }
 
     pub(super) async fn head_body(&self, hash: &[u8; 32]) -> Result<Option<String>> {

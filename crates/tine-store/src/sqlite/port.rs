@@ -9,7 +9,7 @@ use super::SqliteStore;
 use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
     EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
-    NoteWriter, PermissionFilter, PermissionRow, Recover, Recovered, Rename, RequestRow,
+    NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Rename, RequestRow,
     RequestStop, Reserve, Reserved, Result, SetBudget, SetState, StandInLine, Store, TaskEnd,
     UsageScope, WriterRow,
 };
@@ -38,6 +38,10 @@ impl Store for SqliteStore {
 
     async fn ancestry(&self, agent: AgentId) -> Result<Vec<AgentRecord>> {
         self.ancestry_rows(agent).await
+    }
+
+    async fn reap(&self, reap: Reap) -> Result<Vec<AgentId>> {
+        self.reap_agents(reap).await
     }
 
     async fn rename(&self, rename: Rename) -> Result<()> {

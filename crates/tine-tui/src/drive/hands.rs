@@ -320,7 +320,7 @@ impl Hands {
     /// Reads who there is.
     pub(super) async fn registry(&self) -> Result<(), RuntimeError> {
         let store = self.runtime().store();
-        let agents = store.agents(AgentFilter::All).await?;
+        let agents = store.agents(AgentFilter::Kept).await?;
         let mut spawners: Vec<AgentId> = agents
             .iter()
             .filter(|agent| agent.standing == Standing::Worker)

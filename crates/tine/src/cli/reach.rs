@@ -39,6 +39,7 @@ impl Command {
             | Self::Send(_)
             | Self::Stop(_)
             | Self::Kill(_)
+            | Self::Reap(_)
             | Self::Diff(_)
             | Self::Apply(_)
             | Self::Merge(_)

@@ -22,6 +22,7 @@ mod merge_back;
 mod permission;
 mod pick;
 mod ps;
+mod reap;
 mod rename;
 mod run;
 mod send;
@@ -147,6 +148,7 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Task(command) => task::task(context, command).await,
         Command::Stop(args) => stop::stop(context, args).await,
         Command::Kill(args) => kill::kill(context, args).await,
+        Command::Reap(args) => reap::reap(context, args).await,
         Command::Diff(args) => diff::diff(context, args).await,
         Command::Apply(args) => bring::apply(context, args).await,
         Command::Merge(args) => bring::merge(context, args).await,

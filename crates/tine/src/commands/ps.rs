@@ -16,7 +16,7 @@ use tine_tui::words::{CYAN, DIM, RED, YELLOW, one_line};
 
 pub(crate) async fn ps(context: &Context, args: ListArgs) -> Result<u8, Failure> {
     listing::recover(context).await?;
-    let filter = if args.all { AgentFilter::All } else { AgentFilter::Listed };
+    let filter = if args.all { AgentFilter::Kept } else { AgentFilter::Listed };
     let mut agents = listing::agents(context, filter).await?;
     agents.reverse();
     if args.json {

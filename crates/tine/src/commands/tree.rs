@@ -24,7 +24,7 @@ pub(crate) async fn tree(context: &Context, args: TreeArgs) -> Result<u8, Failur
         Some(agent) => Some(context.agent(agent).await?),
         None => None,
     };
-    let agents = listing::agents(context, AgentFilter::All).await?;
+    let agents = listing::agents(context, AgentFilter::Kept).await?;
     let forest = Forest::of(agents, top, args.all);
     if args.json {
         output::line(&forest.to_json()?)?;

@@ -291,6 +291,14 @@ Examples:
   tine permission rules --json | jq -r \\
       '.rules[] | select(.list == \"allow\") | .rule'";
 
+pub(crate) const REAP: &str = "\
+Nothing is deleted: `tine show` finds a reaped agent by its id, its forks keep what they inherited, and what it cost \
+still counts.
+
+Examples:
+  tine reap
+  tine reap 3c4d";
+
 pub(crate) const RENAME: &str = "\
 Examples:
   tine rename 1a2b plan-b

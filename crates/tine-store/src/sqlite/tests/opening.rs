@@ -49,7 +49,7 @@ async fn every_connection_is_durable_and_checks_references() {
             ("PRAGMA journal_mode", "wal"),
             ("PRAGMA synchronous", "2"),
             ("PRAGMA foreign_keys", "1"),
-            ("PRAGMA user_version", "7"),
+            ("PRAGMA user_version", "8"),
         ] {
             let row = read.one(sqlx::query(pragma)).await.unwrap().unwrap();
             let found = row
@@ -65,7 +65,7 @@ async fn a_newer_schema_is_refused_with_both_versions() {
     let directory = Directory::new();
     directory.sqlite().await.close().await.unwrap();
     execute(&directory, "PRAGMA user_version = 9").await;
-    refused!(open(&directory).await, StoreError::Newer { found: 9, known: 7, .. });
+    refused!(open(&directory).await, StoreError::Newer { found: 9, known: 8, .. });
 }
 
 #[tokio::test]
