@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use tine_fork::{Conversation, Permit, Progress, RequestRecord};
-use tine_llm::LlmClient;
-use tine_model::{AgentRecord, EntryId, Message, RequestId, StopReason, Usage};
+use tine_fork::{Conversation, Permit, RequestRecord};
+use tine_llm::{LlmClient, Progress};
+use tine_model::{AgentRecord, EntryId, Message, RequestId, StopReason};
 use tine_wire::Reply;
 use tokio_util::sync::CancellationToken;
 
@@ -24,7 +24,7 @@ pub(crate) struct Aside<'a> {
     /// The process that asks, as it is named in leases: what it has reserved goes with it.
     pub(crate) owner: &'a str,
     /// The question.
-    pub(crate) question: String,
+    pub(crate) question: Message,
     /// Why the request stopped, in its record: tells it from the conversation's own.
     pub(crate) stop_word: &'static str,
     /// How the cache is used.
@@ -34,18 +34,20 @@ pub(crate) struct Aside<'a> {
 }
 
 impl Runtime {
-    /// What the model says, and what that took. An answer that is none, or half of one, is an error; it is paid for all the same.
+    /// What the model says in words, seen by `progress` as it comes. An answer that is none, or half of one, is an error; it is paid
+    /// for all the same.
     pub(crate) async fn ask_aside(
         &self,
         conversation: &mut Conversation,
         llm: &dyn LlmClient,
         aside: Aside<'_>,
-    ) -> Result<(String, Usage), RuntimeError> {
+        progress: &mut (dyn FnMut(Progress<'_>) + Send),
+    ) -> Result<Reply, RuntimeError> {
         let Aside { record, owner, question, stop_word, caching, cancel } = aside;
         let model = &record.settings.model;
         let lane = self.lane(model, caching).await?;
         let mut asking = conversation.fork();
-        asking.push(EntryId(0), Arc::new(Message::user(question)));
+        asking.push(EntryId(0), Arc::new(question));
         let (request, assembled) = asking.request(false);
         let purse = self.purse_of(record, owner, OnBudget::End);
         let why = match purse.reserve(assembled.body.len(), &|_| {}, cancel).await? {
@@ -54,12 +56,11 @@ impl Runtime {
             Permit::Cancelled => Some("it was stopped"),
         };
         if let Some(why) = why {
-            return Err(RuntimeError::NoSummary { why });
+            return Err(RuntimeError::NoAnswer { why });
         }
         let started_ms = self.now_ms();
         let watched = lane.begin(&assembled.boundaries, None, started_ms);
-        let mut nobody = |_: Progress<'_>| {};
-        let reply = match llm.send(&request, &mut nobody, cancel).await {
+        let reply = match llm.send(&request, progress, cancel).await {
             Ok(reply) => reply,
             Err(error) => {
                 purse.release().await?;
@@ -84,14 +85,16 @@ impl Runtime {
         let (row, entries) = request_row((id, record.id), priced, &answered);
         // Paid for, whatever becomes of it.
         self.store().record_request(row, &entries).await?;
-        let usage = reply.usage;
-        Ok((said(&reply)?, usage))
+        match wordless(&reply) {
+            None => Ok(reply),
+            Some(why) => Err(RuntimeError::NoAnswer { why }),
+        }
     }
 }
 
-/// The summary in a reply; half of one would lose what it does not tell.
-fn said(reply: &Reply) -> Result<String, RuntimeError> {
-    let why = match &reply.stop {
+/// Why there is no answer in a reply; half of one would lose what it does not tell.
+fn wordless(reply: &Reply) -> Option<&'static str> {
+    Some(match &reply.stop {
         StopReason::MaxTokens | StopReason::ContextExceeded => "it was cut at the token limit",
         StopReason::Refusal => "the model refused",
         StopReason::EndTurn
@@ -99,12 +102,10 @@ fn said(reply: &Reply) -> Result<String, RuntimeError> {
         | StopReason::StopSequence
         | StopReason::Pause
         | StopReason::Other(_) => {
-            let text = reply.message.text();
-            if !text.trim().is_empty() {
-                return Ok(text);
+            if !reply.message.text().trim().is_empty() {
+                return None;
             }
             "the model said nothing"
         }
-    };
-    Err(RuntimeError::NoSummary { why })
+    })
 }

@@ -142,12 +142,13 @@ impl Runtime {
         let aside = Aside {
             record,
             owner: &lease.owner,
-            question,
+            question: Message::user(question),
             stop_word: STOP_WORD,
             caching: options.caching,
             cancel: &options.cancel,
         };
-        self.ask_aside(conversation, llm, aside).await
+        let reply = self.ask_aside(conversation, llm, aside, &mut |_| {}).await?;
+        Ok((reply.message.text(), reply.usage))
     }
 }
 

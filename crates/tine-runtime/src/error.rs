@@ -164,9 +164,9 @@ pub enum RuntimeError {
     /// All of the conversation would stay: it is shorter than what is to be kept.
     #[error("the conversation of agent {0} has nothing that could be left out")]
     NothingToCompact(AgentId),
-    /// The model gave no summary; the conversation stays as it was.
-    #[error("the conversation was not summarised: {why}")]
-    NoSummary {
+    /// The model did not answer a question beside the conversation, which stays as it was.
+    #[error("the model gave no answer in words: {why}")]
+    NoAnswer {
         /// What went wrong.
         why: &'static str,
     },

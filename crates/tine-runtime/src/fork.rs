@@ -11,7 +11,9 @@ use tine_model::{
     AgentId, AgentRecord, AgentState, Block, ContextMode, EntryBody, EntryId, Message,
     ModelSettings, Standing,
 };
-use tine_store::{ForkFrom, ForkRequest, Forked, Head, NewAgent, NewChild, NewTask, StoreError};
+use tine_store::{
+    ForkFrom, ForkRequest, Forked, Head, NewAgent, NewChild, NewEntry, NewTask, StoreError,
+};
 
 use crate::error::RuntimeError;
 use crate::inherit::{Inherit, Inherited};
@@ -110,6 +112,15 @@ impl Runtime {
     /// Makes a peer of the parent that inherits what was asked for, up to the fork point. Three rows for everything, whatever the
     /// length of the conversation, and one more for a part of it; any failure leaves the store as it was.
     pub async fn fork(&self, spec: ForkSpec) -> Result<ForkMade, RuntimeError> {
+        self.fork_with(spec, Vec::new()).await
+    }
+
+    /// The same for a fork that begins with messages of its own.
+    pub(crate) async fn fork_with(
+        &self,
+        spec: ForkSpec,
+        own: Vec<NewEntry>,
+    ) -> Result<ForkMade, RuntimeError> {
         check_name(spec.name.as_deref())?;
         let guard = ForkGuard::take(&self.forking, spec.parent)?;
         let parent = self.store().agent(spec.parent).await?;
@@ -124,8 +135,9 @@ impl Runtime {
         if let (Some(settings), false) = (&other, spec.accept_cache_loss) {
             self.refuse_cache_loss(&parent, at, spec.inherit, settings).await?;
         }
-        let Inherited { from, context, entries, digest } =
+        let Inherited { from, context, mut entries, digest } =
             self.inherited(&parent, at, spec.inherit).await?;
+        entries.extend(own);
         let mut agent = NewAgent { context, ..self.child_of(&parent, Standing::Peer, spec.name) };
         let child = agent.id;
         if let Some(settings) = other {

@@ -4,6 +4,7 @@
 //! face translates to and from it. It draws nothing and parses no command line.
 
 mod aside;
+mod attach;
 mod budget;
 mod cache;
 mod cache_note;
@@ -42,6 +43,8 @@ mod rest;
 mod rewrite;
 mod run;
 mod runtime;
+mod shell;
+mod side;
 mod slash;
 mod stop;
 mod tasks;
@@ -50,6 +53,7 @@ mod worker;
 mod worktrees;
 mod writers;
 
+pub use attach::{ATTACHED_BYTES_MAX, AttachedFile, LeftOut, Prompt};
 pub use budget::OnBudget;
 pub use cache::{CachePolicy, LifetimeChoice};
 pub use cache_note::{CacheNote, PlaceNote, VendorNote};
@@ -81,6 +85,8 @@ pub use queue::{DEADLINE_DEFAULT, QueuePolicy};
 pub use registry::{MAIL_BYTES_MAX, NAME_CHARS_MAX};
 pub use run::{RunOptions, RunOutcome};
 pub use runtime::{NewRoot, Runtime};
+pub use shell::UserCommand;
+pub use side::Side;
 pub use slash::{ForkWords, SlashError, parse_fork};
 pub use stop::{Receipt, StopSpec};
 pub use tasks::{

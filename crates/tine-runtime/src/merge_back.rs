@@ -8,8 +8,6 @@
 mod part;
 mod question;
 
-use std::sync::Arc;
-
 use tine_fork::{MergeNote, Wording};
 use tine_llm::LlmClient;
 use tine_model::{AgentId, AgentRecord, AgentState, EntryId, Message, Usage};
@@ -127,13 +125,14 @@ impl Runtime {
         let aside = Aside {
             record,
             owner,
-            question,
+            question: Message::user(question),
             stop_word: STOP_WORD,
             caching: options.caching,
             cancel: &options.cancel,
         };
-        let (text, usage) = self.ask_aside(&mut conversation, llm, aside).await?;
-        Ok(Draft { part: said.part, text: text.trim().to_owned(), usage })
+        let reply = self.ask_aside(&mut conversation, llm, aside, &mut |_| {}).await?;
+        let text = reply.message.text().trim().to_owned();
+        Ok(Draft { part: said.part, text, usage: reply.usage })
     }
 
     /// Appends a text to an ancestor of the fork, in an envelope that names the fork and what of it the text stands for. An ancestor
@@ -176,28 +175,36 @@ impl Runtime {
             wording: merge.wording,
             text: merge.text.trim().to_owned(),
         };
-        let body = note.to_string();
-        // Behind open calls nothing may stand but their results.
+        let arrival = self.arrive(into, lease, note.to_string()).await?;
+        Ok(MergedBack { part, arrival })
+    }
+
+    /// Appends a text of the user to an agent's log, under the lease that is given; without one, or behind open calls, where nothing may
+    /// stand but their results, it goes into the mailbox.
+    pub(crate) async fn arrive(
+        &self,
+        into: AgentId,
+        lease: Option<&Lease>,
+        body: String,
+    ) -> Result<Arrival, RuntimeError> {
         let takes_it = match lease {
             Some(_) => !self.fold(into, None).await?.history().has_open_calls(),
             None => false,
         };
-        let arrival = match lease.filter(|_| takes_it) {
+        match lease.filter(|_| takes_it) {
             Some(lease) => {
-                let message = Arc::new(Message::user(body));
-                let row = codec::message_row(&message, self.now_ms());
+                let row = codec::message_row(&Message::user(body), self.now_ms());
                 let ids = self.store().append(into, lease.fence, &[row]).await?;
                 let entry = ids.first().copied().ok_or_else(|| StoreError::no_agent(into))?;
-                Arrival::Appended(entry)
+                Ok(Arrival::Appended(entry))
             }
             None => {
-                // It is the user who brings it back, and so nobody's word but the user's makes an agent go on.
+                // Nobody's word but the user's makes an agent go on.
                 let mail = NewMail { recipient: into, sender: None, body, now_ms: self.now_ms() };
                 let mail = self.store().send_mail(mail).await?;
                 self.live().beat();
-                Arrival::Mailed(mail)
+                Ok(Arrival::Mailed(mail))
             }
-        };
-        Ok(MergedBack { part, arrival })
+        }
     }
 }

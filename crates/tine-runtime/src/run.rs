@@ -11,6 +11,7 @@ use tine_store::{Lease, SetState, StoreError};
 use tine_tools::Place;
 use tokio_util::sync::CancellationToken;
 
+use crate::attach::Prompt;
 use crate::budget::{OnBudget, Purse};
 use crate::cache::CachePolicy;
 use crate::confine::{AuditReport, Confinement};
@@ -89,6 +90,16 @@ impl Runtime {
         prompt: Option<String>,
         options: &RunOptions,
     ) -> Result<RunOutcome, RuntimeError> {
+        self.run_with(agent, prompt.map(Prompt::from), options).await
+    }
+
+    /// The same with what is handed over beside the words.
+    pub async fn run_with(
+        &self,
+        agent: AgentId,
+        prompt: Option<Prompt>,
+        options: &RunOptions,
+    ) -> Result<RunOutcome, RuntimeError> {
         let record = self.store().agent(agent).await?;
         let llm = self.ports().models.connect(&record.settings.model).await?;
         let confinement = self.walled(&record, &options.confinement).await?;
@@ -116,13 +127,15 @@ impl Runtime {
     async fn run_leased(
         &self,
         (lease, entered): (&Lease, &Entered),
-        prompt: Option<String>,
+        prompt: Option<Prompt>,
         options: &RunOptions,
         llm: &dyn tine_llm::LlmClient,
     ) -> Result<RunReport, RuntimeError> {
         let loaded = self.load(lease.agent, options.caching).await?;
-        let prompt = match prompt.filter(|text| !text.trim().is_empty()) {
-            Some(text) => Some(self.first_prompt(&loaded, text, &options.crew.definitions).await?),
+        let prompt = match prompt.filter(|prompt| !prompt.text.trim().is_empty()) {
+            Some(prompt) => {
+                Some(self.first_prompt(&loaded, prompt, &options.crew.definitions).await?)
+            }
             None => {
                 self.require_something_to_send(&loaded).await?;
                 None
@@ -348,7 +361,7 @@ impl Runtime {
     async fn first_prompt(
         &self,
         loaded: &Loaded,
-        text: String,
+        prompt: Prompt,
         definitions: &Definitions,
     ) -> Result<Message, RuntimeError> {
         let record = &loaded.record;
@@ -361,7 +374,9 @@ impl Runtime {
             let whose = (record.id, record.directory.as_str());
             texts.extend(self.worktree_notice(whose, !history.is_empty()).await?);
         }
-        texts.push(text);
+        // The words come last, as a directive does.
+        texts.extend(prompt.files.iter().map(ToString::to_string));
+        texts.push(prompt.text);
         Ok(Message::new(Role::User, texts.into_iter().map(Block::Text).collect()))
     }
 

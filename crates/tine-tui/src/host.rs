@@ -1,5 +1,6 @@
 //! What the terminal asks of the program that it is part of: settings become options there.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -44,6 +45,13 @@ pub trait Host: Send + Sync {
 
     /// The text as the person leaves it in an editor of their own, which has the terminal meanwhile.
     async fn edit(&self, text: &str) -> Result<String, Told>;
+
+    /// Where new agents work.
+    fn directory(&self) -> PathBuf;
+
+    /// Runs a command of the command line that may ask the person at the terminal, which is its own meanwhile; returns once they have
+    /// seen what it said.
+    async fn lend(&self, arguments: &[String]);
 
     /// What a command of the command line prints, with its colours, on a screen of so many columns. It asks nothing.
     async fn report(&self, arguments: &[String], columns: usize) -> Result<String, Told>;

@@ -234,7 +234,7 @@ impl From<RuntimeError> for Failure {
             RuntimeError::Llm(error) => (&error).into(),
             RuntimeError::NothingToCompact(_) => Self::of(BAD_INPUT, &error)
                 .hint("--keep-tokens keeps less of it word for word"),
-            RuntimeError::NoSummary { .. } => Self::of(FAILED, &error)
+            RuntimeError::NoAnswer { .. } => Self::of(FAILED, &error)
                 .hint("nothing has changed; run it again, or `tine fork --context digest` the agent"),
             RuntimeError::NoParent(_) => Self::of(BAD_INPUT, &error)
                 .hint("`tine tree` shows who was forked from whom"),

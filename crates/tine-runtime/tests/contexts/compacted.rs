@@ -89,8 +89,8 @@ async fn a_compaction_that_fails_changes_nothing() {
     }
     insta::assert_snapshot!(told.join("\n"), @"
     overloaded: later
-    the conversation was not summarised: it was cut at the token limit
-    the conversation was not summarised: the model said nothing
+    the model gave no answer in words: it was cut at the token limit
+    the model gave no answer in words: the model said nothing
     ");
     let long = CompactOptions::default();
     let nothing = house.runtime.compact(root, &long).await.unwrap_err();

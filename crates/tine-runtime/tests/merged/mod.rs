@@ -309,7 +309,7 @@ async fn a_draft_is_paid_for_like_every_other_request() {
     assert_eq!(budget.tokens - before, usage.prompt() + usage.output);
     store.set_budget(set(budget.tokens)).await.unwrap();
     let refused = house.runtime.draft_merge_back(child, &DraftOptions::default()).await;
-    assert!(matches!(refused, Err(RuntimeError::NoSummary { .. })));
+    assert!(matches!(refused, Err(RuntimeError::NoAnswer { .. })));
     let budget = store.budget(root).await.unwrap().unwrap();
     assert_eq!((budget.tokens_reserved, store.lease(child).await.unwrap()), (0, None));
     // Words of one's own cost nothing.

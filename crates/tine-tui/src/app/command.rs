@@ -20,12 +20,18 @@ pub(crate) enum Verb {
     Rewind,
     Clear,
     Compact,
+    Side,
+    Wait,
+    Reap,
+    Export,
     New,
     Resume,
     /// What a command of the command line says, of this agent where no other is named.
     Report(&'static [&'static str]),
     /// The same of all agents.
     ReportAll(&'static [&'static str]),
+    /// A command of the command line that asks for something, and so has the terminal meanwhile; for this agent where no other is named.
+    Lend(&'static [&'static str]),
     Help,
     Quit,
 }
@@ -62,6 +68,15 @@ const fn report(
     command(Verb::Report(words), names, usage, help)
 }
 
+const fn lend(
+    names: &'static [&'static str],
+    words: &'static [&'static str],
+    usage: &'static str,
+    help: &'static str,
+) -> Command {
+    command(Verb::Lend(words), names, usage, help)
+}
+
 const fn report_all(
     names: &'static [&'static str],
     words: &'static [&'static str],
@@ -70,7 +85,27 @@ const fn report_all(
     command(Verb::ReportAll(words), names, "", help)
 }
 
+/// What may follow a command, for completion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Takes {
+    /// Names of agents.
+    Agents,
+    /// Flags of a fork.
+    ForkFlags,
+    /// Anything.
+    Words,
+}
+
 impl Command {
+    /// What may follow it.
+    pub(crate) fn takes(&self) -> Takes {
+        match self.verb {
+            Verb::Fork => Takes::ForkFlags,
+            _ if self.usage.contains("AGENT") => Takes::Agents,
+            _ => Takes::Words,
+        }
+    }
+
     const fn with(self, action: Action) -> Self {
         Self { action: Some(action), ..self }
     }
@@ -97,6 +132,12 @@ pub(crate) const COMMANDS: &[Command] = &[
     command(Verb::Rewind, &["rewind"], "[LABEL]", "go back to a mark, or before the last prompt"),
     command(Verb::Clear, &["clear"], "", "begin the conversation anew; forks keep what they have"),
     command(Verb::Compact, &["compact"], "", "sum the conversation up, so that it takes less room"),
+    command(
+        Verb::Side,
+        &["side", "btw"],
+        "QUESTION",
+        "ask beside the conversation; nothing is kept, unless f makes a fork of it",
+    ),
     command(Verb::New, &["new"], "", "begin with a new agent"),
     command(
         Verb::Resume,
@@ -104,6 +145,26 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[AGENT]",
         "go on where an agent was interrupted, or go to one",
     ),
+    command(
+        Verb::Wait,
+        &["wait"],
+        "[SECONDS] [AGENT...]",
+        "say when agents have nothing left to do, and what they report",
+    ),
+    command(Verb::Reap, &["reap"], "[AGENT]", "take dead agents off the tree"),
+    lend(
+        &["merge-back"],
+        &["merge-back"],
+        "[AGENT] [--into AGENT]",
+        "bring what came of this fork to its parent, as a text that you can edit",
+    ),
+    lend(
+        &["pick"],
+        &["pick"],
+        "[AGENT] -d TASK [-n N] [--check COMMAND]",
+        "give several forks one task, check them, and take the best",
+    ),
+    command(Verb::Export, &["export"], "[FILE]", "write the conversation into a file (.md, .json)"),
     report(&["tasks"], &["task", "list"], "[AGENT]", "the workers that this agent has started"),
     report(&["diff"], &["diff"], "[AGENT]", "what an agent has changed in its worktree"),
     report(

@@ -18,7 +18,7 @@ impl App {
                 self.overlay = Some(Overlay::Help(0));
                 Vec::new()
             }
-            Verb::Quit => vec![Effect::Quit],
+            Verb::Quit => self.leave(),
             Verb::New => {
                 self.focus = None;
                 Vec::new()
@@ -29,7 +29,19 @@ impl App {
                 }
                 _ => self.refuse("usage: /send AGENT TEXT"),
             },
-            Verb::ReportAll(words) => vec![Effect::Report(line(words, rest))],
+            Verb::ReportAll(words) => match line(words, rest) {
+                Ok(line) => vec![Effect::Report(line)],
+                Err(why) => self.refuse(why),
+            },
+            Verb::Wait => match self.wait(rest) {
+                Ok(()) => Vec::new(),
+                Err(why) => self.refuse(&why),
+            },
+            Verb::Reap if rest.is_empty() => vec![Effect::Reap(None)],
+            Verb::Reap => match self.find(rest) {
+                Ok(agent) => vec![Effect::Reap(Some(agent))],
+                Err(why) => self.refuse(&why),
+            },
             Verb::Resume if !rest.is_empty() => match self.find(rest) {
                 Ok(agent) => self.go(agent),
                 Err(why) => self.refuse(&why),
@@ -37,6 +49,9 @@ impl App {
             Verb::Fork
             | Verb::Resume
             | Verb::Report(_)
+            | Verb::Lend(_)
+            | Verb::Side
+            | Verb::Export
             | Verb::Parent
             | Verb::Child
             | Verb::Stop
@@ -79,15 +94,25 @@ impl App {
             Verb::Compact => vec![Effect::Compact(focus)],
             Verb::Resume if runs => self.refuse("the agent runs"),
             Verb::Resume => vec![Effect::Run(focus, None)],
-            Verb::Report(words) => {
-                let names_one =
-                    rest.split_whitespace().next().is_some_and(|word| !word.starts_with('-'));
-                let whom = if names_one { String::new() } else { format!("{focus} ") };
-                vec![Effect::Report(line(words, &format!("{whom}{rest}")))]
-            }
-            Verb::Tree | Verb::New | Verb::Send | Verb::Help | Verb::Quit | Verb::ReportAll(_) => {
-                Vec::new()
-            }
+            Verb::Report(words) => match line(words, &of(focus, rest)) {
+                Ok(line) => vec![Effect::Report(line)],
+                Err(why) => self.refuse(why),
+            },
+            Verb::Lend(words) => match line(words, &of(focus, rest)) {
+                Ok(line) => vec![Effect::Lend(line)],
+                Err(why) => self.refuse(why),
+            },
+            Verb::Side if rest.is_empty() => self.refuse("usage: /side QUESTION"),
+            Verb::Side => self.ask_side(focus, rest),
+            Verb::Export => vec![Effect::Report(export(focus, rest))],
+            Verb::Tree
+            | Verb::New
+            | Verb::Send
+            | Verb::Wait
+            | Verb::Reap
+            | Verb::Help
+            | Verb::Quit
+            | Verb::ReportAll(_) => Vec::new(),
         }
     }
 
@@ -221,7 +246,7 @@ impl App {
     }
 
     /// Whom a person means: a name, or the beginning of an id.
-    fn find(&self, text: &str) -> Result<AgentId, String> {
+    pub(super) fn find(&self, text: &str) -> Result<AgentId, String> {
         let named = self.agents.iter().filter(|agent| lives(agent));
         if let Some(agent) = named.clone().find(|agent| agent.name.as_deref() == Some(text)) {
             return Ok(agent.id);
@@ -235,9 +260,28 @@ impl App {
     }
 }
 
-/// A command of the command line, as its words.
-fn line(words: &[&str], rest: &str) -> Vec<String> {
-    words.iter().copied().chain(rest.split_whitespace()).map(str::to_owned).collect()
+/// A command of the command line, as its words; they are quoted as in a shell.
+fn line(words: &[&str], rest: &str) -> Result<Vec<String>, &'static str> {
+    let rest = shell_words::split(rest).map_err(|_| "Unterminated quoted string")?;
+    Ok(words.iter().map(|word| (*word).to_owned()).chain(rest).collect())
+}
+
+/// What follows a command that is about one agent: this one, unless another is named.
+fn of(focus: AgentId, rest: &str) -> String {
+    match rest.split_whitespace().next().is_some_and(|word| !word.starts_with('-')) {
+        true => rest.to_owned(),
+        false => format!("{focus} {rest}"),
+    }
+}
+
+/// The command that writes a conversation into a file, whose name tells the shape; without one, that shows it.
+fn export(focus: AgentId, file: &str) -> Vec<String> {
+    let format = if file.is_empty() || file.ends_with(".md") { "markdown" } else { "messages" };
+    let mut words = vec!["export".to_owned(), focus.to_string(), "--format".into(), format.into()];
+    if !file.is_empty() {
+        words.extend(["--output".to_owned(), file.to_owned()]);
+    }
+    words
 }
 
 fn lives(agent: &tine_model::AgentRecord) -> bool {

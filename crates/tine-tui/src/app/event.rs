@@ -2,10 +2,11 @@
 
 use crossterm::event::{KeyEvent, MouseEvent};
 use tine_model::{AgentId, AgentRecord, EntryId, PermissionId, TaskRecord};
-use tine_runtime::{Answer, FoldedEntry, ForkMade, ForkWords, PermissionRequest};
+use tine_runtime::{Answer, FoldedEntry, ForkMade, ForkWords, PermissionRequest, Side};
 
 use super::live::Happening;
 use super::piece::Tone;
+use super::side::SideEvent;
 
 /// Something that happened.
 #[derive(Debug, Clone)]
@@ -49,6 +50,12 @@ pub(crate) enum Event {
     Told(Option<AgentId>, Tone, String),
     /// What a command of the command line printed, with its colours.
     Report(String, String),
+    /// Files that can be named to an agent.
+    Files(Option<AgentId>, Vec<String>),
+    /// Something happened to a question beside the conversation.
+    Side(SideEvent),
+    /// The person's own command is over; what it printed, where no agent was told of it.
+    ShellOver(Option<String>),
     /// Somebody asks for permission.
     Asked(Box<PermissionRequest>),
     /// A request needs no answer any more; in what way, where it was answered elsewhere.
@@ -90,6 +97,24 @@ pub(crate) enum Effect {
     SendTo(String, String),
     /// Show what a command of the command line prints.
     Report(Vec<String>),
+    /// Let a command of the command line have the terminal.
+    Lend(Vec<String>),
+    /// Find the files that can be named to an agent.
+    Files(Option<AgentId>),
+    /// Ask an agent's model beside its conversation.
+    Side(AgentId, String),
+    /// Take that question back.
+    EndSide,
+    /// Make a fork of question and answer.
+    Promote(Box<Side>),
+    /// Run a command of the person's, and let the agent know.
+    Shell(Option<AgentId>, String),
+    /// Stop it.
+    EndShell,
+    /// Take a dead agent, or all of them, off the lists.
+    Reap(Option<AgentId>),
+    /// Interrupt an agent and all below it.
+    StopAll(AgentId),
     /// Write the text in the person's own editor.
     Edit(String),
     /// Draw everything anew.

@@ -48,6 +48,21 @@ impl Input {
         self.area.move_cursor(CursorMove::End);
     }
 
+    /// What stands before the cursor on its line, and whether that is the first one.
+    pub(crate) fn before_cursor(&self) -> (String, bool) {
+        let cursor = self.area.cursor();
+        let line = self.area.lines().get(cursor.0).map(String::as_str).unwrap_or_default();
+        (line.chars().take(cursor.1).collect(), cursor.0 == 0)
+    }
+
+    /// Puts a text in the place of so many characters before the cursor.
+    pub(crate) fn replace_before_cursor(&mut self, characters: usize, text: &str) {
+        for _ in 0..characters {
+            self.area.delete_char();
+        }
+        self.area.insert_str(text);
+    }
+
     /// Takes the text away to be sent, and keeps it in the history.
     pub(crate) fn take(&mut self) -> String {
         let text = self.text();

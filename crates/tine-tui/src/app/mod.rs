@@ -2,6 +2,7 @@
 
 mod command;
 mod commands;
+mod complete;
 mod event;
 #[cfg(test)]
 mod fixture;
@@ -11,7 +12,9 @@ mod live;
 mod piece;
 mod press;
 mod room;
+mod side;
 mod tree;
+mod wait;
 
 use std::collections::{HashMap, VecDeque};
 
@@ -20,6 +23,7 @@ use tine_model::{AgentId, AgentRecord, AgentState, EntryBody, PermissionScope, R
 use tine_runtime::{FoldedEntry, ForkWords, PermissionRequest};
 
 pub(crate) use command::COMMANDS;
+pub(crate) use complete::Offer;
 pub(crate) use event::{Effect, Event};
 pub(crate) use input::{Input, ROWS_MAX};
 pub(crate) use keys::KEYS;
@@ -28,7 +32,11 @@ pub(crate) use live::{Happening, Live};
 pub(crate) use piece::AnswerText;
 pub(crate) use piece::{Body, CallPiece, Tone};
 pub(crate) use room::{Room, Scroll, title};
+pub(crate) use side::{SideEvent, SidePage};
 pub(crate) use tree::{Tree, rows, state_word};
+
+use complete::Offers;
+use wait::Wait;
 
 /// How long a word at the bottom of the screen stays, in milliseconds.
 const WORD_MS: i64 = 4_000;
@@ -60,6 +68,16 @@ pub(crate) enum Overlay {
     Help(usize),
     /// What a command of the command line printed: its words, its text, and the first line that is shown.
     Page(String, String, usize),
+    /// A question beside the conversation.
+    Side(SidePage),
+}
+
+/// The files below an agent's directory.
+#[derive(Debug, Clone, Default)]
+struct Files {
+    of: Option<AgentId>,
+    /// Their paths, once they are found.
+    paths: Option<Vec<String>>,
 }
 
 /// A fork that waits for the tools of its parent.
@@ -106,8 +124,17 @@ pub(crate) struct App {
     pub(crate) page: u16,
     /// Lines by which the view is to move, the next time that it is laid out.
     pub(crate) move_lines: i32,
+    /// What the word that is being written could become.
+    pub(crate) offers: Option<Offers>,
+    /// Whom the person waits for.
+    pub(crate) wait: Option<Wait>,
+    /// The person's own command that runs.
+    pub(crate) shell: Option<String>,
+    files: Files,
     pressed_ms: i64,
     leaving_ms: i64,
+    /// Which agent was interrupted alone while others below it run, and when.
+    interrupted: Option<(AgentId, i64)>,
 }
 
 impl App {
@@ -133,7 +160,7 @@ impl App {
             }
             Event::Paste(text) => {
                 self.input().paste(&text);
-                Vec::new()
+                self.offer()
             }
             Event::Written(text) => {
                 self.input().set(text.trim_end_matches('\n'));
@@ -195,6 +222,19 @@ impl App {
             }
             Event::Report(words, text) => {
                 self.overlay = Some(Overlay::Page(words, text, 0));
+                Vec::new()
+            }
+            Event::Files(of, paths) => {
+                self.files = Files { of, paths: Some(paths) };
+                self.offer()
+            }
+            Event::Side(event) => {
+                self.side(event);
+                Vec::new()
+            }
+            Event::ShellOver(text) => {
+                self.shell = None;
+                text.into_iter().for_each(|text| self.say(None, Tone::Plain, text));
                 Vec::new()
             }
             Event::Asked(request) => {
@@ -261,6 +301,7 @@ impl App {
         if self.word.as_ref().is_some_and(|(_, until_ms)| *until_ms <= self.now_ms) {
             self.word = None;
         }
+        self.look_at_wait();
         Vec::new()
     }
 
@@ -327,6 +368,7 @@ impl App {
         }
         self.agents = agents;
         self.tasks = tasks.into_iter().map(|task| (task.agent, task)).collect();
+        self.look_at_wait();
         let Some(focus) = focus else { return Vec::new() };
         let now = self.record(focus).map(|record| record.updated_ms);
         // Another process may have written.
@@ -344,6 +386,7 @@ impl App {
         }
         self.focus = Some(agent);
         self.overlay = None;
+        self.offers = None;
         let room = self.rooms.entry(agent).or_insert_with(|| Room::new(record));
         match room.is_stale {
             true => vec![Effect::Read(agent, room.last), Effect::Price(agent)],

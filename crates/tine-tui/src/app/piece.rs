@@ -7,11 +7,17 @@ use tine_guard::{Call, describe};
 use tine_model::{
     Block, Entry, EntryBody, EntryId, ForkRole, Message, Role, ToolCallId, ToolInput,
 };
+use tine_runtime::{AttachedFile, UserCommand};
 
+use crate::figures::plural;
 use crate::words::one_line;
 
 /// What is told to agents about their surroundings stands in these; people know it.
-const FRAMES: [(&str, &str); 2] = [("environment", "surroundings"), ("worktree", "its worktree")];
+const FRAMES: [(&str, &str); 3] = [
+    ("environment", "surroundings"),
+    ("worktree", "its worktree"),
+    ("side-question", "to answer beside the conversation"),
+];
 
 /// Something of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,6 +109,7 @@ fn add_message(pieces: &mut Vec<Piece>, entry: EntryId, message: &Message, direc
     for block in message.blocks() {
         let body = match block {
             Block::Text(text) => match message.role() {
+                Role::User if UserCommand::parse(text).is_some() => command(text),
                 Role::User | Role::System => user_text(text),
                 Role::Assistant => Body::Model(text.clone()),
             },
@@ -133,6 +140,10 @@ fn user_text(text: &str) -> Body {
             return Body::Event(format!("(the agent is told {words})"));
         }
     }
+    if let Some(file) = AttachedFile::parse(text) {
+        let lines = plural(file.text.lines().count() as u64, "line");
+        return Body::Event(format!("(with {}, {lines})", one_line(&file.path)));
+    }
     if let Some(task) = directive_task(text) {
         return Body::User(task.to_owned());
     }
@@ -157,6 +168,20 @@ fn call(id: &ToolCallId, name: &str, input: &ToolInput, directory: &Path) -> Cal
         ToolInput::Invalid(text) => ("(its arguments are no JSON object)".to_owned(), text.clone()),
     };
     CallPiece { id: id.clone(), tool: one_line(name), line, input, answer: None }
+}
+
+/// A command of the person's own, as a call of theirs.
+fn command(text: &str) -> Body {
+    let ran = UserCommand::parse(text);
+    let UserCommand { command, output } =
+        ran.unwrap_or_else(|| UserCommand { command: String::new(), output: text.to_owned() });
+    Body::Call(CallPiece {
+        id: ToolCallId(String::new()),
+        tool: "!".to_owned(),
+        line: one_line(&command),
+        input: command,
+        answer: Some(AnswerText { is_error: false, text: output }),
+    })
 }
 
 /// Gives the answer to its call.

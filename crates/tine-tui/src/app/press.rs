@@ -5,12 +5,13 @@ use serde_json::Value;
 use tine_model::{AgentId, PermissionScope};
 use tine_runtime::{Answer, PermissionRequest};
 
-use super::command::{self, Typed, completions};
+use super::command::{self, Typed};
 use super::keys::{self, Action};
 use super::room::Scroll;
 use super::tree::{Tree, rows};
 use super::{App, Effect, LEAVE_MS, LETTERS, Overlay, title};
-use crate::words::harmless;
+use crate::figures::plural;
+use crate::words::{harmless, one_line};
 
 impl App {
     pub(super) fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
@@ -18,14 +19,30 @@ impl App {
         match &self.overlay {
             Some(Overlay::Tree(_)) => return self.tree_key(key),
             Some(Overlay::Help(_) | Overlay::Page(..)) => return self.page_key(key),
+            Some(Overlay::Side(_)) => return self.side_key(key),
             None if self.answers => return self.answer_key(key),
             None => {}
+        }
+        if self.offers.is_some() && key.modifiers.is_empty() {
+            match key.code {
+                KeyCode::Tab => return self.take_offer(),
+                KeyCode::Enter if self.has_chosen() => return self.take_offer(),
+                KeyCode::Up | KeyCode::Down => {
+                    self.choose(key.code == KeyCode::Down);
+                    return Vec::new();
+                }
+                KeyCode::Esc => {
+                    self.offers = None;
+                    return Vec::new();
+                }
+                _ => {}
+            }
         }
         match keys::action(key) {
             Some(action) => self.act(action),
             None => {
                 self.input().key(key);
-                Vec::new()
+                self.offer()
             }
         }
     }
@@ -120,7 +137,7 @@ impl App {
             Action::Submit => return self.submit(),
             Action::Interrupt => return self.interrupt(),
             Action::Cancel => return self.cancel(),
-            Action::Quit if self.input().is_empty() => return vec![Effect::Quit],
+            Action::Quit if self.input().is_empty() => return self.leave(),
             Action::Quit => {}
             Action::Tree => {
                 let marked = self.focus;
@@ -148,7 +165,7 @@ impl App {
             Action::Bottom => {
                 self.room_mut().into_iter().for_each(|room| room.scroll = Scroll::Bottom);
             }
-            Action::Complete => self.complete(),
+            Action::Complete => return self.complete(),
             Action::Answer if self.questions.is_empty() => self.tell("nobody asks anything"),
             Action::Answer => self.answers = true,
             Action::Help => self.overlay = Some(Overlay::Help(0)),
@@ -165,10 +182,40 @@ impl App {
             self.tell("the fork is given up; nothing has changed");
             return Vec::new();
         }
-        match self.focus.filter(|focus| self.runs(*focus)) {
-            Some(focus) => self.stop(focus),
-            None => Vec::new(),
+        if self.wait.take().is_some() {
+            self.tell("you wait no more; nothing was stopped");
+            return Vec::new();
         }
+        if let Some(command) = &self.shell {
+            let text = format!("stopping `{}`", one_line(command));
+            self.tell(text);
+            return vec![Effect::EndShell];
+        }
+        let again = self.interrupted.take_if(|(_, at_ms)| self.now_ms - *at_ms <= LEAVE_MS);
+        match self.focus {
+            Some(focus) if again.is_some_and(|(agent, _)| agent == focus) => {
+                let below = self.running_below(focus);
+                self.tell(format!("interrupting {} below as well", plural(below, "agent")));
+                vec![Effect::StopAll(focus)]
+            }
+            Some(focus) if self.runs(focus) => self.stop(focus),
+            Some(_) | None => Vec::new(),
+        }
+    }
+
+    fn running_below(&self, agent: AgentId) -> u64 {
+        self.agents_below(Some(agent)).filter(|below| self.runs(*below)).count() as u64
+    }
+
+    /// Leaves, unless something runs here of which the person does not think.
+    pub(super) fn leave(&mut self) -> Vec<Effect> {
+        if self.lives.is_empty() || self.now_ms - self.leaving_ms <= LEAVE_MS {
+            return vec![Effect::Quit];
+        }
+        self.leaving_ms = self.now_ms;
+        let running = plural(self.lives.len() as u64, "agent");
+        self.tell(format!("leaving stops {running}; once more leaves, and /resume takes them up"));
+        Vec::new()
     }
 
     pub(super) fn stop(&mut self, agent: AgentId) -> Vec<Effect> {
@@ -180,7 +227,15 @@ impl App {
             live.stopping = true;
         }
         let name = self.record(agent).map_or_else(|| agent.short(), title);
-        self.tell(format!("interrupting {name}; agents below it go on"));
+        let below = self.running_below(agent);
+        if below == 0 {
+            self.tell(format!("interrupting {name}"));
+            return vec![Effect::Stop(agent)];
+        }
+        let them = if Some(agent) == self.focus { "; Esc again stops that, too" } else { "" };
+        let below = plural(below, "agent");
+        self.tell(format!("interrupting {name}; what runs below it ({below}) goes on{them}"));
+        self.interrupted = Some((agent, self.now_ms));
         vec![Effect::Stop(agent)]
     }
 
@@ -200,6 +255,7 @@ impl App {
     }
 
     fn submit(&mut self) -> Vec<Effect> {
+        self.offers = None;
         let text = self.input().text();
         if text.trim().is_empty() {
             return Vec::new();
@@ -223,6 +279,7 @@ impl App {
                 self.tell(format!("there is no command /{name}{hint}"));
                 Vec::new()
             }
+            None if text.trim_start().starts_with('!') => self.submit_shell(),
             None => {
                 let text = self.input().take();
                 match self.focus {
@@ -233,20 +290,26 @@ impl App {
         }
     }
 
-    /// Completes the command that is being written.
-    fn complete(&mut self) {
-        let text = self.input().text();
-        let Some(beginning) = text.strip_prefix('/') else { return };
-        let found: Vec<&str> = completions(beginning).map(|command| command.names[0]).collect();
-        match found.as_slice() {
-            [] => {}
-            [one] => {
-                let text = format!("/{one} ");
-                self.input().set(&text);
-            }
-            several => {
-                self.tell(several.iter().map(|name| format!("/{name} ")).collect::<String>())
-            }
+    /// Runs a command of the person's own.
+    fn submit_shell(&mut self) -> Vec<Effect> {
+        if self.shell.is_some() {
+            self.tell("a command runs already; Esc stops it");
+            return Vec::new();
+        }
+        let text = self.input().take();
+        let command = text.trim_start().trim_start_matches('!').trim().to_owned();
+        if command.is_empty() {
+            return Vec::new();
+        }
+        self.shell = Some(command.clone());
+        vec![Effect::Shell(self.focus, command)]
+    }
+
+    /// Offers what the word could become, where nothing is offered yet.
+    fn complete(&mut self) -> Vec<Effect> {
+        match self.input().text().trim_start().starts_with('!') {
+            true => self.offer_paths(),
+            false => self.offer(),
         }
     }
 }

@@ -369,3 +369,180 @@ fn no_key_of_the_tree_kills_a_root_and_a_question_holds_nobody() {
     assert_eq!(control(&mut app, 'c'), []);
     assert_eq!(control(&mut app, 'c'), [Effect::Quit]);
 }
+
+fn offered(app: &App) -> Vec<&str> {
+    let offers = app.offers.as_ref().map(|offers| offers.offers.as_slice()).unwrap_or_default();
+    offers.iter().map(|offer| offer.text.as_str()).collect()
+}
+
+fn write(app: &mut App, text: &str) -> Vec<Effect> {
+    text.chars().flat_map(|letter| key(app, KeyCode::Char(letter))).collect()
+}
+
+#[test]
+fn a_command_is_offered_while_it_is_written_and_taken_by_tab() {
+    let mut app = session(&[agent(1, None)]);
+    write(&mut app, "/re");
+    assert_eq!(offered(&app), ["/rename ", "/rewind ", "/resume ", "/reap ", "/recover "]);
+    key(&mut app, KeyCode::Down);
+    key(&mut app, KeyCode::Tab);
+    assert_eq!(app.input().text(), "/rewind ");
+    assert_eq!(offered(&app), [""; 0]);
+    app.input().set("");
+    // Who has marked nothing sends what is written.
+    write(&mut app, "/tre");
+    key(&mut app, KeyCode::Enter);
+    insta::assert_snapshot!(said(&app).join("\n"), @"there is no command /tre; did you mean /tree?");
+}
+
+#[test]
+fn agents_and_flags_are_offered_behind_the_commands_that_take_them() {
+    let named = AgentRecord { name: Some("plan-b".into()), ..agent(2, Some(1)) };
+    let mut app = session(&[agent(1, None), named]);
+    write(&mut app, "/send pl");
+    assert_eq!(offered(&app), ["plan-b "]);
+    app.input().set("");
+    write(&mut app, "/fork --w");
+    assert_eq!(offered(&app), ["--worktree "]);
+    key(&mut app, KeyCode::Tab);
+    assert_eq!(app.input().text(), "/fork --worktree ");
+}
+
+#[test]
+fn files_are_found_once_for_each_word_and_the_best_comes_first() {
+    let mut app = session(&[agent(1, None)]);
+    assert_eq!(write(&mut app, "see @"), [Effect::Files(Some(id(1)))]);
+    assert_eq!(write(&mut app, "mai"), [], "it is being looked for");
+    let paths = ["src/main.rs", "docs/mail.md", "src/lib.rs"].map(str::to_owned).to_vec();
+    app.update(Event::Files(Some(id(1)), paths));
+    assert_eq!(offered(&app).len(), 2);
+    assert_eq!(offered(&app)[0], "@src/main.rs ");
+    key(&mut app, KeyCode::Esc);
+    assert_eq!(offered(&app), [""; 0]);
+    write(&mut app, "n");
+    key(&mut app, KeyCode::Tab);
+    assert_eq!(app.input().text(), "see @src/main.rs ");
+    // A new word looks again: files come and go.
+    assert_eq!(write(&mut app, "@"), [Effect::Files(Some(id(1)))]);
+}
+
+#[test]
+fn a_line_with_a_bang_is_a_command_of_the_persons_own() {
+    let mut app = session(&[agent(1, None)]);
+    assert_eq!(
+        type_in(&mut app, "! git status"),
+        [Effect::Shell(Some(id(1)), "git status".into())]
+    );
+    assert_eq!(type_in(&mut app, "!ls"), []);
+    assert_eq!(app.input().text(), "!ls", "one at a time");
+    assert_eq!(key(&mut app, KeyCode::Esc), [Effect::EndShell]);
+    app.update(Event::ShellOver(None));
+    assert_eq!(key(&mut app, KeyCode::Enter), [Effect::Shell(Some(id(1)), "ls".into())]);
+}
+
+#[test]
+fn wait_ends_when_all_are_done_and_says_what_they_did() {
+    let mut app = session(&[agent(1, None), agent(2, Some(1)), agent(3, Some(1))]);
+    type_in(&mut app, "/wait");
+    for worker in [2, 3] {
+        app.update(Event::Happened(id(worker), Happening::Began));
+    }
+    type_in(&mut app, "/wait");
+    assert_eq!(app.waiting_for().as_deref(), Some("waiting for 2 of 2 agents"));
+    app.update(Event::Happened(id(2), Happening::Ended));
+    app.update(Event::Tick);
+    assert_eq!(app.waiting_for().as_deref(), Some("waiting for 1 of 2 agents"));
+    app.update(Event::Happened(id(3), Happening::Ended));
+    app.update(Event::Tick);
+    assert!(app.wait.is_none());
+    insta::assert_snapshot!(said(&app).join("\n"), @"
+    Error: nobody below this agent has anything to do
+    02020202: idle
+    03030303: idle
+    ");
+}
+
+#[test]
+fn wait_is_partial_when_its_time_is_up_and_escape_gives_it_up() {
+    let mut app = session(&[agent(1, None), agent(2, Some(1))]);
+    app.update(Event::Happened(id(2), Happening::Began));
+    type_in(&mut app, "/wait 0 02020202");
+    type_in(&mut app, "/wait 5");
+    app.now_ms += 5_000;
+    app.update(Event::Tick);
+    type_in(&mut app, "/wait 99 nobody");
+    type_in(&mut app, "/wait");
+    assert_eq!(key(&mut app, KeyCode::Esc), []);
+    assert!(app.wait.is_none());
+    insta::assert_snapshot!(said(&app).join("\n"), @"
+    02020202: running
+    time is up; 1 of 1 not finished
+    02020202: running
+    time is up; 1 of 1 not finished
+    Error: Agent not found: nobody
+    you wait no more; nothing was stopped
+    ");
+}
+
+#[test]
+fn leaving_is_asked_twice_where_something_runs_here() {
+    let mut app = session(&[agent(1, None)]);
+    app.update(Event::Happened(id(1), Happening::Began));
+    assert_eq!(type_in(&mut app, "/quit"), []);
+    insta::assert_snapshot!(said(&app).join("\n"), @"leaving stops 1 agent; once more leaves, and /resume takes them up");
+    assert_eq!(type_in(&mut app, "/quit"), [Effect::Quit]);
+    app.update(Event::Happened(id(1), Happening::Ended));
+    app.now_ms += LEAVE_MS + 1;
+    assert_eq!(control(&mut app, 'd'), [Effect::Quit]);
+}
+
+#[test]
+fn stopping_a_parent_asks_about_its_children() {
+    let mut app = session(&[agent(1, None), agent(2, Some(1))]);
+    for agent in [1, 2] {
+        app.update(Event::Happened(id(agent), Happening::Began));
+    }
+    assert_eq!(key(&mut app, KeyCode::Esc), [Effect::Stop(id(1))]);
+    insta::assert_snapshot!(said(&app).join("\n"), @"interrupting 01010101; what runs below it (1 agent) goes on; Esc again stops that, too");
+    assert_eq!(key(&mut app, KeyCode::Esc), [Effect::StopAll(id(1))]);
+}
+
+#[test]
+fn a_side_question_leaves_nothing_unless_it_becomes_a_fork() {
+    let mut app = session(&[agent(1, None)]);
+    assert_eq!(type_in(&mut app, "/side why?"), [Effect::Side(id(1), "why?".into())]);
+    app.update(Event::Side(SideEvent::Said("Beca".into())));
+    assert_eq!(key(&mut app, KeyCode::Char('f')), [], "there is no answer yet");
+    assert_eq!(key(&mut app, KeyCode::Esc), [Effect::EndSide]);
+    app.update(Event::Side(SideEvent::Said("use".into())));
+    assert!(app.overlay.is_none() && app.room().unwrap().pieces.is_empty());
+    type_in(&mut app, "/btw why?");
+    let side = Box::new(tine_runtime::Side {
+        agent: id(1),
+        at: None,
+        question: Message::user("why?"),
+        answer: Message::new(Role::Assistant, vec![tine_model::Block::Text("Because.".into())]),
+        usage: tine_model::Usage::default(),
+    });
+    app.update(Event::Side(SideEvent::Done(side.clone())));
+    assert_eq!(key(&mut app, KeyCode::Char('f')), [Effect::Promote(side)]);
+    let effects = app.update(forked(1, 2, ForkWords::default()));
+    assert_eq!((effects[0].clone(), app.focus), (Effect::Read(id(2), None), Some(id(2))));
+}
+
+#[test]
+fn commands_that_ask_have_the_terminal_and_quotes_keep_words_together() {
+    let mut app = session(&[agent(1, None), agent(2, Some(1))]);
+    let words = |line: &str| line.split('|').map(str::to_owned).collect::<Vec<_>>();
+    let me = id(1).to_string();
+    let pick = format!("pick|{me}|-d|try this|-n|2");
+    assert_eq!(type_in(&mut app, "/pick -d \"try this\" -n 2"), [Effect::Lend(words(&pick))]);
+    assert_eq!(
+        type_in(&mut app, "/merge-back 02020202"),
+        [Effect::Lend(words("merge-back|02020202"))]
+    );
+    let export = format!("export|{me}|--format|markdown|--output|a.md");
+    assert_eq!(type_in(&mut app, "/export a.md"), [Effect::Report(words(&export))]);
+    assert_eq!(type_in(&mut app, "/pick -d \"open"), []);
+    insta::assert_snapshot!(said(&app).join("\n"), @"Error: Unterminated quoted string");
+}

@@ -3,9 +3,11 @@
 mod help;
 mod layout;
 mod markdown;
+mod offers;
 mod page;
 mod piece;
 mod question;
+mod side;
 mod status;
 mod tree;
 mod wrap;
@@ -49,12 +51,15 @@ pub(crate) fn draw(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>) {
     let room = usize::from(area.height / 2);
     let question = question::lines(app, usize::from(area.width), room);
     let question_rows = u16::try_from(question.len()).unwrap_or(u16::MAX);
-    let [talk, strip_area, question_area, rule, line, status] = Layout::vertical([
+    let offers = offers::lines(app, usize::from(area.width));
+    let offer_rows = u16::try_from(offers.len()).unwrap_or(0);
+    let [talk, strip_area, question_area, rule, line, offer_area, status] = Layout::vertical([
         Constraint::Min(1),
         Constraint::Length(strip_rows),
         Constraint::Length(question_rows),
         Constraint::Length(1),
         Constraint::Length(rows.clamp(1, ROWS_MAX)),
+        Constraint::Length(offer_rows),
         Constraint::Length(1),
     ])
     .areas(area);
@@ -63,6 +68,7 @@ pub(crate) fn draw(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>) {
     frame.render_widget(Paragraph::new(question), question_area);
     frame.render_widget(status::rule(app, usize::from(rule.width)), rule);
     write_in(app, frame, line);
+    frame.render_widget(Paragraph::new(offers), offer_area);
     frame.render_widget(status::line(app, usize::from(status.width)), status);
     let over = Rect { height: area.height.saturating_sub(status.height), ..area };
     match &mut app.overlay {
@@ -74,6 +80,10 @@ pub(crate) fn draw(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>) {
         Some(Overlay::Page(words, text, from)) => {
             frame.render_widget(Clear, over);
             page::draw((words, text), from, frame, over);
+        }
+        Some(Overlay::Side(page)) => {
+            frame.render_widget(Clear, over);
+            side::draw(page, frame, over);
         }
         Some(Overlay::Tree(_)) => {
             frame.render_widget(Clear, over);
@@ -124,6 +134,14 @@ fn strip(app: &App, width: usize) -> Vec<Line<'static>> {
         lines.push(Line::from(vec![Span::styled("… ", CYAN), Span::styled(text, DIM)]));
     } else if app.waiting.is_some() {
         lines.push(Line::from(Span::styled("… Waiting for tools to complete...", YELLOW)));
+    }
+    let asides = [
+        app.waiting_for().map(|what| format!("{what} · Esc waits no more")),
+        app.shell.as_ref().map(|command| format!("! {} · Esc stops it", one_line(command))),
+    ];
+    for aside in asides.into_iter().flatten() {
+        let text = cut(&aside, width.saturating_sub(2));
+        lines.push(Line::from(vec![Span::styled("… ", CYAN), Span::styled(text, DIM)]));
     }
     let others: Vec<String> = app
         .agents

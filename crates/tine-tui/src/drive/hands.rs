@@ -6,15 +6,16 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tine_model::{AgentId, AgentRecord, EntryId, ModelSettings, Outcome, Standing, StopKind};
+use tine_model::{AgentId, AgentRecord, EntryId, ModelSettings, Outcome, Standing};
 use tine_runtime::{
     CompactOptions, FoldedEntry, ForkSpec, ForkWords, Placement, RunOutcome, Runtime, RuntimeError,
-    Start, StopSpec,
+    Start,
 };
 use tine_store::AgentFilter;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::errands::Stops;
 use super::feed::{CrewFeed, Feed, ScreenAsker};
 use super::inbox::Inbox;
 use crate::app::{Effect, Event, Happening, Tone};
@@ -22,7 +23,7 @@ use crate::figures::grouped;
 use crate::host::{Host, Seams};
 
 /// How long an agent of another process may take to stop before the screen says no more of it.
-const STOP_PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const STOP_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long runs of this process may take to stop when the person leaves. What is not written by then was not acknowledged either.
 const LEAVE_PATIENCE: Duration = Duration::from_secs(5);
@@ -32,12 +33,14 @@ const COLUMNS_USUAL: u16 = 80;
 
 /// What does the screen's bidding.
 pub(super) struct Hands {
-    host: Arc<dyn Host>,
-    inbox: Arc<Inbox>,
+    pub(super) host: Arc<dyn Host>,
+    pub(super) inbox: Arc<Inbox>,
     asker: Arc<ScreenAsker>,
     tasks: TaskTracker,
     /// Ends everything that runs here.
-    end: CancellationToken,
+    pub(super) end: CancellationToken,
+    /// Ends errands.
+    pub(super) stops: Mutex<Stops>,
     /// Ends one agent's run.
     runs: Mutex<HashMap<AgentId, CancellationToken>>,
 }
@@ -55,11 +58,12 @@ impl Hands {
             asker: Arc::new(asker),
             tasks: TaskTracker::new(),
             end: CancellationToken::new(),
+            stops: Mutex::default(),
             runs: Mutex::default(),
         })
     }
 
-    fn runtime(&self) -> &Arc<Runtime> {
+    pub(super) fn runtime(&self) -> &Arc<Runtime> {
         self.host.runtime()
     }
 
@@ -77,7 +81,23 @@ impl Hands {
                 self.try_go(Some(agent), async move { hands.price(agent).await })
             }
             Effect::Fork(parent, words) => self.go(async move { hands.fork(parent, words).await }),
-            Effect::Stop(agent) => self.try_go(Some(agent), async move { hands.stop(agent).await }),
+            Effect::Stop(agent) => {
+                self.try_go(Some(agent), async move { hands.stop(agent, false).await })
+            }
+            Effect::StopAll(agent) => {
+                self.try_go(Some(agent), async move { hands.stop(agent, true).await })
+            }
+            Effect::Side(agent, question) => {
+                self.go(async move { hands.side(agent, &question).await })
+            }
+            Effect::EndSide => self.end_errand(|stops| &mut stops.side),
+            Effect::Promote(side) => self.go(async move { hands.promote(&side).await }),
+            Effect::Shell(agent, command) => {
+                self.go(async move { hands.shell(agent, &command).await })
+            }
+            Effect::EndShell => self.end_errand(|stops| &mut stops.shell),
+            Effect::Files(agent) => self.try_go(agent, async move { hands.files(agent).await }),
+            Effect::Reap(agent) => self.try_go(None, async move { hands.reap(agent).await }),
             Effect::Kill(agent) => self.try_go(None, async move {
                 let killed = hands.runtime().kill(agent).await?;
                 killed.iter().for_each(|id| hands.cancel(*id));
@@ -99,7 +119,8 @@ impl Hands {
             | Effect::Rewind(..)
             | Effect::Clear(_)
             | Effect::Compact(_) => self.change(effect),
-            Effect::Edit(_) | Effect::Redraw | Effect::Suspend | Effect::Quit => {}
+            Effect::Edit(_) | Effect::Lend(_) | Effect::Redraw | Effect::Suspend | Effect::Quit => {
+            }
         }
     }
 
@@ -214,15 +235,29 @@ impl Hands {
             cancel,
         };
         let options = self.host.options(&record, seams).map_err(|told| (Tone::Error, told.0))?;
+        let prompt = match prompt {
+            None => None,
+            Some(text) => {
+                let (prompt, left_out) = runtime.attach(agent, text).await.map_err(wrong)?;
+                for left_out in left_out {
+                    self.tell(Some(agent), Tone::Warning, left_out.to_string());
+                }
+                Some(prompt)
+            }
+        };
         let RunOutcome { report, .. } =
-            Box::pin(runtime.run(agent, prompt, &options)).await.map_err(wrong)?;
+            Box::pin(runtime.run_with(agent, prompt, &options)).await.map_err(wrong)?;
         match ending(&report.outcome) {
             None => Ok(()),
             Some(ending) => Err(ending),
         }
     }
 
-    async fn read(&self, agent: AgentId, after: Option<EntryId>) -> Result<(), RuntimeError> {
+    pub(super) async fn read(
+        &self,
+        agent: AgentId,
+        after: Option<EntryId>,
+    ) -> Result<(), RuntimeError> {
         let runtime = self.runtime();
         if after.is_some() {
             let entries = runtime.log(agent, after).await?;
@@ -300,16 +335,14 @@ impl Hands {
     async fn report(&self, words: &[String]) {
         let columns = crossterm::terminal::size().map_or(COLUMNS_USUAL, |(columns, _)| columns);
         match self.host.report(words, usize::from(columns)).await {
-            Ok(text) => self.inbox.push(Event::Report(format!("tine {}", words.join(" ")), text)),
+            Ok(text) if text.trim().is_empty() => {
+                self.tell(None, Tone::Plain, format!("Done: {}", told(words)));
+            }
+            Ok(text) => self.inbox.push(Event::Report(told(words), text)),
             Err(told) => self.tell(None, Tone::Error, told.0),
         }
         // It may have changed something.
         self.registry().await.ok();
-    }
-
-    async fn stop(&self, agent: AgentId) -> Result<(), RuntimeError> {
-        let spec = StopSpec { agent, how: StopKind::Interrupt, cascade: false };
-        self.runtime().stop(spec, STOP_PATIENCE, &self.end).await.map(drop)
     }
 
     fn cancel(&self, agent: AgentId) {
@@ -343,6 +376,13 @@ impl Hands {
         drop(tokio::time::timeout(LEAVE_PATIENCE, self.tasks.wait()).await);
         self.tasks.len()
     }
+}
+
+/// A command of the command line as people type it, with short ids.
+fn told(words: &[String]) -> String {
+    let word = |word: &String| word.parse().map_or_else(|_| word.clone(), |id: AgentId| id.short());
+    let words: Vec<String> = words.iter().map(word).collect();
+    format!("tine {}", words.join(" "))
 }
 
 /// What is said of an end that is not as it should be.

@@ -1,5 +1,6 @@
 //! Owns the terminal: events in, frames out, effects to the hands.
 
+mod errands;
 mod feed;
 mod hands;
 mod inbox;
@@ -47,7 +48,9 @@ enum Woken {
 }
 
 /// Talks to a person until they leave; then everything that ran here has stopped. Needs a terminal on standard input and output.
-pub async fn run(host: Arc<dyn Host>, start: Start) -> io::Result<()> {
+///
+/// Returns who was looked at last.
+pub async fn run(host: Arc<dyn Host>, start: Start) -> io::Result<Option<AgentId>> {
     let inbox = Arc::new(Inbox::default());
     let hands = Hands::new(Arc::clone(&host), Arc::clone(&inbox));
     let mut session = Session {
@@ -65,7 +68,7 @@ pub async fn run(host: Arc<dyn Host>, start: Start) -> io::Result<()> {
     let result = session.talk(&mut screen).await;
     drop(screen);
     session.hands.leave().await;
-    result
+    result.map(|()| session.app.focus)
 }
 
 struct Session {
@@ -134,6 +137,11 @@ impl Session {
                         self.edit(screen, &text).await?;
                         keys = EventStream::new();
                     }
+                    Effect::Lend(words) => {
+                        drop(keys);
+                        self.lend(screen, &words).await?;
+                        keys = EventStream::new();
+                    }
                     other => self.hands.take(other),
                 }
             }
@@ -160,6 +168,20 @@ impl Session {
         if let Err(error) = self.hands.registry().await {
             self.hands.tell(None, Tone::Error, self.host.told(error).0);
         }
+    }
+
+    /// Lets a command have the terminal, and comes back at the person's word.
+    async fn lend(&mut self, screen: &mut Screen, words: &[String]) -> io::Result<()> {
+        screen.give()?;
+        // Ctrl+C is for the command; without this it would end everything here once none listens any more.
+        let _interrupts = signal(SignalKind::interrupt())?;
+        self.host.lend(words).await;
+        screen.take_back()?;
+        self.version = None;
+        if let Some(agent) = self.app.focus {
+            self.hands.take(Effect::Read(agent, None));
+        }
+        Ok(())
     }
 
     async fn edit(&mut self, screen: &mut Screen, text: &str) -> io::Result<()> {

@@ -8,7 +8,7 @@ use crossterm::event::{
 };
 use crossterm::execute;
 use crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -41,8 +41,12 @@ impl Screen {
     }
 
     /// Draws everything anew with the next frame.
+    ///
+    /// Ratatui's own `clear` asks the terminal where its cursor is, and fails where that does not answer at once.
     pub(super) fn clear(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+        execute!(stdout(), Clear(ClearType::All))?;
+        self.terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        Ok(())
     }
 
     /// Gives the terminal back for as long as something else needs it.
@@ -54,7 +58,7 @@ impl Screen {
     /// Takes it again.
     pub(super) fn take_back(&mut self) -> io::Result<()> {
         enter()?;
-        self.terminal.clear()
+        self.clear()
     }
 
     /// Back to the shell, until it lets this process go on.

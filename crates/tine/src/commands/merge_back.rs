@@ -139,7 +139,7 @@ async fn drafted(
 /// The failure, with what this command has to offer.
 fn explained(error: RuntimeError) -> Failure {
     let advice = match &error {
-        RuntimeError::NoSummary { .. } => {
+        RuntimeError::NoAnswer { .. } => {
             Some("--text and --file bring back words of your own; they need no model")
         }
         RuntimeError::Store(StoreError::Dead { .. }) => {

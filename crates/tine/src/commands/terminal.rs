@@ -1,6 +1,7 @@
 //! `tine` alone: the terminal. Settings become options here; what is on the screen is `tine-tui`'s.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -8,11 +9,12 @@ use clap::Parser;
 use tine_fork::{AllowAllFilter, TURNS_DEFAULT};
 use tine_model::{AgentRecord, Decision};
 use tine_runtime::{NewRoot, OnBudget, Permissions, RunOptions, Runtime, RuntimeError};
+use tine_tui::words::{DIM, styled};
 use tine_tui::{Host, Seams, Start, Told};
 use tokio::runtime::Handle;
 
 use crate::caching::policy;
-use crate::cli::{Cli, LimitArgs, ModelArgs, TalkArgs};
+use crate::cli::{Cli, Command, LimitArgs, ModelArgs, TalkArgs};
 use crate::commands::in_context;
 use crate::commands::run::last_in;
 use crate::confine::confinement;
@@ -22,7 +24,7 @@ use crate::editor::Editor;
 use crate::fail::Failure;
 use crate::keep_rule::keep_rule;
 use crate::limits::{mode, queue, rules, run_limits};
-use crate::output::caught;
+use crate::output::{self, caught};
 
 /// The command line has no limits and no rules for a terminal: those of the settings count.
 struct SettingsHost {
@@ -38,16 +40,29 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
     };
     let model = default_model(&context.config).map(|setting| setting.value);
     let host = SettingsHost { context };
-    tine_tui::run(Arc::new(host), Start { agent, model }).await.map_err(|error| {
+    let runtime = Arc::clone(&host.context.runtime);
+    let last = tine_tui::run(Arc::new(host), Start { agent, model }).await.map_err(|error| {
         Failure::failed("the terminal failed")
             .because(&error)
             .hint("everything that agents said is kept: `tine ps` lists them")
     })?;
+    if let Some(agent) = last {
+        let record = runtime.store().agent(agent).await?;
+        let name = record.name.unwrap_or_else(|| agent.short());
+        output::say(&styled(DIM, &format!("`tine -r {name}` goes on here")));
+    }
     Ok(0)
 }
 
 fn told(failure: &Failure) -> Told {
     Told(failure.text())
+}
+
+/// A command of the command line, from its words.
+fn command(arguments: &[String]) -> Result<Command, Told> {
+    let words = std::iter::once("tine").chain(arguments.iter().map(String::as_str));
+    let cli = Cli::try_parse_from(words).map_err(|error| Told(error.render().to_string()))?;
+    cli.command.ok_or_else(|| Told("there is no command".to_owned()))
 }
 
 impl SettingsHost {
@@ -101,11 +116,33 @@ impl Host for SettingsHost {
         edited.await.map_err(|failure| told(&failure))
     }
 
+    fn directory(&self) -> PathBuf {
+        self.context.directory.clone()
+    }
+
+    async fn lend(&self, arguments: &[String]) {
+        let (context, handle) = (Arc::clone(&self.context), Handle::current());
+        let words = arguments.to_vec();
+        // As in `report`; the person's Enter is waited for there, too.
+        let work = move || {
+            output::say(&styled(DIM, &format!("$ tine {}", words.join(" "))));
+            match command(&words) {
+                Ok(command) => {
+                    if let Err(failure) = handle.block_on(in_context(&context, command)) {
+                        failure.print();
+                    }
+                }
+                Err(told) => output::say(&told.0),
+            }
+            output::prompt(&styled(DIM, "Enter goes back to the conversation"));
+            // Whatever is typed, or that nothing can be any more: back it goes.
+            let _ = io::stdin().read_line(&mut String::new());
+        };
+        let _ = tokio::task::spawn_blocking(work).await;
+    }
+
     async fn report(&self, arguments: &[String], columns: usize) -> Result<String, Told> {
-        let words = std::iter::once("tine").chain(arguments.iter().map(String::as_str));
-        let command = Cli::try_parse_from(words).map(|cli| cli.command);
-        let command = command.map_err(|error| Told(error.render().to_string()))?;
-        let Some(command) = command else { return Err(Told("there is no command".to_owned())) };
+        let command = command(arguments)?;
         let (context, handle) = (Arc::clone(&self.context), Handle::current());
         // On a thread where waiting is allowed: commands need not be able to move from one to another.
         let work = move || handle.block_on(caught(columns, in_context(&context, command)));

@@ -47,6 +47,7 @@ mod run;
 mod sim_serve;
 mod support;
 mod talk;
+mod talk_errands;
 mod task;
 mod terminal;
 mod worktree;

@@ -34,7 +34,7 @@ fn links(home: &Home, agent: &str) -> Vec<serde_json::Value> {
 }
 
 /// An editor that does this to the file; its command.
-fn editor(home: &Home, script: &str) -> String {
+pub(crate) fn editor(home: &Home, script: &str) -> String {
     let path = home.write("editor", &format!("#!/bin/sh\n{script}\n"));
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     format!("{} --quiet", path.display())

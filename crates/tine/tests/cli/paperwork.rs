@@ -48,6 +48,7 @@ fn the_manual_is_one_page() {
     .SS "tine task send"
     .SS "tine stop"
     .SS "tine kill"
+    .SS "tine reap"
     .SS "tine diff"
     .SS "tine apply"
     .SS "tine merge"

@@ -109,6 +109,23 @@ fn the_dead_are_shown_on_demand() {
     let killed = home.json(&["kill", &base, "--root", "--json"]);
     assert_eq!(killed["killed"].as_array().unwrap().len(), 3);
     assert_eq!(killed["killed"][0], base.as_str());
+    let all = home.json(&["ps", "--all", "--json"]).as_array().unwrap().len();
+    assert_eq!(home.json(&["reap", &base, "--json"])["reaped"].as_array().unwrap().len(), 4);
+    assert_eq!(home.json(&["ps", "--all", "--json"]).as_array().unwrap().len(), all - 4);
+    check!(home.shown(&home.ran(&["reap"])), @"
+    code: 0
+    --- stdout
+    No dead agents to reap
+    --- stderr
+    ");
+    check!(home.shown(&home.ran(&["reap", "nobody"])), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: no agent `nobody`
+    hint: `tine ps --all` lists all agents
+    ");
+    assert_eq!(home.ran(&["show", &base]).code, 0);
     check!(home.shown(&home.ran(&["kill", &base[..8]])), @r"
     code: 0
     --- stdout

@@ -1,0 +1,165 @@
+//! What the word under the cursor could become: commands, flags, agents, files. Offered while one writes, taken by one key.
+
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher};
+use tine_model::AgentState;
+
+use super::command::{COMMANDS, Takes, completions};
+use super::{App, Effect, Files, title};
+
+/// Most offers that are kept; nobody looks through more.
+pub(crate) const OFFERS_MAX: usize = 50;
+
+/// Flags of `/fork`.
+const FORK_FLAGS: [(&str, &str); 6] = [
+    ("--worktree", "in a worktree of its own"),
+    ("--bg", "in the background; you stay here"),
+    ("--name", "what it is called"),
+    ("--at", "inherit up to this entry only"),
+    ("--model", "another model, for the price of the cache"),
+    ("--accept-cache-loss", "send all of it to the other model anew"),
+];
+
+/// Something that a word could become.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Offer {
+    /// What would stand there.
+    pub(crate) text: String,
+    /// What it is.
+    pub(crate) help: String,
+}
+
+/// The offers for the word under the cursor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Offers {
+    /// All of them, the best first.
+    pub(crate) offers: Vec<Offer>,
+    /// Which one is marked.
+    pub(crate) marked: usize,
+    /// Characters of the word, which it replaces.
+    length: usize,
+    /// Whether the person has chosen among them.
+    is_chosen: bool,
+}
+
+impl App {
+    /// Finds the offers for what is written now.
+    pub(super) fn offer(&mut self) -> Vec<Effect> {
+        let (before, is_first_line) = self.input().before_cursor();
+        let word_at = before.rfind(char::is_whitespace).map_or(0, |at| at + 1);
+        let word = before[word_at..].to_owned();
+        let (names_file, offers) = match word.strip_prefix('@') {
+            Some(beginning) => (true, self.files_like(beginning, "@")),
+            None if is_first_line => (false, self.words_like(&before, &word)),
+            None => (false, Vec::new()),
+        };
+        let is_typed = matches!(offers.as_slice(), [only] if only.text.trim_end() == word);
+        self.offers = match offers.is_empty() || is_typed {
+            true => None,
+            false => {
+                Some(Offers { offers, marked: 0, length: word.chars().count(), is_chosen: false })
+            }
+        };
+        // The list is made anew for each first word, since files come and go.
+        let is_old = self.files.of != self.focus || (word == "@" && self.files.paths.is_some());
+        match names_file && (is_old || self.files.paths.is_none() && word == "@") {
+            true => {
+                self.files = Files { of: self.focus, paths: None };
+                vec![Effect::Files(self.focus)]
+            }
+            false => Vec::new(),
+        }
+    }
+
+    /// Offers for the word under the cursor that nobody has asked for yet: a path in a command of the person's own.
+    pub(super) fn offer_paths(&mut self) -> Vec<Effect> {
+        let (before, _) = self.input().before_cursor();
+        let word = before.rsplit(char::is_whitespace).next().unwrap_or_default().to_owned();
+        let word = word.trim_start_matches('!');
+        if self.files.of != self.focus || self.files.paths.is_none() {
+            self.files = Files { of: self.focus, paths: None };
+            return vec![Effect::Files(self.focus)];
+        }
+        let offers = self.files_like(word, "");
+        let length = word.chars().count();
+        self.offers =
+            (!offers.is_empty()).then_some(Offers { offers, marked: 0, length, is_chosen: false });
+        Vec::new()
+    }
+
+    /// Files whose paths are like the beginning, the best first.
+    fn files_like(&self, beginning: &str, sign: &str) -> Vec<Offer> {
+        let offer = |path: &String| Offer { text: format!("{sign}{path} "), help: String::new() };
+        let Some(files) = self.files.paths.as_ref().filter(|_| self.files.of == self.focus) else {
+            return Vec::new();
+        };
+        if beginning.is_empty() {
+            return files.iter().take(OFFERS_MAX).map(offer).collect();
+        }
+        let pattern = Pattern::parse(beginning, CaseMatching::Smart, Normalization::Smart);
+        let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
+        let found = pattern.match_list(files.iter(), &mut matcher);
+        found.into_iter().take(OFFERS_MAX).map(|(path, _)| offer(path)).collect()
+    }
+
+    /// Commands, and what may follow them.
+    fn words_like(&self, before: &str, word: &str) -> Vec<Offer> {
+        let Some(line) = before.trim_start().strip_prefix('/') else { return Vec::new() };
+        let Some((name, _)) = line.split_once(char::is_whitespace) else {
+            let offer = |command: &super::command::Command| Offer {
+                text: format!("/{} ", command.names[0]),
+                help: command.help.to_owned(),
+            };
+            return completions(line).map(offer).collect();
+        };
+        let Some(command) = COMMANDS.iter().find(|command| command.names.contains(&name)) else {
+            return Vec::new();
+        };
+        match command.takes() {
+            Takes::Agents if !word.starts_with('-') => self.agents_like(word),
+            Takes::ForkFlags if word.starts_with('-') => FORK_FLAGS
+                .iter()
+                .filter(|(flag, _)| flag.starts_with(word))
+                .map(|(flag, help)| Offer { text: format!("{flag} "), help: (*help).to_owned() })
+                .collect(),
+            Takes::Agents | Takes::ForkFlags | Takes::Words => Vec::new(),
+        }
+    }
+
+    fn agents_like(&self, beginning: &str) -> Vec<Offer> {
+        let like = |name: &str| name.starts_with(beginning);
+        let lives = |state| state != AgentState::Dead;
+        let agents = self.agents.iter().rev().filter(|agent| lives(agent.state));
+        let agents = agents.filter(|agent| like(&title(agent)) || like(&agent.id.to_string()));
+        let offer = |agent: &tine_model::AgentRecord| {
+            let task = self.tasks.get(&agent.id);
+            let said = task.map(|task| task.description.as_deref().unwrap_or(&task.directive));
+            let help =
+                said.map_or_else(|| agent.state.as_str().to_owned(), crate::words::first_line);
+            Offer { text: format!("{} ", title(agent)), help }
+        };
+        agents.take(OFFERS_MAX).map(offer).collect()
+    }
+
+    /// Marks another offer, by so many down the list.
+    pub(super) fn choose(&mut self, down: bool) {
+        if let Some(offers) = &mut self.offers {
+            let count = offers.offers.len();
+            offers.marked = (offers.marked + if down { 1 } else { count - 1 }) % count;
+            offers.is_chosen = true;
+        }
+    }
+
+    /// Puts the marked offer in the place of the word.
+    pub(super) fn take_offer(&mut self) -> Vec<Effect> {
+        let Some(offers) = self.offers.take() else { return Vec::new() };
+        let Some(offer) = offers.offers.get(offers.marked) else { return Vec::new() };
+        self.input().replace_before_cursor(offers.length, &offer.text);
+        self.offer()
+    }
+
+    /// Whether the person has marked an offer themselves, so that Enter means it.
+    pub(super) fn has_chosen(&self) -> bool {
+        self.offers.as_ref().is_some_and(|offers| offers.is_chosen)
+    }
+}

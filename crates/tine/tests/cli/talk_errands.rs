@@ -1,0 +1,133 @@
+//! Commands of the terminal beside talking and forking, driven through the real binary.
+
+use crate::merge_back::editor;
+use crate::pty::Terminal;
+use crate::support::Home;
+use crate::talk::home;
+
+/// A terminal in which something was said.
+fn begun(home: &Home, variables: &[(&str, &str)]) -> Terminal {
+    let mut terminal = Terminal::start_with(home, &[], variables);
+    terminal.screen("Say what is to be done.");
+    terminal.type_in("hello\r");
+    terminal.at_rest("You said: hello");
+    terminal
+}
+
+fn quit(mut terminal: Terminal) {
+    terminal.type_in("/quit\r");
+    assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn a_side_question_is_answered_on_a_page_and_becomes_a_fork_by_one_key() {
+    let home = home();
+    let mut terminal = begun(&home, &[]);
+    terminal.type_in("/side why is that?\r");
+    let screen = terminal.screen("f makes a fork");
+    assert!(screen.contains("You said: why is that?"), "{screen}");
+    // Nothing of it is in the conversation.
+    terminal.type_in("\u{1b}");
+    let screen = terminal.screen("▌ hello");
+    assert!(!screen.contains("why is that?"), "{screen}");
+    terminal.type_in("/btw why is that?\r");
+    terminal.screen("f makes a fork");
+    terminal.type_in("f");
+    terminal.screen("Forked from ");
+    let screen = terminal.at_rest("▌ why is that?");
+    assert!(screen.contains("You said: why is that?"), "{screen}");
+    assert_eq!(home.json(&["ps", "--json"]).as_array().unwrap().len(), 2);
+    quit(terminal);
+}
+
+#[test]
+fn a_command_of_the_persons_own_is_run_and_the_agent_knows_it() {
+    let home = home();
+    let mut terminal = begun(&home, &[]);
+    terminal.type_in("!echo from the shell\r");
+    let screen = terminal.screen("● ! echo from the shell");
+    assert!(screen.contains("from the shell"), "{screen}");
+    terminal.type_in("what is new?\r");
+    terminal.at_rest("You said: what is new?");
+    quit(terminal);
+    let agents = home.json(&["ps", "--json"]);
+    let id = agents[0]["id"].as_str().unwrap();
+    let log = home.ran(&["show", id, "--full"]).stdout;
+    assert!(log.contains("$ echo from the shell\n   from the shell"), "{log}");
+}
+
+#[test]
+fn a_file_that_a_prompt_names_is_offered_and_handed_over() {
+    let home = home();
+    std::fs::create_dir_all(home.work().join("src")).unwrap();
+    std::fs::write(home.work().join("src/main.rs"), "fn main() {}\n").unwrap();
+    let mut terminal = begun(&home, &[]);
+    terminal.type_in("what is in @mai");
+    terminal.screen("▸ @src/main.rs");
+    terminal.type_in("\t?\r");
+    let screen = terminal.at_rest("You said: what is in @src/main.rs ?");
+    assert!(screen.contains("(with src/main.rs, 1 line)"), "{screen}");
+    quit(terminal);
+    let agents = home.json(&["ps", "--json"]);
+    let log = home.ran(&["show", agents[0]["id"].as_str().unwrap(), "--full"]).stdout;
+    assert!(log.contains("<file path=\"src/main.rs\">\n   fn main() {}"), "{log}");
+}
+
+#[test]
+fn merge_back_opens_the_editor_and_the_parent_gets_the_text() {
+    let home = home();
+    let editor = editor(&home, "printf 'It works.\\n' > \"$2\"");
+    let mut terminal = begun(&home, &[("EDITOR", &editor)]);
+    terminal.type_in("/fork \"try it\"\r");
+    terminal.at_rest("You said: try it");
+    terminal.type_in("/merge-back\r");
+    terminal.until("Enter goes back to the conversation", 1);
+    terminal.type_in("\r");
+    terminal.screen("You said: try it");
+    terminal.type_in("/parent\r");
+    terminal.screen("It works.");
+    quit(terminal);
+}
+
+#[test]
+fn killed_agents_are_reaped_and_a_wait_says_what_was_waited_for() {
+    let home = home();
+    let mut terminal = begun(&home, &[]);
+    for (typed, said) in [
+        ("/reap\r", "No dead agents to reap"),
+        ("/wait\r", "Error: nobody below this agent has anything to do"),
+        ("/fork \"stall\" --bg --name slow\r", "Forked child"),
+        ("/wait 0 slow\r", "time is up; 1 of 1 not finished"),
+        ("/wait slow\r", "waiting for 1 of 1 agent"),
+        ("\u{1b}", "you wait no more; nothing was stopped"),
+        ("/reap slow\r", "is not dead"),
+        ("/kill slow\r", "terminated"),
+        ("/reap\r", "Reaped 1 agent"),
+    ] {
+        terminal.type_in(typed);
+        terminal.screen(said);
+    }
+    terminal.type_in("\u{14}");
+    terminal.screen("1 agents");
+    terminal.type_in("q/quit\r");
+    assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn a_conversation_is_exported_and_the_way_back_is_said() {
+    let home = home();
+    let mut terminal = begun(&home, &[]);
+    terminal.type_in("/rename talk\r");
+    terminal.screen("── talk");
+    terminal.type_in("/export talk.md\r");
+    terminal.screen("Done: tine export");
+    let text = std::fs::read_to_string(home.work().join("talk.md")).unwrap();
+    assert!(text.contains("You said: hello"), "{text}");
+    terminal.type_in("/export\r");
+    let screen = terminal.screen("any other key closes");
+    assert!(screen.contains("You said: hello"), "{screen}");
+    terminal.type_in("q/quit\r");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0);
+    assert!(text.contains("`tine -r talk` goes on here"), "{text}");
+}
