@@ -11,7 +11,7 @@ Usage: cargo xtask COMMAND
                                 clippy and tests of optional features;
                                 arguments go to the test runner (cargo-nextest if installed)
   bench [FILTER]                run every bench of the workspace, or those whose name contains FILTER
-  checklist                     print what the library promises and the tests that show it, as a table
+  checklist                     print what is promised and the tests that show it, as a table
   crash [--times N] [--seed S]  kill N runs that have workers at random moments (default 1000) and check what is left
   embed                         build a crate that embeds `tine-fork` from nothing, run it, and count what it depends on
   fuzz [TARGET] [--seconds N]   run one fuzz target, or each in turn, for N seconds (default 60)

@@ -1,6 +1,6 @@
-//! `cargo xtask checklist`: what the library promises, and which tests show it.
+//! `cargo xtask checklist`: what the library and the program promise, and which tests show it.
 //!
-//! The promises stand in a file beside the tests. Tidy checks that every promise has a test and that every test it names exists.
+//! The promises stand in files beside the tests. Tidy checks that every promise has a test and that every test it names exists.
 
 use std::io::Write as _;
 
@@ -10,7 +10,8 @@ use crate::tidy::Violation;
 use crate::workspace::Workspace;
 
 /// Where the promises stand.
-pub(crate) const FILE: &str = "crates/tine-fork/tests/checklist.txt";
+const FILES: [&str; 2] =
+    ["crates/tine-fork/tests/checklist.txt", "crates/tine/tests/checklist.txt"];
 
 /// One promise.
 struct Promise<'a> {
@@ -23,9 +24,9 @@ struct Promise<'a> {
 /// Prints the table in Markdown.
 pub(crate) fn print() -> Result<()> {
     let workspace = Workspace::load()?;
-    let text = workspace.text(FILE);
     let (mut section, mut table) = ("", String::new());
-    for promise in promises(text.unwrap_or_default()) {
+    for promise in FILES.iter().flat_map(|file| promises(workspace.text(file).unwrap_or_default()))
+    {
         if promise.section != section {
             section = promise.section;
             table.push_str(&format!("\n## {section}\n\n| what | shown by |\n|---|---|\n"));
@@ -43,22 +44,27 @@ pub(crate) fn print() -> Result<()> {
 
 /// Every promise has a test, and every test that is named exists.
 pub(crate) fn promises_are_shown(workspace: &Workspace) -> Vec<Violation> {
-    let violation = |line: usize, cause: String| Violation {
-        path: FILE.to_owned(),
-        line: Some(line),
+    FILES.iter().flat_map(|file| shown_in(workspace, file)).collect()
+}
+
+fn shown_in(workspace: &Workspace, file: &str) -> Vec<Violation> {
+    let violation = |line: Option<usize>, cause: String| Violation {
+        path: file.to_owned(),
+        line,
         cause,
         hint: "name a test function that shows it".to_owned(),
     };
-    let text = workspace.text(FILE).unwrap_or_default();
+    let Some(text) = workspace.text(file) else {
+        return vec![violation(None, "the file is gone".to_owned())];
+    };
     let mut found = Vec::new();
     for promise in promises(text) {
+        let line = Some(promise.number);
         if promise.tests.is_empty() {
-            found.push(violation(promise.number, "this line names no test".to_owned()));
+            found.push(violation(line, "this line names no test".to_owned()));
         }
         let gone = promise.tests.iter().filter(|test| home(workspace, test).is_empty());
-        found.extend(
-            gone.map(|test| violation(promise.number, format!("there is no test `{test}`"))),
-        );
+        found.extend(gone.map(|test| violation(line, format!("there is no test `{test}`"))));
     }
     found
 }

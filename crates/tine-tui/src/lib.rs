@@ -14,5 +14,6 @@ pub mod figures;
 mod host;
 pub mod words;
 
+pub use app::{KeyError, Keys};
 pub use drive::{Start, run};
 pub use host::{Host, Seams, Told};

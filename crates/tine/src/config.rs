@@ -37,6 +37,25 @@ pub(crate) struct File {
     workers: WorkersTable,
     #[serde(default)]
     worktree: WorktreeTable,
+    #[serde(default)]
+    keys: BTreeMap<String, OneOrMany>,
+}
+
+/// A text, or several.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl From<OneOrMany> for Vec<String> {
+    fn from(texts: OneOrMany) -> Self {
+        match texts {
+            OneOrMany::One(text) => vec![text],
+            OneOrMany::Many(texts) => texts,
+        }
+    }
 }
 
 /// How worktrees are made.
@@ -295,6 +314,8 @@ pub(crate) struct Config {
     pub(crate) fork: ForkTable,
     pub(crate) workers: WorkersTable,
     pub(crate) worktree: WorktreeTable,
+    /// What keys do in the terminal.
+    pub(crate) keys: BTreeMap<String, Vec<String>>,
     /// Of all files; the lowest caps count, so that a project's can only narrow.
     pub(crate) budget: Vec<Setting<BudgetTable>>,
     /// The files that were read, in order.
@@ -384,6 +405,7 @@ impl Config {
             nudge: later.nudge.or(before.nudge),
             inherit: later.inherit.or(before.inherit),
         };
+        self.keys.extend(file.keys.into_iter().map(|(name, keys)| (name, keys.into())));
         self.budget.extend(file.budget.map(|value| Setting { value, origin }));
         self.files.push(path.to_owned());
     }
@@ -429,6 +451,8 @@ fn narrowed(file: File, path: &Path) -> Result<File, Failure> {
         key
     } else if let Some(key) = file.worktree.decides() {
         key
+    } else if !file.keys.is_empty() {
+        "keys"
     } else if let Some(key) = more_workers(&file.fork, &file.workers) {
         key
     } else {
@@ -489,6 +513,7 @@ mod tests {
             "[permissions]\ndefault = \"allow\"",
             "[permissions]\ndeadline = \"1s\"",
             "[permissions]\nwait = true",
+            "[keys]\ntree = \"f3\"",
             "permission_mode = \"bypass\"",
             "[providers.anthropic]\nbase_url = \"http://evil\"",
             "[cache]\nconfirm_above = 1000.0",

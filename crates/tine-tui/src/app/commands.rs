@@ -5,7 +5,7 @@ use tine_runtime::{ForkWords, parse_fork};
 
 use super::command::Verb;
 use super::piece::{Body, Tone};
-use super::{App, Effect, Overlay, Tree, Waiting};
+use super::{App, Effect, Overlay, TOOLS_WAIT_MS, Tree, Waiting};
 
 impl App {
     pub(super) fn command(&mut self, verb: Verb, rest: &str) -> Vec<Effect> {
@@ -152,8 +152,14 @@ impl App {
                 Tone::Plain,
                 "Waiting for tools to complete... (Esc gives it up)".to_owned(),
             );
-            self.waiting = Some(Waiting { parent, words });
+            let until_ms = self.now_ms + TOOLS_WAIT_MS;
+            self.waiting = Some(Waiting { parent, words, until_ms });
             return Vec::new();
+        }
+        let speaks = self.lives.get(&parent).is_some_and(|live| !live.stopping);
+        if speaks && words.at.is_none() {
+            let text = "The fork begins before the reply that comes in now; this agent goes on";
+            self.say(None, Tone::Plain, text.to_owned());
         }
         self.begin_fork(parent, words)
     }
@@ -167,7 +173,7 @@ impl App {
     pub(super) fn tools_ended(&mut self, agent: AgentId) -> Vec<Effect> {
         let is_busy = self.lives.get(&agent).is_some_and(|live| !live.running.is_empty());
         match self.waiting.take_if(|waiting| waiting.parent == agent && !is_busy) {
-            Some(Waiting { parent, words }) => self.begin_fork(parent, words),
+            Some(Waiting { parent, words, .. }) => self.begin_fork(parent, words),
             None => Vec::new(),
         }
     }

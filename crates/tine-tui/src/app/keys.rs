@@ -1,6 +1,10 @@
-//! What keys mean, apart from those that write.
+//! What keys mean, apart from those that write: a table, which a person's settings may change.
+
+use std::collections::BTreeMap;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::key::{Key, KeyError};
 
 /// Something that a key does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,13 +33,40 @@ pub(crate) enum Action {
     Editor,
 }
 
-/// A key, what it means, and how both are told.
+impl Action {
+    /// The name in settings.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Submit => "submit",
+            Self::Interrupt => "interrupt",
+            Self::Cancel => "cancel",
+            Self::Quit => "quit",
+            Self::Tree => "tree",
+            Self::Parent => "parent",
+            Self::Child => "child",
+            Self::Older => "older",
+            Self::Newer => "newer",
+            Self::Open => "open",
+            Self::PageUp => "page-up",
+            Self::PageDown => "page-down",
+            Self::LineUp => "line-up",
+            Self::LineDown => "line-down",
+            Self::Top => "top",
+            Self::Bottom => "bottom",
+            Self::Complete => "complete",
+            Self::Answer => "answer",
+            Self::Help => "help",
+            Self::Redraw => "redraw",
+            Self::Suspend => "suspend",
+            Self::Editor => "editor",
+        }
+    }
+}
+
+/// What a key does, and the key that it is unless somebody has changed it.
 pub(crate) struct Binding {
-    pub(crate) code: KeyCode,
-    pub(crate) modifiers: KeyModifiers,
     pub(crate) action: Action,
-    /// The key, as it is told.
-    pub(crate) key: &'static str,
+    key: Key,
     /// What it does, in a few words.
     pub(crate) help: &'static str,
 }
@@ -43,9 +74,9 @@ pub(crate) struct Binding {
 const fn key(
     (code, modifiers): (KeyCode, KeyModifiers),
     action: Action,
-    (key, help): (&'static str, &'static str),
+    help: &'static str,
 ) -> Binding {
-    Binding { code, modifiers, action, key, help }
+    Binding { action, key: Key { code, modifiers }, help }
 }
 
 const NONE: KeyModifiers = KeyModifiers::NONE;
@@ -55,74 +86,137 @@ const SHIFT: KeyModifiers = KeyModifiers::SHIFT;
 
 /// All of them, in the order in which they are told.
 pub(crate) const KEYS: &[Binding] = &[
-    key(
-        (KeyCode::Enter, NONE),
-        Action::Submit,
-        ("Enter", "send; to a running agent: at its next turn"),
-    ),
+    key((KeyCode::Enter, NONE), Action::Submit, "send; to a running agent: at its next turn"),
     key(
         (KeyCode::Esc, NONE),
         Action::Interrupt,
-        ("Esc", "interrupt the turn that you see, and nothing else"),
+        "interrupt the turn that you see, and nothing else",
     ),
     key(
         (KeyCode::Char('c'), CONTROL),
         Action::Cancel,
-        ("Ctrl+C", "empty the line; twice on an empty one: leave"),
+        "empty the line; twice on an empty one: leave",
     ),
-    key((KeyCode::Char('d'), CONTROL), Action::Quit, ("Ctrl+D", "leave, on an empty line")),
-    key((KeyCode::Char('t'), CONTROL), Action::Tree, ("Ctrl+T", "the tree of all agents")),
-    key((KeyCode::Left, ALT), Action::Parent, ("Alt+←", "go to the parent")),
-    key((KeyCode::Right, ALT), Action::Child, ("Alt+→", "go to the last fork")),
-    key((KeyCode::Up, ALT), Action::Older, ("Alt+↑", "go to the sibling before")),
-    key((KeyCode::Down, ALT), Action::Newer, ("Alt+↓", "go to the sibling behind")),
-    key(
-        (KeyCode::Char('o'), CONTROL),
-        Action::Open,
-        ("Ctrl+O", "show calls and reasoning whole, or folded"),
-    ),
-    key((KeyCode::Char('p'), CONTROL), Action::Answer, ("Ctrl+P", "go to the question that waits")),
-    key((KeyCode::PageUp, NONE), Action::PageUp, ("PageUp", "scroll back")),
-    key((KeyCode::PageDown, NONE), Action::PageDown, ("PageDown", "scroll on")),
-    key((KeyCode::Up, SHIFT), Action::LineUp, ("Shift+↑", "scroll back a line")),
-    key((KeyCode::Down, SHIFT), Action::LineDown, ("Shift+↓", "scroll on a line")),
-    key((KeyCode::Home, CONTROL), Action::Top, ("Ctrl+Home", "the beginning")),
-    key((KeyCode::End, CONTROL), Action::Bottom, ("Ctrl+End", "the end")),
-    key((KeyCode::Tab, NONE), Action::Complete, ("Tab", "complete a command")),
-    key((KeyCode::F(1), NONE), Action::Help, ("F1", "this page")),
-    key((KeyCode::Char('g'), CONTROL), Action::Editor, ("Ctrl+G", "write in $EDITOR")),
-    key((KeyCode::Char('l'), CONTROL), Action::Redraw, ("Ctrl+L", "draw the screen anew")),
-    key(
-        (KeyCode::Char('z'), CONTROL),
-        Action::Suspend,
-        ("Ctrl+Z", "back to the shell; `fg` comes back"),
-    ),
+    key((KeyCode::Char('d'), CONTROL), Action::Quit, "leave, on an empty line"),
+    key((KeyCode::Char('t'), CONTROL), Action::Tree, "the tree of all agents"),
+    key((KeyCode::Left, ALT), Action::Parent, "go to the parent"),
+    key((KeyCode::Right, ALT), Action::Child, "go to the last fork"),
+    key((KeyCode::Up, ALT), Action::Older, "go to the sibling before"),
+    key((KeyCode::Down, ALT), Action::Newer, "go to the sibling behind"),
+    key((KeyCode::Char('o'), CONTROL), Action::Open, "show calls and reasoning whole, or folded"),
+    key((KeyCode::Char('p'), CONTROL), Action::Answer, "go to the question that waits"),
+    key((KeyCode::PageUp, NONE), Action::PageUp, "scroll back"),
+    key((KeyCode::PageDown, NONE), Action::PageDown, "scroll on"),
+    key((KeyCode::Up, SHIFT), Action::LineUp, "scroll back a line"),
+    key((KeyCode::Down, SHIFT), Action::LineDown, "scroll on a line"),
+    key((KeyCode::Home, CONTROL), Action::Top, "the beginning"),
+    key((KeyCode::End, CONTROL), Action::Bottom, "the end"),
+    key((KeyCode::Tab, NONE), Action::Complete, "complete a command"),
+    key((KeyCode::F(1), NONE), Action::Help, "this page"),
+    key((KeyCode::Char('g'), CONTROL), Action::Editor, "write in $EDITOR"),
+    key((KeyCode::Char('l'), CONTROL), Action::Redraw, "draw the screen anew"),
+    key((KeyCode::Char('z'), CONTROL), Action::Suspend, "back to the shell; `fg` comes back"),
 ];
 
-/// What a key means; `None` where it writes.
-pub(crate) fn action(event: KeyEvent) -> Option<Action> {
-    let meant =
-        |binding: &&Binding| binding.code == event.code && binding.modifiers == event.modifiers;
-    KEYS.iter().find(meant).map(|binding| binding.action)
+/// The keys of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keys(Vec<(Key, Action)>);
+
+impl Default for Keys {
+    fn default() -> Self {
+        Self(KEYS.iter().map(|binding| (binding.key, binding.action)).collect())
+    }
+}
+
+impl Keys {
+    /// The usual keys, but for those actions that `changes` names: they have the keys that stand there, and no others.
+    pub fn with(changes: &BTreeMap<String, Vec<String>>) -> Result<Self, KeyError> {
+        let mut keys = Self::default();
+        for (name, texts) in changes {
+            let mut bindings = KEYS.iter().map(|binding| binding.action);
+            let action = bindings.find(|action| action.name() == name);
+            let action = action.ok_or_else(|| KeyError::NoAction(name.clone()))?;
+            keys.0.retain(|(_, bound)| *bound != action);
+            for text in texts {
+                let key: Key = text.parse()?;
+                if key.writes() {
+                    return Err(KeyError::Writes(text.clone()));
+                }
+                keys.0.push((key, action));
+            }
+        }
+        for (at, (key, action)) in keys.0.iter().enumerate() {
+            let other = keys.0[..at].iter().find(|(earlier, _)| earlier == key);
+            if let Some((_, other)) = other {
+                return Err(KeyError::Twice(key.to_string(), action.name(), other.name()));
+            }
+        }
+        Ok(keys)
+    }
+
+    /// What a key means; `None` where it writes.
+    pub(crate) fn action(&self, event: KeyEvent) -> Option<Action> {
+        let is_meant = |key: &Key| key.code == event.code && key.modifiers == event.modifiers;
+        self.0.iter().find(|(key, _)| is_meant(key)).map(|(_, action)| *action)
+    }
+
+    /// The keys of an action, as they are told; nothing where it has none.
+    pub(crate) fn told(&self, action: Action) -> String {
+        let of = self.0.iter().filter(|(_, bound)| *bound == action);
+        of.map(|(key, _)| key.to_string()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The names of all actions, in the order in which they are told.
+    pub fn actions() -> impl Iterator<Item = &'static str> {
+        KEYS.iter().map(|binding| binding.action.name())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn no_key_means_two_things() {
-        for (index, binding) in KEYS.iter().enumerate() {
-            let same = |other: &Binding| {
-                other.code == binding.code && other.modifiers == binding.modifiers
-            };
-            assert!(!KEYS[index + 1..].iter().any(same), "{}", binding.key);
-        }
+    fn changed(changes: &[(&str, &[&str])]) -> Result<Keys, KeyError> {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        Keys::with(
+            &changes.iter().map(|(name, texts)| ((*name).to_owned(), owned(texts))).collect(),
+        )
     }
 
     #[test]
-    fn letters_write() {
-        assert_eq!(action(KeyEvent::new(KeyCode::Char('t'), NONE)), None);
-        assert_eq!(action(KeyEvent::new(KeyCode::Char('t'), CONTROL)), Some(Action::Tree));
+    fn the_usual_keys_mean_one_thing_each_and_letters_write() {
+        let keys = changed(&[]).unwrap();
+        assert_eq!(keys, Keys::default());
+        assert_eq!(keys.action(KeyEvent::new(KeyCode::Char('t'), NONE)), None);
+        assert_eq!(keys.action(KeyEvent::new(KeyCode::Char('t'), CONTROL)), Some(Action::Tree));
+    }
+
+    #[test]
+    fn a_person_may_have_other_keys() {
+        let keys = changed(&[("tree", &["f2", "Ctrl+X"]), ("redraw", &[])]).unwrap();
+        let of = |code, modifiers| keys.action(KeyEvent::new(code, modifiers));
+        assert_eq!(of(KeyCode::F(2), NONE), Some(Action::Tree));
+        assert_eq!(of(KeyCode::Char('t'), CONTROL), None);
+        assert_eq!(of(KeyCode::Char('l'), CONTROL), None);
+        assert_eq!(keys.told(Action::Tree), "F2, Ctrl+X");
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let said = |changes: &[(&str, &[&str])]| changed(changes).unwrap_err().to_string();
+        let all: [&[(&str, &[&str])]; 5] = [
+            &[("fly", &["f2"])],
+            &[("tree", &["hyper+t"])],
+            &[("tree", &["ctrl+"])],
+            &[("tree", &["t"])],
+            &[("tree", &["ctrl+o"])],
+        ];
+        insta::assert_snapshot!(all.map(said).join("\n"), @"
+        there is nothing called `fly` that a key could do
+        `hyper+t` is no key
+        `ctrl+` is no key
+        `t` writes a character, and can mean nothing else
+        Ctrl+O would mean `tree` and `open`
+        ");
     }
 }

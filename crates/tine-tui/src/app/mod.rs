@@ -7,6 +7,7 @@ mod event;
 #[cfg(test)]
 mod fixture;
 mod input;
+mod key;
 mod keys;
 mod live;
 mod piece;
@@ -26,7 +27,9 @@ pub(crate) use command::COMMANDS;
 pub(crate) use complete::Offer;
 pub(crate) use event::{Effect, Event};
 pub(crate) use input::{Input, ROWS_MAX};
+pub use key::KeyError;
 pub(crate) use keys::KEYS;
+pub use keys::Keys;
 pub(crate) use live::{Happening, Live};
 #[cfg(test)]
 pub(crate) use piece::AnswerText;
@@ -47,6 +50,9 @@ const LEAVE_MS: i64 = 2_000;
 /// A question takes keys by itself only where the person has pressed none for so long, in milliseconds: what was meant for the line
 /// must not answer it.
 const PAUSE_BEFORE_ANSWER_MS: i64 = 1_000;
+
+/// How long a fork waits for running tools before it is given up, in milliseconds: as long as the longest command usually takes.
+const TOOLS_WAIT_MS: i64 = 10 * 60_000;
 
 /// Lines that the wheel of a mouse scrolls.
 const WHEEL_LINES: i32 = 3;
@@ -85,6 +91,7 @@ struct Files {
 pub(crate) struct Waiting {
     parent: AgentId,
     words: ForkWords,
+    until_ms: i64,
 }
 
 /// The screen.
@@ -130,6 +137,8 @@ pub(crate) struct App {
     pub(crate) wait: Option<Wait>,
     /// The person's own command that runs.
     pub(crate) shell: Option<String>,
+    /// What keys mean.
+    pub(crate) keys: Keys,
     files: Files,
     pressed_ms: i64,
     leaving_ms: i64,
@@ -302,6 +311,11 @@ impl App {
             self.word = None;
         }
         self.look_at_wait();
+        if self.waiting.take_if(|waiting| waiting.until_ms <= self.now_ms).is_some() {
+            let text = "Error: the tools did not complete; nothing was forked\n\
+                hint: /fork --at ENTRY forks from before them";
+            self.say(None, Tone::Error, text.to_owned());
+        }
         Vec::new()
     }
 

@@ -6,7 +6,7 @@ use tine_model::{AgentId, PermissionScope};
 use tine_runtime::{Answer, PermissionRequest};
 
 use super::command::{self, Typed};
-use super::keys::{self, Action};
+use super::keys::Action;
 use super::room::Scroll;
 use super::tree::{Tree, rows};
 use super::{App, Effect, LEAVE_MS, LETTERS, Overlay, title};
@@ -38,7 +38,7 @@ impl App {
                 _ => {}
             }
         }
-        match keys::action(key) {
+        match self.keys.action(key) {
             Some(action) => self.act(action),
             None => {
                 self.input().key(key);
@@ -70,7 +70,7 @@ impl App {
                 return Vec::new();
             }
             _ => {
-                match keys::action(key) {
+                match self.keys.action(key) {
                     Some(Action::Answer | Action::Interrupt) => {
                         self.answers = false;
                         self.tell("the question waits; Ctrl+P goes back to it");

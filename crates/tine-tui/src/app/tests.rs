@@ -157,6 +157,35 @@ fn fork_waits_for_running_tools_and_only_one_at_a_time() {
 }
 
 #[test]
+fn a_fork_that_waits_too_long_for_tools_is_given_up() {
+    let mut app = session(&[agent(1, None)]);
+    app.update(Event::Happened(id(1), Happening::Began));
+    tool(&mut app, true);
+    type_in(&mut app, "/fork \"a\"");
+    app.now_ms += TOOLS_WAIT_MS;
+    app.update(Event::Tick);
+    assert_eq!(tool(&mut app, false), []);
+    insta::assert_snapshot!(said(&app).join("\n"), @"
+    Waiting for tools to complete... (Esc gives it up)
+    Error: the tools did not complete; nothing was forked
+    hint: /fork --at ENTRY forks from before them
+    ");
+}
+
+#[test]
+fn a_fork_while_a_reply_streams_begins_before_it_and_says_so() {
+    let mut app = session(&[agent(1, None)]);
+    for happening in [Happening::Began, Happening::Request, Happening::Text("Half a".into())] {
+        app.update(Event::Happened(id(1), happening));
+    }
+    assert_eq!(type_in(&mut app, "/fork"), [Effect::Fork(id(1), ForkWords::default())]);
+    insta::assert_snapshot!(said(&app).join("\n"), @"The fork begins before the reply that comes in now; this agent goes on");
+    app.update(forked(1, 2, ForkWords::default()));
+    assert!(!app.lives.contains_key(&id(2)), "nothing of the reply is the child's");
+    assert_eq!(app.lives[&id(1)].text, "Half a");
+}
+
+#[test]
 fn escape_gives_a_waiting_fork_up_before_it_interrupts_anything() {
     let mut app = session(&[agent(1, None)]);
     app.update(Event::Happened(id(1), Happening::Began));

@@ -7,27 +7,27 @@ use ratatui::widgets::Paragraph;
 
 use super::wrap::wrapped;
 use super::{BOLD, CYAN, DIM};
-use crate::app::{COMMANDS, KEYS};
+use crate::app::{COMMANDS, KEYS, Keys};
 use crate::words::fit;
 
 /// Columns of the names of keys.
 const KEY_COLUMNS: usize = 12;
 
 /// Draws the page from a line on; the line is moved so that the page stays full.
-pub(super) fn draw(from: &mut usize, frame: &mut Frame<'_>, area: Rect) {
-    let lines = lines(usize::from(area.width));
+pub(super) fn draw(keys: &Keys, from: &mut usize, frame: &mut Frame<'_>, area: Rect) {
+    let lines = lines(keys, usize::from(area.width));
     *from = (*from).min(lines.len().saturating_sub(usize::from(area.height)));
     let shown: Vec<_> = lines.into_iter().skip(*from).take(usize::from(area.height)).collect();
     frame.render_widget(Paragraph::new(shown), area);
 }
 
-fn lines(width: usize) -> Vec<Line<'static>> {
+fn lines(keys: &Keys, width: usize) -> Vec<Line<'static>> {
     let mut lines = vec![Line::from(Span::styled("Commands", BOLD))];
     let indent = [Span::raw("      ")];
     for command in COMMANDS {
         let names: Vec<String> = command.names.iter().map(|name| format!("/{name}")).collect();
-        let bound = KEYS.iter().find(|binding| Some(binding.action) == command.action);
-        let key = bound.map_or(String::new(), |binding| format!("  ({})", binding.key));
+        let key = command.action.map(|action| keys.told(action)).filter(|key| !key.is_empty());
+        let key = key.map_or(String::new(), |key| format!("  ({key})"));
         lines.push(Line::from(vec![
             Span::styled(format!("  {}", names.join(", ")), CYAN),
             Span::raw(format!(" {}", command.usage)),
@@ -38,8 +38,9 @@ fn lines(width: usize) -> Vec<Line<'static>> {
     lines.push(Line::default());
     lines.push(Line::from(Span::styled("Keys", BOLD)));
     for binding in KEYS {
+        let key = keys.told(binding.action);
         lines.push(Line::from(vec![
-            Span::styled(format!("  {}", fit(binding.key, KEY_COLUMNS)), CYAN),
+            Span::styled(format!("  {}", fit(&key, KEY_COLUMNS)), CYAN),
             Span::styled(binding.help, DIM),
         ]));
     }

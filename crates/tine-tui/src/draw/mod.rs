@@ -75,7 +75,7 @@ pub(crate) fn draw(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>) {
         None => {}
         Some(Overlay::Help(from)) => {
             frame.render_widget(Clear, over);
-            help::draw(from, frame, over);
+            help::draw(&app.keys, from, frame, over);
         }
         Some(Overlay::Page(words, text, from)) => {
             frame.render_widget(Clear, over);

@@ -16,7 +16,7 @@ use tine_model::AgentId;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use crate::app::{App, Effect, Event, Tone};
+use crate::app::{App, Effect, Event, Keys, Tone};
 use crate::draw::{Kept, draw};
 use crate::host::Host;
 use hands::Hands;
@@ -36,6 +36,8 @@ pub struct Start {
     pub agent: Option<AgentId>,
     /// The model that a new agent would have.
     pub model: Option<String>,
+    /// What keys mean.
+    pub keys: Keys,
 }
 
 /// What the loop waits for.
@@ -63,6 +65,7 @@ pub async fn run(host: Arc<dyn Host>, start: Start) -> io::Result<Option<AgentId
         ends: [signal(SignalKind::terminate())?, signal(SignalKind::hangup())?],
     };
     session.app.new_model = start.model;
+    session.app.keys = start.keys;
     session.begin(start.agent).await;
     let mut screen = Screen::take()?;
     let result = session.talk(&mut screen).await;

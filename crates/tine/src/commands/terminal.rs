@@ -10,13 +10,14 @@ use tine_fork::{AllowAllFilter, TURNS_DEFAULT};
 use tine_model::{AgentRecord, Decision};
 use tine_runtime::{NewRoot, OnBudget, Permissions, RunOptions, Runtime, RuntimeError};
 use tine_tui::words::{DIM, styled};
-use tine_tui::{Host, Seams, Start, Told};
+use tine_tui::{Host, KeyError, Keys, Seams, Start, Told};
 use tokio::runtime::Handle;
 
 use crate::caching::policy;
 use crate::cli::{Cli, Command, LimitArgs, ModelArgs, TalkArgs};
 use crate::commands::in_context;
 use crate::commands::run::last_in;
+use crate::config::Config;
 use crate::confine::confinement;
 use crate::context::{Context, default_model};
 use crate::crew::crew;
@@ -39,19 +40,39 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
         (None, false) => None,
     };
     let model = default_model(&context.config).map(|setting| setting.value);
+    let keys = keys(&context.config)?;
     let host = SettingsHost { context };
     let runtime = Arc::clone(&host.context.runtime);
-    let last = tine_tui::run(Arc::new(host), Start { agent, model }).await.map_err(|error| {
-        Failure::failed("the terminal failed")
-            .because(&error)
-            .hint("everything that agents said is kept: `tine ps` lists them")
-    })?;
+    let last =
+        tine_tui::run(Arc::new(host), Start { agent, model, keys }).await.map_err(|error| {
+            Failure::failed("the terminal failed")
+                .because(&error)
+                .hint("everything that agents said is kept: `tine ps` lists them")
+        })?;
     if let Some(agent) = last {
         let record = runtime.store().agent(agent).await?;
         let name = record.name.unwrap_or_else(|| agent.short());
         output::say(&styled(DIM, &format!("`tine -r {name}` goes on here")));
     }
     Ok(0)
+}
+
+/// What keys mean, by the settings.
+fn keys(config: &Config) -> Result<Keys, Failure> {
+    Keys::with(&config.keys).map_err(|error| {
+        let failure = Failure::input("a key of the settings cannot be used").because(&error);
+        let hint = match error {
+            KeyError::NoAction(_) => {
+                format!("keys can do: {}", Keys::actions().collect::<Vec<_>>().join(", "))
+            }
+            KeyError::NoKey(_) => {
+                "keys are written as ctrl+t, alt+left, shift+pageup or f1".to_owned()
+            }
+            KeyError::Writes(_) => "hold ctrl or alt with it, or take a function key".to_owned(),
+            KeyError::Twice(..) => "give one of them another key, or none: []".to_owned(),
+        };
+        failure.hint(format!("{hint}; see [keys] in {}", config.user_file.display()))
+    })
 }
 
 fn told(failure: &Failure) -> Told {

@@ -402,6 +402,10 @@ const SETTINGS: Section = Section {
             "budget.tokens, budget.usd, budget.time, budget.agents, budget.running",
             "what new trees may use, see BUDGETS; of the user's file and the project's the lower value counts",
         ),
+        (
+            "keys.ACTION",
+            "what keys do in the terminal: one key or a list, such as tree = [\"ctrl+t\", \"f3\"]; [] takes the key away. /help lists what keys do, and a wrong name is answered with all names; for the user's file only",
+        ),
         ("worktree.enabled", "whether there are worktrees (true)"),
         (
             "worktree.directory",

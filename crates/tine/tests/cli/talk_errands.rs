@@ -1,7 +1,7 @@
 //! Commands of the terminal beside talking and forking, driven through the real binary.
 
 use crate::merge_back::editor;
-use crate::pty::Terminal;
+use crate::pty::{Terminal, plain};
 use crate::support::Home;
 use crate::talk::home;
 
@@ -130,4 +130,36 @@ fn a_conversation_is_exported_and_the_way_back_is_said() {
     let (code, text) = terminal.end();
     assert_eq!(code, 0);
     assert!(text.contains("`tine -r talk` goes on here"), "{text}");
+}
+
+#[test]
+fn a_request_that_fails_is_told_and_the_agent_can_go_on() {
+    let home = home();
+    let mut terminal = begun(&home, &[]);
+    terminal.type_in("key\r");
+    terminal.at_rest("bad key");
+    terminal.type_in("hello again\r");
+    terminal.at_rest("You said: hello again");
+    quit(terminal);
+}
+
+#[test]
+fn keys_are_those_of_the_settings_and_mistakes_in_them_are_told() {
+    let home = home();
+    let settings = std::fs::read_to_string(home.path().join("config.toml")).unwrap();
+    home.write("config.toml", &format!("{settings}[keys]\ntree = \"f3\"\n"));
+    let mut terminal = begun(&home, &[]);
+    terminal.type_in("\u{14}\u{1b}OR");
+    terminal.screen("1 agents");
+    terminal.type_in("q/help\r");
+    terminal.screen("(F3)");
+    terminal.type_in("q/quit\r");
+    assert_eq!(terminal.end().0, 0);
+    home.write("config.toml", &format!("{settings}[keys]\ntree = \"ctrl+o\"\n"));
+    let (code, text) = Terminal::start(&home, &[]).end();
+    assert_eq!(code, 42);
+    shape!(home.masked(&plain(&text)), @"
+    error: a key of the settings cannot be used: Ctrl+O would mean `tree` and `open`
+    hint: give one of them another key, or none: []; see [keys] in [HOME]/config.toml
+    ");
 }
