@@ -1,6 +1,8 @@
 //! The arguments of `/fork`.
 
-use tine_model::{EntryId, ModelRef};
+use tine_model::{EntryId, ModelSettings};
+
+use crate::model_words::ModelWords;
 
 /// What follows `/fork`, read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -12,11 +14,20 @@ pub struct ForkWords {
     /// What the fork is to be called.
     pub name: Option<String>,
     /// Another model.
-    pub model: Option<ModelRef>,
+    pub model: Option<ModelWords>,
+    /// Whether the conversation may be sent anew to it.
+    pub accept_cache_loss: bool,
     /// Whether it gets a worktree of its own.
     pub worktree: bool,
     /// Whether it works in the background, and the focus stays.
     pub background: bool,
+}
+
+impl ForkWords {
+    /// The settings of a fork with another model, made from its parent's; `None` where it keeps those.
+    pub fn settings(&self, parent: &ModelSettings) -> Option<ModelSettings> {
+        self.model.as_ref().map(|model| model.settings(parent))
+    }
 }
 
 /// Why the arguments are refused. The texts are shown as they are; nothing has changed.
@@ -32,7 +43,9 @@ pub enum SlashError {
     #[error("Unexpected text after the prompt: {0}")]
     Trailing(String),
     /// There is no such flag.
-    #[error("Unknown flag {0} (it is --at, --name, --model, --worktree or --bg)")]
+    #[error(
+        "Unknown flag {0} (it is --at, --name, --model, --accept-cache-loss, --worktree or --bg)"
+    )]
     UnknownFlag(String),
     /// A flag without its value.
     #[error("{0} requires an argument")]
@@ -40,6 +53,9 @@ pub enum SlashError {
     /// A model that is none.
     #[error("Unknown model '{0}' (it is provider/name)")]
     UnknownModel(String),
+    /// A level of reasoning that is none.
+    #[error("Invalid thinking level '{0}' (must be: none, low, med, high)")]
+    InvalidLevel(String),
     /// A value of `--at` that is no entry.
     #[error("--at takes the number of an entry, not {0}")]
     NoEntry(String),
@@ -71,6 +87,10 @@ pub fn parse_fork(arguments: &str) -> Result<ForkWords, SlashError> {
                 words.background = true;
                 after
             }
+            "--accept-cache-loss" => {
+                words.accept_cache_loss = true;
+                after
+            }
             "--at" => {
                 let (value, after) = value("--at", after)?;
                 let at = value.parse().map_err(|_| SlashError::NoEntry(value.to_owned()))?;
@@ -84,9 +104,7 @@ pub fn parse_fork(arguments: &str) -> Result<ForkWords, SlashError> {
             }
             "--model" => {
                 let (value, after) = value("--model", after)?;
-                let model =
-                    value.parse().map_err(|_| SlashError::UnknownModel(value.to_owned()))?;
-                words.model = Some(model);
+                words.model = Some(ModelWords::parse(value)?);
                 after
             }
             flag if flag.starts_with("--") => return Err(SlashError::UnknownFlag(flag.to_owned())),
@@ -168,11 +186,12 @@ mod tests {
             prompt: Some("try".into()),
             at: Some(EntryId(7)),
             name: Some("b".into()),
-            model: Some("sim/echo".parse().unwrap()),
+            model: Some(ModelWords::parse("sim/echo/high").unwrap()),
+            accept_cache_loss: true,
             worktree: true,
             background: true,
         };
-        let text = "--at 7 --name a --bg \"try\" --name b\n--model sim/echo --worktree";
+        let text = "--at 7 --name a --bg \"try\" --name b\n--model sim/echo/high --worktree --accept-cache-loss";
         assert_eq!(parse_fork(text), Ok(words));
         let said = |text| parse_fork(text).unwrap_err().to_string();
         let said = [
@@ -181,6 +200,7 @@ mod tests {
             "--name --bg",
             "--model \"a\"",
             "--model x/y",
+            "--model openai/x/y",
             "--nmae a",
             "\"a\" \"b\"",
         ]
@@ -191,7 +211,8 @@ mod tests {
         --name requires an argument
         --model requires an argument
         Unknown model 'x/y' (it is provider/name)
-        Unknown flag --nmae (it is --at, --name, --model, --worktree or --bg)
+        Invalid thinking level 'y' (must be: none, low, med, high)
+        Unknown flag --nmae (it is --at, --name, --model, --accept-cache-loss, --worktree or --bg)
         Unexpected text after the prompt: "b"
         "#);
     }

@@ -59,6 +59,7 @@ use crate::template::{Template, TemplateError};
 const BUILT_IN: &[(&str, &str)] = &[
     ("echo", include_str!("../scenarios/echo.toml")),
     ("demo", include_str!("../scenarios/demo.toml")),
+    ("tour", include_str!("../scenarios/tour.toml")),
     ("worktrees", include_str!("../scenarios/worktrees.toml")),
 ];
 

@@ -129,7 +129,7 @@ fn other_slips_are_refused() {
 #[test]
 fn an_unknown_scenario_is_told_the_built_in_names() {
     let error = Scenario::load("no-such-scenario").err().map(|error| error.to_string());
-    insta::assert_snapshot!(error.unwrap_or_default(), @"no scenario `no-such-scenario`: it is neither a file nor one of the built-in scenarios (echo, demo, worktrees)");
+    insta::assert_snapshot!(error.unwrap_or_default(), @"no scenario `no-such-scenario`: it is neither a file nor one of the built-in scenarios (echo, demo, tour, worktrees)");
 }
 
 #[test]

@@ -13,6 +13,32 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told(pub String);
 
+/// A model that a person can choose.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ModelChoice {
+    /// `provider/name`, or `provider/name/level`.
+    pub model: String,
+    /// Why it can be chosen, in a few words.
+    pub origin: String,
+    /// Where it is served, where that is found out and not set.
+    pub base_url: Option<String>,
+    /// What is said to its agent at once.
+    pub first_words: Option<String>,
+}
+
+/// What a person can do about a model, as it is known without looking anywhere.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Offer {
+    /// Where the settings of the person stand.
+    pub settings_file: String,
+    /// The variables of which one makes a model.
+    pub variables: Vec<&'static str>,
+    /// The servers of this machine that are looked for, in a few words each.
+    pub servers: Vec<String>,
+    /// What can be chosen.
+    pub choices: Vec<ModelChoice>,
+}
+
 /// Who sees a run, who is asked, and what stops it.
 pub struct Seams {
     /// Sees the run.
@@ -33,6 +59,18 @@ pub trait Host: Send + Sync {
 
     /// A new lineage, by the settings of this directory.
     fn new_root(&self) -> Result<NewRoot, Told>;
+
+    /// What can be chosen without looking any further.
+    fn offer(&self) -> Offer;
+
+    /// Looks for servers on this machine, all at once and not for long, and gives what each one serves as soon as it is known.
+    async fn find_local(&self, found: &(dyn Fn(Vec<ModelChoice>) + Send + Sync));
+
+    /// Gives new agents of this session a model, if it can be reached as far as that shows without a request; the model, as it is called.
+    async fn use_model(&self, choice: &ModelChoice) -> Result<String, Told>;
+
+    /// Writes the model that was chosen into the person's settings. What is said of it.
+    fn keep_model(&self) -> Told;
 
     /// How a run of this agent is to go, by the settings.
     fn options(&self, agent: &AgentRecord, seams: Seams) -> Result<RunOptions, Told>;

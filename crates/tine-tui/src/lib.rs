@@ -12,8 +12,11 @@ mod draw;
 mod drive;
 pub mod figures;
 mod host;
+mod look;
+mod plain;
 pub mod words;
 
 pub use app::{KeyError, Keys};
-pub use drive::{Start, run};
-pub use host::{Host, Seams, Told};
+pub use drive::{Start, run, run_plain};
+pub use host::{Host, ModelChoice, Offer, Seams, Told};
+pub use look::Look;

@@ -82,12 +82,15 @@ pub(crate) struct TalkArgs {
     /// Go on with this agent: its name, or the first characters of its id
     #[arg(short, long, value_name = "AGENT")]
     pub(crate) resume: Option<String>,
+    /// Talk in lines, without a screen: for screen readers, serial lines and pipes
+    #[arg(long)]
+    pub(crate) plain: bool,
 }
 
 impl TalkArgs {
     /// Whether anything of it was said.
     pub(crate) fn is_given(&self) -> bool {
-        self.continue_last || self.resume.is_some()
+        self.continue_last || self.resume.is_some() || self.plain
     }
 }
 

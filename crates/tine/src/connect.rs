@@ -1,7 +1,7 @@
 //! From a model's name to a client: a provider over HTTP, or the simulator inside this process.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use async_trait::async_trait;
 use tine_llm::{
@@ -18,6 +18,8 @@ use tine_fork::SystemIds;
 /// Makes clients as the settings say.
 pub(crate) struct Models {
     providers: BTreeMap<String, ProviderTable>,
+    /// Where models of this machine are served, as it was found out.
+    found: RwLock<HashMap<ModelRef, String>>,
     /// One server a scenario: agents of one process share its cache, as they would share a provider's.
     simulators: Mutex<HashMap<String, SimServer>>,
     /// One rate gate an account and model, for all agents of this process.
@@ -29,10 +31,29 @@ pub(crate) struct Models {
 impl Models {
     pub(crate) fn new(providers: BTreeMap<String, ProviderTable>) -> Self {
         let process = AgentId::from_random(SystemIds.random()).to_string();
-        Self { providers, simulators: Mutex::default(), gates: RateGates::default(), process }
+        Self {
+            providers,
+            found: RwLock::default(),
+            simulators: Mutex::default(),
+            gates: RateGates::default(),
+            process,
+        }
+    }
+
+    /// From now on, requests for this model go to this address, without a key: those that are set belong to somebody else.
+    pub(crate) fn found_at(&self, model: ModelRef, base_url: String) {
+        self.found.write().unwrap_or_else(PoisonError::into_inner).insert(model, base_url);
+    }
+
+    fn found(&self, model: &ModelRef) -> Option<String> {
+        self.found.read().unwrap_or_else(PoisonError::into_inner).get(model).cloned()
     }
 
     fn options(&self, model: &ModelRef) -> Result<HttpOptions, LlmError> {
+        if let Some(base_url) = self.found(model) {
+            let overrides = HttpOverrides { base_url: Some(base_url), ..HttpOverrides::default() };
+            return HttpOptions::from_environment(model, &|_| None, overrides);
+        }
         let table = self.providers.get(model.provider.as_str()).cloned().unwrap_or_default();
         let key = table.key_variable.as_deref().and_then(variable).map(|key| Secret::new(&key));
         let overrides = HttpOverrides { base_url: table.base_url, key, limits: None };

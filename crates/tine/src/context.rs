@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tine_model::{AgentId, Effort, ModelRef, ModelSettings, Thinking};
-use tine_runtime::{NewRoot, Ports, Runtime, system_prompt};
+use tine_runtime::{Connector, NewRoot, Ports, Runtime, system_prompt};
 use tine_store::{OpenOptions, SqliteStore};
 
 use crate::caching;
@@ -61,6 +61,8 @@ pub(crate) struct Context {
     /// The directory that the command works in; absolute.
     pub(crate) directory: PathBuf,
     pub(crate) runtime: Arc<Runtime>,
+    /// Makes the runtime's clients; servers that are found are told to it.
+    pub(crate) models: Arc<Models>,
     /// Where processes in the background write what they have to say.
     pub(crate) logs: PathBuf,
     /// The log of this process, where it is such a one.
@@ -75,10 +77,11 @@ impl Context {
         let dirs = Dirs::find(&variable)?;
         let config = Config::load(&dirs.config_file, &directory, &variable)?;
         let store = SqliteStore::open(dirs.database.clone(), OpenOptions::default()).await?;
+        let models = Arc::new(Models::new(config.providers.clone()));
         let ports = Ports {
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
-            models: Arc::new(Models::new(config.providers.clone())),
+            models: Arc::clone(&models) as Arc<dyn Connector>,
             facts: Arc::new(caching::models(&dirs.models_file)),
         };
         let repl = config.repl.as_ref().is_some_and(|repl| repl.value);
@@ -88,7 +91,14 @@ impl Context {
             .with_compaction(compacts(&config)?);
         let worktrees = worktree::policy(&config, &dirs.worktrees)?;
         let runtime = worktrees.into_iter().fold(runtime, Runtime::with_worktrees);
-        Ok(Self { config, directory, runtime: Arc::new(runtime), logs: dirs.logs, detached })
+        Ok(Self {
+            config,
+            directory,
+            runtime: Arc::new(runtime),
+            models,
+            logs: dirs.logs,
+            detached,
+        })
     }
 
     /// The agent that a user means by `text`.
@@ -151,6 +161,7 @@ pub(crate) fn model_settings(config: &Config, args: &ModelArgs) -> Result<ModelS
     let model = set.ok_or_else(|| {
         Failure::input("no model is configured and no API key is set")
             .hint("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model with --model provider/name")
+            .hint("`tine` alone, in a terminal, finds the models of Ollama, llama-server, vLLM and LM Studio")
             .hint("`--model sim/echo` and `tine demo` need no key")
     })?;
     let effort = args.effort.clone().or_else(|| config.effort.as_ref().map(|s| s.value.clone()));
@@ -165,12 +176,21 @@ pub(crate) fn model_settings(config: &Config, args: &ModelArgs) -> Result<ModelS
     })
 }
 
+/// The variables whose keys make a default model.
+pub(crate) fn key_variables() -> Vec<&'static str> {
+    DEFAULT_MODELS.iter().map(|(variable, _)| *variable).collect()
+}
+
+/// The models of all keys that are set.
+pub(crate) fn models_of_keys() -> Vec<Setting<String>> {
+    let set = DEFAULT_MODELS.iter().filter(|(key, _)| variable(key).is_some());
+    set.map(|(key, model)| Setting { value: (*model).to_owned(), origin: format!("{key} is set") })
+        .collect()
+}
+
 /// The model of a new lineage when none is asked for: the settings' own, else that of the first key.
 pub(crate) fn default_model(config: &Config) -> Option<Setting<String>> {
-    config.model.clone().or_else(|| {
-        let (key, model) = DEFAULT_MODELS.iter().find(|(key, _)| variable(key).is_some())?;
-        Some(Setting { value: (*model).to_owned(), origin: format!("{key} is set") })
-    })
+    config.model.clone().or_else(|| models_of_keys().into_iter().next())
 }
 
 /// The model of this name.

@@ -31,11 +31,28 @@ impl Kept {
     }
 }
 
-/// Adds a rule to `permissions.allow` or `permissions.deny` of a settings file, which is made where there is none. Two processes
-/// that write at once both write.
+/// Adds a rule to `permissions.allow` or `permissions.deny` of a settings file, which is made where there is none.
 pub(crate) fn keep_rule(file: &Path, decision: Decision, rule: &str) -> Result<Kept, Failure> {
+    let list = decision.as_str();
+    let hint = format!("add it by hand: [permissions] {list} = [\"…\"]");
+    let add = |text: &str| {
+        let (after, before) = with_rule(text, list, rule)?;
+        Ok((!before).then_some(after))
+    };
+    let changed = edit_settings(file, "the rule", &hint, add)?;
+    Ok(Kept { rule: rule.to_owned(), list, file: file.to_owned(), before: !changed })
+}
+
+/// Changes a settings file, which is made where there is none, in one step; two processes that write at once both write. `edit` makes the
+/// new text of the old one, `None` where nothing is to change, and says why it cannot. Whether the file was changed.
+pub(crate) fn edit_settings(
+    file: &Path,
+    what: &str,
+    by_hand: &str,
+    edit: impl FnOnce(&str) -> Result<Option<String>, String>,
+) -> Result<bool, Failure> {
     let failed = |error: std::io::Error| {
-        Failure::failed(format!("cannot write the rule into {}", file.display())).because(&error)
+        Failure::failed(format!("cannot write {what} into {}", file.display())).because(&error)
     };
     let directory = file.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory).map_err(failed)?;
@@ -46,16 +63,14 @@ pub(crate) fn keep_rule(file: &Path, decision: Decision, rule: &str) -> Result<K
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(failed(error)),
     };
-    let list = decision.as_str();
-    let (text, before) = with_rule(&text, list, rule).map_err(|why| {
-        Failure::failed(format!("cannot add the rule to {}: {why}", file.display()))
-            .hint(format!("add it by hand: [permissions] {list} = [\"…\"]"))
+    let after = edit(&text).map_err(|why| {
+        Failure::failed(format!("cannot add {what} to {}: {why}", file.display())).hint(by_hand)
     })?;
-    if !before {
-        write_file(file, &text).map_err(failed)?;
+    if let Some(after) = &after {
+        write_file(file, after).map_err(failed)?;
     }
     drop(lock);
-    Ok(Kept { rule: rule.to_owned(), list, file: file.to_owned(), before })
+    Ok(after.is_some())
 }
 
 /// The text with the rule in the list; whether it stood there before.

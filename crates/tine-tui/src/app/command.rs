@@ -25,6 +25,9 @@ pub(crate) enum Verb {
     Reap,
     Export,
     New,
+    Model,
+    Show,
+    Answer,
     Resume,
     /// What a command of the command line says, of this agent where no other is named.
     Report(&'static [&'static str]),
@@ -116,7 +119,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command(
         Verb::Fork,
         &["fork"],
-        "[\"prompt\"] [--at ENTRY] [--name NAME] [--worktree] [--bg]",
+        "[\"prompt\"] [--at ENTRY] [--name NAME] [--model NAME] [--worktree] [--bg]",
         "try another way without losing this one",
     ),
     command(Verb::Tree, &["tree", "agents"], "", "see all agents, and go to one")
@@ -140,11 +143,25 @@ pub(crate) const COMMANDS: &[Command] = &[
     ),
     command(Verb::New, &["new"], "", "begin with a new agent"),
     command(
+        Verb::Model,
+        &["model"],
+        "[NAME[/none|low|med|high] [--accept-cache-loss]]",
+        "the model of new agents, or a fork of this one with another",
+    ),
+    command(
         Verb::Resume,
         &["resume"],
         "[AGENT]",
         "go on where an agent was interrupted, or go to one",
     ),
+    command(
+        Verb::Show,
+        &["show"],
+        "[NUMBER]",
+        "a call or reasoning whole; the last one, or by its number",
+    ),
+    command(Verb::Answer, &["answer"], "[LETTER]", "answer the question that waits")
+        .with(Action::Answer),
     command(
         Verb::Wait,
         &["wait"],

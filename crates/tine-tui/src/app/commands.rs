@@ -23,6 +23,9 @@ impl App {
                 self.focus = None;
                 Vec::new()
             }
+            Verb::Model => self.model(rest),
+            Verb::Show => self.show(rest),
+            Verb::Answer => self.answer(rest),
             Verb::Send => match rest.split_once(char::is_whitespace) {
                 Some((to, text)) if !text.trim().is_empty() => {
                     vec![Effect::SendTo(to.to_owned(), text.trim().to_owned())]
@@ -105,7 +108,10 @@ impl App {
             Verb::Side if rest.is_empty() => self.refuse("usage: /side QUESTION"),
             Verb::Side => self.ask_side(focus, rest),
             Verb::Export => vec![Effect::Report(export(focus, rest))],
-            Verb::Tree
+            Verb::Model
+            | Verb::Show
+            | Verb::Answer
+            | Verb::Tree
             | Verb::New
             | Verb::Send
             | Verb::Wait
@@ -129,13 +135,13 @@ impl App {
         vec![Effect::Kill(agent)]
     }
 
-    fn refuse(&mut self, why: &str) -> Vec<Effect> {
+    pub(super) fn refuse(&mut self, why: &str) -> Vec<Effect> {
         self.say(None, Tone::Error, format!("Error: {why}"));
         Vec::new()
     }
 
     /// A fork as it is written. What is wrong with it is said before anything waits.
-    fn fork(&mut self, parent: AgentId, arguments: &str) -> Vec<Effect> {
+    pub(super) fn fork(&mut self, parent: AgentId, arguments: &str) -> Vec<Effect> {
         if self.forking.is_some() || self.waiting.is_some() {
             self.say(None, Tone::Warning, "Fork already in progress".to_owned());
             return Vec::new();

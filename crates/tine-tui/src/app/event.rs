@@ -7,6 +7,7 @@ use tine_runtime::{Answer, FoldedEntry, ForkMade, ForkWords, PermissionRequest, 
 use super::live::Happening;
 use super::piece::Tone;
 use super::side::SideEvent;
+use crate::host::{ModelChoice, Offer};
 
 /// Something that happened.
 #[derive(Debug, Clone)]
@@ -60,6 +61,18 @@ pub(crate) enum Event {
     Asked(Box<PermissionRequest>),
     /// A request needs no answer any more; in what way, where it was answered elsewhere.
     Settled(PermissionId, Option<String>),
+    /// A line was typed, where there is no screen.
+    Line(String),
+    /// Ctrl+C was pressed there.
+    Break,
+    /// What can be chosen, before anything is looked for.
+    Offered(Box<Offer>),
+    /// What a server of this machine serves.
+    Found(Vec<ModelChoice>),
+    /// All servers that answer have answered.
+    Looked,
+    /// New agents have this model; what is said to one at once.
+    Chosen(String, Option<String>),
 }
 
 /// Something that is to be done.
@@ -117,6 +130,12 @@ pub(crate) enum Effect {
     StopAll(AgentId),
     /// Write the text in the person's own editor.
     Edit(String),
+    /// Find out which models can be chosen.
+    Look,
+    /// Give new agents a model.
+    Choose(ModelChoice),
+    /// Write the model of new agents into the settings.
+    KeepModel,
     /// Draw everything anew.
     Redraw,
     /// Back to the shell for a while.

@@ -3,12 +3,12 @@
 use tine_model::{AgentId, AgentRecord, AgentState, ContextMode, ModelSettings, Standing};
 
 /// The id that is made of one byte.
-pub(super) fn id(byte: u8) -> AgentId {
+pub(crate) fn id(byte: u8) -> AgentId {
     AgentId::from_random([byte; 16])
 }
 
 /// An idle agent, which a root is without a parent.
-pub(super) fn agent(byte: u8, parent: Option<u8>) -> AgentRecord {
+pub(crate) fn agent(byte: u8, parent: Option<u8>) -> AgentRecord {
     AgentRecord {
         id: id(byte),
         name: None,

@@ -5,14 +5,16 @@ mod commands;
 mod complete;
 mod event;
 #[cfg(test)]
-mod fixture;
+pub(crate) mod fixture;
 mod input;
 mod key;
 mod keys;
+mod lines;
 mod live;
 mod piece;
 mod press;
 mod room;
+mod setup;
 mod side;
 mod tree;
 mod wait;
@@ -30,11 +32,12 @@ pub(crate) use input::{Input, ROWS_MAX};
 pub use key::KeyError;
 pub(crate) use keys::KEYS;
 pub use keys::Keys;
+pub(crate) use lines::is_folded;
 pub(crate) use live::{Happening, Live};
-#[cfg(test)]
-pub(crate) use piece::AnswerText;
-pub(crate) use piece::{Body, CallPiece, Tone};
+pub(crate) use piece::{AnswerText, Body, CallPiece, Tone};
+pub(crate) use press::whole as whole_request;
 pub(crate) use room::{Room, Scroll, title};
+pub(crate) use setup::{Setup, Weight};
 pub(crate) use side::{SideEvent, SidePage};
 pub(crate) use tree::{Tree, rows, state_word};
 
@@ -78,6 +81,16 @@ pub(crate) enum Overlay {
     Side(SidePage),
 }
 
+impl Overlay {
+    /// Whether nothing of it is still to come.
+    pub(crate) fn is_whole(&self) -> bool {
+        match self {
+            Self::Tree(_) | Self::Help(_) | Self::Page(..) => true,
+            Self::Side(page) => page.whole.is_some() || page.error.is_some(),
+        }
+    }
+}
+
 /// The files below an agent's directory.
 #[derive(Debug, Clone, Default)]
 struct Files {
@@ -105,6 +118,8 @@ pub(crate) struct App {
     pub(crate) lobby: Input,
     /// What the terminal has said before there was one.
     pub(crate) lobby_words: Vec<(Tone, String)>,
+    /// What can be done about a model.
+    pub(crate) setup: Setup,
     /// The model that a new agent would have.
     pub(crate) new_model: Option<String>,
     /// Runs of this process.
@@ -233,6 +248,12 @@ impl App {
                 self.overlay = Some(Overlay::Page(words, text, 0));
                 Vec::new()
             }
+            Event::Line(text) => self.line(&text),
+            Event::Break => self.break_off(),
+            Event::Offered(offer) => self.setup.offered(*offer),
+            Event::Found(choices) => self.setup.found(choices),
+            Event::Looked => self.setup.looked(),
+            Event::Chosen(model, first_words) => self.chosen(model, first_words),
             Event::Files(of, paths) => {
                 self.files = Files { of, paths: Some(paths) };
                 self.offer()

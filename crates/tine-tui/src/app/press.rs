@@ -177,7 +177,7 @@ impl App {
     }
 
     /// Esc stops the one turn that is seen, or the fork that waits, and says which.
-    fn interrupt(&mut self) -> Vec<Effect> {
+    pub(super) fn interrupt(&mut self) -> Vec<Effect> {
         if self.waiting.take().is_some() {
             self.tell("the fork is given up; nothing has changed");
             return Vec::new();
@@ -239,7 +239,7 @@ impl App {
         vec![Effect::Stop(agent)]
     }
 
-    fn cancel(&mut self) -> Vec<Effect> {
+    pub(super) fn cancel(&mut self) -> Vec<Effect> {
         if !self.input().is_empty() {
             let text = self.input().text();
             self.input().remember(&text);
@@ -254,7 +254,7 @@ impl App {
         Vec::new()
     }
 
-    fn submit(&mut self) -> Vec<Effect> {
+    pub(super) fn submit(&mut self) -> Vec<Effect> {
         self.offers = None;
         let text = self.input().text();
         if text.trim().is_empty() {
@@ -284,7 +284,7 @@ impl App {
                 let text = self.input().take();
                 match self.focus {
                     Some(agent) => self.say_to(agent, text),
-                    None => vec![Effect::Begin(text)],
+                    None => self.say_in_lobby(text),
                 }
             }
         }
@@ -315,7 +315,7 @@ impl App {
 }
 
 /// All that a request is about: each of its arguments as it is.
-fn whole(request: &PermissionRequest) -> String {
+pub(crate) fn whole(request: &PermissionRequest) -> String {
     let input: Value = serde_json::from_str(request.input.as_str()).unwrap_or_default();
     let part = |(name, value): (&String, &Value)| match value {
         Value::String(text) => format!("{name}:\n{}\n", harmless(text)),

@@ -7,6 +7,7 @@ mod offers;
 mod page;
 mod piece;
 mod question;
+mod setup;
 mod side;
 mod status;
 mod tree;
@@ -111,13 +112,20 @@ fn talk_in(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>, area: Rect) {
 
 /// What is shown before there is an agent.
 fn welcome(app: &App, width: usize) -> Vec<Line<'static>> {
-    let mut lines = vec![
-        Line::default(),
-        Line::from(vec![Span::styled("tine", BOLD), Span::styled(": a fork() for agents", DIM)]),
-        Line::default(),
-        Line::from(Span::raw("Say what is to be done. Then try it another way with /fork.")),
-        Line::from(Span::styled("/help has all commands and keys; Ctrl+T shows all agents.", DIM)),
-    ];
+    let title =
+        Line::from(vec![Span::styled("tine", BOLD), Span::styled(": a fork() for agents", DIM)]);
+    let mut lines = vec![Line::default(), title, Line::default()];
+    if app.setup.is_open {
+        lines.extend(setup::lines(app, width));
+    } else {
+        lines.extend([
+            Line::from(Span::raw("Say what is to be done. Then try it another way with /fork.")),
+            Line::from(Span::styled(
+                "/help has all commands and keys; Ctrl+T shows all agents.",
+                DIM,
+            )),
+        ]);
+    }
     for (tone, text) in &app.lobby_words {
         lines.extend(piece::lines(&crate::app::Body::Aside(*tone, text.clone()), width, false));
     }

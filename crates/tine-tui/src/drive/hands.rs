@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tine_model::{AgentId, AgentRecord, EntryId, ModelSettings, Outcome, Standing};
+use tine_model::{AgentId, AgentRecord, EntryId, Outcome, Standing};
 use tine_runtime::{
     CompactOptions, FoldedEntry, ForkSpec, ForkWords, Placement, RunOutcome, Runtime, RuntimeError,
     Start,
@@ -20,7 +20,7 @@ use super::feed::{CrewFeed, Feed, ScreenAsker};
 use super::inbox::Inbox;
 use crate::app::{Effect, Event, Happening, Tone};
 use crate::figures::grouped;
-use crate::host::{Host, Seams};
+use crate::host::{Host, ModelChoice, Seams, Told};
 
 /// How long an agent of another process may take to stop before the screen says no more of it.
 pub(super) const STOP_PATIENCE: Duration = Duration::from_secs(10);
@@ -119,6 +119,9 @@ impl Hands {
             | Effect::Rewind(..)
             | Effect::Clear(_)
             | Effect::Compact(_) => self.change(effect),
+            Effect::Look => self.go(async move { hands.look_for_models().await }),
+            Effect::Choose(choice) => self.go(async move { hands.choose(choice).await }),
+            Effect::KeepModel => self.tell(None, Tone::Plain, self.host.keep_model().0),
             Effect::Edit(_) | Effect::Lend(_) | Effect::Redraw | Effect::Suspend | Effect::Quit => {
             }
         }
@@ -185,7 +188,10 @@ impl Hands {
         let made = async {
             let new = self.host.new_root()?;
             let connected = self.runtime().ports().models.connect(&new.settings.model).await;
-            connected.map_err(|error| self.host.told(error.into()))?;
+            connected.map_err(|error| {
+                let Told(text) = self.host.told(error.into());
+                Told(format!("{text}\nhint: /model lists the models that can be used now"))
+            })?;
             let told = |error| self.host.told(error);
             let agent = self.runtime().create_root(new).await.map_err(told)?;
             let record = self.runtime().store().agent(agent).await;
@@ -314,20 +320,20 @@ impl Hands {
         words: &ForkWords,
     ) -> Result<(tine_runtime::ForkMade, AgentRecord), RuntimeError> {
         let runtime = self.runtime();
-        let settings = match words.model.clone() {
-            None => None,
-            Some(model) => {
-                let settings = runtime.store().agent(parent).await?.settings;
-                Some(ModelSettings { model, ..settings })
-            }
-        };
+        let settings = words.settings(&runtime.store().agent(parent).await?.settings);
         let place = match words.worktree {
             true => Placement::Worktree(Start::State),
             false => Placement::Shared,
         };
-        let (at, name) = (words.at, words.name.clone());
-        let made =
-            runtime.fork(ForkSpec { at, name, settings, place, ..ForkSpec::of(parent) }).await?;
+        let spec = ForkSpec {
+            at: words.at,
+            name: words.name.clone(),
+            settings,
+            accept_cache_loss: words.accept_cache_loss,
+            place,
+            ..ForkSpec::of(parent)
+        };
+        let made = runtime.fork(spec).await?;
         let record = runtime.store().agent(made.child).await?;
         Ok((made, record))
     }
@@ -367,6 +373,32 @@ impl Hands {
         }
         self.inbox.push(Event::Registry(agents, tasks));
         Ok(())
+    }
+
+    /// Finds out what can be chosen.
+    async fn look_for_models(&self) {
+        self.inbox.push(Event::Offered(Box::new(self.host.offer())));
+        self.host.find_local(&|choices| self.inbox.push(Event::Found(choices))).await;
+        self.inbox.push(Event::Looked);
+    }
+
+    async fn choose(&self, choice: ModelChoice) {
+        match self.host.use_model(&choice).await {
+            Ok(model) => self.inbox.push(Event::Chosen(model, choice.first_words)),
+            Err(told) => self.tell(None, Tone::Error, told.0),
+        }
+    }
+
+    /// Whether nothing is under way but runs of agents that the person does not see.
+    pub(super) fn is_at_rest(&self, seen: Option<AgentId>) -> bool {
+        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let unseen = runs.keys().filter(|agent| Some(**agent) != seen).count();
+        self.tasks.len() <= unseen
+    }
+
+    /// Whether nothing is under way at all.
+    pub(super) fn is_done(&self) -> bool {
+        self.tasks.is_empty()
     }
 
     /// Stops what runs here, and waits for it a while; how many would not end.

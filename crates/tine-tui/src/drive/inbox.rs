@@ -41,6 +41,11 @@ impl Inbox {
         }
     }
 
+    /// Whether nothing waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
     /// Takes all that waits.
     pub(super) fn take(&self) -> VecDeque<Event> {
         std::mem::take(&mut self.lock())

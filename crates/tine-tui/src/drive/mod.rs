@@ -4,6 +4,7 @@ mod errands;
 mod feed;
 mod hands;
 mod inbox;
+mod lines;
 mod terminal;
 
 use std::io;
@@ -19,8 +20,10 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use crate::app::{App, Effect, Event, Keys, Tone};
 use crate::draw::{Kept, draw};
 use crate::host::Host;
+use crate::look::Look;
 use hands::Hands;
 use inbox::Inbox;
+pub use lines::run_plain;
 use terminal::Screen;
 
 /// Shortest time between two frames: 60 in a second are as many as a person sees.
@@ -36,6 +39,8 @@ pub struct Start {
     pub agent: Option<AgentId>,
     /// The model that a new agent would have.
     pub model: Option<String>,
+    /// What the terminal can show.
+    pub look: Look,
     /// What keys mean.
     pub keys: Keys,
 }
@@ -53,18 +58,7 @@ enum Woken {
 ///
 /// Returns who was looked at last.
 pub async fn run(host: Arc<dyn Host>, start: Start) -> io::Result<Option<AgentId>> {
-    let inbox = Arc::new(Inbox::default());
-    let hands = Hands::new(Arc::clone(&host), Arc::clone(&inbox));
-    let mut session = Session {
-        app: App::at(host.runtime().ports().clock.now_ms()),
-        kept: Kept::default(),
-        version: None,
-        host,
-        hands,
-        inbox,
-        ends: [signal(SignalKind::terminate())?, signal(SignalKind::hangup())?],
-    };
-    session.app.new_model = start.model;
+    let mut session = Session::new(host, start.model, start.look)?;
     session.app.keys = start.keys;
     session.begin(start.agent).await;
     let mut screen = Screen::take()?;
@@ -77,6 +71,7 @@ pub async fn run(host: Arc<dyn Host>, start: Start) -> io::Result<Option<AgentId
 struct Session {
     app: App,
     kept: Kept,
+    look: Look,
     /// The store as it was last read.
     version: Option<i64>,
     host: Arc<dyn Host>,
@@ -86,9 +81,22 @@ struct Session {
 }
 
 impl Session {
+    fn new(host: Arc<dyn Host>, model: Option<String>, look: Look) -> io::Result<Self> {
+        let inbox = Arc::new(Inbox::default());
+        let hands = Hands::new(Arc::clone(&host), Arc::clone(&inbox));
+        let mut app = App::at(host.runtime().ports().clock.now_ms());
+        app.new_model = model;
+        let ends = [signal(SignalKind::terminate())?, signal(SignalKind::hangup())?];
+        Ok(Self { app, kept: Kept::default(), look, version: None, host, hands, inbox, ends })
+    }
+
     async fn begin(&mut self, agent: Option<AgentId>) {
         self.look().await;
         self.drain();
+        if agent.is_none() && self.app.new_model.is_none() {
+            let effects = self.app.open_setup(self.host.offer());
+            effects.into_iter().for_each(|effect| self.hands.take(effect));
+        }
         if let Some(agent) = agent {
             let effects = self.app.go(agent);
             effects.into_iter().for_each(|effect| self.hands.take(effect));
@@ -114,7 +122,10 @@ impl Session {
             self.app.now_ms = self.host.runtime().ports().clock.now_ms();
             let effects = match woken {
                 Woken::Frame => {
-                    screen.draw(|frame| draw(&mut self.app, &mut self.kept, frame))?;
+                    screen.draw(|frame| {
+                        draw(&mut self.app, &mut self.kept, frame);
+                        self.look.apply(frame.buffer_mut());
+                    })?;
                     (is_due, next_frame) = (false, Instant::now() + FRAME);
                     continue;
                 }

@@ -26,6 +26,7 @@ mod reap;
 mod rename;
 mod run;
 mod send;
+mod setup;
 mod show;
 mod sim;
 mod stop;
@@ -56,8 +57,10 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         return talk(Surroundings { directory: cli.directory, detached: None }, cli.talk);
     };
     if cli.talk.is_given() {
-        return Err(Failure::usage("--continue and --resume before a command mean nothing")
-            .hint("put them behind `tine run`, or leave the command out"));
+        return Err(Failure::usage(
+            "--continue, --resume and --plain before a command mean nothing",
+        )
+        .hint("put the first two behind `tine run`, or leave the command out"));
     }
     match command {
         // These need neither settings nor a store.
@@ -73,9 +76,10 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
 
 /// `tine` alone.
 fn talk(surroundings: Surroundings, args: TalkArgs) -> Result<u8, Failure> {
-    if !(io::stdin().is_terminal() && output::stdout_is_terminal()) {
+    let is_terminal = io::stdin().is_terminal() && output::stdout_is_terminal();
+    if !is_terminal && !args.plain {
         return Err(Failure::usage("there is no terminal to talk in")
-            .hint("`tine run \"PROMPT\"` answers in a pipe; `tine --help` lists all commands"));
+            .hint("`tine run \"PROMPT\"` answers in a pipe, and `tine --plain` talks in one; `tine --help` lists all commands"));
     }
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     with_runtime(&mut builder, async {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tine_model::{AgentId, AgentRecord, AgentState, ModelSettings, Standing};
+use tine_model::{AgentId, AgentRecord, AgentState, Standing};
 use tine_runtime::{ForkSpec, Placement, Start, parse_fork};
 use tine_store::AgentFilter;
 
@@ -129,12 +129,10 @@ async fn slash_fork(
         return Err(Failure::usage("--bg is for the terminal")
             .hint("`tine task start --fork AGENT -d TEXT` works in the background"));
     }
-    let to_send = prompt.with(words.prompt);
     let settings = context.runtime.store().agent(parent).await?.settings;
-    let settings = match words.model {
-        Some(model) => ModelSettings { model, ..settings },
-        None => settings,
-    };
+    let settings = words.settings(&settings).unwrap_or(settings);
+    let accept_cache_loss = words.accept_cache_loss;
+    let to_send = prompt.with(words.prompt);
     if let Some(told) = &to_send {
         // No price is asked for here, so that a fork whose price nobody agrees to is an error and not an answer.
         let args = &EstimateArgs::default();
@@ -147,7 +145,7 @@ async fn slash_fork(
         false => Placement::Shared,
     };
     let (at, name, settings) = (words.at, words.name, Some(settings));
-    let spec = ForkSpec { at, name, settings, place, ..ForkSpec::of(parent) };
+    let spec = ForkSpec { at, name, settings, accept_cache_loss, place, ..ForkSpec::of(parent) };
     let made = context.runtime.fork(spec).await?;
     if !printed.quiet {
         output::say(&format!("Forked from {parent}"));

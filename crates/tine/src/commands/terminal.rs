@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use clap::Parser;
@@ -10,26 +10,31 @@ use tine_fork::{AllowAllFilter, TURNS_DEFAULT};
 use tine_model::{AgentRecord, Decision};
 use tine_runtime::{NewRoot, OnBudget, Permissions, RunOptions, Runtime, RuntimeError};
 use tine_tui::words::{DIM, styled};
-use tine_tui::{Host, KeyError, Keys, Seams, Start, Told};
+use tine_tui::{Host, KeyError, Keys, Look, ModelChoice, Offer, Seams, Start, Told};
 use tokio::runtime::Handle;
 
 use crate::caching::policy;
 use crate::cli::{Cli, Command, LimitArgs, ModelArgs, TalkArgs};
 use crate::commands::in_context;
 use crate::commands::run::last_in;
+use crate::commands::setup::Chosen;
 use crate::config::Config;
 use crate::confine::confinement;
+use crate::connect::variable;
 use crate::context::{Context, default_model};
 use crate::crew::crew;
 use crate::editor::Editor;
 use crate::fail::Failure;
 use crate::keep_rule::keep_rule;
 use crate::limits::{mode, queue, rules, run_limits};
+use crate::local::{look, places};
 use crate::output::{self, caught};
 
 /// The command line has no limits and no rules for a terminal: those of the settings count.
-struct SettingsHost {
-    context: Arc<Context>,
+pub(super) struct SettingsHost {
+    pub(super) context: Arc<Context>,
+    /// The model that the person has chosen for new agents.
+    pub(super) chosen: Mutex<Option<Chosen>>,
 }
 
 /// Talks to a person at a terminal until they leave.
@@ -41,14 +46,18 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
     };
     let model = default_model(&context.config).map(|setting| setting.value);
     let keys = keys(&context.config)?;
-    let host = SettingsHost { context };
+    let host = SettingsHost { context, chosen: Mutex::default() };
     let runtime = Arc::clone(&host.context.runtime);
-    let last =
-        tine_tui::run(Arc::new(host), Start { agent, model, keys }).await.map_err(|error| {
-            Failure::failed("the terminal failed")
-                .because(&error)
-                .hint("everything that agents said is kept: `tine ps` lists them")
-        })?;
+    let start = Start { agent, model, look: Look::of_variables(&variable), keys };
+    let talked = match args.plain || variable("TERM").as_deref() == Some("dumb") {
+        true => tine_tui::run_plain(Arc::new(host), start).await,
+        false => tine_tui::run(Arc::new(host), start).await,
+    };
+    let last = talked.map_err(|error| {
+        Failure::failed("the terminal failed")
+            .because(&error)
+            .hint("everything that agents said is kept: `tine ps` lists them")
+    })?;
     if let Some(agent) = last {
         let record = runtime.store().agent(agent).await?;
         let name = record.name.unwrap_or_else(|| agent.short());
@@ -75,7 +84,7 @@ fn keys(config: &Config) -> Result<Keys, Failure> {
     })
 }
 
-fn told(failure: &Failure) -> Told {
+pub(super) fn told(failure: &Failure) -> Told {
     Told(failure.text())
 }
 
@@ -113,8 +122,25 @@ impl Host for SettingsHost {
     }
 
     fn new_root(&self) -> Result<NewRoot, Told> {
-        let new = self.context.new_root(&ModelArgs::default(), None);
-        new.map_err(|failure| told(&failure))
+        let args = ModelArgs { model: self.chosen_model(), ..ModelArgs::default() };
+        let new = self.context.new_root(&args, None).map_err(|failure| told(&failure))?;
+        Ok(NewRoot { settings: self.chosen_settings(new.settings), ..new })
+    }
+
+    fn offer(&self) -> Offer {
+        self.known_models()
+    }
+
+    async fn find_local(&self, found: &(dyn Fn(Vec<ModelChoice>) + Send + Sync)) {
+        look(&places(&variable), found).await;
+    }
+
+    async fn use_model(&self, choice: &ModelChoice) -> Result<String, Told> {
+        self.choose(choice).await.map_err(|failure| told(&failure))
+    }
+
+    fn keep_model(&self) -> Told {
+        self.keep().map_or_else(|failure| told(&failure), Told)
     }
 
     fn options(&self, agent: &AgentRecord, seams: Seams) -> Result<RunOptions, Told> {
@@ -122,7 +148,12 @@ impl Host for SettingsHost {
     }
 
     fn told(&self, error: RuntimeError) -> Told {
-        told(&Failure::from(error))
+        match error {
+            RuntimeError::CacheLoss { .. } => told(&Failure::input(error.to_string()).hint(
+                "with --accept-cache-loss behind it, /model NAME and /fork --model NAME send all of it",
+            )),
+            error => told(&Failure::from(error)),
+        }
     }
 
     fn keep_rule(&self, decision: Decision, rule: &str) -> Told {

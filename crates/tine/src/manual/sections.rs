@@ -483,6 +483,11 @@ const ENVIRONMENT: Section = Section {
         ),
         ("HTTPS_PROXY, HTTP_PROXY, NO_PROXY", "a proxy; never used for loopback addresses"),
         ("NO_COLOR", "no colour, if set to anything"),
+        (
+            "TERM, COLORTERM",
+            "how many colours there are; `dumb` makes `tine` talk in lines, as --plain does",
+        ),
+        ("LC_ALL, LC_CTYPE, LANG", "where the first that is set names no UTF-8, signs are ASCII"),
     ],
 };
 

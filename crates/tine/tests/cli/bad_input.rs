@@ -40,6 +40,7 @@ fn without_a_key_or_a_model() {
     --- stderr
     error: no model is configured and no API key is set
     hint: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model with --model provider/name
+    hint: `tine` alone, in a terminal, finds the models of Ollama, llama-server, vLLM and LM Studio
     hint: `--model sim/echo` and `tine demo` need no key
     ");
     check!(home.shown(&home.ran(&["run", "hello", "--model", "anthropic/x"])), @r"
@@ -83,7 +84,7 @@ fn models_that_are_none() {
     code: 42
     --- stdout
     --- stderr
-    error: cannot use the scenario `none`: no scenario `none`: it is neither a file nor one of the built-in scenarios (echo, demo, worktrees)
+    error: cannot use the scenario `none`: no scenario `none`: it is neither a file nor one of the built-in scenarios (echo, demo, tour, worktrees)
     hint: a simulator model is sim/NAME of a built-in scenario, or sim/PATH of a TOML file
     ");
 }
@@ -399,6 +400,7 @@ fn files_that_are_no_conversations() {
     --- stderr
     error: no model is configured and no API key is set
     hint: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model with --model provider/name
+    hint: `tine` alone, in a terminal, finds the models of Ollama, llama-server, vLLM and LM Studio
     hint: `--model sim/echo` and `tine demo` need no key
     ");
     check!(home.shown(&home.ran(&["ps"])), @r"

@@ -215,7 +215,7 @@ fn wrong_input_is_told_with_a_hint() {
     code: 42
     --- stdout
     --- stderr
-    error: cannot use the scenario `none`: no scenario `none`: it is neither a file nor one of the built-in scenarios (echo, demo, worktrees)
+    error: cannot use the scenario `none`: no scenario `none`: it is neither a file nor one of the built-in scenarios (echo, demo, tour, worktrees)
     hint: a simulator model is sim/NAME of a built-in scenario, or sim/PATH of a TOML file
     ");
 }

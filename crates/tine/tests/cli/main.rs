@@ -48,6 +48,7 @@ mod sim_serve;
 mod support;
 mod talk;
 mod talk_errands;
+mod talk_plain;
 mod task;
 mod terminal;
 mod worktree;

@@ -159,6 +159,7 @@ fn what_cannot_be_done_is_said_and_leaves_no_agent() {
     --- stderr
     error: no model is configured and no API key is set
     hint: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model with --model provider/name
+    hint: `tine` alone, in a terminal, finds the models of Ollama, llama-server, vLLM and LM Studio
     hint: `--model sim/echo` and `tine demo` need no key
     ");
     check!(shown(&["run", "--model", "anthropic/x", "hello"]), @"
@@ -172,7 +173,7 @@ fn what_cannot_be_done_is_said_and_leaves_no_agent() {
     code: 42
     --- stdout
     --- stderr
-    error: cannot use the scenario `none`: no scenario `none`: it is neither a file nor one of the built-in scenarios (echo, demo, worktrees)
+    error: cannot use the scenario `none`: no scenario `none`: it is neither a file nor one of the built-in scenarios (echo, demo, tour, worktrees)
     hint: a simulator model is sim/NAME of a built-in scenario, or sim/PATH of a TOML file
     ");
     check!(shown(&["run", "--model", &model, "--allow", "bash", "hello"]), @"

@@ -114,7 +114,7 @@ fn what_it_cannot_serve_is_named() {
     code: 42
     --- stdout
     --- stderr
-    error: cannot use the scenario: no scenario `none`: it is neither a file nor one of the built-in scenarios (echo, demo, worktrees)
+    error: cannot use the scenario: no scenario `none`: it is neither a file nor one of the built-in scenarios (echo, demo, tour, worktrees)
     hint: a scenario is a built-in name such as `echo`, or a TOML file
     ");
     home.write("bad.toml", "name = \"x\"\n[[turn]]\ntxt = 1\n");

@@ -194,6 +194,6 @@ fn without_a_terminal_there_is_nothing_to_talk_in() {
     --- stdout
     --- stderr
     error: there is no terminal to talk in
-    hint: `tine run "PROMPT"` answers in a pipe; `tine --help` lists all commands
+    hint: `tine run "PROMPT"` answers in a pipe, and `tine --plain` talks in one; `tine --help` lists all commands
     "#);
 }

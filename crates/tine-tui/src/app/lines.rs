@@ -1,0 +1,119 @@
+//! What a person does who has no screen: lines, and the keys that have no other way.
+
+use tine_model::PermissionScope;
+use tine_runtime::Answer;
+
+use super::piece::{Body, CallPiece, Piece, Tone};
+use super::{App, Effect, LETTERS, Overlay};
+
+impl App {
+    /// A whole line, or several that belong together: words, a command, or the letter that answers the question.
+    pub(super) fn line(&mut self, text: &str) -> Vec<Effect> {
+        self.overlay.take_if(|overlay| overlay.is_whole());
+        self.answers = false;
+        if let Some(effects) = self.answered(text.trim()) {
+            return effects;
+        }
+        self.input().set(text);
+        let effects = self.submit();
+        // Without a screen nothing stands in the line: what is put there is said, and what was refused is gone.
+        let put = self.input().text();
+        self.input().set("");
+        if !put.is_empty() && put != text {
+            self.say(None, Tone::Plain, format!("Taken back: {put}"));
+        }
+        effects
+    }
+
+    /// Ctrl+C: interrupts the turn that is seen; where none runs, the second one leaves.
+    pub(super) fn break_off(&mut self) -> Vec<Effect> {
+        let is_waiting = self.waiting.is_some() || self.wait.is_some() || self.shell.is_some();
+        match is_waiting || self.focus.is_some_and(|focus| self.runs(focus)) {
+            true => self.interrupt(),
+            false => self.cancel(),
+        }
+    }
+
+    /// `/answer`: without a letter the question is put again.
+    pub(super) fn answer(&mut self, rest: &str) -> Vec<Effect> {
+        if self.questions.is_empty() {
+            self.tell("nobody asks anything");
+            return Vec::new();
+        }
+        if rest.is_empty() {
+            self.answers = true;
+            return Vec::new();
+        }
+        match self.answered(rest) {
+            Some(effects) => effects,
+            None => self.refuse("usage: /answer LETTER, with a letter that the question names"),
+        }
+    }
+
+    /// Answers the first question, where the text is one of its letters.
+    fn answered(&mut self, text: &str) -> Option<Vec<Effect>> {
+        let widest = self.questions.front()?.widest;
+        let mut letters = text.chars();
+        let (letter, None) = (letters.next()?, letters.next()) else { return None };
+        let scope = LETTERS.iter().find(|(known, ..)| *known == letter).map(|(_, _, scope)| *scope);
+        let answer = match (letter, scope) {
+            ('n', _) => Answer::Deny(PermissionScope::Once),
+            (_, Some(scope)) if scope.is_within(widest) => Answer::Allow(scope),
+            (_, _) => return None,
+        };
+        let request = self.questions.pop_front()?;
+        self.answers = false;
+        Some(vec![Effect::Answer(request.id, answer)])
+    }
+
+    /// `/show`: the call or the reasoning of this number, whole; without one the last call.
+    pub(super) fn show(&mut self, rest: &str) -> Vec<Effect> {
+        let Some(room) = self.room() else {
+            return self.refuse("there is no agent yet; say something first");
+        };
+        let folded = folded(&room.pieces);
+        let found = match rest.parse::<usize>() {
+            Ok(number) => {
+                let piece = number.checked_sub(1).and_then(|at| folded.get(at));
+                piece.map(|piece| (number, *piece))
+            }
+            Err(_) if rest.is_empty() => folded.last().map(|piece| (folded.len(), *piece)),
+            Err(_) => return self.refuse("usage: /show [NUMBER]"),
+        };
+        let Some((number, piece)) = found else {
+            return self.refuse("nothing has this number; calls and reasoning have one each");
+        };
+        let page = whole(number, &piece.body);
+        self.overlay = page.map(|(title, text)| Overlay::Page(title, text, 0));
+        Vec::new()
+    }
+}
+
+/// What is shown in a line and opens to more, in order: the first has the number 1.
+pub(crate) fn folded(pieces: &[Piece]) -> Vec<&Piece> {
+    pieces.iter().filter(|piece| is_folded(&piece.body)).collect()
+}
+
+/// Whether it is shown in a line and opens to more.
+pub(crate) fn is_folded(body: &Body) -> bool {
+    match body {
+        Body::Call(_) | Body::Thinking(_) => true,
+        Body::User(_) | Body::Model(_) | Body::Event(_) | Body::Aside(..) => false,
+    }
+}
+
+fn whole(number: usize, body: &Body) -> Option<(String, String)> {
+    match body {
+        Body::Thinking(text) => Some((format!("{number}: reasoning"), text.clone())),
+        Body::Call(CallPiece { tool, line, input, answer, .. }) => {
+            let answer = match answer {
+                None => "It has no answer yet.".to_owned(),
+                Some(answer) if answer.is_error => format!("It failed:\n{}", answer.text),
+                Some(answer) => format!("Answer:\n{}", answer.text),
+            };
+            let text = format!("{tool} {line}\n\nArguments:\n{input}\n\n{answer}");
+            Some((format!("{number}: {tool}"), text))
+        }
+        Body::User(_) | Body::Model(_) | Body::Event(_) | Body::Aside(..) => None,
+    }
+}
