@@ -56,7 +56,11 @@ pub async fn run_plain(host: Arc<dyn Host>, start: Start) -> io::Result<Option<A
     let printer = Printer::new(is_terminal);
     let result = Plain { session: &mut session, printer, lines }.talk(interrupts).await;
     session.hands.leave().await;
-    result.map(|()| session.app.focus)
+    match result {
+        // The reader has enough.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+        Ok(()) | Err(_) => Ok(session.app.focus),
+    }
 }
 
 struct Plain<'a> {
