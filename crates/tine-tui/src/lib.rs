@@ -8,6 +8,9 @@
 
 pub mod age;
 mod app;
+#[cfg(feature = "bench")]
+#[doc(hidden)]
+pub mod bench;
 mod draw;
 mod drive;
 pub mod figures;

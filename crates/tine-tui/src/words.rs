@@ -30,6 +30,9 @@ pub fn styled(style: Style, text: &str) -> String {
 /// A model's or a tool's text with its lines kept and everything else escaped that could move the cursor, change the
 /// terminal or turn the reading direction.
 pub fn harmless(text: &str) -> String {
+    if !text.chars().any(|character| is_unseen(character) && !matches!(character, '\n' | '\t')) {
+        return text.to_owned();
+    }
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

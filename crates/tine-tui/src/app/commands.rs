@@ -1,6 +1,6 @@
 //! What commands do.
 
-use tine_model::{AgentId, AgentState, EntryId};
+use tine_model::{AgentId, AgentState};
 use tine_runtime::{ForkWords, parse_fork};
 
 use super::command::Verb;
@@ -140,16 +140,29 @@ impl App {
         Vec::new()
     }
 
+    /// Whether a fork is being made, which is said.
+    pub(super) fn is_forking(&mut self) -> bool {
+        let is_forking = self.forking.is_some() || self.waiting.is_some();
+        if is_forking {
+            self.say(None, Tone::Warning, "Fork already in progress".to_owned());
+        }
+        is_forking
+    }
+
     /// A fork as it is written. What is wrong with it is said before anything waits.
     pub(super) fn fork(&mut self, parent: AgentId, arguments: &str) -> Vec<Effect> {
-        if self.forking.is_some() || self.waiting.is_some() {
-            self.say(None, Tone::Warning, "Fork already in progress".to_owned());
+        if self.is_forking() {
             return Vec::new();
         }
         let words = match parse_fork(arguments) {
             Ok(words) => words,
             Err(error) => return self.refuse(&error.to_string()),
         };
+        self.fork_with(parent, words)
+    }
+
+    /// The same, once it is read.
+    pub(super) fn fork_with(&mut self, parent: AgentId, words: ForkWords) -> Vec<Effect> {
         let is_busy = self.lives.get(&parent).is_some_and(|live| !live.running.is_empty());
         // What stood before its tools began does not wait for them.
         if is_busy && words.at.is_none() {
@@ -208,8 +221,7 @@ impl App {
         let Some((entry, text)) = last else {
             return self.refuse("there is nothing to go back to");
         };
-        let before: Option<EntryId> =
-            room.pieces.iter().rev().map(|piece| piece.entry).find(|earlier| *earlier < entry);
+        let before = room.before(entry);
         room.input.set(&text);
         vec![Effect::Rewind(agent, before)]
     }

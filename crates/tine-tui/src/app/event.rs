@@ -140,6 +140,12 @@ pub(crate) enum Effect {
     Redraw,
     /// Back to the shell for a while.
     Suspend,
+    /// Fork an agent without anything that was said to it.
+    ForkEmpty(AgentId),
+    /// Put a text on the clipboard of the person's terminal.
+    Copy(String),
+    /// Take the mouse, or give it back to the terminal.
+    Mouse(bool),
     /// Leave.
     Quit,
 }

@@ -31,6 +31,9 @@ pub(crate) enum Action {
     Redraw,
     Suspend,
     Editor,
+    PointUp,
+    PointDown,
+    Mouse,
 }
 
 impl Action {
@@ -59,6 +62,9 @@ impl Action {
             Self::Redraw => "redraw",
             Self::Suspend => "suspend",
             Self::Editor => "editor",
+            Self::PointUp => "point-up",
+            Self::PointDown => "point-down",
+            Self::Mouse => "mouse",
         }
     }
 }
@@ -96,6 +102,17 @@ pub(crate) const KEYS: &[Binding] = &[
         (KeyCode::Char('c'), CONTROL),
         Action::Cancel,
         "empty the line; twice on an empty one: leave",
+    ),
+    key(
+        (KeyCode::Up, CONTROL),
+        Action::PointUp,
+        "point at the message above: fork, rewind, copy or open it",
+    ),
+    key((KeyCode::Down, CONTROL), Action::PointDown, "point at the message below"),
+    key(
+        (KeyCode::F(2), NONE),
+        Action::Mouse,
+        "give the mouse to the terminal, to select text; take it back",
     ),
     key((KeyCode::Char('d'), CONTROL), Action::Quit, "leave, on an empty line"),
     key((KeyCode::Char('t'), CONTROL), Action::Tree, "the tree of all agents"),
@@ -193,19 +210,19 @@ mod tests {
 
     #[test]
     fn a_person_may_have_other_keys() {
-        let keys = changed(&[("tree", &["f2", "Ctrl+X"]), ("redraw", &[])]).unwrap();
+        let keys = changed(&[("tree", &["f3", "Ctrl+X"]), ("redraw", &[])]).unwrap();
         let of = |code, modifiers| keys.action(KeyEvent::new(code, modifiers));
-        assert_eq!(of(KeyCode::F(2), NONE), Some(Action::Tree));
+        assert_eq!(of(KeyCode::F(3), NONE), Some(Action::Tree));
         assert_eq!(of(KeyCode::Char('t'), CONTROL), None);
         assert_eq!(of(KeyCode::Char('l'), CONTROL), None);
-        assert_eq!(keys.told(Action::Tree), "F2, Ctrl+X");
+        assert_eq!(keys.told(Action::Tree), "F3, Ctrl+X");
     }
 
     #[test]
     fn mistakes_are_named() {
         let said = |changes: &[(&str, &[&str])]| changed(changes).unwrap_err().to_string();
         let all: [&[(&str, &[&str])]; 5] = [
-            &[("fly", &["f2"])],
+            &[("fly", &["f3"])],
             &[("tree", &["hyper+t"])],
             &[("tree", &["ctrl+"])],
             &[("tree", &["t"])],

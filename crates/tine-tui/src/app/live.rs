@@ -50,6 +50,10 @@ pub(crate) enum Happening {
 pub(crate) struct Live {
     /// Reasoning and words of the last turn, which are written down and not read yet.
     pub(crate) said: (String, String),
+    /// The turn of the run that those are of.
+    pub(crate) said_turn: u64,
+    /// The turn that is under way, counted from the beginning of the run.
+    pub(crate) turn: u64,
     /// The model's words of this turn.
     pub(crate) text: String,
     /// Its reasoning of this turn.
@@ -79,6 +83,7 @@ impl Live {
             Happening::Waiting => self.held = Some("waiting for a fork's first request".to_owned()),
             Happening::Request => {
                 (self.text, self.thinking) = (String::new(), String::new());
+                self.turn += 1;
                 (self.held, self.calling) = (None, None);
             }
             Happening::Text(delta) => {
@@ -103,6 +108,7 @@ impl Live {
             Happening::Written => {
                 self.calling = None;
                 if !self.text.is_empty() || !self.thinking.is_empty() {
+                    self.said_turn = self.turn;
                     self.said =
                         (std::mem::take(&mut self.thinking), std::mem::take(&mut self.text));
                 }

@@ -11,7 +11,9 @@ mod key;
 mod keys;
 mod lines;
 mod live;
+mod media;
 mod piece;
+mod point;
 mod press;
 mod room;
 mod setup;
@@ -21,7 +23,7 @@ mod wait;
 
 use std::collections::{HashMap, VecDeque};
 
-use crossterm::event::{KeyEventKind, MouseEventKind};
+use crossterm::event::{KeyEventKind, MouseButton, MouseEventKind};
 use tine_model::{AgentId, AgentRecord, AgentState, EntryBody, PermissionScope, Role, TaskRecord};
 use tine_runtime::{FoldedEntry, ForkWords, PermissionRequest};
 
@@ -35,6 +37,7 @@ pub use keys::Keys;
 pub(crate) use lines::is_folded;
 pub(crate) use live::{Happening, Live};
 pub(crate) use piece::{AnswerText, Body, CallPiece, Tone};
+pub(crate) use point::{POINT_KEYS, Seen};
 pub(crate) use press::whole as whole_request;
 pub(crate) use room::{Room, Scroll, title};
 pub(crate) use setup::{Setup, Weight};
@@ -146,6 +149,14 @@ pub(crate) struct App {
     pub(crate) page: u16,
     /// Lines by which the view is to move, the next time that it is laid out.
     pub(crate) move_lines: i32,
+    /// Which piece each line of the conversation on the screen is of; said by whoever draws it.
+    pub(crate) seen: Seen,
+    /// What will stand in the line of the fork that is being made.
+    pub(crate) draft: Option<String>,
+    /// Whether the terminal has the mouse, and not the screen.
+    pub(crate) mouse_is_away: bool,
+    /// Where in `agents` each of them is, as they were read.
+    places: HashMap<AgentId, usize>,
     /// What the word that is being written could become.
     pub(crate) offers: Option<Offers>,
     /// Whom the person waits for.
@@ -178,11 +189,15 @@ impl App {
                 match mouse.kind {
                     MouseEventKind::ScrollUp => self.move_lines -= WHEEL_LINES,
                     MouseEventKind::ScrollDown => self.move_lines += WHEEL_LINES,
+                    MouseEventKind::Down(MouseButton::Left) if self.overlay.is_none() => {
+                        self.click(mouse.row);
+                    }
                     _ => {}
                 }
                 Vec::new()
             }
             Event::Paste(text) => {
+                self.point_no_more();
                 self.input().paste(&text);
                 self.offer()
             }
@@ -219,6 +234,7 @@ impl App {
             Event::Forked(forked) => {
                 let (made, record, words) = *forked;
                 self.forking = None;
+                let draft = self.draft.take();
                 let prompt = words.prompt;
                 if words.background {
                     let text = format!("Forked child {}", made.child);
@@ -229,13 +245,14 @@ impl App {
                         .collect();
                 }
                 let mut effects = self.enter(record);
+                self.begin_fork_room(&made, draft);
                 if let Some(prompt) = prompt {
                     effects.extend(self.say_to(made.child, prompt));
                 }
                 effects
             }
             Event::NotForked(parent, why) => {
-                self.forking = None;
+                (self.forking, self.draft) = (None, None);
                 self.say(Some(parent), Tone::Error, why);
                 Vec::new()
             }
@@ -305,7 +322,10 @@ impl App {
 
     /// The row of an agent, as it is known.
     pub(crate) fn record(&self, agent: AgentId) -> Option<&AgentRecord> {
-        self.agents.iter().find(|record| record.id == agent)
+        let known = self.places.get(&agent).and_then(|place| self.agents.get(*place));
+        let known = known.filter(|record| record.id == agent);
+        // One that came since they were all read is among the last.
+        known.or_else(|| self.agents.iter().rev().find(|record| record.id == agent))
     }
 
     /// Says something at the bottom of the screen, for a moment.
@@ -401,6 +421,7 @@ impl App {
                 room.record = record.clone();
             }
         }
+        self.places = agents.iter().enumerate().map(|(at, agent)| (agent.id, at)).collect();
         self.agents = agents;
         self.tasks = tasks.into_iter().map(|task| (task.agent, task)).collect();
         self.look_at_wait();
@@ -486,5 +507,7 @@ fn is_of_model(folded: &FoldedEntry) -> bool {
     matches!(&folded.entry.body, EntryBody::Message(message) if message.role() == Role::Assistant)
 }
 
+#[cfg(test)]
+mod point_tests;
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,7 @@ use tine_model::{
 };
 use tine_runtime::{AttachedFile, UserCommand};
 
+use super::media;
 use crate::figures::plural;
 use crate::words::one_line;
 
@@ -74,6 +75,8 @@ pub(crate) struct CallPiece {
 /// The answer to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AnswerText {
+    /// The entry in which it stands.
+    pub(crate) entry: EntryId,
     /// Its text.
     pub(crate) text: String,
     /// Whether it failed or was refused.
@@ -109,7 +112,7 @@ fn add_message(pieces: &mut Vec<Piece>, entry: EntryId, message: &Message, direc
     for block in message.blocks() {
         let body = match block {
             Block::Text(text) => match message.role() {
-                Role::User if UserCommand::parse(text).is_some() => command(text),
+                Role::User if UserCommand::parse(text).is_some() => command(entry, text),
                 Role::User | Role::System => user_text(text),
                 Role::Assistant => Body::Model(text.clone()),
             },
@@ -118,11 +121,11 @@ fn add_message(pieces: &mut Vec<Piece>, entry: EntryId, message: &Message, direc
             Block::RedactedThinking(_) => Body::Event("(reasoning, sealed by the provider)".into()),
             Block::ToolUse { id, name, input } => Body::Call(call(id, name, input, directory)),
             Block::ToolResult { call, content, is_error } => {
-                answer(pieces, call, content, *is_error);
+                answer(pieces, entry, (call, content, *is_error));
                 continue;
             }
-            Block::Image(_) => Body::Event("(an image)".to_owned()),
-            Block::Document(_) => Body::Event("(a document)".to_owned()),
+            Block::Image(image) => Body::Event(media::told("an image", image)),
+            Block::Document(document) => Body::Event(media::told("a document", document)),
             Block::Unknown(json) => {
                 Body::Event(format!("(a block of unknown kind) {}", one_line(json.as_str())))
             }
@@ -171,7 +174,7 @@ fn call(id: &ToolCallId, name: &str, input: &ToolInput, directory: &Path) -> Cal
 }
 
 /// A command of the person's own, as a call of theirs.
-fn command(text: &str) -> Body {
+fn command(entry: EntryId, text: &str) -> Body {
     let ran = UserCommand::parse(text);
     let UserCommand { command, output } =
         ran.unwrap_or_else(|| UserCommand { command: String::new(), output: text.to_owned() });
@@ -180,15 +183,19 @@ fn command(text: &str) -> Body {
         tool: "!".to_owned(),
         line: one_line(&command),
         input: command,
-        answer: Some(AnswerText { is_error: false, text: output }),
+        answer: Some(AnswerText { entry, is_error: false, text: output }),
     })
 }
 
 /// Gives the answer to its call.
-fn answer(pieces: &mut [Piece], call: &ToolCallId, content: &[Block], is_error: bool) {
+fn answer(
+    pieces: &mut [Piece],
+    entry: EntryId,
+    (call, content, is_error): (&ToolCallId, &[Block], bool),
+) {
     let part = |block: &Block| match block {
-        Block::Image(_) => "(an image)".to_owned(),
-        Block::Document(_) => "(a document)".to_owned(),
+        Block::Image(image) => media::told("an image", image),
+        Block::Document(document) => media::told("a document", document),
         other => other.as_text().unwrap_or_default().to_owned(),
     };
     let text = content.iter().map(part).collect::<Vec<_>>().join("\n");
@@ -197,7 +204,7 @@ fn answer(pieces: &mut [Piece], call: &ToolCallId, content: &[Block], is_error: 
         _ => None,
     });
     if let Some(asked) = asked {
-        asked.answer = Some(AnswerText { text, is_error });
+        asked.answer = Some(AnswerText { entry, text, is_error });
     }
 }
 
@@ -235,7 +242,7 @@ mod tests {
         insta::assert_snapshot!(shown.join("\n"), @r#"
         Event("(the agent is told surroundings)")
         User("look")
-        Call(CallPiece { id: ToolCallId("t1"), tool: "Bash", line: "ls", input: "{\"command\":\"ls\"}", answer: Some(AnswerText { text: "a.txt\n", is_error: false }) })
+        Call(CallPiece { id: ToolCallId("t1"), tool: "Bash", line: "ls", input: "{\"command\":\"ls\"}", answer: Some(AnswerText { entry: EntryId(3), text: "a.txt\n", is_error: false }) })
         "#);
     }
 

@@ -21,6 +21,7 @@ impl App {
             Some(Overlay::Help(_) | Overlay::Page(..)) => return self.page_key(key),
             Some(Overlay::Side(_)) => return self.side_key(key),
             None if self.answers => return self.answer_key(key),
+            None if self.is_pointing() => return self.point_key(key),
             None => {}
         }
         if self.offers.is_some() && key.modifiers.is_empty() {
@@ -131,7 +132,7 @@ impl App {
         Vec::new()
     }
 
-    fn act(&mut self, action: Action) -> Vec<Effect> {
+    pub(super) fn act(&mut self, action: Action) -> Vec<Effect> {
         let page = i32::from(self.page.saturating_sub(1).max(1));
         match action {
             Action::Submit => return self.submit(),
@@ -150,7 +151,7 @@ impl App {
             Action::Open => {
                 if let Some(room) = self.room_mut() {
                     room.is_open = !room.is_open;
-                    room.revision += 1;
+                    room.toggled.clear();
                 }
             }
             Action::PageUp => self.move_lines -= page,
@@ -172,6 +173,9 @@ impl App {
             Action::Redraw => return vec![Effect::Redraw],
             Action::Suspend => return vec![Effect::Suspend],
             Action::Editor => return vec![Effect::Edit(self.input().text())],
+            Action::PointUp => self.point(false),
+            Action::PointDown => self.point(true),
+            Action::Mouse => return self.hand_over_mouse(),
         }
         Vec::new()
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use tine_model::{AgentRecord, EntryId, ToolCallId};
+use tine_model::{AgentRecord, EntryId};
 use tine_runtime::FoldedEntry;
 
 use super::input::Input;
@@ -24,6 +24,9 @@ pub(crate) enum Scroll {
     },
 }
 
+/// A piece that keeps its place when the conversation is read anew: its entry, and the how manieth of that entry it is.
+pub(crate) type Place = (EntryId, usize);
+
 /// An agent on the screen.
 #[derive(Debug, Clone)]
 pub(crate) struct Room {
@@ -31,8 +34,10 @@ pub(crate) struct Room {
     pub(crate) record: AgentRecord,
     /// The conversation as it is written down.
     pub(crate) pieces: Vec<Piece>,
-    /// Counts changes of pieces that were there before, so that what was laid out of them is laid out anew.
+    /// Counts how often the pieces were made anew, so that what was laid out of them is laid out anew.
     pub(crate) revision: u64,
+    /// All entries that were read, in their order, those that have no piece among them.
+    entries: Vec<EntryId>,
     /// The last entry that was read.
     pub(crate) last: Option<EntryId>,
     /// Whether the log may hold more.
@@ -43,8 +48,12 @@ pub(crate) struct Room {
     pub(crate) input: Input,
     /// Where the person has scrolled to.
     pub(crate) scroll: Scroll,
-    /// Calls that are shown whole.
-    pub(crate) opened: HashSet<ToolCallId>,
+    /// The piece that the person points at.
+    pub(crate) pointed: Option<usize>,
+    /// Whether that piece is to be brought into view.
+    pub(crate) seeks: bool,
+    /// Pieces that are shown the other way than all others: whole, or folded.
+    pub(crate) toggled: HashSet<Place>,
     /// Whether all calls and all reasoning are shown whole.
     pub(crate) is_open: bool,
     /// Tokens of the last request: those that the cache served, and all of its prompt.
@@ -60,12 +69,15 @@ impl Room {
             record,
             pieces: Vec::new(),
             revision: 0,
+            entries: Vec::new(),
             last: None,
             is_stale: true,
             sent: None,
             input: Input::default(),
             scroll: Scroll::Bottom,
-            opened: HashSet::new(),
+            pointed: None,
+            seeks: false,
+            toggled: HashSet::new(),
             is_open: false,
             last_request: None,
             cost: None,
@@ -75,6 +87,11 @@ impl Room {
     /// Takes in the whole conversation, as far as it counts, and all that happened in it.
     pub(crate) fn fill(&mut self, entries: &[FoldedEntry]) {
         let directory = PathBuf::from(&self.record.directory);
+        let pointed = self.pointed.take().map(|index| self.place(index));
+        let top = match self.scroll {
+            Scroll::Bottom => None,
+            Scroll::At { piece, line } => Some((self.place(piece), line)),
+        };
         let asides = std::mem::take(&mut self.pieces);
         for folded in entries {
             if folded.effective || is_event(folded) {
@@ -82,14 +99,19 @@ impl Room {
             }
         }
         // What the terminal said stays where it was said, as far as that is still there.
-        for aside in asides.into_iter().filter(|piece| matches!(piece.body, Body::Aside(..))) {
+        let last = entries.last().map(|folded| folded.entry.id);
+        for mut aside in asides.into_iter().filter(|piece| matches!(piece.body, Body::Aside(..))) {
+            aside.entry = last.map_or(aside.entry, |last| aside.entry.min(last));
             let at = self.pieces.iter().rposition(|piece| piece.entry <= aside.entry);
             self.pieces.insert(at.map_or(0, |at| at + 1), aside);
         }
-        self.last = entries.last().map(|folded| folded.entry.id);
+        self.entries = entries.iter().map(|folded| folded.entry.id).collect();
+        self.last = last;
         self.revision += 1;
         self.is_stale = false;
-        self.scroll = Scroll::Bottom;
+        self.pointed = pointed.and_then(|place| self.find(place));
+        let top = top.and_then(|(place, line)| Some((self.find(place)?, line)));
+        self.scroll = top.map_or(Scroll::Bottom, |(piece, line)| Scroll::At { piece, line });
         let Self { pieces, input, .. } = self;
         for piece in pieces.iter() {
             if let Body::User(text) = &piece.body {
@@ -104,17 +126,41 @@ impl Room {
         let last = self.last;
         for folded in entries.iter().filter(|folded| Some(folded.entry.id) > last) {
             add_entry(&mut self.pieces, &folded.entry, &directory);
+            self.entries.push(folded.entry.id);
             self.last = Some(folded.entry.id);
         }
-        // A call that was there may have its answer now.
-        self.revision += 1;
         self.is_stale = false;
     }
 
     /// Says something to the person, here.
     pub(crate) fn say(&mut self, tone: Tone, text: String) {
-        let entry = self.last.unwrap_or(EntryId(0));
+        // What is read later stands above it.
+        let entry = self.last.unwrap_or(EntryId(i64::MAX));
         self.pieces.push(Piece { entry, body: Body::Aside(tone, text) });
+    }
+
+    /// The entry before one, if there is any.
+    pub(crate) fn before(&self, entry: EntryId) -> Option<EntryId> {
+        let at = self.entries.partition_point(|known| *known < entry);
+        self.entries.get(at.checked_sub(1)?).copied()
+    }
+
+    /// Whether a piece is shown whole.
+    pub(crate) fn is_open(&self, piece: usize) -> bool {
+        self.is_open != (!self.toggled.is_empty() && self.toggled.contains(&self.place(piece)))
+    }
+
+    /// The place of a piece.
+    pub(crate) fn place(&self, index: usize) -> Place {
+        let entry = self.pieces.get(index).map_or(EntryId(i64::MAX), |piece| piece.entry);
+        let before = self.pieces.iter().take(index).rev();
+        (entry, before.take_while(|piece| piece.entry == entry).count())
+    }
+
+    /// The piece at a place.
+    fn find(&self, (entry, part): Place) -> Option<usize> {
+        let index = self.pieces.partition_point(|piece| piece.entry < entry) + part;
+        self.pieces.get(index).is_some_and(|piece| piece.entry == entry).then_some(index)
     }
 
     /// How people call it.

@@ -11,18 +11,18 @@ use super::*;
 const NOW_MS: i64 = 1_000_000;
 
 /// A session in which the person sees the first of these agents.
-fn session(agents: &[AgentRecord]) -> App {
+pub(super) fn session(agents: &[AgentRecord]) -> App {
     let mut app = App::at(NOW_MS);
     app.update(Event::Registry(agents.to_vec(), Vec::new()));
     app.go(agents[0].id);
     app
 }
 
-fn press(app: &mut App, code: KeyCode, modifiers: KeyModifiers) -> Vec<Effect> {
+pub(super) fn press(app: &mut App, code: KeyCode, modifiers: KeyModifiers) -> Vec<Effect> {
     app.update(Event::Key(KeyEvent::new(code, modifiers)))
 }
 
-fn key(app: &mut App, code: KeyCode) -> Vec<Effect> {
+pub(super) fn key(app: &mut App, code: KeyCode) -> Vec<Effect> {
     press(app, code, KeyModifiers::NONE)
 }
 
@@ -36,7 +36,7 @@ fn type_in(app: &mut App, text: &str) -> Vec<Effect> {
 }
 
 /// What the terminal has said where the person is.
-fn said(app: &App) -> Vec<String> {
+pub(super) fn said(app: &App) -> Vec<String> {
     let pieces = app.room().map(|room| room.pieces.as_slice()).unwrap_or_default();
     let asides = pieces.iter().filter_map(|piece| match &piece.body {
         Body::Aside(_, text) => Some(text.clone()),

@@ -1,6 +1,6 @@
 //! All agents as one picture.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use tine_model::{AgentId, AgentRecord, AgentState, Standing, TaskRecord};
 
@@ -31,11 +31,11 @@ pub(crate) fn rows(agents: &[AgentRecord], shows_dead: bool) -> Vec<Row> {
     let by_id: HashMap<AgentId, &AgentRecord> =
         agents.iter().map(|agent| (agent.id, agent)).collect();
     let visible: Vec<&AgentRecord> = agents.iter().filter(shown).collect();
-    let is_visible = |id: AgentId| visible.iter().any(|agent| agent.id == id);
+    let seen: HashSet<AgentId> = visible.iter().map(|agent| agent.id).collect();
     let mut below: HashMap<Option<AgentId>, Vec<AgentId>> = HashMap::new();
     for agent in &visible {
         let above = std::iter::successors(agent.parent, |id| by_id.get(id)?.parent);
-        let parent = above.into_iter().find(|id| is_visible(*id));
+        let parent = above.into_iter().find(|id| seen.contains(id));
         below.entry(parent).or_default().push(agent.id);
     }
     let mut rows = Vec::with_capacity(visible.len());

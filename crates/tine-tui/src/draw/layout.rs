@@ -7,6 +7,7 @@ use std::rc::Rc;
 use ratatui::text::Line;
 use tine_model::AgentId;
 
+use super::growing::{Growing, Grown, Which};
 use super::piece;
 use crate::app::{Body, Live, Room, Scroll};
 
@@ -17,13 +18,32 @@ const KEPT_MAX: usize = 2_000;
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     of: Option<(AgentId, u64, usize)>,
-    lines: HashMap<usize, Rc<Vec<Line<'static>>>>,
+    lines: HashMap<usize, Laid>,
+    grown: HashMap<Which, Grown>,
+}
+
+/// The lines of a piece, and what they depend on beside what it is: whether it is shown whole, whether it has its answer.
+#[derive(Debug)]
+struct Laid {
+    state: (bool, bool),
+    lines: Rc<Vec<Line<'static>>>,
+}
+
+/// What is shown of a conversation.
+#[derive(Debug)]
+pub(super) struct View {
+    /// The lines.
+    pub(super) lines: Vec<Line<'static>>,
+    /// The piece of each, and which of the piece's lines it is.
+    pub(super) places: Vec<(usize, usize)>,
+    /// Where that is.
+    pub(super) scroll: Scroll,
 }
 
 /// The conversation as a list that is laid out as far as it is looked at.
 struct List<'a> {
     room: &'a Room,
-    live: &'a [Body],
+    live: &'a [Growing<'a>],
     width: usize,
     kept: &'a mut Kept,
 }
@@ -35,59 +55,70 @@ impl List<'_> {
 
     fn lines(&mut self, index: usize) -> Rc<Vec<Line<'static>>> {
         let (room, width) = (self.room, self.width);
-        match room.pieces.get(index) {
-            Some(piece) => {
-                let make = || {
-                    let open = match &piece.body {
-                        Body::Call(call) => room.is_open || room.opened.contains(&call.id),
-                        _ => room.is_open,
-                    };
-                    Rc::new(piece::lines(&piece.body, width, open))
-                };
-                Rc::clone(self.kept.lines.entry(index).or_insert_with(make))
-            }
-            // What still grows is laid out anew each time.
-            None => match self.live.get(index - room.pieces.len()) {
-                Some(body) => Rc::new(piece::lines(body, width, room.is_open)),
+        let Some(piece) = room.pieces.get(index) else {
+            return match self.live.get(index - room.pieces.len()) {
+                Some(growing) => growing.lines(width, room.is_open, &mut self.kept.grown),
                 None => Rc::default(),
-            },
+            };
+        };
+        let is_open = room.is_open(index);
+        let is_answered = matches!(&piece.body, Body::Call(call) if call.answer.is_some());
+        let state = (is_open, is_answered);
+        if let Some(laid) = self.kept.lines.get(&index).filter(|laid| laid.state == state) {
+            return Rc::clone(&laid.lines);
         }
+        let lines = Rc::new(piece::lines(&piece.body, width, is_open));
+        self.kept.lines.insert(index, Laid { state, lines: Rc::clone(&lines) });
+        lines
     }
 }
 
-/// The lines to be shown, at most `height`, and where that is: moved by `lines` from where the room says.
+/// The lines to be shown, at most `height`, and where that is: moved by `lines` from where the room says, or so far that the piece which
+/// is sought is seen.
 pub(super) fn view(
     room: &Room,
-    live: &[Body],
+    live: &[Growing<'_>],
     (width, height): (usize, usize),
     lines: i32,
     kept: &mut Kept,
-) -> (Vec<Line<'static>>, Scroll) {
+) -> View {
     let of = Some((room.record.id, room.revision, width));
     if kept.of != of || kept.lines.len() > KEPT_MAX {
         kept.of = of;
         kept.lines.clear();
+        kept.grown.clear();
     }
+    kept.grown.retain(|which, _| live.iter().any(|growing| growing.which() == Some(*which)));
     let mut list = List { room, live, width, kept };
     let bottom = top_of_last(&mut list, height);
     let from = match room.scroll {
         Scroll::Bottom => bottom,
         Scroll::At { piece, line } => (piece, line),
     };
-    let from = moved(&mut list, from, lines);
+    let mut from = moved(&mut list, from, lines);
+    if let (Some(sought), true) = (room.pointed, room.seeks) {
+        from = seen_from(&mut list, from, sought, height);
+    }
     let is_bottom = from >= bottom;
     let from = from.min(bottom);
     let scroll = match is_bottom {
         true => Scroll::Bottom,
         false => Scroll::At { piece: from.0, line: from.1 },
     };
-    (taken(&mut list, from, height), scroll)
+    let (lines, places) = taken(&mut list, from, height);
+    View { lines, places, scroll }
 }
 
 /// Where the last `height` lines begin.
 fn top_of_last(list: &mut List<'_>, height: usize) -> (usize, usize) {
+    let end = list.len();
+    top_of(list, end, height)
+}
+
+/// Where the `height` lines before a piece begin.
+fn top_of(list: &mut List<'_>, end: usize, height: usize) -> (usize, usize) {
     let mut missing = height;
-    for index in (0..list.len()).rev() {
+    for index in (0..end).rev() {
         let lines = list.lines(index).len();
         if lines >= missing {
             return (index, lines - missing);
@@ -95,6 +126,18 @@ fn top_of_last(list: &mut List<'_>, height: usize) -> (usize, usize) {
         missing -= lines;
     }
     (0, 0)
+}
+
+/// The nearest place to `from` from which a piece is seen: all of it, or, where it is too long, its beginning.
+fn seen_from(
+    list: &mut List<'_>,
+    from: (usize, usize),
+    sought: usize,
+    height: usize,
+) -> (usize, usize) {
+    let latest = (sought, 0);
+    let earliest = top_of(list, sought + 1, height).min(latest);
+    from.clamp(earliest, latest)
 }
 
 fn moved(list: &mut List<'_>, (mut piece, mut line): (usize, usize), by: i32) -> (usize, usize) {
@@ -116,30 +159,41 @@ fn moved(list: &mut List<'_>, (mut piece, mut line): (usize, usize), by: i32) ->
     (piece, line)
 }
 
-fn taken(list: &mut List<'_>, from: (usize, usize), height: usize) -> Vec<Line<'static>> {
+fn taken(
+    list: &mut List<'_>,
+    from: (usize, usize),
+    height: usize,
+) -> (Vec<Line<'static>>, Vec<(usize, usize)>) {
     let mut out = Vec::with_capacity(height);
+    let mut places = Vec::with_capacity(height);
     for index in from.0..list.len() {
         let skip = if index == from.0 { from.1 } else { 0 };
         let lines = list.lines(index);
-        out.extend(lines.iter().skip(skip).take(height - out.len()).cloned());
+        let shown = lines.iter().enumerate().skip(skip).take(height - out.len());
+        for (number, line) in shown {
+            out.push(line.clone());
+            places.push((index, number));
+        }
         if out.len() == height {
             break;
         }
     }
-    out
+    (out, places)
 }
 
 /// What is not in the log yet, as pieces.
-pub(super) fn live_pieces(room: &Room, live: Option<&Live>) -> Vec<Body> {
-    let mut pieces = Vec::new();
-    pieces.extend(room.sent.clone().map(Body::User));
+pub(super) fn live_pieces<'a>(room: &'a Room, live: Option<&'a Live>) -> Vec<Growing<'a>> {
+    let mut pieces: Vec<_> = room.sent.as_deref().map(Growing::Said).into_iter().collect();
     let Some(live) = live else { return pieces };
-    for (thinking, text) in [(&live.said.0, &live.said.1), (&live.thinking, &live.text)] {
+    let (said, now) = (live.said_turn, live.turn);
+    let texts = [(said, &live.said.0, &live.said.1), (now, &live.thinking, &live.text)];
+    for (turn, thinking, text) in texts {
+        let which = |is_thinking| Which { began_ms: live.began_ms, turn, is_thinking };
         if !thinking.trim().is_empty() {
-            pieces.push(Body::Thinking(thinking.clone()));
+            pieces.push(Growing::Thinking(which(true), thinking));
         }
         if !text.trim().is_empty() {
-            pieces.push(Body::Model(text.clone()));
+            pieces.push(Growing::Model(which(false), text));
         }
     }
     pieces

@@ -5,18 +5,22 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-use super::wrap::{Run, broken, wrapped};
+use super::highlight::Scanner;
+use super::languages::{Language, named};
+use super::wrap::{Run, broken_runs, wrapped};
+use super::{DIM, GREEN, RED};
 use crate::words::harmless;
 
 /// Code, in a text and in blocks.
 const CODE: Style = Style::new().fg(Color::Cyan);
-/// What is less important.
-const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 /// Names of parts.
 const HEADING: Style = Style::new().add_modifier(Modifier::BOLD);
 
 /// Fewest columns that lists and quotes leave to the text in them.
 const TEXT_COLUMNS_MIN: usize = 6;
+
+/// Fewest signs that begin a block of code.
+const FENCE_MIN: usize = 3;
 
 /// Narrowest cell of a table, in columns; a table that would need narrower ones is shown as its text.
 const CELL_COLUMNS_MIN: usize = 3;
@@ -34,6 +38,47 @@ pub(super) fn lines(text: &str, width: usize) -> Vec<Line<'static>> {
     page.lines
 }
 
+/// How many bytes of a text look the same whatever comes behind it: all before the last block that begins at the margin behind a blank
+/// line. What may go on with a list, a quote or code does not begin one.
+pub(super) fn settled(text: &str) -> usize {
+    let mut fence: Option<(char, usize)> = None;
+    let (mut at, mut end, mut is_after_blank) = (0, 0, false);
+    for line in text.split_inclusive('\n') {
+        if is_after_blank && fence.is_none() && begins_block(line) {
+            end = at;
+        }
+        let trimmed = line.trim();
+        is_after_blank = trimmed.is_empty();
+        let sign = trimmed.chars().next().filter(|sign| matches!(sign, '`' | '~'));
+        if let Some(sign) = sign {
+            let count = trimmed.chars().take_while(|next| *next == sign).count();
+            match fence {
+                None if count >= FENCE_MIN => fence = Some((sign, count)),
+                Some((open, least)) if open == sign && count >= least && trimmed.len() == count => {
+                    fence = None;
+                }
+                None | Some(_) => {}
+            }
+        }
+        at += line.len();
+    }
+    end
+}
+
+/// Whether a line behind a blank one can only be the beginning of a block of its own.
+fn begins_block(line: &str) -> bool {
+    let mut characters = line.chars();
+    match (characters.next(), characters.next()) {
+        (Some('*'), second) => second == Some('*'),
+        (Some(first), _) => {
+            !first.is_whitespace()
+                && !first.is_ascii_digit()
+                && !matches!(first, '-' | '+' | '<' | '>')
+        }
+        (None, _) => false,
+    }
+}
+
 #[derive(Default)]
 struct Page {
     width: usize,
@@ -46,7 +91,10 @@ struct Page {
     /// What stands before the next line: the sign of an item.
     sign: Option<String>,
     quotes: usize,
-    code: Option<String>,
+    /// The code under way, and its language where that is known.
+    code: Option<(String, Option<&'static Language>)>,
+    /// Whether that code is changes.
+    is_diff: bool,
     link: Option<String>,
     table: Option<Vec<Vec<Vec<Run>>>>,
     /// Whether a blank line is due before the next block.
@@ -59,7 +107,7 @@ impl Page {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
             Event::Text(text) => match &mut self.code {
-                Some(code) => code.push_str(&text),
+                Some((code, _)) => code.push_str(&text),
                 None => self.push(&text.replace('\n', " "), Style::new()),
             },
             Event::Code(code) => self.push(&code, CODE),
@@ -94,13 +142,17 @@ impl Page {
             }
             Tag::CodeBlock(kind) => {
                 self.block();
-                if let CodeBlockKind::Fenced(language) = kind
-                    && !language.is_empty()
+                let mut language = None;
+                self.is_diff = false;
+                if let CodeBlockKind::Fenced(name) = kind
+                    && !name.is_empty()
                 {
-                    self.runs.push((language.to_string(), DIM));
+                    language = named(&name);
+                    self.is_diff = matches!(&*name, "diff" | "patch");
+                    self.runs.push((name.to_string(), DIM));
                     self.flush_runs();
                 }
-                self.code = Some(String::new());
+                self.code = Some((String::new(), language));
             }
             Tag::List(first) => {
                 self.flush_runs();
@@ -253,11 +305,16 @@ impl Page {
     }
 
     fn end_code(&mut self) {
-        let code = self.code.take().unwrap_or_default();
+        let (code, language) = self.code.take().unwrap_or_default();
         let (mut before, _) = self.prefixes();
         before.push(Span::styled("│ ", DIM));
+        let mut scanner = language.map(Scanner::new);
         for line in code.lines() {
-            self.lines.extend(broken(line, CODE, self.width, &before));
+            let runs = match &mut scanner {
+                Some(scanner) => scanner.line(line),
+                None => vec![(line.to_owned(), of_changes(line, self.is_diff))],
+            };
+            self.lines.extend(broken_runs(runs, self.width, &before));
         }
         self.gap = true;
     }
@@ -305,6 +362,15 @@ impl Page {
             }
             self.lines.push(Line::from(spans));
         }
+    }
+}
+
+/// The style of a line of code whose language has no words.
+fn of_changes(line: &str, is_diff: bool) -> Style {
+    match line.chars().next() {
+        Some('+') if is_diff => GREEN,
+        Some('-') if is_diff => RED,
+        _ => CODE,
     }
 }
 

@@ -1,12 +1,18 @@
 //! A frame of what is on the screen.
 
+mod growing;
 mod help;
+mod highlight;
+mod languages;
 mod layout;
 mod markdown;
 mod offers;
 mod page;
 mod piece;
 mod question;
+mod result;
+#[cfg(test)]
+mod screens;
 mod setup;
 mod side;
 mod status;
@@ -20,14 +26,16 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Paragraph};
 
 pub(crate) use layout::Kept;
+use layout::View;
 
-use crate::app::{App, Overlay, ROWS_MAX, title};
+use crate::app::{App, Overlay, ROWS_MAX, Seen, title};
 use crate::figures::span;
 use crate::words::{cut, one_line};
 
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 const CYAN: Style = Style::new().fg(Color::Cyan);
+const RED: Style = Style::new().fg(Color::Red);
 const GREEN: Style = Style::new().fg(Color::Green);
 const YELLOW: Style = Style::new().fg(Color::Yellow);
 
@@ -36,6 +44,9 @@ const STRIP_ROWS_MAX: usize = 3;
 
 /// The sign before the line that a person writes.
 const SIGN: &str = "❯ ";
+
+/// Columns beside the conversation, for the sign before the message that is pointed at.
+const MARGIN: u16 = 2;
 
 /// Columns of that sign.
 const SIGN_COLUMNS: u16 = 2;
@@ -97,17 +108,41 @@ pub(crate) fn draw(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>) {
 fn talk_in(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>, area: Rect) {
     app.page = area.height;
     let by = std::mem::take(&mut app.move_lines);
-    let size = (usize::from(area.width), usize::from(area.height));
     let Some(room) = app.room() else {
-        frame.render_widget(Paragraph::new(welcome(app, size.0)), area);
+        app.seen = Seen::default();
+        frame.render_widget(Paragraph::new(welcome(app, usize::from(area.width))), area);
         return;
     };
+    let size = (usize::from(area.width.saturating_sub(MARGIN)).max(1), usize::from(area.height));
     let live = layout::live_pieces(room, app.lives.get(&room.record.id));
-    let (lines, scroll) = layout::view(room, &live, size, by, kept);
-    frame.render_widget(Paragraph::new(lines), area);
+    let view = layout::view(room, &live, size, by, kept);
+    // While the person points, the margin is on the left and holds the sign.
+    let text = match room.pointed {
+        None => area,
+        Some(pointed) => {
+            let [margin, text] =
+                Layout::horizontal([Constraint::Length(MARGIN), Constraint::Min(1)]).areas(area);
+            frame.render_widget(Paragraph::new(signs(&view, pointed)), margin);
+            text
+        }
+    };
+    frame.render_widget(Paragraph::new(view.lines), text);
+    app.seen = Seen { top: area.y, places: view.places };
     if let Some(room) = app.room_mut() {
-        room.scroll = scroll;
+        (room.scroll, room.seeks) = (view.scroll, false);
     }
+}
+
+/// The sign before each line of the piece that the person points at.
+fn signs(view: &View, pointed: usize) -> Vec<Line<'static>> {
+    let sign = |((piece, number), line): (&(usize, usize), &Line<'_>)| {
+        // The blank line before a piece is not the piece.
+        match *piece == pointed && (*number > 0 || line.width() > 0) {
+            true => Line::from(Span::styled("┃", YELLOW)),
+            false => Line::default(),
+        }
+    };
+    view.places.iter().zip(&view.lines).map(sign).collect()
 }
 
 /// What is shown before there is an agent.

@@ -1,25 +1,17 @@
 //! One piece of a conversation as lines.
 
-use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use serde_json::Value;
 use tine_fork::ToolAnswer;
 
-use super::markdown;
-use super::wrap::{broken, wrapped};
+use super::highlight::Scanner;
+use super::languages::named;
+use super::result::{self, OPEN_LINES_MAX, plain};
+use super::wrap::{broken, broken_runs, wrapped};
+use super::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, markdown};
 use crate::app::{Body, CallPiece, Tone};
 use crate::figures::plural;
 use crate::words::{cut, first_line, harmless, one_line, summary};
-
-const DIM: Style = Style::new().add_modifier(Modifier::DIM);
-const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
-const CYAN: Style = Style::new().fg(Color::Cyan);
-const RED: Style = Style::new().fg(Color::Red);
-const GREEN: Style = Style::new().fg(Color::Green);
-const YELLOW: Style = Style::new().fg(Color::Yellow);
-
-/// Most lines of a result or an argument that are shown of a call which is opened. `tine show --full` has them all.
-const OPEN_LINES_MAX: usize = 200;
 
 /// The lines of a piece, with a blank one before those that begin something. `open` shows calls and reasoning whole.
 pub(super) fn lines(body: &Body, width: usize, open: bool) -> Vec<Line<'static>> {
@@ -58,7 +50,8 @@ pub(super) fn lines(body: &Body, width: usize, open: bool) -> Vec<Line<'static>>
     lines
 }
 
-fn thinking(text: &str, width: usize, open: bool, lines: &mut Vec<Line<'static>>) {
+/// Reasoning: its first line, or all of it.
+pub(super) fn thinking(text: &str, width: usize, open: bool, lines: &mut Vec<Line<'static>>) {
     lines.push(Line::default());
     let sign = [Span::styled("∴ ", DIM)];
     if !open {
@@ -73,6 +66,14 @@ fn thinking(text: &str, width: usize, open: bool, lines: &mut Vec<Line<'static>>
     for (number, line) in harmless(text.trim()).lines().enumerate() {
         let first = if number == 0 { &sign } else { &rest };
         lines.extend(wrapped(&[(line.to_owned(), DIM)], width, first, &rest));
+    }
+}
+
+/// Reasoning that goes on.
+pub(super) fn more_thinking(text: &str, width: usize, lines: &mut Vec<Line<'static>>) {
+    let before = [Span::raw("  ")];
+    for line in harmless(text.trim_end()).lines() {
+        lines.extend(wrapped(&[(line.to_owned(), DIM)], width, &before, &before));
     }
 }
 
@@ -96,14 +97,19 @@ fn called(call: &CallPiece, width: usize, open: bool, lines: &mut Vec<Line<'stat
     let style = if answer.is_error { RED } else { DIM };
     let text = harmless(&answer.text);
     if !open {
-        let line = summary(&ToolAnswer { text: text.clone(), is_error: answer.is_error });
+        let changes = result::counted(&text).filter(|_| !answer.is_error);
+        let line =
+            changes.unwrap_or_else(|| summary(&ToolAnswer { text, is_error: answer.is_error }));
         lines.push(Line::from(Span::styled(
             format!("  ⎿ {}", cut(&line, width.saturating_sub(4))),
             style,
         )));
         return;
     }
-    some_lines(&text, style, width, lines);
+    match answer.is_error {
+        true => plain(&text, style, width, lines),
+        false => result::lines(call, &text, width, lines),
+    }
 }
 
 /// What a call was given, the way it reads best: both sides of an edit, the lines of a file, a command.
@@ -111,14 +117,26 @@ fn arguments(call: &CallPiece, width: usize, lines: &mut Vec<Line<'static>>) {
     let input: Value = serde_json::from_str(&call.input).unwrap_or_default();
     let field = |name: &str| input.get(name).and_then(Value::as_str).map(harmless);
     match call.tool.as_str() {
+        "FileEdit" if result::has_changes(call) => {}
         "FileEdit" => {
             let (old, new) = (field("old_string"), field("new_string"));
             diff(&old.unwrap_or_default(), &new.unwrap_or_default(), width, lines);
         }
         "FileWrite" => diff("", &field("content").unwrap_or_default(), width, lines),
-        "Bash" => some_lines(&field("command").unwrap_or_default(), CYAN, width, lines),
-        _ => some_lines(&harmless(&call.input), CYAN, width, lines),
+        "Bash" => code(&field("command").unwrap_or_default(), "sh", width, lines),
+        _ => code(&harmless(&call.input), "json", width, lines),
     }
+}
+
+/// What is given to a tool, in the colours of its language.
+fn code(text: &str, language: &str, width: usize, lines: &mut Vec<Line<'static>>) {
+    let Some(language) = named(language) else { return plain(text, CYAN, width, lines) };
+    let mut scanner = Scanner::new(language);
+    let before = [Span::raw("    ")];
+    for line in text.lines().take(OPEN_LINES_MAX) {
+        lines.extend(broken_runs(scanner.line(line), width, &before));
+    }
+    result::more(text, lines);
 }
 
 /// What goes and what comes.
@@ -135,21 +153,9 @@ pub(super) fn diff(old: &str, new: &str, width: usize, lines: &mut Vec<Line<'sta
     }
 }
 
-fn some_lines(text: &str, style: Style, width: usize, lines: &mut Vec<Line<'static>>) {
-    let before = [Span::raw("    ")];
-    for line in text.lines().take(OPEN_LINES_MAX) {
-        lines.extend(broken(line, style, width, &before));
-    }
-    let more = text.lines().count().saturating_sub(OPEN_LINES_MAX);
-    if more > 0 {
-        let text = format!("    … {}", plural(more as u64, "more line"));
-        lines.push(Line::from(Span::styled(text, DIM)));
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use tine_model::ToolCallId;
+    use tine_model::{EntryId, ToolCallId};
 
     use super::*;
     use crate::app::AnswerText;
@@ -168,7 +174,7 @@ mod tests {
             tool: tool.into(),
             line: "in a line".into(),
             input: input.into(),
-            answer: Some(AnswerText { text: answer.into(), is_error }),
+            answer: Some(AnswerText { entry: EntryId(2), text: answer.into(), is_error }),
         })
     }
 

@@ -6,7 +6,7 @@ use tine_model::AgentState;
 use unicode_width::UnicodeWidthStr;
 
 use super::{BOLD, CYAN, DIM, YELLOW};
-use crate::app::{App, Scroll, title};
+use crate::app::{App, POINT_KEYS, Scroll, title};
 use crate::figures::{money, plural, tokens};
 use crate::words::{cut, fit};
 
@@ -53,6 +53,9 @@ pub(super) fn rule(app: &App, width: usize) -> Line<'static> {
 pub(super) fn line(app: &App, width: usize) -> Line<'static> {
     if let Some((word, _)) = &app.word {
         return Line::from(Span::styled(fit(word, width), YELLOW));
+    }
+    if app.is_pointing() {
+        return Line::from(Span::styled(cut(POINT_KEYS, width), CYAN));
     }
     let mut line = Line::default();
     // What does not fit is left out whole, the least urgent first.

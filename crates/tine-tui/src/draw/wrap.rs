@@ -39,8 +39,19 @@ pub(super) fn broken(
     width: usize,
     before: &[Span<'static>],
 ) -> Vec<Line<'static>> {
+    broken_runs([(text.to_owned(), style)], width, before)
+}
+
+/// The same of a line in several styles.
+pub(super) fn broken_runs(
+    runs: impl IntoIterator<Item = Run>,
+    width: usize,
+    before: &[Span<'static>],
+) -> Vec<Line<'static>> {
     let mut lines = Lines::new(width, before, before);
-    lines.hard(&text.replace('\t', TAB), style);
+    for (text, style) in runs {
+        lines.hard(&text.replace('\t', TAB), style);
+    }
     lines.end()
 }
 
@@ -71,14 +82,15 @@ impl<'a> Lines<'a> {
             }
             return;
         }
-        let before = self.blanks.as_ref().map_or(0, |(blanks, _)| blanks.width());
+        let before = self.blanks.as_ref().map_or(0, |(blanks, _)| wide(blanks));
         let fits = |column: usize, more: usize| column + more <= self.width;
-        if fits(self.column, before + word.width()) {
+        let wide = wide(word);
+        if fits(self.column, before + wide) {
             if let Some((blanks, style)) = self.blanks.take() {
                 self.put(&blanks, style);
             }
             self.put(word, style);
-        } else if fits(columns(self.rest), word.width()) && self.column > self.begin {
+        } else if self.column > self.begin && fits(columns(self.rest), wide) {
             self.next();
             self.put(word, style);
         } else {
@@ -91,6 +103,9 @@ impl<'a> Lines<'a> {
 
     /// Text that is broken wherever the line ends.
     fn hard(&mut self, text: &str, style: Style) {
+        if text.is_ascii() && self.column + text.len() <= self.width {
+            return self.put(text, style);
+        }
         let mut part = String::new();
         let mut column = self.column;
         for character in text.chars() {
@@ -110,7 +125,7 @@ impl<'a> Lines<'a> {
         if text.is_empty() {
             return;
         }
-        self.column += text.width();
+        self.column += wide(text);
         match self.spans.last_mut() {
             Some(last) if last.style == style => last.content.to_mut().push_str(text),
             _ => self.spans.push(Span::styled(text.to_owned(), style)),
@@ -128,6 +143,11 @@ impl<'a> Lines<'a> {
         self.next();
         self.done
     }
+}
+
+/// The columns of a text; most texts are ASCII, of which each character has one.
+fn wide(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.width() }
 }
 
 fn columns(spans: &[Span<'_>]) -> usize {

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tine_model::{AgentId, AgentRecord, EntryId, Outcome, Standing};
 use tine_runtime::{
-    CompactOptions, FoldedEntry, ForkSpec, ForkWords, Placement, RunOutcome, Runtime, RuntimeError,
-    Start,
+    CompactOptions, FoldedEntry, ForkSpec, ForkWords, Inherit, Placement, RunOutcome, Runtime,
+    RuntimeError, Start,
 };
 use tine_store::AgentFilter;
 use tokio_util::sync::CancellationToken;
@@ -80,7 +80,11 @@ impl Hands {
             Effect::Price(agent) => {
                 self.try_go(Some(agent), async move { hands.price(agent).await })
             }
-            Effect::Fork(parent, words) => self.go(async move { hands.fork(parent, words).await }),
+            Effect::Fork(parent, words) => {
+                self.go(async move { hands.fork(parent, words, Inherit::Full).await })
+            }
+            Effect::ForkEmpty(parent) => self
+                .go(async move { hands.fork(parent, ForkWords::default(), Inherit::Fresh).await }),
             Effect::Stop(agent) => {
                 self.try_go(Some(agent), async move { hands.stop(agent, false).await })
             }
@@ -122,8 +126,13 @@ impl Hands {
             Effect::Look => self.go(async move { hands.look_for_models().await }),
             Effect::Choose(choice) => self.go(async move { hands.choose(choice).await }),
             Effect::KeepModel => self.tell(None, Tone::Plain, self.host.keep_model().0),
-            Effect::Edit(_) | Effect::Lend(_) | Effect::Redraw | Effect::Suspend | Effect::Quit => {
-            }
+            Effect::Edit(_)
+            | Effect::Lend(_)
+            | Effect::Redraw
+            | Effect::Suspend
+            | Effect::Copy(_)
+            | Effect::Mouse(_)
+            | Effect::Quit => {}
         }
     }
 
@@ -301,8 +310,8 @@ impl Hands {
         Ok(())
     }
 
-    async fn fork(&self, parent: AgentId, words: ForkWords) {
-        match self.fork_as(parent, &words).await {
+    async fn fork(&self, parent: AgentId, words: ForkWords, inherit: Inherit) {
+        match self.fork_as(parent, &words, inherit).await {
             Ok((made, record)) => {
                 self.inbox.push(Event::Forked(Box::new((made, record, words))));
                 self.read(parent, None).await.ok();
@@ -318,6 +327,7 @@ impl Hands {
         &self,
         parent: AgentId,
         words: &ForkWords,
+        inherit: Inherit,
     ) -> Result<(tine_runtime::ForkMade, AgentRecord), RuntimeError> {
         let runtime = self.runtime();
         let settings = words.settings(&runtime.store().agent(parent).await?.settings);
@@ -331,6 +341,7 @@ impl Hands {
             settings,
             accept_cache_loss: words.accept_cache_loss,
             place,
+            inherit,
             ..ForkSpec::of(parent)
         };
         let made = runtime.fork(spec).await?;

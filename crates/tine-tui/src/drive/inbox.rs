@@ -16,14 +16,14 @@ const LOOK_BACK: usize = 256;
 
 /// Events that wait for the screen. Giving never waits, and costs little however many agents speak.
 #[derive(Debug, Default)]
-pub(super) struct Inbox {
+pub(crate) struct Inbox {
     events: Mutex<VecDeque<Event>>,
     filled: Notify,
 }
 
 impl Inbox {
     /// Gives an event.
-    pub(super) fn push(&self, event: Event) {
+    pub(crate) fn push(&self, event: Event) {
         let mut events = self.lock();
         let Some(event) = joined(&mut events, event) else { return };
         if events.len() >= WAITING_MAX && delta(&event).is_some() {
@@ -47,7 +47,7 @@ impl Inbox {
     }
 
     /// Takes all that waits.
-    pub(super) fn take(&self) -> VecDeque<Event> {
+    pub(crate) fn take(&self) -> VecDeque<Event> {
         std::mem::take(&mut self.lock())
     }
 

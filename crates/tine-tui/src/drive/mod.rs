@@ -22,7 +22,7 @@ use crate::draw::{Kept, draw};
 use crate::host::Host;
 use crate::look::Look;
 use hands::Hands;
-use inbox::Inbox;
+pub(crate) use inbox::Inbox;
 pub use lines::run_plain;
 use terminal::Screen;
 
@@ -145,6 +145,8 @@ impl Session {
                     Effect::Quit => return Ok(()),
                     Effect::Redraw => screen.clear()?,
                     Effect::Suspend => screen.suspend()?,
+                    Effect::Copy(text) => screen.copy(&text)?,
+                    Effect::Mouse(takes) => screen.take_mouse(takes)?,
                     Effect::Edit(text) => {
                         // The editor has the terminal's keys meanwhile.
                         drop(keys);

@@ -3,6 +3,7 @@
 use std::io::{self, Stdout, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
 };
@@ -20,6 +21,8 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 /// The terminal, ours until this is dropped.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// Whether the terminal keeps the mouse.
+    is_without_mouse: bool,
 }
 
 impl Screen {
@@ -32,7 +35,7 @@ impl Screen {
         }));
         enter()?;
         let terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
-        Ok(Self { terminal })
+        Ok(Self { terminal, is_without_mouse: false })
     }
 
     /// Draws a frame: only what changed is sent.
@@ -49,6 +52,20 @@ impl Screen {
         Ok(())
     }
 
+    /// Puts a text on the clipboard, of a terminal that lets programs do so (OSC 52); over SSH, too.
+    pub(super) fn copy(&mut self, text: &str) -> io::Result<()> {
+        execute!(stdout(), CopyToClipboard::to_clipboard_from(text))
+    }
+
+    /// Takes the mouse, or leaves it to the terminal, which selects text with it.
+    pub(super) fn take_mouse(&mut self, takes: bool) -> io::Result<()> {
+        self.is_without_mouse = !takes;
+        match takes {
+            true => execute!(stdout(), EnableMouseCapture),
+            false => execute!(stdout(), DisableMouseCapture),
+        }
+    }
+
     /// Gives the terminal back for as long as something else needs it.
     pub(super) fn give(&mut self) -> io::Result<()> {
         give_back();
@@ -58,6 +75,9 @@ impl Screen {
     /// Takes it again.
     pub(super) fn take_back(&mut self) -> io::Result<()> {
         enter()?;
+        if self.is_without_mouse {
+            execute!(stdout(), DisableMouseCapture)?;
+        }
         self.clear()
     }
 

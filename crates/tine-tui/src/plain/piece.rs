@@ -18,7 +18,7 @@ pub(super) fn call(number: usize, call: &CallPiece) -> String {
 
 /// What came of a call.
 pub(super) fn answer(number: usize, answer: &AnswerText) -> String {
-    let AnswerText { text, is_error } = answer;
+    let AnswerText { text, is_error, .. } = answer;
     let told = summary(&ToolAnswer { text: text.clone(), is_error: *is_error });
     let how = if *is_error { "failed" } else { "answered" };
     format!("[{number}] {how}: {told}")

@@ -49,6 +49,7 @@ mod support;
 mod talk;
 mod talk_errands;
 mod talk_plain;
+mod talk_view;
 mod task;
 mod terminal;
 mod worktree;

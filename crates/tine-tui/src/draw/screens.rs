@@ -1,0 +1,337 @@
+//! Whole screens, as a person sees them.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use tine_model::{
+    AgentId, AgentRecord, AgentState, Block, ContextMode, Decision, Entry, EntryBody, EntryId,
+    ForkRole, Message, ModelSettings, PermissionId, PermissionScope, RawJson, Role, Standing,
+    ToolCallId, ToolInput,
+};
+use tine_runtime::{FoldedEntry, PermissionRequest};
+
+use super::{Kept, draw};
+use crate::app::{App, Event, Happening, Tone};
+
+fn id(byte: u8) -> AgentId {
+    AgentId::from_random([byte; 16])
+}
+
+fn agent(byte: u8, parent: Option<u8>) -> AgentRecord {
+    AgentRecord {
+        id: id(byte),
+        name: None,
+        parent: parent.map(id),
+        fork_point: None,
+        standing: if parent.is_some() { Standing::Peer } else { Standing::Root },
+        state: AgentState::Idle,
+        context: ContextMode::Full,
+        settings: ModelSettings {
+            model: "sim/echo".parse().unwrap(),
+            max_tokens: 1,
+            thinking: None,
+            effort: None,
+        },
+        head: [0; 32],
+        directory: "/srv".into(),
+        depth: 0,
+        stop: None,
+        created_ms: 0,
+        updated_ms: 0,
+    }
+}
+
+fn call(id: &str, name: &str, input: &str) -> Block {
+    let input = ToolInput::Valid(RawJson::parse(input).unwrap());
+    Block::ToolUse { id: ToolCallId(id.to_owned()), name: name.into(), input }
+}
+
+fn result(id: &str, text: &str, is_error: bool) -> Block {
+    Block::result(ToolCallId(id.to_owned()), text, is_error)
+}
+
+const REPLY: &str = "I found **one** place where `read` is slow:\n\n```rust\nfn read(path: &Path) -> String {\n    fs::read(path) // all of it\n}\n```\n\n| file | lines |\n|---|---|\n| main.rs | 1,204 |\n| parse.rs | 310 |\n\n- first this\n- then that, which takes a sentence that is much longer than a narrow screen";
+
+const CHANGED: &str = "edited `src/main.rs` (1 replacement)\n@@ -11,3 +11,3 @@\n fn read(path: &Path) -> String {\n-    fs::read(path)\n+    fs::read_to_string(path)\n }";
+
+fn conversation() -> Vec<FoldedEntry> {
+    let think = Block::Thinking { text: "I should look first.\nThen say.".into(), signature: None };
+    let bodies = vec![
+        EntryBody::Message(Message::user("What is slow in `src`, and why is it?").into()),
+        EntryBody::Message(
+            Message::new(
+                Role::Assistant,
+                vec![think, call("t1", "Grep", r#"{"pattern":"read"}"#), call("t2", "Bash", r#"{"command":"make"}"#)],
+            )
+            .into(),
+        ),
+        EntryBody::Message(
+            Message::new(
+                Role::User,
+                vec![
+                    result("t1", "src/main.rs\nsrc/parse.rs\n", false),
+                    result("t2", "make: *** no targets\n[exit code 2]", true),
+                ],
+            )
+            .into(),
+        ),
+        EntryBody::Message(Message::new(Role::Assistant, vec![Block::Text(REPLY.into())]).into()),
+        EntryBody::Fork { role: ForkRole::Parent, other: id(2), fork_point: None },
+        EntryBody::Message(Message::user("Mend it.").into()),
+        EntryBody::Message(
+            Message::new(
+                Role::Assistant,
+                vec![call(
+                    "t3",
+                    "FileEdit",
+                    r#"{"file_path":"src/main.rs","old_string":"fs::read(","new_string":"fs::read_to_string("}"#,
+                )],
+            )
+            .into(),
+        ),
+        EntryBody::Message(Message::new(Role::User, vec![result("t3", CHANGED, false)]).into()),
+    ];
+    let entry = |(number, body): (i64, EntryBody)| FoldedEntry {
+        effective: matches!(body, EntryBody::Message(_)),
+        entry: Entry { id: EntryId(number), agent: id(1), at_ms: 0, body },
+    };
+    (1..).zip(bodies).map(entry).collect()
+}
+
+/// A session in which the person sees that conversation.
+fn session() -> App {
+    let mut app = App::at(0);
+    app.update(Event::Registry(vec![agent(1, None), agent(2, Some(1))], Vec::new()));
+    app.go(id(1));
+    app.update(Event::Log { agent: id(1), after: None, entries: conversation() });
+    app
+}
+
+fn streaming(app: &mut App) {
+    for happening in [
+        Happening::Began,
+        Happening::Request,
+        Happening::Thinking("It is done, so I say it.\n".into()),
+        Happening::Text("Done: it reads\n\n1. once, and\n2. **whole".into()),
+    ] {
+        app.update(Event::Happened(id(1), happening));
+    }
+    app.update(Event::Happened(id(2), Happening::Began));
+}
+
+fn asked(app: &mut App) {
+    app.update(Event::Asked(Box::new(PermissionRequest {
+        id: PermissionId::from_random([1; 16]),
+        agent: id(2),
+        label: None,
+        tool: "Bash".into(),
+        what: "Bash: make test".into(),
+        input: RawJson::parse(r#"{"command":"make test"}"#).unwrap(),
+        directory: "/srv".into(),
+        why: "no rule allows this command".into(),
+        warning: None,
+        rule: None,
+        widest: PermissionScope::Once,
+        deadline_ms: 0,
+        fallback: Decision::Deny,
+    })));
+}
+
+fn press(app: &mut App, code: KeyCode, modifiers: KeyModifiers) {
+    app.update(Event::Key(KeyEvent::new(code, modifiers)));
+}
+
+fn screen(app: &mut App, (width, height): (u16, u16)) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| draw(app, &mut Kept::default(), frame)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let row = |y| {
+        let cells: String = (0..width).map(|x| buffer[(x, y)].symbol()).collect();
+        cells.trim_end().to_owned()
+    };
+    (0..height).map(row).collect::<Vec<_>>().join("\n")
+}
+
+const SMALL: (u16, u16) = (80, 24);
+const LARGE: (u16, u16) = (200, 50);
+const NARROW: (u16, u16) = (40, 12);
+
+#[test]
+fn a_conversation_on_a_large_screen() {
+    let mut app = session();
+    streaming(&mut app);
+    asked(&mut app);
+    insta::assert_snapshot!(screen(&mut app, LARGE), @"
+    ▌ What is slow in `src`, and why is it?
+
+    ∴ I should look first. (+1 line)
+
+    ● Grep read in .
+      ⎿ 2 lines
+
+    ● Bash make
+      ⎿ exit code 2: make: *** no targets
+
+    I found one place where read is slow:
+
+    rust
+    │ fn read(path: &Path) -> String {
+    │     fs::read(path) // all of it
+    │ }
+
+    file      lines
+    ────────  ─────
+    main.rs   1,204
+    parse.rs  310
+
+    • first this
+    • then that, which takes a sentence that is much longer than a narrow screen
+      Forked child 02020202
+
+    ▌ Mend it.
+
+    ● FileEdit src/main.rs
+      ⎿ +1 -1
+
+    ∴ It is done, so I say it.
+
+    Done: it reads
+
+    1. once, and
+    2. **whole
+
+
+    … answering · 0.0 s · Esc interrupts
+    ◦ 02020202: waiting for the model
+    ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    ? 02020202 wants to use Bash
+      make test
+      in /srv: no rule allows this command
+      Allow it? [y] once [n] no
+    ── 01010101 · 1 fork ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    ❯
+    sim/echo · 1 question (Ctrl+P) · 2 running
+    ");
+}
+
+#[test]
+fn a_reply_with_code_and_a_table_on_a_small_screen() {
+    let mut app = session();
+    press(&mut app, KeyCode::Home, KeyModifiers::CONTROL);
+    insta::assert_snapshot!(screen(&mut app, SMALL), @"
+    ▌ What is slow in `src`, and why is it?
+
+    ∴ I should look first. (+1 line)
+
+    ● Grep read in .
+      ⎿ 2 lines
+
+    ● Bash make
+      ⎿ exit code 2: make: *** no targets
+
+    I found one place where read is slow:
+
+    rust
+    │ fn read(path: &Path) -> String {
+    │     fs::read(path) // all of it
+    │ }
+
+    file      lines
+    ────────  ─────
+    main.rs   1,204
+    ── 01010101 · 1 fork · scrolled back (Ctrl+End) ────────────────────────────────
+    ❯
+    sim/echo
+    ");
+}
+
+#[test]
+fn a_call_that_is_opened_where_one_points() {
+    let mut app = session();
+    app.say(None, Tone::Error, "error: the provider is not there\nhint: try again".into());
+    press(&mut app, KeyCode::Up, KeyModifiers::CONTROL);
+    press(&mut app, KeyCode::Enter, KeyModifiers::NONE);
+    insta::assert_snapshot!(screen(&mut app, SMALL), @"
+      file      lines
+      ────────  ─────
+      main.rs   1,204
+      parse.rs  310
+
+      • first this
+      • then that, which takes a sentence that is much longer than a narrow screen
+        Forked child 02020202
+
+      ▌ Mend it.
+
+    ┃ ● FileEdit src/main.rs
+    ┃     edited `src/main.rs` (1 replacement)
+    ┃     @@ -11,3 +11,3 @@
+    ┃       11  fn read(path: &Path) -> String {
+    ┃       12 -    fs::read(path)
+    ┃       12 +    fs::read_to_string(path)
+    ┃       13  }
+
+      error: the provider is not there
+      hint: try again
+    ── 01010101 · 1 fork ───────────────────────────────────────────────────────────
+    ❯
+    ↑↓ move · f fork from here · r rewind to here · y copy · Enter open · Esc done
+    ");
+}
+
+#[test]
+fn what_is_pointed_at_comes_into_view_and_keeps_its_place() {
+    let mut app = session();
+    for _ in 0..6 {
+        press(&mut app, KeyCode::Up, KeyModifiers::CONTROL);
+    }
+    let shown = screen(&mut app, NARROW);
+    insta::assert_snapshot!(shown, @"
+    ┃ ∴ I should look first. (+1 line)
+
+      ● Grep read in .
+        ⎿ 2 lines
+
+      ● Bash make
+        ⎿ exit code 2: make: *** no targets
+
+    ── 01010101 · 1 fork · scrolled back… ──
+    ❯
+    ↑↓ move · f fork from here · r rewind t…
+    ");
+    app.update(Event::Tick);
+    assert_eq!(screen(&mut app, NARROW), shown);
+}
+
+#[test]
+fn a_narrow_screen_still_shows_a_question_and_the_line() {
+    let mut app = session();
+    streaming(&mut app);
+    asked(&mut app);
+    insta::assert_snapshot!(screen(&mut app, NARROW), @"
+    1. once, and
+    2. **whole
+    … answering · 0.0 s · Esc interrupts
+    ◦ 02020202: waiting for the model
+    ────────────────────────────────────────
+    ? 02020202 wants to use Bash
+      make test
+      in /srv: no rule allows this command
+      Allow it? [y] once [n] no
+    ── 01010101 · 1 fork ───────────────────
+    ❯
+    sim/echo · 1 question (Ctrl+P)
+    ");
+}
+
+#[test]
+fn no_size_of_a_screen_is_too_small() {
+    let mut app = session();
+    streaming(&mut app);
+    for size in [(1, 1), (2, 3), (5, 4), (12, 2), (3, 40)] {
+        for pointed in [None, Some(0)] {
+            app.room_mut().unwrap().pointed = pointed;
+            screen(&mut app, size);
+        }
+    }
+}

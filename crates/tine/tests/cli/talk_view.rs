@@ -1,0 +1,64 @@
+//! The conversation in `tine`: pointing at messages, forking from them, colours of code and changes.
+
+use crate::pty::Terminal;
+use crate::run::SCENARIO;
+use crate::support::Home;
+
+/// Ctrl and an arrow, as terminals send them.
+const POINT_UP: &str = "\u{1b}[1;5A";
+
+/// The text `look around` on the clipboard, as terminals are told.
+const COPIED: &str = "\u{1b}]52;c;bG9vayBhcm91bmQ=\u{1b}\\";
+
+#[test]
+fn a_fork_from_a_prompt_that_was_inherited_begins_before_it() {
+    let home = Home::new();
+    let model = home.near_model(SCENARIO);
+    home.write("config.toml", &format!("model = \"{model}\"\n"));
+    let mut terminal = Terminal::start(&home, &[]);
+    terminal.screen("Say what is to be done.");
+    terminal.type_in("look around\r");
+    terminal.at_rest("That is all.");
+    terminal.type_in("hello\r");
+    terminal.at_rest("You said: hello");
+    terminal.type_in("/fork\r");
+    terminal.at_rest("Forked from ");
+
+    // Above the reply stands the prompt.
+    terminal.type_in(POINT_UP);
+    terminal.type_in(POINT_UP);
+    let screen = terminal.screen("┃ ▌ hello");
+    assert!(screen.contains("f fork from here"), "{screen}");
+    terminal.type_in("f");
+    let screen = terminal.screen("❯ hello");
+    assert!(!screen.contains("You said"), "{screen}");
+    terminal.type_in("\u{3}");
+
+    // A call keeps its result, whatever was pointed at.
+    for _ in 0..2 {
+        terminal.type_in(POINT_UP);
+    }
+    terminal.screen("┃ ● Glob");
+    terminal.type_in("f");
+    terminal.screen("The fork point moved to entry");
+
+    // Before the first prompt nothing was said.
+    for _ in 0..5 {
+        terminal.type_in(POINT_UP);
+    }
+    terminal.screen("┃ ▌ look around");
+    terminal.type_in("y");
+    terminal.until(COPIED, 1);
+    terminal.type_in("f");
+    let screen = terminal.screen("❯ look around");
+    assert!(!screen.contains("I have looked"), "{screen}");
+    terminal.type_in("\r");
+    let screen = terminal.at_rest("I have looked.");
+    assert!(screen.contains("(the agent is told surroundings)"), "{screen}");
+    terminal.type_in("/quit\r");
+    assert_eq!(terminal.end().0, 0);
+    let agents = home.json(&["ps", "--json"]);
+    let fork_points: Vec<bool> =
+        agents.as_array().unwrap().iter().map(|agent| agent["fork_point"].is_null()).collect();
+    assert_eq!(fork_points.iter().filter(|is_null| **is_null).count(), 2, "{agents}");
+}
