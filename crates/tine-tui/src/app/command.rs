@@ -134,7 +134,12 @@ pub(crate) const COMMANDS: &[Command] = &[
     command(Verb::Mark, &["mark"], "[LABEL]", "remember this place"),
     command(Verb::Rewind, &["rewind"], "[LABEL]", "go back to a mark, or before the last prompt"),
     command(Verb::Clear, &["clear"], "", "begin the conversation anew; forks keep what they have"),
-    command(Verb::Compact, &["compact"], "", "sum the conversation up, so that it takes less room"),
+    command(
+        Verb::Compact,
+        &["compact"],
+        "[--keep-tokens N]",
+        "sum the conversation up, so that it takes less room",
+    ),
     command(
         Verb::Side,
         &["side", "btw"],

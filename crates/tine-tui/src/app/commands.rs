@@ -5,7 +5,11 @@ use tine_runtime::{ForkWords, parse_fork};
 
 use super::command::Verb;
 use super::piece::{Body, Tone};
+use super::room::Room;
 use super::{App, Effect, Overlay, TOOLS_WAIT_MS, Tree, Waiting};
+
+/// What an agent is told that was cut off within its reply.
+const GO_ON: &str = "Go on from where you were interrupted.";
 
 impl App {
     pub(super) fn command(&mut self, verb: Verb, rest: &str) -> Vec<Effect> {
@@ -94,9 +98,12 @@ impl App {
             Verb::Mark => vec![Effect::Mark(focus, label)],
             Verb::Rewind => self.rewind(focus, label),
             Verb::Clear => vec![Effect::Clear(focus)],
-            Verb::Compact => vec![Effect::Compact(focus)],
+            Verb::Compact => match kept_tokens(rest) {
+                Ok(keep) => vec![Effect::Compact(focus, keep)],
+                Err(why) => self.refuse(why),
+            },
             Verb::Resume if runs => self.refuse("the agent runs"),
-            Verb::Resume => vec![Effect::Run(focus, None)],
+            Verb::Resume => self.resume(focus),
             Verb::Report(words) => match line(words, &of(focus, rest)) {
                 Ok(line) => vec![Effect::Report(line)],
                 Err(why) => self.refuse(why),
@@ -119,6 +126,17 @@ impl App {
             | Verb::Help
             | Verb::Quit
             | Verb::ReportAll(_) => Vec::new(),
+        }
+    }
+
+    /// Lets an agent go on where it was cut off. One that has begun its reply is told to.
+    fn resume(&mut self, agent: AgentId) -> Vec<Effect> {
+        let is_missing = self.room().is_some_and(Room::lacks_reply);
+        let state = self.record(agent).map(|agent| agent.state);
+        match (is_missing, state) {
+            (true, _) => vec![Effect::Run(agent, None)],
+            (false, Some(AgentState::Interrupted)) => self.say_to(agent, GO_ON.to_owned()),
+            (false, _) => self.refuse("no reply is missing; say what comes next"),
         }
     }
 
@@ -288,6 +306,18 @@ impl App {
 fn line(words: &[&str], rest: &str) -> Result<Vec<String>, &'static str> {
     let rest = shell_words::split(rest).map_err(|_| "Unterminated quoted string")?;
     Ok(words.iter().map(|word| (*word).to_owned()).chain(rest).collect())
+}
+
+/// How many tokens of the end of a conversation stay as they are.
+fn kept_tokens(rest: &str) -> Result<Option<u64>, &'static str> {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    match words.as_slice() {
+        [] => Ok(None),
+        ["--keep-tokens", count] => {
+            count.parse().map(Some).map_err(|_| "--keep-tokens takes a whole number")
+        }
+        _ => Err("usage: /compact [--keep-tokens N]"),
+    }
 }
 
 /// What follows a command that is about one agent: this one, unless another is named.

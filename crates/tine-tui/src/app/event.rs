@@ -102,8 +102,8 @@ pub(crate) enum Effect {
     Rewind(AgentId, Option<EntryId>),
     /// Begin the conversation anew.
     Clear(AgentId),
-    /// Sum the conversation up.
-    Compact(AgentId),
+    /// Sum the conversation up; so many tokens of its end stay as they are, or the usual.
+    Compact(AgentId, Option<u64>),
     /// Answer a request.
     Answer(PermissionId, Answer),
     /// Find an agent by what a person calls it, and send it words.

@@ -4,7 +4,7 @@ use tine_model::PermissionScope;
 use tine_runtime::Answer;
 
 use super::piece::{Body, CallPiece, Piece, Tone};
-use super::{App, Effect, LETTERS, Overlay};
+use super::{App, Effect, LETTERS};
 
 impl App {
     /// A whole line, or several that belong together: words, a command, or the letter that answers the question.
@@ -84,7 +84,9 @@ impl App {
             return self.refuse("nothing has this number; calls and reasoning have one each");
         };
         let page = whole(number, &piece.body);
-        self.overlay = page.map(|(title, text)| Overlay::Page(title, text, 0));
+        if let Some((title, text)) = page {
+            self.show_page(title, text);
+        }
         Vec::new()
     }
 }

@@ -78,8 +78,8 @@ pub(crate) enum Overlay {
     Tree(Tree),
     /// Commands and keys, from this line on.
     Help(usize),
-    /// What a command of the command line printed: its words, its text, and the first line that is shown.
-    Page(String, String, usize),
+    /// What a command of the command line printed.
+    Page(Page),
     /// A question beside the conversation.
     Side(SidePage),
 }
@@ -88,10 +88,23 @@ impl Overlay {
     /// Whether nothing of it is still to come.
     pub(crate) fn is_whole(&self) -> bool {
         match self {
-            Self::Tree(_) | Self::Help(_) | Self::Page(..) => true,
+            Self::Tree(_) | Self::Help(_) | Self::Page(_) => true,
             Self::Side(page) => page.whole.is_some() || page.error.is_some(),
         }
     }
+}
+
+/// A text with its colours.
+#[derive(Debug, Clone)]
+pub(crate) struct Page {
+    /// What it is.
+    pub(crate) title: String,
+    /// The text.
+    pub(crate) text: String,
+    /// The first line that is shown.
+    pub(crate) from: usize,
+    /// Which page of this screen it is.
+    pub(crate) number: u64,
 }
 
 /// The files below an agent's directory.
@@ -166,6 +179,8 @@ pub(crate) struct App {
     /// What keys mean.
     pub(crate) keys: Keys,
     files: Files,
+    /// How many pages were shown.
+    pages: u64,
     pressed_ms: i64,
     leaving_ms: i64,
     /// Which agent was interrupted alone while others below it run, and when.
@@ -215,6 +230,7 @@ impl App {
                         None => room.fill(&entries),
                         Some(_) => room.extend(&entries),
                     }
+                    room.was_read();
                     if !entries.is_empty() {
                         room.sent = None;
                     }
@@ -262,7 +278,7 @@ impl App {
                 Vec::new()
             }
             Event::Report(words, text) => {
-                self.overlay = Some(Overlay::Page(words, text, 0));
+                self.show_page(words, text);
                 Vec::new()
             }
             Event::Line(text) => self.line(&text),
@@ -341,6 +357,12 @@ impl App {
         }
     }
 
+    /// Shows a text with its colours over the conversation.
+    pub(super) fn show_page(&mut self, title: String, text: String) {
+        self.pages += 1;
+        self.overlay = Some(Overlay::Page(Page { title, text, from: 0, number: self.pages }));
+    }
+
     /// Whether an agent runs, here or elsewhere.
     pub(crate) fn runs(&self, agent: AgentId) -> bool {
         self.lives.contains_key(&agent)
@@ -408,7 +430,7 @@ impl App {
         let Some(room) = self.rooms.get_mut(&agent) else { return Vec::new() };
         room.is_stale = true;
         match is_seen {
-            true => vec![Effect::Read(agent, room.last)],
+            true => vec![Effect::Read(agent, room.reads())],
             false => Vec::new(),
         }
     }
@@ -418,6 +440,8 @@ impl App {
         let before = focus.and_then(|focus| self.record(focus)).map(|record| record.updated_ms);
         for record in &agents {
             if let Some(room) = self.rooms.get_mut(&record.id) {
+                // Whoever wrote into it, it is read again once it is looked at.
+                room.is_stale |= room.record.updated_ms != record.updated_ms;
                 room.record = record.clone();
             }
         }
@@ -445,7 +469,7 @@ impl App {
         self.offers = None;
         let room = self.rooms.entry(agent).or_insert_with(|| Room::new(record));
         match room.is_stale {
-            true => vec![Effect::Read(agent, room.last), Effect::Price(agent)],
+            true => vec![Effect::Read(agent, room.reads()), Effect::Price(agent)],
             false => Vec::new(),
         }
     }

@@ -9,7 +9,7 @@ use super::command::{self, Typed};
 use super::keys::Action;
 use super::room::Scroll;
 use super::tree::{Tree, rows};
-use super::{App, Effect, LEAVE_MS, LETTERS, Overlay, title};
+use super::{App, Effect, LEAVE_MS, LETTERS, Overlay, Page, title};
 use crate::figures::plural;
 use crate::words::{harmless, one_line};
 
@@ -18,7 +18,7 @@ impl App {
         self.pressed_ms = self.now_ms;
         match &self.overlay {
             Some(Overlay::Tree(_)) => return self.tree_key(key),
-            Some(Overlay::Help(_) | Overlay::Page(..)) => return self.page_key(key),
+            Some(Overlay::Help(_) | Overlay::Page(_)) => return self.page_key(key),
             Some(Overlay::Side(_)) => return self.side_key(key),
             None if self.answers => return self.answer_key(key),
             None if self.is_pointing() => return self.point_key(key),
@@ -66,7 +66,7 @@ impl App {
             (_, KeyCode::Char('v')) if key.modifiers.is_empty() => {
                 if let Some(request) = self.questions.front() {
                     let title = format!("{} of {}", request.tool, request.agent.short());
-                    self.overlay = Some(Overlay::Page(title, whole(request), 0));
+                    self.show_page(title, whole(request));
                 }
                 return Vec::new();
             }
@@ -90,7 +90,7 @@ impl App {
     }
 
     fn page_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        if let Some(Overlay::Help(from) | Overlay::Page(_, _, from)) = &mut self.overlay {
+        if let Some(Overlay::Help(from) | Overlay::Page(Page { from, .. })) = &mut self.overlay {
             match key.code {
                 KeyCode::Up | KeyCode::Char('k') => *from = from.saturating_sub(1),
                 KeyCode::Down | KeyCode::Char('j') => *from += 1,

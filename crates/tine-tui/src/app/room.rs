@@ -42,6 +42,8 @@ pub(crate) struct Room {
     pub(crate) last: Option<EntryId>,
     /// Whether the log may hold more.
     pub(crate) is_stale: bool,
+    /// How many readings of it are under way.
+    reads: u32,
     /// What was said to it and is not in its log yet.
     pub(crate) sent: Option<String>,
     /// What is being written to it.
@@ -72,6 +74,7 @@ impl Room {
             entries: Vec::new(),
             last: None,
             is_stale: true,
+            reads: 0,
             sent: None,
             input: Input::default(),
             scroll: Scroll::Bottom,
@@ -108,7 +111,6 @@ impl Room {
         self.entries = entries.iter().map(|folded| folded.entry.id).collect();
         self.last = last;
         self.revision += 1;
-        self.is_stale = false;
         self.pointed = pointed.and_then(|place| self.find(place));
         let top = top.and_then(|(place, line)| Some((self.find(place)?, line)));
         self.scroll = top.map_or(Scroll::Bottom, |(piece, line)| Scroll::At { piece, line });
@@ -129,7 +131,28 @@ impl Room {
             self.entries.push(folded.entry.id);
             self.last = Some(folded.entry.id);
         }
-        self.is_stale = false;
+    }
+
+    /// The log is to be read; since when.
+    pub(crate) fn reads(&mut self) -> Option<EntryId> {
+        self.reads += 1;
+        self.last
+    }
+
+    /// It was read. What was written since the last reading began is not there yet where another one is under way.
+    pub(crate) fn was_read(&mut self) {
+        self.reads = self.reads.saturating_sub(1);
+        self.is_stale = self.reads > 0;
+    }
+
+    /// Whether a reply is missing, so that the agent can go on without a word; of a conversation that was not read, it may be.
+    pub(crate) fn lacks_reply(&self) -> bool {
+        let last = self.pieces.iter().rev().find_map(|piece| match &piece.body {
+            Body::User(_) | Body::Call(_) => Some(true),
+            Body::Model(_) | Body::Thinking(_) => Some(false),
+            Body::Event(_) | Body::Aside(..) => None,
+        });
+        last.unwrap_or(self.is_stale)
     }
 
     /// Says something to the person, here.

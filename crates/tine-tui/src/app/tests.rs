@@ -377,7 +377,9 @@ fn a_question_can_be_looked_at_whole_before_it_is_answered() {
     app.now_ms += PAUSE_BEFORE_ANSWER_MS;
     app.update(question(1, PermissionScope::Once));
     key(&mut app, KeyCode::Char('v'));
-    let Some(Overlay::Page(title, text, 0)) = &app.overlay else { panic!("{:?}", app.overlay) };
+    let Some(Overlay::Page(Page { title, text, from: 0, .. })) = &app.overlay else {
+        panic!("{:?}", app.overlay)
+    };
     assert_eq!((title.as_str(), text.as_str()), ("Bash of 01010101", "command:\nmake\n"));
     // The key that closes the page answers nothing.
     assert_eq!(key(&mut app, KeyCode::Char('y')), []);

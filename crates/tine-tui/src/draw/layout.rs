@@ -8,6 +8,7 @@ use ratatui::text::Line;
 use tine_model::AgentId;
 
 use super::growing::{Growing, Grown, Which};
+use super::page::LaidPage;
 use super::piece;
 use crate::app::{Body, Live, Room, Scroll};
 
@@ -20,6 +21,8 @@ pub(crate) struct Kept {
     of: Option<(AgentId, u64, usize)>,
     lines: HashMap<usize, Laid>,
     grown: HashMap<Which, Grown>,
+    /// The page over the conversation.
+    pub(super) page: LaidPage,
 }
 
 /// The lines of a piece, and what they depend on beside what it is: whether it is shown whole, whether it has its answer.

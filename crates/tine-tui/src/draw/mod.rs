@@ -89,9 +89,9 @@ pub(crate) fn draw(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>) {
             frame.render_widget(Clear, over);
             help::draw(&app.keys, from, frame, over);
         }
-        Some(Overlay::Page(words, text, from)) => {
+        Some(Overlay::Page(page)) => {
             frame.render_widget(Clear, over);
-            page::draw((words, text), from, frame, over);
+            page::draw(page, &mut kept.page, frame, over);
         }
         Some(Overlay::Side(page)) => {
             frame.render_widget(Clear, over);

@@ -74,9 +74,15 @@ impl Hands {
             Effect::Answer(id, answer) => self.asker.answer(id, answer),
             Effect::Run(agent, prompt) => self.go(async move { hands.run(agent, prompt).await }),
             Effect::Begin(prompt) => self.go(async move { hands.begin(prompt).await }),
-            Effect::Read(agent, after) => {
-                self.try_go(Some(agent), async move { hands.read(agent, after).await })
-            }
+            Effect::Read(agent, after) => self.try_go(Some(agent), async move {
+                let read = hands.read(agent, after).await;
+                if read.is_err() {
+                    // Nobody waits for it any longer.
+                    let (after, entries) = (Some(EntryId(i64::MAX)), Vec::new());
+                    hands.inbox.push(Event::Log { agent, after, entries });
+                }
+                read
+            }),
             Effect::Price(agent) => {
                 self.try_go(Some(agent), async move { hands.price(agent).await })
             }
@@ -122,7 +128,7 @@ impl Hands {
             | Effect::Mark(..)
             | Effect::Rewind(..)
             | Effect::Clear(_)
-            | Effect::Compact(_) => self.change(effect),
+            | Effect::Compact(..) => self.change(effect),
             Effect::Look => self.go(async move { hands.look_for_models().await }),
             Effect::Choose(choice) => self.go(async move { hands.choose(choice).await }),
             Effect::KeepModel => self.tell(None, Tone::Plain, self.host.keep_model().0),
@@ -144,7 +150,7 @@ impl Hands {
             | Effect::Mark(agent, _)
             | Effect::Rewind(agent, _)
             | Effect::Clear(agent)
-            | Effect::Compact(agent) => *agent,
+            | Effect::Compact(agent, _) => *agent,
             _ => return,
         };
         self.try_go(Some(agent), async move {
@@ -154,10 +160,12 @@ impl Hands {
                 Effect::Mark(agent, label) => runtime.mark_place(agent, label).await.map(drop)?,
                 Effect::Rewind(agent, to) => runtime.rewind(agent, to).await.map(drop)?,
                 Effect::Clear(agent) => runtime.clear(agent).await.map(drop)?,
-                Effect::Compact(agent) => {
+                Effect::Compact(agent, keep_tokens) => {
                     hands.tell(Some(agent), Tone::Plain, "Summing the conversation up...".into());
                     let cancel = hands.end.child_token();
-                    let options = CompactOptions { cancel, ..CompactOptions::default() };
+                    let usual = CompactOptions::default();
+                    let keep_tokens = keep_tokens.unwrap_or(usual.keep_tokens);
+                    let options = CompactOptions { cancel, keep_tokens, ..usual };
                     let done = runtime.compact(agent, &options).await?;
                     let [before, after] = [done.tokens_before, done.tokens_after].map(grouped);
                     let text = format!("About {before} tokens became about {after}");

@@ -7,10 +7,11 @@ use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
 };
-use crossterm::execute;
 use crossterm::terminal::{
-    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+use crossterm::{execute, queue};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use rustix::process::{Signal, kill_current_process_group};
@@ -38,9 +39,12 @@ impl Screen {
         Ok(Self { terminal, is_without_mouse: false })
     }
 
-    /// Draws a frame: only what changed is sent.
+    /// Draws a frame: only what changed is sent, and a terminal that knows synchronized output shows it all at once.
     pub(super) fn draw(&mut self, draw: impl FnOnce(&mut ratatui::Frame<'_>)) -> io::Result<()> {
-        self.terminal.draw(draw).map(drop)
+        queue!(stdout(), BeginSynchronizedUpdate)?;
+        let drawn = self.terminal.draw(draw).map(drop);
+        execute!(stdout(), EndSynchronizedUpdate)?;
+        drawn
     }
 
     /// Draws everything anew with the next frame.
@@ -108,6 +112,7 @@ fn give_back() {
         // Nothing is left to tell of a terminal that does not listen.
         let _ = execute!(
             stdout(),
+            EndSynchronizedUpdate,
             DisableMouseCapture,
             DisableBracketedPaste,
             LeaveAlternateScreen,

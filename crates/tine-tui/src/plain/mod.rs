@@ -39,7 +39,7 @@ pub(crate) struct Printer {
     /// The same of those before there was an agent.
     lobby: usize,
     /// Which state of a conversation was looked at last.
-    looked: Option<(AgentId, u64, usize)>,
+    looked: Option<(AgentId, u64, usize, Option<EntryId>)>,
     /// Calls that were told without an answer.
     open: HashSet<ToolCallId>,
     streamed: Streamed,
@@ -158,7 +158,8 @@ impl Printer {
     /// What is new of a conversation.
     fn conversation(&mut self, room: &Room) {
         let agent = room.record.id;
-        let now = (agent, room.revision, room.pieces.len());
+        // An answer to a call adds no piece.
+        let now = (agent, room.revision, room.pieces.len(), room.last);
         if self.looked == Some(now) {
             return;
         }

@@ -3,7 +3,7 @@
 use ansi_to_tui::IntoText as _;
 
 use crate::age::age;
-use crate::app::{App, COMMANDS, Overlay, rows, state_word, title};
+use crate::app::{App, COMMANDS, Overlay, Page, rows, state_word, title};
 use crate::figures::plural;
 use crate::words::{harmless, one_line};
 
@@ -15,7 +15,7 @@ pub(super) fn text(app: &App, overlay: &Overlay) -> String {
     match overlay {
         Overlay::Tree(tree) => agents(app, tree.shows_dead),
         Overlay::Help(_) => help(),
-        Overlay::Page(title, text, _) => {
+        Overlay::Page(Page { title, text, .. }) => {
             let lines = text.into_text().map(|text| {
                 let lines = text.lines.iter().map(|line| line.to_string().trim_end().to_owned());
                 lines.collect::<Vec<_>>().join("\n")

@@ -115,6 +115,7 @@ fn a_turn_is_told_in_order_and_once() {
     session.happened(Happening::Written);
     session.happened(Happening::Request);
     session.happened(Happening::Text("There are two. ".into()));
+    session.log(id(1), Some(1), vec![(2, call("Bash"))]);
     session.log(id(1), Some(1), vec![(2, call("Bash")), (3, answer())]);
     session.happened(Happening::Written);
     session.log(id(1), Some(3), vec![(4, says("There are two. Both old."))]);

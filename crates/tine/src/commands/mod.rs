@@ -101,6 +101,7 @@ fn in_runtime(surroundings: Surroundings, command: Command) -> Result<u8, Failur
             Command::Sim(SimCommand::Serve(args)) => sim::serve(args).await,
             Command::Demo(args) => demo::demo(surroundings.directory, args).await,
             Command::Eval(args) => eval::eval(surroundings.directory, args).await,
+            // Before anything is opened: it tells what cannot be.
             Command::Doctor(args) => doctor::doctor(surroundings.directory, args).await,
             other => with_context(Context::open(surroundings).await?, other).await,
         }
@@ -167,10 +168,10 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Cost(args) => cost::cost(context, args).await,
         Command::Budget(args) => budget::budget(context, args).await,
         Command::Cache(CacheCommand::Explain(args)) => cache::explain(context, args).await,
+        Command::Doctor(args) => doctor::doctor(Some(context.directory.clone()), args).await,
         Command::Sim(_)
         | Command::Demo(_)
         | Command::Eval(_)
-        | Command::Doctor(_)
         | Command::Guard(_)
         | Command::Completions(_)
         | Command::Man => Ok(0),

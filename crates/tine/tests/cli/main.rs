@@ -47,6 +47,7 @@ mod run;
 mod sim_serve;
 mod support;
 mod talk;
+mod talk_commands;
 mod talk_errands;
 mod talk_plain;
 mod talk_view;

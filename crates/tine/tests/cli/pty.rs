@@ -112,9 +112,12 @@ impl Terminal {
         self.input.flush().unwrap();
     }
 
-    /// Ends it as a power cut would.
+    /// Ends it as a power cut would: the library's own `kill` asks first.
     pub(crate) fn kill(mut self) {
-        self.child.kill().unwrap();
+        let id = self.child.process_id().unwrap().to_string();
+        assert!(
+            std::process::Command::new("kill").args(["-KILL", &id]).status().unwrap().success()
+        );
         self.child.wait().unwrap();
     }
 
@@ -135,10 +138,16 @@ pub(crate) fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string().replace('\r', "")
 }
 
-/// What a screen shows that was sent these bytes.
+/// What begins a frame, and what ends it.
+const FRAME: [&[u8]; 2] = [b"\x1b[?2026h", b"\x1b[?2026l"];
+
+/// What a screen shows that was sent these bytes; of a frame, all or nothing.
 fn drawn(bytes: &[u8]) -> String {
+    let last = |mark: &[u8]| bytes.windows(mark.len()).rposition(|window| window == mark);
+    let [begun, ended] = FRAME.map(last);
+    let whole = begun.filter(|begun| ended < Some(*begun)).unwrap_or(bytes.len());
     let mut parser = vt100::Parser::new(ROWS, COLUMNS, 0);
-    parser.process(bytes);
+    parser.process(&bytes[..whole]);
     let lines: Vec<String> =
         parser.screen().rows(0, COLUMNS).map(|line| line.trim_end().to_owned()).collect();
     lines.join("\n").trim_end().to_owned()

@@ -180,6 +180,13 @@ fn escape_interrupts_and_a_killed_terminal_leaves_everything() {
     let mut terminal = Terminal::start(&home, &["--continue"]);
     terminal.screen("/resume goes on");
     terminal.screen("▌ stall");
+    // The reply is missing, and asked for again.
+    terminal.type_in("/resume\r");
+    terminal.screen("… answering");
+    terminal.type_in("\u{1b}");
+    terminal.at_rest("interrupted: /resume goes on");
+    terminal.type_in("/resume\r");
+    terminal.at_rest("You said: Go on from where you were interrupted.");
     terminal.type_in("hello\r");
     terminal.at_rest("You said: hello");
     terminal.type_in("\u{4}");

@@ -24,14 +24,14 @@ fn a_side_question_is_answered_on_a_page_and_becomes_a_fork_by_one_key() {
     let home = home();
     let mut terminal = begun(&home, &[]);
     terminal.type_in("/side why is that?\r");
-    let screen = terminal.screen("f makes a fork");
+    let screen = terminal.screen("f makes a fork that");
     assert!(screen.contains("You said: why is that?"), "{screen}");
     // Nothing of it is in the conversation.
     terminal.type_in("\u{1b}");
     let screen = terminal.screen("▌ hello");
     assert!(!screen.contains("why is that?"), "{screen}");
     terminal.type_in("/btw why is that?\r");
-    terminal.screen("f makes a fork");
+    terminal.screen("f makes a fork that");
     terminal.type_in("f");
     terminal.screen("Forked from ");
     let screen = terminal.at_rest("▌ why is that?");
