@@ -6,13 +6,13 @@ mod hands;
 mod inbox;
 mod lines;
 mod terminal;
+mod typed;
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossterm::event::{Event as Input, EventStream};
-use futures_util::StreamExt as _;
+use crossterm::event::Event as Input;
 use tine_model::AgentId;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
@@ -25,6 +25,7 @@ use hands::Hands;
 pub(crate) use inbox::Inbox;
 pub use lines::run_plain;
 use terminal::Screen;
+use typed::Typed;
 
 /// Shortest time between two frames: 60 in a second are as many as a person sees.
 const FRAME: Duration = Duration::from_millis(16);
@@ -104,7 +105,7 @@ impl Session {
     }
 
     async fn talk(&mut self, screen: &mut Screen) -> io::Result<()> {
-        let mut keys = EventStream::new();
+        let mut typed = Typed::new()?;
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let (mut is_due, mut next_frame) = (true, Instant::now());
@@ -112,7 +113,7 @@ impl Session {
             let [terminate, hang_up] = &mut self.ends;
             // All branches are cancel-safe: what is not taken stays where it is.
             let woken = tokio::select! {
-                input = keys.next() => Woken::Input(input),
+                input = typed.next() => Woken::Input(input),
                 () = self.inbox.ready() => Woken::Inbox,
                 _ = tick.tick() => Woken::Tick,
                 () = sleep_until(next_frame), if is_due => Woken::Frame,
@@ -149,14 +150,14 @@ impl Session {
                     Effect::Mouse(takes) => screen.take_mouse(takes)?,
                     Effect::Edit(text) => {
                         // The editor has the terminal's keys meanwhile.
-                        drop(keys);
+                        typed.stand_still();
                         self.edit(screen, &text).await?;
-                        keys = EventStream::new();
+                        typed.go_on();
                     }
                     Effect::Lend(words) => {
-                        drop(keys);
+                        typed.stand_still();
                         self.lend(screen, &words).await?;
-                        keys = EventStream::new();
+                        typed.go_on();
                     }
                     other => self.hands.take(other),
                 }
