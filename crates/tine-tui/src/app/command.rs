@@ -255,6 +255,42 @@ pub(crate) fn completions(beginning: &str) -> impl Iterator<Item = &'static Comm
     COMMANDS.iter().filter(move |command| command.names[0].starts_with(beginning))
 }
 
+/// Commands of the command line that are told by another word here, beside those whose words the table has.
+const SAME: [(&str, &str); 6] = [
+    ("ps --all", "tree"),
+    ("ps", "tree"),
+    ("tree", "tree"),
+    ("run --resume", "resume"),
+    ("stop", "stop"),
+    ("kill", "kill"),
+];
+
+/// A text in which commands of the command line, between backticks, are those that can be typed here.
+pub(crate) fn as_typed_here(text: &str) -> String {
+    const BEGIN: &str = "`tine ";
+    let of_table = COMMANDS.iter().filter_map(|command| match command.verb {
+        Verb::Report(words) | Verb::ReportAll(words) | Verb::Lend(words) => {
+            Some((words.join(" "), command.names[0]))
+        }
+        _ => None,
+    });
+    let same = SAME.iter().map(|(words, name)| ((*words).to_owned(), *name));
+    let known: Vec<(String, &str)> = of_table.chain(same).collect();
+    let mut parts = text.split(BEGIN);
+    let mut here = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = |words: &str| {
+            part.strip_prefix(words).filter(|rest| rest.starts_with([' ', '`', '\n']))
+        };
+        let found = known.iter().filter_map(|(words, name)| Some((rest(words)?, name)));
+        match found.min_by_key(|(rest, _)| rest.len()) {
+            Some((rest, name)) => here.push_str(&format!("`/{name}{rest}")),
+            None => here.push_str(&format!("{BEGIN}{part}")),
+        }
+    }
+    here
+}
+
 fn nearest(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         return None;
@@ -290,6 +326,17 @@ mod tests {
         assert_eq!(near("/comp"), Some("compact"));
         assert_eq!(near("/xyzzy"), None);
         assert_eq!(near("/"), None);
+    }
+
+    #[test]
+    fn hints_name_what_can_be_typed_here() {
+        let here = as_typed_here(
+            "no such agent\nhint: `tine ps --all` lists all, `tine worktree list` those; `tine show 1a2b` or `tine fan`",
+        );
+        assert_eq!(
+            here,
+            "no such agent\nhint: `/tree` lists all, `/worktrees` those; `/info 1a2b` or `tine fan`"
+        );
     }
 
     #[test]

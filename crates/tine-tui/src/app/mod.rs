@@ -351,6 +351,7 @@ impl App {
 
     /// Says something to the person where an agent is; without one, where the person is.
     pub(crate) fn say(&mut self, agent: Option<AgentId>, tone: Tone, text: String) {
+        let text = command::as_typed_here(&text);
         match agent.or(self.focus).and_then(|agent| self.rooms.get_mut(&agent)) {
             Some(room) => room.say(tone, text),
             None => self.lobby_words.push((tone, text)),

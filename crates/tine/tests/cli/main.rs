@@ -49,6 +49,7 @@ mod support;
 mod talk;
 mod talk_commands;
 mod talk_errands;
+mod talk_mistakes;
 mod talk_plain;
 mod talk_view;
 mod task;
