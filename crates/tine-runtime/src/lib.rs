@@ -40,6 +40,7 @@ mod ports;
 mod prompt;
 mod queue;
 mod registry;
+mod requests;
 mod rest;
 mod rewrite;
 mod run;

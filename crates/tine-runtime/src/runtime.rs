@@ -264,6 +264,12 @@ impl Runtime {
         &self.owners
     }
 
+    /// Whether an owner, as it is named in rows, is this process.
+    pub fn is_own(&self, owner: &str) -> bool {
+        let slot = self.owner.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.as_ref().is_some_and(|own| own.name() == owner)
+    }
+
     /// This process as an owner; registered when it first takes a lease.
     pub(crate) fn owner(&self) -> Result<Arc<Owner>, OwnerError> {
         let mut slot = self.owner.lock().unwrap_or_else(PoisonError::into_inner);

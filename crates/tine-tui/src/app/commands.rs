@@ -4,6 +4,7 @@ use tine_model::{AgentId, AgentState};
 use tine_runtime::{ForkWords, parse_fork};
 
 use super::command::Verb;
+use super::keys::Action;
 use super::piece::{Body, Tone};
 use super::room::Room;
 use super::{App, Effect, Overlay, TOOLS_WAIT_MS, Tree, Waiting};
@@ -15,6 +16,7 @@ impl App {
     pub(super) fn command(&mut self, verb: Verb, rest: &str) -> Vec<Effect> {
         match verb {
             Verb::Tree => {
+                self.has_seen(None);
                 self.overlay = Some(Overlay::Tree(Tree { marked: self.focus, shows_dead: false }));
                 Vec::new()
             }
@@ -93,7 +95,7 @@ impl App {
             Verb::Rename if rest.is_empty() => self.refuse("usage: /rename NAME"),
             Verb::Rename => vec![Effect::Rename(focus, rest.to_owned())],
             Verb::Mark | Verb::Rewind | Verb::Clear | Verb::Compact if runs => {
-                self.refuse("the agent runs; Esc interrupts it first")
+                self.refuse_while_it_runs()
             }
             Verb::Mark => vec![Effect::Mark(focus, label)],
             Verb::Rewind => self.rewind(focus, label),
@@ -158,6 +160,11 @@ impl App {
         Vec::new()
     }
 
+    pub(super) fn refuse_while_it_runs(&mut self) -> Vec<Effect> {
+        let key = self.keys.or(Action::Interrupt, "/stop");
+        self.refuse(&format!("the agent runs; {key} interrupts it first"))
+    }
+
     /// Whether a fork is being made, which is said.
     pub(super) fn is_forking(&mut self) -> bool {
         let is_forking = self.forking.is_some() || self.waiting.is_some();
@@ -184,11 +191,9 @@ impl App {
         let is_busy = self.lives.get(&parent).is_some_and(|live| !live.running.is_empty());
         // What stood before its tools began does not wait for them.
         if is_busy && words.at.is_none() {
-            self.say(
-                None,
-                Tone::Plain,
-                "Waiting for tools to complete... (Esc gives it up)".to_owned(),
-            );
+            let key = self.keys.hint(Action::Interrupt);
+            let key = key.map(|key| format!(" ({key} gives it up)")).unwrap_or_default();
+            self.say(None, Tone::Plain, format!("Waiting for tools to complete...{key}"));
             let until_ms = self.now_ms + TOOLS_WAIT_MS;
             self.waiting = Some(Waiting { parent, words, until_ms });
             return Vec::new();

@@ -3,6 +3,7 @@
 use crossterm::event::{KeyEvent, MouseEvent};
 use tine_model::{AgentId, AgentRecord, EntryId, PermissionId, TaskRecord};
 use tine_runtime::{Answer, FoldedEntry, ForkMade, ForkWords, PermissionRequest, Side};
+use tine_store::BudgetRow;
 
 use super::live::Happening;
 use super::piece::Tone;
@@ -39,6 +40,8 @@ pub(crate) enum Event {
     },
     /// What an agent and its tree cost so far, in USD.
     Cost(AgentId, Option<f64>, Option<f64>),
+    /// What an agent may use: the budget of its tree, and most tokens that its model reads at once, as far as there is such a thing.
+    Means(AgentId, Option<Box<BudgetRow>>, Option<u64>),
     /// An agent was made for what was typed first.
     Made(Box<AgentRecord>),
     /// A fork was made, as it was asked for.
@@ -106,6 +109,8 @@ pub(crate) enum Effect {
     Compact(AgentId, Option<u64>),
     /// Answer a request.
     Answer(PermissionId, Answer),
+    /// Find out which requests still wait: the deadline of one is past.
+    LookAtQueue,
     /// Find an agent by what a person calls it, and send it words.
     SendTo(String, String),
     /// Show what a command of the command line prints.

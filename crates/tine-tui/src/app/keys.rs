@@ -183,6 +183,16 @@ impl Keys {
         of.map(|(key, _)| key.to_string()).collect::<Vec<_>>().join(", ")
     }
 
+    /// The first key of an action, for a text that names it; `None` where it has none.
+    pub(crate) fn hint(&self, action: Action) -> Option<String> {
+        self.0.iter().find(|(_, bound)| *bound == action).map(|(key, _)| key.to_string())
+    }
+
+    /// The same, or the command that does as much.
+    pub(crate) fn or(&self, action: Action, command: &str) -> String {
+        self.hint(action).unwrap_or_else(|| command.to_owned())
+    }
+
     /// The names of all actions, in the order in which they are told.
     pub fn actions() -> impl Iterator<Item = &'static str> {
         KEYS.iter().map(|binding| binding.action.name())

@@ -10,7 +10,7 @@ impl App {
     /// A whole line, or several that belong together: words, a command, or the letter that answers the question.
     pub(super) fn line(&mut self, text: &str) -> Vec<Effect> {
         self.overlay.take_if(|overlay| overlay.is_whole());
-        self.answers = false;
+        self.questions.has_keys = false;
         if let Some(effects) = self.answered(text.trim()) {
             return effects;
         }
@@ -34,14 +34,14 @@ impl App {
         }
     }
 
-    /// `/answer`: without a letter the question is put again.
+    /// `/answer`: without a letter the question is put again; `next` puts the next one.
     pub(super) fn answer(&mut self, rest: &str) -> Vec<Effect> {
-        if self.questions.is_empty() {
-            self.tell("nobody asks anything");
-            return Vec::new();
+        let is_next = rest == "next";
+        if is_next {
+            self.questions.turn(true, self.now_ms);
         }
-        if rest.is_empty() {
-            self.answers = true;
+        if is_next || rest.is_empty() || self.questions.is_empty() {
+            self.go_to_questions();
             return Vec::new();
         }
         match self.answered(rest) {
@@ -61,9 +61,9 @@ impl App {
             (_, Some(scope)) if scope.is_within(widest) => Answer::Allow(scope),
             (_, _) => return None,
         };
-        let request = self.questions.pop_front()?;
-        self.answers = false;
-        Some(vec![Effect::Answer(request.id, answer)])
+        let effects = self.answer_with(answer);
+        self.questions.has_keys = false;
+        Some(effects)
     }
 
     /// `/show`: the call or the reasoning of this number, whole; without one the last call.

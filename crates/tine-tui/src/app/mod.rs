@@ -12,39 +12,43 @@ mod keys;
 mod lines;
 mod live;
 mod media;
+mod notice;
 mod piece;
 mod point;
 mod press;
+mod questions;
 mod room;
 mod setup;
 mod side;
 mod tree;
 mod wait;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use crossterm::event::{KeyEventKind, MouseButton, MouseEventKind};
 use tine_model::{AgentId, AgentRecord, AgentState, EntryBody, PermissionScope, Role, TaskRecord};
-use tine_runtime::{FoldedEntry, ForkWords, PermissionRequest};
+use tine_runtime::{FoldedEntry, ForkWords};
 
 pub(crate) use command::COMMANDS;
 pub(crate) use complete::Offer;
 pub(crate) use event::{Effect, Event};
 pub(crate) use input::{Input, ROWS_MAX};
 pub use key::KeyError;
-pub(crate) use keys::KEYS;
 pub use keys::Keys;
+pub(crate) use keys::{Action, KEYS};
 pub(crate) use lines::is_folded;
 pub(crate) use live::{Happening, Live};
 pub(crate) use piece::{AnswerText, Body, CallPiece, Tone};
 pub(crate) use point::{POINT_KEYS, Seen};
 pub(crate) use press::whole as whole_request;
+pub(crate) use questions::Questions;
 pub(crate) use room::{Room, Scroll, title};
 pub(crate) use setup::{Setup, Weight};
 pub(crate) use side::{SideEvent, SidePage};
 pub(crate) use tree::{Tree, rows, state_word};
 
 use complete::Offers;
+use notice::Notices;
 use wait::Wait;
 
 /// How long a word at the bottom of the screen stays, in milliseconds.
@@ -144,10 +148,8 @@ pub(crate) struct App {
     pub(crate) agents: Vec<AgentRecord>,
     /// All tasks.
     pub(crate) tasks: HashMap<AgentId, TaskRecord>,
-    /// Requests for permission, the oldest first.
-    pub(crate) questions: VecDeque<PermissionRequest>,
-    /// Whether keys answer the first of them.
-    pub(crate) answers: bool,
+    /// Requests for permission, of agents anywhere.
+    pub(crate) questions: Questions,
     /// What lies over the conversation.
     pub(crate) overlay: Option<Overlay>,
     /// A fork that waits for tools.
@@ -178,6 +180,8 @@ pub(crate) struct App {
     pub(crate) shell: Option<String>,
     /// What keys mean.
     pub(crate) keys: Keys,
+    /// What happened elsewhere.
+    pub(crate) notices: Notices,
     files: Files,
     /// How many pages were shown.
     pages: u64,
@@ -246,6 +250,12 @@ impl App {
                 }
                 Vec::new()
             }
+            Event::Means(agent, budget, window) => {
+                if let Some(room) = self.rooms.get_mut(&agent) {
+                    (room.budget, room.window) = (budget.map(|budget| *budget), window);
+                }
+                Vec::new()
+            }
             Event::Made(record) => self.enter(*record),
             Event::Forked(forked) => {
                 let (made, record, words) = *forked;
@@ -255,6 +265,7 @@ impl App {
                 if words.background {
                     let text = format!("Forked child {}", made.child);
                     self.say(Some(made.parent), Tone::Plain, text);
+                    self.know(record);
                     return prompt
                         .map(|prompt| Effect::Run(made.child, Some(prompt)))
                         .into_iter()
@@ -279,7 +290,8 @@ impl App {
             }
             Event::Report(words, text) => {
                 self.show_page(words, text);
-                Vec::new()
+                // It may have changed a budget.
+                self.focus.map(Effect::Price).into_iter().collect()
             }
             Event::Line(text) => self.line(&text),
             Event::Break => self.break_off(),
@@ -301,18 +313,11 @@ impl App {
                 Vec::new()
             }
             Event::Asked(request) => {
-                self.answers |= self.questions.is_empty()
-                    && self.input().is_empty()
-                    && self.now_ms - self.pressed_ms >= PAUSE_BEFORE_ANSWER_MS;
-                self.questions.push_back(*request);
+                self.asked(*request);
                 Vec::new()
             }
             Event::Settled(id, how) => {
-                self.questions.retain(|request| request.id != id);
-                self.answers &= !self.questions.is_empty();
-                if let Some(how) = how {
-                    self.tell(how);
-                }
+                self.settled(id, how);
                 Vec::new()
             }
         }
@@ -364,23 +369,49 @@ impl App {
         self.overlay = Some(Overlay::Page(Page { title, text, from: 0, number: self.pages }));
     }
 
+    /// The topmost above an agent that is known, or itself.
+    pub(crate) fn root_of(&self, agent: AgentId) -> AgentId {
+        let above = |id: &AgentId| self.record(*id)?.parent;
+        std::iter::successors(Some(agent), above).last().unwrap_or(agent)
+    }
+
     /// Whether an agent runs, here or elsewhere.
     pub(crate) fn runs(&self, agent: AgentId) -> bool {
         self.lives.contains_key(&agent)
             || self.record(agent).is_some_and(|record| record.state == AgentState::Running)
     }
 
+    /// Whether time alone changes what is seen.
+    pub(crate) fn moves_with_time(&self) -> bool {
+        let tells_ages = matches!(self.overlay, Some(Overlay::Tree(_)));
+        let has_time =
+            |room: &Room| room.budget.as_ref().is_some_and(|row| row.caps.time_ms.is_some());
+        tells_ages
+            || self.word.is_some()
+            || self.wait.is_some()
+            || self.waiting.is_some()
+            || !self.questions.is_empty()
+            || !self.notices.ended.is_empty()
+            || self.room().is_some_and(has_time)
+            || !self.lives.is_empty()
+            || self.agents.iter().any(|agent| agent.state == AgentState::Running)
+    }
+
     fn pass(&mut self) -> Vec<Effect> {
         if self.word.as_ref().is_some_and(|(_, until_ms)| *until_ms <= self.now_ms) {
             self.word = None;
         }
+        self.tell_notices();
         self.look_at_wait();
         if self.waiting.take_if(|waiting| waiting.until_ms <= self.now_ms).is_some() {
             let text = "Error: the tools did not complete; nothing was forked\n\
                 hint: /fork --at ENTRY forks from before them";
             self.say(None, Tone::Error, text.to_owned());
         }
-        Vec::new()
+        match self.questions.is_overdue(self.now_ms) {
+            true => vec![Effect::LookAtQueue],
+            false => Vec::new(),
+        }
     }
 
     fn happened(&mut self, agent: AgentId, happening: Happening) -> Vec<Effect> {
@@ -396,6 +427,10 @@ impl App {
                 self.lives.remove(&agent);
                 let mut effects = self.refresh(agent);
                 effects.push(Effect::Price(agent));
+                // What a worker costs, its tree costs.
+                let focus = self.focus.filter(|focus| *focus != agent);
+                let focus = focus.filter(|focus| self.root_of(*focus) == self.root_of(agent));
+                effects.extend(focus.map(Effect::Price));
                 effects.extend(self.tools_ended(agent));
                 effects
             }
@@ -446,9 +481,11 @@ impl App {
                 room.record = record.clone();
             }
         }
+        self.notice(&agents, &tasks);
         self.places = agents.iter().enumerate().map(|(at, agent)| (agent.id, at)).collect();
         self.agents = agents;
         self.tasks = tasks.into_iter().map(|task| (task.agent, task)).collect();
+        self.tell_notices();
         self.look_at_wait();
         let Some(focus) = focus else { return Vec::new() };
         let now = self.record(focus).map(|record| record.updated_ms);
@@ -462,9 +499,8 @@ impl App {
     /// The person goes to an agent.
     pub(crate) fn enter(&mut self, record: AgentRecord) -> Vec<Effect> {
         let agent = record.id;
-        if !self.agents.iter().any(|known| known.id == agent) {
-            self.agents.push(record.clone());
-        }
+        self.know(record.clone());
+        self.has_seen(Some(agent));
         self.focus = Some(agent);
         self.overlay = None;
         self.offers = None;
@@ -472,6 +508,13 @@ impl App {
         match room.is_stale {
             true => vec![Effect::Read(agent, room.reads()), Effect::Price(agent)],
             false => Vec::new(),
+        }
+    }
+
+    /// There is an agent; the next look at all of them will find it, too.
+    fn know(&mut self, record: AgentRecord) {
+        if !self.agents.iter().any(|known| known.id == record.id) {
+            self.agents.push(record);
         }
     }
 
@@ -533,6 +576,10 @@ fn is_of_model(folded: &FoldedEntry) -> bool {
 }
 
 #[cfg(test)]
+mod notice_tests;
+#[cfg(test)]
 mod point_tests;
+#[cfg(test)]
+mod questions_tests;
 #[cfg(test)]
 mod tests;

@@ -107,9 +107,10 @@ impl App {
     /// The terminal gets the mouse, or the screen takes it back.
     pub(super) fn hand_over_mouse(&mut self) -> Vec<Effect> {
         self.mouse_is_away = !self.mouse_is_away;
+        let key = self.keys.hint(Action::Mouse).unwrap_or_default();
         self.tell(match self.mouse_is_away {
-            true => "the mouse selects text now; F2 takes it back",
-            false => "the mouse scrolls and opens again",
+            true => format!("the mouse selects text now; {key} takes it back"),
+            false => "the mouse scrolls and opens again".to_owned(),
         });
         vec![Effect::Mouse(!self.mouse_is_away)]
     }
@@ -180,7 +181,7 @@ impl App {
         let (Some(agent), Some(piece)) = (self.focus, self.pointed()) else { return Vec::new() };
         let (entry, prompt) = (piece.entry, prompt(piece));
         if self.runs(agent) {
-            return self.refuse("the agent runs; Esc interrupts it first");
+            return self.refuse_while_it_runs();
         }
         let Some(room) = self.room_mut() else { return Vec::new() };
         room.pointed = None;

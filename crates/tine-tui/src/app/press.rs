@@ -2,14 +2,14 @@
 
 use crossterm::event::{KeyCode, KeyEvent};
 use serde_json::Value;
-use tine_model::{AgentId, PermissionScope};
-use tine_runtime::{Answer, PermissionRequest};
+use tine_model::AgentId;
+use tine_runtime::PermissionRequest;
 
 use super::command::{self, Typed};
 use super::keys::Action;
 use super::room::Scroll;
 use super::tree::{Tree, rows};
-use super::{App, Effect, LEAVE_MS, LETTERS, Overlay, Page, title};
+use super::{App, Effect, LEAVE_MS, Overlay, Page, title};
 use crate::figures::plural;
 use crate::words::{harmless, one_line};
 
@@ -20,7 +20,7 @@ impl App {
             Some(Overlay::Tree(_)) => return self.tree_key(key),
             Some(Overlay::Help(_) | Overlay::Page(_)) => return self.page_key(key),
             Some(Overlay::Side(_)) => return self.side_key(key),
-            None if self.answers => return self.answer_key(key),
+            None if self.questions.has_keys => return self.answer_key(key),
             None if self.is_pointing() => return self.point_key(key),
             None => {}
         }
@@ -46,47 +46,6 @@ impl App {
                 self.offer()
             }
         }
-    }
-
-    /// A key while a question is put.
-    fn answer_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let Some(widest) = self.questions.front().map(|request| request.widest) else {
-            self.answers = false;
-            return Vec::new();
-        };
-        let is_pressed = |(letter, ..): &&(char, _, _)| key.code == KeyCode::Char(*letter);
-        let scope = LETTERS.iter().find(is_pressed).map(|(_, _, scope)| *scope);
-        let answer = match (scope, key.code) {
-            (Some(scope), _) if key.modifiers.is_empty() && scope.is_within(widest) => {
-                Answer::Allow(scope)
-            }
-            (_, KeyCode::Char('n')) if key.modifiers.is_empty() => {
-                Answer::Deny(PermissionScope::Once)
-            }
-            (_, KeyCode::Char('v')) if key.modifiers.is_empty() => {
-                if let Some(request) = self.questions.front() {
-                    let title = format!("{} of {}", request.tool, request.agent.short());
-                    self.show_page(title, whole(request));
-                }
-                return Vec::new();
-            }
-            _ => {
-                match self.keys.action(key) {
-                    Some(Action::Answer | Action::Interrupt) => {
-                        self.answers = false;
-                        self.tell("the question waits; Ctrl+P goes back to it");
-                    }
-                    Some(action @ (Action::PageUp | Action::PageDown | Action::Cancel)) => {
-                        return self.act(action);
-                    }
-                    _ => {}
-                }
-                return Vec::new();
-            }
-        };
-        let Some(request) = self.questions.pop_front() else { return Vec::new() };
-        self.answers = !self.questions.is_empty();
-        vec![Effect::Answer(request.id, answer)]
     }
 
     fn page_key(&mut self, key: KeyEvent) -> Vec<Effect> {
@@ -142,6 +101,7 @@ impl App {
             Action::Quit => {}
             Action::Tree => {
                 let marked = self.focus;
+                self.has_seen(None);
                 self.overlay = Some(Overlay::Tree(Tree { marked, shows_dead: false }));
             }
             Action::Parent => return self.go_up(),
@@ -167,8 +127,7 @@ impl App {
                 self.room_mut().into_iter().for_each(|room| room.scroll = Scroll::Bottom);
             }
             Action::Complete => return self.complete(),
-            Action::Answer if self.questions.is_empty() => self.tell("nobody asks anything"),
-            Action::Answer => self.answers = true,
+            Action::Answer => self.go_to_questions(),
             Action::Help => self.overlay = Some(Overlay::Help(0)),
             Action::Redraw => return vec![Effect::Redraw],
             Action::Suspend => return vec![Effect::Suspend],
@@ -236,7 +195,10 @@ impl App {
             self.tell(format!("interrupting {name}"));
             return vec![Effect::Stop(agent)];
         }
-        let them = if Some(agent) == self.focus { "; Esc again stops that, too" } else { "" };
+        let them = match self.keys.hint(Action::Interrupt) {
+            Some(key) if Some(agent) == self.focus => format!("; {key} again stops that, too"),
+            _ => String::new(),
+        };
         let below = plural(below, "agent");
         self.tell(format!("interrupting {name}; what runs below it ({below}) goes on{them}"));
         self.interrupted = Some((agent, self.now_ms));
@@ -254,7 +216,8 @@ impl App {
             return vec![Effect::Quit];
         }
         self.leaving_ms = self.now_ms;
-        self.tell("Ctrl+C again leaves; what runs here stops, and can be taken up again");
+        let key = self.keys.or(Action::Cancel, "/quit");
+        self.tell(format!("{key} again leaves; what runs here stops, and can be taken up again"));
         Vec::new()
     }
 
@@ -297,7 +260,8 @@ impl App {
     /// Runs a command of the person's own.
     fn submit_shell(&mut self) -> Vec<Effect> {
         if self.shell.is_some() {
-            self.tell("a command runs already; Esc stops it");
+            let key = self.keys.or(Action::Interrupt, "Ctrl+C");
+            self.tell(format!("a command runs already; {key} stops it"));
             return Vec::new();
         }
         let text = self.input().take();

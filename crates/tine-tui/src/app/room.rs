@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use tine_model::{AgentRecord, EntryId};
 use tine_runtime::FoldedEntry;
+use tine_store::BudgetRow;
 
 use super::input::Input;
 use super::piece::{Body, Piece, Tone, add_entry};
@@ -62,6 +63,10 @@ pub(crate) struct Room {
     pub(crate) last_request: Option<(Option<u64>, u64)>,
     /// What it cost so far, and its tree, in USD.
     pub(crate) cost: Option<(Option<f64>, Option<f64>)>,
+    /// The budget of its tree, where there is one.
+    pub(crate) budget: Option<BudgetRow>,
+    /// Most tokens that its model reads at once, where that is known.
+    pub(crate) window: Option<u64>,
 }
 
 impl Room {
@@ -84,6 +89,8 @@ impl Room {
             is_open: false,
             last_request: None,
             cost: None,
+            budget: None,
+            window: None,
         }
     }
 

@@ -1,14 +1,14 @@
 //! A session as events in and effects out.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use tine_model::{ContextMode, Entry, EntryId, Message, PermissionId, RawJson, ToolCallId};
-use tine_runtime::{Answer, ForkMade};
+use tine_model::{ContextMode, Entry, EntryId, Message, PermissionScope, ToolCallId};
+use tine_runtime::ForkMade;
 
-use super::fixture::{agent, id};
+use super::fixture::{agent, id, request};
 use super::*;
 
 /// The time at which every session here begins.
-const NOW_MS: i64 = 1_000_000;
+pub(super) const NOW_MS: i64 = 1_000_000;
 
 /// A session in which the person sees the first of these agents.
 pub(super) fn session(agents: &[AgentRecord]) -> App {
@@ -26,7 +26,7 @@ pub(super) fn key(app: &mut App, code: KeyCode) -> Vec<Effect> {
     press(app, code, KeyModifiers::NONE)
 }
 
-fn control(app: &mut App, letter: char) -> Vec<Effect> {
+pub(super) fn control(app: &mut App, letter: char) -> Vec<Effect> {
     press(app, KeyCode::Char(letter), KeyModifiers::CONTROL)
 }
 
@@ -273,53 +273,6 @@ fn what_was_said_shows_at_once_and_once_only() {
     assert_eq!((room.sent.as_deref(), room.pieces.len()), (None, 2));
 }
 
-fn question(byte: u8, widest: PermissionScope) -> Event {
-    Event::Asked(Box::new(PermissionRequest {
-        id: PermissionId::from_random([byte; 16]),
-        agent: id(1),
-        label: None,
-        tool: "Bash".into(),
-        what: "Bash: make".into(),
-        input: RawJson::parse(r#"{"command":"make"}"#).unwrap(),
-        directory: "/srv".into(),
-        why: "no rule allows this command".into(),
-        warning: None,
-        rule: None,
-        widest,
-        deadline_ms: 0,
-        fallback: tine_model::Decision::Deny,
-    }))
-}
-
-#[test]
-fn a_question_takes_no_key_from_somebody_who_writes() {
-    let mut app = session(&[agent(1, None)]);
-    key(&mut app, KeyCode::Char('y'));
-    app.update(question(1, PermissionScope::Once));
-    assert_eq!(key(&mut app, KeyCode::Char('y')), []);
-    assert_eq!(app.input().text(), "yy");
-    control(&mut app, 'p');
-    assert_eq!(key(&mut app, KeyCode::Char('a')), [], "farther than was offered");
-    let id_of = PermissionId::from_random([1; 16]);
-    let yes = Answer::Allow(PermissionScope::Once);
-    assert_eq!(key(&mut app, KeyCode::Char('y')), [Effect::Answer(id_of, yes)]);
-    assert_eq!((app.answers, app.input().text().as_str()), (false, "yy"));
-}
-
-#[test]
-fn a_question_is_answered_by_one_key_where_nobody_writes() {
-    let mut app = session(&[agent(1, None)]);
-    app.now_ms += PAUSE_BEFORE_ANSWER_MS;
-    app.update(question(1, PermissionScope::Tree));
-    app.update(question(2, PermissionScope::Tree));
-    let no = Answer::Deny(PermissionScope::Once);
-    let tree = Answer::Allow(PermissionScope::Tree);
-    let [first, second] = [1, 2].map(|byte| PermissionId::from_random([byte; 16]));
-    assert_eq!(key(&mut app, KeyCode::Char('t')), [Effect::Answer(first, tree)]);
-    assert_eq!(key(&mut app, KeyCode::Char('n')), [Effect::Answer(second, no)]);
-    assert!(app.questions.is_empty() && !app.answers);
-}
-
 #[test]
 fn ctrl_c_empties_the_line_and_leaves_only_twice() {
     let mut app = session(&[agent(1, None)]);
@@ -375,12 +328,13 @@ fn words_that_come_in_stay_until_their_own_message_is_read() {
 fn a_question_can_be_looked_at_whole_before_it_is_answered() {
     let mut app = session(&[agent(1, None)]);
     app.now_ms += PAUSE_BEFORE_ANSWER_MS;
-    app.update(question(1, PermissionScope::Once));
+    app.update(Event::Asked(Box::new(request(1, 1, PermissionScope::Once))));
+    app.now_ms += 1_000;
     key(&mut app, KeyCode::Char('v'));
     let Some(Overlay::Page(Page { title, text, from: 0, .. })) = &app.overlay else {
         panic!("{:?}", app.overlay)
     };
-    assert_eq!((title.as_str(), text.as_str()), ("Bash of 01010101", "command:\nmake\n"));
+    assert_eq!((title.as_str(), text.as_str()), ("Bash of 01010101", "command:\nmake test\n"));
     // The key that closes the page answers nothing.
     assert_eq!(key(&mut app, KeyCode::Char('y')), []);
     let answered = key(&mut app, KeyCode::Char('y'));
@@ -396,7 +350,8 @@ fn no_key_of_the_tree_kills_a_root_and_a_question_holds_nobody() {
     assert_eq!(key(&mut app, KeyCode::Char('x')), [Effect::Kill(id(2))]);
     key(&mut app, KeyCode::Esc);
     app.now_ms += PAUSE_BEFORE_ANSWER_MS;
-    app.update(question(1, PermissionScope::Once));
+    app.update(Event::Asked(Box::new(request(1, 1, PermissionScope::Once))));
+    app.now_ms += 1_000;
     assert_eq!(control(&mut app, 'c'), []);
     assert_eq!(control(&mut app, 'c'), [Effect::Quit]);
 }

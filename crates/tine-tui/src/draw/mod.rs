@@ -16,6 +16,7 @@ mod screens;
 mod setup;
 mod side;
 mod status;
+mod strip;
 mod tree;
 mod wrap;
 
@@ -28,9 +29,7 @@ use ratatui::widgets::{Clear, Paragraph};
 pub(crate) use layout::Kept;
 use layout::View;
 
-use crate::app::{App, Overlay, ROWS_MAX, Seen, title};
-use crate::figures::span;
-use crate::words::{cut, one_line};
+use crate::app::{Action, App, Overlay, ROWS_MAX, Seen};
 
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
@@ -38,9 +37,6 @@ const CYAN: Style = Style::new().fg(Color::Cyan);
 const RED: Style = Style::new().fg(Color::Red);
 const GREEN: Style = Style::new().fg(Color::Green);
 const YELLOW: Style = Style::new().fg(Color::Yellow);
-
-/// Most workers that the strip names.
-const STRIP_ROWS_MAX: usize = 3;
 
 /// The sign before the line that a person writes.
 const SIGN: &str = "❯ ";
@@ -57,11 +53,14 @@ pub(crate) fn draw(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>) {
     let input = app.room().map_or(&app.lobby, |room| &room.input);
     let rows = u16::try_from(input.area().screen_cursor().row + 1).unwrap_or(ROWS_MAX);
     let rows = rows.max(u16::try_from(input.area().lines().len()).unwrap_or(ROWS_MAX));
-    let strip = strip(app, usize::from(area.width));
+    let strip = strip::lines(app, usize::from(area.width), usize::from(area.height));
     let strip_rows = u16::try_from(strip.len()).unwrap_or(0);
     // A question leaves something of the conversation that it comes from.
     let room = usize::from(area.height / 2);
-    let question = question::lines(app, usize::from(area.width), room);
+    let (question, is_whole) = question::lines(app, usize::from(area.width), room);
+    if is_whole && app.overlay.is_none() {
+        app.questions.is_seen();
+    }
     let question_rows = u16::try_from(question.len()).unwrap_or(u16::MAX);
     let offers = offers::lines(app, usize::from(area.width));
     let offer_rows = u16::try_from(offers.len()).unwrap_or(0);
@@ -156,7 +155,10 @@ fn welcome(app: &App, width: usize) -> Vec<Line<'static>> {
         lines.extend([
             Line::from(Span::raw("Say what is to be done. Then try it another way with /fork.")),
             Line::from(Span::styled(
-                "/help has all commands and keys; Ctrl+T shows all agents.",
+                format!(
+                    "/help has all commands and keys; {} shows all agents.",
+                    app.keys.or(Action::Tree, "/tree")
+                ),
                 DIM,
             )),
         ]);
@@ -167,51 +169,11 @@ fn welcome(app: &App, width: usize) -> Vec<Line<'static>> {
     lines
 }
 
-/// What the agent in front does, and the others that run.
-fn strip(app: &App, width: usize) -> Vec<Line<'static>> {
-    let mut lines = Vec::new();
-    if let Some(live) = app.focus.and_then(|focus| app.lives.get(&focus)) {
-        let since = u64::try_from(app.now_ms - live.began_ms).unwrap_or(0);
-        let doing = format!("{} · {} · Esc interrupts", live.doing(), span(since));
-        let text = cut(&doing, width.saturating_sub(2));
-        lines.push(Line::from(vec![Span::styled("… ", CYAN), Span::styled(text, DIM)]));
-    } else if app.waiting.is_some() {
-        lines.push(Line::from(Span::styled("… Waiting for tools to complete...", YELLOW)));
-    }
-    let asides = [
-        app.waiting_for().map(|what| format!("{what} · Esc waits no more")),
-        app.shell.as_ref().map(|command| format!("! {} · Esc stops it", one_line(command))),
-    ];
-    for aside in asides.into_iter().flatten() {
-        let text = cut(&aside, width.saturating_sub(2));
-        lines.push(Line::from(vec![Span::styled("… ", CYAN), Span::styled(text, DIM)]));
-    }
-    let others: Vec<String> = app
-        .agents
-        .iter()
-        .filter(|agent| Some(agent.id) != app.focus && app.runs(agent.id))
-        .map(|agent| {
-            let doing =
-                app.lives.get(&agent.id).map_or("running elsewhere".into(), |live| live.doing());
-            format!("{}: {doing}", title(agent))
-        })
-        .collect();
-    let hidden = others.len().saturating_sub(STRIP_ROWS_MAX);
-    for other in others.into_iter().take(STRIP_ROWS_MAX) {
-        let text = cut(&one_line(&other), width.saturating_sub(2));
-        lines.push(Line::from(vec![Span::styled("◦ ", CYAN), Span::styled(text, DIM)]));
-    }
-    if hidden > 0 {
-        lines.push(Line::from(Span::styled(format!("  and {hidden} more (Ctrl+T)"), DIM)));
-    }
-    lines
-}
-
 /// The line that the person writes.
 fn write_in(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let [sign, text] =
         Layout::horizontal([Constraint::Length(SIGN_COLUMNS), Constraint::Min(1)]).areas(area);
-    let style = if app.answers || app.overlay.is_some() { DIM } else { CYAN };
+    let style = if app.questions.has_keys || app.overlay.is_some() { DIM } else { CYAN };
     frame.render_widget(Span::styled(SIGN, style), sign);
     let input = app.room().map_or(&app.lobby, |room| &room.input);
     frame.render_widget(input.area(), text);

@@ -1,5 +1,6 @@
 //! The question that waits: who wants what, where and why, and which keys answer it.
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use serde_json::Value;
 use tine_model::PermissionScope;
@@ -8,48 +9,31 @@ use tine_runtime::PermissionRequest;
 use super::piece::diff;
 use super::wrap::{broken, wrapped};
 use super::{BOLD, CYAN, DIM, YELLOW};
-use crate::app::{App, LETTERS};
+use crate::app::{Action, App, LETTERS};
 use crate::figures::plural;
 use crate::words::{cut, harmless, one_line};
+
+/// Lines of what is asked that are worth more than its circumstances.
+const ASKED_LEAST: usize = 3;
 
 /// Columns of the name or task of the one who asks.
 const LABEL_COLUMNS: usize = 40;
 
-/// The first question, if there is one, in at most `room` lines: who asks, why, and the keys are always among them.
-pub(super) fn lines(app: &App, width: usize, room: usize) -> Vec<Line<'static>> {
-    let Some(request) = app.questions.front() else { return Vec::new() };
-    let mut lines = vec![Line::from(Span::styled("─".repeat(width), YELLOW))];
-    let who = match &request.label {
-        None => request.agent.short(),
-        Some(label) => {
-            format!("{} ({})", cut(&one_line(label), LABEL_COLUMNS), request.agent.short())
-        }
-    };
-    lines.push(Line::from(vec![
-        Span::styled("? ", YELLOW),
-        Span::styled(who, BOLD),
-        Span::raw(" wants to use "),
-        Span::styled(one_line(&request.tool), BOLD),
-    ]));
+/// The question in front, if there is one, in at most `room` lines: who asks, why, and the keys are always among them. Whether
+/// all of what is asked is among them, too.
+pub(super) fn lines(app: &App, width: usize, room: usize) -> (Vec<Line<'static>>, bool) {
+    let Some(request) = app.questions.front() else { return (Vec::new(), true) };
     let mut asked = Vec::new();
     what(request, width, &mut asked);
-    let indent = [Span::raw("  ")];
-    let mut end = Vec::new();
-    if let Some(warning) = &request.warning {
-        let text = format!("warning: {}", one_line(warning));
-        end.extend(wrapped(&[(text, YELLOW)], width, &indent, &indent));
-    }
-    let why = format!("in {}: {}", one_line(&request.directory), one_line(&request.why));
-    end.extend(wrapped(&[(why, DIM)], width, &indent, &indent));
-    if PermissionScope::Agent.is_within(request.widest) {
-        let rule = request.rule.as_ref().map(|rule| one_line(rule));
-        let rule = rule.unwrap_or_else(|| "this call with these arguments".to_owned());
-        let rule = cut(&format!("beyond once: {rule}"), width.saturating_sub(2));
-        end.push(Line::from(Span::styled(format!("  {rule}"), DIM)));
-    }
-    end.push(choices(app, request));
+    let all = around(app, request, width, false);
+    // Where there is little room, what is asked needs it more than what is good to know about it.
+    let (mut lines, end) = match all.0.len() + all.1.len() + asked.len().min(ASKED_LEAST) > room {
+        true => around(app, request, width, true),
+        false => all,
+    };
     let left = room.saturating_sub(lines.len() + end.len());
-    if asked.len() > left {
+    let is_whole = asked.len() <= left;
+    if !is_whole {
         let hidden = asked.len() - left.saturating_sub(1);
         asked.truncate(left.saturating_sub(1));
         let text = format!("  … {}: v shows all of it", plural(hidden as u64, "more line"));
@@ -57,7 +41,56 @@ pub(super) fn lines(app: &App, width: usize, room: usize) -> Vec<Line<'static>> 
     }
     lines.extend(asked);
     lines.extend(end);
-    lines
+    (lines, is_whole)
+}
+
+/// What stands above and below what is asked; `is_brief` leaves out what an answer can do without.
+fn around(
+    app: &App,
+    request: &PermissionRequest,
+    width: usize,
+    is_brief: bool,
+) -> (Vec<Line<'static>>, Vec<Line<'static>>) {
+    let indent = [Span::raw("  ")];
+    let mut lines = vec![Line::from(Span::styled("─".repeat(width), YELLOW))];
+    lines.extend(who(app, request, width, is_brief));
+    let mut end = Vec::new();
+    if let Some(warning) = &request.warning {
+        let text = format!("warning: {}", one_line(warning));
+        end.extend(wrapped(&[(text, YELLOW)], width, &indent, &indent));
+    }
+    let why = format!("in {}: {}", one_line(&request.directory), one_line(&request.why));
+    end.extend(wrapped(&[(why, DIM)], width, &indent, &indent));
+    if !is_brief && PermissionScope::Agent.is_within(request.widest) {
+        let rule = request.rule.as_ref().map(|rule| one_line(rule));
+        let rule = rule.unwrap_or_else(|| "this call with these arguments".to_owned());
+        let rule = cut(&format!("beyond once: {rule}"), width.saturating_sub(2));
+        end.push(Line::from(Span::styled(format!("  {rule}"), DIM)));
+    }
+    end.push(choices(app, request));
+    if !is_brief {
+        end.push(place(app, request, width));
+    }
+    (lines, end)
+}
+
+/// Who wants to use what, and what that is to the agent that is seen.
+fn who(app: &App, request: &PermissionRequest, width: usize, is_brief: bool) -> Vec<Line<'static>> {
+    let name = match &request.label {
+        None => request.agent.short(),
+        Some(label) => {
+            format!("{} ({})", cut(&one_line(label), LABEL_COLUMNS), request.agent.short())
+        }
+    };
+    let standing = if is_brief { Vec::new() } else { app.standing_of(request) };
+    let standing: String = standing.iter().map(|part| format!(" · {}", one_line(part))).collect();
+    let runs = [
+        (name, BOLD),
+        (" wants to use ".to_owned(), Style::new()),
+        (one_line(&request.tool), BOLD),
+        (standing, DIM),
+    ];
+    wrapped(&runs, width, &[Span::styled("? ", YELLOW)], &[Span::raw("  ")])
 }
 
 /// What would be done, in full where that decides.
@@ -82,8 +115,9 @@ fn what(request: &PermissionRequest, width: usize, lines: &mut Vec<Line<'static>
 }
 
 fn choices(app: &App, request: &PermissionRequest) -> Line<'static> {
-    if !app.answers {
-        return Line::from(Span::styled("  Ctrl+P answers", YELLOW));
+    if !app.questions.has_keys {
+        let how = format!("  {} answers", app.keys.or(Action::Answer, "/answer LETTER"));
+        return Line::from(Span::styled(how, YELLOW));
     }
     let mut spans = vec![Span::raw("  Allow it?")];
     let offered = LETTERS.iter().filter(|(_, _, scope)| scope.is_within(request.widest));
@@ -93,9 +127,19 @@ fn choices(app: &App, request: &PermissionRequest) -> Line<'static> {
     }
     spans.push(Span::styled(" [n]", YELLOW));
     spans.push(Span::raw(" no"));
-    let more = app.questions.len() - 1;
-    if more > 0 {
-        spans.push(Span::styled(format!("  ({} behind it)", plural(more as u64, "question")), DIM));
-    }
     Line::from(spans)
+}
+
+/// Which of the questions this is, and what becomes of it without an answer.
+fn place(app: &App, request: &PermissionRequest, width: usize) -> Line<'static> {
+    let mut parts = Vec::new();
+    if app.questions.len() > 1 {
+        parts.push(format!("{} of {}", app.questions.number(), app.questions.len()));
+    }
+    parts.push(app.default_of(request));
+    if app.questions.len() > 1 && app.questions.has_keys {
+        parts.push("←→ the others".to_owned());
+    }
+    let text = cut(&parts.join(" · "), width.saturating_sub(2));
+    Line::from(Span::styled(format!("  {text}"), DIM))
 }

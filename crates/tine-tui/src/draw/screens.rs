@@ -4,42 +4,15 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use tine_model::{
-    AgentId, AgentRecord, AgentState, Block, ContextMode, Decision, Entry, EntryBody, EntryId,
-    ForkRole, Message, ModelSettings, PermissionId, PermissionScope, RawJson, Role, Standing,
-    ToolCallId, ToolInput,
+    AgentRecord, AgentState, Block, Entry, EntryBody, EntryId, ForkRole, Message, PermissionScope,
+    RawJson, Role, Standing, TaskStatus, ToolCallId, ToolInput, Usage,
 };
-use tine_runtime::{FoldedEntry, PermissionRequest};
+use tine_runtime::FoldedEntry;
+use tine_store::{BudgetRow, Caps};
 
 use super::{Kept, draw};
+use crate::app::fixture::{agent, id, request, worker};
 use crate::app::{App, Event, Happening, Tone};
-
-fn id(byte: u8) -> AgentId {
-    AgentId::from_random([byte; 16])
-}
-
-fn agent(byte: u8, parent: Option<u8>) -> AgentRecord {
-    AgentRecord {
-        id: id(byte),
-        name: None,
-        parent: parent.map(id),
-        fork_point: None,
-        standing: if parent.is_some() { Standing::Peer } else { Standing::Root },
-        state: AgentState::Idle,
-        context: ContextMode::Full,
-        settings: ModelSettings {
-            model: "sim/echo".parse().unwrap(),
-            max_tokens: 1,
-            thinking: None,
-            effort: None,
-        },
-        head: [0; 32],
-        directory: "/srv".into(),
-        depth: 0,
-        stop: None,
-        created_ms: 0,
-        updated_ms: 0,
-    }
-}
 
 fn call(id: &str, name: &str, input: &str) -> Block {
     let input = ToolInput::Valid(RawJson::parse(input).unwrap());
@@ -120,21 +93,7 @@ fn streaming(app: &mut App) {
 }
 
 fn asked(app: &mut App) {
-    app.update(Event::Asked(Box::new(PermissionRequest {
-        id: PermissionId::from_random([1; 16]),
-        agent: id(2),
-        label: None,
-        tool: "Bash".into(),
-        what: "Bash: make test".into(),
-        input: RawJson::parse(r#"{"command":"make test"}"#).unwrap(),
-        directory: "/srv".into(),
-        why: "no rule allows this command".into(),
-        warning: None,
-        rule: None,
-        widest: PermissionScope::Once,
-        deadline_ms: 0,
-        fallback: Decision::Deny,
-    })));
+    app.update(Event::Asked(Box::new(request(1, 2, PermissionScope::Once))));
 }
 
 fn press(app: &mut App, code: KeyCode, modifiers: KeyModifiers) {
@@ -200,14 +159,14 @@ fn a_conversation_on_a_large_screen() {
     1. once, and
     2. **whole
 
-
     … answering · 0.0 s · Esc interrupts
-    ◦ 02020202: waiting for the model
+    ◦ 02020202: asks for permission · 0.0 s
     ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-    ? 02020202 wants to use Bash
+    ? 02020202 wants to use Bash · fork of 01010101
       make test
       in /srv: no rule allows this command
       Allow it? [y] once [n] no
+      denied by itself in 1m
     ── 01010101 · 1 fork ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
     ❯
     sim/echo · 1 question (Ctrl+P) · 2 running
@@ -312,7 +271,7 @@ fn a_narrow_screen_still_shows_a_question_and_the_line() {
     1. once, and
     2. **whole
     … answering · 0.0 s · Esc interrupts
-    ◦ 02020202: waiting for the model
+    ◦ 02020202: asks for permission · 0.0 s
     ────────────────────────────────────────
     ? 02020202 wants to use Bash
       make test
@@ -321,6 +280,262 @@ fn a_narrow_screen_still_shows_a_question_and_the_line() {
     ── 01010101 · 1 fork ───────────────────
     ❯
     sim/echo · 1 question (Ctrl+P)
+    ");
+}
+
+/// Three questions, one of them of an agent of another tree, whose command is longer than there is room.
+fn three_asked(app: &mut App) {
+    let worker =
+        AgentRecord { standing: Standing::Worker, state: AgentState::Running, ..agent(4, Some(3)) };
+    let known = vec![agent(1, None), agent(2, Some(1)), agent(3, None), worker];
+    app.update(Event::Registry(known, Vec::new()));
+    app.now_ms = 2_000;
+    let mut elsewhere = request(1, 4, PermissionScope::Always);
+    let lines: Vec<String> = (1..=20).map(|number| format!("step {number}")).collect();
+    elsewhere.input =
+        RawJson::parse(&serde_json::json!({ "command": lines.join("\n") }).to_string()).unwrap();
+    elsewhere.label = Some("count the words of all chapters".into());
+    elsewhere.warning = Some("removes files and does not ask".into());
+    elsewhere.rule = Some("Bash(step:*)".into());
+    for request in
+        [elsewhere, request(2, 2, PermissionScope::Once), request(3, 1, PermissionScope::Tree)]
+    {
+        app.update(Event::Asked(Box::new(request)));
+    }
+}
+
+#[test]
+fn questions_of_agents_of_other_processes_on_a_small_screen() {
+    let mut app = session();
+    three_asked(&mut app);
+    insta::assert_snapshot!(screen(&mut app, SMALL), @"
+    • first this
+    • then that, which takes a sentence that is much longer than a narrow screen
+      Forked child 02020202
+
+    ▌ Mend it.
+
+    ● FileEdit src/main.rs
+      ⎿ +1 -1
+    ◦ 04040404: asks for permission
+    ────────────────────────────────────────────────────────────────────────────────
+    ? count the words of all chapters (04040404) wants to use Bash · worker of
+      03030303 · in another process
+      step 1
+      step 2
+      step 3
+      … 17 more lines: v shows all of it
+      warning: removes files and does not ask
+      in /srv: no rule allows this command
+      beyond once: Bash(step:*)
+      Allow it? [y] once [a] this agent [t] this tree [w] always [n] no
+      1 of 3 · denied by itself in 58s · ←→ the others
+    ── 01010101 · 1 fork ───────────────────────────────────────────────────────────
+    ❯
+    03030303 has started the worker 04040404
+    ");
+    app.now_ms += 1_000;
+    press(&mut app, KeyCode::Right, KeyModifiers::NONE);
+    insta::assert_snapshot!(screen(&mut app, NARROW), @"
+    ● FileEdit src/main.rs
+      ⎿ +1 -1
+    ◦ 04040404: asks for permission
+    ────────────────────────────────────────
+    ? 02020202 wants to use Bash
+      make test
+      in /srv: no rule allows this command
+      Allow it? [y] once [n] no
+    ── 01010101 · 1 fork ───────────────────
+    ❯
+    03030303 has started the worker 04040404
+    ");
+}
+
+#[test]
+fn questions_of_agents_of_other_processes_on_a_large_screen() {
+    let mut app = session();
+    three_asked(&mut app);
+    insta::assert_snapshot!(screen(&mut app, LARGE), @"
+    I found one place where read is slow:
+
+    rust
+    │ fn read(path: &Path) -> String {
+    │     fs::read(path) // all of it
+    │ }
+
+    file      lines
+    ────────  ─────
+    main.rs   1,204
+    parse.rs  310
+
+    • first this
+    • then that, which takes a sentence that is much longer than a narrow screen
+      Forked child 02020202
+
+    ▌ Mend it.
+
+    ● FileEdit src/main.rs
+      ⎿ +1 -1
+    ◦ 04040404: asks for permission
+    ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    ? count the words of all chapters (04040404) wants to use Bash · worker of 03030303 · in another process
+      step 1
+      step 2
+      step 3
+      step 4
+      step 5
+      step 6
+      step 7
+      step 8
+      step 9
+      step 10
+      step 11
+      step 12
+      step 13
+      step 14
+      step 15
+      step 16
+      step 17
+      … 3 more lines: v shows all of it
+      warning: removes files and does not ask
+      in /srv: no rule allows this command
+      beyond once: Bash(step:*)
+      Allow it? [y] once [a] this agent [t] this tree [w] always [n] no
+      1 of 3 · denied by itself in 58s · ←→ the others
+    ── 01010101 · 1 fork ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    ❯
+    03030303 has started the worker 04040404
+    ");
+}
+
+/// Workers that run, here and elsewhere, and some that have ended.
+fn working(app: &mut App) {
+    let with = |last: [TaskStatus; 3]| {
+        let (records, tasks): (Vec<_>, Vec<_>) = [
+            worker(3, 1, TaskStatus::Running),
+            worker(4, 1, last[0]),
+            worker(5, 1, last[1]),
+            worker(6, 1, last[2]),
+        ]
+        .into_iter()
+        .unzip();
+        let elsewhere = AgentRecord { state: AgentState::Running, ..agent(7, None) };
+        let known = [agent(1, None), agent(2, Some(1)), elsewhere];
+        Event::Registry(known.into_iter().chain(records).collect(), tasks)
+    };
+    app.update(with([TaskStatus::Running; 3]));
+    app.update(Event::Happened(id(3), Happening::Began));
+    app.now_ms = 3_000;
+    app.update(with([TaskStatus::Running, TaskStatus::Completed, TaskStatus::Failed]));
+    app.now_ms = 12_000;
+    app.update(Event::Tick);
+    let budget = BudgetRow {
+        root: id(1),
+        caps: Caps { micro_usd: Some(5_000_000), ..Caps::default() },
+        tokens: 0,
+        micro_usd: 4_200_000,
+        unpriced: 0,
+        tokens_reserved: 0,
+        micro_usd_reserved: 0,
+        requests: 0,
+        agents: 4,
+        running: 2,
+        waiting: 0,
+        started_ms: 0,
+        updated_ms: 0,
+    };
+    app.update(Event::Cost(id(1), Some(1.2), Some(4.2)));
+    app.update(Event::Means(id(1), Some(Box::new(budget)), Some(200_000)));
+    let usage = Usage { uncached: 2_000, read: Some(10_000), ..Usage::default() };
+    app.update(Event::Happened(id(1), Happening::Answered(usage)));
+}
+
+#[test]
+fn workers_and_a_budget_on_a_small_screen() {
+    let mut app = session();
+    working(&mut app);
+    insta::assert_snapshot!(screen(&mut app, SMALL), @"
+    │ fn read(path: &Path) -> String {
+    │     fs::read(path) // all of it
+    │ }
+
+    file      lines
+    ────────  ─────
+    main.rs   1,204
+    parse.rs  310
+
+    • first this
+    • then that, which takes a sentence that is much longer than a narrow screen
+      Forked child 02020202
+
+    ▌ Mend it.
+
+    ● FileEdit src/main.rs
+      ⎿ +1 -1
+    ◦ 03030303 count the words: waiting for the model · 12 s
+    ◦ 04040404 count the words: running in another process · 12 s
+    ✓ 05050505 count the words: completed: 42 words
+      and 2 more (Ctrl+T)
+    ── 01010101 · 5 forks ──────────────────────────────────────────────────────────
+    ❯
+    sim/echo · 3 running · $0.80 left · 12.0k context (6%) · 83% cached
+    ");
+}
+
+#[test]
+fn workers_and_a_budget_on_a_large_screen() {
+    let mut app = session();
+    working(&mut app);
+    insta::assert_snapshot!(screen(&mut app, LARGE), @"
+    ▌ What is slow in `src`, and why is it?
+
+    ∴ I should look first. (+1 line)
+
+    ● Grep read in .
+      ⎿ 2 lines
+
+    ● Bash make
+      ⎿ exit code 2: make: *** no targets
+
+    I found one place where read is slow:
+
+    rust
+    │ fn read(path: &Path) -> String {
+    │     fs::read(path) // all of it
+    │ }
+
+    file      lines
+    ────────  ─────
+    main.rs   1,204
+    parse.rs  310
+
+    • first this
+    • then that, which takes a sentence that is much longer than a narrow screen
+      Forked child 02020202
+
+    ▌ Mend it.
+
+    ● FileEdit src/main.rs
+      ⎿ +1 -1
+
+
+
+
+
+
+
+
+
+
+
+    ◦ 03030303 count the words: waiting for the model · 12 s
+    ◦ 04040404 count the words: running in another process · 12 s
+    ✓ 05050505 count the words: completed: 42 words
+    ✗ 06060606 count the words: failed: the turn limit was reached
+    ◦ 07070707: running in another process
+    ── 01010101 · 5 forks ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    ❯
+    sim/echo · 3 running · $0.80 left · 12.0k context (6%) · 83% cached · $1.20 (tree $4.20)
     ");
 }
 

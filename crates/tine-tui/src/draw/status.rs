@@ -2,13 +2,23 @@
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use tine_model::AgentState;
+use tine_model::{AgentState, Cap};
+use tine_store::BudgetRow;
 use unicode_width::UnicodeWidthStr;
 
-use super::{BOLD, CYAN, DIM, YELLOW};
-use crate::app::{App, POINT_KEYS, Scroll, title};
-use crate::figures::{money, plural, tokens};
+use super::{BOLD, CYAN, DIM, RED, YELLOW};
+use crate::app::{Action, App, POINT_KEYS, Scroll, title};
+use crate::figures::{money, plural, span, tokens};
 use crate::words::{cut, fit};
+
+/// A budget with less than this share left is shown before what costs nothing, in percent.
+const LOW_PERCENT: u64 = 20;
+
+/// Millionths of a USD in one.
+const MICRO: f64 = 1_000_000.0;
+
+/// Millionths of a USD in a cent.
+const CENT: u64 = 10_000;
 
 /// What stands between two parts of a line.
 const BETWEEN: &str = " · ";
@@ -38,7 +48,8 @@ pub(super) fn rule(app: &App, width: usize) -> Line<'static> {
         parts.push("interrupted: /resume goes on".to_owned());
     }
     if room.scroll != Scroll::Bottom {
-        parts.push("scrolled back (Ctrl+End)".to_owned());
+        let key = app.keys.hint(Action::Bottom).map(|key| format!(" ({key})"));
+        parts.push(format!("scrolled back{}", key.unwrap_or_default()));
     }
     let text = cut(&parts.join(" · "), width.saturating_sub(6));
     let line = "─".repeat(width.saturating_sub(text.chars().count() + 4));
@@ -49,7 +60,7 @@ pub(super) fn rule(app: &App, width: usize) -> Line<'static> {
     ])
 }
 
-/// Model, questions, agents, context, cache, money, the most urgent first; or the word of the moment.
+/// Model, questions, agents, context, cache, money, budget, the most urgent first; or the word of the moment.
 pub(super) fn line(app: &App, width: usize) -> Line<'static> {
     if let Some((word, _)) = &app.word {
         return Line::from(Span::styled(fit(word, width), YELLOW));
@@ -71,14 +82,27 @@ pub(super) fn line(app: &App, width: usize) -> Line<'static> {
     add(model.unwrap_or_else(|| "no model".to_owned()), CYAN);
     match app.questions.len() {
         0 => {}
-        count => add(format!("{} (Ctrl+P)", plural(count as u64, "question")), YELLOW),
+        count => {
+            let key = app.keys.or(Action::Answer, "/answer");
+            add(format!("{} ({key})", plural(count as u64, "question")), YELLOW);
+        }
     }
     let running = app.agents.iter().filter(|agent| app.runs(agent.id)).count();
     if running > 0 {
         add(format!("{running} running"), CYAN);
     }
-    if let Some((read, prompt)) = app.room().and_then(|room| room.last_request) {
-        add(format!("{} context", tokens(prompt)), DIM);
+    let left = app.room().and_then(|room| budget_left(room.budget.as_ref()?, app.now_ms));
+    let (short, left) = match left {
+        Some((text, style)) if style != DIM => (Some((text, style)), None),
+        left => (None, left),
+    };
+    short.into_iter().for_each(|(text, style)| add(text, style));
+    if let Some((room, (read, prompt))) =
+        app.room().and_then(|room| Some((room, room.last_request?)))
+    {
+        let share = room.window.filter(|window| *window > 0).map(|window| prompt * 100 / window);
+        let share = share.map(|share| format!(" ({share}%)")).unwrap_or_default();
+        add(format!("{} context{share}", tokens(prompt)), DIM);
         if let (Some(read), true) = (read, prompt > 0) {
             add(format!("{}% cached", read.min(prompt) * 100 / prompt), DIM);
         }
@@ -90,5 +114,32 @@ pub(super) fn line(app: &App, width: usize) -> Line<'static> {
         Some((Some(own), _)) => add(money(own), DIM),
         Some((None, _)) | None => {}
     }
+    left.into_iter().for_each(|(text, style)| add(text, style));
     line
+}
+
+/// What is left of the cap of a tree that is nearest to its end; nothing where no cap holds its requests back.
+fn budget_left(budget: &BudgetRow, now_ms: i64) -> Option<(String, Style)> {
+    let left = |cap: Cap| {
+        let most = budget.caps.get(cap)?;
+        let left = most.saturating_sub(budget.used(cap, now_ms));
+        // A cap of nothing is used up.
+        let percent = left.saturating_mul(100).checked_div(most).unwrap_or(0);
+        Some((percent, cap, left))
+    };
+    let caps = [Cap::Money, Cap::Tokens, Cap::Time].into_iter().filter_map(left);
+    let (percent, cap, left) = caps.min_by_key(|(percent, ..)| *percent)?;
+    let text = match cap {
+        _ if left == 0 => "budget used up".to_owned(),
+        Cap::Money if left >= CENT => format!("${:.2} left", left as f64 / MICRO),
+        Cap::Money => "less than a cent left".to_owned(),
+        Cap::Time => format!("{} left", span(left)),
+        Cap::Tokens | Cap::Agents | Cap::Running => format!("{} tokens left", tokens(left)),
+    };
+    let style = match percent {
+        _ if left == 0 => RED,
+        0..LOW_PERCENT => YELLOW,
+        _ => DIM,
+    };
+    Some((text, style))
 }

@@ -1,6 +1,6 @@
 //! Runs, workers and requests for permission as events for the screen.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,6 +14,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::inbox::Inbox;
+use super::queue::how;
 use crate::app::{Event, Happening, Tone};
 use crate::host::Host;
 use crate::words::{call_line, one_line};
@@ -84,16 +85,21 @@ pub(super) struct ScreenAsker {
     pub(super) host: Arc<dyn Host>,
     pub(super) inbox: Arc<Inbox>,
     pub(super) waiting: Mutex<HashMap<PermissionId, oneshot::Sender<Answer>>>,
+    /// All that was ever asked here: what is answered waits in the store for a moment more.
+    pub(super) asked: Mutex<HashSet<PermissionId>>,
 }
 
 impl ScreenAsker {
-    /// The person's word.
-    pub(super) fn answer(&self, id: PermissionId, answer: Answer) {
+    /// The person's word; `false` where no run of this process waits for it.
+    pub(super) fn answer(&self, id: PermissionId, answer: Answer) -> bool {
         let asked = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
-        if let Some(asked) = asked {
-            // Whoever asked may have gone meanwhile.
-            asked.send(answer).ok();
-        }
+        // Whoever asked may have gone meanwhile.
+        asked.is_some_and(|asked| asked.send(answer).is_ok())
+    }
+
+    /// Whether a run of this process has asked this.
+    pub(super) fn has(&self, id: PermissionId) -> bool {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).contains(&id)
     }
 }
 
@@ -101,6 +107,7 @@ impl ScreenAsker {
 impl Asker for ScreenAsker {
     async fn ask(&self, request: &PermissionRequest, cancel: &CancellationToken) -> Answer {
         let (send, answered) = oneshot::channel();
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).insert(request.id);
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(request.id, send);
         self.inbox.push(Event::Asked(Box::new(request.clone())));
         // Both branches are cancel-safe.
@@ -116,12 +123,7 @@ impl Asker for ScreenAsker {
     }
 
     fn settled(&self, request: &PermissionRequest, row: &PermissionRow) {
-        let how = match row.decision() {
-            Some(Decision::Allow) => "allowed",
-            Some(Decision::Deny) => "refused",
-            None => "withdrawn",
-        };
-        let text = format!("{how} without your word: {}", one_line(&request.what));
+        let text = how(row);
         self.inbox.push(Event::Settled(request.id, Some(text)));
     }
 

@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 use super::errands::Stops;
 use super::feed::{CrewFeed, Feed, ScreenAsker};
 use super::inbox::Inbox;
+use super::queue::Queue;
 use crate::app::{Effect, Event, Happening, Tone};
 use crate::figures::grouped;
 use crate::host::{Host, ModelChoice, Seams, Told};
@@ -35,7 +36,8 @@ const COLUMNS_USUAL: u16 = 80;
 pub(super) struct Hands {
     pub(super) host: Arc<dyn Host>,
     pub(super) inbox: Arc<Inbox>,
-    asker: Arc<ScreenAsker>,
+    pub(super) asker: Arc<ScreenAsker>,
+    pub(super) queue: Queue,
     tasks: TaskTracker,
     /// Ends everything that runs here.
     pub(super) end: CancellationToken,
@@ -51,11 +53,13 @@ impl Hands {
             host: Arc::clone(&host),
             inbox: Arc::clone(&inbox),
             waiting: Mutex::default(),
+            asked: Mutex::default(),
         };
         Arc::new(Self {
             host,
             inbox,
             asker: Arc::new(asker),
+            queue: Queue::default(),
             tasks: TaskTracker::new(),
             end: CancellationToken::new(),
             stops: Mutex::default(),
@@ -71,7 +75,10 @@ impl Hands {
     pub(super) fn take(self: &Arc<Self>, effect: Effect) {
         let hands = Arc::clone(self);
         match effect {
-            Effect::Answer(id, answer) => self.asker.answer(id, answer),
+            Effect::Answer(id, answer) => {
+                self.try_go(None, async move { hands.answer(id, answer).await })
+            }
+            Effect::LookAtQueue => self.try_go(None, async move { hands.look_at_queue().await }),
             Effect::Run(agent, prompt) => self.go(async move { hands.run(agent, prompt).await }),
             Effect::Begin(prompt) => self.go(async move { hands.begin(prompt).await }),
             Effect::Read(agent, after) => self.try_go(Some(agent), async move {
@@ -315,6 +322,11 @@ impl Hands {
             lines.iter().map(|line| line.dollars).sum::<Option<f64>>()
         };
         self.inbox.push(Event::Cost(agent, sum(&report.own), sum(&report.subtree)));
+        let runtime = self.runtime();
+        let budget = runtime.budget(agent).await?.map(Box::new);
+        let model = runtime.store().agent(agent).await?.settings.model;
+        let window = runtime.facts(&model).context_tokens;
+        self.inbox.push(Event::Means(agent, budget, window));
         Ok(())
     }
 
@@ -391,7 +403,7 @@ impl Hands {
             tasks.extend(store.tasks(spawner).await?);
         }
         self.inbox.push(Event::Registry(agents, tasks));
-        Ok(())
+        self.look_at_queue().await
     }
 
     /// Finds out what can be chosen.

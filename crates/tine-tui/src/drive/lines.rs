@@ -49,8 +49,12 @@ struct Lines {
 pub async fn run_plain(host: Arc<dyn Host>, start: Start) -> io::Result<Option<AgentId>> {
     let mut session = Session::new(host, start.model, start.look)?;
     let interrupts = signal(SignalKind::interrupt())?;
-    session.begin(start.agent).await;
     let is_terminal = io::stdin().is_terminal();
+    if !is_terminal {
+        // A line of a pipe was written for this conversation, and answers nobody else.
+        session.hands.queue.close();
+    }
+    session.begin(start.agent).await;
     let lines =
         Lines { read: lines_of_stdin(), is_terminal, has_ended: false, begun: String::new() };
     let printer = Printer::new(is_terminal);
@@ -176,7 +180,7 @@ impl Plain<'_> {
 
     /// Whether all that was begun is done, once nothing more is said. Nobody answers questions any more.
     fn is_over(&mut self) -> bool {
-        for request in self.session.app.questions.drain(..) {
+        for request in self.session.app.questions.take_all() {
             self.session.hands.take(Effect::Answer(request.id, Answer::Nobody));
         }
         self.session.inbox.is_empty()

@@ -5,6 +5,7 @@ mod feed;
 mod hands;
 mod inbox;
 mod lines;
+mod queue;
 mod terminal;
 mod typed;
 
@@ -121,6 +122,7 @@ impl Session {
                 _ = hang_up.recv() => Woken::Ended,
             };
             self.app.now_ms = self.host.runtime().ports().clock.now_ms();
+            let is_tick = matches!(woken, Woken::Tick);
             let effects = match woken {
                 Woken::Frame => {
                     screen.draw(|frame| {
@@ -137,10 +139,14 @@ impl Session {
                 Woken::Inbox => self.drain(),
                 Woken::Tick => {
                     self.look().await;
-                    self.app.update(Event::Tick)
+                    // What it finds comes as events. Time alone makes no frame where nothing shows it.
+                    let moved = self.app.moves_with_time();
+                    let effects = self.app.update(Event::Tick);
+                    is_due |= moved || self.app.moves_with_time();
+                    effects
                 }
             };
-            is_due = true;
+            is_due |= !is_tick;
             for effect in effects {
                 match effect {
                     Effect::Quit => return Ok(()),

@@ -243,18 +243,17 @@ impl Printer {
     }
 
     fn questions(&mut self, app: &mut App) {
+        // Asked for again, it is put again.
+        let is_asked = std::mem::take(&mut app.questions.has_keys);
         let Some(request) = app.questions.front() else {
             self.question = None;
             return;
         };
-        // Asked for again, it is put again.
-        let is_asked = std::mem::take(&mut app.answers);
         if self.question == Some(request.id) && !is_asked {
             return;
         }
         self.question = Some(request.id);
-        let more = app.questions.len() - 1;
-        self.lines(&question::text(request, more));
+        self.lines(&question::text(app, request));
     }
 
     /// Words that a screen shows for a moment.
@@ -267,7 +266,8 @@ impl Printer {
         }
     }
 
-    /// Who has begun and ended: the agent that is seen with a line that says where it stands, the others in one line each.
+    /// Who has begun: others in one line each. Where the agent stands that is seen, once its run has ended. That others have ended is said
+    /// in words of the moment.
     fn runs(&mut self, app: &App) {
         let others: Vec<AgentId> =
             app.lives.keys().copied().filter(|id| Some(*id) != app.focus).collect();
@@ -275,9 +275,6 @@ impl Printer {
         let before = std::mem::take(&mut self.others);
         for id in others.iter().filter(|id| !before.contains(id)) {
             self.lines(&format!("* {} works in the background", name(id)));
-        }
-        for id in before.iter().filter(|id| !others.contains(id) && Some(**id) != app.focus) {
-            self.lines(&format!("* {} is done", name(id)));
         }
         self.others = others;
         let Some(room) = app.room() else { return };

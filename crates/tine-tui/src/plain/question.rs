@@ -3,17 +3,20 @@
 use tine_model::PermissionScope;
 use tine_runtime::PermissionRequest;
 
-use crate::app::{LETTERS, whole_request};
-use crate::figures::plural;
+use crate::app::{App, LETTERS, whole_request};
 use crate::words::one_line;
 
-/// The question, and the letters that answer it. So many more wait behind it.
-pub(super) fn text(request: &PermissionRequest, more: usize) -> String {
+/// The question, and the letters that answer it.
+pub(super) fn text(app: &App, request: &PermissionRequest) -> String {
     let who = match &request.label {
         None => request.agent.short(),
         Some(label) => format!("{} ({})", one_line(label), request.agent.short()),
     };
     let mut text = format!("? {who} wants to use {}\n", one_line(&request.tool));
+    let standing = app.standing_of(request).join(" · ");
+    if !standing.is_empty() {
+        text.push_str(&format!("  {}\n", one_line(&standing)));
+    }
     for line in whole_request(request).lines() {
         text.push_str(&format!("  {line}\n"));
     }
@@ -30,8 +33,11 @@ pub(super) fn text(request: &PermissionRequest, more: usize) -> String {
     let letters: Vec<String> =
         offered.map(|(letter, word, _)| format!("{letter} {word}")).collect();
     text.push_str(&format!("Allow it? Answer with a letter: {}, n no", letters.join(", ")));
-    if more > 0 {
-        text.push_str(&format!(" ({} behind it)", plural(more as u64, "question")));
+    let (number, count) = (app.questions.number(), app.questions.len());
+    text.push_str(&format!("\n({}", app.default_of(request)));
+    if count > 1 {
+        text.push_str(&format!("; question {number} of {count}, `/answer next` puts the next one"));
     }
+    text.push(')');
     text
 }

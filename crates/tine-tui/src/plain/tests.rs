@@ -181,19 +181,23 @@ fn a_question_is_told_with_all_of_it_and_a_letter_answers() {
     session.line("/answer y");
     insta::assert_snapshot!(session.shown, @"
     ? look around (01010101) wants to use Bash
+      cut off; it reads the answer once it is resumed
       command:
       ls
       rm a
       in /srv: no rule allows it
       beyond once: Bash(rm a)
     Allow it? Answer with a letter: y once, a this agent, n no
+    (denied by itself in 0s)
     ? look around (01010101) wants to use Bash
+      cut off; it reads the answer once it is resumed
       command:
       ls
       rm a
       in /srv: no rule allows it
       beyond once: Bash(rm a)
     Allow it? Answer with a letter: y once, a this agent, n no
+    (denied by itself in 0s)
     nobody asks anything
     ");
 }
@@ -261,8 +265,14 @@ fn others_are_named_when_they_begin_and_end() {
     let mut session = Session::at(&[agent(1, None), agent(2, Some(1))]);
     session.event(Event::Happened(id(2), Happening::Began));
     session.event(Event::Happened(id(2), Happening::Text("Not for you. ".into())));
+    let as_it_is = |state| {
+        let fork = tine_model::AgentRecord { state, ..agent(2, Some(1)) };
+        Event::Registry(vec![agent(1, None), fork], Vec::new())
+    };
+    session.event(as_it_is(tine_model::AgentState::Running));
     session.event(Event::Happened(id(2), Happening::Ended));
-    assert!(session.shown.ends_with("* 02020202 works in the background\n* 02020202 is done\n"));
+    session.event(as_it_is(tine_model::AgentState::Idle));
+    assert!(session.shown.ends_with("* 02020202 works in the background\n02020202 is done\n"));
 }
 
 #[test]

@@ -51,6 +51,7 @@ mod talk_commands;
 mod talk_errands;
 mod talk_mistakes;
 mod talk_plain;
+mod talk_queue;
 mod talk_view;
 mod task;
 mod terminal;

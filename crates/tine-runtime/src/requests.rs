@@ -1,0 +1,80 @@
+//! Requests for permission that runs of any process wait with: read and answered by whoever looks, as their own terminals would.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use tine_model::{AgentId, Decision, PermissionId, RawJson};
+use tine_store::{AnswerPermission, PermissionFilter, PermissionRow};
+
+use crate::error::RuntimeError;
+use crate::permission::{Answer, Request};
+use crate::runtime::Runtime;
+
+/// Whose word it is when a person answers at a terminal that is not the run's own.
+const BY_OTHER_TERMINAL: &str = "another terminal";
+
+impl Runtime {
+    /// All requests that wait for a word, the oldest first. Those whose deadline is past do not wait any more: their defaults count
+    /// now.
+    pub async fn requests_waiting(&self) -> Result<Vec<Request>, RuntimeError> {
+        let store = self.store();
+        let now_ms = self.now_ms();
+        let mut rows = store.permissions(None, PermissionFilter::Pending).await?;
+        if rows.iter().any(|row| row.deadline_ms <= now_ms) {
+            store.expire_permissions(now_ms).await?;
+            rows.retain(|row| row.deadline_ms > now_ms);
+        }
+        let mut labels = HashMap::new();
+        for row in &rows {
+            if let Entry::Vacant(place) = labels.entry(row.agent) {
+                place.insert(self.asker_label(row.agent).await?);
+            }
+        }
+        let request = |row: PermissionRow| {
+            Some(Request {
+                id: row.id,
+                agent: row.agent,
+                label: labels.get(&row.agent).cloned().flatten(),
+                tool: row.tool,
+                what: row.what,
+                // It was kept as it came. What cannot be read, nobody should be asked about.
+                input: RawJson::parse(&row.input).ok()?,
+                directory: row.directory,
+                why: row.why,
+                warning: row.warning,
+                rule: row.rule,
+                widest: row.widest,
+                deadline_ms: row.deadline_ms,
+                fallback: row.fallback,
+            })
+        };
+        Ok(rows.into_iter().filter_map(request).collect())
+    }
+
+    /// Answers a request of a run of any process; the first answer wins. [`Answer::Nobody`] leaves it waiting. A rule that the answer
+    /// reaches to is in the row, and the caller's to keep.
+    pub async fn answer_request(
+        &self,
+        id: PermissionId,
+        answer: Answer,
+    ) -> Result<PermissionRow, RuntimeError> {
+        let (decision, scope) = match answer {
+            Answer::Allow(scope) => (Decision::Allow, scope),
+            Answer::Deny(scope) => (Decision::Deny, scope),
+            Answer::Nobody => return Ok(self.store().permission(id).await?),
+        };
+        let by = BY_OTHER_TERMINAL.to_owned();
+        let now_ms = self.now_ms();
+        let answer = AnswerPermission { id, decision, scope, by, reason: None, now_ms };
+        Ok(self.store().answer_permission(answer).await?)
+    }
+
+    /// What people call the one who asks: its name, else its task.
+    async fn asker_label(&self, agent: AgentId) -> Result<Option<String>, RuntimeError> {
+        if let Some(name) = self.store().agent(agent).await?.name {
+            return Ok(Some(name));
+        }
+        let task = self.store().task(agent).await?;
+        Ok(task.map(|task| task.description.unwrap_or(task.directive)))
+    }
+}

@@ -1,0 +1,252 @@
+//! Requests for permission that wait for the person: which of them is shown, and whether keys answer it.
+
+use std::collections::HashSet;
+
+use crossterm::event::{KeyCode, KeyEvent};
+use tine_model::{AgentId, AgentState, Decision, PermissionId, PermissionScope, Standing};
+use tine_runtime::{Answer, PermissionRequest};
+
+use super::keys::Action;
+use super::press::whole;
+use super::{App, Effect, LETTERS, Overlay, PAUSE_BEFORE_ANSWER_MS, title};
+use crate::age::age;
+
+/// So long a question is in front before a letter answers it, in milliseconds: nobody reads faster, and what was typed for the line,
+/// or for the question before it, must not be its answer.
+pub(super) const GLANCE_MS: i64 = 400;
+
+/// The requests, in the order in which they came.
+#[derive(Debug, Default)]
+pub(crate) struct Questions {
+    waiting: Vec<PermissionRequest>,
+    /// Which of them is in front.
+    at: usize,
+    /// Since when it is.
+    since_ms: i64,
+    /// Whether keys answer it.
+    pub(crate) has_keys: bool,
+    /// Whether it took them by itself.
+    came_by_itself: bool,
+    /// Those that could be seen whole.
+    seen: HashSet<PermissionId>,
+}
+
+impl Questions {
+    /// The one in front.
+    pub(crate) fn front(&self) -> Option<&PermissionRequest> {
+        self.waiting.get(self.at)
+    }
+
+    /// How many wait.
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether none does.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// The how manieth is in front, counted from 1.
+    pub(crate) fn number(&self) -> usize {
+        self.at + 1
+    }
+
+    /// Takes all of them away.
+    pub(crate) fn take_all(&mut self) -> Vec<PermissionRequest> {
+        self.has_keys = false;
+        std::mem::take(&mut self.waiting)
+    }
+
+    /// All of the one in front could be seen; said by whoever shows it.
+    pub(crate) fn is_seen(&mut self) {
+        let id = self.front().map(|request| request.id);
+        self.seen.extend(id);
+    }
+
+    /// Whether all of the one in front could be seen.
+    fn was_seen(&self) -> bool {
+        self.front().is_some_and(|request| self.seen.contains(&request.id))
+    }
+
+    /// Whether this agent asks.
+    pub(crate) fn asks(&self, agent: AgentId) -> bool {
+        self.waiting.iter().any(|request| request.agent == agent)
+    }
+
+    /// Whether the deadline of one is past.
+    pub(crate) fn is_overdue(&self, now_ms: i64) -> bool {
+        self.waiting.iter().any(|request| request.deadline_ms <= now_ms)
+    }
+
+    /// Adds one; a request that waits already is put anew in its place.
+    fn add(&mut self, request: PermissionRequest, now_ms: i64) {
+        match self.waiting.iter_mut().find(|known| known.id == request.id) {
+            Some(known) => *known = request,
+            None => {
+                if self.is_empty() {
+                    (self.at, self.since_ms) = (0, now_ms);
+                }
+                self.waiting.push(request);
+            }
+        }
+    }
+
+    /// Takes one away; another comes to the front only where it was there.
+    fn remove(&mut self, id: PermissionId, now_ms: i64) -> Option<PermissionRequest> {
+        let place = self.waiting.iter().position(|request| request.id == id)?;
+        let request = self.waiting.remove(place);
+        if place < self.at {
+            self.at -= 1;
+        } else if place == self.at {
+            self.since_ms = now_ms;
+            self.at = if self.at < self.waiting.len() { self.at } else { 0 };
+        }
+        self.seen.remove(&id);
+        self.has_keys &= !self.is_empty();
+        Some(request)
+    }
+
+    /// Puts the next one in front, or the one before.
+    pub(super) fn turn(&mut self, on: bool, now_ms: i64) {
+        let count = self.len().max(1);
+        self.at = (self.at + if on { 1 } else { count - 1 }) % count;
+        // Who turns is there.
+        (self.since_ms, self.came_by_itself) = (now_ms, false);
+    }
+}
+
+impl App {
+    /// Somebody asks.
+    pub(super) fn asked(&mut self, request: PermissionRequest) {
+        let is_quiet = self.questions.is_empty()
+            && self.input().is_empty()
+            && self.now_ms - self.pressed_ms >= PAUSE_BEFORE_ANSWER_MS;
+        self.questions.add(request, self.now_ms);
+        if is_quiet {
+            (self.questions.has_keys, self.questions.came_by_itself) = (true, true);
+        }
+    }
+
+    /// A request needs no answer any more; in what way, where that is to be told.
+    pub(super) fn settled(&mut self, id: PermissionId, how: Option<String>) {
+        self.questions.remove(id, self.now_ms);
+        how.into_iter().for_each(|how| self.tell(how));
+    }
+
+    /// The person goes to the questions.
+    pub(super) fn go_to_questions(&mut self) {
+        if self.questions.is_empty() {
+            self.tell("nobody asks anything");
+            return;
+        }
+        (self.questions.has_keys, self.questions.came_by_itself) = (true, false);
+        // Who goes there means it.
+        self.questions.since_ms = self.now_ms - GLANCE_MS;
+    }
+
+    /// Answers the one in front.
+    pub(super) fn answer_with(&mut self, answer: Answer) -> Vec<Effect> {
+        let Some(id) = self.questions.front().map(|request| request.id) else { return Vec::new() };
+        self.questions.remove(id, self.now_ms);
+        self.questions.came_by_itself = false;
+        vec![Effect::Answer(id, answer)]
+    }
+
+    /// A key while a question has them.
+    pub(super) fn answer_key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        let Some(widest) = self.questions.front().map(|request| request.widest) else {
+            self.questions.has_keys = false;
+            return self.key(key);
+        };
+        let is_new = self.now_ms - self.questions.since_ms < GLANCE_MS;
+        if is_new && self.questions.came_by_itself {
+            // It was meant for the line.
+            self.questions.has_keys = false;
+            return self.key(key);
+        }
+        let letter = match key.code {
+            KeyCode::Char(letter) if key.modifiers.is_empty() => Some(letter),
+            _ => None,
+        };
+        if let Some(letter) = letter {
+            let scope = LETTERS.iter().find(|(known, ..)| *known == letter);
+            return match scope.map(|(_, _, scope)| *scope) {
+                _ if is_new => Vec::new(),
+                Some(scope) if scope.is_within(widest) => match self.questions.was_seen() {
+                    true => self.answer_with(Answer::Allow(scope)),
+                    false => self.show_question(),
+                },
+                None if letter == 'n' => self.answer_with(Answer::Deny(PermissionScope::Once)),
+                None if letter == 'v' => self.show_question(),
+                Some(_) | None => Vec::new(),
+            };
+        }
+        match (key.code, self.keys.action(key)) {
+            (KeyCode::Right | KeyCode::Tab, _) if key.modifiers.is_empty() => {
+                self.questions.turn(true, self.now_ms);
+            }
+            (KeyCode::Left | KeyCode::BackTab, _) => self.questions.turn(false, self.now_ms),
+            (_, Some(Action::Answer | Action::Interrupt)) => {
+                self.questions.has_keys = false;
+                let back = self.keys.or(Action::Answer, "/answer");
+                self.tell(format!("the question waits; {back} goes back to it"));
+            }
+            (_, Some(action @ (Action::PageUp | Action::PageDown | Action::Cancel))) => {
+                return self.act(action);
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// Shows all of the one in front on a page of its own.
+    fn show_question(&mut self) -> Vec<Effect> {
+        if let Some(request) = self.questions.front() {
+            let title = format!("{} of {}", request.tool, request.agent.short());
+            self.show_page(title, whole(request));
+        }
+        self.questions.is_seen();
+        Vec::new()
+    }
+
+    /// What the one who asks is, and where it runs: to whom, in which tree, whether here. Nothing for the agent that the person sees.
+    pub(crate) fn standing_of(&self, request: &PermissionRequest) -> Vec<String> {
+        let Some(record) = self.record(request.agent) else { return Vec::new() };
+        let name = |agent| self.record(agent).map_or_else(|| agent.short(), title);
+        let mut parts = Vec::new();
+        let parent = record.parent.map(|parent| (parent, name(parent)));
+        parts.extend(match (record.standing, &parent) {
+            _ if self.focus == Some(record.id) => None,
+            (_, None) => Some("another tree".to_owned()),
+            (Standing::Worker, Some((_, parent))) => Some(format!("worker of {parent}")),
+            (Standing::Hidden, Some((_, parent))) => Some(format!("hidden run of {parent}")),
+            (Standing::Root | Standing::Peer, Some((_, parent))) => {
+                Some(format!("fork of {parent}"))
+            }
+        });
+        let root = self.root_of(record.id);
+        let is_other = self.focus.is_some_and(|focus| self.root_of(focus) != root);
+        if is_other && parent.is_some_and(|(parent, _)| parent != root) {
+            parts.push(format!("tree of {}", name(root)));
+        }
+        if !self.lives.contains_key(&record.id) {
+            parts.push(match record.state {
+                AgentState::Running => "in another process".to_owned(),
+                AgentState::Idle | AgentState::Interrupted | AgentState::Dead => {
+                    "cut off; it reads the answer once it is resumed".to_owned()
+                }
+            });
+        }
+        parts
+    }
+
+    /// What becomes of a request that nobody answers, and when.
+    pub(crate) fn default_of(&self, request: &PermissionRequest) -> String {
+        let then = match request.fallback {
+            Decision::Allow => "allowed",
+            Decision::Deny => "denied",
+        };
+        format!("{then} by itself in {}", age(request.deadline_ms, self.now_ms))
+    }
+}

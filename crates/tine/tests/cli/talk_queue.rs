@@ -1,0 +1,62 @@
+//! Questions of runs of other processes, on the screen of a terminal that runs nothing itself.
+
+use crate::crash::start;
+use crate::permission::until_asked;
+use crate::pty::Terminal;
+use crate::support::Home;
+use crate::talk;
+
+/// Begins a run elsewhere that asks and waits; it ends once it has its answer.
+fn asks(home: &Home) -> std::process::Child {
+    let model = home.near_model(crate::run::SCENARIO);
+    start(home, &["run", "--model", &model, "--wait-for-permission", "--json", "the command"])
+}
+
+fn said(child: std::process::Child) -> String {
+    let output = child.wait_with_output().unwrap();
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    result["text"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_run_elsewhere_asks_here_and_one_key_lets_it_go_on() {
+    let home = talk::home();
+    let mut terminal = Terminal::start(&home, &[]);
+    terminal.screen("Say what is to be done.");
+    terminal.type_in("hello\r");
+    terminal.at_rest("You said: hello");
+    let run = asks(&home);
+    let asked = until_asked(&home);
+    terminal.screen("wants to use");
+    terminal.type_in("\u{10}");
+    let screen = terminal.screen("Allow it?");
+    for part in ["another tree · in another process", "denied by itself in 59m", "echo hi; exit 1"]
+    {
+        assert!(screen.contains(part), "no {part:?} in\n{screen}");
+    }
+    terminal.type_in("y");
+    assert!(said(run).starts_with("It said: hi"));
+    let all = home.json(&["permission", "list", "--all", "--json"]);
+    assert_eq!(all[0]["id"], asked["id"]);
+    assert_eq!((&all[0]["state"], &all[0]["scope"]), (&"allowed".into(), &"once".into()));
+    assert_eq!(all[0]["answered_by"], "another terminal");
+    terminal.screen("is done");
+    terminal.type_in("/quit\r");
+    assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn a_question_that_is_answered_elsewhere_goes_away_and_one_that_waited_before_is_shown() {
+    let home = talk::home();
+    let run = asks(&home);
+    let asked = until_asked(&home);
+    let mut terminal = Terminal::start(&home, &[]);
+    let screen = terminal.screen("wants to use");
+    assert!(screen.contains("1 question (Ctrl+P)"), "{screen}");
+    home.done(&["permission", "deny", asked["id"].as_str().unwrap()]);
+    let screen = terminal.screen("refused without your word: Bash: echo hi; exit 1");
+    assert!(!screen.contains("wants to use"), "{screen}");
+    assert!(said(run).contains("Denied by the user"));
+    terminal.type_in("\u{4}");
+    assert_eq!(terminal.end().0, 0);
+}
