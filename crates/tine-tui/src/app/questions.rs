@@ -27,6 +27,8 @@ pub(crate) struct Questions {
     pub(crate) has_keys: bool,
     /// Whether it took them by itself.
     came_by_itself: bool,
+    /// Whether the person went to the questions.
+    is_called: bool,
     /// Those that could be seen whole.
     seen: HashSet<PermissionId>,
 }
@@ -112,25 +114,29 @@ impl Questions {
         let count = self.len().max(1);
         self.at = (self.at + if on { 1 } else { count - 1 }) % count;
         // Who turns is there.
-        (self.since_ms, self.came_by_itself) = (now_ms, false);
+        (self.since_ms, self.came_by_itself, self.is_called) = (now_ms, false, true);
     }
 }
 
 impl App {
-    /// Somebody asks.
+    /// Somebody asks. Only for what runs here, where the person is, a question takes keys by itself: whoever begins to write to an
+    /// agent thinks of no other.
     pub(super) fn asked(&mut self, request: PermissionRequest) {
         let is_quiet = self.questions.is_empty()
+            && self.lives.contains_key(&request.agent)
             && self.input().is_empty()
             && self.now_ms - self.pressed_ms >= PAUSE_BEFORE_ANSWER_MS;
         self.questions.add(request, self.now_ms);
         if is_quiet {
             (self.questions.has_keys, self.questions.came_by_itself) = (true, true);
+            self.questions.is_called = false;
         }
     }
 
     /// A request needs no answer any more; in what way, where that is to be told.
     pub(super) fn settled(&mut self, id: PermissionId, how: Option<String>) {
         self.questions.remove(id, self.now_ms);
+        self.keep_keys();
         how.into_iter().for_each(|how| self.tell(how));
     }
 
@@ -141,6 +147,7 @@ impl App {
             return;
         }
         (self.questions.has_keys, self.questions.came_by_itself) = (true, false);
+        self.questions.is_called = true;
         // Who goes there means it.
         self.questions.since_ms = self.now_ms - GLANCE_MS;
     }
@@ -150,7 +157,15 @@ impl App {
         let Some(id) = self.questions.front().map(|request| request.id) else { return Vec::new() };
         self.questions.remove(id, self.now_ms);
         self.questions.came_by_itself = false;
+        self.keep_keys();
         vec![Effect::Answer(id, answer)]
+    }
+
+    /// The question that came to the front has the keys of the one before only where it could take them itself, or was called for.
+    fn keep_keys(&mut self) {
+        let is_here = |request: &PermissionRequest| self.lives.contains_key(&request.agent);
+        let may = self.questions.is_called || self.questions.front().is_some_and(is_here);
+        self.questions.has_keys &= may;
     }
 
     /// A key while a question has them.

@@ -15,6 +15,7 @@ const NO: Answer = Answer::Deny(PermissionScope::Once);
 /// A session whose person has written nothing for a while.
 fn quiet() -> App {
     let mut app = session(&[agent(1, None)]);
+    app.update(Event::Happened(id(1), Happening::Began));
     app.now_ms += PAUSE_BEFORE_ANSWER_MS;
     app
 }
@@ -58,6 +59,31 @@ fn a_question_is_answered_by_one_key_where_nobody_writes() {
     look(&mut app);
     assert_eq!(key(&mut app, KeyCode::Char('n')), [Effect::Answer(request_id(2), NO)]);
     assert!(app.questions.is_empty() && !app.questions.has_keys);
+}
+
+#[test]
+fn a_question_from_elsewhere_takes_no_key_before_one_goes_to_it() {
+    let mut app = session(&[agent(1, None), agent(2, None)]);
+    app.now_ms += PAUSE_BEFORE_ANSWER_MS;
+    app.update(Event::Asked(Box::new(request(1, 2, PermissionScope::Always))));
+    look(&mut app);
+    assert_eq!(key(&mut app, KeyCode::Char('w')), []);
+    assert_eq!(app.input().text(), "w");
+    control(&mut app, 'p');
+    let always = Answer::Allow(PermissionScope::Always);
+    assert_eq!(key(&mut app, KeyCode::Char('w')), [Effect::Answer(request_id(1), always)]);
+}
+
+#[test]
+fn behind_a_question_of_here_one_from_elsewhere_takes_no_key() {
+    let mut app = quiet();
+    ask(&mut app, 1);
+    app.update(Event::Asked(Box::new(request(2, 2, PermissionScope::Once))));
+    look(&mut app);
+    assert_eq!(key(&mut app, KeyCode::Char('y')), [Effect::Answer(request_id(1), YES)]);
+    look(&mut app);
+    assert_eq!(key(&mut app, KeyCode::Char('y')), []);
+    assert_eq!((app.questions.len(), app.input().text().as_str()), (1, "y"));
 }
 
 #[test]

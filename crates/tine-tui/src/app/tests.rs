@@ -327,6 +327,7 @@ fn words_that_come_in_stay_until_their_own_message_is_read() {
 #[test]
 fn a_question_can_be_looked_at_whole_before_it_is_answered() {
     let mut app = session(&[agent(1, None)]);
+    app.update(Event::Happened(id(1), Happening::Began));
     app.now_ms += PAUSE_BEFORE_ANSWER_MS;
     app.update(Event::Asked(Box::new(request(1, 1, PermissionScope::Once))));
     app.now_ms += 1_000;
@@ -349,6 +350,7 @@ fn no_key_of_the_tree_kills_a_root_and_a_question_holds_nobody() {
     key(&mut app, KeyCode::Down);
     assert_eq!(key(&mut app, KeyCode::Char('x')), [Effect::Kill(id(2))]);
     key(&mut app, KeyCode::Esc);
+    app.update(Event::Happened(id(1), Happening::Began));
     app.now_ms += PAUSE_BEFORE_ANSWER_MS;
     app.update(Event::Asked(Box::new(request(1, 1, PermissionScope::Once))));
     app.now_ms += 1_000;

@@ -302,6 +302,7 @@ fn three_asked(app: &mut App) {
     {
         app.update(Event::Asked(Box::new(request)));
     }
+    press(app, KeyCode::Char('p'), KeyModifiers::CONTROL);
 }
 
 #[test]

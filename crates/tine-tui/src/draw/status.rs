@@ -101,7 +101,8 @@ pub(super) fn line(app: &App, width: usize) -> Line<'static> {
         app.room().and_then(|room| Some((room, room.last_request?)))
     {
         let share = room.window.filter(|window| *window > 0).map(|window| prompt * 100 / window);
-        let share = share.map(|share| format!(" ({share}%)")).unwrap_or_default();
+        let share = share.filter(|share| *share > 0).map(|share| format!(" ({share}%)"));
+        let share = share.unwrap_or_default();
         add(format!("{} context{share}", tokens(prompt)), DIM);
         if let (Some(read), true) = (read, prompt > 0) {
             add(format!("{}% cached", read.min(prompt) * 100 / prompt), DIM);

@@ -143,7 +143,6 @@ fn a_question_shows_the_whole_command_and_one_key_answers_it() {
 
 
 
-
     … running Bash · 0 s · Esc interrupts
     ────────────────────────────────────────────────────────────────────────────────
     ? [AGENT8] wants to use Bash
@@ -152,6 +151,7 @@ fn a_question_shows_the_whole_command_and_one_key_answers_it() {
       read: `exit` at column 10: not on the list of commands that only read
       beyond once: Bash(echo hi; exit 1)
       Allow it? [y] once [a] this agent [t] this tree [w] always [n] no
+      denied by itself in 59m
     ── [AGENT8] ────────────────────────────────────────────────────────────────────
     ❯
     sim/../case.toml · 1 question (Ctrl+P) · 1 running · 0 context · 0% cached

@@ -60,6 +60,7 @@ fn a_pipe_is_talked_to_line_by_line() {
       in [HOME]/work: no rule allows this command, and it may do more than read: `exit` at column 10: not on the list of commands that only read
       beyond once: Bash(echo hi; exit 1)
     Allow it? Answer with a letter: y once, a this agent, t this tree, w always, n no
+    (denied by itself in 59m)
     [3] failed: Denied by the user. Do not try this call again.
     It said: Denied by the user. Do not try this call again.
     [agent [AGENT8] · sim/../case.toml · idle]

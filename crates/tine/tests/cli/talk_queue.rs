@@ -29,7 +29,7 @@ fn a_run_elsewhere_asks_here_and_one_key_lets_it_go_on() {
     let asked = until_asked(&home);
     terminal.screen("wants to use");
     terminal.type_in("\u{10}");
-    let screen = terminal.screen("Allow it?");
+    let screen = terminal.screen("[n] no");
     for part in ["another tree · in another process", "denied by itself in 59m", "echo hi; exit 1"]
     {
         assert!(screen.contains(part), "no {part:?} in\n{screen}");
@@ -51,8 +51,8 @@ fn a_question_that_is_answered_elsewhere_goes_away_and_one_that_waited_before_is
     let run = asks(&home);
     let asked = until_asked(&home);
     let mut terminal = Terminal::start(&home, &[]);
-    let screen = terminal.screen("wants to use");
-    assert!(screen.contains("1 question (Ctrl+P)"), "{screen}");
+    let screen = terminal.screen("1 question (Ctrl+P)");
+    assert!(screen.contains("wants to use") && screen.contains("Ctrl+P answers"), "{screen}");
     home.done(&["permission", "deny", asked["id"].as_str().unwrap()]);
     let screen = terminal.screen("refused without your word: Bash: echo hi; exit 1");
     assert!(!screen.contains("wants to use"), "{screen}");
