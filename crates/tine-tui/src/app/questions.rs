@@ -8,7 +8,7 @@ use tine_runtime::{Answer, PermissionRequest};
 
 use super::keys::Action;
 use super::press::whole;
-use super::{App, Effect, LETTERS, Overlay, PAUSE_BEFORE_ANSWER_MS, title};
+use super::{App, Effect, LETTERS, PAUSE_BEFORE_ANSWER_MS, title};
 use crate::age::age;
 
 /// So long a question is in front before a letter answers it, in milliseconds: nobody reads faster, and what was typed for the line,
