@@ -263,8 +263,8 @@ impl App {
                 let draft = self.draft.take();
                 let prompt = words.prompt;
                 if words.background {
-                    let text = format!("Forked child {}", made.child);
-                    self.say(Some(made.parent), Tone::Plain, text);
+                    // The log of the parent says it, too, and for good.
+                    self.tell(format!("Forked child {}", made.child.short()));
                     self.know(record);
                     return prompt
                         .map(|prompt| Effect::Run(made.child, Some(prompt)))
