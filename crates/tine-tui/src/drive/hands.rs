@@ -1,12 +1,11 @@
 //! Does what the screen asks for, on tasks of its own, and tells the screen what came of it.
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tine_model::{AgentId, AgentRecord, EntryId, Outcome, Standing};
+use tine_model::{AgentId, AgentRecord, AgentState, EntryId, Outcome, Standing};
 use tine_runtime::{
     CompactOptions, FoldedEntry, ForkSpec, ForkWords, Inherit, Placement, RunOutcome, Runtime,
     RuntimeError, Start,
@@ -19,6 +18,7 @@ use super::errands::Stops;
 use super::feed::{CrewFeed, Feed, ScreenAsker};
 use super::inbox::Inbox;
 use super::queue::Queue;
+use super::runs::Runs;
 use crate::app::{Effect, Event, Happening, Tone};
 use crate::figures::grouped;
 use crate::host::{Host, ModelChoice, Seams, Told};
@@ -43,8 +43,7 @@ pub(super) struct Hands {
     pub(super) end: CancellationToken,
     /// Ends errands.
     pub(super) stops: Mutex<Stops>,
-    /// Ends one agent's run.
-    runs: Mutex<HashMap<AgentId, CancellationToken>>,
+    runs: Runs,
 }
 
 impl Hands {
@@ -63,7 +62,7 @@ impl Hands {
             tasks: TaskTracker::new(),
             end: CancellationToken::new(),
             stops: Mutex::default(),
-            runs: Mutex::default(),
+            runs: Runs::default(),
         })
     }
 
@@ -117,12 +116,19 @@ impl Hands {
             Effect::Reap(agent) => self.try_go(None, async move { hands.reap(agent).await }),
             Effect::Kill(agent) => self.try_go(None, async move {
                 let killed = hands.runtime().kill(agent).await?;
-                killed.iter().for_each(|id| hands.cancel(*id));
+                killed.iter().for_each(|id| hands.runs.cancel(*id));
                 hands.inbox.push(Event::Killed(killed));
                 Ok(())
             }),
             Effect::Send(agent, text) => self.try_go(Some(agent), async move {
-                hands.runtime().send(agent, text).await.map(drop)
+                hands.runtime().send(agent, text).await?;
+                let runs_elsewhere =
+                    hands.runtime().store().agent(agent).await?.state == AgentState::Running;
+                if !hands.runs.write_to(agent) && !runs_elsewhere {
+                    // It has ended meanwhile.
+                    hands.run(agent, None).await;
+                }
+                Ok(())
             }),
             Effect::SendTo(to, text) => self.try_go(None, async move {
                 let agent = hands.runtime().store().resolve(&to).await?;
@@ -235,16 +241,28 @@ impl Hands {
     }
 
     async fn run(self: &Arc<Self>, agent: AgentId, prompt: Option<String>) {
-        let cancel = self.end.child_token();
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner).insert(agent, cancel.clone());
-        self.inbox.push(Event::Happened(agent, Happening::Began));
-        let ended = self.run_to_its_end(agent, prompt, cancel).await;
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner).remove(&agent);
-        self.inbox.push(Event::Happened(agent, Happening::Ended));
-        if let Err((tone, text)) = ended {
-            self.tell(Some(agent), tone, text);
+        let mut prompt = prompt;
+        loop {
+            let cancel = self.end.child_token();
+            self.runs.begin(agent, cancel.clone());
+            self.inbox.push(Event::Happened(agent, Happening::Began));
+            let ended = self.run_to_its_end(agent, prompt.take(), cancel).await;
+            let was_written_to = self.runs.end(agent);
+            self.inbox.push(Event::Happened(agent, Happening::Ended));
+            let is_over = ended.is_err();
+            if let Err((tone, text)) = ended {
+                self.tell(Some(agent), tone, text);
+            }
+            // What was written behind its last turn is read now, and not with the next words.
+            if is_over || !was_written_to || !self.has_mail(agent).await {
+                break;
+            }
         }
         self.registry().await.ok();
+    }
+
+    async fn has_mail(&self, agent: AgentId) -> bool {
+        self.runtime().store().unread_mail(agent).await.is_ok_and(|mail| !mail.is_empty())
     }
 
     async fn run_to_its_end(
@@ -382,11 +400,6 @@ impl Hands {
         self.registry().await.ok();
     }
 
-    fn cancel(&self, agent: AgentId) {
-        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        runs.get(&agent).into_iter().for_each(CancellationToken::cancel);
-    }
-
     /// Reads who there is.
     pub(super) async fn registry(&self) -> Result<(), RuntimeError> {
         let store = self.runtime().store();
@@ -422,9 +435,7 @@ impl Hands {
 
     /// Whether nothing is under way but runs of agents that the person does not see.
     pub(super) fn is_at_rest(&self, seen: Option<AgentId>) -> bool {
-        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        let unseen = runs.keys().filter(|agent| Some(**agent) != seen).count();
-        self.tasks.len() <= unseen
+        self.tasks.len() <= self.runs.beside(seen)
     }
 
     /// Whether nothing is under way at all.

@@ -6,6 +6,7 @@ mod hands;
 mod inbox;
 mod lines;
 mod queue;
+mod runs;
 mod terminal;
 mod typed;
 
