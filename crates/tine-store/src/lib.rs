@@ -24,6 +24,7 @@ pub use request::{
 };
 pub use row::{
     CacheRow, EntryKind, EntryRow, Fence, ForkEvent, Lease, MailId, MailRow, Recovered, RequestRow,
+    UsageSum,
 };
 pub use sqlite::{BUSY_WAIT, OpenOptions, SqliteStore, StepHook};
 pub use store::Store;

@@ -161,6 +161,23 @@ pub struct RequestRow {
     pub micro_usd: Option<u64>,
 }
 
+/// What the requests of one agent add up to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UsageSum {
+    /// Who asked.
+    pub agent: AgentId,
+    /// How many requests, those without reported usage among them.
+    pub requests: u64,
+    /// How many of them used tokens whose price nobody knew.
+    pub unpriced: u64,
+    /// What the others cost, in millionths of a USD.
+    pub micro_usd: u64,
+    /// Prompt tokens of those requests whose provider says how many its cache served.
+    pub prompt: u64,
+    /// Tokens that it served.
+    pub read: u64,
+}
+
 /// A cache entry that should be alive at a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheRow {

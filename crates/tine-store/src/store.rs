@@ -10,7 +10,7 @@ use crate::{
     EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
     NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Rename, RequestRow,
     RequestStop, Reserve, Reserved, Result, SetBudget, SetState, StandInLine, TaskEnd, UsageScope,
-    WriterRow,
+    UsageSum, WriterRow,
 };
 
 /// The durable agent tree. Every writing operation is one transaction: when it returns `Ok` it survives a power cut, and
@@ -222,6 +222,10 @@ pub trait Store: Send + Sync {
         until_ms: i64,
         most: usize,
     ) -> Result<Vec<RequestRow>>;
+
+    /// What was used since, by agent, and the number to ask with the next time; from the first request on with 0. Sums of answers that
+    /// follow each other count each request once.
+    async fn usage_since(&self, after: i64) -> Result<(i64, Vec<UsageSum>)>;
 
     /// Cache entries of one scope that were used at or after `since_ms`, the oldest use first.
     async fn cache_entries(&self, scope: [u8; 32], since_ms: i64) -> Result<Vec<CacheRow>>;

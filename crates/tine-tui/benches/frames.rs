@@ -11,6 +11,9 @@ const MESSAGES: i64 = 10_000;
 /// Agents that stream.
 const AGENTS: u16 = 50;
 
+/// Agents that are known and do nothing, and how many where there are very many.
+const IDLE: [u16; 2] = [950, 9_950];
+
 /// Deltas that come in between two frames: 40 a second of each agent, at 60 frames a second.
 const DELTAS: usize = 33;
 
@@ -28,7 +31,7 @@ const LONG: usize = 390_000;
 
 fn main() {
     for size in SIZES {
-        let (mut stage, read_ms) = Stage::new(MESSAGES, AGENTS, size);
+        let (mut stage, read_ms) = Stage::new(MESSAGES, (AGENTS, IDLE[0]), size);
         let (width, height) = size;
         println!(
             "{MESSAGES} messages, {AGENTS} agents streaming, {width}×{height} (milliseconds):"
@@ -66,6 +69,16 @@ fn main() {
         stage.said(LONG);
         println!("  {:<34} {:>7.2}", "a reply of 390,000 characters", stage.frame());
         told("the same, as it goes on", &mut stage, |stage, _| flow(stage));
+        let (mut stage, _) = Stage::new(1, (AGENTS, IDLE[1]), size);
+        stage.frame();
+        stage.tree();
+        told("the tree of 10,000 agents", &mut stage, |stage, _| stage.stream(DELTAS));
+        told("the same, as they change", &mut stage, |stage, number| {
+            stage.stream(DELTAS);
+            if number.is_multiple_of(WRITTEN) {
+                stage.write();
+            }
+        });
     }
 }
 

@@ -15,9 +15,6 @@ use crate::app::{App, Event, Happening, Scroll};
 use crate::draw::{Kept, draw};
 use crate::drive::Inbox;
 
-/// Agents that are known and do nothing.
-const IDLE: u16 = 950;
-
 /// Where the work is done.
 const DIRECTORY: &str = "/srv/work";
 
@@ -40,10 +37,14 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// A conversation of so many messages on a screen of this size, and so many agents that stream, the one in front among them.
-    /// Returns the milliseconds that reading the conversation took, too.
-    pub fn new(messages: i64, streaming: u16, (width, height): (u16, u16)) -> (Self, f64) {
-        let agents: Vec<AgentRecord> = (0..streaming + IDLE).map(agent).collect();
+    /// A conversation of so many messages on a screen of this size, so many agents that stream, the one in front among them, and as
+    /// many that do nothing. Returns the milliseconds that reading the conversation took, too.
+    pub fn new(
+        messages: i64,
+        (streaming, idle): (u16, u16),
+        (width, height): (u16, u16),
+    ) -> (Self, f64) {
+        let agents: Vec<AgentRecord> = (0..streaming + idle).map(agent).collect();
         let terminal = match Terminal::new(TestBackend::new(width, height)) {
             Ok(terminal) => terminal,
             Err(never) => match never {},

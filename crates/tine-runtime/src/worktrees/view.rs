@@ -182,6 +182,21 @@ impl Runtime {
         stream::iter(looks).buffered(WORKTREES_AT_ONCE).collect().await
     }
 
+    /// How many files of an agent's own worktree differ from its start now; of a removed one as many as did when it was last looked at.
+    /// `None` for an agent without one, and where nobody can tell.
+    pub async fn changed_files(&self, agent: AgentId) -> Result<Option<u32>, RuntimeError> {
+        let Some(record) = self.store().worktree(agent).await? else { return Ok(None) };
+        if record.removed_ms.is_some() {
+            return Ok(Some(record.files));
+        }
+        let now_ms = self.now_ms();
+        let progress = blocking(move || {
+            let worktree = worktree_of(&record)?;
+            worktree.progress(&worktree.state(now_ms)?)
+        });
+        Ok(progress.await.ok().map(|(files, _)| files))
+    }
+
     async fn progress_of(&self, view: &WorktreeView) -> Option<Progress> {
         let (record, state, now_ms) = (view.record.clone()?, view.state, self.now_ms());
         let around = self.worktree_at(Path::new(&record.origin)).await.ok()?;

@@ -102,6 +102,7 @@ macro_rules! store_contract {
             mail_to_nobody_is_refused
             a_request_counts_once
             requests_are_found_by_agent_and_by_tree
+            usage_is_summed_from_where_one_asked_last
             cache_entries_are_kept_while_they_are_used
             a_request_is_in_the_queue_of_its_root
             a_request_is_named_by_a_unique_prefix

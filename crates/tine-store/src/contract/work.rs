@@ -9,7 +9,7 @@ use super::sample::{
 use super::{Fixture, refused};
 use crate::{
     CacheRow, Fence, ForkFrom, Kill, MailId, NewMail, NewTask, Recover, RequestRow, Result, Store,
-    StoreError, TaskEnd, UsageScope,
+    StoreError, TaskEnd, UsageScope, UsageSum,
 };
 
 async fn root_and_worker(store: &dyn Store) -> Result<(AgentId, AgentId)> {
@@ -166,6 +166,42 @@ pub async fn requests_are_found_by_agent_and_by_tree(fixture: &dyn Fixture) -> R
     senseless.usage = Some(Usage { uncached: u64::MAX, output: u64::MAX, ..Usage::default() });
     store.record_request(senseless, &[]).await?;
     assert_eq!(replies(1, UsageScope::Own).await?.len(), 2);
+    Ok(())
+}
+
+/// By agent; what nobody priced and what nobody reported is told apart from what was free, and nothing is counted twice.
+pub async fn usage_is_summed_from_where_one_asked_last(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let root = create(&*store, 1).await?;
+    fork(&*store, root, 2, ForkFrom::LastEntry).await?;
+    let child = agent_id(2);
+    assert_eq!(store.usage_since(0).await?, (0, Vec::new()));
+    let mut unpriced = request_of(root, 2, "m");
+    unpriced.micro_usd = None;
+    let mut silent = request_of(root, 3, "m");
+    (silent.usage, silent.micro_usd) = (None, None);
+    let mut blind = request_of(child, 4, "m");
+    blind.usage = Some(Usage { uncached: 50, output: 5, ..Usage::default() });
+    for request in [request_of(root, 1, "m"), unpriced, silent, blind] {
+        store.record_request(request, &[]).await?;
+    }
+    let (last, sums) = store.usage_since(0).await?;
+    let of_root = UsageSum {
+        agent: root,
+        requests: 3,
+        unpriced: 1,
+        micro_usd: 1_000,
+        prompt: 200,
+        read: 180,
+    };
+    let of_child =
+        UsageSum { agent: child, requests: 1, unpriced: 0, micro_usd: 1_000, prompt: 0, read: 0 };
+    assert_eq!(sums, [of_root, of_child]);
+    assert_eq!(store.usage_since(last).await?, (last, Vec::new()));
+    store.record_request(request_of(root, 5, "m"), &[]).await?;
+    let (_, sums) = store.usage_since(last).await?;
+    let once = UsageSum { requests: 1, unpriced: 0, prompt: 100, read: 90, ..of_root };
+    assert_eq!(sums, [once]);
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use crate::{
     EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
     NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Rename, RequestRow,
     RequestStop, Reserve, Reserved, Result, SetBudget, SetState, StandInLine, Store, TaskEnd,
-    UsageScope, WriterRow,
+    UsageScope, UsageSum, WriterRow,
 };
 
 #[async_trait]
@@ -256,6 +256,10 @@ impl Store for SqliteStore {
         most: usize,
     ) -> Result<Vec<RequestRow>> {
         self.recent_request_rows(agent, until_ms, most).await
+    }
+
+    async fn usage_since(&self, after: i64) -> Result<(i64, Vec<UsageSum>)> {
+        self.usage_sums(after).await
     }
 
     async fn cache_entries(&self, scope: [u8; 32], since_ms: i64) -> Result<Vec<CacheRow>> {

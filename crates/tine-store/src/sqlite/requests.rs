@@ -11,7 +11,7 @@ use super::agents::agent_state;
 use super::budgets::{AMOUNT_MAX, settle};
 use super::column::{Columns, usage_columns};
 use super::connection::Writing;
-use crate::{CacheRow, RequestRow, Result, UsageScope};
+use crate::{CacheRow, RequestRow, Result, UsageScope, UsageSum};
 
 /// How long a cache entry is remembered after its last use, in milliseconds. Twice the longest lifetime that a provider sells
 /// (OpenAI's 12 hours); those that promise none (DeepSeek) keep theirs for hours.
@@ -138,6 +138,36 @@ impl SqliteStore {
             read.all(sql.bind(agent.as_bytes().as_slice()).bind(until_ms).bind(most)).await?;
         read.finish().await?;
         rows.iter().map(|row| request_row(self.connections.path(), row)).collect()
+    }
+
+    pub(super) async fn usage_sums(&self, after: i64) -> Result<(i64, Vec<UsageSum>)> {
+        let sql = sqlx::query(
+            "SELECT agent, count(*), \
+             sum(CASE WHEN uncached IS NOT NULL AND micro_usd IS NULL THEN 1 ELSE 0 END), \
+             coalesce(sum(micro_usd), 0), \
+             coalesce(sum(CASE WHEN read IS NULL THEN 0 ELSE uncached + read \
+                 + coalesce(write_short, 0) + coalesce(write_long, 0) END), 0), \
+             coalesce(sum(read), 0), max(seq) \
+             FROM requests WHERE seq > ? GROUP BY agent ORDER BY max(seq)",
+        );
+        let mut read = self.connections.read().await?;
+        let rows = read.all(sql.bind(after)).await?;
+        read.finish().await?;
+        let mut last = after;
+        let mut sums = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let row = Columns::new(self.connections.path(), row);
+            last = last.max(row.get(6)?);
+            sums.push(UsageSum {
+                agent: row.agent(0)?,
+                requests: row.unsigned(1)?,
+                unpriced: row.unsigned(2)?,
+                micro_usd: row.unsigned(3)?,
+                prompt: row.unsigned(4)?,
+                read: row.unsigned(5)?,
+            });
+        }
+        Ok((last, sums))
     }
 
     pub(super) async fn cache_rows(&self, scope: [u8; 32], since_ms: i64) -> Result<Vec<CacheRow>> {

@@ -11,6 +11,7 @@ pub(crate) enum Verb {
     Fork,
     Tree,
     Parent,
+    Back,
     Child,
     Send,
     Stop,
@@ -124,8 +125,10 @@ pub(crate) const COMMANDS: &[Command] = &[
     ),
     command(Verb::Tree, &["tree", "agents"], "", "see all agents, and go to one")
         .with(Action::Tree),
-    command(Verb::Parent, &["parent", "back"], "", "go to the agent that this one was forked from")
+    command(Verb::Parent, &["parent"], "", "go to the agent that this one was forked from")
         .with(Action::Parent),
+    command(Verb::Back, &["back"], "", "go to the agent that you looked at before")
+        .with(Action::Back),
     command(Verb::Child, &["child"], "", "go to the last fork of this agent").with(Action::Child),
     command(Verb::Send, &["send"], "AGENT TEXT", "leave a message for another agent"),
     command(Verb::Stop, &["stop"], "[AGENT]", "interrupt an agent; what it did is kept"),

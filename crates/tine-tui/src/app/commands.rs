@@ -7,7 +7,7 @@ use super::command::Verb;
 use super::keys::Action;
 use super::piece::{Body, Tone};
 use super::room::Room;
-use super::{App, Effect, Overlay, TOOLS_WAIT_MS, Tree, Waiting};
+use super::{App, Effect, Overlay, TOOLS_WAIT_MS, Waiting};
 
 /// What an agent is told that was cut off within its reply.
 const GO_ON: &str = "Go on from where you were interrupted.";
@@ -17,7 +17,7 @@ impl App {
         match verb {
             Verb::Tree => {
                 self.has_seen(None);
-                self.overlay = Some(Overlay::Tree(Tree { marked: self.focus, shows_dead: false }));
+                self.open_tree();
                 Vec::new()
             }
             Verb::Help => {
@@ -26,9 +26,11 @@ impl App {
             }
             Verb::Quit => self.leave(),
             Verb::New => {
+                self.visits.extend(self.focus);
                 self.focus = None;
                 Vec::new()
             }
+            Verb::Back => self.go_back(),
             Verb::Model => self.model(rest),
             Verb::Show => self.show(rest),
             Verb::Answer => self.answer(rest),
@@ -121,6 +123,7 @@ impl App {
             | Verb::Show
             | Verb::Answer
             | Verb::Tree
+            | Verb::Back
             | Verb::New
             | Verb::Send
             | Verb::Wait

@@ -5,6 +5,7 @@ use tine_model::{AgentId, AgentRecord, EntryId, PermissionId, TaskRecord};
 use tine_runtime::{Answer, FoldedEntry, ForkMade, ForkWords, PermissionRequest, Side};
 use tine_store::BudgetRow;
 
+use super::facts::Fact;
 use super::live::Happening;
 use super::piece::Tone;
 use super::side::SideEvent;
@@ -54,6 +55,8 @@ pub(crate) enum Event {
     Told(Option<AgentId>, Tone, String),
     /// What a command of the command line printed, with its colours.
     Report(String, String),
+    /// Something was found out about agents.
+    Facts(Box<Fact>),
     /// Files that can be named to an agent.
     Files(Option<AgentId>, Vec<String>),
     /// Something happened to a question beside the conversation.
@@ -119,6 +122,8 @@ pub(crate) enum Effect {
     Lend(Vec<String>),
     /// Find the files that can be named to an agent.
     Files(Option<AgentId>),
+    /// Look at an agent closely.
+    LookAt(AgentId),
     /// Ask an agent's model beside its conversation.
     Side(AgentId, String),
     /// Take that question back.

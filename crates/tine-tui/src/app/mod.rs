@@ -1,11 +1,14 @@
 //! What is on the screen, as data. Takes events, says what is to be done; touches nothing and reads no clock.
 
+mod agents;
 mod command;
 mod commands;
 mod complete;
 mod event;
+mod facts;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod forest;
 mod input;
 mod key;
 mod keys;
@@ -21,6 +24,8 @@ mod room;
 mod setup;
 mod side;
 mod tree;
+mod tree_keys;
+mod visits;
 mod wait;
 
 use std::collections::HashMap;
@@ -29,9 +34,13 @@ use crossterm::event::{KeyEventKind, MouseButton, MouseEventKind};
 use tine_model::{AgentId, AgentRecord, AgentState, EntryBody, PermissionScope, Role, TaskRecord};
 use tine_runtime::{FoldedEntry, ForkWords};
 
+use crate::words::first_line;
+
 pub(crate) use command::COMMANDS;
 pub(crate) use complete::Offer;
 pub(crate) use event::{Effect, Event};
+pub(crate) use facts::{Fact, Facts, Peek};
+pub(crate) use forest::{Doing, Row, state_word};
 pub(crate) use input::{Input, ROWS_MAX};
 pub use key::KeyError;
 pub use keys::Keys;
@@ -45,8 +54,10 @@ pub(crate) use questions::Questions;
 pub(crate) use room::{Room, Scroll, title};
 pub(crate) use setup::{Setup, Weight};
 pub(crate) use side::{SideEvent, SidePage};
-pub(crate) use tree::{Tree, rows, state_word};
+pub(crate) use tree::{Asks, Tree};
+pub(crate) use tree_keys::TREE_KEYS;
 
+use agents::Agents;
 use complete::Offers;
 use notice::Notices;
 use wait::Wait;
@@ -79,7 +90,7 @@ pub(crate) const LETTERS: [(char, &str, PermissionScope); 4] = [
 #[derive(Debug, Clone)]
 pub(crate) enum Overlay {
     /// All agents.
-    Tree(Tree),
+    Tree(Box<Tree>),
     /// Commands and keys, from this line on.
     Help(usize),
     /// What a command of the command line printed.
@@ -145,7 +156,7 @@ pub(crate) struct App {
     /// Runs of this process.
     pub(crate) lives: HashMap<AgentId, Live>,
     /// All agents.
-    pub(crate) agents: Vec<AgentRecord>,
+    pub(crate) agents: Agents,
     /// All tasks.
     pub(crate) tasks: HashMap<AgentId, TaskRecord>,
     /// Requests for permission, of agents anywhere.
@@ -170,8 +181,12 @@ pub(crate) struct App {
     pub(crate) draft: Option<String>,
     /// Whether the terminal has the mouse, and not the screen.
     pub(crate) mouse_is_away: bool,
-    /// Where in `agents` each of them is, as they were read.
-    places: HashMap<AgentId, usize>,
+    /// What else is known of them.
+    pub(crate) facts: Facts,
+    /// The tree that a page lies over, and that is seen again once it is closed.
+    beneath: Option<Box<Tree>>,
+    /// Whom the person looked at before, the last one last.
+    visits: Vec<AgentId>,
     /// What the word that is being written could become.
     pub(crate) offers: Option<Offers>,
     /// Whom the person waits for.
@@ -201,9 +216,18 @@ impl App {
 
     /// Takes in what happened, and says what is to be done.
     pub(crate) fn update(&mut self, event: Event) -> Vec<Effect> {
+        let mut effects = self.take_in(event);
+        effects.extend(self.refresh_tree());
+        effects
+    }
+
+    fn take_in(&mut self, event: Event) -> Vec<Effect> {
         match event {
             Event::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
             Event::Key(key) => self.key(key),
+            Event::Mouse(mouse) if matches!(self.overlay, Some(Overlay::Tree(_))) => {
+                self.tree_mouse(mouse)
+            }
             Event::Mouse(mouse) => {
                 match mouse.kind {
                     MouseEventKind::ScrollUp => self.move_lines -= WHEEL_LINES,
@@ -213,6 +237,10 @@ impl App {
                     }
                     _ => {}
                 }
+                Vec::new()
+            }
+            Event::Paste(text) if matches!(self.overlay, Some(Overlay::Tree(_))) => {
+                self.paste_in_tree(&text);
                 Vec::new()
             }
             Event::Paste(text) => {
@@ -265,7 +293,7 @@ impl App {
                 if words.background {
                     // The log of the parent says it, too, and for good.
                     self.tell(format!("Forked child {}", made.child.short()));
-                    self.know(record);
+                    self.agents.add(record);
                     return prompt
                         .map(|prompt| Effect::Run(made.child, Some(prompt)))
                         .into_iter()
@@ -286,6 +314,11 @@ impl App {
             Event::Killed(agents) => self.killed(&agents),
             Event::Told(agent, tone, text) => {
                 self.say(agent, tone, text);
+                Vec::new()
+            }
+            Event::Facts(fact) => {
+                self.facts.take(*fact);
+                self.look_again();
                 Vec::new()
             }
             Event::Report(words, text) => {
@@ -343,10 +376,7 @@ impl App {
 
     /// The row of an agent, as it is known.
     pub(crate) fn record(&self, agent: AgentId) -> Option<&AgentRecord> {
-        let known = self.places.get(&agent).and_then(|place| self.agents.get(*place));
-        let known = known.filter(|record| record.id == agent);
-        // One that came since they were all read is among the last.
-        known.or_else(|| self.agents.iter().rev().find(|record| record.id == agent))
+        self.agents.get(agent)
     }
 
     /// Says something at the bottom of the screen, for a moment.
@@ -357,15 +387,31 @@ impl App {
     /// Says something to the person where an agent is; without one, where the person is.
     pub(crate) fn say(&mut self, agent: Option<AgentId>, tone: Tone, text: String) {
         let text = command::as_typed_here(&text);
+        if matches!(self.overlay, Some(Overlay::Tree(_))) {
+            // The conversation is not seen.
+            self.tell(first_line(&text));
+        }
         match agent.or(self.focus).and_then(|agent| self.rooms.get_mut(&agent)) {
             Some(room) => room.say(tone, text),
             None => self.lobby_words.push((tone, text)),
         }
     }
 
+    /// The agents that run, here or elsewhere, the oldest first. Costs no more than there are of them.
+    pub(crate) fn at_work(&self) -> impl Iterator<Item = &AgentRecord> {
+        let here = self.lives.keys().filter_map(|agent| self.agents.place(*agent));
+        let mut places: Vec<usize> = self.agents.running().iter().copied().chain(here).collect();
+        places.sort_unstable();
+        places.dedup();
+        places.into_iter().filter_map(|place| (*self.agents).get(place))
+    }
+
     /// Shows a text with its colours over the conversation.
     pub(super) fn show_page(&mut self, title: String, text: String) {
         self.pages += 1;
+        if let Some(Overlay::Tree(tree)) = self.overlay.take() {
+            self.beneath = Some(tree);
+        }
         self.overlay = Some(Overlay::Page(Page { title, text, from: 0, number: self.pages }));
     }
 
@@ -476,17 +522,19 @@ impl App {
         let before = focus.and_then(|focus| self.record(focus)).map(|record| record.updated_ms);
         for record in &agents {
             if let Some(room) = self.rooms.get_mut(&record.id) {
-                // Whoever wrote into it, it is read again once it is looked at.
-                room.is_stale |= room.record.updated_ms != record.updated_ms;
+                // Whoever wrote into it, it is read again once it is looked at. What a run of this process writes into the one that
+                // is seen is told by the run, and until then its words go on.
+                let is_told = focus == Some(record.id) && self.lives.contains_key(&record.id);
+                room.is_stale |= room.record.updated_ms != record.updated_ms && !is_told;
                 room.record = record.clone();
             }
         }
         self.notice(&agents, &tasks);
-        self.places = agents.iter().enumerate().map(|(at, agent)| (agent.id, at)).collect();
-        self.agents = agents;
+        self.agents.replace(agents);
         self.tasks = tasks.into_iter().map(|task| (task.agent, task)).collect();
         self.tell_notices();
         self.look_at_wait();
+        self.look_again();
         let Some(focus) = focus else { return Vec::new() };
         let now = self.record(focus).map(|record| record.updated_ms);
         // Another process may have written.
@@ -499,22 +547,16 @@ impl App {
     /// The person goes to an agent.
     pub(crate) fn enter(&mut self, record: AgentRecord) -> Vec<Effect> {
         let agent = record.id;
-        self.know(record.clone());
+        self.agents.add(record.clone());
         self.has_seen(Some(agent));
+        self.note_visit(agent);
         self.focus = Some(agent);
-        self.overlay = None;
+        (self.overlay, self.beneath) = (None, None);
         self.offers = None;
         let room = self.rooms.entry(agent).or_insert_with(|| Room::new(record));
         match room.is_stale {
             true => vec![Effect::Read(agent, room.reads()), Effect::Price(agent)],
             false => Vec::new(),
-        }
-    }
-
-    /// There is an agent; the next look at all of them will find it, too.
-    fn know(&mut self, record: AgentRecord) {
-        if !self.agents.iter().any(|known| known.id == record.id) {
-            self.agents.push(record);
         }
     }
 
@@ -544,10 +586,8 @@ impl App {
     fn killed(&mut self, agents: &[AgentId]) -> Vec<Effect> {
         for id in agents {
             self.lives.remove(id);
-            if let Some(record) = self.agents.iter_mut().find(|record| record.id == *id) {
-                record.state = AgentState::Dead;
-            }
         }
+        self.agents.bury(agents);
         let text = match agents {
             [one] => format!("Agent {one} terminated"),
             several => format!("Killed {} agents", several.len()),
@@ -583,3 +623,5 @@ mod point_tests;
 mod questions_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tree_tests;

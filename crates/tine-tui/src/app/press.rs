@@ -8,7 +8,6 @@ use tine_runtime::PermissionRequest;
 use super::command::{self, Typed};
 use super::keys::Action;
 use super::room::Scroll;
-use super::tree::{Tree, rows};
 use super::{App, Effect, LEAVE_MS, Overlay, Page, title};
 use crate::figures::plural;
 use crate::words::{harmless, one_line};
@@ -58,35 +57,8 @@ impl App {
                 KeyCode::End => *from = usize::MAX / 2,
                 KeyCode::PageUp => *from = from.saturating_sub(usize::from(self.page)),
                 KeyCode::PageDown | KeyCode::Char(' ') => *from += usize::from(self.page),
-                _ => self.overlay = None,
+                _ => self.overlay = self.beneath.take().map(Overlay::Tree),
             }
-        }
-        Vec::new()
-    }
-
-    fn tree_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let Some(Overlay::Tree(tree)) = &mut self.overlay else { return Vec::new() };
-        let rows = rows(&self.agents, tree.shows_dead);
-        let at = rows.iter().position(|row| Some(row.agent) == tree.marked).unwrap_or(0);
-        let mark = |at: usize| rows.get(at.min(rows.len().saturating_sub(1))).map(|row| row.agent);
-        match key.code {
-            KeyCode::Up | KeyCode::Char('k') => tree.marked = mark(at.saturating_sub(1)),
-            KeyCode::Down | KeyCode::Char('j') => tree.marked = mark(at + 1),
-            KeyCode::Home => tree.marked = mark(0),
-            KeyCode::End => tree.marked = mark(rows.len()),
-            KeyCode::Char('d') => tree.shows_dead = !tree.shows_dead,
-            KeyCode::Enter | KeyCode::Right => {
-                let marked = mark(at);
-                self.overlay = None;
-                return marked.map_or_else(Vec::new, |agent| self.go(agent));
-            }
-            KeyCode::Char('x') => {
-                return mark(at).map_or_else(Vec::new, |agent| self.kill(agent));
-            }
-            KeyCode::Char('s') => {
-                return mark(at).map_or_else(Vec::new, |agent| self.stop(agent));
-            }
-            _ => self.overlay = None,
         }
         Vec::new()
     }
@@ -100,10 +72,10 @@ impl App {
             Action::Quit if self.input().is_empty() => return self.leave(),
             Action::Quit => {}
             Action::Tree => {
-                let marked = self.focus;
                 self.has_seen(None);
-                self.overlay = Some(Overlay::Tree(Tree { marked, shows_dead: false }));
+                self.open_tree();
             }
+            Action::Back => return self.go_back(),
             Action::Parent => return self.go_up(),
             Action::Child => return self.go_down(),
             Action::Older => return self.go_beside(false),

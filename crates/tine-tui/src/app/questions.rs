@@ -71,9 +71,9 @@ impl Questions {
         self.front().is_some_and(|request| self.seen.contains(&request.id))
     }
 
-    /// Whether this agent asks.
-    pub(crate) fn asks(&self, agent: AgentId) -> bool {
-        self.waiting.iter().any(|request| request.agent == agent)
+    /// What this agent asks first.
+    pub(crate) fn of(&self, agent: AgentId) -> Option<&PermissionRequest> {
+        self.waiting.iter().find(|request| request.agent == agent)
     }
 
     /// Whether the deadline of one is past.

@@ -348,7 +348,8 @@ fn no_key_of_the_tree_kills_a_root_and_a_question_holds_nobody() {
     control(&mut app, 't');
     assert_eq!(key(&mut app, KeyCode::Char('x')), []);
     key(&mut app, KeyCode::Down);
-    assert_eq!(key(&mut app, KeyCode::Char('x')), [Effect::Kill(id(2))]);
+    assert_eq!(key(&mut app, KeyCode::Char('x')), []);
+    assert_eq!(key(&mut app, KeyCode::Char('y')), [Effect::Kill(id(2))]);
     key(&mut app, KeyCode::Esc);
     app.update(Event::Happened(id(1), Happening::Began));
     app.now_ms += PAUSE_BEFORE_ANSWER_MS;

@@ -1,8 +1,14 @@
-//! All agents as one picture.
+//! The picture of all agents, as it is open: what is marked, what is shown, and what is asked at its foot.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
 
-use tine_model::{AgentId, AgentRecord, AgentState, Standing, TaskRecord};
+use tine_model::{AgentId, AgentRecord, AgentState, TaskRecord};
+
+use super::forest::{Row, rows};
+use super::{App, Effect, Overlay};
+
+/// How soon an agent is looked at closely again, in milliseconds: a look at a worktree asks git.
+const LOOK_EVERY_MS: i64 = 1_000;
 
 /// The tree on the screen.
 #[derive(Debug, Clone, Default)]
@@ -11,120 +17,136 @@ pub(crate) struct Tree {
     pub(crate) marked: Option<AgentId>,
     /// Whether the dead are shown, too.
     pub(crate) shows_dead: bool,
+    /// Whether the marked agent is shown closely.
+    pub(crate) peeks: bool,
+    /// Those alone are shown of which this is a part of the name, the id or the task.
+    pub(crate) filter: String,
+    /// What is asked at the foot.
+    pub(crate) asks: Option<Asks>,
+    /// All rows, as of the registry that they were made of.
+    pub(crate) rows: Vec<Row>,
+    /// Where among them the marked one is.
+    pub(crate) at: usize,
+    /// The first row on the screen; moved by whoever draws it, so that the marked one is seen.
+    pub(crate) first: usize,
+    /// The line of the screen on which that row is, and how many rows fit; said by whoever draws it.
+    pub(crate) seen: (u16, u16),
+    /// The state of the registry, and what was to be shown of it.
+    made_of: Option<(u64, bool, String)>,
+    /// Who was looked at closely last, and when.
+    looked: Option<(AgentId, i64)>,
+    /// Whether something may have changed since.
+    is_stale: bool,
 }
 
-/// An agent in the picture.
+/// What is asked at the foot of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Row {
-    /// Who it is.
-    pub(crate) agent: AgentId,
-    /// The lines before it that join it to its parent.
-    pub(crate) branch: String,
+pub(crate) enum Asks {
+    /// The new name of an agent.
+    Name(AgentId, String),
+    /// Words for an agent.
+    Words(AgentId, String),
+    /// What is to be found.
+    Filter,
+    /// Whether an agent is to end, and how many below it would.
+    Kill(AgentId, usize),
 }
 
-/// The rows of the picture: each root, and below it those that were forked from it, the oldest first. Agents whose parent is not shown
-/// stand below the nearest above it that is.
-pub(crate) fn rows(agents: &[AgentRecord], shows_dead: bool) -> Vec<Row> {
-    let shown = |agent: &&AgentRecord| {
-        agent.standing != Standing::Hidden && (shows_dead || agent.state != AgentState::Dead)
-    };
-    let by_id: HashMap<AgentId, &AgentRecord> =
-        agents.iter().map(|agent| (agent.id, agent)).collect();
-    let visible: Vec<&AgentRecord> = agents.iter().filter(shown).collect();
-    let seen: HashSet<AgentId> = visible.iter().map(|agent| agent.id).collect();
-    let mut below: HashMap<Option<AgentId>, Vec<AgentId>> = HashMap::new();
-    for agent in &visible {
-        let above = std::iter::successors(agent.parent, |id| by_id.get(id)?.parent);
-        let parent = above.into_iter().find(|id| seen.contains(id));
-        below.entry(parent).or_default().push(agent.id);
+impl Tree {
+    /// Marks the row at this place; the last one where there are not so many.
+    pub(super) fn mark(&mut self, at: usize) {
+        self.at = at.min(self.rows.len().saturating_sub(1));
+        self.marked = self.rows.get(self.at).map(|row| row.agent);
     }
-    let mut rows = Vec::with_capacity(visible.len());
-    let roots = below.get(&None).cloned().unwrap_or_default();
-    for root in roots {
-        rows.push(Row { agent: root, branch: String::new() });
-        add_below(&below, root, "", &mut rows);
+
+    /// The row of the nearest above the marked one, of those that are shown.
+    pub(super) fn parent(&self) -> Option<usize> {
+        let depth = self.rows.get(self.at)?.depth;
+        self.rows.iter().take(self.at).rposition(|row| row.depth < depth)
     }
-    rows
+
+    /// The first row below the marked one.
+    pub(super) fn child(&self) -> Option<usize> {
+        let depth = self.rows.get(self.at)?.depth;
+        self.rows.get(self.at + 1).filter(|row| row.depth > depth).map(|_| self.at + 1)
+    }
+
+    /// The row beside the marked one, before or behind it.
+    pub(super) fn sibling(&self, behind: bool) -> Option<usize> {
+        let depth = self.rows.get(self.at)?.depth;
+        let is_below = |at: &usize| self.rows.get(*at).is_some_and(|row| row.depth > depth);
+        let at = match behind {
+            true => (self.at + 1..self.rows.len()).find(|at| !is_below(at)),
+            false => (0..self.at).rev().find(|at| !is_below(at)),
+        }?;
+        self.rows.get(at).filter(|row| row.depth == depth).map(|_| at)
+    }
+
+    /// Makes the rows anew where they are not those of this registry; the mark stays on its agent, else at its place.
+    fn refresh(&mut self, revision: u64, make: impl FnOnce(&Self) -> Vec<Row>) {
+        let now = (revision, self.shows_dead, self.filter.clone());
+        if self.made_of.as_ref() == Some(&now) {
+            return;
+        }
+        self.rows = make(self);
+        self.made_of = Some(now);
+        self.is_stale = true;
+        let marked = self.rows.iter().position(|row| Some(row.agent) == self.marked);
+        self.mark(marked.unwrap_or(self.at));
+    }
+
+    /// Whom to look at closely now.
+    fn look(&mut self, now_ms: i64) -> Option<AgentId> {
+        let marked = self.marked.filter(|_| self.peeks)?;
+        let is_due = match self.looked {
+            Some((agent, at_ms)) if agent == marked => {
+                self.is_stale && now_ms - at_ms >= LOOK_EVERY_MS
+            }
+            Some(_) | None => true,
+        };
+        if !is_due {
+            return None;
+        }
+        (self.looked, self.is_stale) = (Some((marked, now_ms)), false);
+        Some(marked)
+    }
 }
 
-/// Adds everybody below an agent. A stack of its own, since chains of forks may be long.
-fn add_below(
-    below: &HashMap<Option<AgentId>, Vec<AgentId>>,
-    agent: AgentId,
-    before: &str,
-    rows: &mut Vec<Row>,
-) {
-    let mut stack = vec![(agent, before.to_owned(), 0_usize)];
-    while let Some((parent, before, next)) = stack.pop() {
-        let children = below.get(&Some(parent)).map(Vec::as_slice).unwrap_or_default();
-        let Some(child) = children.get(next).copied() else { continue };
-        let is_last = next + 1 == children.len();
-        rows.push(Row {
-            agent: child,
-            branch: format!("{before}{}", if is_last { "└─ " } else { "├─ " }),
+impl App {
+    /// Opens the picture, with the mark where the person is.
+    pub(super) fn open_tree(&mut self) {
+        let tree = Tree { marked: self.focus, ..Tree::default() };
+        self.overlay = Some(Overlay::Tree(Box::new(tree)));
+    }
+
+    /// Brings the open tree up to date with what is known now.
+    pub(super) fn refresh_tree(&mut self) -> Vec<Effect> {
+        let Some(Overlay::Tree(tree)) = &mut self.overlay else { return Vec::new() };
+        let (agents, tasks) = (&self.agents, &self.tasks);
+        tree.refresh(agents.revision(), |tree| {
+            let sought = tree.filter.to_lowercase();
+            rows(agents, |agent| {
+                (tree.shows_dead || agent.state != AgentState::Dead)
+                    && (sought.is_empty() || is_found(agent, tasks.get(&agent.id), &sought))
+            })
         });
-        let inner = format!("{before}{}", if is_last { "   " } else { "│  " });
-        stack.push((parent, before, next + 1));
-        stack.push((child, inner, 0));
+        tree.look(self.now_ms).map(Effect::LookAt).into_iter().collect()
+    }
+
+    /// Something may have changed of the agent that is looked at.
+    pub(super) fn look_again(&mut self) {
+        if let Some(Overlay::Tree(tree)) = &mut self.overlay {
+            tree.is_stale = true;
+        }
     }
 }
 
-/// What an agent does, as people call it.
-pub(crate) fn state_word(agent: &AgentRecord, task: Option<&TaskRecord>) -> &'static str {
-    match task {
-        Some(task) => task.status.as_str(),
-        None => agent.state.as_str(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::app::fixture;
-
-    fn agent(id: u8, parent: Option<u8>, state: AgentState) -> AgentRecord {
-        AgentRecord { state, ..fixture::agent(id, parent) }
-    }
-
-    fn picture(agents: &[AgentRecord], shows_dead: bool) -> String {
-        let rows = rows(agents, shows_dead);
-        let lines: Vec<String> =
-            rows.iter().map(|row| format!("{}{}", row.branch, &row.agent.short()[..2])).collect();
-        lines.join("\n")
-    }
-
-    #[test]
-    fn forks_stand_below_their_parents_and_the_dead_make_no_holes() {
-        use AgentState::{Dead, Idle};
-        let agents = [
-            agent(1, None, Idle),
-            agent(2, Some(1), Idle),
-            agent(3, Some(1), Dead),
-            agent(4, Some(2), Idle),
-            agent(5, Some(3), Idle),
-            agent(6, None, Idle),
-        ];
-        insta::assert_snapshot!(picture(&agents, true), @"
-        01
-        ├─ 02
-        │  └─ 04
-        └─ 03
-           └─ 05
-        06
-        ");
-        insta::assert_snapshot!(picture(&agents, false), @"
-        01
-        ├─ 02
-        │  └─ 04
-        └─ 05
-        06
-        ");
-    }
-
-    #[test]
-    fn a_long_chain_is_no_trouble() {
-        let chain: Vec<AgentRecord> =
-            (0..=250).map(|id| agent(id, id.checked_sub(1), AgentState::Idle)).collect();
-        assert_eq!(rows(&chain, false).len(), 251);
-    }
+fn is_found(agent: &AgentRecord, task: Option<&TaskRecord>, sought: &str) -> bool {
+    let texts: [Option<Cow<'_, str>>; 4] = [
+        agent.name.as_deref().map(Cow::Borrowed),
+        Some(Cow::Owned(agent.id.to_string())),
+        task.map(|task| Cow::Borrowed(task.directive.as_str())),
+        task.and_then(|task| task.description.as_deref()).map(Cow::Borrowed),
+    ];
+    texts.iter().flatten().any(|text| text.to_lowercase().contains(sought))
 }

@@ -1,5 +1,7 @@
 //! Waiting until agents have nothing left to do, as a person at the screen does: everything else goes on meanwhile.
 
+use std::collections::HashSet;
+
 use tine_model::{AgentId, AgentState};
 
 use super::{App, Tone, title};
@@ -86,15 +88,17 @@ impl App {
 
     /// All below an agent, that live.
     pub(super) fn agents_below(&self, top: Option<AgentId>) -> impl Iterator<Item = AgentId> {
-        let mut tree: Vec<AgentId> = top.into_iter().collect();
+        let mut tree: HashSet<AgentId> = top.into_iter().collect();
+        let mut below = Vec::new();
         // Parents come before their children.
-        for agent in &self.agents {
+        for agent in self.agents.iter() {
             if agent.state != AgentState::Dead
                 && agent.parent.is_some_and(|parent| tree.contains(&parent))
             {
-                tree.push(agent.id);
+                tree.insert(agent.id);
+                below.push(agent.id);
             }
         }
-        tree.into_iter().skip(1)
+        below.into_iter()
     }
 }

@@ -7,7 +7,7 @@ use ratatui::widgets::Paragraph;
 
 use super::wrap::wrapped;
 use super::{BOLD, CYAN, DIM};
-use crate::app::{COMMANDS, KEYS, Keys};
+use crate::app::{COMMANDS, KEYS, Keys, TREE_KEYS};
 use crate::words::fit;
 
 /// Columns of the names of keys.
@@ -44,6 +44,10 @@ fn lines(keys: &Keys, width: usize) -> Vec<Line<'static>> {
             Span::styled(binding.help, DIM),
         ]));
     }
+    lines.push(Line::default());
+    lines.push(Line::from(Span::styled("Keys in the tree", BOLD)));
+    let told = TREE_KEYS.map(|(key, what)| format!("{key} {what}")).join(" · ");
+    lines.extend(wrapped(&[(told, DIM)], width, &[Span::raw("  ")], &[Span::raw("  ")]));
     lines.push(Line::default());
     lines.push(Line::from(Span::styled("Arrows scroll; any other key closes this page.", DIM)));
     lines

@@ -8,6 +8,7 @@ mod layout;
 mod markdown;
 mod offers;
 mod page;
+mod peek;
 mod piece;
 mod question;
 mod result;
@@ -18,6 +19,8 @@ mod side;
 mod status;
 mod strip;
 mod tree;
+#[cfg(test)]
+mod tree_screens;
 mod wrap;
 
 use ratatui::Frame;
@@ -82,7 +85,9 @@ pub(crate) fn draw(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>) {
     frame.render_widget(Paragraph::new(offers), offer_area);
     frame.render_widget(status::line(app, usize::from(status.width)), status);
     let over = Rect { height: area.height.saturating_sub(status.height), ..area };
-    match &mut app.overlay {
+    // What it shows is all of the screen; it comes back with what it has learned of its size.
+    let mut overlay = app.overlay.take();
+    match &mut overlay {
         None => {}
         Some(Overlay::Help(from)) => {
             frame.render_widget(Clear, over);
@@ -96,11 +101,12 @@ pub(crate) fn draw(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>) {
             frame.render_widget(Clear, over);
             side::draw(page, frame, over);
         }
-        Some(Overlay::Tree(_)) => {
+        Some(Overlay::Tree(tree)) => {
             frame.render_widget(Clear, over);
-            tree::draw(app, frame, over);
+            tree::draw(app, tree, frame, over);
         }
     }
+    app.overlay = overlay;
 }
 
 /// The conversation.

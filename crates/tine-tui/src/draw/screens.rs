@@ -100,7 +100,7 @@ fn press(app: &mut App, code: KeyCode, modifiers: KeyModifiers) {
     app.update(Event::Key(KeyEvent::new(code, modifiers)));
 }
 
-fn screen(app: &mut App, (width, height): (u16, u16)) -> String {
+pub(super) fn screen(app: &mut App, (width, height): (u16, u16)) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| draw(app, &mut Kept::default(), frame)).unwrap();
     let buffer = terminal.backend().buffer();
@@ -111,8 +111,8 @@ fn screen(app: &mut App, (width, height): (u16, u16)) -> String {
     (0..height).map(row).collect::<Vec<_>>().join("\n")
 }
 
-const SMALL: (u16, u16) = (80, 24);
-const LARGE: (u16, u16) = (200, 50);
+pub(super) const SMALL: (u16, u16) = (80, 24);
+pub(super) const LARGE: (u16, u16) = (200, 50);
 const NARROW: (u16, u16) = (40, 12);
 
 #[test]

@@ -87,7 +87,7 @@ pub(super) fn line(app: &App, width: usize) -> Line<'static> {
             add(format!("{} ({key})", plural(count as u64, "question")), YELLOW);
         }
     }
-    let running = app.agents.iter().filter(|agent| app.runs(agent.id)).count();
+    let running = app.at_work().count();
     if running > 0 {
         add(format!("{running} running"), CYAN);
     }

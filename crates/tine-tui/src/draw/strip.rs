@@ -82,7 +82,7 @@ fn name(app: &App, agent: AgentId) -> String {
 fn running_line(app: &App, agent: &AgentRecord) -> String {
     let live = app.lives.get(&agent.id);
     let doing = match live {
-        _ if app.questions.asks(agent.id) => "asks for permission".to_owned(),
+        _ if app.questions.of(agent.id).is_some() => "asks for permission".to_owned(),
         Some(live) => live.doing(),
         None => "running in another process".to_owned(),
     };

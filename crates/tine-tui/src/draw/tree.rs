@@ -1,78 +1,289 @@
-//! The picture of all agents.
+//! The picture of all agents: a line for each in columns, the marked one closely, and at the foot the keys or what is asked.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
-use tine_model::{AgentId, AgentState};
+use tine_model::{AgentId, AgentRecord, TaskStatus};
+use unicode_width::UnicodeWidthStr;
 
-use super::{BOLD, CYAN, DIM, GREEN, YELLOW};
+use super::peek;
+use super::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::age::age;
-use crate::app::{App, Overlay, rows, state_word, title};
-use crate::words::{cut, one_line};
+use crate::app::{App, Asks, Doing, Row, TREE_KEYS, Tree, title};
+use crate::figures::plural;
+use crate::words::{cut, fit, one_line};
 
-/// Columns of what an agent was asked to do.
-const TASK_COLUMNS: usize = 48;
+/// Columns before the branches: the marks.
+const MARKS: usize = 3;
 
-/// Draws it over an area.
-pub(super) fn draw(app: &App, frame: &mut Frame<'_>, area: Rect) {
-    let Some(Overlay::Tree(tree)) = &app.overlay else { return };
-    let rows = rows(&app.agents, tree.shows_dead);
-    let [head, body, foot] =
-        Layout::vertical([Constraint::Length(2), Constraint::Min(1), Constraint::Length(1)])
-            .areas(area);
-    let running = app.agents.iter().filter(|agent| app.runs(agent.id)).count();
-    let dead = app.agents.iter().filter(|agent| agent.state == AgentState::Dead).count();
-    let counts = format!("  {} agents, {running} running, {dead} dead", app.agents.len());
-    let title = Line::from(vec![Span::styled("Agents", BOLD), Span::styled(counts, DIM)]);
-    frame.render_widget(Paragraph::new(vec![title, Line::default()]), head);
-    let at = rows.iter().position(|row| Some(row.agent) == tree.marked).unwrap_or(0);
-    let height = usize::from(body.height);
-    let first = (at + 1).saturating_sub(height);
-    let lines: Vec<Line<'static>> = rows
-        .iter()
-        .enumerate()
-        .skip(first)
-        .take(height)
-        .map(|(number, row)| {
-            line(app, row.agent, &row.branch, number == at, usize::from(body.width))
-        })
-        .collect();
-    frame.render_widget(Paragraph::new(lines), body);
-    let keys = "Enter go · s interrupt · x kill · d show the dead · any other key closes";
-    frame.render_widget(Span::styled(cut(keys, usize::from(foot.width)), DIM), foot);
+/// What stands between two columns.
+const BETWEEN: &str = "  ";
+
+/// What stands between two keys at the foot.
+const BETWEEN_KEYS: &str = "  ";
+
+/// Fewest columns of names.
+const NAME_COLUMNS_MIN: usize = 12;
+
+/// Fewest columns of what an agent was asked.
+const ASKED_COLUMNS_MIN: usize = 12;
+
+/// Fewest rows of agents that a look at one of them leaves.
+const ROWS_MIN: u16 = 6;
+
+/// Something that is known of each agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Kind,
+    State,
+    Point,
+    Cost,
+    Cache,
+    Files,
+    Model,
+    Age,
+    Asked,
 }
 
-fn line(app: &App, id: AgentId, branch: &str, is_marked: bool, width: usize) -> Line<'static> {
-    let Some(agent) = app.record(id) else { return Line::default() };
-    let task = app.tasks.get(&id);
-    let state = state_word(agent, task);
-    let style = match agent.state {
-        _ if app.runs(id) => CYAN,
-        AgentState::Idle => Style::new(),
-        AgentState::Running => CYAN,
-        AgentState::Interrupted => YELLOW,
-        AgentState::Dead => DIM,
+/// In the order in which they stand: the head, the columns, and which of them goes first where there is too little room (the last).
+const COLUMNS: [(Column, &str, usize, u8); 9] = [
+    (Column::Kind, "kind", 10, 4),
+    (Column::State, "state", 13, 0),
+    (Column::Point, "fork", 6, 5),
+    (Column::Cost, "cost", 8, 1),
+    (Column::Cache, "cache", 5, 2),
+    (Column::Files, "files", 5, 3),
+    (Column::Model, "model", 22, 7),
+    (Column::Age, "age", 4, 6),
+    (Column::Asked, "asked", ASKED_COLUMNS_MIN, 8),
+];
+
+/// Draws it over an area. What is learned of its size goes back into the tree.
+pub(super) fn draw(app: &App, tree: &mut Tree, frame: &mut Frame<'_>, area: Rect) {
+    let width = usize::from(area.width);
+    let peek = match tree.marked {
+        Some(marked) if tree.peeks => peek::lines(app, marked, width),
+        Some(_) | None => Vec::new(),
     };
-    let here = if app.focus == Some(id) { "*" } else { " " };
+    let room = area.height.saturating_sub(3 + ROWS_MIN);
+    let peek_rows = u16::try_from(peek.len()).unwrap_or(u16::MAX).min(room);
+    let [head, body, below, foot] = Layout::vertical([
+        Constraint::Length(2),
+        Constraint::Min(1),
+        Constraint::Length(peek_rows),
+        Constraint::Length(1),
+    ])
+    .areas(area);
+    tree.seen = (body.y, body.height);
+    let height = usize::from(body.height);
+    // The mark is seen, and the picture moves no more than that takes.
+    let last = tree.rows.len().saturating_sub(height);
+    tree.first = tree.first.clamp((tree.at + 1).saturating_sub(height), tree.at).min(last);
+    let shown = tree.rows.iter().enumerate().skip(tree.first).take(height);
+    let names = shown.clone().filter_map(|(_, row)| Some((row, app.record(row.agent)?)));
+    let name = name_columns(names, width);
+    let columns = columns(width.saturating_sub(MARKS + name));
+    let heads = Paragraph::new(vec![counts(app, tree, width), heads(&columns, name)]);
+    frame.render_widget(heads, head);
+    let lines: Vec<Line<'static>> = shown
+        .filter_map(|(number, row)| {
+            let agent = app.record(row.agent)?;
+            Some(line(app, agent, row, number == tree.at, (name, &columns)))
+        })
+        .collect();
+    let lines = match lines.is_empty() {
+        true => vec![Line::from(Span::styled("   nobody", DIM))],
+        false => lines,
+    };
+    frame.render_widget(Paragraph::new(lines), body);
+    frame.render_widget(Paragraph::new(peek), below);
+    frame.render_widget(at_foot(app, tree, usize::from(foot.width)), foot);
+}
+
+fn counts(app: &App, tree: &Tree, width: usize) -> Line<'static> {
+    let running = app.at_work().count();
+    let mut counts = format!(
+        "  {}, {running} running, {} dead",
+        plural(app.agents.len() as u64, "agent"),
+        app.agents.dead(),
+    );
+    if !tree.filter.is_empty() {
+        counts.push_str(&format!(" · with `{}`: {}", one_line(&tree.filter), tree.rows.len()));
+    }
+    let room = width.saturating_sub("Agents".len());
+    Line::from(vec![Span::styled("Agents", BOLD), Span::styled(cut(&counts, room), DIM)])
+}
+
+/// Columns of the names that are seen, their branches with them.
+fn name_columns<'a>(
+    shown: impl Iterator<Item = (&'a Row, &'a AgentRecord)>,
+    width: usize,
+) -> usize {
+    let widest = shown.map(|(row, agent)| row.branch.width() + one_line(&title(agent)).width());
+    let most = (width * 3 / 10).max(NAME_COLUMNS_MIN);
+    widest.max().unwrap_or(0).clamp(NAME_COLUMNS_MIN, most)
+}
+
+/// The columns that fit, the most important first, each with its width; what was asked has what is left.
+fn columns(width: usize) -> Vec<(Column, &'static str, usize)> {
+    let mut by_weight = COLUMNS;
+    by_weight.sort_by_key(|(.., weight)| *weight);
+    let (mut left, mut fitting) = (width, Vec::new());
+    for (column, _, columns, _) in by_weight {
+        if columns + BETWEEN.len() <= left {
+            left -= columns + BETWEEN.len();
+            fitting.push(column);
+        }
+    }
+    COLUMNS
+        .iter()
+        .filter(|(column, ..)| fitting.contains(column))
+        .map(|(column, head, columns, _)| match column {
+            Column::Asked => (*column, *head, columns + left),
+            _ => (*column, *head, *columns),
+        })
+        .collect()
+}
+
+fn heads(columns: &[(Column, &'static str, usize)], name: usize) -> Line<'static> {
+    let mut line = format!("{}{}", " ".repeat(MARKS), fit("agent", name));
+    for (column, head, width) in columns {
+        line.push_str(BETWEEN);
+        line.push_str(&placed(*column, head, *width));
+    }
+    Line::from(Span::styled(line, DIM))
+}
+
+fn line(
+    app: &App,
+    agent: &AgentRecord,
+    row: &Row,
+    is_marked: bool,
+    (name, columns): (usize, &[(Column, &'static str, usize)]),
+) -> Line<'static> {
+    let doing = app.doing(agent);
+    let style = style(doing);
+    let here = if app.focus == Some(agent.id) { "* " } else { "  " };
+    // Of a long chain the nearest generations are seen.
+    let title = one_line(&title(agent));
+    let branch_room = name.saturating_sub(title.width().min(name / 2));
+    let branch = match row.branch.width() > branch_room {
+        true => {
+            let hidden = row.branch.chars().count() + 1 - branch_room.max(1);
+            format!("…{}", row.branch.chars().skip(hidden).collect::<String>())
+        }
+        false => row.branch.clone(),
+    };
+    let title_room = name.saturating_sub(branch.width());
+    let is_bold = if is_marked { Modifier::BOLD | Modifier::REVERSED } else { Modifier::BOLD };
+    let title = cut(&title, title_room);
+    let blank = " ".repeat(title_room.saturating_sub(title.width()));
     let mut spans = vec![
         Span::styled(if is_marked { "▸" } else { " " }, GREEN),
-        Span::styled(format!("{here} "), GREEN),
-        Span::styled(branch.to_owned(), DIM),
-        Span::styled(title(agent), style.add_modifier(Modifier::BOLD)),
-        Span::styled(format!("  {state}"), style),
+        Span::styled(here, GREEN),
+        Span::styled(branch, DIM),
+        Span::styled(title, style.add_modifier(is_bold)),
+        Span::raw(blank),
     ];
-    let said = task.map(|task| task.description.as_deref().unwrap_or(&task.directive));
-    if let Some(said) = said {
-        spans.push(Span::raw(format!("  {}", cut(&one_line(said), TASK_COLUMNS))));
+    for (column, _, width) in columns {
+        spans.push(Span::raw(BETWEEN));
+        let style = match column {
+            Column::State => style,
+            Column::Asked => Style::new(),
+            _ => DIM,
+        };
+        spans.push(Span::styled(placed(*column, &cell(app, agent, *column, doing), *width), style));
     }
-    let model = &agent.settings.model;
-    let made = age(app.now_ms, agent.updated_ms);
-    spans.push(Span::styled(format!("  {model} · {made} ago"), DIM));
-    let line = Line::from(spans);
-    match line.width() > width {
-        true => Line::from(cut(&line.to_string(), width)).style(style),
-        false => line,
+    Line::from(spans)
+}
+
+fn cell(app: &App, agent: &AgentRecord, column: Column, doing: Doing) -> String {
+    let nothing = || "–".to_owned();
+    let id: AgentId = agent.id;
+    match column {
+        Column::Kind => app.kind(agent).to_owned(),
+        Column::State => format!("{} {}", doing.sign(), doing.word()),
+        Column::Point => app.fork_point(agent),
+        Column::Cost => app.facts.cost(id).unwrap_or_else(nothing),
+        Column::Cache => app.facts.cached(id).map_or_else(nothing, |share| format!("{share}%")),
+        Column::Files => app.facts.files(id).map_or_else(nothing, |files| files.to_string()),
+        Column::Model => one_line(&agent.settings.model.to_string()),
+        Column::Age => age(app.now_ms, agent.updated_ms),
+        Column::Asked => app.asked_of(id).unwrap_or_default(),
     }
+}
+
+/// Words on the left of their column, figures on the right.
+fn placed(column: Column, text: &str, width: usize) -> String {
+    match column {
+        Column::Cost | Column::Cache | Column::Files | Column::Age => {
+            let text = cut(text, width);
+            format!("{}{text}", " ".repeat(width.saturating_sub(text.width())))
+        }
+        Column::Kind | Column::State | Column::Point | Column::Model | Column::Asked => {
+            fit(text, width)
+        }
+    }
+}
+
+/// The colour of what an agent does, beside its sign and its word.
+pub(super) fn style(doing: Doing) -> Style {
+    match doing {
+        Doing::Here | Doing::Elsewhere | Doing::Task(TaskStatus::Running) => CYAN,
+        Doing::Asks | Doing::Interrupted | Doing::Task(TaskStatus::Interrupted) => YELLOW,
+        Doing::Task(TaskStatus::Completed) => GREEN,
+        Doing::Task(
+            TaskStatus::Failed | TaskStatus::Cancelled | TaskStatus::TimedOut | TaskStatus::Lost,
+        ) => RED,
+        Doing::Dead => DIM,
+        Doing::Idle | Doing::Task(TaskStatus::Queued) => Style::new(),
+    }
+}
+
+fn at_foot(app: &App, tree: &Tree, width: usize) -> Line<'static> {
+    let name = |id: AgentId| one_line(&app.record(id).map_or_else(|| id.short(), title));
+    let (question, text) = match &tree.asks {
+        None => return keys(width),
+        Some(Asks::Name(agent, text)) => (format!("new name of {}: ", name(*agent)), text.as_str()),
+        Some(Asks::Words(agent, text)) => (format!("to {}: ", name(*agent)), text.as_str()),
+        Some(Asks::Filter) => ("find: ".to_owned(), tree.filter.as_str()),
+        Some(Asks::Kill(agent, below)) => {
+            let them = match below {
+                0 => String::new(),
+                below => format!(" and {} below", plural(*below as u64, "agent")),
+            };
+            (format!("kill {}{them}? y/n", name(*agent)), "")
+        }
+    };
+    // The end of what is written is seen.
+    let room = width.saturating_sub(question.width() + 1);
+    let text = one_line_kept(text);
+    let hidden = text.chars().count().saturating_sub(room);
+    let cursor = if matches!(tree.asks, Some(Asks::Kill(..))) { "" } else { "▏" };
+    Line::from(vec![
+        Span::styled(cut(&question, width), YELLOW),
+        Span::raw(text.chars().skip(hidden).collect::<String>()),
+        Span::styled(cursor, CYAN),
+    ])
+}
+
+/// The text as it is written, blanks at its end with it, on one line and harmless.
+fn one_line_kept(text: &str) -> String {
+    crate::words::harmless(&text.replace(['\n', '\t'], " "))
+}
+
+/// As many keys as fit, whole.
+fn keys(width: usize) -> Line<'static> {
+    let mut line = Line::default();
+    for (key, what) in TREE_KEYS {
+        let between = if line.spans.is_empty() { "" } else { BETWEEN_KEYS };
+        if line.width() + between.len() + key.width() + 1 + what.width() > width {
+            break;
+        }
+        line.push_span(Span::styled(format!("{between}{key}"), CYAN));
+        line.push_span(Span::styled(format!(" {what}"), DIM));
+    }
+    line
 }

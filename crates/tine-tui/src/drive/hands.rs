@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tine_model::{AgentId, AgentRecord, AgentState, EntryId, Outcome, Standing};
+use tine_model::{AgentId, AgentRecord, AgentState, EntryId, Outcome};
 use tine_runtime::{
     CompactOptions, FoldedEntry, ForkSpec, ForkWords, Inherit, Placement, RunOutcome, Runtime,
     RuntimeError, Start,
 };
-use tine_store::AgentFilter;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -19,6 +18,7 @@ use super::feed::{CrewFeed, Feed, ScreenAsker};
 use super::inbox::Inbox;
 use super::queue::Queue;
 use super::runs::Runs;
+use super::watch::Found;
 use crate::app::{Effect, Event, Happening, Tone};
 use crate::figures::grouped;
 use crate::host::{Host, ModelChoice, Seams, Told};
@@ -41,6 +41,10 @@ pub(super) struct Hands {
     tasks: TaskTracker,
     /// Ends everything that runs here.
     pub(super) end: CancellationToken,
+    /// What lasts as long as the session, and is nothing that anybody waits for.
+    pub(super) standing: TaskTracker,
+    /// What was found out of agents.
+    pub(super) found: Mutex<Found>,
     /// Ends errands.
     pub(super) stops: Mutex<Stops>,
     runs: Runs,
@@ -61,6 +65,8 @@ impl Hands {
             queue: Queue::default(),
             tasks: TaskTracker::new(),
             end: CancellationToken::new(),
+            standing: TaskTracker::new(),
+            found: Mutex::default(),
             stops: Mutex::default(),
             runs: Runs::default(),
         })
@@ -136,6 +142,7 @@ impl Hands {
                 hands.tell(None, Tone::Plain, format!("Sent to {}", agent.short()));
                 Ok(())
             }),
+            Effect::LookAt(agent) => self.go(async move { hands.look_at(agent).await }),
             Effect::Report(words) => self.go(async move { hands.report(&words).await }),
             Effect::Rename(..)
             | Effect::Mark(..)
@@ -400,25 +407,6 @@ impl Hands {
         self.registry().await.ok();
     }
 
-    /// Reads who there is.
-    pub(super) async fn registry(&self) -> Result<(), RuntimeError> {
-        let store = self.runtime().store();
-        let agents = store.agents(AgentFilter::Kept).await?;
-        let mut spawners: Vec<AgentId> = agents
-            .iter()
-            .filter(|agent| agent.standing == Standing::Worker)
-            .filter_map(|agent| agent.parent)
-            .collect();
-        spawners.sort();
-        spawners.dedup();
-        let mut tasks = Vec::new();
-        for spawner in spawners {
-            tasks.extend(store.tasks(spawner).await?);
-        }
-        self.inbox.push(Event::Registry(agents, tasks));
-        self.look_at_queue().await
-    }
-
     /// Finds out what can be chosen.
     async fn look_for_models(&self) {
         self.inbox.push(Event::Offered(Box::new(self.host.offer())));
@@ -447,7 +435,9 @@ impl Hands {
     pub(super) async fn leave(&self) -> usize {
         self.end.cancel();
         self.tasks.close();
+        self.standing.close();
         drop(tokio::time::timeout(LEAVE_PATIENCE, self.tasks.wait()).await);
+        drop(tokio::time::timeout(LEAVE_PATIENCE, self.standing.wait()).await);
         self.tasks.len()
     }
 }

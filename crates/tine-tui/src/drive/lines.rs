@@ -102,10 +102,7 @@ impl Plain<'_> {
                 Woken::Inbox => self.drain()?,
                 Woken::Break => self.session.app.update(Event::Break),
                 Woken::Look => Vec::new(),
-                Woken::Tick => {
-                    self.session.look().await;
-                    self.session.app.update(Event::Tick)
-                }
+                Woken::Tick => self.session.app.update(Event::Tick),
             };
             for effect in effects {
                 match effect {

@@ -9,6 +9,7 @@ mod queue;
 mod runs;
 mod terminal;
 mod typed;
+mod watch;
 
 use std::io;
 use std::sync::Arc;
@@ -32,7 +33,7 @@ use typed::Typed;
 /// Shortest time between two frames: 60 in a second are as many as a person sees.
 const FRAME: Duration = Duration::from_millis(16);
 
-/// How often the clock on the screen goes on, and the store is asked whether another process has changed it.
+/// How often the clock on the screen goes on.
 const TICK: Duration = Duration::from_millis(250);
 
 /// How a session begins.
@@ -75,8 +76,6 @@ struct Session {
     app: App,
     kept: Kept,
     look: Look,
-    /// The store as it was last read.
-    version: Option<i64>,
     host: Arc<dyn Host>,
     hands: Arc<Hands>,
     inbox: Arc<Inbox>,
@@ -90,11 +89,11 @@ impl Session {
         let mut app = App::at(host.runtime().ports().clock.now_ms());
         app.new_model = model;
         let ends = [signal(SignalKind::terminate())?, signal(SignalKind::hangup())?];
-        Ok(Self { app, kept: Kept::default(), look, version: None, host, hands, inbox, ends })
+        Ok(Self { app, kept: Kept::default(), look, host, hands, inbox, ends })
     }
 
     async fn begin(&mut self, agent: Option<AgentId>) {
-        self.look().await;
+        self.hands.watch().await;
         self.drain();
         if agent.is_none() && self.app.new_model.is_none() {
             let effects = self.app.open_setup(self.host.offer());
@@ -139,7 +138,6 @@ impl Session {
                 }
                 Woken::Inbox => self.drain(),
                 Woken::Tick => {
-                    self.look().await;
                     // What it finds comes as events. Time alone makes no frame where nothing shows it.
                     let moved = self.app.moves_with_time();
                     let effects = self.app.update(Event::Tick);
@@ -178,22 +176,6 @@ impl Session {
         events.into_iter().flat_map(|event| self.app.update(event)).collect()
     }
 
-    /// Reads who there is, where somebody has changed the store.
-    async fn look(&mut self) {
-        let runtime = self.host.runtime();
-        // Those whose process died are not running.
-        let recovered = runtime.recover().await;
-        let version = runtime.store().data_version().await.ok();
-        let is_same = version.is_some() && version == self.version;
-        if is_same && recovered.is_ok_and(|recovered| recovered.is_empty()) {
-            return;
-        }
-        self.version = version;
-        if let Err(error) = self.hands.registry().await {
-            self.hands.tell(None, Tone::Error, self.host.told(error).0);
-        }
-    }
-
     /// Lets a command have the terminal, and comes back at the person's word.
     async fn lend(&mut self, screen: &mut Screen, words: &[String]) -> io::Result<()> {
         screen.give()?;
@@ -201,7 +183,7 @@ impl Session {
         let _interrupts = signal(SignalKind::interrupt())?;
         self.host.lend(words).await;
         screen.take_back()?;
-        self.version = None;
+        self.hands.read_anew();
         if let Some(agent) = self.app.focus {
             self.hands.take(Effect::Read(agent, None));
         }

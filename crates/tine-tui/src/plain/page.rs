@@ -3,17 +3,14 @@
 use ansi_to_tui::IntoText as _;
 
 use crate::age::age;
-use crate::app::{App, COMMANDS, Overlay, Page, rows, state_word, title};
+use crate::app::{App, COMMANDS, Overlay, Page, Row, title};
 use crate::figures::plural;
 use crate::words::{harmless, one_line};
-
-/// Characters by which a fork stands further in than its parent, in the picture and here.
-const BRANCH_CHARACTERS: usize = 3;
 
 /// The page as lines.
 pub(super) fn text(app: &App, overlay: &Overlay) -> String {
     match overlay {
-        Overlay::Tree(tree) => agents(app, tree.shows_dead),
+        Overlay::Tree(tree) => agents(app, &tree.rows),
         Overlay::Help(_) => help(),
         Overlay::Page(Page { title, text, .. }) => {
             let lines = text.into_text().map(|text| {
@@ -34,25 +31,32 @@ pub(super) fn text(app: &App, overlay: &Overlay) -> String {
 }
 
 /// All agents, forks below their parents and further in.
-fn agents(app: &App, shows_dead: bool) -> String {
-    let rows = rows(&app.agents, shows_dead);
+fn agents(app: &App, rows: &[Row]) -> String {
     let mut lines =
         vec![format!("{}; /resume NAME goes to one", plural(rows.len() as u64, "agent"))];
-    for row in &rows {
+    for row in rows {
         let Some(agent) = app.record(row.agent) else { continue };
-        let depth = row.branch.chars().count() / BRANCH_CHARACTERS;
-        let task = app.tasks.get(&row.agent);
-        let state = if app.runs(row.agent) { "running" } else { state_word(agent, task) };
-        let here = if app.focus == Some(row.agent) { ", you are here" } else { "" };
-        let said = task.map(|task| task.description.as_deref().unwrap_or(&task.directive));
-        let said = said.map_or(String::new(), |said| format!(": {}", one_line(said)));
-        lines.push(format!(
-            "{}{}, {state}, {}, {} ago{here}{said}",
-            "  ".repeat(depth),
+        let mut parts = vec![
             one_line(&title(agent)),
-            agent.settings.model,
-            age(app.now_ms, agent.updated_ms),
-        ));
+            app.kind(agent).to_owned(),
+            app.doing(agent).words().to_owned(),
+        ];
+        parts.extend(app.facts.cost(agent.id).map(|cost| match cost.as_str() {
+            "?" => "cost unknown".to_owned(),
+            cost => format!("cost {cost}"),
+        }));
+        parts.extend(app.facts.cached(agent.id).map(|share| format!("{share}% cached")));
+        let files = app.facts.files(agent.id);
+        parts.extend(files.map(|files| plural(u64::from(files), "changed file")));
+        parts.extend(agent.fork_point.map(|entry| format!("forked at {entry}")));
+        parts.push(agent.settings.model.to_string());
+        parts.push(format!("{} ago", age(app.now_ms, agent.updated_ms)));
+        if app.focus == Some(row.agent) {
+            parts.push("you are here".to_owned());
+        }
+        let asked = app.tasks.get(&row.agent).and_then(|_| app.asked_of(row.agent));
+        let asked = asked.map_or(String::new(), |asked| format!(": {asked}"));
+        lines.push(format!("{}{}{asked}", "  ".repeat(row.depth), parts.join(", ")));
     }
     lines.join("\n")
 }

@@ -225,8 +225,8 @@ fn a_fork_is_not_told_what_its_parent_was() {
     [agent 01010101 · sim/echo · idle]
     To the parent.
     2 agents; /resume NAME goes to one
-    01010101, idle, sim/echo, 16m ago, you are here
-      02020202, idle, sim/echo, 16m ago
+    01010101, talk, idle, sim/echo, 16m ago, you are here
+      02020202, fork, idle, sim/echo, 16m ago
     there is no command /frok; did you mean /fork?
     ");
 }

@@ -52,6 +52,7 @@ mod talk_errands;
 mod talk_mistakes;
 mod talk_plain;
 mod talk_queue;
+mod talk_tree;
 mod talk_view;
 mod task;
 mod terminal;

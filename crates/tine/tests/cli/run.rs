@@ -63,6 +63,9 @@ pub(crate) fn filters() -> Vec<(&'static str, &'static str)> {
         (r"\b[0-9.,]+k? (read|written|uncached|output|tokens|context)\b", "0 $1"),
         (r"\b[0-9]+% cached\b", "0% cached"),
         (r"\b[0-9]+s ago\b", "0s ago"),
+        // Cells of the tree: what the cache served, and the age.
+        (r" [0-9]+%(  +–)", " 0%$1"),
+        (r"(–    )[0-9]+s\b", "${1}0s"),
         (r"\b[0-9.]+ s\b", "0 s"),
         (r"(first|all) turns +[0-9, ]+", "$1 turns [TOKENS]"),
     ]);

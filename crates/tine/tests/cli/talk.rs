@@ -62,11 +62,9 @@ fn words_are_answered_and_a_fork_takes_their_place() {
     let screen = terminal.screen("2 agents");
     shape!(home.masked(&screen), @"
     Agents  2 agents, 0 running, 0 dead
-
-    ▸* [AGENT8]  idle  sim/../case.toml · 0s ago
-       └─ [AGENT8]  idle  sim/../case.toml · 0s ago
-
-
+       agent         kind        state          fork        cost  cache  files   age
+    ▸* [AGENT8]      talk        ○ idle         own      $0    0%      –    0s
+       └─ [AGENT8]   fork        ○ idle         @4       $0    0%      –    0s
 
 
 
@@ -83,7 +81,9 @@ fn words_are_answered_and_a_fork_takes_their_place() {
 
 
 
-    Enter go · s interrupt · x kill · d show the dead · any other key closes
+
+
+    Enter go  Space peek  m send  r rename  s stop  x kill  / find  Esc close
     sim/../case.toml · 0 context · 0% cached · $0
     ");
     terminal.type_in("\u{1b}[B\r");

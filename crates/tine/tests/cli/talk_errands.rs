@@ -108,7 +108,7 @@ fn killed_agents_are_reaped_and_a_wait_says_what_was_waited_for() {
         terminal.screen(said);
     }
     terminal.type_in("\u{14}");
-    terminal.screen("1 agents");
+    terminal.screen("1 agent,");
     terminal.type_in("q/quit\r");
     assert_eq!(terminal.end().0, 0);
 }
@@ -150,7 +150,7 @@ fn keys_are_those_of_the_settings_and_mistakes_in_them_are_told() {
     home.write("config.toml", &format!("{settings}[keys]\ntree = \"f3\"\n"));
     let mut terminal = begun(&home, &[]);
     terminal.type_in("\u{14}\u{1b}OR");
-    terminal.screen("1 agents");
+    terminal.screen("1 agent,");
     terminal.type_in("q/help\r");
     terminal.screen("(F3)");
     terminal.type_in("q/quit\r");
