@@ -5,6 +5,9 @@
 //! - [`Gate`] stops an answer until the test lets it go on, so that no test needs to sleep.
 //! - [`FakeClock`], [`FakeIds`] and [`temp_home`] stand in for time, randomness and the user's home.
 //! - [`CaptureServer`] is a model's HTTP endpoint that keeps request bodies as they came over the wire.
+//! - `pty` (with the feature of that name) runs a program in a terminal, and reads its screen.
+//! - [`memory`] measures a process.
+//! - [`share`] and [`cases`] say how much of a long test runs, [`scratch`] where its files are.
 //!
 //! Only ever a dev-dependency. It knows no provider's JSON and imitates no provider: that is `tine-sim`'s job.
 
@@ -12,11 +15,18 @@ mod capture;
 mod fakes;
 mod gate;
 mod http;
+pub mod memory;
 mod model;
+#[cfg(feature = "pty")]
+pub mod pty;
 pub mod replies;
+mod scratch;
+mod share;
 
 pub use capture::{Canned, CaptureServer};
 pub use fakes::{FakeClock, FakeIds, temp_home};
 pub use gate::Gate;
 pub use http::{BODY_BYTES_MAX, HEAD_BYTES_MAX, HttpRequest};
 pub use model::{Answer, Captured, ScriptedModel};
+pub use scratch::scratch;
+pub use share::{TEST_ALL, cases, share, tests_all};

@@ -10,6 +10,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use tine_testkit::{scratch, share};
+
 use super::{TABLES, Utility};
 use crate::shell::git;
 use crate::shell::shell_verdict;
@@ -123,7 +125,7 @@ fn commands() -> Vec<String> {
 
 /// The traces that one worker's share of the commands left.
 fn traces(commands: &[String]) -> Vec<String> {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = scratch();
     let root = directory.path();
     let made = bash(root, ".", SAMPLE);
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
@@ -150,10 +152,10 @@ fn traces(commands: &[String]) -> Vec<String> {
 
 #[test]
 fn accepted_commands_leave_no_trace() {
-    let commands = commands();
+    let commands = share("accepted commands", 0, commands());
     let names: BTreeSet<&str> =
         TABLES.iter().flat_map(|table| table.iter()).map(|utility| utility.name).collect();
-    let directory = tempfile::tempdir().unwrap();
+    let directory = scratch();
     let asked = names
         .iter()
         .map(|name| format!("command -v {name} >/dev/null || echo {name}\n"))

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
+use tine_testkit::{scratch, share};
 
 use super::{Apply, MendedAs, OnConflict};
 use crate::commits::{FastForward, Merge, Uncommitted};
@@ -16,6 +17,9 @@ use crate::{Name, NewWorktree, Repository, Snapshot, Start, WorktreeError};
 
 /// Tells the test that is run again in a process of its own what to do and where to die: `what number directory`.
 const DEATH: &str = "TINE_WORKTREE_TEST_DEATH";
+
+/// Who commits; and that git need not wait for the disk.
+const SETTINGS: &str = "[user]\n\tname = a\n\temail = a@b\n[core]\n\tfsync = none\n";
 
 const NOW_MS: i64 = 1_767_225_600_000;
 
@@ -120,12 +124,13 @@ fn collect(top: &Path, folder: &Path, found: &mut BTreeMap<PathBuf, Looked>) {
 
 impl Scene {
     fn new(what: What) -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = scratch();
         let top = directory.path().join("r");
         fs::create_dir(&top).unwrap();
-        git(&top, &["init", "--quiet", "--initial-branch=main"]);
-        git(&top, &["config", "user.name", "a"]);
-        git(&top, &["config", "user.email", "a@b"]);
+        git(&top, &["init", "--quiet", "--initial-branch=main", "--template="]);
+        let config = top.join(".git/config");
+        let settings = fs::read_to_string(&config).unwrap() + SETTINGS;
+        fs::write(config, settings).unwrap();
         for name in ["changed", "gone/deep", "place/of/one", "place/two", "a-file", "run"] {
             write(&top, name, "1\n2\n3\n4\n5\n");
         }
@@ -160,14 +165,16 @@ impl Scene {
 
     /// A copy of the repository, with the times of its files.
     fn copy(&self) -> (TempDir, PathBuf) {
-        let copy = tempfile::tempdir().unwrap();
-        let top = copy.path().join("r");
-        let status = program("cp")
-            .args(["-a".as_ref(), self.directory.path().join("r").as_os_str(), top.as_os_str()])
-            .status();
-        assert!(status.unwrap().success());
-        (copy, top)
+        copy_of(&self.directory.path().join("r"))
     }
+}
+
+fn copy_of(repository: &Path) -> (TempDir, PathBuf) {
+    let copy = scratch();
+    let top = copy.path().join("r");
+    let status = program("cp").arg("-a").args([repository, &top]).status();
+    assert!(status.unwrap().success());
+    (copy, top)
 }
 
 fn perform(what: What, top: &Path, dry_run: bool) -> Result<(), WorktreeError> {
@@ -252,8 +259,9 @@ fn measure(scene: &Scene, what: What) -> (u32, u32, Looks) {
     (looking, passed(), Looks::at(&top))
 }
 
-fn steps(looking: u32, all: u32) -> impl Iterator<Item = u32> {
-    (1..=looking).step_by(LOOKING_STEPS).chain(looking + 1..=all)
+/// The steps that are tried. Tests of the same writing take turns.
+fn steps(turn: usize, looking: u32, all: u32) -> Vec<u32> {
+    share("steps", turn, (1..=looking).step_by(LOOKING_STEPS).chain(looking + 1..=all))
 }
 
 /// Mends, and checks that nothing is between before and after. Whether it is after.
@@ -283,11 +291,11 @@ fn is_whole(scene: &Scene, top: &Path, after: &Looks, number: u32) -> bool {
     is_after
 }
 
-fn deaths(test: &str, what: What) {
+fn deaths(test: &str, turn: usize, what: What) {
     let scene = Scene::new(what);
     let (looking, all, after) = measure(&scene, what);
     let mut whole = [0, 0];
-    for number in steps(looking, all) {
+    for number in steps(turn, looking, all) {
         let (_copy, top) = scene.copy();
         assert!(dies(test, what, number, &top), "step {number} of {all}");
         whole[usize::from(is_whole(&scene, &top, &after, number))] += 1;
@@ -298,21 +306,21 @@ fn deaths(test: &str, what: What) {
 #[test]
 fn an_apply_that_is_killed_at_any_step_is_whole_afterwards() {
     if !die_if_told() {
-        deaths("an_apply_that_is_killed_at_any_step_is_whole_afterwards", What::Apply);
+        deaths("an_apply_that_is_killed_at_any_step_is_whole_afterwards", 0, What::Apply);
     }
 }
 
 #[test]
 fn so_it_is_where_files_cannot_be_exchanged() {
     if !die_if_told() {
-        deaths("so_it_is_where_files_cannot_be_exchanged", What::ApplyByParts);
+        deaths("so_it_is_where_files_cannot_be_exchanged", 1, What::ApplyByParts);
     }
 }
 
 #[test]
 fn a_merge_that_is_killed_at_any_step_is_whole_afterwards() {
     if !die_if_told() {
-        deaths("a_merge_that_is_killed_at_any_step_is_whole_afterwards", What::Merge);
+        deaths("a_merge_that_is_killed_at_any_step_is_whole_afterwards", 2, What::Merge);
     }
 }
 
@@ -324,16 +332,20 @@ fn a_mend_that_is_killed_is_mended_by_the_next() {
     }
     let scene = Scene::new(What::Merge);
     let (looking, all, after) = measure(&scene, What::Merge);
-    // In the middle of the writing, and when the index is all that is left.
-    for first in [(looking + all) / 2, all - 3] {
-        for number in 1.. {
-            let (_copy, top) = scene.copy();
-            assert!(dies(TEST, What::Merge, first, &top));
+    // In the middle of the writing, a step later, and when the index is all that is left.
+    let middle = (looking + all) / 2;
+    for (turn, first) in [middle, middle + 1, all - 3].into_iter().enumerate() {
+        let (_dead, dead) = scene.copy();
+        assert!(dies(TEST, What::Merge, first, &dead));
+        let (_copy, top) = copy_of(&dead);
+        plan(Plan::Count);
+        perform(What::Mend, &top, false).unwrap();
+        let mending = passed();
+        for number in share("steps of a mend", turn, 1..=mending + 1) {
+            let (_copy, top) = copy_of(&dead);
             let died = dies(TEST, What::Mend, number, &top);
             is_whole(&scene, &top, &after, number);
-            if !died {
-                break;
-            }
+            assert_eq!(died, number <= mending, "step {number} of {mending}");
         }
     }
 }
@@ -344,7 +356,7 @@ fn a_failure_at_any_step_takes_all_back() {
     let what = What::Merge;
     let scene = Scene::new(what);
     let (looking, all, after) = measure(&scene, what);
-    for number in steps(looking, all) {
+    for number in steps(0, looking, all) {
         let (_copy, top) = scene.copy();
         plan(Plan::Fail(at(number)));
         let result = perform(what, &top, false);
@@ -354,17 +366,27 @@ fn a_failure_at_any_step_takes_all_back() {
     }
 }
 
-/// The first step of a merge after which `is_there` holds when its process has died.
-fn first_death(test: &str, scene: &Scene, is_there: impl Fn(&Path) -> bool) -> (TempDir, PathBuf) {
-    let (looking, all, _) = measure(scene, What::Merge);
-    for number in looking + 1..=all {
+/// The first step after which `is_there` holds when its process has died: it holds after all that follow.
+fn first_death(
+    test: &str,
+    what: What,
+    scene: &Scene,
+    is_there: impl Fn(&Path) -> bool,
+) -> (TempDir, PathBuf) {
+    let (looking, all, _) = measure(scene, what);
+    let (mut before, mut after, mut found) = (looking, all + 1, None);
+    while after - before > 1 {
+        let number = (before + after) / 2;
         let (copy, top) = scene.copy();
-        assert!(dies(test, What::Merge, number, &top));
-        if top.join(".git/tine/change").exists() && is_there(&top) {
-            return (copy, top);
+        assert!(dies(test, what, number, &top));
+        match is_there(&top) {
+            true => (after, found) = (number, Some((copy, top))),
+            false => before = number,
         }
     }
-    panic!("it was at no step so");
+    let (copy, top) = found.expect("it was at no step so");
+    assert!(top.join(".git/tine/change").exists());
+    (copy, top)
 }
 
 #[test]
@@ -376,7 +398,7 @@ fn where_somebody_moved_head_after_a_crash_nothing_is_touched() {
     let scene = Scene::new(What::Merge);
     let is_changed =
         |top: &Path| fs::read_to_string(top.join("changed")).unwrap().ends_with("child\n");
-    let (_copy, top) = first_death(TEST, &scene, is_changed);
+    let (_copy, top) = first_death(TEST, What::Merge, &scene, is_changed);
     let tree = git(&top, &["rev-parse", "HEAD^{tree}"]);
     let other = git(&top, &["commit-tree", tree.trim(), "-p", "HEAD", "-m", "another"]);
     git(&top, &["update-ref", "HEAD", other.trim()]);
@@ -399,7 +421,7 @@ fn a_lock_that_somebody_removed_after_a_crash_is_taken_again() {
     }
     let scene = Scene::new(What::Merge);
     let is_moved = |top: &Path| git(top, &["rev-parse", "HEAD"]) != scene.before.head;
-    let (_copy, top) = first_death(TEST, &scene, is_moved);
+    let (_copy, top) = first_death(TEST, What::Merge, &scene, is_moved);
     fs::remove_file(top.join(".git/index.lock")).unwrap();
     let mended = Repository::at(&top).unwrap().mend().unwrap().unwrap();
     assert_eq!(mended.outcome, MendedAs::Finished);
@@ -414,24 +436,17 @@ fn what_somebody_changed_after_a_crash_is_left_and_the_old_file_kept() {
         return;
     }
     let scene = Scene::new(What::Apply);
-    let (looking, all, _) = measure(&scene, What::Apply);
-    for number in looking + 1..=all {
-        let (_copy, top) = scene.copy();
-        assert!(dies(TEST, What::Apply, number, &top));
-        if fs::read_to_string(top.join("changed")).unwrap() != "parent\n2\n3\n4\nchild\n" {
-            continue;
-        }
-        write(&top, "changed", "after the crash\n");
-        let mended = Repository::at(&top).unwrap().mend().unwrap().unwrap();
-        assert_eq!(mended.outcome, MendedAs::TakenBack);
-        assert_eq!(mended.kept.len(), 1);
-        assert_eq!(mended.kept[0].path, Path::new("changed"));
-        let old = mended.kept[0].before.as_ref().unwrap();
-        assert_eq!(fs::read_to_string(old).unwrap(), "parent\n2\n3\n4\n5\n");
-        assert_eq!(fs::read_to_string(top.join("changed")).unwrap(), "after the crash\n");
-        write(&top, "changed", "parent\n2\n3\n4\n5\n");
-        assert_eq!(Looks::at(&top).content(), scene.before.content());
-        return;
-    }
-    panic!("no step changed the file");
+    let is_changed =
+        |top: &Path| fs::read_to_string(top.join("changed")).unwrap() == "parent\n2\n3\n4\nchild\n";
+    let (_copy, top) = first_death(TEST, What::Apply, &scene, is_changed);
+    write(&top, "changed", "after the crash\n");
+    let mended = Repository::at(&top).unwrap().mend().unwrap().unwrap();
+    assert_eq!(mended.outcome, MendedAs::TakenBack);
+    assert_eq!(mended.kept.len(), 1);
+    assert_eq!(mended.kept[0].path, Path::new("changed"));
+    let old = mended.kept[0].before.as_ref().unwrap();
+    assert_eq!(fs::read_to_string(old).unwrap(), "parent\n2\n3\n4\n5\n");
+    assert_eq!(fs::read_to_string(top.join("changed")).unwrap(), "after the crash\n");
+    write(&top, "changed", "parent\n2\n3\n4\n5\n");
+    assert_eq!(Looks::at(&top).content(), scene.before.content());
 }

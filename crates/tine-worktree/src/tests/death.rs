@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::fault::{Plan, plan};
+use super::fault::{Plan, plan, turn};
 use super::support::{Home, NOW_MS, exactly, git, held, untouched, write};
 use rustix::process::Signal;
 
@@ -11,6 +11,9 @@ use crate::{FoundState, Name, Repository, Start, WorktreeError};
 
 /// Tells a test in a process of its own where it is to die: `act:step:directory`.
 const DEATH: &str = "TINE_WORKTREE_TEST_DEATH";
+
+/// Of the failures that take turns at the steps.
+const DEATHS_TURN: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Act {
@@ -59,7 +62,9 @@ fn place(top: &Path) -> PathBuf {
 impl Scene {
     pub(crate) fn new(act: Act) -> Self {
         plan(Plan::Count);
-        let home = Home::new();
+        let home = Home::new_in(tine_testkit::scratch());
+        // The version of git is asked for once in a process, here, and so at no step.
+        home.repository();
         home.write("a.txt", "staged\n");
         home.git(&["add", "a.txt"]);
         home.write("src/lib.rs", "fn changed() {}\n");
@@ -197,17 +202,17 @@ fn perform(act: Act, top: &Path) -> Result<(), WorktreeError> {
     repository.fork(&new).map(drop)
 }
 
-/// Kills a process in the act at its first step, at its second, and so on until one lives to the end.
+/// Kills a process in the act at its first step, at a later one, and so on; after the last one it lives to the end.
 fn dies_at_every_step(number: usize) {
     let act = Act::ALL[number];
-    for at in 0.. {
+    let steps = turn(act, DEATHS_TURN);
+    let beyond = steps.last().map(|last| last + 1);
+    for at in steps.iter().copied().chain(beyond) {
         let scene = Scene::new(act);
         let survived = ends_in_order(&format!("{number}:{at}:{}", scene.home.top().display()));
         scene.check(survived, true, &format!("{act:?} killed at {at}"));
-        if survived {
-            assert!(at > 20, "{act:?} has few steps: {at}");
-            return;
-        }
+        let expected = Some(at) == beyond;
+        assert_eq!(survived, expected, "{act:?} at {at}: steps are counted differently");
     }
 }
 
@@ -266,6 +271,9 @@ fn who_is_told_to_die_dies() {
     let mut parts = order.splitn(3, ':');
     let mut next = || parts.next().unwrap();
     let (act, at): (usize, usize) = (next().parse().unwrap(), next().parse().unwrap());
+    let top = Path::new(next());
+    // As where the steps were counted.
+    Repository::at(top).unwrap();
     plan(Plan::Die(at));
-    perform(Act::ALL[act], Path::new(next())).unwrap();
+    perform(Act::ALL[act], top).unwrap();
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use rustix::process::{Signal, getpid, kill_process};
+use tine_testkit::share;
 
 use super::death::{Act, Scene};
 
@@ -81,9 +82,15 @@ fn count(act: Act) -> usize {
     steps()
 }
 
-fn every_step(acts: &[Act], of: impl Fn(usize) -> Plan) {
+/// The steps of an act of which one failure after the other is tried. The kinds of failures, and the death of the process, take
+/// turns: together they come to every step of an act.
+pub(crate) fn turn(act: Act, number: usize) -> Vec<usize> {
+    share(&format!("steps of {act:?}"), number, 0..count(act))
+}
+
+fn every_step(acts: &[Act], number: usize, of: impl Fn(usize) -> Plan) {
     for act in acts {
-        for at in 0..count(*act) {
+        for at in turn(*act, number) {
             let scene = Scene::new(*act);
             plan(of(at));
             let result = catch_unwind(AssertUnwindSafe(|| scene.perform()));
@@ -97,38 +104,38 @@ fn every_step(acts: &[Act], of: impl Fn(usize) -> Plan) {
 
 #[test]
 fn a_step_of_a_fork_that_fails_leaves_nothing() {
-    every_step(&[Act::Fork, Act::ForkClean], Plan::Fail);
+    every_step(&[Act::Fork, Act::ForkClean], 0, Plan::Fail);
 }
 
 #[test]
 fn a_step_of_a_removal_that_fails_loses_nothing() {
-    every_step(&[Act::Remove, Act::RemoveUnchanged], Plan::Fail);
+    every_step(&[Act::Remove, Act::RemoveUnchanged], 0, Plan::Fail);
 }
 
 #[test]
 fn a_step_of_a_recovery_that_fails_loses_nothing() {
-    every_step(&[Act::Recover], Plan::Fail);
+    every_step(&[Act::Recover], 0, Plan::Fail);
 }
 
 #[test]
 fn a_step_of_a_beginning_that_fails_leaves_a_start() {
-    every_step(&[Act::Begin], Plan::Fail);
-    every_step(&[Act::Begin], Plan::FailFrom);
+    every_step(&[Act::Begin], 0, Plan::Fail);
+    every_step(&[Act::Begin], 1, Plan::FailFrom);
 }
 
 #[test]
 fn a_fork_that_cannot_even_clean_up_leaves_what_is_found() {
-    every_step(&[Act::Fork], Plan::FailFrom);
+    every_step(&[Act::Fork], 1, Plan::FailFrom);
 }
 
 #[test]
 fn a_removal_or_a_recovery_that_cannot_even_clean_up_leaves_what_is_found() {
-    every_step(&[Act::Remove, Act::Recover], Plan::FailFrom);
+    every_step(&[Act::Remove, Act::Recover], 1, Plan::FailFrom);
 }
 
 #[test]
 fn a_panic_leaves_the_parent_alone_and_what_is_found() {
-    every_step(&[Act::Fork], Plan::Panic);
+    every_step(&[Act::Fork], 2, Plan::Panic);
 }
 
 #[test]

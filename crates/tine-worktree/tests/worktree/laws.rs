@@ -1,22 +1,40 @@
 //! Laws over random repositories in random states: a fork is the same state, its parent is left alone, and what is removed comes back.
 //!
-//! `PROPTEST_CASES` sets the number of cases.
+//! `PROPTEST_CASES` sets the number of cases, `PROPTEST_RNG_SEED` which.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
+use std::hash::{BuildHasher as _, RandomState};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
+use proptest::test_runner::{RngSeed, TestRunner};
+use tine_testkit::cases;
 use tine_worktree::{Name, Repository, Start};
 
 use crate::support::{Home, NOW_MS, exactly, git, held, untouched};
 
-/// Cases of a usual run: each starts about two hundred processes.
-const CASES: u32 = 12;
+/// Cases of a usual run, and of one that tests everything: each starts about two hundred processes.
+const CASES: (u32, u32) = (4, 12);
+
+/// So many of them, whose seed is told so that they can be had again; a usual number, and one for a run that tests everything.
+#[expect(clippy::print_stdout, reason = "a failed test shows it")]
+pub(crate) fn config((usual, all): (u32, u32), shrink_iters: u32) -> ProptestConfig {
+    let mut config = ProptestConfig::default();
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = cases("random cases", usual, all);
+    }
+    if config.rng_seed == RngSeed::Random {
+        config.rng_seed = RngSeed::Fixed(RandomState::new().hash_one(0));
+    }
+    println!("PROPTEST_RNG_SEED: {:?}", config.rng_seed);
+    config.failure_persistence = None;
+    config.max_shrink_iters = shrink_iters;
+    config
+}
 
 /// Names that are hard on somebody: blanks, quotes, line ends, bytes that are no text, what programs take for options, patterns or
 /// comments, and names that are files in one state and directories in another.
@@ -283,13 +301,7 @@ fn laws_hold(case: &Case) {
 
 #[test]
 fn forks_of_random_states_are_the_same_states() {
-    let mut config = ProptestConfig::default();
-    if std::env::var_os("PROPTEST_CASES").is_none() {
-        config.cases = CASES;
-    }
-    config.failure_persistence = None;
-    config.max_shrink_iters = 300;
-    TestRunner::new(config)
+    TestRunner::new(config(CASES, 300))
         .run(&case(), |case| {
             laws_hold(&case);
             Ok(())

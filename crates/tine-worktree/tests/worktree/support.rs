@@ -15,6 +15,10 @@ use tine_worktree::{Name, NewWorktree, Repository, Start, Worktree, WorktreeErro
 /// 2026-01-01 in milliseconds since the Unix epoch.
 pub(crate) const NOW_MS: i64 = 1_767_225_600_000;
 
+/// Who commits; and that git need not wait for the disk.
+const SETTINGS: &str =
+    "[user]\n\tname = Somebody\n\temail = somebody@example.com\n[core]\n\tfsync = none\n";
+
 /// A repository in a directory that goes with it, and a place for worktrees beside it.
 pub(crate) struct Home {
     directory: TempDir,
@@ -23,17 +27,26 @@ pub(crate) struct Home {
 impl Home {
     /// A repository without a commit.
     pub(crate) fn empty() -> Self {
-        let home = Self { directory: tempfile::tempdir().unwrap() };
+        Self::empty_in(tempfile::tempdir().unwrap())
+    }
+
+    fn empty_in(directory: TempDir) -> Self {
+        let home = Self { directory };
         fs::create_dir(home.top()).unwrap();
-        home.git(&["init", "--quiet", "--initial-branch=main"]);
-        home.git(&["config", "user.name", "Somebody"]);
-        home.git(&["config", "user.email", "somebody@example.com"]);
+        home.git(&["init", "--quiet", "--initial-branch=main", "--template="]);
+        let config = home.top().join(".git/config");
+        let settings = fs::read_to_string(&config).unwrap() + SETTINGS;
+        fs::write(config, settings).unwrap();
         home
     }
 
     /// A repository with one commit of three files, one of them a program.
     pub(crate) fn new() -> Self {
-        let home = Self::empty();
+        Self::new_in(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn new_in(directory: TempDir) -> Self {
+        let home = Self::empty_in(directory);
         home.write("a.txt", "one\ntwo\nthree\nfour\nfive\n");
         home.write("src/lib.rs", "fn lib() {}\n");
         home.write("run.sh", "echo run\n");

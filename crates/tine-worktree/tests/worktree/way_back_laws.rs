@@ -10,6 +10,7 @@ use tine_worktree::{
     Apply, FastForward, Merge, OnConflict, Outcome, Snapshot, Start, Uncommitted, Worktree,
 };
 
+use crate::laws::config;
 use crate::support::{Home, NOW_MS, files, git, try_git, untouched, write};
 
 /// Few, so that both sides meet in the same files.
@@ -210,16 +211,6 @@ fn merged_by_git(home: &Home, states: [&str; 3]) -> Option<BTreeMap<String, Stri
     clean.then(|| contents(&clone))
 }
 
-fn cases(default: u32) -> ProptestConfig {
-    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    ProptestConfig {
-        cases: asked.unwrap_or(default),
-        failure_persistence: None,
-        max_shrink_iters: 60,
-        ..ProptestConfig::default()
-    }
-}
-
 fn merge(home: &Home, worktree: &Worktree, end: &Snapshot) -> tine_worktree::Merged {
     let merge = Merge {
         name: worktree.name(),
@@ -243,7 +234,7 @@ fn index(top: &Path) -> BTreeMap<String, String> {
 }
 
 proptest! {
-    #![proptest_config(cases(16))]
+    #![proptest_config(config((6, 16), 60))]
 
     #[test]
     fn an_apply_is_gits_own_merge_or_nothing(
@@ -280,7 +271,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(10))]
+    #![proptest_config(config((4, 10), 60))]
 
     #[test]
     fn a_merge_is_gits_own_and_leaves_what_it_does_not_touch(

@@ -1,0 +1,59 @@
+//! How much of a long test runs: a part by a fixed rule, or everything where `TINE_TEST_ALL=1` is set.
+
+use std::fmt::Debug;
+
+/// Set to anything but `0`, it has every long test run whole.
+pub const TEST_ALL: &str = "TINE_TEST_ALL";
+
+/// One of so many is usual: what three tests make fail in turn is covered once by them together.
+const ONE_OF: usize = 3;
+
+/// Whether everything is to be tested.
+pub fn tests_all() -> bool {
+    std::env::var_os(TEST_ALL).is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+/// Every third of `all` from place `turn` on, with the first and the last; all of them where everything is tested. Tests of
+/// the same steps take turns 0, 1 and 2, so that together they leave out none.
+pub fn share<T: Debug>(what: &str, turn: usize, all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut all: Vec<T> = all.into_iter().collect();
+    if tests_all() {
+        return all;
+    }
+    let count = all.len();
+    let mut at = 0..count;
+    let is_taken = |at: usize| at % ONE_OF == turn % ONE_OF || at == 0 || at + 1 == count;
+    all.retain(|_| at.next().is_some_and(is_taken));
+    told(what, all.len(), count);
+    all
+}
+
+/// How many cases of `what` are tried: `usual`, or `all` where everything is tested.
+pub fn cases(what: &str, usual: u32, all: u32) -> u32 {
+    if tests_all() {
+        return all;
+    }
+    told(what, usual, all);
+    usual
+}
+
+/// The test runner shows this where a test fails, or with `--no-capture`.
+#[expect(clippy::print_stdout, reason = "a test says what it leaves out")]
+fn told(what: &str, taken: impl Debug, all: impl Debug) {
+    println!("{what}: {taken:?} of {all:?} are tried; all with {TEST_ALL}=1");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_turns_leave_out_nothing() {
+        let turns: Vec<Vec<u8>> = (0..3).map(|turn| share("steps", turn, 0..8)).collect();
+        if tests_all() {
+            return;
+        }
+        assert_eq!(turns, [vec![0, 3, 6, 7], vec![0, 1, 4, 7], vec![0, 2, 5, 7]]);
+        assert_eq!(cases("cases", 4, 12), 4);
+    }
+}
