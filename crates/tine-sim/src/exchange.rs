@@ -110,12 +110,13 @@ impl Shared {
     pub(crate) fn new(
         scenario: Scenario,
         clock: Arc<dyn Clock>,
+        captured: Captured,
         log: Option<Arc<BodyLog>>,
         tracker: TaskTracker,
         stop: CancellationToken,
     ) -> Self {
         let state = Mutex::new(ServerState {
-            captured: Captured::default(),
+            captured,
             caches: BTreeMap::new(),
             memory: Memory::default(),
             cached_contents: CachedContents::default(),

@@ -107,7 +107,7 @@ pub const DRAIN_BYTES_MAX: usize = 2 * BODY_BYTES_MAX;
 /// simulator that is left running (about 100 bytes an entry).
 pub const ENTRIES_MAX: usize = 1_000_000;
 
-/// Bytes of request bodies that a server keeps for [`crate::SimServer::requests`]; the oldest go first. Enough for a
+/// Bytes of requests that a server keeps, if not told otherwise, for [`crate::SimServer::requests`]; the oldest go first. Enough for a
 /// hundred requests of a few megabytes.
 pub const CAPTURED_BYTES_MAX: usize = 512 * 1024 * 1024;
 

@@ -11,8 +11,6 @@ use bytes::Bytes;
 use serde_json::json;
 use tine_model::Usage;
 
-use crate::limits::CAPTURED_BYTES_MAX;
-
 /// One request as it arrived.
 #[derive(Debug, Clone)]
 pub struct CapturedRequest {
@@ -32,19 +30,32 @@ pub struct CapturedRequest {
     pub usage: Option<Usage>,
 }
 
+impl CapturedRequest {
+    /// What it takes in memory, nearly.
+    fn bytes(&self) -> usize {
+        let heads = self.headers.iter().map(|(name, value)| name.as_str().len() + value.len());
+        size_of::<Self>() + self.path.len() + heads.sum::<usize>() + self.body.len()
+    }
+}
+
 /// Requests in the order of their arrival.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Captured {
     requests: VecDeque<CapturedRequest>,
     bytes: usize,
+    bytes_max: usize,
     last_number: u64,
 }
 
 impl Captured {
+    /// The last requests, of so many bytes together at most.
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        Self { requests: VecDeque::new(), bytes: 0, bytes_max, last_number: 0 }
+    }
+
     pub(crate) fn push(&mut self, path: &str, headers: HeaderMap, body: Bytes, at_ms: u64) -> u64 {
         self.last_number += 1;
-        self.bytes += body.len();
-        self.requests.push_back(CapturedRequest {
+        let request = CapturedRequest {
             number: self.last_number,
             path: path.to_owned(),
             headers,
@@ -52,10 +63,12 @@ impl Captured {
             at_ms,
             status: None,
             usage: None,
-        });
-        while self.bytes > CAPTURED_BYTES_MAX {
+        };
+        self.bytes += request.bytes();
+        self.requests.push_back(request);
+        while self.bytes > self.bytes_max {
             match self.requests.pop_front() {
-                Some(oldest) => self.bytes -= oldest.body.len(),
+                Some(oldest) => self.bytes -= oldest.bytes(),
                 None => break,
             }
         }
@@ -123,5 +136,25 @@ impl BodyLog {
         });
         let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
         index.write_all(format!("{line}\n").as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_go_first_and_numbers_go_on() {
+        let numbers = |bytes_max: usize| -> Vec<u64> {
+            let mut captured = Captured::new(bytes_max);
+            for body in ["", "a", "b"] {
+                captured.push("/v1/messages", HeaderMap::new(), Bytes::from(body), 0);
+            }
+            captured.answered(1, Some(200), None);
+            captured.to_vec().iter().map(|request| request.number).collect()
+        };
+        let one = size_of::<CapturedRequest>() + 20;
+        assert_eq!([numbers(0), numbers(one), numbers(2 * one)], [vec![], vec![3], vec![2, 3]]);
+        assert_eq!(numbers(10 * one), [1, 2, 3]);
     }
 }

@@ -17,7 +17,8 @@ use crate::clock::{Clock, SystemClock};
 use crate::control;
 use crate::endpoint::Endpoint;
 use crate::exchange::Shared;
-use crate::log::{BodyLog, CapturedRequest};
+use crate::limits::CAPTURED_BYTES_MAX;
+use crate::log::{BodyLog, Captured, CapturedRequest};
 use crate::scenario::Scenario;
 
 /// How a server is started.
@@ -28,18 +29,21 @@ pub struct SimOptions {
     pub address: SocketAddr,
     /// A directory for the verbatim bodies (`0001.json`, …) and `index.jsonl`. It must not hold a log yet.
     pub log_bodies: Option<PathBuf>,
+    /// Bytes of requests that are kept for [`SimServer::requests`], of which the oldest go first. 0 where nobody asks for them.
+    pub requests_bytes_max: usize,
     /// What cache lifetimes and rate limits are measured by. A [`crate::ManualClock`] can be moved from outside, at
     /// `POST /sim/clock`.
     pub clock: Arc<dyn Clock>,
 }
 
 impl SimOptions {
-    /// A free port on loopback, the machine's clock, no log.
+    /// A free port on loopback, the machine's clock, no log, and requests kept for a test.
     pub fn new(scenario: Scenario) -> Self {
         Self {
             scenario,
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             log_bodies: None,
+            requests_bytes_max: CAPTURED_BYTES_MAX,
             clock: Arc::new(SystemClock),
         }
     }
@@ -78,7 +82,7 @@ pub struct SimServer {
 impl SimServer {
     /// Starts a server; it accepts connections when this returns. Any number may run in one process.
     pub async fn start(options: SimOptions) -> Result<Self, SimError> {
-        let SimOptions { scenario, address, log_bodies, clock } = options;
+        let SimOptions { scenario, address, log_bodies, requests_bytes_max, clock } = options;
         let log = match log_bodies {
             None => None,
             Some(directory) => match BodyLog::create(&directory) {
@@ -92,7 +96,9 @@ impl SimServer {
         // Small events must leave at once; a socket that cannot be told so is merely slower.
         let listener = listener.tap_io(|socket| drop(socket.set_nodelay(true)));
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
-        let shared = Arc::new(Shared::new(scenario, clock, log, tracker.clone(), stop.clone()));
+        let captured = Captured::new(requests_bytes_max);
+        let (tasks, ends) = (tracker.clone(), stop.clone());
+        let shared = Arc::new(Shared::new(scenario, clock, captured, log, tasks, ends));
         let serve = axum::serve(listener, router(Arc::clone(&shared)))
             .with_graceful_shutdown(stop.clone().cancelled_owned());
         // axum's accept loop retries by itself and ends only by the token.

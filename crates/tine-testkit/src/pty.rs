@@ -27,6 +27,9 @@ pub const COLUMNS: u16 = 80;
 /// What the status line says of an agent that runs.
 const RUNS: &str = "Esc interrupts";
 
+/// What begins a frame, and what ends it.
+const FRAME: [&[u8]; 2] = [b"\x1b[?2026h", b"\x1b[?2026l"];
+
 /// Where a command is run.
 pub trait Place {
     /// The program.
@@ -48,8 +51,24 @@ pub struct Terminal {
 
 struct Seen {
     bytes: Vec<u8>,
+    /// How many of them the screen shows.
+    shown: usize,
     parser: vt100::Parser,
     ended: bool,
+}
+
+impl Seen {
+    /// Takes in what came. Of a frame all is shown, or nothing yet.
+    fn take(&mut self, new: &[u8]) {
+        self.bytes.extend_from_slice(new);
+        let last = |mark: &[u8]| self.bytes.windows(mark.len()).rposition(|window| window == mark);
+        let [begun, ended] = FRAME.map(last);
+        let whole = begun.filter(|begun| ended < Some(*begun)).unwrap_or(self.bytes.len());
+        if let Some(new) = self.bytes.get(self.shown..whole) {
+            self.parser.process(new);
+            self.shown = whole;
+        }
+    }
 }
 
 impl Terminal {
@@ -77,7 +96,7 @@ impl Terminal {
         let child = pair.slave.spawn_command(command).unwrap();
         drop(pair.slave);
         let parser = vt100::Parser::new(ROWS, COLUMNS, 0);
-        let seen = Seen { bytes: Vec::new(), parser, ended: false };
+        let seen = Seen { bytes: Vec::new(), shown: 0, parser, ended: false };
         let seen = Arc::new((Mutex::new(seen), Condvar::new()));
         let mut output = pair.master.try_clone_reader().unwrap();
         let input = pair.master.take_writer().unwrap();
@@ -89,9 +108,7 @@ impl Terminal {
             loop {
                 let read = output.read(&mut buffer).unwrap_or(0);
                 let mut seen = shared.0.lock().unwrap();
-                let new = buffer.get(..read).unwrap_or_default();
-                seen.bytes.extend_from_slice(new);
-                seen.parser.process(new);
+                seen.take(buffer.get(..read).unwrap_or_default());
                 seen.ended = read == 0;
                 shared.1.notify_all();
                 if read == 0 {
@@ -148,9 +165,11 @@ impl Terminal {
         self.child.process_id().unwrap()
     }
 
-    /// Ends it as a power cut would.
+    /// Ends it as a power cut would: the library's own `kill` asks first.
     pub fn kill(mut self) {
-        self.child.kill().unwrap();
+        let id = self.process_id().to_string();
+        let killed = std::process::Command::new("kill").args(["-KILL", &id]).status().unwrap();
+        assert!(killed.success(), "kill: {killed}");
         self.child.wait().unwrap();
     }
 
