@@ -11,6 +11,10 @@ Usage: cargo xtask COMMAND
                                 clippy and tests of optional features;
                                 arguments go to the test runner (cargo-nextest if installed)
   bench [FILTER]                run every bench of the workspace, or those whose name contains FILTER
+  soak terminal [--agents N] [--minutes N]
+                                the terminal with N agents that all stream (default 200) for N minutes (default 10):
+                                fails where its memory grows
+  cast                          drive the terminal through a session, and write docs/terminal.cast and docs/terminal.md
   checklist                     print what is promised and the tests that show it, as a table
   crash [--times N] [--seed S]  kill N runs that have workers at random moments (default 1000) and check what is left
   embed                         build a crate that embeds `tine-fork` from nothing, run it, and count what it depends on
@@ -22,6 +26,9 @@ Options:
 
 /// Long enough to pass the start-up of every target, short enough to wait for.
 const FUZZ_SECONDS_DEFAULT: u32 = 60;
+
+/// As many agents as anybody looks after, and long enough for a straight line.
+const SOAK_DEFAULT: (u32, u32) = (200, 10);
 
 /// Enough for what happens once in some hundreds of times.
 const CRASHES_DEFAULT: u32 = 1000;
@@ -43,6 +50,15 @@ pub(crate) enum Task {
         /// Part of the names of the benches to run.
         filter: Option<String>,
     },
+    /// See whether the terminal's memory grows.
+    Soak {
+        /// That stream at the same time.
+        agents: u32,
+        /// For so long.
+        minutes: u32,
+    },
+    /// Record a session of the terminal.
+    Cast,
     /// Print promises and their tests.
     Checklist,
     /// Kill runs at random moments.
@@ -77,6 +93,8 @@ impl Task {
             "tidy" => no_more(rest).map(|()| Self::Tidy),
             "test" => Ok(Self::Test { runner_arguments: runner_arguments(rest) }),
             "bench" => bench(rest),
+            "soak" => soak(rest),
+            "cast" => no_more(rest).map(|()| Self::Cast),
             "checklist" => no_more(rest).map(|()| Self::Checklist),
             "crash" => crash(rest),
             "embed" => no_more(rest).map(|()| Self::Embed),
@@ -100,6 +118,23 @@ fn bench(rest: &[String]) -> Result<Task, String> {
         }
         [argument, ..] => Err(unexpected(argument)),
     }
+}
+
+fn soak(rest: &[String]) -> Result<Task, String> {
+    let (mut agents, mut minutes) = SOAK_DEFAULT;
+    let mut rest = match rest {
+        [what, rest @ ..] if what == "terminal" => rest.iter(),
+        [what, ..] => return Err(unexpected(what)),
+        [] => return Err("what is to be soaked? there is `terminal`".to_owned()),
+    };
+    while let Some(argument) = rest.next() {
+        match argument.as_str() {
+            "--agents" => agents = number(rest.next(), "a number of agents")?,
+            "--minutes" => minutes = number(rest.next(), "a number of minutes")?,
+            _ => return Err(unexpected(argument)),
+        }
+    }
+    Ok(Task::Soak { agents, minutes })
 }
 
 fn crash(rest: &[String]) -> Result<Task, String> {
@@ -162,6 +197,10 @@ mod tests {
         check("embed", Ok(Task::Embed));
         check("bench", Ok(Task::Bench { filter: None }));
         check("bench fork", Ok(Task::Bench { filter: Some("fork".to_owned()) }));
+        check("cast", Ok(Task::Cast));
+        check("soak terminal", Ok(Task::Soak { agents: 200, minutes: 10 }));
+        let short = Task::Soak { agents: 20, minutes: 2 };
+        check("soak terminal --minutes 2 --agents 20", Ok(short));
         check("crash", Ok(Task::Crash { times: 1000, seed: 1 }));
         check("crash --seed 7 --times 20", Ok(Task::Crash { times: 20, seed: 7 }));
         check("fuzz", Ok(Task::Fuzz { target: None, seconds: 60 }));
@@ -185,6 +224,8 @@ mod tests {
         check("bench a b", Err("unexpected argument `b`"));
         check("crash often", Err("unexpected argument `often`"));
         check("crash --times 0", Err("`0` is not a number of crashes"));
+        check("soak", Err("what is to be soaked? there is `terminal`"));
+        check("soak store", Err("unexpected argument `store`"));
         check("fuzz a b", Err("unexpected argument `b`"));
         check("fuzz --seconds soon", Err("`soon` is not a number of seconds"));
         check("fuzz --seconds 0", Err("`0` is not a number of seconds"));

@@ -1,6 +1,6 @@
 //! Developer automation: what a developer or a CI job runs on this repository, in one place and without shell scripts.
 //!
-//! It ships nothing and no crate depends on it. It never changes a tracked file.
+//! It ships nothing and no crate depends on it. It changes no tracked file but those that `cast` records.
 
 #![expect(
     clippy::print_stdout,
@@ -10,11 +10,13 @@
 
 mod arguments;
 mod bench;
+mod cast;
 mod checklist;
 mod crash;
 mod embed;
 mod fuzz;
 mod process;
+mod soak;
 mod test;
 mod tidy;
 mod workspace;
@@ -53,6 +55,8 @@ fn run(task: Task) -> anyhow::Result<()> {
         Task::Tidy => tidy::run(),
         Task::Test { runner_arguments } => test::run(&runner_arguments),
         Task::Bench { filter } => bench::run(filter.as_deref()),
+        Task::Soak { agents, minutes } => soak::run(agents, minutes),
+        Task::Cast => cast::run(),
         Task::Checklist => checklist::print(),
         Task::Crash { times, seed } => crash::run(times, seed),
         Task::Embed => embed::clean(),

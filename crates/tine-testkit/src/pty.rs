@@ -192,6 +192,12 @@ impl Terminal {
     }
 }
 
+/// The program of this name that cargo built beside the example that runs, with its profile.
+pub fn beside_example(name: &str) -> PathBuf {
+    let example = std::env::current_exe().unwrap();
+    example.parent().and_then(|examples| examples.parent()).unwrap().join(name)
+}
+
 /// What was shown, without colours, cursor movements and carriage returns.
 pub fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string().replace('\r', "")
