@@ -14,6 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
 use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// Longest wait for a text; only a failing test waits this long.
 const WAIT: Duration = Duration::from_secs(30);
@@ -167,9 +168,8 @@ impl Terminal {
 
     /// Ends it as a power cut would: the library's own `kill` asks first.
     pub fn kill(mut self) {
-        let id = self.process_id().to_string();
-        let killed = std::process::Command::new("kill").args(["-KILL", &id]).status().unwrap();
-        assert!(killed.success(), "kill: {killed}");
+        let id = Pid::from_raw(self.process_id().cast_signed()).unwrap();
+        kill_process(id, Signal::KILL).unwrap();
         self.child.wait().unwrap();
     }
 

@@ -1,7 +1,7 @@
 //! From a model's name to a client: a provider over HTTP, or the simulator inside this process.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
 
 use async_trait::async_trait;
 use tine_llm::{
@@ -15,6 +15,9 @@ use tokio::sync::Mutex;
 use crate::config::ProviderTable;
 use tine_fork::SystemIds;
 
+/// Most clients that are kept for the next run.
+const CLIENTS_MAX: usize = 64;
+
 /// Makes clients as the settings say.
 pub(crate) struct Models {
     providers: BTreeMap<String, ProviderTable>,
@@ -24,6 +27,8 @@ pub(crate) struct Models {
     simulators: Mutex<HashMap<String, SimServer>>,
     /// One rate gate an account and model, for all agents of this process.
     gates: RateGates,
+    /// One client a model: runs that follow each other share its connections.
+    clients: StdMutex<HashMap<ModelRef, Arc<HttpClient>>>,
     /// Tells this process's simulators from those of all others: their caches end with it.
     process: String,
 }
@@ -36,12 +41,14 @@ impl Models {
             found: RwLock::default(),
             simulators: Mutex::default(),
             gates: RateGates::default(),
+            clients: StdMutex::default(),
             process,
         }
     }
 
     /// From now on, requests for this model go to this address, without a key: those that are set belong to somebody else.
     pub(crate) fn found_at(&self, model: ModelRef, base_url: String) {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner).remove(&model);
         self.found.write().unwrap_or_else(PoisonError::into_inner).insert(model, base_url);
     }
 
@@ -93,7 +100,16 @@ impl Connector for Models {
             Provider::Sim => self.simulator(model).await?,
             _ => self.options(model)?,
         };
-        Ok(Arc::new(HttpClient::new(options, &self.gates)?))
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(model) {
+            return Ok(Arc::clone(client) as Arc<dyn LlmClient>);
+        }
+        let client = Arc::new(HttpClient::new(options, &self.gates)?);
+        if clients.len() >= CLIENTS_MAX {
+            clients.clear();
+        }
+        clients.insert(model.clone(), Arc::clone(&client));
+        Ok(client)
     }
 
     fn account(&self, model: &ModelRef) -> String {

@@ -16,6 +16,7 @@ mod lines;
 mod live;
 mod media;
 mod notice;
+mod overlay;
 mod piece;
 mod point;
 mod press;
@@ -47,6 +48,7 @@ pub use keys::Keys;
 pub(crate) use keys::{Action, KEYS};
 pub(crate) use lines::is_folded;
 pub(crate) use live::{Happening, Live};
+pub(crate) use overlay::{Overlay, Page};
 pub(crate) use piece::{AnswerText, Body, CallPiece, Tone};
 pub(crate) use point::{POINT_KEYS, Seen};
 pub(crate) use press::whole as whole_request;
@@ -85,42 +87,6 @@ pub(crate) const LETTERS: [(char, &str, PermissionScope); 4] = [
     ('t', "this tree", PermissionScope::Tree),
     ('w', "always", PermissionScope::Always),
 ];
-
-/// What lies over the conversation.
-#[derive(Debug, Clone)]
-pub(crate) enum Overlay {
-    /// All agents.
-    Tree(Box<Tree>),
-    /// Commands and keys, from this line on.
-    Help(usize),
-    /// What a command of the command line printed.
-    Page(Page),
-    /// A question beside the conversation.
-    Side(SidePage),
-}
-
-impl Overlay {
-    /// Whether nothing of it is still to come.
-    pub(crate) fn is_whole(&self) -> bool {
-        match self {
-            Self::Tree(_) | Self::Help(_) | Self::Page(_) => true,
-            Self::Side(page) => page.whole.is_some() || page.error.is_some(),
-        }
-    }
-}
-
-/// A text with its colours.
-#[derive(Debug, Clone)]
-pub(crate) struct Page {
-    /// What it is.
-    pub(crate) title: String,
-    /// The text.
-    pub(crate) text: String,
-    /// The first line that is shown.
-    pub(crate) from: usize,
-    /// Which page of this screen it is.
-    pub(crate) number: u64,
-}
 
 /// The files below an agent's directory.
 #[derive(Debug, Clone, Default)]
@@ -404,15 +370,6 @@ impl App {
         places.sort_unstable();
         places.dedup();
         places.into_iter().filter_map(|place| (*self.agents).get(place))
-    }
-
-    /// Shows a text with its colours over the conversation.
-    pub(super) fn show_page(&mut self, title: String, text: String) {
-        self.pages += 1;
-        if let Some(Overlay::Tree(tree)) = self.overlay.take() {
-            self.beneath = Some(tree);
-        }
-        self.overlay = Some(Overlay::Page(Page { title, text, from: 0, number: self.pages }));
     }
 
     /// The topmost above an agent that is known, or itself.
