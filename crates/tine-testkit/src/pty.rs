@@ -166,10 +166,14 @@ impl Terminal {
         self.child.process_id().unwrap()
     }
 
+    /// Asks it to end, as a system does that goes down.
+    pub fn terminate(&self) {
+        self.signal(Signal::TERM);
+    }
+
     /// Ends it as a power cut would: the library's own `kill` asks first.
     pub fn kill(mut self) {
-        let id = Pid::from_raw(self.process_id().cast_signed()).unwrap();
-        kill_process(id, Signal::KILL).unwrap();
+        self.signal(Signal::KILL);
         self.child.wait().unwrap();
     }
 
@@ -182,6 +186,11 @@ impl Terminal {
         }
         drop(seen);
         (self.child.wait().unwrap().exit_code(), text)
+    }
+
+    fn signal(&self, signal: Signal) {
+        let id = Pid::from_raw(self.process_id().cast_signed()).unwrap();
+        kill_process(id, signal).unwrap();
     }
 
     /// Until it is enough, the command has ended, or nobody waits any longer.

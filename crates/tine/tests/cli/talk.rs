@@ -12,6 +12,9 @@ pub(crate) fn home() -> Home {
     home
 }
 
+/// What begins the use of the whole screen.
+const SCREEN_TAKEN: &str = "\u{1b}[?1049h";
+
 /// What ends the use of the whole screen.
 const SCREEN_GIVEN_BACK: &str = "\u{1b}[?1049l";
 
@@ -191,6 +194,25 @@ fn escape_interrupts_and_a_killed_terminal_leaves_everything() {
     terminal.at_rest("You said: hello");
     terminal.type_in("\u{4}");
     assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn the_terminal_is_given_back_to_the_shell_and_to_a_system_that_goes_down() {
+    let home = home();
+    let mut terminal = Terminal::start(&home, &[]);
+    terminal.screen("Say what is to be done.");
+    terminal.type_in("stall\r");
+    terminal.screen("The first part.");
+    // Nobody has started this one from a shell, so it goes on at once.
+    terminal.type_in("\u{1a}");
+    terminal.until(SCREEN_GIVEN_BACK, 1);
+    terminal.until(SCREEN_TAKEN, 2);
+    terminal.screen("The first part.");
+    terminal.terminate();
+    let (code, text) = terminal.end();
+    assert_eq!((code, text.matches(SCREEN_GIVEN_BACK).count()), (0, 2), "{text}");
+    let state = &home.json(&["ps", "--json"])[0]["state"];
+    assert_eq!(state, "interrupted");
 }
 
 #[test]
