@@ -13,6 +13,16 @@ use crate::words::fit;
 /// Columns of the names of keys.
 const KEY_COLUMNS: usize = 12;
 
+/// Keys of the line that is written.
+const WRITING: [(&str, &str); 3] = [
+    ("/ @ !", "begin a command, the name of a file, a command of the shell"),
+    (
+        "Ctrl+J",
+        "a new line; Shift+Enter and Alt+Enter as well, where the terminal tells them apart",
+    ),
+    ("↑ ↓", "what was written before"),
+];
+
 /// Draws the page from a line on; the line is moved so that the page stays full.
 pub(super) fn draw(keys: &Keys, from: &mut usize, frame: &mut Frame<'_>, area: Rect) {
     let lines = lines(keys, usize::from(area.width));
@@ -37,11 +47,11 @@ fn lines(keys: &Keys, width: usize) -> Vec<Line<'static>> {
     }
     lines.push(Line::default());
     lines.push(Line::from(Span::styled("Keys", BOLD)));
-    for binding in KEYS {
-        let key = keys.told(binding.action);
+    let keys = KEYS.iter().map(|binding| (keys.told(binding.action), binding.help));
+    for (key, help) in WRITING.map(|(key, help)| (key.to_owned(), help)).into_iter().chain(keys) {
         lines.push(Line::from(vec![
             Span::styled(format!("  {}", fit(&key, KEY_COLUMNS)), CYAN),
-            Span::styled(binding.help, DIM),
+            Span::styled(help, DIM),
         ]));
     }
     lines.push(Line::default());
