@@ -74,11 +74,6 @@ fn main() {
                 }
             }
             Step::Press(keys) => terminal.type_in(keys),
-            Step::Where(text, keys) => {
-                if terminal.screen("").contains(text) {
-                    terminal.type_in(keys);
-                }
-            }
             Step::See(text) => {
                 let screen = terminal.screen_as(text, |screen| screen.contains(text));
                 recording.show(&screen, CHANGE_S);

@@ -7,8 +7,6 @@ pub(crate) enum Step {
     Type(&'static str),
     /// Presses a key that leaves no letter: what the terminal sends for it.
     Press(&'static str),
-    /// Presses a key where the screen holds a text by now.
-    Where(&'static str, &'static str),
     /// Waits until the screen holds a text.
     See(&'static str),
     /// Waits until it does not any more.
@@ -19,7 +17,7 @@ pub(crate) enum Step {
     Picture(&'static str, &'static str),
 }
 
-use Step::{Gone, Picture, Press, Rest, See, Type, Where};
+use Step::{Gone, Picture, Press, Rest, See, Type};
 
 /// The title of the recording.
 pub(crate) const TITLE: &str = "tine: a conversation, a fork, a question and the way back";
@@ -67,6 +65,7 @@ text = "The rope stays at home."
 
 const ENTER: &str = "\r";
 const ESCAPE: &str = "\u{1b}";
+const CTRL_C: &str = "\u{3}";
 const CTRL_O: &str = "\u{f}";
 const CTRL_P: &str = "\u{10}";
 const CTRL_T: &str = "\u{14}";
@@ -87,17 +86,21 @@ pub(crate) const STEPS: &[Step] = &[
     ),
     Type("/fork \"And for the sea?\""),
     Press(ENTER),
+    See("I know the list"),
+    // A question never takes the keys of somebody who writes.
+    Type("And a hat?"),
     See("wants to use"),
-    // Who has written a moment ago is not asked before they say so.
-    Where("Ctrl+P answers", CTRL_P),
+    See("Ctrl+P answers"),
+    Press(CTRL_P),
     See("Allow it?"),
     Picture(
         "A question",
-        "`/fork` made a child that knows the whole conversation, and went there. The child wants to change a file, which nobody has allowed: it asks, and one key answers.",
+        "`/fork` made a child that knows the whole conversation, and went there. The child wants to change a file, which nobody has allowed: it asks, and one key answers. What was being written stays for later.",
     ),
     Press("y"),
     Rest("The rope stays at home."),
     Picture("What has changed", "The call is one line; behind it stands how much was changed."),
+    Press(CTRL_C),
     Press(CTRL_O),
     See("sun cream"),
     Picture("The change", "Ctrl+O opens calls and reasoning: the change, line by line."),
