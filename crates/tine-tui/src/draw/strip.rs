@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use tine_model::{AgentId, AgentRecord};
 
 use super::{CYAN, DIM, GREEN, RED, YELLOW};
-use crate::app::{Action, App, title};
+use crate::app::{Action, App, Live, title};
 use crate::figures::span;
 use crate::words::{cut, one_line};
 
@@ -16,6 +16,9 @@ const ROWS: (usize, usize) = (3, 6);
 /// Rows of the screen for each of them.
 const SCREEN_ROWS_EACH: usize = 8;
 
+/// What an agent does whose call waits for a word.
+const ASKS: &str = "asks for permission";
+
 /// The lines, on a screen of so many columns and rows.
 pub(super) fn lines(app: &App, width: usize, height: usize) -> Vec<Line<'static>> {
     let line = |sign: &'static str, style: Style, text: &str| {
@@ -23,13 +26,13 @@ pub(super) fn lines(app: &App, width: usize, height: usize) -> Vec<Line<'static>
         Line::from(vec![Span::styled(sign, style), Span::styled(text, DIM)])
     };
     let mut lines = Vec::new();
-    if let Some(live) = app.focus.and_then(|focus| app.lives.get(&focus)) {
+    if let Some((focus, live)) = app.focus.and_then(|focus| Some((focus, app.lives.get(&focus)?))) {
         let since = u64::try_from(app.now_ms - live.began_ms).unwrap_or(0);
         let key = app.keys.or(Action::Interrupt, "/stop");
         lines.push(line(
             "… ",
             CYAN,
-            &format!("{} · {} · {key} interrupts", live.doing(), span(since)),
+            &format!("{} · {} · {key} interrupts", doing(app, focus, live), span(since)),
         ));
     } else if app.waiting.is_some() {
         lines.push(Line::from(Span::styled("… Waiting for tools to complete...", YELLOW)));
@@ -43,15 +46,14 @@ pub(super) fn lines(app: &App, width: usize, height: usize) -> Vec<Line<'static>
         app.shell.as_ref().map(|command| format!("! {}{}", one_line(command), key("stops it"))),
     ];
     lines.extend(asides.into_iter().flatten().map(|aside| line("… ", CYAN, &aside)));
-    let running =
-        app.agents.iter().filter(|agent| Some(agent.id) != app.focus && app.runs(agent.id));
+    let running = app.at_work().filter(|agent| Some(agent.id) != app.focus);
     let running = running.map(|agent| (agent.id, "◦ ", CYAN, running_line(app, agent)));
     let ended = app.notices.ended.iter().filter(|ended| !app.runs(ended.agent)).map(|ended| {
         let (sign, style) = if ended.is_well { ("✓ ", GREEN) } else { ("✗ ", RED) };
         (ended.agent, sign, style, format!("{}: {}", name(app, ended.agent), ended.text))
     });
     let mut rows: Vec<(AgentId, &str, Style, String)> = running.chain(ended).collect();
-    rows.sort_by_key(|(agent, ..)| !is_below(app, *agent));
+    rows.sort_by_cached_key(|(agent, ..)| !is_below(app, *agent));
     let (least, most) = ROWS;
     let room = (height / SCREEN_ROWS_EACH).clamp(least, most);
     let hidden = rows.len().saturating_sub(room);
@@ -78,12 +80,20 @@ fn name(app: &App, agent: AgentId) -> String {
     }
 }
 
+/// What an agent of this terminal does.
+fn doing(app: &App, agent: AgentId, live: &Live) -> String {
+    match app.questions.of(agent) {
+        Some(_) => ASKS.to_owned(),
+        None => live.doing(),
+    }
+}
+
 /// What an agent does now, and since when.
 fn running_line(app: &App, agent: &AgentRecord) -> String {
     let live = app.lives.get(&agent.id);
     let doing = match live {
-        _ if app.questions.of(agent.id).is_some() => "asks for permission".to_owned(),
-        Some(live) => live.doing(),
+        Some(live) => doing(app, agent.id, live),
+        None if app.questions.of(agent.id).is_some() => ASKS.to_owned(),
         None => "running in another process".to_owned(),
     };
     let began_ms = match (live, app.tasks.get(&agent.id)) {

@@ -146,7 +146,7 @@ fn a_question_shows_the_whole_command_and_one_key_answers_it() {
 
 
 
-    … running Bash · 0 s · Esc interrupts
+    … asks for permission · 0 s · Esc interrupts
     ────────────────────────────────────────────────────────────────────────────────
     ? [AGENT8] wants to use Bash
       echo hi; exit 1
