@@ -318,7 +318,7 @@ fn settings_that_are_wrong() {
       |
     1 | modle = "x/y"
       | ^^^^^
-    unknown field `modle`, expected one of `model`, `permission_mode`, `max_output_tokens`, `effort`, `thinking`, `stream`, `repl`, `compact`, `permissions`, `providers`, `cache`, `confine`, `budget`, `fork`, `workers`, `worktree`
+    unknown field `modle`, expected one of `model`, `permission_mode`, `max_output_tokens`, `effort`, `thinking`, `stream`, `repl`, `compact`, `permissions`, `providers`, `cache`, `confine`, `budget`, `fork`, `workers`, `worktree`, `keys`
     hint: the manual, `tine man`, lists the settings
     "#);
     home.write("config.toml", "");
