@@ -43,7 +43,6 @@ pub(crate) async fn serve(args: SimServeArgs) -> Result<u8, Failure> {
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, args.port)),
         log_bodies: args.log_bodies,
         clock: clock(args.clock),
-        requests_bytes_max: 0,
         ..SimOptions::new(scenario)
     };
     let server = SimServer::start(options).await.map_err(|error| not_started(&error))?;
