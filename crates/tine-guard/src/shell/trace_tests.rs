@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use tine_testkit::{scratch, share};
+use tine_testkit::scratch;
 
 use super::{TABLES, Utility};
 use crate::shell::git;
@@ -152,7 +152,7 @@ fn traces(commands: &[String]) -> Vec<String> {
 
 #[test]
 fn accepted_commands_leave_no_trace() {
-    let commands = share("accepted commands", 0, commands());
+    let commands = commands();
     let names: BTreeSet<&str> =
         TABLES.iter().flat_map(|table| table.iter()).map(|utility| utility.name).collect();
     let directory = scratch();
