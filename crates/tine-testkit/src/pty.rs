@@ -161,6 +161,19 @@ impl Terminal {
         self.input.flush().unwrap();
     }
 
+    /// Types, and waits until the screen holds `text` once more than before: one that stands there already is no answer.
+    pub fn see(&mut self, typed: &str, text: &str) -> String {
+        let before = self.type_before(typed, text);
+        self.screen_where(text, |screen| screen.matches(text).count() > before)
+    }
+
+    /// The same once nothing runs on it any more.
+    pub fn see_at_rest(&mut self, typed: &str, text: &str) -> String {
+        let before = self.type_before(typed, text);
+        let is_meant = |screen: &str| screen.matches(text).count() > before;
+        self.screen_where(text, |screen| is_meant(screen) && !screen.contains(RUNS))
+    }
+
     /// The process, for whoever measures it.
     pub fn process_id(&self) -> u32 {
         self.child.process_id().unwrap()
@@ -186,6 +199,14 @@ impl Terminal {
         }
         drop(seen);
         (self.child.wait().unwrap().exit_code(), text)
+    }
+
+    /// Types, and says how often the screen held the text before.
+    fn type_before(&mut self, typed: &str, text: &str) -> usize {
+        assert!(!typed.contains(text), "{typed:?} is shown as it is typed, with {text:?} in it");
+        let before = drawn(self.seen.0.lock().unwrap().parser.screen()).matches(text).count();
+        self.type_in(typed);
+        before
     }
 
     fn signal(&self, signal: Signal) {

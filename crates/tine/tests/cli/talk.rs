@@ -23,8 +23,7 @@ fn words_are_answered_and_a_fork_takes_their_place() {
     let home = home();
     let mut terminal = Terminal::start(&home, &[]);
     terminal.screen("Say what is to be done.");
-    terminal.type_in("look around\r");
-    terminal.screen("That is all.");
+    terminal.see("look around\r", "That is all.");
     let screen = terminal.at_rest("cached · $");
     shape!(home.masked(&screen), @"
       (the agent is told surroundings)
@@ -53,16 +52,13 @@ fn words_are_answered_and_a_fork_takes_their_place() {
     sim/../case.toml · 0 context · 0% cached · $0
     ");
 
-    terminal.type_in("/fork \"hello\"\r");
-    let screen = terminal.at_rest("You said: hello");
+    let screen = terminal.see_at_rest("/fork \"hello\"\r", "You said: hello");
     assert!(screen.contains("Forked from "), "{screen}");
     // Back at the parent nothing was said.
-    terminal.type_in("/parent\r");
-    let screen = terminal.screen("1 fork");
+    let screen = terminal.see("/parent\r", "1 fork");
     assert!(!screen.contains("You said") && screen.contains("Forked child"), "{screen}");
 
-    terminal.type_in("\u{14}");
-    let screen = terminal.screen("2 agents");
+    let screen = terminal.see("\u{14}", "2 agents");
     shape!(home.masked(&screen), @"
     Agents  2 agents, 0 running, 0 dead
        agent         kind        state          fork        cost  cache  files   age
@@ -89,8 +85,7 @@ fn words_are_answered_and_a_fork_takes_their_place() {
     Enter go  Space peek  m send  r rename  s stop  x kill  / find  Esc close
     sim/../case.toml · 0 context · 0% cached · $0
     ");
-    terminal.type_in("\u{1b}[B\r");
-    terminal.screen("You said: hello");
+    terminal.see("\u{1b}[B\r", "You said: hello");
     terminal.type_in("/quit\r");
     let (code, text) = terminal.end();
     assert_eq!(code, 0);
@@ -102,10 +97,8 @@ fn mistakes_in_fork_change_nothing() {
     let home = home();
     let mut terminal = Terminal::start(&home, &[]);
     terminal.screen("Say what is to be done.");
-    terminal.type_in("/fork\r");
-    terminal.screen("there is no agent yet");
-    terminal.type_in("hello\r");
-    terminal.screen("You said: hello");
+    terminal.see("/fork\r", "there is no agent yet");
+    terminal.see("hello\r", "You said: hello");
     for (typed, said) in [
         ("/fork try it\r", "Error: Prompt must be quoted (usage: /fork \"prompt\")"),
         ("/fork \"try it\r", "Error: Unterminated quoted string"),
@@ -113,8 +106,7 @@ fn mistakes_in_fork_change_nothing() {
         ("/kill\r", "Error: Cannot kill root agent"),
         ("/rewind there\r", "Error: Mark not found: there"),
     ] {
-        terminal.type_in(typed);
-        terminal.screen(said);
+        terminal.see(typed, said);
     }
     terminal.type_in("/frok\r");
     terminal.screen("there is no command /frok; did you mean /fork?");
@@ -128,11 +120,9 @@ fn a_question_shows_the_whole_command_and_one_key_answers_it() {
     let home = home();
     let mut terminal = Terminal::start(&home, &[]);
     terminal.screen("Say what is to be done.");
-    terminal.type_in("the command\r");
-    terminal.screen("wants to use");
+    terminal.see("the command\r", "wants to use");
     // Whoever has just written goes to the question first.
-    terminal.type_in("\u{10}");
-    let screen = terminal.screen("Allow it?");
+    let screen = terminal.see("\u{10}", "Allow it?");
     shape!(home.masked(&screen), @"
       (the agent is told surroundings)
 
@@ -159,10 +149,8 @@ fn a_question_shows_the_whole_command_and_one_key_answers_it() {
     ❯
     sim/../case.toml · 1 question (Ctrl+P) · 1 running · 0 context · 0% cached
     ");
-    terminal.type_in("y");
-    terminal.at_rest("It said:");
-    terminal.type_in("/cost\r");
-    terminal.screen("tine cost");
+    terminal.see_at_rest("y", "It said:");
+    terminal.see("/cost\r", "tine cost");
     terminal.type_in("q/quit\r");
     assert_eq!(terminal.end().0, 0);
 }
@@ -172,26 +160,19 @@ fn escape_interrupts_and_a_killed_terminal_leaves_everything() {
     let home = home();
     let mut terminal = Terminal::start(&home, &[]);
     terminal.screen("Say what is to be done.");
-    terminal.type_in("stall\r");
-    terminal.screen("The first part.");
-    terminal.type_in("\u{1b}");
-    terminal.screen("Interrupted. What was done is kept");
-    terminal.type_in("stall\r");
-    terminal.screen("Esc interrupts");
+    terminal.see("stall\r", "The first part.");
+    terminal.see("\u{1b}", "Interrupted. What was done is kept");
+    terminal.see("stall\r", "The first part.");
     terminal.kill();
 
     let mut terminal = Terminal::start(&home, &["--continue"]);
     terminal.screen("/resume goes on");
     terminal.screen("▌ stall");
     // The reply is missing, and asked for again.
-    terminal.type_in("/resume\r");
-    terminal.screen("… answering");
-    terminal.type_in("\u{1b}");
-    terminal.at_rest("interrupted: /resume goes on");
-    terminal.type_in("/resume\r");
-    terminal.at_rest("You said: Go on from where you were interrupted.");
-    terminal.type_in("hello\r");
-    terminal.at_rest("You said: hello");
+    terminal.see("/resume\r", "… answering");
+    terminal.see_at_rest("\u{1b}", "Interrupted. What was done is kept");
+    terminal.see_at_rest("/resume\r", "You said: Go on from where you were interrupted.");
+    terminal.see_at_rest("hello\r", "You said: hello");
     terminal.type_in("\u{4}");
     assert_eq!(terminal.end().0, 0);
 }
@@ -201,8 +182,7 @@ fn the_terminal_is_given_back_to_the_shell_and_to_a_system_that_goes_down() {
     let home = home();
     let mut terminal = Terminal::start(&home, &[]);
     terminal.screen("Say what is to be done.");
-    terminal.type_in("stall\r");
-    terminal.screen("The first part.");
+    terminal.see("stall\r", "The first part.");
     // Nobody has started this one from a shell, so it goes on at once.
     terminal.type_in("\u{1a}");
     terminal.until(SCREEN_GIVEN_BACK, 1);

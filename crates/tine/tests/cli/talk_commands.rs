@@ -61,9 +61,9 @@ const HERE: &[Step] = &[
     ("/answer\r", "nobody asks anything"),
     ("/model\r", "a tour with the simulator"),
     ("WRITE it\r", "It is written."),
-    ("/show\r", "created `made.txt`"),
+    ("/show\r", "Arguments:"),
     CLOSE,
-    ("/show 1\r", "made.txt"),
+    ("/show 1\r", "Arguments:"),
     CLOSE,
     ("/mark here\r", "Mark: here"),
     ("and then?\r", "You said: and then?"),
@@ -133,7 +133,7 @@ const SEVERAL: &[Step] = &[
     ("/stop\r", "Interrupted. What was done is kept"),
     ("/resume\r", "You said: Go on from where you were interrupted."),
     ("/resume\r", "Error: no reply is missing; say what comes next"),
-    ("/wait 0 base\r", "base"),
+    ("/wait 0 base\r", "base: "),
     ("/kill\r", "terminated"),
     ("/reap\r", "Reaped 1 agent"),
     ("/new\r", "Say what is to be done."),
@@ -173,10 +173,9 @@ fn go(steps: &[Step], leave: &str) {
     let mut terminal = Terminal::start_with(&home, &[], &[("EDITOR", &editor)]);
     terminal.screen("Say what is to be done.");
     for (typed, said) in steps {
-        terminal.type_in(typed);
         match *said {
-            RUNS => terminal.screen(said),
-            said => terminal.at_rest(said),
+            RUNS => terminal.see(typed, said),
+            said => terminal.see_at_rest(typed, said),
         };
     }
     terminal.type_in(leave);

@@ -9,8 +9,7 @@ use crate::talk::home;
 fn begun(home: &Home, variables: &[(&str, &str)]) -> Terminal {
     let mut terminal = Terminal::start_with(home, &[], variables);
     terminal.screen("Say what is to be done.");
-    terminal.type_in("hello\r");
-    terminal.at_rest("You said: hello");
+    terminal.see_at_rest("hello\r", "You said: hello");
     terminal
 }
 
@@ -23,17 +22,13 @@ fn quit(mut terminal: Terminal) {
 fn a_side_question_is_answered_on_a_page_and_becomes_a_fork_by_one_key() {
     let home = home();
     let mut terminal = begun(&home, &[]);
-    terminal.type_in("/side why is that?\r");
-    let screen = terminal.screen("f makes a fork that");
+    let screen = terminal.see("/side why is that?\r", "f makes a fork that");
     assert!(screen.contains("You said: why is that?"), "{screen}");
     // Nothing of it is in the conversation.
-    terminal.type_in("\u{1b}");
-    let screen = terminal.screen("▌ hello");
+    let screen = terminal.see("\u{1b}", "▌ hello");
     assert!(!screen.contains("why is that?"), "{screen}");
-    terminal.type_in("/btw why is that?\r");
-    terminal.screen("f makes a fork that");
-    terminal.type_in("f");
-    terminal.screen("Forked from ");
+    terminal.see("/btw why is that?\r", "f makes a fork that");
+    terminal.see("f", "Forked from ");
     let screen = terminal.at_rest("▌ why is that?");
     assert!(screen.contains("You said: why is that?"), "{screen}");
     assert_eq!(home.json(&["ps", "--json"]).as_array().unwrap().len(), 2);
@@ -44,11 +39,9 @@ fn a_side_question_is_answered_on_a_page_and_becomes_a_fork_by_one_key() {
 fn a_command_of_the_persons_own_is_run_and_the_agent_knows_it() {
     let home = home();
     let mut terminal = begun(&home, &[]);
-    terminal.type_in("!echo from the shell\r");
-    let screen = terminal.screen("● ! echo from the shell");
+    let screen = terminal.see("!echo from the shell\r", "● ! echo from the shell");
     assert!(screen.contains("from the shell"), "{screen}");
-    terminal.type_in("what is new?\r");
-    terminal.at_rest("You said: what is new?");
+    terminal.see_at_rest("what is new?\r", "You said: what is new?");
     quit(terminal);
     let agents = home.json(&["ps", "--json"]);
     let id = agents[0]["id"].as_str().unwrap();
@@ -62,10 +55,8 @@ fn a_file_that_a_prompt_names_is_offered_and_handed_over() {
     std::fs::create_dir_all(home.work().join("src")).unwrap();
     std::fs::write(home.work().join("src/main.rs"), "fn main() {}\n").unwrap();
     let mut terminal = begun(&home, &[]);
-    terminal.type_in("what is in @mai");
-    terminal.screen("▸ @src/main.rs");
-    terminal.type_in("\t?\r");
-    let screen = terminal.at_rest("You said: what is in @src/main.rs ?");
+    terminal.see("what is in @mai", "▸ @src/main.rs");
+    let screen = terminal.see_at_rest("\t?\r", "You said: what is in @src/main.rs ?");
     assert!(screen.contains("(with src/main.rs, 1 line)"), "{screen}");
     quit(terminal);
     let agents = home.json(&["ps", "--json"]);
@@ -78,14 +69,11 @@ fn merge_back_opens_the_editor_and_the_parent_gets_the_text() {
     let home = home();
     let editor = editor(&home, "printf 'It works.\\n' > \"$2\"");
     let mut terminal = begun(&home, &[("EDITOR", &editor)]);
-    terminal.type_in("/fork \"try it\"\r");
-    terminal.at_rest("You said: try it");
+    terminal.see_at_rest("/fork \"try it\"\r", "You said: try it");
     terminal.type_in("/merge-back\r");
     terminal.until("Enter goes back to the conversation", 1);
-    terminal.type_in("\r");
-    terminal.screen("You said: try it");
-    terminal.type_in("/parent\r");
-    terminal.screen("It works.");
+    terminal.see("\r", "You said: try it");
+    terminal.see("/parent\r", "It works.");
     quit(terminal);
 }
 
@@ -104,11 +92,9 @@ fn killed_agents_are_reaped_and_a_wait_says_what_was_waited_for() {
         ("/kill slow\r", "terminated"),
         ("/reap\r", "Reaped 1 agent"),
     ] {
-        terminal.type_in(typed);
-        terminal.screen(said);
+        terminal.see(typed, said);
     }
-    terminal.type_in("\u{14}");
-    terminal.screen("1 agent,");
+    terminal.see("\u{14}", "1 agent,");
     terminal.type_in("q/quit\r");
     assert_eq!(terminal.end().0, 0);
 }
@@ -117,14 +103,11 @@ fn killed_agents_are_reaped_and_a_wait_says_what_was_waited_for() {
 fn a_conversation_is_exported_and_the_way_back_is_said() {
     let home = home();
     let mut terminal = begun(&home, &[]);
-    terminal.type_in("/rename talk\r");
-    terminal.screen("── talk");
-    terminal.type_in("/export talk.md\r");
-    terminal.screen("Done: tine export");
+    terminal.see("/rename talk\r", "── talk");
+    terminal.see("/export talk.md\r", "Done: tine export");
     let text = std::fs::read_to_string(home.work().join("talk.md")).unwrap();
     assert!(text.contains("You said: hello"), "{text}");
-    terminal.type_in("/export\r");
-    let screen = terminal.screen("any other key closes");
+    let screen = terminal.see("/export\r", "any other key closes");
     assert!(screen.contains("You said: hello"), "{screen}");
     terminal.type_in("q/quit\r");
     let (code, text) = terminal.end();
@@ -136,10 +119,8 @@ fn a_conversation_is_exported_and_the_way_back_is_said() {
 fn a_request_that_fails_is_told_and_the_agent_can_go_on() {
     let home = home();
     let mut terminal = begun(&home, &[]);
-    terminal.type_in("key\r");
-    terminal.at_rest("bad key");
-    terminal.type_in("hello again\r");
-    terminal.at_rest("You said: hello again");
+    terminal.see_at_rest("key\r", "bad key");
+    terminal.see_at_rest("hello again\r", "You said: hello again");
     quit(terminal);
 }
 
@@ -149,10 +130,8 @@ fn keys_are_those_of_the_settings_and_mistakes_in_them_are_told() {
     let settings = std::fs::read_to_string(home.path().join("config.toml")).unwrap();
     home.write("config.toml", &format!("{settings}[keys]\ntree = \"f3\"\n"));
     let mut terminal = begun(&home, &[]);
-    terminal.type_in("\u{14}\u{1b}OR");
-    terminal.screen("1 agent,");
-    terminal.type_in("q/help\r");
-    terminal.screen("(F3)");
+    terminal.see("\u{14}\u{1b}OR", "1 agent,");
+    terminal.see("q/help\r", "(F3)");
     terminal.type_in("q/quit\r");
     assert_eq!(terminal.end().0, 0);
     home.write("config.toml", &format!("{settings}[keys]\ntree = \"ctrl+o\"\n"));

@@ -180,8 +180,7 @@ fn without_a_model_the_first_screen_says_what_to_do_and_the_tour_begins_at_once(
     "#);
     terminal.type_in("hello\r");
     terminal.screen("there is no model yet; type the number of one");
-    terminal.type_in("\u{3}1\r");
-    terminal.at_rest("/fork \"and in another way?\"");
+    terminal.see_at_rest("\u{3}1\r", "/fork \"and in another way?\"");
     let screen = terminal.at_rest("sim/tour ·");
     assert!(screen.contains("not a model") || screen.contains("Glob"), "{screen}");
     terminal.type_in("/quit\r");
@@ -252,8 +251,7 @@ fn without_colours_none_is_sent() {
     let home = home();
     let mut terminal = Terminal::start_with(&home, &[], &[("NO_COLOR", "1"), ("LC_ALL", "C")]);
     terminal.screen("Say what is to be done.");
-    terminal.type_in("look around\r");
-    let screen = terminal.at_rest("That is all.");
+    let screen = terminal.see_at_rest("look around\r", "That is all.");
     assert!(screen.is_ascii() && screen.contains("* Glob"), "{screen}");
     terminal.type_in("/quit\r");
     let (_, text) = terminal.end();

@@ -23,13 +23,11 @@ fn a_run_elsewhere_asks_here_and_one_key_lets_it_go_on() {
     let home = talk::home();
     let mut terminal = Terminal::start(&home, &[]);
     terminal.screen("Say what is to be done.");
-    terminal.type_in("hello\r");
-    terminal.at_rest("You said: hello");
+    terminal.see_at_rest("hello\r", "You said: hello");
     let run = asks(&home);
     let asked = until_asked(&home);
     terminal.screen("wants to use");
-    terminal.type_in("\u{10}");
-    let screen = terminal.screen("[n] no");
+    let screen = terminal.see("\u{10}", "[n] no");
     for part in ["another tree · in another process", "denied by itself in 59m", "echo hi; exit 1"]
     {
         assert!(screen.contains(part), "no {part:?} in\n{screen}");

@@ -17,20 +17,15 @@ fn a_fork_from_a_prompt_that_was_inherited_begins_before_it() {
     home.write("config.toml", &format!("model = \"{model}\"\n"));
     let mut terminal = Terminal::start(&home, &[]);
     terminal.screen("Say what is to be done.");
-    terminal.type_in("look around\r");
-    terminal.at_rest("That is all.");
-    terminal.type_in("hello\r");
-    terminal.at_rest("You said: hello");
-    terminal.type_in("/fork\r");
-    terminal.at_rest("Forked from ");
+    terminal.see_at_rest("look around\r", "That is all.");
+    terminal.see_at_rest("hello\r", "You said: hello");
+    terminal.see_at_rest("/fork\r", "Forked from ");
 
     // Above the reply stands the prompt.
     terminal.type_in(POINT_UP);
-    terminal.type_in(POINT_UP);
-    let screen = terminal.screen("┃ ▌ hello");
+    let screen = terminal.see(POINT_UP, "┃ ▌ hello");
     assert!(screen.contains("f fork from here"), "{screen}");
-    terminal.type_in("f");
-    let screen = terminal.screen("❯ hello");
+    let screen = terminal.see("f", "❯ hello");
     assert!(!screen.contains("You said"), "{screen}");
     terminal.type_in("\u{3}");
 
@@ -39,8 +34,7 @@ fn a_fork_from_a_prompt_that_was_inherited_begins_before_it() {
         terminal.type_in(POINT_UP);
     }
     terminal.screen("┃ ● Glob");
-    terminal.type_in("f");
-    terminal.screen("The fork point moved to entry");
+    terminal.see("f", "The fork point moved to entry");
 
     // Before the first prompt nothing was said.
     for _ in 0..5 {
@@ -49,11 +43,9 @@ fn a_fork_from_a_prompt_that_was_inherited_begins_before_it() {
     terminal.screen("┃ ▌ look around");
     terminal.type_in("y");
     terminal.until(COPIED, 1);
-    terminal.type_in("f");
-    let screen = terminal.screen("❯ look around");
+    let screen = terminal.see("f", "❯ look around");
     assert!(!screen.contains("I have looked"), "{screen}");
-    terminal.type_in("\r");
-    let screen = terminal.at_rest("I have looked.");
+    let screen = terminal.see_at_rest("\r", "I have looked.");
     assert!(screen.contains("(the agent is told surroundings)"), "{screen}");
     terminal.type_in("/quit\r");
     assert_eq!(terminal.end().0, 0);
