@@ -71,12 +71,13 @@ impl Input {
         text
     }
 
-    /// Keeps a text in the history.
+    /// Keeps a text in the history, once: as the last one.
     pub(crate) fn remember(&mut self, text: &str) {
         self.recalled = None;
-        if text.trim().is_empty() || self.history.last().is_some_and(|last| last == text) {
+        if text.trim().is_empty() {
             return;
         }
+        self.history.retain(|known| known != text);
         if self.history.len() == HISTORY_MAX {
             self.history.remove(0);
         }

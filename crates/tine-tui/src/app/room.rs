@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use tine_model::{AgentRecord, EntryId};
+use tine_model::{AgentRecord, EntryBody, EntryId};
 use tine_runtime::FoldedEntry;
 use tine_store::BudgetRow;
 
@@ -37,7 +37,8 @@ pub(crate) struct Room {
     pub(crate) pieces: Vec<Piece>,
     /// Counts how often the pieces were made anew, so that what was laid out of them is laid out anew.
     pub(crate) revision: u64,
-    /// All entries that were read, in their order, those that have no piece among them.
+    /// All entries that were read, in their order, those that have no piece among them; of a conversation that was begun anew,
+    /// from there on.
     entries: Vec<EntryId>,
     /// The last entry that was read.
     pub(crate) last: Option<EntryId>,
@@ -102,7 +103,9 @@ impl Room {
             Scroll::Bottom => None,
             Scroll::At { piece, line } => Some((self.place(piece), line)),
         };
+        let is_first = self.last.is_none();
         let asides = std::mem::take(&mut self.pieces);
+        let entries = begun_anew(entries);
         for folded in entries {
             if folded.effective || is_event(folded) {
                 add_entry(&mut self.pieces, &folded.entry, &directory);
@@ -110,7 +113,11 @@ impl Room {
         }
         // What the terminal said stays where it was said, as far as that is still there.
         let last = entries.last().map(|folded| folded.entry.id);
-        for mut aside in asides.into_iter().filter(|piece| matches!(piece.body, Body::Aside(..))) {
+        let anew = entries.first().filter(|folded| matches!(folded.entry.body, EntryBody::Clear));
+        let anew = anew.map(|folded| folded.entry.id);
+        let stays =
+            |piece: &Piece| matches!(piece.body, Body::Aside(..)) && Some(piece.entry) >= anew;
+        for mut aside in asides.into_iter().filter(stays) {
             aside.entry = last.map_or(aside.entry, |last| aside.entry.min(last));
             let at = self.pieces.iter().rposition(|piece| piece.entry <= aside.entry);
             self.pieces.insert(at.map_or(0, |at| at + 1), aside);
@@ -122,7 +129,7 @@ impl Room {
         let top = top.and_then(|(place, line)| Some((self.find(place)?, line)));
         self.scroll = top.map_or(Scroll::Bottom, |(piece, line)| Scroll::At { piece, line });
         let Self { pieces, input, .. } = self;
-        for piece in pieces.iter() {
+        for piece in pieces.iter().filter(|_| is_first) {
             if let Body::User(text) = &piece.body {
                 input.remember(text);
             }
@@ -204,9 +211,15 @@ pub(crate) fn title(record: &AgentRecord) -> String {
     record.name.clone().unwrap_or_else(|| record.id.short())
 }
 
+/// The entries since the conversation was last begun anew, where none from before counts: a rewind may have brought some back.
+fn begun_anew(entries: &[FoldedEntry]) -> &[FoldedEntry] {
+    let cleared = entries.iter().rposition(|folded| matches!(folded.entry.body, EntryBody::Clear));
+    let (before, since) = entries.split_at(cleared.unwrap_or_default());
+    if before.iter().any(|folded| folded.effective) { entries } else { since }
+}
+
 /// Whether it is something that happened, and no message.
 fn is_event(folded: &FoldedEntry) -> bool {
-    use tine_model::EntryBody;
     match folded.entry.body {
         EntryBody::Message(_) | EntryBody::Compact { .. } => false,
         EntryBody::Fork { .. }

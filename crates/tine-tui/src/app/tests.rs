@@ -258,6 +258,31 @@ fn rewind_takes_the_last_words_back_into_the_line() {
 }
 
 #[test]
+fn a_conversation_that_is_begun_anew_leaves_nothing_of_the_old_one_but_a_rewind_brings_back() {
+    let mut app = session(&[agent(1, None)]);
+    let happened = |number, body| {
+        let entry = Entry { id: EntryId(number), agent: id(1), at_ms: 0, body };
+        FoldedEntry { entry, effective: false }
+    };
+    let cleared = |effective| FoldedEntry { effective, ..entry(1, "first") };
+    let shown = |app: &App| -> Vec<i64> {
+        app.room().unwrap().pieces.iter().map(|piece| piece.entry.0).collect()
+    };
+    let mark = happened(2, EntryBody::Mark { label: Some("here".to_owned()) });
+    let anew = [happened(3, EntryBody::Clear), happened(4, EntryBody::Clear), entry(5, "second")];
+    let mut entries = vec![cleared(false), mark];
+    app.update(Event::Log { agent: id(1), after: None, entries: entries.clone() });
+    type_in(&mut app, "/kill");
+    assert_eq!(shown(&app), [2, 2]);
+    entries.extend(anew);
+    app.update(Event::Log { agent: id(1), after: None, entries: entries.clone() });
+    assert_eq!((shown(&app), said(&app)), (vec![4, 5], vec![]));
+    entries[0] = cleared(true);
+    app.update(Event::Log { agent: id(1), after: None, entries });
+    assert_eq!(shown(&app), [1, 2, 3, 4, 5]);
+}
+
+#[test]
 fn what_was_said_shows_at_once_and_once_only() {
     let mut app = session(&[agent(1, None)]);
     app.update(Event::Log { agent: id(1), after: None, entries: vec![entry(4, "first")] });

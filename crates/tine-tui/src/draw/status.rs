@@ -44,7 +44,7 @@ pub(super) fn rule(app: &App, width: usize) -> Line<'static> {
         0 => {}
         forks => parts.push(plural(forks as u64, "fork")),
     }
-    if record.state == AgentState::Interrupted {
+    if record.state == AgentState::Interrupted && !app.runs(record.id) {
         parts.push("interrupted: /resume goes on".to_owned());
     }
     if room.scroll != Scroll::Bottom {
