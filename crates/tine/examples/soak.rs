@@ -127,7 +127,7 @@ fn visit(terminal: &mut Terminal, agent: usize) -> bool {
     terminal.type_in("/clear\r");
     terminal.screen_where(ANEW, |screen| screen.contains(ANEW) && !screen.contains(ASKED));
     terminal.type_in("go on\r");
-    terminal.screen(RUNS);
+    terminal.screen(ASKED);
     true
 }
 
