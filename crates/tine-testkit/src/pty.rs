@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Longest wait for a text; only a failing test waits this long.
@@ -46,6 +46,8 @@ pub trait Place {
 /// A command in a terminal.
 pub struct Terminal {
     seen: Arc<(Mutex<Seen>, Condvar)>,
+    /// Kept open as long as anything may be written to it.
+    master: Box<dyn MasterPty + Send>,
     input: Box<dyn Write + Send>,
     child: Box<dyn Child + Send + Sync>,
 }
@@ -103,8 +105,6 @@ impl Terminal {
         let input = pair.master.take_writer().unwrap();
         let shared = Arc::clone(&seen);
         std::thread::spawn(move || {
-            // Kept open as long as anything may be written to it.
-            let _master = pair.master;
             let mut buffer = [0; 4096];
             loop {
                 let read = output.read(&mut buffer).unwrap_or(0);
@@ -117,7 +117,7 @@ impl Terminal {
                 }
             }
         });
-        Self { seen, input, child }
+        Self { seen, master: pair.master, input, child }
     }
 
     /// Waits until `text` has been shown `times` times.
@@ -172,6 +172,13 @@ impl Terminal {
         let before = self.type_before(typed, text);
         let is_meant = |screen: &str| screen.matches(text).count() > before;
         self.screen_where(text, |screen| is_meant(screen) && !screen.contains(RUNS))
+    }
+
+    /// Gives the screen another size, as somebody does who pulls at a window. It is empty until it is drawn anew.
+    pub fn resize(&self, rows: u16, columns: u16) {
+        let mut seen = self.seen.0.lock().unwrap();
+        seen.parser = vt100::Parser::new(rows, columns, 0);
+        self.master.resize(PtySize { rows, cols: columns, ..PtySize::default() }).unwrap();
     }
 
     /// The process, for whoever measures it.
@@ -236,6 +243,6 @@ pub fn plain(text: &str) -> String {
 /// The text of a screen: lines without the blanks at their ends.
 pub fn drawn(screen: &vt100::Screen) -> String {
     let lines: Vec<String> =
-        screen.rows(0, COLUMNS).map(|line| line.trim_end().to_owned()).collect();
+        screen.rows(0, screen.size().1).map(|line| line.trim_end().to_owned()).collect();
     lines.join("\n").trim_end().to_owned()
 }

@@ -24,6 +24,9 @@ const FLAT_MIB_MINUTE: f64 = 0.3;
 const ANSWER_TOKENS: usize = 600;
 const TOKENS_A_SECOND: usize = 10;
 
+/// Agents of one model: no more requests to one are in flight at a time, and all are to stream.
+const AGENTS_A_MODEL: usize = 100;
+
 /// A word of one token, as the simulator counts.
 const WORD: &str = "word";
 
@@ -91,27 +94,28 @@ fn main() -> ExitCode {
     if is_flat { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// A model that speaks slowly, and agents that have it.
+/// Models that speak slowly, and agents that have them.
 fn prepare(home: &Home, agents: usize) {
     let directory = home.directory.path();
     let answer = format!("{WORD} ").repeat(ANSWER_TOKENS);
     let scenario = format!(
         "name = \"soak\"\ntokens_per_second = {TOKENS_A_SECOND}\n\n[[turn]]\ntext = \"{answer}\"\n"
     );
-    std::fs::write(directory.join("soak.toml"), scenario).unwrap();
     let lines = [("user", "hello"), ("assistant", "hi")]
         .map(|(role, text)| format!("{{\"role\":\"{role}\",\"content\":\"{text}\"}}\n"));
     std::fs::write(directory.join("import.jsonl"), lines.concat()).unwrap();
     for agent in 0..agents {
-        import(&home.program, directory, &name(agent));
+        let scenario_file = format!("soak-{}.toml", agent / AGENTS_A_MODEL);
+        std::fs::write(directory.join(&scenario_file), &scenario).unwrap();
+        import(&home.program, directory, &name(agent), &format!("sim/{scenario_file}"));
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the real binary is what is measured")]
-fn import(program: &Path, directory: &Path, name: &str) {
+fn import(program: &Path, directory: &Path, name: &str, model: &str) {
     let mut command = std::process::Command::new(program);
     command.env("TINE_HOME", directory).current_dir(directory);
-    command.args(["import", "import.jsonl", "--model", "sim/soak.toml", "--name", name]);
+    command.args(["import", "import.jsonl", "--model", model, "--name", name]);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

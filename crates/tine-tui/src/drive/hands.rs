@@ -18,10 +18,12 @@ use super::feed::{CrewFeed, Feed, ScreenAsker};
 use super::inbox::Inbox;
 use super::queue::Queue;
 use super::runs::Runs;
+use super::terminal;
 use super::watch::Found;
 use crate::app::{Effect, Event, Happening, Tone};
 use crate::figures::grouped;
 use crate::host::{Host, ModelChoice, Seams, Told};
+use crate::words::one_line;
 
 /// How long an agent of another process may take to stop before the screen says no more of it.
 pub(super) const STOP_PATIENCE: Duration = Duration::from_secs(10);
@@ -31,6 +33,17 @@ const LEAVE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Columns of a terminal that does not say how many it has.
 const COLUMNS_USUAL: u16 = 80;
+
+/// Does something on a task of its own. A panic is a bug of tine, and ends nothing else; what it said is the error.
+async fn unless_it_panics<T: Send + 'static>(
+    tasks: &TaskTracker,
+    work: impl Future<Output = T> + Send + 'static,
+) -> Result<T, String> {
+    tasks.spawn(work).await.map_err(|error| {
+        let why = terminal::last_panic().unwrap_or_else(|| error.to_string());
+        format!("this is a bug of tine, and what was under way here has ended: {}", one_line(&why))
+    })
+}
 
 /// What does the screen's bidding.
 pub(super) struct Hands {
@@ -199,7 +212,12 @@ impl Hands {
     }
 
     fn go(self: &Arc<Self>, work: impl Future<Output = ()> + Send + 'static) {
-        self.tasks.spawn(work);
+        let hands = Arc::clone(self);
+        self.tasks.spawn(async move {
+            if let Err(bug) = unless_it_panics(&hands.tasks, work).await {
+                hands.tell(None, Tone::Error, bug);
+            }
+        });
     }
 
     /// Does something whose failure is told where the agent is.
@@ -209,7 +227,7 @@ impl Hands {
         work: impl Future<Output = Result<(), RuntimeError>> + Send + 'static,
     ) {
         let hands = Arc::clone(self);
-        self.tasks.spawn(async move {
+        self.go(async move {
             if let Err(error) = work.await {
                 hands.tell(agent, Tone::Error, hands.host.told(error).0);
             }
@@ -253,7 +271,12 @@ impl Hands {
             let cancel = self.end.child_token();
             self.runs.begin(agent, cancel.clone());
             self.inbox.push(Event::Happened(agent, Happening::Began));
-            let ended = self.run_to_its_end(agent, prompt.take(), cancel).await;
+            let hands = Arc::clone(self);
+            let prompt = prompt.take();
+            let run = async move { hands.run_to_its_end(agent, prompt, cancel).await };
+            let ended = unless_it_panics(&self.tasks, run)
+                .await
+                .unwrap_or_else(|bug| Err((Tone::Error, bug)));
             let was_written_to = self.runs.end(agent);
             self.inbox.push(Event::Happened(agent, Happening::Ended));
             let is_over = ended.is_err();
@@ -474,4 +497,18 @@ fn ending(outcome: &Outcome) -> Option<(Tone, String)> {
         Outcome::Failed(why) => return Some((Tone::Error, format!("Error: {why}"))),
     };
     Some((tone, text.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_task_that_panics_is_an_error_and_ends_nothing_else() {
+        let tasks = TaskTracker::new();
+        assert_eq!(unless_it_panics(&tasks, async { 7 }).await, Ok(7));
+        let bug: Result<(), String> = unless_it_panics(&tasks, async { panic!("boom") }).await;
+        let error = bug.unwrap_err();
+        assert!(error.starts_with("this is a bug of tine") && error.contains("boom"), "{error}");
+    }
 }

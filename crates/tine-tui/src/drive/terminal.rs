@@ -2,6 +2,8 @@
 
 use std::io::{self, Stdout, stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{
@@ -27,12 +29,18 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Takes the terminal. A panic gives it back before it says why.
+    /// Takes the terminal, for this thread. A panic here gives it back before it says why; of one elsewhere the screen goes on,
+    /// and what it would have said across it is kept for [`last_panic`].
     pub(super) fn take() -> io::Result<Self> {
         let usual = std::panic::take_hook();
+        let draws = thread::current().id();
         std::panic::set_hook(Box::new(move |panic| {
-            give_back();
-            usual(panic);
+            if thread::current().id() == draws || !TAKEN.load(Ordering::SeqCst) {
+                give_back();
+                usual(panic);
+            } else {
+                *panicked() = Some(panic.to_string());
+            }
         }));
         enter()?;
         let terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
@@ -100,6 +108,16 @@ impl Drop for Screen {
     }
 }
 
+/// What the last panic of another thread said, and where it was.
+pub(super) fn last_panic() -> Option<String> {
+    panicked().take()
+}
+
+fn panicked() -> MutexGuard<'static, Option<String>> {
+    static PANICKED: Mutex<Option<String>> = Mutex::new(None);
+    PANICKED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn enter() -> io::Result<()> {
     enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
@@ -119,5 +137,70 @@ fn give_back() {
             crossterm::cursor::Show
         );
         let _ = disable_raw_mode();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use tine_testkit::pty::{Place, Terminal};
+
+    use super::*;
+
+    const TAKES: &str = "\u{1b}[?1049h";
+    const GIVES_BACK: &str = "\u{1b}[?1049l";
+
+    /// Says to the test, run by itself in a terminal, which thread is to panic.
+    const WHO: &str = "TINE_TUI_WHO_PANICS";
+
+    struct Here(tempfile::TempDir);
+
+    impl Place for Here {
+        fn program(&self) -> PathBuf {
+            std::env::current_exe().unwrap()
+        }
+
+        fn home(&self) -> PathBuf {
+            self.0.path().to_owned()
+        }
+
+        fn work(&self) -> PathBuf {
+            self.home()
+        }
+    }
+
+    /// What a terminal is sent by this test itself, in which somebody panics.
+    fn sent(who: &str) -> String {
+        let test =
+            "drive::terminal::tests::a_panic_gives_the_terminal_back_and_one_elsewhere_does_not";
+        let here = Here(tempfile::tempdir().unwrap());
+        Terminal::start_with(&here, &["--exact", test, "--nocapture"], &[(WHO, who)]).end().1
+    }
+
+    fn panic_in_a_terminal(who: &str) {
+        let mut screen = Screen::take().unwrap();
+        if who == "here" {
+            panic!("boom");
+        }
+        std::thread::spawn(|| panic!("boom")).join().unwrap_err();
+        screen.draw(|frame| frame.render_widget("draws", frame.area())).unwrap();
+        drop(screen);
+        println!("kept: {:?}", last_panic());
+    }
+
+    #[test]
+    fn a_panic_gives_the_terminal_back_and_one_elsewhere_does_not() {
+        if let Ok(who) = std::env::var(WHO) {
+            return panic_in_a_terminal(&who);
+        }
+        let places = |text: &str, words: &[&str]| -> Vec<usize> {
+            words.iter().map(|word| text.find(word).unwrap_or_else(|| panic!("{text}"))).collect()
+        };
+        let text = sent("here");
+        assert!(places(&text, &[TAKES, GIVES_BACK, "boom", "FAILED"]).is_sorted(), "{text}");
+        let text = sent("elsewhere");
+        let in_order = [TAKES, "draws", GIVES_BACK, "kept: Some(", "boom"];
+        assert!(places(&text, &in_order).is_sorted(), "{text}");
     }
 }

@@ -54,3 +54,25 @@ fn a_fork_from_a_prompt_that_was_inherited_begins_before_it() {
         agents.as_array().unwrap().iter().map(|agent| agent["fork_point"].is_null()).collect();
     assert_eq!(fork_points.iter().filter(|is_null| **is_null).count(), 2, "{agents}");
 }
+
+#[test]
+fn a_screen_of_another_size_is_filled_anew() {
+    let home = Home::new();
+    let model = home.near_model(SCENARIO);
+    home.write("config.toml", &format!("model = \"{model}\"\n"));
+    let mut terminal = Terminal::start(&home, &[]);
+    terminal.screen("Say what is to be done.");
+    terminal.see_at_rest("hello\r", "You said: hello");
+    for (rows, columns) in [(12, 40), (50, 160), (1, 1), (24, 80)] {
+        terminal.resize(rows, columns);
+        if rows > 1 {
+            let rule = "─".repeat(usize::from(columns) - "── 01234567 ".chars().count());
+            let fits = |line: &str| line.starts_with("── ") && line.ends_with(&format!(" {rule}"));
+            let is_filled = |screen: &str| screen.lines().any(fits) && screen.contains("❯");
+            terminal.screen_where("a rule from side to side", is_filled);
+        }
+    }
+    terminal.see_at_rest("hello again\r", "You said: hello again");
+    terminal.type_in("/quit\r");
+    assert_eq!(terminal.end().0, 0);
+}
