@@ -53,6 +53,7 @@ pub(crate) use piece::{AnswerText, Body, CallPiece, Tone};
 pub(crate) use point::{POINT_KEYS, Seen};
 pub(crate) use press::whole as whole_request;
 pub(crate) use questions::Questions;
+pub(crate) use questions::{beyond_once, letters, where_and_why, who_asks};
 pub(crate) use room::{Room, Scroll, title};
 pub(crate) use setup::{Setup, Weight};
 pub(crate) use side::{SideEvent, SidePage};
@@ -81,7 +82,7 @@ const TOOLS_WAIT_MS: i64 = 10 * 60_000;
 const WHEEL_LINES: i32 = 3;
 
 /// The letters that allow, and how far each one does.
-pub(crate) const LETTERS: [(char, &str, PermissionScope); 4] = [
+const LETTERS: [(char, &str, PermissionScope); 4] = [
     ('y', "once", PermissionScope::Once),
     ('a', "this agent", PermissionScope::Agent),
     ('t', "this tree", PermissionScope::Tree),

@@ -10,6 +10,10 @@ use super::keys::Action;
 use super::press::whole;
 use super::{App, Effect, LETTERS, PAUSE_BEFORE_ANSWER_MS, title};
 use crate::age::age;
+use crate::words::{cut, one_line};
+
+/// Columns of the name or task of the one who asks.
+const LABEL_COLUMNS: usize = 40;
 
 /// So long a question is in front before a letter answers it, in milliseconds: nobody reads faster, and what was typed for the line,
 /// or for the question before it, must not be its answer.
@@ -264,4 +268,36 @@ impl App {
         };
         format!("{then} by itself in {}", age(request.deadline_ms, self.now_ms))
     }
+}
+
+/// Who asks.
+pub(crate) fn who_asks(request: &PermissionRequest) -> String {
+    match &request.label {
+        None => request.agent.short(),
+        Some(label) => {
+            format!("{} ({})", cut(&one_line(label), LABEL_COLUMNS), request.agent.short())
+        }
+    }
+}
+
+/// Where it would be done, and why nobody has decided it yet.
+pub(crate) fn where_and_why(request: &PermissionRequest) -> String {
+    format!("in {}: {}", one_line(&request.directory), one_line(&request.why))
+}
+
+/// What a yes for more than once would allow, where there can be one.
+pub(crate) fn beyond_once(request: &PermissionRequest) -> Option<String> {
+    PermissionScope::Agent.is_within(request.widest).then(|| {
+        let rule = request.rule.as_ref().map(|rule| one_line(rule));
+        format!("beyond once: {}", rule.as_deref().unwrap_or("this call with these arguments"))
+    })
+}
+
+/// The letters that allow it, and what each says.
+pub(crate) fn letters(
+    request: &PermissionRequest,
+) -> impl Iterator<Item = (char, &'static str)> + use<> {
+    let widest = request.widest;
+    let offered = LETTERS.into_iter().filter(move |(_, _, scope)| scope.is_within(widest));
+    offered.map(|(letter, word, _)| (letter, word))
 }

@@ -3,21 +3,17 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use serde_json::Value;
-use tine_model::PermissionScope;
 use tine_runtime::PermissionRequest;
 
 use super::piece::diff;
 use super::wrap::{broken, wrapped};
 use super::{BOLD, CYAN, DIM, YELLOW};
-use crate::app::{Action, App, LETTERS};
+use crate::app::{Action, App, beyond_once, letters, where_and_why, who_asks};
 use crate::figures::plural;
 use crate::words::{cut, harmless, one_line};
 
 /// Lines of what is asked that are worth more than its circumstances.
 const ASKED_LEAST: usize = 3;
-
-/// Columns of the name or task of the one who asks.
-const LABEL_COLUMNS: usize = 40;
 
 /// The question in front, if there is one, in at most `room` lines: who asks, why, and the keys are always among them. Whether
 /// all of what is asked is among them, too.
@@ -59,13 +55,10 @@ fn around(
         let text = format!("warning: {}", one_line(warning));
         end.extend(wrapped(&[(text, YELLOW)], width, &indent, &indent));
     }
-    let why = format!("in {}: {}", one_line(&request.directory), one_line(&request.why));
-    end.extend(wrapped(&[(why, DIM)], width, &indent, &indent));
-    if !is_brief && PermissionScope::Agent.is_within(request.widest) {
-        let rule = request.rule.as_ref().map(|rule| one_line(rule));
-        let rule = rule.unwrap_or_else(|| "this call with these arguments".to_owned());
-        let rule = cut(&format!("beyond once: {rule}"), width.saturating_sub(2));
-        end.push(Line::from(Span::styled(format!("  {rule}"), DIM)));
+    end.extend(wrapped(&[(where_and_why(request), DIM)], width, &indent, &indent));
+    if let Some(beyond) = beyond_once(request).filter(|_| !is_brief) {
+        let beyond = cut(&beyond, width.saturating_sub(2));
+        end.push(Line::from(Span::styled(format!("  {beyond}"), DIM)));
     }
     end.push(choices(app, request));
     if !is_brief {
@@ -76,16 +69,10 @@ fn around(
 
 /// Who wants to use what, and what that is to the agent that is seen.
 fn who(app: &App, request: &PermissionRequest, width: usize, is_brief: bool) -> Vec<Line<'static>> {
-    let name = match &request.label {
-        None => request.agent.short(),
-        Some(label) => {
-            format!("{} ({})", cut(&one_line(label), LABEL_COLUMNS), request.agent.short())
-        }
-    };
     let standing = if is_brief { Vec::new() } else { app.standing_of(request) };
     let standing: String = standing.iter().map(|part| format!(" · {}", one_line(part))).collect();
     let runs = [
-        (name, BOLD),
+        (who_asks(request), BOLD),
         (" wants to use ".to_owned(), Style::new()),
         (one_line(&request.tool), BOLD),
         (standing, DIM),
@@ -120,8 +107,7 @@ fn choices(app: &App, request: &PermissionRequest) -> Line<'static> {
         return Line::from(Span::styled(how, YELLOW));
     }
     let mut spans = vec![Span::raw("  Allow it?")];
-    let offered = LETTERS.iter().filter(|(_, _, scope)| scope.is_within(request.widest));
-    for (letter, word, _) in offered {
+    for (letter, word) in letters(request) {
         spans.push(Span::styled(format!(" [{letter}]"), YELLOW));
         spans.push(Span::raw(format!(" {word}")));
     }
