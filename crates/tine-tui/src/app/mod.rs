@@ -29,7 +29,7 @@ mod tree_keys;
 mod visits;
 mod wait;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crossterm::event::{KeyEventKind, MouseButton, MouseEventKind};
 use tine_model::{AgentId, AgentRecord, AgentState, EntryBody, PermissionScope, Role, TaskRecord};
@@ -122,6 +122,8 @@ pub(crate) struct App {
     pub(crate) new_model: Option<String>,
     /// Runs of this process.
     pub(crate) lives: HashMap<AgentId, Live>,
+    /// Runs of this process that have ended, and whose rows were not read since.
+    ended: HashSet<AgentId>,
     /// All agents.
     pub(crate) agents: Agents,
     /// All tasks.
@@ -370,7 +372,8 @@ impl App {
         let mut places: Vec<usize> = self.agents.running().iter().copied().chain(here).collect();
         places.sort_unstable();
         places.dedup();
-        places.into_iter().filter_map(|place| (*self.agents).get(place))
+        let records = places.into_iter().filter_map(|place| (*self.agents).get(place));
+        records.filter(|record| !self.ended.contains(&record.id))
     }
 
     /// The topmost above an agent that is known, or itself.
@@ -381,8 +384,9 @@ impl App {
 
     /// Whether an agent runs, here or elsewhere.
     pub(crate) fn runs(&self, agent: AgentId) -> bool {
+        let is_running = |record: &AgentRecord| record.state == AgentState::Running;
         self.lives.contains_key(&agent)
-            || self.record(agent).is_some_and(|record| record.state == AgentState::Running)
+            || !self.ended.contains(&agent) && self.record(agent).is_some_and(is_running)
     }
 
     /// Whether time alone changes what is seen.
@@ -420,6 +424,7 @@ impl App {
 
     fn happened(&mut self, agent: AgentId, happening: Happening) -> Vec<Effect> {
         if happening == Happening::Began {
+            self.ended.remove(&agent);
             self.lives.insert(agent, Live::begun(self.now_ms));
             return Vec::new();
         }
@@ -429,6 +434,7 @@ impl App {
         match happening {
             Happening::Ended => {
                 self.lives.remove(&agent);
+                self.ended.insert(agent);
                 let mut effects = self.refresh(agent);
                 effects.push(Effect::Price(agent));
                 // What a worker costs, its tree costs.
@@ -489,6 +495,10 @@ impl App {
         }
         self.notice(&agents, &tasks);
         self.agents.replace(agents);
+        let agents = &self.agents;
+        let is_stale =
+            |id: &AgentId| agents.get(*id).map(|row| row.state) == Some(AgentState::Running);
+        self.ended.retain(is_stale);
         self.tasks = tasks.into_iter().map(|task| (task.agent, task)).collect();
         self.tell_notices();
         self.look_at_wait();

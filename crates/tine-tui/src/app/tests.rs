@@ -283,6 +283,22 @@ fn a_conversation_that_is_begun_anew_leaves_nothing_of_the_old_one_but_a_rewind_
 }
 
 #[test]
+fn who_has_ended_here_does_not_run_whatever_its_row_still_says() {
+    let running = AgentRecord { state: AgentState::Running, ..agent(1, None) };
+    let mut app = session(std::slice::from_ref(&running));
+    app.update(Event::Happened(id(1), Happening::Began));
+    type_in(&mut app, "/clear");
+    assert_eq!(said(&app), ["Error: the agent runs; Esc interrupts it first"]);
+    app.update(Event::Happened(id(1), Happening::Ended));
+    assert_eq!((app.runs(id(1)), app.at_work().count()), (false, 0));
+    assert_eq!(type_in(&mut app, "/clear"), [Effect::Clear(id(1))]);
+    // Somebody else takes it up.
+    app.update(Event::Registry(vec![agent(1, None)], Vec::new()));
+    app.update(Event::Registry(vec![running], Vec::new()));
+    assert!(app.runs(id(1)));
+}
+
+#[test]
 fn what_was_said_shows_at_once_and_once_only() {
     let mut app = session(&[agent(1, None)]);
     app.update(Event::Log { agent: id(1), after: None, entries: vec![entry(4, "first")] });
