@@ -32,7 +32,9 @@ mod wait;
 use std::collections::{HashMap, HashSet};
 
 use crossterm::event::{KeyEventKind, MouseButton, MouseEventKind};
-use tine_model::{AgentId, AgentRecord, AgentState, EntryBody, PermissionScope, Role, TaskRecord};
+use tine_model::{
+    AgentId, AgentRecord, AgentState, Block, EntryBody, PermissionScope, Role, TaskRecord,
+};
 use tine_runtime::{FoldedEntry, ForkWords};
 
 use crate::words::first_line;
@@ -49,7 +51,7 @@ pub(crate) use keys::{Action, KEYS};
 pub(crate) use lines::is_folded;
 pub(crate) use live::{Happening, Live};
 pub(crate) use overlay::{Overlay, Page};
-pub(crate) use piece::{AnswerText, Body, CallPiece, Tone};
+pub(crate) use piece::{AnswerText, Body, CallPiece, OWN_COMMAND, Tone};
 pub(crate) use point::{POINT_KEYS, Seen};
 pub(crate) use press::whole as whole_request;
 pub(crate) use questions::Questions;
@@ -68,8 +70,8 @@ use wait::Wait;
 /// How long a word at the bottom of the screen stays, in milliseconds.
 const WORD_MS: i64 = 4_000;
 
-/// How soon a second Ctrl+C leaves, in milliseconds.
-const LEAVE_MS: i64 = 2_000;
+/// How soon a second Ctrl+C leaves, in milliseconds: as long as the screen says so.
+const LEAVE_MS: i64 = WORD_MS;
 
 /// A question takes keys by itself only where the person has pressed none for so long, in milliseconds: what was meant for the line
 /// must not answer it.
@@ -118,6 +120,8 @@ pub(crate) struct App {
     pub(crate) lobby_words: Vec<(Tone, String)>,
     /// What can be done about a model.
     pub(crate) setup: Setup,
+    /// What was said before there was a model.
+    first_words: Option<String>,
     /// The model that a new agent would have.
     pub(crate) new_model: Option<String>,
     /// Runs of this process.
@@ -232,7 +236,7 @@ impl App {
                         Some(_) => room.extend(&entries),
                     }
                     room.was_read();
-                    if !entries.is_empty() {
+                    if entries.iter().any(is_of_user) {
                         room.sent = None;
                     }
                     if entries.iter().any(is_of_model) {
@@ -253,7 +257,12 @@ impl App {
                 }
                 Vec::new()
             }
-            Event::Made(record) => self.enter(*record),
+            Event::Made(record) => {
+                let effects = self.enter(*record);
+                let held = self.first_words.take();
+                held.into_iter().for_each(|held| self.input().set(&held));
+                effects
+            }
             Event::Forked(forked) => {
                 let (made, record, words) = *forked;
                 self.forking = None;
@@ -411,6 +420,7 @@ impl App {
         }
         self.tell_notices();
         self.look_at_wait();
+        self.take_keys_when_quiet();
         if self.waiting.take_if(|waiting| waiting.until_ms <= self.now_ms).is_some() {
             let text = "Error: the tools did not complete; nothing was forked\n\
                 hint: /fork --at ENTRY forks from before them";
@@ -538,11 +548,15 @@ impl App {
 
     /// Words for an agent: its prompt, or, while it runs, a message for its next turn.
     pub(crate) fn say_to(&mut self, agent: AgentId, text: String) -> Vec<Effect> {
+        let runs = self.runs(agent);
         if let Some(room) = self.rooms.get_mut(&agent) {
             room.scroll = Scroll::Bottom;
-            room.sent = Some(text.clone());
+            room.sent = Some(match room.sent.take().filter(|_| runs) {
+                Some(sent) => format!("{sent}\n\n{text}"),
+                None => text.clone(),
+            });
         }
-        match self.runs(agent) {
+        match runs {
             true => {
                 self.tell("sent; it is read at the next turn");
                 vec![Effect::Send(agent, text)]
@@ -579,6 +593,13 @@ impl App {
 }
 
 /// Whether it is a message of the model.
+/// Words to the agent, and no answers of tools.
+fn is_of_user(folded: &FoldedEntry) -> bool {
+    let is_text = |block: &Block| block.as_text().is_some();
+    matches!(&folded.entry.body, EntryBody::Message(message)
+        if message.role() == Role::User && message.blocks().iter().any(is_text))
+}
+
 fn is_of_model(folded: &FoldedEntry) -> bool {
     matches!(&folded.entry.body, EntryBody::Message(message) if message.role() == Role::Assistant)
 }

@@ -173,17 +173,22 @@ fn call(id: &ToolCallId, name: &str, input: &ToolInput, directory: &Path) -> Cal
     CallPiece { id: id.clone(), tool: one_line(name), line, input, answer: None }
 }
 
+/// The tool of a command of the person's own.
+pub(crate) const OWN_COMMAND: &str = "!";
+
 /// A command of the person's own, as a call of theirs.
 fn command(entry: EntryId, text: &str) -> Body {
     let ran = UserCommand::parse(text);
     let UserCommand { command, output } =
         ran.unwrap_or_else(|| UserCommand { command: String::new(), output: text.to_owned() });
+    let last = output.lines().last().unwrap_or_default();
+    let is_error = last.starts_with('[') && last != "[exit code 0]";
     Body::Call(CallPiece {
         id: ToolCallId(String::new()),
-        tool: "!".to_owned(),
+        tool: OWN_COMMAND.to_owned(),
         line: one_line(&command),
         input: command,
-        answer: Some(AnswerText { entry, is_error: false, text: output }),
+        answer: Some(AnswerText { entry, is_error, text: output }),
     })
 }
 
@@ -216,6 +221,19 @@ mod tests {
 
     fn entry(id: i64, body: EntryBody) -> Entry {
         Entry { id: EntryId(id), agent: AgentId::from_random([1; 16]), at_ms: 0, body }
+    }
+
+    #[test]
+    fn a_command_of_ones_own_that_failed_is_an_error() {
+        for (output, is_error) in
+            [("a\n[exit code 0]", false), ("[exit code 1]", true), ("[ended by signal 9]", true)]
+        {
+            let command = UserCommand { command: "x".into(), output: output.into() };
+            let Body::Call(call) = super::command(EntryId(1), &command.to_string()) else {
+                panic!()
+            };
+            assert_eq!(call.answer.map(|answer| answer.is_error), Some(is_error), "{output}");
+        }
     }
 
     #[test]

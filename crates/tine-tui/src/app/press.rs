@@ -1,6 +1,6 @@
 //! What keys do, wherever the person is.
 
-use crossterm::event::{KeyCode, KeyEvent};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::Value;
 use tine_model::AgentId;
 use tine_runtime::PermissionRequest;
@@ -57,7 +57,17 @@ impl App {
                 KeyCode::End => *from = usize::MAX / 2,
                 KeyCode::PageUp => *from = from.saturating_sub(usize::from(self.page)),
                 KeyCode::PageDown | KeyCode::Char(' ') => *from += usize::from(self.page),
-                _ => self.overlay = self.beneath.take().map(Overlay::Tree),
+                code => {
+                    self.overlay = self.beneath.take().map(Overlay::Tree);
+                    // Whoever begins to write is done with the page, and loses no letter of it; one that would answer a question,
+                    // or do something to a message, only closes it.
+                    let is_text = matches!(code, KeyCode::Char(letter) if letter != 'q')
+                        && (key.modifiers - KeyModifiers::SHIFT).is_empty();
+                    let writes = !self.questions.has_keys && !self.is_pointing();
+                    if is_text && writes && self.overlay.is_none() {
+                        return self.key(key);
+                    }
+                }
             }
         }
         Vec::new()

@@ -31,6 +31,10 @@ pub(crate) struct Questions {
     pub(crate) has_keys: bool,
     /// Whether it took them by itself.
     came_by_itself: bool,
+    /// Whether it takes them once nothing is being typed.
+    may_take_keys: bool,
+    /// When the person last answered one.
+    answered_ms: Option<i64>,
     /// Whether the person went to the questions.
     is_called: bool,
     /// Those that could be seen whole.
@@ -60,7 +64,7 @@ impl Questions {
 
     /// Takes all of them away.
     pub(crate) fn take_all(&mut self) -> Vec<PermissionRequest> {
-        self.has_keys = false;
+        (self.has_keys, self.may_take_keys) = (false, false);
         std::mem::take(&mut self.waiting)
     }
 
@@ -110,6 +114,7 @@ impl Questions {
         }
         self.seen.remove(&id);
         self.has_keys &= !self.is_empty();
+        self.may_take_keys &= !self.is_empty();
         Some(request)
     }
 
@@ -126,14 +131,21 @@ impl App {
     /// Somebody asks. Only for what runs here, where the person is, a question takes keys by itself: whoever begins to write to an
     /// agent thinks of no other.
     pub(super) fn asked(&mut self, request: PermissionRequest) {
-        let is_quiet = self.questions.is_empty()
-            && self.lives.contains_key(&request.agent)
-            && self.input().is_empty()
-            && self.now_ms - self.pressed_ms >= PAUSE_BEFORE_ANSWER_MS;
+        self.questions.may_take_keys |=
+            self.questions.is_empty() && self.lives.contains_key(&request.agent);
         self.questions.add(request, self.now_ms);
-        if is_quiet {
-            (self.questions.has_keys, self.questions.came_by_itself) = (true, true);
-            self.questions.is_called = false;
+        self.take_keys_when_quiet();
+    }
+
+    /// Gives the keys to the question in front that may take them, once nothing is being typed. An answer to the one before is
+    /// nothing that was.
+    pub(super) fn take_keys_when_quiet(&mut self) {
+        let has_answered = self.questions.answered_ms == Some(self.pressed_ms);
+        let is_quiet = has_answered || self.now_ms - self.pressed_ms >= PAUSE_BEFORE_ANSWER_MS;
+        if self.questions.may_take_keys && is_quiet && self.input().is_empty() {
+            self.questions.may_take_keys = false;
+            (self.questions.has_keys, self.questions.came_by_itself) = (true, !has_answered);
+            (self.questions.is_called, self.questions.since_ms) = (false, self.now_ms);
         }
     }
 
@@ -161,6 +173,7 @@ impl App {
         let Some(id) = self.questions.front().map(|request| request.id) else { return Vec::new() };
         self.questions.remove(id, self.now_ms);
         self.questions.came_by_itself = false;
+        self.questions.answered_ms = Some(self.now_ms);
         self.keep_keys();
         vec![Effect::Answer(id, answer)]
     }
@@ -181,7 +194,7 @@ impl App {
         let is_new = self.now_ms - self.questions.since_ms < GLANCE_MS;
         if is_new && self.questions.came_by_itself {
             // It was meant for the line.
-            self.questions.has_keys = false;
+            (self.questions.has_keys, self.questions.may_take_keys) = (false, true);
             return self.key(key);
         }
         let letter = match key.code {
@@ -211,9 +224,18 @@ impl App {
                 let back = self.keys.or(Action::Answer, "/answer");
                 self.tell(format!("the question waits; {back} goes back to it"));
             }
-            (_, Some(action @ (Action::PageUp | Action::PageDown | Action::Cancel))) => {
-                return self.act(action);
-            }
+            // What an answer may need to know.
+            (
+                _,
+                Some(
+                    action @ (Action::PageUp
+                    | Action::PageDown
+                    | Action::Cancel
+                    | Action::Tree
+                    | Action::Open
+                    | Action::Help),
+                ),
+            ) => return self.act(action),
             _ => {}
         }
         Vec::new()

@@ -205,8 +205,8 @@ impl App {
                 (None, false) => {}
             }
             if self.new_model.is_none() {
-                self.tell("there is no model yet; type the number of one");
-                self.input().set(&text);
+                self.tell("there is no model yet; type the number of one, and your words go to it");
+                self.first_words = Some(text);
                 return Vec::new();
             }
             self.setup.is_open = false;
@@ -221,11 +221,11 @@ impl App {
         let text = format!("New agents use {model}. /model keep writes that into your settings.");
         self.new_model = Some(model);
         match first_words {
-            // The way out of the tour is told in the tour.
+            // The way out of the tour is told in the tour, and what was said before waits in its line.
             Some(words) => vec![Effect::Begin(words)],
             None => {
                 self.say(None, Tone::Plain, text);
-                Vec::new()
+                self.first_words.take().map(Effect::Begin).into_iter().collect()
             }
         }
     }

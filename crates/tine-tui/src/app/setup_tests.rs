@@ -48,10 +48,11 @@ fn without_a_model_one_screen_says_what_to_do_and_a_number_does_it() {
     app.update(Event::Found(vec![choice("openai-compat/a"), choice("openai-compat/a:b")]));
     app.update(Event::Looked);
     assert_eq!(app.say_in_lobby("hello".into()), []);
-    assert_eq!(app.input().text(), "hello");
+    assert_eq!(app.input().text(), "", "the number is typed there");
     assert_eq!(app.say_in_lobby("4".into()), []);
     assert_eq!(app.say_in_lobby(" 3".into()), [Effect::Choose(choice("openai-compat/a:b"))]);
-    app.update(Event::Chosen("openai-compat/a:b".into(), None));
+    let effects = app.update(Event::Chosen("openai-compat/a:b".into(), None));
+    assert_eq!(effects, [Effect::Begin("hello".into())], "what was said before goes to it");
     assert!(!app.setup.is_open);
     insta::assert_snapshot!(said(&app).join("\n"), @"
     New agents use openai-compat/a:b. /model keep writes that into your settings.
@@ -69,6 +70,17 @@ fn the_tour_begins_by_itself() {
     app.open_setup(offer());
     let effects = app.update(Event::Chosen("sim/tour".into(), Some("Show me around.".into())));
     assert_eq!(effects, [Effect::Begin("Show me around.".into())]);
+    assert_eq!(app.input().text(), "");
+}
+
+#[test]
+fn what_was_said_before_the_tour_waits_in_the_line() {
+    let mut app = App::at(0);
+    app.open_setup(offer());
+    assert_eq!(app.say_in_lobby("hello".into()), []);
+    app.update(Event::Chosen("sim/tour".into(), Some("Show me around.".into())));
+    app.update(Event::Made(Box::new(crate::app::fixture::agent(1, None))));
+    assert_eq!(app.input().text(), "hello");
 }
 
 #[test]

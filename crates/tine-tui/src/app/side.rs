@@ -75,13 +75,15 @@ impl App {
                 self.forking = Some(side.agent);
                 return vec![Effect::Promote(side)];
             }
-            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q') => {
-                let is_over = page.whole.is_some() || page.error.is_some();
+            KeyCode::Esc if page.whole.is_none() && page.error.is_none() => {
                 self.overlay = None;
-                if !is_over {
-                    self.tell("the question is taken back");
-                    return vec![Effect::EndSide];
-                }
+                self.tell("the question is taken back");
+                return vec![Effect::EndSide];
+            }
+            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q')
+                if page.whole.is_some() || page.error.is_some() =>
+            {
+                self.overlay = None;
             }
             _ => {}
         }

@@ -384,6 +384,62 @@ fn a_question_can_be_looked_at_whole_before_it_is_answered() {
 }
 
 #[test]
+fn a_letter_closes_a_page_and_begins_a_line() {
+    let mut app = session(&[agent(1, None)]);
+    for (letter, text) in [('/', "/"), ('q', "")] {
+        app.show_page("a page".to_owned(), "text".to_owned());
+        key(&mut app, KeyCode::Char(letter));
+        assert_eq!((app.overlay.is_none(), app.input().text().as_str()), (true, text));
+        app.input().set("");
+    }
+}
+
+#[test]
+fn an_answer_leaves_the_keys_to_the_next_question_and_a_pause_gives_them_to_one_that_waits() {
+    let mut app = session(&[agent(1, None)]);
+    app.update(Event::Happened(id(1), Happening::Began));
+    write(&mut app, "x");
+    key(&mut app, KeyCode::Backspace);
+    app.update(Event::Asked(Box::new(request(1, 1, PermissionScope::Once))));
+    assert!(!app.questions.has_keys, "somebody writes");
+    app.now_ms += PAUSE_BEFORE_ANSWER_MS;
+    app.update(Event::Tick);
+    assert!(app.questions.has_keys);
+    app.questions.is_seen();
+    app.now_ms += 1_000;
+    assert_eq!(key(&mut app, KeyCode::Char('y')).len(), 1);
+    app.now_ms += 100;
+    app.update(Event::Asked(Box::new(request(2, 1, PermissionScope::Once))));
+    app.questions.is_seen();
+    assert!(app.questions.has_keys);
+    assert_eq!(key(&mut app, KeyCode::Char('y')), [], "the same key twice");
+    app.now_ms += 1_000;
+    assert_eq!(key(&mut app, KeyCode::Char('y')).len(), 1);
+    // Who writes has the line for as long as it holds anything.
+    write(&mut app, "x");
+    app.update(Event::Asked(Box::new(request(3, 1, PermissionScope::Once))));
+    app.now_ms += 10 * PAUSE_BEFORE_ANSWER_MS;
+    app.update(Event::Tick);
+    assert!(!app.questions.has_keys);
+}
+
+#[test]
+fn all_words_that_wait_for_the_next_turn_are_shown_until_they_are_read() {
+    let mut app = session(&[agent(1, None)]);
+    app.update(Event::Happened(id(1), Happening::Began));
+    type_in(&mut app, "first");
+    type_in(&mut app, "second");
+    let body = EntryBody::Message(Message::new(Role::Assistant, Vec::new()).into());
+    let answer = Entry { id: EntryId(5), agent: id(1), at_ms: 0, body };
+    let entries = vec![FoldedEntry { entry: answer, effective: true }];
+    app.update(Event::Log { agent: id(1), after: None, entries });
+    app.update(Event::Happened(id(1), Happening::Ended));
+    assert_eq!(app.room().unwrap().sent.as_deref(), Some("first\n\nsecond"));
+    app.update(Event::Log { agent: id(1), after: None, entries: vec![entry(6, "first")] });
+    assert_eq!(app.room().unwrap().sent, None);
+}
+
+#[test]
 fn no_key_of_the_tree_kills_a_root_and_a_question_holds_nobody() {
     let mut app = session(&[agent(1, None), agent(2, Some(1))]);
     control(&mut app, 't');

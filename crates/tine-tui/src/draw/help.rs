@@ -1,12 +1,12 @@
 //! All commands and keys.
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::wrap::wrapped;
-use super::{BOLD, CYAN, DIM};
+use super::{BOLD, CYAN, DIM, page};
 use crate::app::{COMMANDS, KEYS, Keys, TREE_KEYS};
 use crate::words::fit;
 
@@ -25,10 +25,14 @@ const WRITING: [(&str, &str); 3] = [
 
 /// Draws the page from a line on; the line is moved so that the page stays full.
 pub(super) fn draw(keys: &Keys, from: &mut usize, frame: &mut Frame<'_>, area: Rect) {
-    let lines = lines(keys, usize::from(area.width));
-    *from = (*from).min(lines.len().saturating_sub(usize::from(area.height)));
-    let shown: Vec<_> = lines.into_iter().skip(*from).take(usize::from(area.height)).collect();
+    let [area, foot] = Layout::vertical([Constraint::Min(1), Constraint::Length(1)]).areas(area);
+    let (width, height) = (usize::from(area.width), usize::from(area.height));
+    let lines = lines(keys, width);
+    *from = (*from).min(lines.len().saturating_sub(height));
+    let below = lines.len().saturating_sub(*from + height);
+    let shown: Vec<_> = lines.into_iter().skip(*from).take(height).collect();
     frame.render_widget(Paragraph::new(shown), area);
+    frame.render_widget(page::foot(below, width), foot);
 }
 
 fn lines(keys: &Keys, width: usize) -> Vec<Line<'static>> {
@@ -58,7 +62,5 @@ fn lines(keys: &Keys, width: usize) -> Vec<Line<'static>> {
     lines.push(Line::from(Span::styled("Keys in the tree", BOLD)));
     let told = TREE_KEYS.map(|(key, what)| format!("{key} {what}")).join(" · ");
     lines.extend(wrapped(&[(told, DIM)], width, &[Span::raw("  ")], &[Span::raw("  ")]));
-    lines.push(Line::default());
-    lines.push(Line::from(Span::styled("Arrows scroll; any other key closes this page.", DIM)));
     lines
 }

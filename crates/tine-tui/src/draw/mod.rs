@@ -115,7 +115,10 @@ fn talk_in(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>, area: Rect) {
     let by = std::mem::take(&mut app.move_lines);
     let Some(room) = app.room() else {
         app.seen = Seen::default();
-        frame.render_widget(Paragraph::new(welcome(app, usize::from(area.width))), area);
+        let lines = welcome(app, usize::from(area.width));
+        // What was said last is never below the end.
+        let from = lines.len().saturating_sub(usize::from(area.height));
+        frame.render_widget(Paragraph::new(lines.get(from..).unwrap_or_default().to_vec()), area);
         return;
     };
     let size = (usize::from(area.width.saturating_sub(MARGIN)).max(1), usize::from(area.height));

@@ -41,12 +41,17 @@ pub(super) fn draw(page: &mut Page, laid: &mut LaidPage, frame: &mut Frame<'_>, 
     frame.render_widget(Span::styled(cut(&page.title, width), BOLD), head);
     let shown: Vec<_> = lines.iter().skip(page.from).take(height).cloned().collect();
     frame.render_widget(Paragraph::new(shown), body);
+    frame.render_widget(self::foot(below, width), foot);
+}
+
+/// How many lines are below, and what keys do.
+pub(super) fn foot(below: usize, width: usize) -> Span<'static> {
     let more = match below {
         0 => String::new(),
         below => format!("{} · ", plural(below as u64, "more line")),
     };
     let keys = format!("{more}arrows, PageUp and PageDown scroll; any other key closes");
-    frame.render_widget(Span::styled(cut(&keys, width), DIM), foot);
+    Span::styled(cut(&keys, width), DIM)
 }
 
 /// The text with its colours; a line that is too long goes on below, as far to the right as it began.

@@ -1,5 +1,6 @@
 //! One piece of a conversation as lines.
 
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use serde_json::Value;
 use tine_fork::ToolAnswer;
@@ -9,9 +10,12 @@ use super::languages::named;
 use super::result::{self, OPEN_LINES_MAX, plain};
 use super::wrap::{broken, broken_runs, wrapped};
 use super::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, markdown};
-use crate::app::{Body, CallPiece, Tone};
+use crate::app::{Body, CallPiece, OWN_COMMAND, Tone};
 use crate::figures::plural;
 use crate::words::{cut, first_line, harmless, one_line, summary};
+
+/// Lines that a command of the person's own shows by itself.
+const OWN_LINES_MAX: usize = 10;
 
 /// The lines of a piece, with a blank one before those that begin something. `open` shows calls and reasoning whole.
 pub(super) fn lines(body: &Body, width: usize, open: bool) -> Vec<Line<'static>> {
@@ -96,6 +100,9 @@ fn called(call: &CallPiece, width: usize, open: bool, lines: &mut Vec<Line<'stat
     let Some(answer) = &call.answer else { return };
     let style = if answer.is_error { RED } else { DIM };
     let text = harmless(&answer.text);
+    if !open && call.tool == OWN_COMMAND && own_output(&text, style, width, lines) {
+        return;
+    }
     if !open {
         let changes = result::counted(&text).filter(|_| !answer.is_error);
         let line =
@@ -110,6 +117,19 @@ fn called(call: &CallPiece, width: usize, open: bool, lines: &mut Vec<Line<'stat
         true => plain(&text, style, width, lines),
         false => result::lines(call, &text, width, lines),
     }
+}
+
+/// What a command of the person's own has said, to its first lines. False where one line can tell it.
+fn own_output(text: &str, style: Style, width: usize, lines: &mut Vec<Line<'static>>) -> bool {
+    let output = text.trim_end();
+    let output = output.strip_suffix("[exit code 0]").unwrap_or(output).trim_end();
+    let first: Vec<&str> = output.lines().take(OWN_LINES_MAX).collect();
+    if first.len() < 2 {
+        return false;
+    }
+    plain(&first.join("\n"), style, width, lines);
+    result::more(output, OWN_LINES_MAX, lines);
+    true
 }
 
 /// What a call was given, the way it reads best: both sides of an edit, the lines of a file, a command.
@@ -136,7 +156,7 @@ fn code(text: &str, language: &str, width: usize, lines: &mut Vec<Line<'static>>
     for line in text.lines().take(OPEN_LINES_MAX) {
         lines.extend(broken_runs(scanner.line(line), width, &before));
     }
-    result::more(text, lines);
+    result::more(text, OPEN_LINES_MAX, lines);
 }
 
 /// What goes and what comes.
@@ -208,6 +228,36 @@ mod tests {
             - two
             + 2
             cannot find `two`
+        ");
+    }
+
+    #[test]
+    fn a_command_of_ones_own_shows_what_it_said_and_how_it_failed() {
+        let many: String = (1..=12).map(|line| format!("{line}\n")).collect();
+        let all = [
+            shown(&call("!", "seq 12", &format!("{many}[exit code 0]"), false), false),
+            shown(&call("!", "echo a", "a\n[exit code 0]", false), false),
+            shown(&call("!", "false", "[exit code 1]", true), false),
+        ];
+        insta::assert_snapshot!(all.join("\n"), @"
+        ● ! in a line
+            1
+            2
+            3
+            4
+            5
+            6
+            7
+            8
+            9
+            10
+            … 2 more lines
+
+        ● ! in a line
+          ⎿ a
+
+        ● ! in a line
+          ⎿ exit code 1
         ");
     }
 

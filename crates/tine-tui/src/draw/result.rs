@@ -66,12 +66,12 @@ pub(super) fn plain(text: &str, style: Style, width: usize, lines: &mut Vec<Line
     for line in text.lines().take(OPEN_LINES_MAX) {
         lines.extend(broken(line, style, width, &before));
     }
-    more(text, lines);
+    more(text, OPEN_LINES_MAX, lines);
 }
 
-/// Says how many lines are not shown.
-pub(super) fn more(text: &str, lines: &mut Vec<Line<'static>>) {
-    let more = text.lines().count().saturating_sub(OPEN_LINES_MAX);
+/// Says how many lines are not shown, beyond so many.
+pub(super) fn more(text: &str, shown: usize, lines: &mut Vec<Line<'static>>) {
+    let more = text.lines().count().saturating_sub(shown);
     if more > 0 {
         let text = format!("{INDENT}… {}", plural(more as u64, "more line"));
         lines.push(Line::from(Span::styled(text, DIM)));
@@ -90,7 +90,7 @@ fn file(text: &str, language: &'static Language, width: usize, lines: &mut Vec<L
             None => lines.extend(broken(line, DIM, width, &[Span::raw(INDENT)])),
         }
     }
-    more(text, lines);
+    more(text, OPEN_LINES_MAX, lines);
 }
 
 fn numbered_line(number: u64, runs: Vec<Run>, width: usize, lines: &mut Vec<Line<'static>>) {
@@ -116,7 +116,7 @@ fn changes(text: &str, width: usize, lines: &mut Vec<Line<'static>>) {
             None => lines.extend(broken(line, style, width, &[Span::raw(INDENT)])),
         }
     }
-    more(text, lines);
+    more(text, OPEN_LINES_MAX, lines);
 }
 
 /// Where one is in a block of changes.

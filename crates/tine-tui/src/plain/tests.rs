@@ -314,7 +314,7 @@ fn what_can_be_chosen_is_told_as_it_is_found() {
      1  sim/tour  (here)
     Looking for servers: Ollama ...
      2  openai-compat/a  (here)
-    there is no model yet; type the number of one
+    there is no model yet; type the number of one, and your words go to it
     New agents use openai-compat/a. /model keep writes that into your settings.
     "#);
 }
