@@ -55,12 +55,18 @@ fn around(
         let text = format!("warning: {}", one_line(warning));
         end.extend(wrapped(&[(text, YELLOW)], width, &indent, &indent));
     }
-    end.extend(wrapped(&[(where_and_why(request), DIM)], width, &indent, &indent));
+    match is_brief {
+        true => {
+            let why = cut(&where_and_why(request), width.saturating_sub(2));
+            end.push(Line::from(Span::styled(format!("  {why}"), DIM)));
+        }
+        false => end.extend(wrapped(&[(where_and_why(request), DIM)], width, &indent, &indent)),
+    }
     if let Some(beyond) = beyond_once(request).filter(|_| !is_brief) {
         let beyond = cut(&beyond, width.saturating_sub(2));
         end.push(Line::from(Span::styled(format!("  {beyond}"), DIM)));
     }
-    end.push(choices(app, request));
+    end.extend(choices(app, request, width));
     if !is_brief {
         end.push(place(app, request, width));
     }
@@ -101,19 +107,18 @@ fn what(request: &PermissionRequest, width: usize, lines: &mut Vec<Line<'static>
     }
 }
 
-fn choices(app: &App, request: &PermissionRequest) -> Line<'static> {
+fn choices(app: &App, request: &PermissionRequest, width: usize) -> Vec<Line<'static>> {
+    let indent = [Span::raw("  ")];
     if !app.questions.has_keys {
-        let how = format!("  {} answers", app.keys.or(Action::Answer, "/answer LETTER"));
-        return Line::from(Span::styled(how, YELLOW));
+        let how = format!("{} answers", app.keys.or(Action::Answer, "/answer LETTER"));
+        return wrapped(&[(how, YELLOW)], width, &indent, &indent);
     }
-    let mut spans = vec![Span::raw("  Allow it?")];
-    for (letter, word) in letters(request) {
-        spans.push(Span::styled(format!(" [{letter}]"), YELLOW));
-        spans.push(Span::raw(format!(" {word}")));
+    let mut runs = vec![("Allow it?".to_owned(), Style::new())];
+    for (letter, word) in letters(request).chain([('n', "no")]) {
+        runs.push((format!(" [{letter}]"), YELLOW));
+        runs.push((format!(" {word}"), Style::new()));
     }
-    spans.push(Span::styled(" [n]", YELLOW));
-    spans.push(Span::raw(" no"));
-    Line::from(spans)
+    wrapped(&runs, width, &indent, &indent)
 }
 
 /// Which of the questions this is, and what becomes of it without an answer.
