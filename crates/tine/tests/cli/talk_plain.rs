@@ -178,12 +178,13 @@ fn without_a_model_the_first_screen_says_what_to_do_and_the_tour_begins_at_once(
     ❯
     no model
     "#);
-    terminal.type_in("hello\r");
-    terminal.screen("there is no model yet; type the number of one");
-    terminal.see_at_rest("\u{3}1\r", "/fork \"and in another way?\"");
+    terminal.see("hello\r", "there is no model yet; type the number of one");
+    terminal.see_at_rest("1\r", "/fork \"and in another way?\"");
+    // What was said before there was a model waits in the line.
+    terminal.screen("❯ hello");
     let screen = terminal.at_rest("sim/tour ·");
     assert!(screen.contains("not a model") || screen.contains("Glob"), "{screen}");
-    terminal.type_in("/quit\r");
+    terminal.type_in("\u{3}/quit\r");
     assert_eq!(terminal.end().0, 0);
 }
 
