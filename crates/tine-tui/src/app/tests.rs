@@ -366,24 +366,6 @@ fn words_that_come_in_stay_until_their_own_message_is_read() {
 }
 
 #[test]
-fn a_question_can_be_looked_at_whole_before_it_is_answered() {
-    let mut app = session(&[agent(1, None)]);
-    app.update(Event::Happened(id(1), Happening::Began));
-    app.now_ms += PAUSE_BEFORE_ANSWER_MS;
-    app.update(Event::Asked(Box::new(request(1, 1, PermissionScope::Once))));
-    app.now_ms += 1_000;
-    key(&mut app, KeyCode::Char('v'));
-    let Some(Overlay::Page(Page { title, text, from: 0, .. })) = &app.overlay else {
-        panic!("{:?}", app.overlay)
-    };
-    assert_eq!((title.as_str(), text.as_str()), ("Bash of 01010101", "command:\nmake test\n"));
-    // The key that closes the page answers nothing.
-    assert_eq!(key(&mut app, KeyCode::Char('y')), []);
-    let answered = key(&mut app, KeyCode::Char('y'));
-    assert_eq!(answered.len(), 1);
-}
-
-#[test]
 fn a_letter_closes_a_page_and_begins_a_line() {
     let mut app = session(&[agent(1, None)]);
     for (letter, text) in [('/', "/"), ('q', "")] {
@@ -392,35 +374,6 @@ fn a_letter_closes_a_page_and_begins_a_line() {
         assert_eq!((app.overlay.is_none(), app.input().text().as_str()), (true, text));
         app.input().set("");
     }
-}
-
-#[test]
-fn an_answer_leaves_the_keys_to_the_next_question_and_a_pause_gives_them_to_one_that_waits() {
-    let mut app = session(&[agent(1, None)]);
-    app.update(Event::Happened(id(1), Happening::Began));
-    write(&mut app, "x");
-    key(&mut app, KeyCode::Backspace);
-    app.update(Event::Asked(Box::new(request(1, 1, PermissionScope::Once))));
-    assert!(!app.questions.has_keys, "somebody writes");
-    app.now_ms += PAUSE_BEFORE_ANSWER_MS;
-    app.update(Event::Tick);
-    assert!(app.questions.has_keys);
-    app.questions.is_seen();
-    app.now_ms += 1_000;
-    assert_eq!(key(&mut app, KeyCode::Char('y')).len(), 1);
-    app.now_ms += 100;
-    app.update(Event::Asked(Box::new(request(2, 1, PermissionScope::Once))));
-    app.questions.is_seen();
-    assert!(app.questions.has_keys);
-    assert_eq!(key(&mut app, KeyCode::Char('y')), [], "the same key twice");
-    app.now_ms += 1_000;
-    assert_eq!(key(&mut app, KeyCode::Char('y')).len(), 1);
-    // Who writes has the line for as long as it holds anything.
-    write(&mut app, "x");
-    app.update(Event::Asked(Box::new(request(3, 1, PermissionScope::Once))));
-    app.now_ms += 10 * PAUSE_BEFORE_ANSWER_MS;
-    app.update(Event::Tick);
-    assert!(!app.questions.has_keys);
 }
 
 #[test]
@@ -461,7 +414,7 @@ fn offered(app: &App) -> Vec<&str> {
     offers.iter().map(|offer| offer.text.as_str()).collect()
 }
 
-fn write(app: &mut App, text: &str) -> Vec<Effect> {
+pub(super) fn write(app: &mut App, text: &str) -> Vec<Effect> {
     text.chars().flat_map(|letter| key(app, KeyCode::Char(letter))).collect()
 }
 
