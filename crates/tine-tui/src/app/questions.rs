@@ -142,7 +142,10 @@ impl App {
     pub(super) fn take_keys_when_quiet(&mut self) {
         let has_answered = self.questions.answered_ms == Some(self.pressed_ms);
         let is_quiet = has_answered || self.now_ms - self.pressed_ms >= PAUSE_BEFORE_ANSWER_MS;
-        if self.questions.may_take_keys && is_quiet && self.input().is_empty() {
+        // Another may have come to the front meanwhile, of an agent that runs elsewhere.
+        let is_here =
+            self.questions.front().is_some_and(|front| self.lives.contains_key(&front.agent));
+        if self.questions.may_take_keys && is_here && is_quiet && self.input().is_empty() {
             self.questions.may_take_keys = false;
             (self.questions.has_keys, self.questions.came_by_itself) = (true, !has_answered);
             (self.questions.is_called, self.questions.since_ms) = (false, self.now_ms);

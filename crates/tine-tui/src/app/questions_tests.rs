@@ -261,3 +261,18 @@ fn an_answer_leaves_the_keys_to_the_next_question_and_a_pause_gives_them_to_one_
     app.update(Event::Tick);
     assert!(!app.questions.has_keys);
 }
+
+#[test]
+fn a_pause_gives_no_keys_to_a_question_of_another_process_that_came_to_the_front() {
+    let mut app = session(&[agent(1, None), agent(2, None)]);
+    app.update(Event::Happened(id(1), Happening::Began));
+    write(&mut app, "x");
+    key(&mut app, KeyCode::Backspace);
+    for (number, of) in [(1, 1), (2, 2)] {
+        app.update(Event::Asked(Box::new(request(number, of, PermissionScope::Once))));
+    }
+    app.update(Event::Settled(request_id(1), None));
+    app.now_ms += PAUSE_BEFORE_ANSWER_MS;
+    app.update(Event::Tick);
+    assert!(!app.questions.has_keys);
+}

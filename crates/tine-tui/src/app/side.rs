@@ -64,6 +64,7 @@ impl App {
     pub(super) fn side_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         let lines = usize::from(self.page.saturating_sub(1).max(1));
         let Some(Overlay::Side(page)) = &mut self.overlay else { return Vec::new() };
+        let is_over = page.whole.is_some() || page.error.is_some();
         match key.code {
             KeyCode::Up => page.from = page.from.saturating_sub(1),
             KeyCode::Down => page.from += 1,
@@ -75,16 +76,12 @@ impl App {
                 self.forking = Some(side.agent);
                 return vec![Effect::Promote(side)];
             }
-            KeyCode::Esc if page.whole.is_none() && page.error.is_none() => {
+            KeyCode::Esc if !is_over => {
                 self.overlay = None;
                 self.tell("the question is taken back");
                 return vec![Effect::EndSide];
             }
-            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q')
-                if page.whole.is_some() || page.error.is_some() =>
-            {
-                self.overlay = None;
-            }
+            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q') if is_over => self.overlay = None,
             _ => {}
         }
         Vec::new()
