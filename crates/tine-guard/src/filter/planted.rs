@@ -2,96 +2,12 @@
 //!
 //! A memory directory holds notes. Whoever changes into it later, a person or another run, starts programs there that look for
 //! their settings beside them, and some settings name a program to run. None of them is a note, so none is written there.
-//! This list is the first line; the wall keeps commands from writing anywhere else, and each command's git looks at no
-//! repository that it was not told of.
+//! This check is the first line; the wall keeps commands from writing anywhere else, and each command's git looks at no
+//! repository that it was not told of. The names stand in [`crate::protected`].
 
 use std::path::{Component, Path};
 
-/// Names that programs look for in the directory they are started in, or in one above it, and that can make them run something.
-/// In lower case, sorted.
-const PICKED_UP: [&str; 81] = [
-    ".autoenv",
-    ".autoenv.zsh",
-    ".babelrc",
-    ".babelrc.js",
-    ".bash_aliases",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_profile",
-    ".bashrc",
-    ".bazelrc",
-    ".buckconfig",
-    ".cargo",
-    ".circleci",
-    ".codex",
-    ".config",
-    ".cursor",
-    ".devcontainer",
-    ".dir-locals.el",
-    ".emacs",
-    ".emacs.d",
-    ".env",
-    ".eslintrc.cjs",
-    ".eslintrc.js",
-    ".exrc",
-    ".fleet",
-    ".gdbinit",
-    ".gemini",
-    ".gitattributes",
-    ".gitconfig",
-    ".github",
-    ".gitlab-ci.yml",
-    ".gitmodules",
-    ".hg",
-    ".hgrc",
-    ".husky",
-    ".idea",
-    ".inputrc",
-    ".justfile",
-    ".lldbinit",
-    ".lvimrc",
-    ".mise",
-    ".mise.local.toml",
-    ".mise.toml",
-    ".mocharc.js",
-    ".mvn",
-    ".npmrc",
-    ".nvim.lua",
-    ".nvimrc",
-    ".pdbrc",
-    ".pnp.cjs",
-    ".pre-commit-config.yaml",
-    ".prettierrc.js",
-    ".profile",
-    ".pythonrc",
-    ".rvmrc",
-    ".screenrc",
-    ".tmux.conf",
-    ".tool-versions",
-    ".vimrc",
-    ".vscode",
-    ".yarn",
-    ".yarnrc",
-    ".yarnrc.yml",
-    ".zlogin",
-    ".zlogout",
-    ".zprofile",
-    ".zshenv",
-    ".zshrc",
-    "conftest.py",
-    "gnumakefile",
-    "justfile",
-    "makefile",
-    "mise.local.toml",
-    "mise.toml",
-    "package.json",
-    "rakefile",
-    "rust-toolchain",
-    "rust-toolchain.toml",
-    "sitecustomize.py",
-    "taskfile.yml",
-    "usercustomize.py",
-];
+use crate::protected::is_picked_up_name;
 
 /// Files without which git takes no directory for a repository.
 const REPOSITORY_SIGNS: [&str; 2] = ["head", "commondir"];
@@ -111,7 +27,7 @@ pub(super) fn is_picked_up(notes: &Path, below: &Path) -> bool {
     let Some((last, folders)) = names.split_last() else { return false };
     let is_folder_of_repository =
         |name: &String| REPOSITORY_FOLDERS.contains(&name.as_str()) || name.ends_with(".git");
-    names.iter().any(|name| PICKED_UP.binary_search(&name.as_str()).is_ok())
+    names.iter().any(|name| is_picked_up_name(name))
         || REPOSITORY_SIGNS.contains(&last.as_str())
         || folders.iter().any(is_folder_of_repository)
         || is_in_repository(notes, below)
@@ -129,12 +45,6 @@ fn is_in_repository(notes: &Path, below: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_list_is_written_as_it_is_searched() {
-        assert!(PICKED_UP.is_sorted());
-        assert!(PICKED_UP.iter().all(|name| *name == name.to_lowercase()));
-    }
 
     #[test]
     fn nothing_that_runs_later_is_a_note() {

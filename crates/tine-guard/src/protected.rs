@@ -1,0 +1,238 @@
+//! Files that start programs by themselves: the settings of git, shells, editors, agents and CI that lie in a directory.
+//!
+//! A confined agent works in a directory where a person, another agent or a service works later, without a wall. Such a file
+//! would carry what the agent wrote to there. The file tools refuse these paths, and the wall makes them read-only for
+//! commands. Both ask [`is_protected`]. This module looks at names alone and never at the disk.
+
+use std::path::{Component, Path};
+
+/// Names that a program picks up because somebody opens the directory, changes into it, commits or pushes. In lower case, sorted.
+const PROTECTED: [&str; 92] = [
+    ".aider.conf.yml",
+    ".autoenv",
+    ".autoenv.zsh",
+    ".bash_aliases",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_profile",
+    ".bashrc",
+    ".buildkite",
+    ".cargo",
+    ".circleci",
+    ".claude",
+    ".codex",
+    ".config",
+    ".cursor",
+    ".devcontainer",
+    ".devcontainer.json",
+    ".dir-locals.el",
+    ".direnv",
+    ".drone.yml",
+    ".emacs",
+    ".emacs.d",
+    ".env",
+    ".envrc",
+    ".exrc",
+    ".fleet",
+    ".forgejo",
+    ".gdbinit",
+    ".gemini",
+    ".gitattributes",
+    ".gitconfig",
+    ".gitea",
+    ".githooks",
+    ".github",
+    ".gitlab",
+    ".gitlab-ci.yml",
+    ".gitmodules",
+    ".gitpod.yml",
+    ".hg",
+    ".hgrc",
+    ".husky",
+    ".idea",
+    ".inputrc",
+    ".lldbinit",
+    ".lvimrc",
+    ".mcp.json",
+    ".mise",
+    ".mise.local.toml",
+    ".mise.toml",
+    ".mvn",
+    ".npmrc",
+    ".nvim.lua",
+    ".nvimrc",
+    ".opencode",
+    ".overcommit.yml",
+    ".pdbrc",
+    ".pre-commit-config.yaml",
+    ".profile",
+    ".pythonrc",
+    ".rvmrc",
+    ".screenrc",
+    ".teamcity",
+    ".tine",
+    ".tmux.conf",
+    ".tool-versions",
+    ".travis.yml",
+    ".vimrc",
+    ".vscode",
+    ".windsurf",
+    ".woodpecker",
+    ".woodpecker.yml",
+    ".zed",
+    ".zlogin",
+    ".zlogout",
+    ".zprofile",
+    ".zshenv",
+    ".zshrc",
+    "appveyor.yml",
+    "azure-pipelines.yml",
+    "bitbucket-pipelines.yml",
+    "cloudbuild.yaml",
+    "devbox.json",
+    "jenkinsfile",
+    "lefthook.yaml",
+    "lefthook.yml",
+    "mise.local.toml",
+    "mise.toml",
+    "opencode.json",
+    "opencode.jsonc",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "wercker.yml",
+];
+
+/// Names that run code when somebody builds, tests or formats the project. They are sources like any other there, and a worker
+/// edits them; a note has none of these names. In lower case, sorted.
+const BUILDS: [&str; 24] = [
+    ".babelrc",
+    ".babelrc.js",
+    ".bazelrc",
+    ".buckconfig",
+    ".eslintrc.cjs",
+    ".eslintrc.js",
+    ".justfile",
+    ".mocharc.js",
+    ".pnp.cjs",
+    ".prettierrc.js",
+    ".yarn",
+    ".yarnrc",
+    ".yarnrc.yml",
+    "conftest.py",
+    "gnumakefile",
+    "justfile",
+    "makefile",
+    "package.json",
+    "rakefile",
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    "taskfile.yaml",
+    "taskfile.yml",
+    "vagrantfile",
+];
+
+/// What of a repository's own folder names programs, or says where the rest of the repository is. Commits write none of it.
+const REPOSITORY_SETTINGS: [&str; 6] =
+    ["commondir", "config", "config.worktree", "gitdir", "hooks", "info"];
+
+/// Folders of a repository in which any name may be that of a branch or an object.
+const REPOSITORY_DATA: [&str; 3] = ["logs", "objects", "refs"];
+
+/// Whether a confined agent writes nothing at `below`, a path below a directory that it may write in, without links. True for a
+/// protected folder and all in it. Of a repository's own folder (`.git` at any depth, `*.git`) only its settings and hooks
+/// count, since a commit writes the rest; a `.git` itself does not.
+pub fn is_protected(below: &Path) -> bool {
+    let names: Vec<String> = below
+        .components()
+        .filter(|part| matches!(part, Component::Normal(_)))
+        .map(|part| part.as_os_str().to_string_lossy().to_lowercase())
+        .collect();
+    names.iter().any(|name| PROTECTED.binary_search(&name.as_str()).is_ok())
+        || names.iter().enumerate().any(|(index, name)| {
+            name.ends_with(".git") && is_repository_setting(&names[index + 1..])
+        })
+}
+
+/// The names that protect a file or folder wherever it lies, in lower case: for whoever must know them before they exist.
+pub fn protected_names() -> impl Iterator<Item = &'static str> {
+    PROTECTED.into_iter()
+}
+
+/// Whether a path below a repository's own folder is one of its settings, or of those of a submodule or a worktree.
+fn is_repository_setting(names: &[String]) -> bool {
+    let is_data = |name: &&String| REPOSITORY_DATA.contains(&name.as_str());
+    names
+        .iter()
+        .take_while(|name| !is_data(name))
+        .any(|name| REPOSITORY_SETTINGS.contains(&name.as_str()))
+}
+
+/// Whether some program picks up a file of this name, which is in lower case, from the directory that it is started in.
+pub(crate) fn is_picked_up_name(name: &str) -> bool {
+    PROTECTED.binary_search(&name).is_ok() || BUILDS.binary_search(&name).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lists_are_written_as_they_are_searched() {
+        for list in [PROTECTED.as_slice(), &BUILDS] {
+            assert!(list.is_sorted());
+            assert!(list.iter().all(|name| *name == name.to_lowercase()));
+        }
+    }
+
+    #[test]
+    fn what_starts_programs_by_itself_is_protected_and_sources_are_not() {
+        for path in [
+            ".git/config",
+            ".git/config.worktree",
+            ".git/hooks",
+            ".git/hooks/pre-commit",
+            ".git/info/attributes",
+            ".git/commondir",
+            ".git/modules/sub/config",
+            ".git/modules/a/b/hooks/post-checkout",
+            ".git/worktrees/x/gitdir",
+            ".GIT/Config",
+            "sub/.git/config",
+            "bare.git/hooks/update",
+            ".tine/config.toml",
+            ".mcp.json",
+            ".envrc",
+            "sub/.vscode/tasks.json",
+            ".husky/pre-commit",
+            ".github/workflows/ci.yml",
+            ".gitattributes",
+            ".bashrc",
+            ".cargo/config.toml",
+        ] {
+            assert!(is_protected(Path::new(path)), "{path}");
+        }
+        for path in [
+            "",
+            ".git",
+            "sub/.git",
+            ".git/HEAD",
+            ".git/index",
+            ".git/refs/heads/config",
+            ".git/logs/refs/heads/hooks/x",
+            ".git/objects/info/packs",
+            ".git/worktrees/x/HEAD",
+            "config",
+            "hooks/use_state.ts",
+            "info/a.md",
+            "src/config.rs",
+            "Makefile",
+            "package.json",
+            "tests/conftest.py",
+            ".gitignore",
+            ".editorconfig",
+            "AGENTS.md",
+        ] {
+            assert!(!is_protected(Path::new(path)), "{path}");
+        }
+    }
+}
