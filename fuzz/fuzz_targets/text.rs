@@ -5,7 +5,7 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use tine_fork::Report;
-use tine_guard::{Call, PermissionMode, Rules, describe, judge};
+use tine_guard::{Call, PermissionMode, Rules, Width, describe, judge};
 use tine_model::RawJson;
 use tine_sim::Scenario;
 
@@ -19,7 +19,7 @@ fuzz_target!(|text: &str| {
             let call = Call { tool, input: &input, directory: Path::new("/somewhere") };
             let _ = describe(&call);
             for mode in PermissionMode::ALL {
-                let _ = judge(&call, mode, &rules);
+                let _ = judge(&call, mode, Width::Wide, &rules);
             }
         }
     }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use tempfile::TempDir;
 use tine_fork::{CallContext, InnerCalls, ToolAnswer, ToolCall, ToolDispatcher};
 use tine_guard::filter::{AllowAllFilter, ReadOnlyFilter, ToolFilter};
-use tine_guard::{Call, PermissionMode, Rules, Verdict, judge, real_call};
+use tine_guard::{Call, PermissionMode, Rules, Verdict, Width, judge, real_call};
 use tine_model::RawJson;
 use tine_tools::{
     Caller, Effect, Ground, Place, RootError, ToolOutput, Toolbox, Wall, WallError, Withheld,
@@ -100,8 +100,8 @@ impl CaseTools {
             Some(Call { tool: &call.name, input, directory: &real.directory })
         });
         for call in [Some(written), followed].into_iter().flatten() {
-            match judge(&call, PermissionMode::AcceptEdits, &self.rules) {
-                Verdict::Allow => {}
+            match judge(&call, PermissionMode::AcceptEdits, Width::Strict, &self.rules) {
+                Verdict::Allow | Verdict::Read => {}
                 // Whatever a command does, it does behind the wall.
                 Verdict::Ask(_) if self.place.enclosure().is_some() && call.tool == "Bash" => {}
                 Verdict::Ask(why) | Verdict::Deny(why) => return Err(denied(&why)),

@@ -7,7 +7,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use tine_guard::{shell_verdict, warning};
+use tine_guard::{Width, shell_verdict, warning};
 
 /// Rounds of one command.
 const ROUNDS: usize = 5_000;
@@ -31,7 +31,7 @@ const TYPICAL: [&str; 10] = [
 fn main() {
     println!("one typical command: verdict, warning");
     for command in TYPICAL {
-        let verdict = median(ROUNDS, || shell_verdict(black_box(command)));
+        let verdict = median(ROUNDS, || shell_verdict(black_box(command), Width::Strict));
         let warned = median(ROUNDS, || warning(black_box(command)));
         println!("  {verdict:>9.1?} {warned:>9.1?}  {}", command.replace('\n', "⏎"));
     }
@@ -46,7 +46,7 @@ fn main() {
             ("braces", "ls {a,b} "),
         ] {
             let text = piece.repeat(bytes / piece.len());
-            let verdict = median(LONG_ROUNDS, || shell_verdict(black_box(&text)));
+            let verdict = median(LONG_ROUNDS, || shell_verdict(black_box(&text), Width::Strict));
             let warned = median(LONG_ROUNDS, || warning(black_box(&text)));
             println!("  {verdict:>9.1?} {warned:>9.1?}  {bytes} bytes of {name}");
         }

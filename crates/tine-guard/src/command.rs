@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::call::{Subject, Target, literal_folders};
 use crate::rule::Rule;
 use crate::shell::reach::{Reached, reach};
-use crate::shell::shell_verdict;
+use crate::shell::{Width, shell_verdict};
 
 /// A command as the judge sees it.
 #[derive(Debug)]
@@ -28,8 +28,8 @@ struct Read {
 
 impl Judged {
     /// Judges the text as it would run in the directory.
-    pub(crate) fn new(directory: &Path, command: &str) -> Self {
-        let verdict = shell_verdict(command);
+    pub(crate) fn new(directory: &Path, command: &str, width: Width) -> Self {
+        let verdict = shell_verdict(command, width);
         if !verdict.read_only {
             return Self {
                 not_read_only: Some(verdict.reason),
@@ -64,8 +64,8 @@ impl Read {
 /// The files and folders, as absolute paths, that a read-only command names, so that a caller who can see the file
 /// system may follow links and judge what they lead to. Empty for a command that is not read-only. Names with wildcards
 /// stand as the folder where the wildcard begins.
-pub fn command_reads(directory: &Path, command: &str) -> Vec<PathBuf> {
-    let (reached, _) = reach(directory, &shell_verdict(command).paths);
+pub fn command_reads(directory: &Path, command: &str, width: Width) -> Vec<PathBuf> {
+    let (reached, _) = reach(directory, &shell_verdict(command, width).paths);
     let plain = |reached: Reached| {
         if reached.glob {
             PathBuf::from(literal_folders(&reached.absolute.to_string_lossy()))

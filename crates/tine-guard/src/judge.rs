@@ -4,6 +4,7 @@ use crate::call::{Call, Subject, Target};
 use crate::command::Judged;
 use crate::paths::PathPlace;
 use crate::rule::{Rule, Rules};
+use crate::shell::Width;
 use crate::verdict::{PermissionMode, Reason, Verdict};
 
 /// Judges one call.
@@ -11,13 +12,15 @@ use crate::verdict::{PermissionMode, Reason, Verdict};
 /// A call whose arguments cannot be read without doubt is denied in every mode. Then a deny rule
 /// decides, then what the mode forbids or permits outright, then an ask rule, then an allow rule,
 /// and where no rule speaks, the mode. A shell command that only reads is judged as its reads are: the rules of the
-/// reading tools hold for the files that it names, and without a rule it is free inside the directory.
-pub fn judge(call: &Call<'_>, mode: PermissionMode, rules: &Rules) -> Verdict {
+/// reading tools hold for the files that it names, and without a rule it is free inside the directory. The verdict says
+/// then that it is a read. `width` is how much counts as one; it may be wide only where a read-only wall stands, behind
+/// which the caller runs what is [`Verdict::Read`].
+pub fn judge(call: &Call<'_>, mode: PermissionMode, width: Width, rules: &Rules) -> Verdict {
     let subject = match Subject::of(call) {
         Ok(subject) => subject,
         Err(reason) => return Verdict::Deny(reason),
     };
-    let aim = Aim::of(call, &subject);
+    let aim = Aim::of(call, &subject, width);
     let touches = |rule: &Rule| {
         rule.touches(call.tool, &subject)
             || matches!(&aim, Aim::Command(command) if command.touched_by(rule))
@@ -58,11 +61,11 @@ enum Aim<'a> {
 }
 
 impl<'a> Aim<'a> {
-    fn of(call: &Call<'_>, subject: &'a Subject) -> Self {
+    fn of(call: &Call<'_>, subject: &'a Subject, width: Width) -> Self {
         match subject {
             Subject::Read(target) | Subject::Search(target) => Self::Look(target),
             Subject::Write(target) => Self::Write(target),
-            Subject::Command(text) => Self::Command(Judged::new(call.directory, text)),
+            Subject::Command(text) => Self::Command(Judged::new(call.directory, text, width)),
             Subject::Script(_) => Self::Script,
             Subject::Crew(_) => Self::Crew,
             Subject::Unknown => Self::Unknown,
@@ -82,7 +85,7 @@ fn without_rule_for_command(command: Judged) -> Verdict {
             format!("no rule allows this command, and it may do more than read: {why}")
         }
         (None, Some(objection)) => objection,
-        (None, None) => return Verdict::Allow,
+        (None, None) => return Verdict::Read,
     };
     Verdict::Ask(Reason::new(reason))
 }

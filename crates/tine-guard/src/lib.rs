@@ -39,6 +39,6 @@ pub use real_path::{RealCall, RealPathError, real_call, real_path};
 pub use redact::{redact, redact_json};
 pub use rule::{Rule, RuleError, Rules};
 pub use secrets::{is_key_store, is_secret, is_secret_in, leads_to_key_store};
-pub use shell::{ShellVerdict, shell_verdict};
+pub use shell::{ShellVerdict, Width, shell_verdict};
 pub use verdict::{ModeError, PermissionMode, Reason, Verdict};
 pub use warning::{Severity, Warning, warning};

@@ -24,7 +24,9 @@ mod table;
 mod utility;
 mod variable;
 mod verdict;
+mod width;
 mod word;
 
 pub(crate) use utility::ReadPath;
 pub use verdict::{ShellVerdict, shell_verdict};
+pub use width::Width;

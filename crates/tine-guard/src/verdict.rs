@@ -6,15 +6,29 @@ use std::str::FromStr;
 /// What guard says of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The call may run without a question.
+    /// The call may run without a question: a rule, the mode or the tool's own nature allows it.
     Allow,
+    /// The call is a command that only reads, as far as its text tells, and nothing else allows it. It may run without a
+    /// question, behind the read-only wall. Where the command was judged as [`Width::Strict`](crate::Width::Strict), it
+    /// may run without a wall as well.
+    Read,
     /// The call may run once somebody with the authority has said yes.
     Ask(Reason),
     /// The call must not run; the model is told why.
     Deny(Reason),
 }
 
-/// Why a verdict is not `Allow`; names the rule where one decided.
+impl Verdict {
+    /// Returns true where the call may run without a question.
+    pub fn is_free(&self) -> bool {
+        match self {
+            Self::Allow | Self::Read => true,
+            Self::Ask(_) | Self::Deny(_) => false,
+        }
+    }
+}
+
+/// Why a call is not free; names the rule where one decided.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reason(String);
 

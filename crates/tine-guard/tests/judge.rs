@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use tine_guard::{Call, PermissionMode, Rules, Verdict, describe, judge, shell_verdict};
+use tine_guard::{Call, PermissionMode, Rules, Verdict, Width, describe, judge, shell_verdict};
 use tine_model::RawJson;
 
 use PermissionMode::{AcceptEdits, Bypass, Default, ReadOnly};
@@ -15,8 +15,9 @@ const DIRECTORY: &str = "/srv/app";
 fn verdict(tool: &str, input: &str, mode: PermissionMode, rules: &Rules) -> String {
     let input = RawJson::parse(input).unwrap();
     let call = Call { tool, input: &input, directory: Path::new(DIRECTORY) };
-    match judge(&call, mode, rules) {
+    match judge(&call, mode, Width::Strict, rules) {
         Verdict::Allow => "allow".to_owned(),
+        Verdict::Read => "read".to_owned(),
         Verdict::Ask(reason) => format!("ask: {reason}"),
         Verdict::Deny(reason) => format!("deny: {reason}"),
     }
@@ -164,9 +165,9 @@ fn an_allowed_command_carries_no_second_one() {
 #[test]
 fn a_command_that_only_reads_is_judged_like_its_reads() {
     insta::assert_snapshot!(in_modes("Bash", &command("ls -la && head -5 src/*.rs")), @"
-    default: allow
-    accept-edits: allow
-    read-only: allow
+    default: read
+    accept-edits: read
+    read-only: read
     bypass: allow
     ");
     insta::assert_snapshot!(in_modes("Bash", &command("cat ../b.rs")), @"
@@ -188,7 +189,7 @@ fn a_rule_for_the_reading_tools_holds_for_commands() {
     let rules =
         with_rules(&[], &["FileRead(drafts/**)"], &["FileRead(private/**)", "Grep(private/**)"]);
     let check = |text: &str| verdict("Bash", &command(text), Default, &rules);
-    assert_eq!(check("cat src/a.rs"), "allow");
+    assert_eq!(check("cat src/a.rs"), "read");
     assert_eq!(check("cat drafts/a"), "ask: the rule `FileRead(drafts/**)` asks");
     let denied = "deny: the rule `FileRead(private/**)` denies it";
     for reading in
@@ -198,7 +199,15 @@ fn a_rule_for_the_reading_tools_holds_for_commands() {
     }
     assert_eq!(check("wc -l < private/x"), denied);
     assert_eq!(check("grep -r x"), denied);
-    assert_eq!(check("ls | grep x"), "allow");
+    assert_eq!(check("ls | grep x"), "read");
+}
+
+#[test]
+fn a_read_that_a_rule_allows_is_allowed_by_the_rule() {
+    let rules = with_rules(&["Bash(git log *)"], &[], &[]);
+    assert_eq!(verdict("Bash", &command("git log -5"), Default, &rules), "allow");
+    assert_eq!(verdict("Bash", &command("git show"), Default, &rules), "read");
+    assert_eq!(verdict("FileRead", &file("a"), Default, &rules), "allow");
 }
 
 #[test]
@@ -286,7 +295,8 @@ proptest! {
         let call = Call { tool, input: &input, directory: Path::new(directory) };
         let rules = Rules { allow: rules.clone(), ask: rules.clone(), deny: rules };
         for mode in PermissionMode::ALL {
-            judge(&call, mode, &rules);
+            judge(&call, mode, Width::Strict, &rules);
+            judge(&call, mode, Width::Wide, &rules);
             prop_assert!(!describe(&call).contains('\n'));
         }
     }
@@ -323,7 +333,7 @@ proptest! {
         let rules = with_rules(&["Bash(git log *)"], &[], &[]);
         let text = format!("git log {filling}");
         let said = verdict("Bash", &command(&text), Default, &rules);
-        let reads = shell_verdict(&text).read_only;
+        let reads = shell_verdict(&text, Width::Strict).read_only;
         prop_assert!(reads || said.starts_with("ask: no rule allows this command"), "{}", said);
     }
 }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::panic, reason = "test helpers, where a panic is the report")]
 
-use tine_guard::shell_verdict;
+use tine_guard::{Width, shell_verdict};
 
 /// The least share of plain commands that must be read-only, in percent. All of ours are; the share is printed.
 const PLAIN_SHARE_MIN: usize = 98;
@@ -51,7 +51,7 @@ fn no_dangerous_command_is_read_only() {
     assert!(cases.len() >= 520, "{} dangerous commands", cases.len());
     let mut wrong = Vec::new();
     for case in &cases {
-        let verdict = shell_verdict(&case.command);
+        let verdict = shell_verdict(&case.command, Width::Strict);
         if verdict.read_only {
             wrong.push(format!("{:?} ({}: {})", case.command, case.class, case.reason));
         }
@@ -67,7 +67,7 @@ fn nearly_every_plain_command_is_read_only() {
     assert!(cases.len() >= 420, "{} plain commands", cases.len());
     let mut refused = Vec::new();
     for case in &cases {
-        let verdict = shell_verdict(&case.command);
+        let verdict = shell_verdict(&case.command, Width::Strict);
         if !verdict.read_only {
             refused.push(format!("{:?} ({}): {}", case.command, case.class, verdict.reason));
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tine_fork::ToolCall;
 use tine_guard::{
-    Call, PermissionMode, RealCall, Reason, Rules, Verdict, command_reads, describe, judge,
+    Call, PermissionMode, RealCall, Reason, Rules, Verdict, Width, command_reads, describe, judge,
     real_call, real_path, rule_for,
 };
 use tine_model::{AgentId, Decision, PermissionId, PermissionScope, RawJson};
@@ -93,25 +93,49 @@ pub struct Permissions {
     pub asker: Arc<dyn Asker>,
     /// How it is asked.
     pub queue: QueuePolicy,
+    /// How much counts as a read. Each run sets it anew by what stands around its commands.
+    pub width: Width,
+}
+
+/// How a call may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Permit {
+    /// As a read, behind the read-only wall where one can stand.
+    Read,
+    /// As the run's other calls: a rule, the mode or an answer allows it.
+    Full,
 }
 
 impl Permissions {
     /// Permissions of a run that asks as is usual.
     pub fn new(mode: PermissionMode, rules: Rules, asker: Arc<dyn Asker>) -> Self {
-        Self { mode, rules: Arc::new(rules), asker, queue: QueuePolicy::default() }
+        Self {
+            mode,
+            rules: Arc::new(rules),
+            asker,
+            queue: QueuePolicy::default(),
+            width: Width::Strict,
+        }
+    }
+
+    /// The same permissions for one run. `width` may be wide only where a read-only wall stands for its commands, behind which
+    /// the caller runs every call whose permit is [`Permit::Read`].
+    pub(crate) fn with_width(self, width: Width) -> Self {
+        Self { width, ..self }
     }
 
     /// Guard's verdict on the call as it was written and as it would really be: the stricter counts. Where both ask, the
     /// reason is the real one, so that whoever says yes knows to what.
     fn verdict(&self, call: &Call<'_>, real: Option<&RealCall>) -> Verdict {
-        let written = judge(call, self.mode, &self.rules);
+        let written = judge(call, self.mode, self.width, &self.rules);
         if call.tool == "Bash" {
             return self.followed(call, written);
         }
         let Some(RealCall { directory, input: Some(input), .. }) = real else {
             return written;
         };
-        let real = judge(&Call { tool: call.tool, input, directory }, self.mode, &self.rules);
+        let real = Call { tool: call.tool, input, directory };
+        let real = judge(&real, self.mode, self.width, &self.rules);
         let through = |reason: Reason| Reason::new(format!("{reason}, through a symbolic link"));
         match (written, real) {
             // The agent's directory may itself be behind a link, which changes nothing.
@@ -120,7 +144,7 @@ impl Permissions {
             (_, Verdict::Deny(reason)) => Verdict::Deny(through(reason)),
             (_, Verdict::Ask(reason)) => Verdict::Ask(through(reason)),
             (asked @ Verdict::Ask(_), _) => asked,
-            (Verdict::Allow, Verdict::Allow) => Verdict::Allow,
+            (written, Verdict::Allow | Verdict::Read) => written,
         }
     }
 
@@ -129,10 +153,12 @@ impl Permissions {
     fn followed(&self, call: &Call<'_>, written: Verdict) -> Verdict {
         let command = match (&written, self.mode) {
             (Verdict::Deny(_), _) | (_, PermissionMode::Bypass) => None,
-            (Verdict::Allow | Verdict::Ask(_), _) => command_of(call.tool, call.input),
+            (Verdict::Allow | Verdict::Read | Verdict::Ask(_), _) => {
+                command_of(call.tool, call.input)
+            }
         };
-        let reads =
-            command.map(|command| command_reads(call.directory, &command)).unwrap_or_default();
+        let reads = command.map(|command| command_reads(call.directory, &command, self.width));
+        let reads = reads.unwrap_or_default();
         for path in reads {
             let given = serde_json::json!({ "file_path": path.to_string_lossy() }).to_string();
             let Ok(given) = RawJson::parse(&given) else { continue };
@@ -146,12 +172,12 @@ impl Permissions {
             let read = Call { tool: "FileRead", input: &input, directory: &directory };
             let through =
                 |reason: Reason| Reason::new(format!("{reason}, through a symbolic link"));
-            match judge(&read, self.mode, &self.rules) {
+            match judge(&read, self.mode, self.width, &self.rules) {
                 Verdict::Deny(reason) => return Verdict::Deny(through(reason)),
-                Verdict::Ask(reason) if written == Verdict::Allow => {
+                Verdict::Ask(reason) if written.is_free() => {
                     return Verdict::Ask(through(reason));
                 }
-                Verdict::Ask(_) | Verdict::Allow => {}
+                Verdict::Ask(_) | Verdict::Allow | Verdict::Read => {}
             }
         }
         written
@@ -175,7 +201,7 @@ impl Permissions {
         queue.answer(&question, self, cancel).await
     }
 
-    /// Whether a call may run; otherwise what the model is told. `real` is the call as the system would resolve it; what
+    /// Returns how a call may run; otherwise what the model is told. `real` is the call as the system would resolve it; what
     /// is allowed is that and nothing else, so the tool must open no other path.
     pub(crate) async fn check(
         &self,
@@ -184,10 +210,11 @@ impl Permissions {
         ToolCall { id, name, input }: &ToolCall,
         real: Option<&RealCall>,
         cancel: &CancellationToken,
-    ) -> Result<(), String> {
+    ) -> Result<Permit, String> {
         let call = Call { tool: name, input, directory };
         let why = match self.verdict(&call, real) {
-            Verdict::Allow => return Ok(()),
+            Verdict::Allow => return Ok(Permit::Full),
+            Verdict::Read => return Ok(Permit::Read),
             Verdict::Deny(reason) => {
                 return Err(format!(
                     "Denied: {reason}. Go on without this call, or do it another way."
@@ -200,7 +227,7 @@ impl Permissions {
             let mut rules = Rules::clone(&self.rules);
             rules.allow.push(rule.clone());
             let with_rule = Self { rules: Arc::new(rules), ..self.clone() };
-            with_rule.verdict(&call, real) == Verdict::Allow
+            with_rule.verdict(&call, real).is_free()
         });
         let real = real.and_then(|real| {
             let input = real.input.as_ref()?;
@@ -209,7 +236,7 @@ impl Permissions {
             (describe(&real) != describe(&call)).then_some(real)
         });
         let question = Question { id, call, real, why, rule, rule_helps };
-        queue.answer(&question, self, cancel).await
+        queue.answer(&question, self, cancel).await.map(|()| Permit::Full)
     }
 }
 

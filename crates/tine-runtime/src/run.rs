@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tine_fork::{Compactor, Observer, Run, RunEvent, RunLimits, RunReport, Seat, ToolFilter};
+use tine_guard::Width;
 use tine_model::{
     AgentId, AgentRecord, AgentState, Block, Message, Outcome, Role, Standing, StopKind,
 };
@@ -234,7 +235,7 @@ impl Runtime {
             writers: Writers::new(self.store(), self.ports(), self.owners(), writing),
             toolbox: Arc::clone(self.toolbox()),
             place,
-            permissions: options.permissions.clone(),
+            permissions: options.permissions.clone().with_width(Width::Strict),
             queue: Queue {
                 store: Arc::clone(self.store()),
                 ports: self.ports().clone(),

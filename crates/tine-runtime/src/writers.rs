@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tine_fork::{Neighbour, Observer, RunEvent};
-use tine_guard::{RealCall, shell_verdict};
+use tine_guard::{RealCall, Width, shell_verdict};
 use tine_model::{AgentId, RawJson};
 use tine_store::{Fence, NoteWriter, Store};
 use tine_tools::{Snapshot, ToolOutput, Watch};
@@ -70,7 +70,7 @@ impl Writers {
     /// where nothing is left to be told.
     pub(crate) async fn before(&self, (tool, input): (&str, &RawJson)) -> Option<Snapshot> {
         let command = command_of(tool, input)?;
-        if self.is_told() || shell_verdict(&command).read_only {
+        if self.is_told() || shell_verdict(&command, Width::Strict).read_only {
             return None;
         }
         self.look().await

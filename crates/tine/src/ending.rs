@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tine_cache::Models;
 use tine_fork::{Observer, RunError, RunEvent, RunReport};
-use tine_guard::{Call, PermissionMode, Rules, Verdict, judge};
+use tine_guard::{Call, PermissionMode, Rules, Verdict, Width, judge};
 use tine_model::{AgentId, Outcome, Role, ToolCallId, Usage};
 use tine_runtime::AuditReport;
 use tine_store::StoreError;
@@ -197,7 +197,9 @@ fn rule_for(refusal: &Refusal) -> String {
     let call = Call { tool, input, directory: Path::new(&refusal.directory) };
     let allows = |rule: &String| {
         let rules = Rules::parse(std::slice::from_ref(rule), &[], &[]);
-        rules.is_ok_and(|rules| judge(&call, PermissionMode::Default, &rules) == Verdict::Allow)
+        rules.is_ok_and(|rules| {
+            judge(&call, PermissionMode::Default, Width::Strict, &rules) == Verdict::Allow
+        })
     };
     rules.into_iter().find(allows).unwrap_or_else(|| refusal.tool.clone())
 }

@@ -155,7 +155,7 @@ fn given(option: &str, texts: &[String]) -> Result<Vec<Rule>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use tine_guard::{Call, Verdict, judge};
+    use tine_guard::{Call, Verdict, Width, judge};
 
     use super::*;
     use crate::config::{AskSettings, WrittenRule};
@@ -273,8 +273,9 @@ mod tests {
         let rules = rules(&config, &args).unwrap();
         let input = tine_model::RawJson::parse(r#"{"command":"make x"}"#).unwrap();
         let call = Call { tool: "Bash", input: &input, directory: "/srv".as_ref() };
-        match judge(&call, PermissionMode::Default, &rules) {
+        match judge(&call, PermissionMode::Default, Width::Strict, &rules) {
             Verdict::Allow => "allow",
+            Verdict::Read => "read",
             Verdict::Ask(_) => "ask",
             Verdict::Deny(_) => "deny",
         }

@@ -14,7 +14,7 @@
 
 use std::collections::BTreeSet;
 
-use tine_guard::shell_verdict;
+use tine_guard::{Width, shell_verdict};
 use tine_model::{Block, Message, ToolInput};
 
 use super::handed::is_dispatcher;
@@ -126,7 +126,9 @@ fn changed_by(act: &Act) -> Vec<String> {
     let text = match act.tool.as_str() {
         _ if act.is_error => None,
         "FileWrite" | "FileEdit" => field("file_path"),
-        "Bash" => field("command").filter(|command| !shell_verdict(command).read_only),
+        "Bash" => {
+            field("command").filter(|command| !shell_verdict(command, Width::Strict).read_only)
+        }
         _ => None,
     };
     let words = words_as_written(text.unwrap_or_default());

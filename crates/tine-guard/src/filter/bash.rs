@@ -4,7 +4,7 @@ use super::denial::{Denial, DenialCode};
 use super::fields::Fields;
 use super::reads::{Reads, secret};
 use super::roots;
-use crate::shell::{reach, shell_verdict};
+use crate::shell::{Width, reach, shell_verdict};
 
 /// The fields that the Bash tool takes. Anything else, such as a wish to run in the background, is not
 /// known to the tool that would run it, so nobody has judged it.
@@ -15,7 +15,7 @@ pub(super) fn judge(fields: Fields, reads: &Reads) -> Result<(), Denial> {
     let fields = fields.only("Bash", &FIELDS)?;
     let command = fields.required("command")?;
     let directory = reads.directory().unwrap_or_default();
-    let verdict = shell_verdict(command);
+    let verdict = shell_verdict(command, Width::Strict);
     if !verdict.read_only {
         return Err(Denial::new(
             DenialCode::NotReadOnly,

@@ -169,10 +169,10 @@ fn simplified(pattern: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shell::shell_verdict;
+    use crate::shell::{Width, shell_verdict};
 
     fn check(command: &str) -> String {
-        let verdict = shell_verdict(command);
+        let verdict = shell_verdict(command, Width::Strict);
         assert!(verdict.read_only, "{command}: {}", verdict.reason);
         reach(Path::new("/srv/app"), &verdict.paths).1.unwrap_or_else(|| "nothing".to_owned())
     }

@@ -14,7 +14,7 @@ use tine_testkit::scratch;
 
 use super::{TABLES, Utility};
 use crate::shell::git;
-use crate::shell::shell_verdict;
+use crate::shell::{Width, shell_verdict};
 
 /// Longest run of one command, in seconds; some read a whole machine.
 const SECONDS_MAX: &str = "5";
@@ -119,7 +119,7 @@ fn commands() -> Vec<String> {
     for part in super::find::parts() {
         all.extend(["", " 1", " a", " f"].map(|value| format!("find . {part}{value}")));
     }
-    all.retain(|text| shell_verdict(text).read_only && !text.contains("sleep"));
+    all.retain(|text| shell_verdict(text, Width::Strict).read_only && !text.contains("sleep"));
     all.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect()
 }
 

@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::shell_verdict;
+use super::{Width, shell_verdict};
 
 fn reason(command: &str) -> String {
-    let verdict = shell_verdict(command);
+    let verdict = shell_verdict(command, Width::Strict);
     let said = if verdict.read_only { "read-only" } else { "refused" };
     format!("{said}: {}", verdict.reason)
 }
@@ -67,10 +67,10 @@ fn long_and_deep_texts_end() {
         "time ",
     ] {
         let text = piece.repeat(100_000 / piece.len());
-        let verdict = shell_verdict(&text);
+        let verdict = shell_verdict(&text, Width::Strict);
         assert!(verdict.reason.len() < 400, "{}", verdict.reason);
     }
-    assert!(shell_verdict(&vec!["ls"; 400].join(" | ")).read_only);
+    assert!(shell_verdict(&vec!["ls"; 400].join(" | "), Width::Strict).read_only);
 }
 
 /// Pieces that a text for the shell is made of.
@@ -144,10 +144,10 @@ proptest! {
     #[test]
     fn no_text_panics_and_every_reason_is_one_line(text in prop::collection::vec(piece(), 0..24)) {
         let text = text.concat();
-        let verdict = shell_verdict(&text);
+        let verdict = shell_verdict(&text, Width::Strict);
         prop_assert!(!verdict.reason.is_empty());
         prop_assert!(!verdict.reason.chars().any(char::is_control), "{:?}", verdict.reason);
-        prop_assert_eq!(&verdict, &shell_verdict(&text));
+        prop_assert_eq!(&verdict, &shell_verdict(&text, Width::Strict));
     }
 
     #[test]
@@ -158,6 +158,6 @@ proptest! {
         second in prop::sample::select(vec!["rm a", "tee a", "python3 -c x", "sort -o a b", "sed -i p a", "git add .", "x=1"]),
     ) {
         let text = format!("{first}{separator}{second}");
-        prop_assert!(!shell_verdict(&text).read_only, "{:?}", text);
+        prop_assert!(!shell_verdict(&text, Width::Strict).read_only, "{:?}", text);
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead};
 
 use serde::{Deserialize, Serialize};
-use tine_guard::{ShellVerdict, shell_verdict, warning};
+use tine_guard::{ShellVerdict, Width, shell_verdict, warning};
 
 use super::lines::{self, Line};
 use crate::cli::GuardShellArgs;
@@ -31,7 +31,7 @@ pub(crate) fn shell(args: &GuardShellArgs) -> Result<u8, Failure> {
     let Some(command) = args.command.as_deref().filter(|_| !args.jsonl) else {
         return stream(&mut io::stdin().lock());
     };
-    let verdict = shell_verdict(command);
+    let verdict = shell_verdict(command, Width::Strict);
     if args.json {
         print(&verdict)?;
     } else {
@@ -70,7 +70,7 @@ fn of_line(line: &Line) -> ShellVerdict {
         Line::TooLong => Err(format!("the line is longer than {LINE_BYTES_MAX} bytes")),
     };
     match command {
-        Ok(command) => shell_verdict(&command),
+        Ok(command) => shell_verdict(&command, Width::Strict),
         Err(why) => ShellVerdict::refused(why),
     }
 }
