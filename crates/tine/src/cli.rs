@@ -15,6 +15,7 @@ mod place;
 mod reach;
 mod running;
 mod task;
+mod trust;
 mod worktree;
 
 use std::path::PathBuf;
@@ -40,6 +41,7 @@ pub(crate) use self::task::{
     CancelTaskArgs, ClearTasksArgs, ListTasksArgs, OutputTaskArgs, ResumeTaskArgs, SendTaskArgs,
     StartTaskArgs, StopArgs, TaskCommand, WorkArgs,
 };
+pub(crate) use self::trust::TrustArgs;
 pub(crate) use self::worktree::{
     CollectWorktreesArgs, DropArgs, ListWorktreesArgs, RecoverArgs, WorktreeCommand,
     WorktreePathArgs,
@@ -60,6 +62,10 @@ pub(crate) struct Cli {
     /// Work in this directory instead of the current one
     #[arg(short = 'C', long, global = true, value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
+
+    /// Trust the directory's own settings, for this command only
+    #[arg(long, global = true)]
+    pub(crate) trust: bool,
 
     /// Run in the background, in a session of its own; errors went to this file from the start
     #[arg(long, global = true, hide = true, value_name = "LOG")]
@@ -169,6 +175,9 @@ pub(crate) enum Command {
     /// Questions that agents wait with, and the answers that stand
     #[command(subcommand)]
     Permission(PermissionCommand),
+    /// Show the settings, agents and servers that a directory brings along, and trust them
+    #[command(after_help = examples::TRUST)]
+    Trust(TrustArgs),
     /// Give an agent a name
     #[command(after_help = examples::RENAME)]
     Rename(RenameArgs),

@@ -1,15 +1,17 @@
 //! Settings: the user's file, the project's file, the environment, the command line; the later wins. Each value
-//! remembers where it came from.
+//! remembers where it came from. A project's file counts once a person has trusted it, and within the user's limits.
 
-use std::collections::BTreeMap;
+mod project;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::connect::Variable;
+use crate::dirs::Dirs;
 use crate::fail::Failure;
-
-/// The name of a project's own file, below its root.
-pub(crate) const PROJECT_FILE: &str = ".tine/config.toml";
+use crate::trust::{Project, SETTINGS_FILE, TrustGate, TrustState, Withheld};
 
 /// One configuration file. Every key is optional.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -39,6 +41,16 @@ pub(crate) struct File {
     worktree: WorktreeTable,
     #[serde(default)]
     keys: BTreeMap<String, OneOrMany>,
+    trust: Option<TrustTable>,
+}
+
+/// What the user allows projects that are trusted.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+struct TrustTable {
+    /// Providers whose models a project may name.
+    #[serde(default)]
+    providers: Vec<String>,
 }
 
 /// A text, or several.
@@ -79,21 +91,6 @@ pub(crate) struct WorktreeTable {
 }
 
 impl WorktreeTable {
-    /// What a checkout must not decide for its user: where files go, and what is run.
-    fn decides(&self) -> Option<&'static str> {
-        let said = [
-            (self.enabled == Some(true), "worktree.enabled"),
-            (self.directory.is_some(), "worktree.directory"),
-            (self.setup.is_some(), "worktree.setup"),
-            (self.setup_time.is_some(), "worktree.setup_time"),
-            (self.setup_network.is_some(), "worktree.setup_network"),
-            (self.ports.is_some(), "worktree.ports"),
-            (self.first_port.is_some(), "worktree.first_port"),
-            (self.environment.is_some(), "worktree.environment"),
-        ];
-        said.into_iter().find_map(|(is_said, key)| is_said.then_some(key))
-    }
-
     /// This table where `later` says nothing.
     fn under(self, later: Self) -> Self {
         Self {
@@ -133,22 +130,6 @@ pub(crate) struct WorkersTable {
     pub(crate) inherit: Option<Vec<String>>,
 }
 
-/// A checkout may turn workers off and keep them short. It must not make its user's agents start more.
-fn more_workers(fork: &ForkTable, workers: &WorkersTable) -> Option<&'static str> {
-    if fork.mode.as_deref().is_some_and(|mode| mode != "off") {
-        return Some("fork.mode");
-    }
-    if workers.depth.is_some_and(|depth| depth > 0) {
-        return Some("workers.depth");
-    }
-    match (workers.coordinator, workers.wake, workers.turns) {
-        (Some(false), _, _) => Some("workers.coordinator"),
-        (_, Some(true), _) => Some("workers.wake"),
-        (_, _, Some(_)) => Some("workers.turns"),
-        (_, _, None) => None,
-    }
-}
-
 /// How commands are confined.
 #[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
@@ -165,24 +146,6 @@ pub(crate) struct ConfineTable {
 }
 
 impl ConfineTable {
-    /// What a checkout must not decide for its user: anything that opens the wall.
-    fn widens(&self) -> Option<&'static str> {
-        if self.workers.as_deref().is_some_and(|word| word != "on") {
-            return Some("confine.workers");
-        }
-        if self.network == Some(true) {
-            return Some("confine.network");
-        }
-        if self.missing.as_deref().is_some_and(|word| word != "refuse") {
-            return Some("confine.missing");
-        }
-        match (&self.writable, &self.variables) {
-            (Some(_), _) => Some("confine.writable"),
-            (None, Some(_)) => Some("confine.variables"),
-            (None, None) => None,
-        }
-    }
-
     /// This table where `later` says nothing.
     fn under(self, later: Self) -> Self {
         Self {
@@ -322,30 +285,46 @@ pub(crate) struct Config {
     pub(crate) files: Vec<PathBuf>,
     /// The user's own file, whether it exists or not.
     pub(crate) user_file: PathBuf,
+    /// Providers whose models a project may name: those that the user's own settings name.
+    pub(crate) providers_allowed: BTreeSet<String>,
+    /// Decides which content of a checkout counts.
+    pub(crate) trust: TrustGate,
+    /// The directories around the working directory that have content of their own, the nearest first.
+    pub(crate) projects: Vec<Project>,
+    /// What of the trusted project the user's own settings do not allow.
+    pub(crate) withheld: Vec<Withheld>,
+}
+
+/// Where settings are read.
+#[derive(Clone, Copy)]
+pub(crate) struct Sources<'a> {
+    pub(crate) dirs: &'a Dirs,
+    /// The working directory; a real path.
+    pub(crate) directory: &'a Path,
+    pub(crate) variable: Variable<'a>,
+    /// Trust the content of the directory as it is now, for this process alone.
+    pub(crate) trusts_once: bool,
 }
 
 impl Config {
-    /// Reads the user's file, the project's, and the environment. A project's file may not widen permissions or redirect
-    /// requests: it comes with a checkout, which nobody has agreed to.
-    pub(crate) fn load(
-        user_file: &Path,
-        directory: &Path,
-        variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Self, Failure> {
-        let mut config = Self { user_file: user_file.to_owned(), ..Self::default() };
-        if let Some(read) = read(user_file)? {
-            config.layer(read, user_file);
+    /// Reads the user's file, the environment, and the project's file. A project's file counts only as far as a person has
+    /// trusted it; even then it may not widen permissions, redirect requests or raise limits.
+    pub(crate) fn load(sources: Sources<'_>) -> Result<Self, Failure> {
+        let Sources { dirs, directory, variable, trusts_once } = sources;
+        let user_file = &dirs.config_file;
+        let mut config = Self { user_file: user_file.clone(), ..Self::default() };
+        if let Some(text) = read(user_file)? {
+            let file = parse(&text, user_file)?;
+            config.layer(file, &text, user_file);
         }
-        for above in directory.ancestors() {
-            let path = above.join(PROJECT_FILE);
-            if path == user_file {
-                continue;
-            }
-            if let Some((file, text)) = read(&path)? {
-                config.layer((narrowed(file, &path)?, text), &path);
-                break;
-            }
+        config.allow_providers(variable("TINE_MODEL").as_deref());
+        let worktrees = config.worktree.directory.as_ref().map(PathBuf::from);
+        config.trust = TrustGate::new(dirs, &worktrees.unwrap_or_else(|| dirs.worktrees.clone()));
+        if trusts_once {
+            config.trust.give_once(directory);
         }
+        config.projects = config.trust.projects(directory);
+        config.layer_project()?;
         for (name, slot) in [
             ("TINE_MODEL", &mut config.model),
             ("TINE_PERMISSION_MODE", &mut config.permission_mode),
@@ -357,7 +336,41 @@ impl Config {
         Ok(config)
     }
 
-    fn layer(&mut self, (file, text): (File, String), path: &Path) {
+    /// Takes the settings of the nearest project that a person has trusted.
+    fn layer_project(&mut self) -> Result<(), Failure> {
+        for project in self.projects.clone() {
+            let path = project.root.join(SETTINGS_FILE);
+            let (text, is_trusted) = match (&project.state, &project.record) {
+                (TrustState::Trusted, _) => (project.content.text(SETTINGS_FILE), true),
+                // What was forbidden stays so: nobody lifts it by changing the file.
+                (TrustState::Changed | TrustState::Unfit(_), Some(record)) => {
+                    (record.text(SETTINGS_FILE), false)
+                }
+                (TrustState::New | TrustState::Changed | TrustState::Unfit(_), _) => (None, false),
+            };
+            let Some(text) = text else { continue };
+            let file = project::narrowed(parse(text, &path)?, &path)?;
+            let (file, withheld) = match is_trusted {
+                true => project::bounded(file, self, &path),
+                false => (project::only_narrowing(file), Vec::new()),
+            };
+            self.withheld.extend(withheld);
+            self.layer(file, text, &path);
+            break;
+        }
+        Ok(())
+    }
+
+    /// Allows projects the providers that the user's own settings name, and `model` of the environment.
+    fn allow_providers(&mut self, model: Option<&str>) {
+        let models = self.model.iter().map(|model| model.value.as_str()).chain(model);
+        let named = models.filter_map(|model| Some(model.split_once('/')?.0.to_owned()));
+        let tables = self.providers.keys().cloned();
+        let allowed: Vec<String> = named.chain(tables).collect();
+        self.providers_allowed.extend(allowed);
+    }
+
+    fn layer(&mut self, file: File, text: &str, path: &Path) {
         let origin = path.display().to_string();
         fn set<T>(slot: &mut Option<Setting<T>>, value: Option<T>, origin: &str) {
             if let Some(value) = value {
@@ -407,81 +420,58 @@ impl Config {
         };
         self.keys.extend(file.keys.into_iter().map(|(name, keys)| (name, keys.into())));
         self.budget.extend(file.budget.map(|value| Setting { value, origin }));
+        self.providers_allowed.extend(file.trust.unwrap_or_default().providers);
         self.files.push(path.to_owned());
     }
 }
 
-/// A file and its text; `None` where there is none.
-fn read(path: &Path) -> Result<Option<(File, String)>, Failure> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(None),
+/// The text of a file; `None` where there is none.
+fn read(path: &Path) -> Result<Option<String>, Failure> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(None),
         Err(error) => {
-            return Err(Failure::input(format!("cannot read {}", path.display())).because(&error));
+            Err(Failure::input(format!("cannot read {}", path.display())).because(&error))
         }
-    };
-    let file = toml::from_str(&text).map_err(|error| {
+    }
+}
+
+fn parse(text: &str, path: &Path) -> Result<File, Failure> {
+    toml::from_str(text).map_err(|error| {
         Failure::input(format!("{} is not a configuration file", path.display()))
             .because(&error)
             .hint("the manual, `tine man`, lists the settings")
-    })?;
-    Ok(Some((file, text)))
-}
-
-/// Refuses what a checkout must not decide for its user.
-fn narrowed(file: File, path: &Path) -> Result<File, Failure> {
-    let asking = &file.permissions;
-    let refused = if !asking.allow.is_empty() {
-        "permissions.allow"
-    } else if asking.default.is_some() {
-        "permissions.default"
-    } else if asking.deadline.is_some() {
-        // A short one brings a default of the user's about sooner.
-        "permissions.deadline"
-    } else if asking.wait.is_some() {
-        "permissions.wait"
-    } else if file.permission_mode.as_deref().is_some_and(|mode| mode != "read-only") {
-        "permission_mode"
-    } else if !file.providers.is_empty() {
-        "providers"
-    } else if file.cache.is_some() {
-        "cache"
-    } else if let Some(key) = file.confine.widens() {
-        key
-    } else if let Some(key) = file.worktree.decides() {
-        key
-    } else if !file.keys.is_empty() {
-        "keys"
-    } else if let Some(key) = more_workers(&file.fork, &file.workers) {
-        key
-    } else {
-        return Ok(file);
-    };
-    Err(Failure::input(format!("{} may not set {refused}", path.display()))
-        .hint("a project's file can only narrow permissions; put this into your own config.toml"))
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// The settings of a user and of a project that they trust.
     fn load(user: &str, project: &str, variables: &[(&str, &str)]) -> Result<Config, Failure> {
         let home = tempfile::tempdir().unwrap();
-        let user_file = home.path().join("config.toml");
-        let work = home.path().join("work");
+        let root = home.path().canonicalize().unwrap();
+        let dirs = Dirs::find(&|_| Some(root.to_str().unwrap().to_owned())).unwrap();
+        let work = root.join("work");
         std::fs::create_dir_all(work.join(".tine")).unwrap();
-        std::fs::write(&user_file, user).unwrap();
-        std::fs::write(work.join(PROJECT_FILE), project).unwrap();
+        std::fs::write(&dirs.config_file, user).unwrap();
+        std::fs::write(work.join(SETTINGS_FILE), project).unwrap();
         let variable = |name: &str| {
             variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
         };
-        Config::load(&user_file, &work, &variable)
+        Config::load(Sources {
+            dirs: &dirs,
+            directory: &work,
+            variable: &variable,
+            trusts_once: true,
+        })
     }
 
     #[test]
     fn the_later_layer_wins_and_is_remembered() {
-        let config = load("model = \"a/b\"", "model = \"c/d\"", &[("TINE_MODEL", "e/f")]).unwrap();
+        let config = load("model = \"a/b\"", "model = \"a/d\"", &[("TINE_MODEL", "e/f")]).unwrap();
         let model = config.model.unwrap();
         assert_eq!((model.value.as_str(), model.origin.as_str()), ("e/f", "TINE_MODEL"));
         assert_eq!(load("model = \"a/b\"", "", &[]).unwrap().model.unwrap().value, "a/b");

@@ -152,7 +152,8 @@ fn own(dirs: &Dirs, directory: &Path) -> Vec<PathBuf> {
         name.push(ending);
         PathBuf::from(name)
     };
-    ["", "-wal", "-shm", "-journal"].map(beside).into_iter().chain([dirs.owners.clone()]).collect()
+    let files = ["", "-wal", "-shm", "-journal"].map(beside);
+    files.into_iter().chain([dirs.owners.clone(), dirs.trust.clone()]).collect()
 }
 
 #[cfg(test)]

@@ -9,15 +9,17 @@ use tine_store::{OpenOptions, SqliteStore};
 
 use crate::caching;
 use crate::cli::ModelArgs;
-use crate::config::{Config, Setting};
+use crate::config::{Config, Setting, Sources};
 use crate::connect::{Models, variable};
+use crate::crew::defined;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
+use crate::trust::say_notes;
 use crate::worktree;
 use tine_fork::{SystemClock, SystemIds};
 
 /// Longest reply unless the user says otherwise. Providers demand a number; this one leaves room for a whole file.
-const OUTPUT_TOKENS_DEFAULT: u32 = 16_384;
+pub(crate) const OUTPUT_TOKENS_DEFAULT: u32 = 16_384;
 
 /// Largest file of project instructions that is read into the head, in bytes.
 const INSTRUCTIONS_BYTES_MAX: u64 = 64 * 1024;
@@ -53,6 +55,8 @@ pub(crate) struct Surroundings {
     pub(crate) directory: Option<PathBuf>,
     /// The log of a process in the background.
     pub(crate) detached: Option<PathBuf>,
+    /// Trust the content of the directory for this process alone.
+    pub(crate) trusts_once: bool,
 }
 
 /// A command's surroundings.
@@ -72,10 +76,15 @@ pub(crate) struct Context {
 impl Context {
     /// Reads the settings and opens the store.
     pub(crate) async fn open(surroundings: Surroundings) -> Result<Self, Failure> {
-        let Surroundings { directory, detached } = surroundings;
+        let Surroundings { directory, detached, trusts_once } = surroundings;
         let directory = work_directory(directory)?;
         let dirs = Dirs::find(&variable)?;
-        let config = Config::load(&dirs.config_file, &directory, &variable)?;
+        let config = Config::load(Sources {
+            dirs: &dirs,
+            directory: &directory,
+            variable: &variable,
+            trusts_once,
+        })?;
         let store = SqliteStore::open(dirs.database.clone(), OpenOptions::default()).await?;
         let models = Arc::new(Models::new(config.providers.clone()));
         let ports = Ports {
@@ -99,6 +108,18 @@ impl Context {
             logs: dirs.logs,
             detached,
         })
+    }
+
+    /// Says what of the directory's own settings and agents does not count here. A process in the background says nothing: the one
+    /// that started it has.
+    pub(crate) fn say_untrusted(&self) {
+        if self.detached.is_some() {
+            return;
+        }
+        // A file that defines no agent is an error of the run.
+        let agents = defined(&self.config, &self.directory).map(|(_, withheld)| withheld);
+        let withheld = [self.config.withheld.clone(), agents.unwrap_or_default()].concat();
+        say_notes(&self.config.projects, &withheld);
     }
 
     /// The agent that a user means by `text`.

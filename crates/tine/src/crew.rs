@@ -15,9 +15,13 @@ use crate::confine::confinement;
 use crate::connect::variable;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
+use crate::trust::{AGENTS_FOLDER, Project, TrustState, Withheld};
 
-/// Where a project defines agents, below its root.
-const PROJECT_AGENTS: &str = ".tine/agents";
+/// The ending of a file that defines an agent.
+const ENDING: &str = ".md";
+
+/// The advice about a file that defines none.
+const FILE_HINT: &str = "it is Markdown with a head: `---`, `name:` and `description:`, `---`, and the agent's prompt; `tine man` has more";
 
 /// Most files that are looked at in one directory.
 const FILES_MAX: usize = 1_000;
@@ -75,7 +79,7 @@ pub(crate) fn crew(
         confirm_above: config.cache.confirm_above,
         nudges: config.workers.nudge.unwrap_or(true),
         inherits: inherits(&config.workers)?,
-        definitions: Arc::new(definitions(directory)?),
+        definitions: Arc::new(definitions(config, directory)?),
         watcher,
     })
 }
@@ -116,44 +120,107 @@ fn inherits(workers: &WorkersTable) -> Result<Inherits, Failure> {
     Ok(inherits)
 }
 
-/// The agents that are defined for the user and for the project; the project's take the place of the user's of the same name.
-pub(crate) fn definitions(directory: &Path) -> Result<Definitions, Failure> {
+/// The agents that are defined for the user and for the project of a directory.
+pub(crate) fn definitions(config: &Config, directory: &Path) -> Result<Definitions, Failure> {
+    Ok(defined(config, directory)?.0)
+}
+
+/// The agents that are defined for the user, and those of the nearest project that a person has trusted; and what of the project
+/// does not count. The user's own agents keep their names.
+pub(crate) fn defined(
+    config: &Config,
+    directory: &Path,
+) -> Result<(Definitions, Vec<Withheld>), Failure> {
     let mut definitions = Definitions::default();
-    let users = Dirs::find(&variable)?.agents;
-    let projects = directory.ancestors().map(|above| above.join(PROJECT_AGENTS));
-    let project = projects.into_iter().find(|path| path.is_dir() && *path != users);
-    for folder in [Some(users), project].into_iter().flatten() {
-        for path in markdown(&folder) {
-            let definition = read(&path)?;
-            if !definitions.add(definition) {
-                return Err(Failure::input(format!("{} is one agent too many", path.display()))
-                    .hint("a model has to choose among them: take some away"));
-            }
-        }
+    let mut withheld = Vec::new();
+    for path in markdown(&Dirs::find(&variable)?.agents) {
+        add(&mut definitions, read(&path)?)?;
     }
-    Ok(definitions)
+    // As the project is now: a run may begin long after the settings were read.
+    let projects = config.trust.projects(directory);
+    let has_agents = |project: &&Project| {
+        project.state == TrustState::Trusted
+            && project.content.files_in(AGENTS_FOLDER, ENDING).next().is_some()
+    };
+    for (below, text) in projects.iter().find(has_agents).into_iter().flat_map(texts) {
+        let path = below.as_path();
+        let definition = parse(path, text)?;
+        if let Some(own) = definitions.get(&definition.name) {
+            let why = format!("your own agent {} has that name", own.origin.display());
+            withheld.push(refused(format!("name: {}", definition.name), path, why));
+            continue;
+        }
+        let (definition, refusals) = bounded(config, definition);
+        withheld.extend(refusals);
+        add(&mut definitions, definition)?;
+    }
+    Ok((definitions, withheld))
+}
+
+/// The agents' files of a project and their texts.
+fn texts(project: &Project) -> impl Iterator<Item = (PathBuf, &str)> {
+    let files = project.content.files_in(AGENTS_FOLDER, ENDING);
+    files.filter_map(|(below, entry)| Some((project.root.join(below), entry.text()?)))
+}
+
+fn add(definitions: &mut Definitions, definition: AgentDefinition) -> Result<(), Failure> {
+    let path = definition.origin.display().to_string();
+    match definitions.add(definition) {
+        true => Ok(()),
+        false => Err(Failure::input(format!("{path} is one agent too many"))
+            .hint("a model has to choose among them: take some away")),
+    }
+}
+
+fn refused(wish: String, file: &Path, why: String) -> Withheld {
+    Withheld { wish, file: file.to_owned(), why }
+}
+
+/// A project's agent within the limits of the user's settings, and what of it does not count.
+fn bounded(config: &Config, definition: AgentDefinition) -> (AgentDefinition, Vec<Withheld>) {
+    let AgentDefinition { model, max_turns, .. } = &definition;
+    let origin = definition.origin.as_path();
+    let model_refused = model.as_ref().and_then(|model| {
+        let why = config.model_refusal(&model.to_string())?;
+        Some(refused(format!("model: {model}"), origin, why))
+    });
+    let most = config.workers.turns.unwrap_or(WORKER_TURNS_DEFAULT);
+    let turns_refused = max_turns.filter(|turns| *turns > most).map(|turns| {
+        refused(format!("maxTurns: {turns}"), origin, format!("your limit is {most}"))
+    });
+    let bounded = AgentDefinition {
+        model: model.clone().filter(|_| model_refused.is_none()),
+        max_turns: max_turns.map(|turns| turns.min(most)),
+        ..definition.clone()
+    };
+    (bounded, model_refused.into_iter().chain(turns_refused).collect())
 }
 
 /// The Markdown files of a folder, by name. A folder that cannot be read has none.
 fn markdown(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let paths = entries.take(FILES_MAX).filter_map(|entry| Some(entry.ok()?.path()));
-    let mut paths: Vec<PathBuf> =
-        paths.filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
+    let is_markdown = |path: &PathBuf| path.to_string_lossy().ends_with(ENDING);
+    let mut paths: Vec<PathBuf> = paths.filter(is_markdown).collect();
     paths.sort();
     paths
 }
 
 fn read(path: &Path) -> Result<AgentDefinition, Failure> {
-    let shown = path.display();
-    let cannot = || Failure::input(format!("{shown} defines no agent"));
-    let hint = "it is Markdown with a head: `---`, `name:` and `description:`, `---`, and the agent's prompt; `tine man` has more";
     let size = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     if size > DEFINITION_BYTES_MAX as u64 {
-        return Err(cannot().hint(hint));
+        return Err(no_agent(path).hint(FILE_HINT));
     }
-    let text = std::fs::read_to_string(path).map_err(|error| cannot().because(&error))?;
+    let text = std::fs::read_to_string(path).map_err(|error| no_agent(path).because(&error))?;
+    parse(path, &text)
+}
+
+fn parse(path: &Path, text: &str) -> Result<AgentDefinition, Failure> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    AgentDefinition::parse(&stem, &text, path.to_owned())
-        .map_err(|error| cannot().because(&error).hint(hint))
+    AgentDefinition::parse(&stem, text, path.to_owned())
+        .map_err(|error| no_agent(path).because(&error).hint(FILE_HINT))
+}
+
+fn no_agent(path: &Path) -> Failure {
+    Failure::input(format!("{} defines no agent", path.display()))
 }

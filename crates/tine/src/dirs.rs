@@ -23,6 +23,8 @@ pub(crate) struct Dirs {
     pub(crate) logs: PathBuf,
     /// Worktrees of agents.
     pub(crate) worktrees: PathBuf,
+    /// Records of the content that the user has trusted. Below the directory of the database, which no agent's command writes.
+    pub(crate) trust: PathBuf,
 }
 
 impl Dirs {
@@ -38,6 +40,7 @@ impl Dirs {
                 owners: home.join("run"),
                 logs: home.join("log"),
                 worktrees: home.join("worktrees"),
+                trust: home.join("trust"),
             });
         }
         let xdg = Xdg::new().map_err(|_| {
@@ -52,6 +55,7 @@ impl Dirs {
             owners: xdg.data_dir().join("tine/run"),
             logs: xdg.state_dir().unwrap_or_else(|| xdg.data_dir()).join("tine/log"),
             worktrees: xdg.data_dir().join("tine/worktrees"),
+            trust: xdg.data_dir().join("tine/trust"),
         })
     }
 }

@@ -35,3 +35,14 @@ pub(crate) async fn check(context: &Context, command: &Command) -> Result<(), Fa
             .hint(format!("agent {} runs this command: {AGENT_VARIABLE} is set", caller.short()))),
     }
 }
+
+/// Refuses trust that an agent's command gives: only a person does.
+pub(crate) fn check_trust() -> Result<(), Failure> {
+    match variable(AGENT_VARIABLE) {
+        None => Ok(()),
+        Some(_) => Err(Failure::coded(PERMISSION, "an agent's command gives and takes no trust")
+            .hint(format!(
+                "a person runs `tine trust` in a terminal; {AGENT_VARIABLE} is set here"
+            ))),
+    }
+}

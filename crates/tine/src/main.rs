@@ -25,6 +25,7 @@ mod output;
 mod prompt;
 mod render;
 mod talk;
+mod trust;
 mod watch;
 mod whole_file;
 mod worktree;

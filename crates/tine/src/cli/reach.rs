@@ -48,6 +48,7 @@ impl Command {
             | Self::Drop(_)
             | Self::Recover(_)
             | Self::Permission(_)
+            | Self::Trust(_)
             | Self::Rename(_)
             | Self::Import(_)
             | Self::Export(_)

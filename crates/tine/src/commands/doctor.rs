@@ -3,16 +3,15 @@
 mod checks;
 mod confinement;
 mod trial;
+mod trust;
 mod worktrees;
-
-use std::path::PathBuf;
 
 use serde::Serialize;
 
 use crate::cli::JsonArgs;
-use crate::config::Config;
+use crate::config::{Config, Sources};
 use crate::connect::variable;
-use crate::context::work_directory;
+use crate::context::{Surroundings, work_directory};
 use crate::dirs::Dirs;
 use crate::fail::{FAILED, Failure};
 use crate::output;
@@ -80,8 +79,8 @@ impl Check {
     }
 }
 
-pub(crate) async fn doctor(directory: Option<PathBuf>, args: JsonArgs) -> Result<u8, Failure> {
-    let directory = work_directory(directory)?;
+pub(crate) async fn doctor(surroundings: Surroundings, args: JsonArgs) -> Result<u8, Failure> {
+    let directory = work_directory(surroundings.directory)?;
     let mut checks = vec![checks::version()];
     let mut config = None;
     match Dirs::find(&variable) {
@@ -89,11 +88,18 @@ pub(crate) async fn doctor(directory: Option<PathBuf>, args: JsonArgs) -> Result
         Ok(dirs) => {
             checks.extend(checks::directories(&dirs));
             checks.extend(checks::database(&dirs).await);
-            match Config::load(&dirs.config_file, &directory, &variable) {
+            let sources = Sources {
+                dirs: &dirs,
+                directory: &directory,
+                variable: &variable,
+                trusts_once: surroundings.trusts_once,
+            };
+            match Config::load(sources) {
                 Err(failure) => checks.push(Check::failure("settings", &failure)),
                 Ok(read) => {
                     checks.extend(checks::settings(&read));
-                    checks.push(checks::agents(&directory));
+                    checks.extend(trust::checks(&read, &directory));
+                    checks.push(checks::agents(&read, &directory));
                     checks.extend(worktrees::checks(&read, &dirs));
                     config = Some(read);
                 }

@@ -4,7 +4,6 @@ mod shape;
 mod text;
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tine_eval::{
@@ -19,15 +18,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::caching;
 use crate::cli::EvalArgs;
-use crate::config::Config;
+use crate::config::{Config, Sources};
 use crate::connect::{Models, variable};
-use crate::context::{default_model, parse_model, work_directory};
+use crate::context::{Surroundings, default_model, parse_model, work_directory};
 use crate::dirs::Dirs;
 use crate::fail::{FAILED, Failure, INTERRUPTED};
 use crate::interrupt::interruptible;
 use crate::output;
 use crate::render::screen::Screen;
 use crate::talk::STOPPING;
+use crate::trust::say_notes;
 use crate::whole_file::write_file;
 use tine_tui::figures::plural;
 
@@ -47,12 +47,18 @@ enum Reel {
 }
 
 /// Runs a suite.
-pub(crate) async fn eval(directory: Option<PathBuf>, args: EvalArgs) -> Result<u8, Failure> {
-    let directory = work_directory(directory)?;
+pub(crate) async fn eval(surroundings: Surroundings, args: EvalArgs) -> Result<u8, Failure> {
+    let directory = work_directory(surroundings.directory)?;
     let mut suite = Suite::load(&args.suite).map_err(|error| bad_suite(&error))?;
     choose(&mut suite, &args.cases)?;
     let dirs = Dirs::find(&variable)?;
-    let config = Config::load(&dirs.config_file, &directory, &variable)?;
+    let config = Config::load(Sources {
+        dirs: &dirs,
+        directory: &directory,
+        variable: &variable,
+        trusts_once: surroundings.trusts_once,
+    })?;
+    say_notes(&config.projects, &config.withheld);
     let cast = cast(&config, &suite, &args).await?;
     let cancel = CancellationToken::new();
     let jobs = usize::try_from(args.jobs).unwrap_or(usize::MAX);

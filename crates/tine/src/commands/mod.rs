@@ -34,6 +34,7 @@ mod task;
 mod terminal;
 mod text_file;
 mod tree;
+mod trust;
 mod wait;
 mod worktree;
 
@@ -53,8 +54,12 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         tine_tools::leave_session()
             .map_err(|error| Failure::failed("cannot leave the session").because(&error))?;
     }
+    if cli.trust {
+        inside::check_trust()?;
+    }
+    let (directory, trusts_once) = (cli.directory, cli.trust);
     let Some(command) = cli.command else {
-        return talk(Surroundings { directory: cli.directory, detached: None }, cli.talk);
+        return talk(Surroundings { directory, detached: None, trusts_once }, cli.talk);
     };
     if cli.talk.is_given() {
         return Err(Failure::usage(
@@ -66,10 +71,12 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         // These need neither settings nor a store.
         Command::Completions(args) => completions::completions(&args),
         Command::Man => completions::man(),
-        Command::Guard(command) => guard::guard(cli.directory, &command),
+        Command::Guard(command) => guard::guard(directory, &command),
+        // Before any settings are read: they may be what is wrong.
+        Command::Trust(args) => trust::trust(directory, args),
         other => {
-            let (directory, detached) = (cli.directory, cli.detached);
-            in_runtime(Surroundings { directory, detached }, other)
+            let surroundings = Surroundings { directory, detached: cli.detached, trusts_once };
+            in_runtime(surroundings, other)
         }
     }
 }
@@ -84,6 +91,7 @@ fn talk(surroundings: Surroundings, args: TalkArgs) -> Result<u8, Failure> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     with_runtime(&mut builder, async {
         let context = Arc::new(Context::open(surroundings).await?);
+        context.say_untrusted();
         let result = terminal::terminal(Arc::clone(&context), args).await;
         settled(&context, result).await
     })
@@ -100,10 +108,17 @@ fn in_runtime(surroundings: Surroundings, command: Command) -> Result<u8, Failur
         match command {
             Command::Sim(SimCommand::Serve(args)) => sim::serve(args).await,
             Command::Demo(args) => demo::demo(surroundings.directory, args).await,
-            Command::Eval(args) => eval::eval(surroundings.directory, args).await,
+            Command::Eval(args) => eval::eval(surroundings, args).await,
             // Before anything is opened: it tells what cannot be.
-            Command::Doctor(args) => doctor::doctor(surroundings.directory, args).await,
-            other => with_context(Context::open(surroundings).await?, other).await,
+            Command::Doctor(args) => doctor::doctor(surroundings, args).await,
+            other => {
+                let context = Context::open(surroundings).await?;
+                let reach = other.reach();
+                if reach.starts_agents || reach.runs_models {
+                    context.say_untrusted();
+                }
+                with_context(context, other).await
+            }
         }
     })
 }
@@ -168,7 +183,11 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Cost(args) => cost::cost(context, args).await,
         Command::Budget(args) => budget::budget(context, args).await,
         Command::Cache(CacheCommand::Explain(args)) => cache::explain(context, args).await,
-        Command::Doctor(args) => doctor::doctor(Some(context.directory.clone()), args).await,
+        Command::Doctor(args) => {
+            let directory = Some(context.directory.clone());
+            doctor::doctor(Surroundings { directory, ..Surroundings::default() }, args).await
+        }
+        Command::Trust(args) => trust::trust(Some(context.directory.clone()), args),
         Command::Sim(_)
         | Command::Demo(_)
         | Command::Eval(_)

@@ -299,6 +299,17 @@ Examples:
   tine reap
   tine reap 3c4d";
 
+pub(crate) const TRUST: &str = "\
+Examples:
+  tine trust                     # shows what this directory brings along, and asks
+  tine trust --yes               # trusts it as it is now
+  tine trust --list --json
+  tine trust --revoke ~/old
+  tine --trust run \"Fix it\"     # for one run in CI: nothing is kept
+
+A checkout's .tine folder and .mcp.json count only after a person has trusted them. A change is shown as a difference and asked
+about again. Commands that agents run neither give trust nor take it back.";
+
 pub(crate) const RENAME: &str = "\
 Examples:
   tine rename 1a2b plan-b

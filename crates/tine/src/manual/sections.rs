@@ -1,6 +1,7 @@
 //! The parts of the manual that no type of the command line holds.
 
 use super::json::JSON;
+use super::trust::TRUST;
 use super::worktrees::WORKTREES;
 
 /// A part: its heading, a paragraph, and terms with their meanings.
@@ -16,6 +17,7 @@ pub(super) const SECTIONS: &[Section] = &[
     MODELS,
     CACHE,
     PERMISSIONS,
+    TRUST,
     QUESTIONS,
     BUDGETS,
     SECRETS,
@@ -240,7 +242,7 @@ const WORKERS: Section = Section {
 
 const AGENTS: Section = Section {
     heading: "DEFINED AGENTS",
-    text: "An agent that can be started by name is a Markdown file: .tine/agents/NAME.md in the nearest directory above that has such a folder, or agents/NAME.md beside your config.toml; the project's take the place of yours of the same name. It begins with a head between two lines `---`; the text below is its system prompt. It starts fresh, never from a conversation. Fields of the head that are not named here mean nothing to tine.",
+    text: "An agent that can be started by name is a Markdown file: .tine/agents/NAME.md in the nearest directory above that has such a folder and that you trust (see TRUST), or agents/NAME.md beside your config.toml; yours keep their names. It begins with a head between two lines `---`; the text below is its system prompt. It starts fresh, never from a conversation. Fields of the head that are not named here mean nothing to tine.",
     terms: &[
         ("name", "what it is started by; without it the file's name. `fork` is taken"),
         ("description", "what it is for, in a line that models choose by"),
@@ -333,7 +335,7 @@ const STOPS: Section = Section {
 
 const SETTINGS: Section = Section {
     heading: "SETTINGS",
-    text: "Read from the user's config.toml, then from .tine/config.toml of the project, then from the environment, then from the command line; the later wins. A project's file can only narrow permissions. `tine doctor` shows every setting with its origin.",
+    text: "Read from the user's config.toml, then from .tine/config.toml of the project, then from the environment, then from the command line; the later wins. A project's file counts once you trust it, and can only narrow permissions; see TRUST. `tine doctor` shows every setting with its origin.",
     terms: &[
         ("model", "provider/name"),
         ("permission_mode", "default, accept-edits, read-only or bypass"),
@@ -398,6 +400,10 @@ const SETTINGS: Section = Section {
             "lists of directories that confined commands may write in besides their own, and of variables that they get besides the usual ones; for the user's file only",
         ),
         ("confine.missing", "warn or refuse, where the kernel cannot keep workers confined (warn)"),
+        (
+            "trust.providers",
+            "a list of providers whose models a trusted project may name, besides those that your settings name; for the user's file only",
+        ),
         (
             "budget.tokens, budget.usd, budget.time, budget.agents, budget.running",
             "what new trees may use, see BUDGETS; of the user's file and the project's the lower value counts",
@@ -502,9 +508,10 @@ const FILES: Section = Section {
         ),
         (
             ".tine/config.toml",
-            "the project's settings, in the working directory or the nearest above it",
+            "the project's settings, in the working directory or the nearest above it; see TRUST",
         ),
         ("$XDG_DATA_HOME/tine/tine.db", "all agents (~/.local/share)"),
+        ("$XDG_DATA_HOME/tine/trust", "records of what you trust, and copies of it; see TRUST"),
         ("$XDG_DATA_HOME/tine/run", "locks of running processes"),
         ("$XDG_DATA_HOME/tine/worktrees", "worktrees of agents, by repository; see WORKTREES"),
         (

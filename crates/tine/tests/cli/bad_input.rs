@@ -318,12 +318,12 @@ fn settings_that_are_wrong() {
       |
     1 | modle = "x/y"
       | ^^^^^
-    unknown field `modle`, expected one of `model`, `permission_mode`, `max_output_tokens`, `effort`, `thinking`, `stream`, `repl`, `compact`, `permissions`, `providers`, `cache`, `confine`, `budget`, `fork`, `workers`, `worktree`, `keys`
+    unknown field `modle`, expected one of `model`, `permission_mode`, `max_output_tokens`, `effort`, `thinking`, `stream`, `repl`, `compact`, `permissions`, `providers`, `cache`, `confine`, `budget`, `fork`, `workers`, `worktree`, `keys`, `trust`
     hint: the manual, `tine man`, lists the settings
     "#);
     home.write("config.toml", "");
     home.write("work/.tine/config.toml", "permission_mode = \"bypass\"");
-    check!(home.shown(&home.ran(&["ps"])), @r"
+    check!(home.shown(&home.ran(&["ps", "--trust"])), @r"
     code: 42
     --- stdout
     --- stderr
@@ -331,7 +331,7 @@ fn settings_that_are_wrong() {
     hint: a project's file can only narrow permissions; put this into your own config.toml
     ");
     // The doctor says the same, and goes on with its other checks.
-    let doctor = home.ran(&["doctor"]);
+    let doctor = home.ran(&["doctor", "--trust"]);
     assert_eq!(doctor.code, 1);
     assert!(doctor.stdout.contains("fail  settings: "), "{}", doctor.stdout);
     assert!(doctor.stdout.contains("ok    simulator: "), "{}", doctor.stdout);

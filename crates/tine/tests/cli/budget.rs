@@ -243,6 +243,7 @@ fn new_trees_begin_with_the_budget_of_the_settings() {
     let model = home.model(SCENARIO);
     home.write("config.toml", "[budget]\ntokens = 100\nagents = 9\n");
     home.write("work/.tine/config.toml", "[budget]\nagents = 2\ntokens = 5000\n");
+    home.trust();
     home.import(&model, "base", 2);
     let caps = &budget(&home, "base")["caps"];
     assert_eq!((&caps["tokens"]["most"], &caps["agents"]["most"]), (&100.into(), &2.into()));

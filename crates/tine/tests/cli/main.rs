@@ -56,4 +56,5 @@ mod talk_tree;
 mod talk_view;
 mod task;
 mod terminal;
+mod trust;
 mod worktree;

@@ -64,6 +64,7 @@ fn the_manual_is_one_page() {
     .SS "tine permission deny"
     .SS "tine permission revoke"
     .SS "tine permission rules"
+    .SS "tine trust"
     .SS "tine rename"
     .SS "tine import"
     .SS "tine export"
@@ -82,6 +83,7 @@ fn the_manual_is_one_page() {
     .SH MODELS
     .SH CACHE
     .SH PERMISSIONS
+    .SH TRUST
     .SH QUESTIONS
     .SH BUDGETS
     .SH SECRETS
@@ -115,6 +117,7 @@ fn the_help_of_a_command_ends_with_examples() {
       -a, --all              Dead and hidden agents too
       -C, --directory <DIR>  Work in this directory instead of the current one
           --json             Print JSON
+          --trust            Trust the directory's own settings, for this command only
       -h, --help             Print help
 
     Examples:
@@ -130,6 +133,7 @@ fn the_help_of_a_command_ends_with_examples() {
       -C, --directory <DIR>      Work in this directory instead of the current one
           --scenario <SCENARIO>  A built-in scenario or a TOML file [default: echo]
       -p, --port <PORT>          Port on loopback; 0 takes a free one [default: 0]
+          --trust                Trust the directory's own settings, for this command only
           --clock <CLOCK>        The clock that cache lifetimes go by; a manual one stands still until
                                  POST /sim/clock {"advance_ms": N} [default: system] [possible values:
                                  system, manual]
@@ -178,6 +182,7 @@ fn the_doctor_finds_nothing_wrong_in_a_new_home() {
     ok    provider minimax: MINIMAX_API_KEY is not set; requests go to https://api.minimax.io/anthropic
     ok    provider openai-compat: OPENAI_COMPAT_API_KEY is not set; no base URL (OPENAI_COMPAT_BASE_URL is not set)
     ok    default model: anthropic/claude-opus-5-5 (ANTHROPIC_API_KEY is set)
+    ok    trust: the directory brings no settings or agents along
     ok    agents by name: none is defined
     ok    prices and cache rules: as of 2026-11-21
     ok    terminal: stdout is not a terminal, stderr is not a terminal, TERM=dumb

@@ -257,7 +257,7 @@ fn mistakes_change_nothing_and_say_what_to_do() {
     ");
     home.write("config.toml", "");
     home.write("work/.tine/config.toml", "[permissions]\ndefault = \"allow\"\n");
-    check!(shown(&["rules"]), @"
+    check!(shown(&["rules", "--trust"]), @"
     code: 42
     --- stdout
     --- stderr

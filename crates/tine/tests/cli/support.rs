@@ -64,6 +64,11 @@ impl Home {
         path
     }
 
+    /// Trusts what the working directory brings along, as it is now.
+    pub(crate) fn trust(&self) {
+        self.done(&["trust", "--yes"]);
+    }
+
     /// Its workers are not asked to mend what they report, so that a scenario may answer as it likes.
     pub(crate) fn without_nudges(self) -> Self {
         self.write("config.toml", "[workers]\nnudge = false\n");

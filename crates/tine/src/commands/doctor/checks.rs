@@ -199,8 +199,8 @@ fn workers(config: &Config) -> Vec<Check> {
 }
 
 /// The agents that can be started by name in a directory.
-pub(super) fn agents(directory: &Path) -> Check {
-    match crew::definitions(directory) {
+pub(super) fn agents(config: &Config, directory: &Path) -> Check {
+    match crew::definitions(config, directory) {
         Ok(definitions) if definitions.is_empty() => Check::ok("agents by name", "none is defined"),
         Ok(definitions) => {
             let names: Vec<&str> = definitions.iter().map(|one| one.name.as_str()).collect();

@@ -224,6 +224,7 @@ fn a_worker_can_be_an_agent_that_is_defined_here() {
     let home = base();
     let text = "---\nname: reader\ndescription: Reads.\ntools: FileRead, Grep\n---\nYou read.\n";
     home.write("work/.tine/agents/reader.md", text);
+    home.trust();
     let ran =
         home.ran(&["task", "start", "base", "COMMAND", "--agent", "reader", "--wait", "--json"]);
     let told: Value = serde_json::from_str(&ran.stdout).unwrap();

@@ -106,7 +106,7 @@ fn without_a_repository_or_with_worktrees_turned_off_there_is_none() {
     told.push(said(&home, &["fork", "base", "--worktree"]));
     home.write("work/.tine/config.toml", "[worktree]\nsetup = \"rm -rf /\"\n");
     home.write("config.toml", "");
-    told.push(said(&home, &["fork", "base", "--worktree"]));
+    told.push(said(&home, &["--trust", "fork", "base", "--worktree"]));
     check!(told.join("\n"), @"
     fork base --worktree: code: 42
     error: `[HOME]/work` is in no git repository
@@ -128,7 +128,7 @@ fn without_a_repository_or_with_worktrees_turned_off_there_is_none() {
     error: worktree.directory is `near`, which is relative
     hint: give an absolute path: worktrees of all repositories go below it
 
-    fork base --worktree: code: 42
+    --trust fork base --worktree: code: 42
     error: [HOME]/work/.tine/config.toml may not set worktree.setup
     hint: a project's file can only narrow permissions; put this into your own config.toml
     ");
