@@ -15,6 +15,7 @@ use tine_model::{Message, Outcome, RawJson};
 use tine_wire::ToolDeclaration;
 
 use crate::cache_safe::CacheSafeParams;
+use crate::envelope::escape_frame_tags;
 use crate::outcome::{ForkError, ForkResult};
 use crate::params::{ForkOverrides, ForkParams, ParentContext, QuerySource};
 use crate::run::TURNS_DEFAULT;
@@ -261,9 +262,10 @@ fn prompt(caller: &str, arguments: &Arguments) -> String {
     let mut text = format!(
         "Another agent, `{caller}`, hands you a task. Do it with what you know and your tools. Your last words are the answer \
          that it gets; it cannot answer questions.\n\nTask:\n{}",
-        arguments.task
+        escape_frame_tags(&arguments.task)
     );
     if let Some(context) = &arguments.context {
+        let context = escape_frame_tags(context);
         text.push_str(&format!("\n\nContext from `{caller}`:\n{context}"));
     }
     text

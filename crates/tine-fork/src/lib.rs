@@ -45,6 +45,7 @@ mod compactor;
 mod conversation;
 mod delegate;
 mod digest;
+mod envelope;
 mod exchange;
 mod flight;
 mod handle;
@@ -84,6 +85,9 @@ pub use delegate::{
     DELEGATE_TIMEOUT_DEFAULT, DELEGATE_TIMEOUT_MAX, DELEGATE_TOOL, DelegateTool, Peer, Peers,
 };
 pub use digest::{DIGEST_TAG, Digest, DigestProfile, DigestStats};
+pub use envelope::{
+    FRAME_TAGS, escape_frame_line, escape_frame_tags, frame_tags, unescape_frame_tags,
+};
 pub use flight::{Flight, LEADER_WAIT_MAX, REPLY_WAIT_MAX, Seat, Ticket, leader_wait_max};
 pub use handle::{ForkCompletion, ForkHandle};
 pub use host::{Clock, Ids, SystemClock, SystemIds};

@@ -8,7 +8,8 @@ use std::fmt;
 
 use tine_model::{AgentId, Block, EntryId, Message, Role};
 
-use crate::notification::{Elements, Escaped, content};
+use crate::envelope::XmlText;
+use crate::notification::{Elements, content};
 
 /// The tag of the envelope.
 const ENVELOPE: &str = "merge-back";
@@ -134,7 +135,7 @@ impl fmt::Display for MergeNote {
         )?;
         writeln!(f, "<source-id>{}</source-id>", self.source)?;
         if let Some(name) = &self.name {
-            writeln!(f, "<source-name>{}</source-name>", Escaped(name))?;
+            writeln!(f, "<source-name>{}</source-name>", XmlText(name))?;
         }
         if let Some(fork_point) = self.fork_point {
             writeln!(f, "<fork-point>{fork_point}</fork-point>")?;
@@ -142,7 +143,7 @@ impl fmt::Display for MergeNote {
         writeln!(f, "<first-entry>{}</first-entry>", self.first)?;
         writeln!(f, "<last-entry>{}</last-entry>", self.last)?;
         writeln!(f, "<wording>{}</wording>", self.wording.as_str())?;
-        writeln!(f, "<summary>\n{}\n</summary>", Escaped(&self.text))?;
+        writeln!(f, "<summary>\n{}\n</summary>", XmlText(&self.text))?;
         write!(f, "</{ENVELOPE}>")
     }
 }

@@ -2,6 +2,8 @@
 
 use tine_model::AgentId;
 
+use crate::envelope::escape_frame_line;
+
 /// Neighbours that are named in one line; of more there is a number.
 const NAMED_MAX: usize = 3;
 
@@ -21,9 +23,15 @@ impl Neighbour {
     /// be at least one.
     pub fn note(neighbours: &[Self]) -> String {
         if let [one] = neighbours {
-            return format!("{NOTE} {} {ALSO}s in {}", one.called(), one.directory);
+            return format!(
+                "{NOTE} {} {ALSO}s in {}",
+                one.called(),
+                escape_frame_line(&one.directory)
+            );
         }
-        let one = |neighbour: &Self| format!("{} in {}", neighbour.called(), neighbour.directory);
+        let one = |neighbour: &Self| {
+            format!("{} in {}", neighbour.called(), escape_frame_line(&neighbour.directory))
+        };
         let named: Vec<String> = neighbours.iter().take(NAMED_MAX).map(one).collect();
         let more = match neighbours.len().saturating_sub(NAMED_MAX) {
             0 => String::new(),

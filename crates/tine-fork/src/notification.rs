@@ -4,11 +4,12 @@
 
 mod parse;
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use tine_model::Outcome;
 
 pub(crate) use self::parse::{Elements, content};
+use crate::envelope::XmlText;
 use crate::outcome::{ForkResult, in_words};
 
 /// Longest summary, in characters: it stands on one line of a list.
@@ -154,14 +155,14 @@ impl ForkResult {
 impl fmt::Display for TaskNotification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "<{ENVELOPE}>")?;
-        writeln!(f, "<task-id>{}</task-id>", Escaped(&self.task_id))?;
+        writeln!(f, "<task-id>{}</task-id>", XmlText(&self.task_id))?;
         writeln!(f, "<status>{}</status>", self.status.as_str())?;
-        writeln!(f, "<summary>{}</summary>", Escaped(&self.summary))?;
+        writeln!(f, "<summary>{}</summary>", XmlText(&self.summary))?;
         if let Some(result) = &self.result {
-            writeln!(f, "<result>{}</result>", Escaped(result))?;
+            writeln!(f, "<result>{}</result>", XmlText(result))?;
         }
         if let Some(worktree) = &self.worktree {
-            writeln!(f, "<worktree>{}</worktree>", Escaped(worktree))?;
+            writeln!(f, "<worktree>{}</worktree>", XmlText(worktree))?;
         }
         if let Some(usage) = &self.usage {
             write!(f, "<usage><total_tokens>{}</total_tokens>", usage.total_tokens)?;
@@ -172,40 +173,6 @@ impl fmt::Display for TaskNotification {
             writeln!(f, "</usage>")?;
         }
         write!(f, "</{ENVELOPE}>")
-    }
-}
-
-/// A text as XML holds it. Readers trim, and turn every line end into one character, so blanks at its ends and carriage returns
-/// are written as numbers.
-pub(crate) struct Escaped<'a>(pub(crate) &'a str);
-
-impl fmt::Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let last = self.0.char_indices().next_back().map(|(at, _)| at);
-        for (at, c) in self.0.char_indices() {
-            let is_edge = at == 0 || Some(at) == last;
-            match c {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '\r' => f.write_str("&#13;")?,
-                c if is_edge && c.is_whitespace() => match permitted(c) {
-                    char::REPLACEMENT_CHARACTER => f.write_char(char::REPLACEMENT_CHARACTER)?,
-                    c => write!(f, "&#{};", u32::from(c))?,
-                },
-                c => f.write_char(permitted(c))?,
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The character, or what stands for one that no XML text may hold, not even as a number.
-fn permitted(c: char) -> char {
-    match c {
-        '\t' | '\n' | '\r' => c,
-        '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => char::REPLACEMENT_CHARACTER,
-        _ => c,
     }
 }
 

@@ -7,6 +7,8 @@ mod frame;
 
 pub use frame::{directive_task, is_workers_history, workers_directive};
 
+use crate::envelope::escape_frame_tags;
+
 /// The tag around the worker's rules. A copied history with a message in this frame is recognised as a worker's; standing and depth
 /// themselves live in the registry.
 pub const BOILERPLATE_TAG: &str = "fork-boilerplate";
@@ -91,6 +93,7 @@ pub fn fresh_directive(task: &str) -> String {
 }
 
 fn directive(standing: &str, task: &str) -> String {
+    let task = escape_frame_tags(task);
     format!(
         "<{BOILERPLATE_TAG}>\n\
         {standing}\n\

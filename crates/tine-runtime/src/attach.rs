@@ -7,6 +7,7 @@ use std::fmt;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use tine_fork::{escape_frame_tags, unescape_frame_tags};
 use tine_guard::is_secret;
 use tine_model::AgentId;
 
@@ -18,6 +19,9 @@ pub const ATTACHED_BYTES_MAX: u64 = 128 * 1024;
 
 /// Most files that one prompt hands over.
 const FILES_MAX: usize = 20;
+
+/// The tag that a file stands in.
+const ENVELOPE: &str = "attached-file";
 
 /// What a path ends with in a sentence.
 const PUNCTUATION: [char; 9] = ['.', ',', ';', ':', '!', '?', ')', ']', '"'];
@@ -49,15 +53,18 @@ pub struct AttachedFile {
 impl AttachedFile {
     /// Reads a text that is nothing but a file.
     pub fn parse(text: &str) -> Option<Self> {
-        let (path, rest) = text.strip_prefix("<file path=\"")?.split_once("\">\n")?;
-        let text = rest.strip_suffix("\n</file>")?;
-        Some(Self { path: path.to_owned(), text: text.to_owned() })
+        let begin = text.strip_prefix('<')?.strip_prefix(ENVELOPE)?.strip_prefix(" path=\"")?;
+        let (path, rest) = begin.split_once("\">\n")?;
+        let text = rest.strip_suffix('>')?.strip_suffix(ENVELOPE)?.strip_suffix("\n</")?;
+        let plain = |text| unescape_frame_tags(text).into_owned();
+        Some(Self { path: plain(path), text: plain(text) })
     }
 }
 
 impl fmt::Display for AttachedFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "<file path=\"{}\">\n{}\n</file>", self.path, self.text)
+        let (path, text) = (escape_frame_tags(&self.path), escape_frame_tags(&self.text));
+        write!(f, "<{ENVELOPE} path=\"{path}\">\n{text}\n</{ENVELOPE}>")
     }
 }
 
@@ -173,9 +180,9 @@ mod tests {
         let files: Vec<String> = prompt.files.iter().map(ToString::to_string).collect();
         let left_out: Vec<String> = left_out.iter().map(ToString::to_string).collect();
         insta::assert_snapshot!(format!("{}\n{}", files.join("\n"), left_out.join("\n")), @r#"
-        <file path="a.rs">
+        <attached-file path="a.rs">
         fn main() {}
-        </file>
+        </attached-file>
         b.bin is not handed over: it is no text
         .env is not handed over: it looks like a secret
         long.txt is not handed over: it is longer than 128 KiB
@@ -184,13 +191,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_file_comes_back(path in "[a-z/. ]{1,20}", text in "(?s).{0,80}") {
+        fn a_file_comes_back(path in "[a-z/. ]{1,20}", text in "(?s)(.|</?attached-file>\n|&lt;){0,80}") {
             let file = AttachedFile { path, text };
             prop_assert_eq!(AttachedFile::parse(&file.to_string()), Some(file));
         }
 
         #[test]
-        fn any_text_is_read_or_is_none(text in "(?s)(<file path=\")?.{0,40}(\">\n)?.{0,40}(</file>)?") {
+        fn any_text_is_read_or_is_none(text in "(?s)(<attached-file path=\")?.{0,40}(\">\n)?.{0,40}(\n</attached-file>)?") {
             let _ = AttachedFile::parse(&text);
         }
     }

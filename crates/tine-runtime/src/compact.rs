@@ -8,6 +8,9 @@ mod auto;
 mod cut;
 mod preface;
 
+#[cfg(test)]
+pub(crate) use preface::preface_text;
+
 use tine_fork::Conversation;
 use tine_history::Item;
 use tine_llm::LlmClient;

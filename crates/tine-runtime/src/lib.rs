@@ -55,6 +55,9 @@ mod worker;
 mod worktrees;
 mod writers;
 
+#[cfg(test)]
+mod envelope_tests;
+
 pub use attach::{ATTACHED_BYTES_MAX, AttachedFile, LeftOut, Prompt};
 pub use budget::OnBudget;
 pub use cache::{CachePolicy, LifetimeChoice};

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use tine_fork::{escape_frame_line, escape_frame_tags};
+
 use crate::crew::Definitions;
 
 /// The system prompt of a new lineage. It holds nothing that changes: no time, no directory, no names. `instructions` are
@@ -19,7 +21,8 @@ pub fn system_prompt(instructions: Option<&str>) -> String {
     match instructions {
         None => base.to_owned(),
         Some(instructions) => {
-            format!("{base}\n\nInstructions of this project:\n\n{}", instructions.trim())
+            let instructions = escape_frame_tags(instructions.trim());
+            format!("{base}\n\nInstructions of this project:\n\n{instructions}")
         }
     }
 }
@@ -32,6 +35,8 @@ pub(crate) fn worktree_notice(
     ports: Option<(u16, u16)>,
     has_history: bool,
 ) -> String {
+    let [directory, before, path, origin] =
+        [directory, before, path, origin].map(escape_frame_line);
     let mut notice = format!(
         "<worktree>\nFrom here on you work in {directory}, in a git worktree of your own.\n"
     );
@@ -57,11 +62,13 @@ pub(crate) fn worktree_notice(
 
 /// What the first prompt of a lineage carries about its surroundings. It is part of a message, never of the head.
 pub fn environment_note(directory: &Path, agents: &Definitions) -> String {
-    let mut note = format!("<environment>\nWorking directory: {}", directory.display());
+    let directory = escape_frame_line(&directory.to_string_lossy());
+    let mut note = format!("<environment>\nWorking directory: {directory}");
     if !agents.is_empty() {
         note.push_str("\nAgents that can be started by name (subagent_type):");
         for agent in agents.iter() {
-            note.push_str(&format!("\n- {}: {}", agent.name, agent.description));
+            let (name, does) = (&agent.name, escape_frame_tags(&agent.description));
+            note.push_str(&format!("\n- {}: {does}", escape_frame_line(name)));
         }
     }
     note.push_str("\n</environment>");

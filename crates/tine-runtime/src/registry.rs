@@ -1,5 +1,6 @@
 //! What faces ask for beside runs and forks: names, mail from the user, one agent's own log.
 
+use tine_fork::escape_frame_tags;
 use tine_model::{AgentId, AgentPrefix, Entry, EntryId};
 use tine_store::{MailId, NewMail, Rename};
 
@@ -16,6 +17,14 @@ const SHORT_ID_CHARS: usize = 8;
 /// Most bytes of one message that a user sends. It becomes part of the conversation at once and in one piece; what is
 /// larger belongs into a file that the agent is told to read.
 pub const MAIL_BYTES_MAX: usize = 64 * 1024;
+
+/// The text of a message as the store keeps it. A model may write what it likes: its words are no frame of tine's.
+pub(crate) fn mail_body(sender: Option<AgentId>, text: String) -> String {
+    match sender {
+        Some(_) => escape_frame_tags(&text).into_owned(),
+        None => text,
+    }
+}
 
 impl Runtime {
     /// Gives an agent a name, or takes it away.
@@ -37,7 +46,12 @@ impl Runtime {
         text: String,
     ) -> Result<MailId, RuntimeError> {
         check_mail(&text)?;
-        let mail = NewMail { recipient: agent, sender, body: text, now_ms: self.now_ms() };
+        let mail = NewMail {
+            recipient: agent,
+            sender,
+            body: mail_body(sender, text),
+            now_ms: self.now_ms(),
+        };
         let id = self.store().send_mail(mail).await?;
         self.live().beat();
         Ok(id)

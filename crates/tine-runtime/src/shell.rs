@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
+use tine_fork::{escape_frame_tags, unescape_frame_tags};
 use tine_model::{AgentId, RawJson};
 use tine_store::StoreError;
 use tine_tools::{Bash, Limits, Place, Tool as _};
@@ -40,6 +41,7 @@ impl UserCommand {
         let inside = inside.strip_suffix('>')?.strip_suffix(ENVELOPE)?.strip_suffix("\n</")?;
         let mut command = String::new();
         let mut rest = inside;
+        let plain = |text: &str| unescape_frame_tags(text).into_owned();
         loop {
             let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
             command.push_str(line);
@@ -48,7 +50,9 @@ impl UserCommand {
                     command.push('\n');
                     rest = more;
                 }
-                None => return Some(Self { command, output: after.to_owned() }),
+                None => {
+                    return Some(Self { command: plain(&command), output: plain(after) });
+                }
             }
         }
     }
@@ -56,8 +60,9 @@ impl UserCommand {
 
 impl fmt::Display for UserCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let command = self.command.replace('\n', "\n> ");
-        write!(f, "<{ENVELOPE}>\n$ {command}\n{}\n</{ENVELOPE}>", self.output)
+        let command = escape_frame_tags(&self.command).replace('\n', "\n> ");
+        let output = escape_frame_tags(&self.output);
+        write!(f, "<{ENVELOPE}>\n$ {command}\n{output}\n</{ENVELOPE}>")
     }
 }
 
@@ -120,7 +125,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_command_comes_back(command in "[a-z $\n]{1,30}", output in "[a-z$<\n]{0,30}") {
+        fn a_command_comes_back(
+            command in "([a-z $\n]|</user-command>){1,30}",
+            output in "([a-z$<\n]|&lt;|\n</?user-command>\n){0,30}",
+        ) {
             let ran = UserCommand { command, output };
             prop_assert_eq!(UserCommand::parse(&ran.to_string()), Some(ran));
         }

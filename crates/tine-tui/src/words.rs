@@ -44,10 +44,11 @@ pub fn harmless(text: &str) -> String {
     out
 }
 
-/// Whether a character moves the cursor, changes the terminal or turns the reading direction.
+/// Returns true for a character that moves the cursor, changes the terminal, turns the reading direction or hides text.
 pub fn is_unseen(character: char) -> bool {
     character.is_control()
-        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(character, '\u{e0000}'..='\u{e007f}')
 }
 
 /// A text on one line: blanks and line ends become one blank each.

@@ -1,12 +1,14 @@
 //! Writing to the two streams: results to stdout, everything else to stderr.
 
+use std::fmt::Write as _;
 use std::future::Future;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 use terminal_size::{Width, terminal_size_of};
 use tine_guard::{redact, redact_json};
+use tine_tui::words::is_unseen;
 
 use crate::fail::Failure;
 
@@ -71,9 +73,36 @@ pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     ignore_closed_pipe(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
+/// Writes text that programs read: byte for byte into a file or a pipe. On a terminal every character that could change the screen or
+/// hide something is written as `\u` and its number, which in JSON means the same character.
+pub(crate) fn data(text: &str) -> Result<(), Failure> {
+    match stdout_is_terminal() {
+        true => exact(&with_unseen_escaped(text)),
+        false => exact(text),
+    }
+}
+
+fn with_unseen_escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\t' => out.push(character),
+            _ if is_unseen(character) => {
+                let units = &mut [0; 2];
+                for unit in character.encode_utf16(units) {
+                    // Writing to a string cannot fail.
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
 /// Writes a result as one line of JSON.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), Failure> {
-    line(&to_json(value)?)
+    data(&format!("{}\n", to_json(value)?))
 }
 
 fn to_json(value: &impl Serialize) -> Result<String, Failure> {
@@ -93,8 +122,8 @@ pub(crate) fn transcript(text: &str, raw: bool) -> Result<(), Failure> {
 pub(crate) fn transcript_json(value: &impl Serialize, raw: bool) -> Result<(), Failure> {
     let text = to_json(value)?;
     match raw {
-        true => line(&text),
-        false => line(&redact_json(&text)),
+        true => data(&format!("{text}\n")),
+        false => data(&format!("{}\n", redact_json(&text))),
     }
 }
 
@@ -142,5 +171,21 @@ fn ignore_closed_pipe(result: io::Result<()>) -> Result<(), Failure> {
                 .hint("check where standard output goes; what the command did is kept"))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn data_on_a_terminal_holds_no_character_that_changes_it() {
+        let value = "a\u{9b}31m \u{202e}b\u{e0041} \u{1b}[0m\n é";
+        let (done, shown) = caught(80, async { json(&value) }).await;
+        assert!(done.is_ok());
+        insta::assert_snapshot!(shown, @r#""a\u009b31m \u202eb\udb40\udc41 \u001b[0m\n é""#);
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), value);
+        let (_, shown) = caught(80, async { data(value) }).await;
+        assert_eq!(shown, "a\\u009b31m \\u202eb\\udb40\\udc41 \\u001b[0m\n é");
     }
 }

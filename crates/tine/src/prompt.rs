@@ -4,6 +4,8 @@ use std::io::{self, BufRead, IsTerminal, Read};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use tine_fork::escape_frame_tags;
+
 use crate::fail::Failure;
 use crate::output;
 
@@ -60,6 +62,7 @@ impl Prompt {
             (text, Some(attached)) => {
                 let text = text.map(|text| format!("{text}\n\n")).unwrap_or_default();
                 let end = if attached.ends_with('\n') { "" } else { "\n" };
+                let attached = escape_frame_tags(attached);
                 Some(format!("{text}<stdin>\n{attached}{end}</stdin>"))
             }
         }

@@ -1,14 +1,11 @@
 //! What others said, written so that it can be taken for nothing of ours.
 
-use super::DIGEST_TAG;
-use crate::worker::BOILERPLATE_TAG;
+use std::borrow::Cow;
+
+use crate::envelope::escape_frame_tags;
 
 /// What stands before each line of a quotation but one that follows a label.
 const INDENT: &str = "  ";
-
-/// Tags that mean something to tine: in a quotation they are plain text. A worker's rules that were said to somebody else are
-/// no rules here, and the end of a task that was told before is not told again.
-const TAGS: [&str; 3] = [DIGEST_TAG, BOILERPLATE_TAG, "task-notification"];
 
 /// Characters of a name or an id of a provider's: real ones are far shorter.
 const WORD_CHARS_MAX: usize = 80;
@@ -20,15 +17,17 @@ fn ends_a_line(c: char) -> bool {
 
 /// Appends a text behind a label: its first line goes on there, all others are indented.
 pub(super) fn quote(out: &mut String, text: &str) {
-    let mut rest = text.trim_end();
+    // Before it is split: a tag may go over a line's end.
+    let text = plain(text.trim_end());
+    let mut rest = &*text;
     while let Some(end) = rest.find(ends_a_line) {
-        plain(out, &rest[..end]);
+        out.push_str(&rest[..end]);
         let ending = if rest[end..].starts_with("\r\n") { 2 } else { char_len(&rest[end..]) };
         rest = &rest[end + ending..];
         out.push('\n');
         out.push_str(if rest.starts_with(ends_a_line) { "" } else { INDENT });
     }
-    plain(out, rest);
+    out.push_str(rest);
 }
 
 /// Appends a text as a block below a label: every line is indented.
@@ -40,10 +39,7 @@ pub(super) fn quote_below(out: &mut String, text: &str) {
 
 /// The same on one line: line ends become blanks.
 pub(super) fn on_one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    let blank = text.replace(ends_a_line, " ");
-    plain(&mut line, &blank);
-    line
+    plain(&text.replace(ends_a_line, " ")).into_owned()
 }
 
 /// A name or an id as one plain word.
@@ -56,23 +52,8 @@ fn char_len(text: &str) -> usize {
     text.chars().next().map_or(0, char::len_utf8)
 }
 
-/// Appends a line in which our tags are no tags.
-fn plain(out: &mut String, line: &str) {
-    let mut rest = line;
-    while let Some(at) = rest.find('<') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at + 1..];
-        out.push_str(if is_tag(rest) { "&lt;" } else { "<" });
-    }
-    out.push_str(rest);
-}
-
-/// Whether what stands behind a `<` is one of our tags, closing or opening, however it is written.
-fn is_tag(rest: &str) -> bool {
-    let name = rest.trim_start_matches(|c: char| c == '/' || c.is_whitespace());
-    TAGS.iter().any(|tag| {
-        name.as_bytes()
-            .get(..tag.len())
-            .is_some_and(|name| name.eq_ignore_ascii_case(tag.as_bytes()))
-    })
+/// The text, in which tags of frames are plain text. A worker's rules that were said to somebody else are no rules here, and the end
+/// of a task that was told before is not told again.
+fn plain(text: &str) -> Cow<'_, str> {
+    escape_frame_tags(text)
 }

@@ -2,7 +2,8 @@
 //!
 //! Not an XML parser: it reads what can be understood and passes over the rest, in time that grows with the text alone.
 
-use super::{ENVELOPE, NotificationStatus, NotificationUsage, TaskNotification, permitted};
+use super::{ENVELOPE, NotificationStatus, NotificationUsage, TaskNotification};
+use crate::envelope::permitted;
 
 /// Openings that are tried: each may cost a look through the whole text, and a text with so many broken envelopes quotes code.
 const OPENINGS_MAX: usize = 16;

@@ -40,7 +40,7 @@ pub const ECHO_RESULT_BYTES_MAX: usize = 16 << 10;
 const ASKED_FOR: [&str; 4] = ["quote", "repeat", "restate", "verbatim"];
 
 pub(super) fn echo(evidence: &Evidence<'_>) -> Option<String> {
-    if words(evidence.task()).any(|word| ASKED_FOR.contains(&word.as_str())) {
+    if words(&evidence.task()).any(|word| ASKED_FOR.contains(&word.as_str())) {
         return None;
     }
     let parts = parts(evidence.report.as_deref()?);

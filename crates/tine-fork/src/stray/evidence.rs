@@ -1,5 +1,7 @@
 //! What is known of a fork that has ended.
 
+use std::borrow::Cow;
+
 use tine_model::{Block, Message, Outcome, Role, ToolInput};
 
 use crate::outcome::ForkResult;
@@ -71,8 +73,12 @@ impl<'a> Evidence<'a> {
     }
 
     /// The task: of a worker's directive what stands behind its rules.
-    pub fn task(&self) -> &str {
-        directive_task(&self.directive).unwrap_or(&self.directive).trim()
+    pub fn task(&self) -> Cow<'_, str> {
+        match directive_task(&self.directive) {
+            Some(Cow::Borrowed(task)) => Cow::Borrowed(task.trim()),
+            Some(Cow::Owned(task)) => Cow::Owned(task.trim().to_owned()),
+            None => Cow::Borrowed(self.directive.trim()),
+        }
     }
 
     /// Whether it ended of its own will.

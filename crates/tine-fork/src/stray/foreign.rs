@@ -43,7 +43,7 @@ pub const TASKS_MAX: usize = 256;
 pub const TASK_MESSAGES_MAX: usize = 2_000;
 
 pub(super) fn foreign_task(evidence: &Evidence<'_>) -> Option<String> {
-    let own = terms(evidence.task());
+    let own = terms(&evidence.task());
     let changed: BTreeSet<String> = evidence
         .acts
         .iter()

@@ -368,11 +368,11 @@ fn a_fork_of_the_library_is_a_worker_if_it_was_told_so() {
     let text = |text: &str| Block::Text(text.to_owned());
     let told = fork(vec![text("Mind the time."), text(&worker_directive("Say yes."))]);
     let evidence = Evidence::of(&told, &[]);
-    assert_eq!((evidence.task(), evidence.is_worker), ("Say yes.", true));
+    assert_eq!((&*evidence.task(), evidence.is_worker), ("Say yes.", true));
     let quotes = fork(vec![text("What is <fork-boilerplate>?"), text("Say it.")]);
     let evidence = Evidence::of(&quotes, &[]);
     let asked = ("What is <fork-boilerplate>?\n\nSay it.", false);
-    assert_eq!((evidence.task(), evidence.is_worker), asked);
+    assert_eq!((&*evidence.task(), evidence.is_worker), asked);
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub(super) fn no_work(evidence: &Evidence<'_>) -> Option<String> {
     if !evidence.acts.is_empty() || !evidence.is_completed() {
         return None;
     }
-    let task = evidence.task();
+    let task = &*evidence.task();
     let orders = orders(task);
     let one_of = |verbs: &[&str]| orders.iter().find(|order| verbs.contains(&order.as_str()));
     let named: Vec<String> = paths(task).collect();

@@ -2,15 +2,18 @@
 //!
 //! A directive is known by its frame and by where it stands, never by the tag alone: people quote tags, and read about them.
 
+use std::borrow::Cow;
+
 use tine_model::{Block, Message, Role};
 
 use super::BOILERPLATE_TAG;
+use crate::envelope::unescape_frame_tags;
 
 /// The task of a text that is a worker's directive: the tag is its first line, rules stand in between, and behind the end tag and
 /// an empty line stands `Task:`. `None` for any other text, whatever it quotes. The rules may be in other words than today's.
 ///
 /// A text that somebody copied whole, from the first byte of a directive on, cannot be told from one.
-pub fn directive_task(text: &str) -> Option<&str> {
+pub fn directive_task(text: &str) -> Option<Cow<'_, str>> {
     let inside = text.strip_prefix('<')?.strip_prefix(BOILERPLATE_TAG)?.strip_prefix(">\n")?;
     // The first end tag is the one that counts: a task may speak of tags.
     let (rules, behind) = inside.split_once(&format!("\n</{BOILERPLATE_TAG}>"))?;
@@ -18,7 +21,7 @@ pub fn directive_task(text: &str) -> Option<&str> {
         return None;
     }
     let task = behind.strip_prefix("\n\nTask:")?;
-    Some(task.strip_prefix(' ').unwrap_or(task))
+    Some(unescape_frame_tags(task.strip_prefix(' ').unwrap_or(task)))
 }
 
 /// The latest directive in these messages: a text of the user's that is one, as in [`directive_task`]. What tools answered and what
@@ -113,7 +116,7 @@ mod tests {
     fn the_latest_directive_counts() {
         let [one, other] = ["Do a.", "Do b."].map(|task| Message::user(fresh_directive(task)));
         let found = workers_directive([&one, &other]).and_then(directive_task);
-        assert_eq!(found, Some("Do b."));
+        assert_eq!(found.as_deref(), Some("Do b."));
     }
 
     proptest! {
@@ -122,7 +125,8 @@ mod tests {
         fn every_directive_is_known(task in "(<fork-boilerplate>|</fork-boilerplate>|\n|Task: |.){0,12}", bits in 0u8..8) {
             let inherits = Inherits { plans: bits & 1 != 0, todos: bits & 2 != 0, goals: bits & 4 != 0 };
             for directive in [worker_directive(&task, &inherits), fresh_directive(&task)] {
-                prop_assert_eq!(directive_task(&directive), Some(&*task));
+                let read = directive_task(&directive);
+                prop_assert_eq!(read.as_deref(), Some(&*task));
             }
         }
 
@@ -133,7 +137,7 @@ mod tests {
             for quote in [format!("{before}{directive}"), format!("{before}\n{directive}")] {
                 prop_assert_eq!(directive_task(&quote), None);
             }
-            let head = directive.len() - task.len() - "Task: ".len();
+            let head = directive.rfind("Task: ").unwrap_or_default();
             prop_assert_eq!(directive_task(&directive[..cut.min(head)]), None);
         }
     }

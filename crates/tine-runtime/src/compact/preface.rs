@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use tine_fork::{Inherits, worker_directive, workers_directive};
+use tine_fork::{
+    Inherits, escape_frame_line, escape_frame_tags, worker_directive, workers_directive,
+};
 use tine_history::Item;
 use tine_model::{AgentRecord, Block, Message, Role, TaskRecord};
 
@@ -50,21 +52,7 @@ impl Runtime {
         summary: &str,
         (left_out, kept): (&[Item], &[Item]),
     ) -> Result<Message, RuntimeError> {
-        let count = left_out.len();
-        let mut text = format!(
-            "<{TAG}>\n\
-            The {count} messages before this point were left out to make room. This is what you wrote about them; what follows \
-            behind it, if anything, is word for word. Read a file again before you rely on it or change it.\n\
-            \n\
-            {}\n",
-            summary.trim()
-        );
-        let roster = self.roster(record).await?;
-        if !roster.is_empty() {
-            text.push_str("\nYour tasks as they are now; none of them has to be started again:\n");
-            text.push_str(&roster);
-        }
-        let _ = write!(text, "</{TAG}>");
+        let text = preface_text(left_out.len(), summary, &self.roster(record).await?);
         let mut blocks =
             vec![Block::Text(environment_note(record.directory.as_ref(), &Definitions::default()))];
         blocks.push(Block::Text(text));
@@ -93,7 +81,7 @@ impl Runtime {
         let mut text = String::new();
         for task in &tasks {
             let name = self.store().agent(task.agent).await?.name;
-            text.push_str(&line(task, name.as_deref()));
+            text.push_str(&roster_line(task, name.as_deref()));
         }
         if all > tasks.len() {
             let _ = writeln!(text, "- and {} older ones that have ended", all - tasks.len());
@@ -102,12 +90,31 @@ impl Runtime {
     }
 }
 
-fn line(task: &TaskRecord, name: Option<&str>) -> String {
+/// The frame around a summary and the agent's tasks.
+pub(crate) fn preface_text(left_out: usize, summary: &str, roster: &str) -> String {
+    let mut text = format!(
+        "<{TAG}>\n\
+        The {left_out} messages before this point were left out to make room. This is what you wrote about them; what follows \
+        behind it, if anything, is word for word. Read a file again before you rely on it or change it.\n\
+        \n\
+        {}\n",
+        escape_frame_tags(summary.trim())
+    );
+    if !roster.is_empty() {
+        text.push_str("\nYour tasks as they are now; none of them has to be started again:\n");
+        text.push_str(roster);
+    }
+    let _ = write!(text, "</{TAG}>");
+    text
+}
+
+pub(crate) fn roster_line(task: &TaskRecord, name: Option<&str>) -> String {
     let first = task.directive.trim().lines().next().unwrap_or_default();
     let mut told: String = first.chars().take(DESCRIPTION_CHARS).collect();
     if told.len() < task.directive.trim().len() {
         told.push_str("...");
     }
-    let name = name.map(|name| format!(" ({name})")).unwrap_or_default();
+    let name = name.map(|name| format!(" ({})", escape_frame_line(name))).unwrap_or_default();
+    let told = escape_frame_line(&told);
     format!("- {}{name}, {}: {told}\n", task.agent, task.status.as_str())
 }

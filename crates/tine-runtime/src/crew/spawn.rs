@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tine_fork::{
-    Conversation, Inherits, RunLimits, Snapshot, ToolFilter, fresh_directive, worker_directive,
+    Conversation, Inherits, RunLimits, Snapshot, ToolFilter, escape_frame_tags, fresh_directive,
+    worker_directive,
 };
 use tine_guard::PermissionMode;
 use tine_model::{
@@ -191,7 +192,7 @@ impl Runtime {
                     },
                 };
                 let head = NewHead {
-                    system: &definition.prompt,
+                    system: &escape_frame_tags(&definition.prompt),
                     tools: &|name| definition.has_tool(name),
                     stream: true,
                     drop_foreign_thinking: false,

@@ -148,7 +148,7 @@ fn user_text(text: &str) -> Body {
         return Body::Event(format!("(with {}, {lines})", one_line(&file.path)));
     }
     if let Some(task) = directive_task(text) {
-        return Body::User(task.to_owned());
+        return Body::User(task.into_owned());
     }
     if let Some(note) = MergeNote::parse(text) {
         return Body::User(format!("From fork {}:\n\n{}", note.source.short(), note.text));

@@ -37,7 +37,7 @@ pub(crate) async fn export(context: &Context, args: ExportArgs) -> Result<u8, Fa
         output::say("note: keys and passwords were taken out; --raw leaves them in");
     }
     match args.output {
-        None => output::write_out(&text)?,
+        None => output::data(&text)?,
         Some(path) => write_file(&path, &text).map_err(|error| {
             Failure::input(format!("cannot write {}", path.display())).because(&error).hint(
                 "check the directory and its rights; without -o the result goes to standard output",

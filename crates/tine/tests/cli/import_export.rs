@@ -1,5 +1,6 @@
 //! Conversations in and out of files.
 
+use crate::pty::{Terminal, plain};
 use crate::support::{Home, Ran, SCENARIO};
 
 const ANTHROPIC: &str = r#"[
@@ -78,6 +79,21 @@ fn what_was_imported_is_exported_word_for_word() {
     home.write("b.json", &text);
     home.done(&["import", "../b.json", "--model", "anthropic/x", "--name", "b"]);
     assert_eq!(home.done(&["export", "b"]), text);
+}
+
+#[test]
+fn an_export_changes_nothing_of_a_terminal_and_keeps_its_bytes_in_a_pipe() {
+    let home = Home::new();
+    let said = "a\u{9b}31m \u{202e}b";
+    home.write("a.json", &format!(r#"[{{"role":"user","content":"{said}"}}]"#));
+    home.done(&["import", "../a.json", "--model", "anthropic/x", "--name", "a"]);
+    for arguments in [&["export", "a"][..], &["show", "a", "--json"]] {
+        assert!(home.done(arguments).contains(said), "{arguments:?}");
+        let (code, text) = Terminal::start(&home, arguments).end();
+        assert_eq!(code, 0, "{text}");
+        assert!(!text.contains(['\u{9b}', '\u{202e}']), "{text}");
+        assert!(plain(&text).contains(r"a\u009b31m \u202eb"), "{text}");
+    }
 }
 
 #[test]

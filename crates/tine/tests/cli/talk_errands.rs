@@ -61,7 +61,7 @@ fn a_file_that_a_prompt_names_is_offered_and_handed_over() {
     quit(terminal);
     let agents = home.json(&["ps", "--json"]);
     let log = home.ran(&["show", agents[0]["id"].as_str().unwrap(), "--full"]).stdout;
-    assert!(log.contains("<file path=\"src/main.rs\">\n   fn main() {}"), "{log}");
+    assert!(log.contains("<attached-file path=\"src/main.rs\">\n   fn main() {}"), "{log}");
 }
 
 #[test]
