@@ -153,6 +153,13 @@ pub fn is_protected(below: &Path) -> bool {
         })
 }
 
+/// Returns true for a path at which some program runs what stands there: because somebody opens the directory, changes into it,
+/// commits or pushes, or because somebody builds or tests the project. People are told of such files when work comes in.
+pub fn starts_programs(below: &Path) -> bool {
+    let names = below.components().map(|part| part.as_os_str().to_string_lossy().to_lowercase());
+    is_protected(below) || names.into_iter().any(|name| is_picked_up_name(&name))
+}
+
 /// The names that protect a file or folder wherever it lies, in lower case: for whoever must know them before they exist.
 pub fn protected_names() -> impl Iterator<Item = &'static str> {
     PROTECTED.into_iter()
@@ -181,6 +188,16 @@ mod tests {
         for list in [PROTECTED.as_slice(), &BUILDS] {
             assert!(list.is_sorted());
             assert!(list.iter().all(|name| *name == name.to_lowercase()));
+        }
+    }
+
+    #[test]
+    fn people_are_told_of_what_runs_later() {
+        for path in ["Makefile", "web/package.json", "tests/conftest.py", ".husky/x", ".mcp.json"] {
+            assert!(starts_programs(Path::new(path)), "{path}");
+        }
+        for path in ["src/main.rs", "makefile.md", "AGENTS.md", ""] {
+            assert!(!starts_programs(Path::new(path)), "{path}");
         }
     }
 

@@ -102,10 +102,10 @@ pub use tasks::{
 pub use tine_fork::{Clock, Ids, MergeNote, VALUE_PER_SECOND_DEFAULT, Wording};
 pub use tine_tools::{Change, Escape, Gap, Support};
 pub use worktrees::{
-    Applied, AsOf, BringSpec, Brought, BroughtOutcome, Candidate, Changes, Check, Checked,
-    CollectSpec, Collected, Conflict, ConflictKind, ConflictPlace, FastForward, Fate, FileChange,
-    KeptFile, Lines, MadeCommit, Mended, MendedAs, Merged, Obstacle, OnConflict, Operation,
-    Placement, Progress, Recovered, Stage, Start, Uncommitted, Unseen, Work, WorktreeError,
-    WorktreePolicy, WorktreePorts, WorktreeRefusal, WorktreeState, WorktreeView, best, git_version,
-    shares_content, try_out,
+    Applied, AsOf, BringSpec, Brought, BroughtOutcome, Candidate, ChangeStatus, Changes, Check,
+    Checked, CollectSpec, Collected, Conflict, ConflictKind, ConflictPlace, FastForward, Fate,
+    FileChange, FileMode, KeptFile, Lines, MadeCommit, Mended, MendedAs, Merged, Obstacle,
+    OnConflict, Operation, Placement, Progress, Recovered, Stage, Start, Uncommitted, Unseen, Work,
+    WorktreeError, WorktreePolicy, WorktreePorts, WorktreeRefusal, WorktreeState, WorktreeView,
+    best, git_version, shares_content, try_out,
 };

@@ -37,6 +37,9 @@ pub struct FileChange {
     pub mode_before: Option<Mode>,
     /// What it is; `None` if it is gone.
     pub mode: Option<Mode>,
+    /// The target of a link that is new or leads elsewhere than before; `None` for all others, and for a target that no system
+    /// could follow.
+    pub link: Option<PathBuf>,
 }
 
 /// What became of a file.

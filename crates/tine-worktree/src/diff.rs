@@ -66,11 +66,63 @@ pub(crate) fn file_changes(
         "--no-textconv",
     ];
     let said = git.run(arguments.into_iter().chain([one.as_str(), other.as_str()]))?;
-    read_file_changes(&said)
+    let read = read_file_changes(&said)?;
+    let (mut changes, objects): (Vec<FileChange>, Vec<String>) = read.into_iter().unzip();
+    read_links(git, &mut changes, &objects)?;
+    Ok(changes)
+}
+
+/// Longest target of a link, in bytes: no system follows a longer one.
+const LINK_BYTES_MAX: u64 = 4_096;
+
+/// Reads the targets of the links among the changes. `objects` holds the object of each change.
+fn read_links(
+    git: &Git,
+    changes: &mut [FileChange],
+    objects: &[String],
+) -> Result<(), WorktreeError> {
+    let is_link = |change: &FileChange| {
+        change.mode == Some(Mode::Link) && change.status != Status::ModeChanged
+    };
+    let links = changes.iter_mut().zip(objects).filter(|(change, _)| is_link(change));
+    let mut links: Vec<(&mut FileChange, &String)> = links.collect();
+    if links.is_empty() {
+        return Ok(());
+    }
+    let asked: String = links.iter().map(|(_, object)| format!("{object}\n")).collect();
+    // A hostile tree may call any object a link: first the sizes, so that nothing large is read.
+    let said = git.fed(["cat-file", "--batch-check=%(objectsize)"], asked.as_bytes())?;
+    let sizes = String::from_utf8_lossy(&said).into_owned();
+    let is_short = |size: &str| size.trim().parse().is_ok_and(|size: u64| size <= LINK_BYTES_MAX);
+    let short: Vec<bool> = sizes.lines().map(is_short).collect();
+    if short.len() != links.len() {
+        return Err(wrong(&said));
+    }
+    let mut kept = short.into_iter();
+    links.retain(|_| kept.next().unwrap_or_default());
+    let asked: String = links.iter().map(|(_, object)| format!("{object}\n")).collect();
+    let said = git.fed(["cat-file", "--batch=%(objectsize)"], asked.as_bytes())?;
+    let mut rest = said.as_slice();
+    for (change, _) in links {
+        let (target, after) = next_object(rest).ok_or_else(|| wrong(rest))?;
+        change.link = Some(path(target));
+        rest = after;
+    }
+    Ok(())
+}
+
+/// The first object in what `git cat-file --batch=%(objectsize)` says, and what follows it.
+fn next_object(said: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = said.iter().position(|byte| *byte == b'\n')?;
+    let size: usize = std::str::from_utf8(&said[..end]).ok()?.parse().ok()?;
+    let rest = &said[end + 1..];
+    let after = rest.get(size..)?.strip_prefix(b"\n")?;
+    Some((&rest[..size], after))
 }
 
 /// The output of `git diff-tree -z --raw --numstat`: one list behind the other, in the same order.
-fn read_file_changes(said: &[u8]) -> Result<Vec<FileChange>, WorktreeError> {
+/// Gives the object of each file as it is now, too.
+fn read_file_changes(said: &[u8]) -> Result<Vec<(FileChange, String)>, WorktreeError> {
     let mut fields = said.split(|byte| *byte == 0);
     let (found, mut next) = raw(&mut fields)?;
     let mut changes = Vec::with_capacity(found.len());
@@ -97,7 +149,8 @@ fn read_file_changes(said: &[u8]) -> Result<Vec<FileChange>, WorktreeError> {
             }
             (_, _) => return Err(wrong(line)),
         };
-        changes.push(change(difference, lines));
+        let object = difference.after.object.clone();
+        changes.push((change(difference, lines), object));
     }
     Ok(changes)
 }
@@ -141,7 +194,7 @@ fn change(difference: Difference, lines: Option<Lines>) -> FileChange {
         }
         (Some(_), Some(_)) => Status::Modified,
     };
-    FileChange { path, from, status, lines, mode_before, mode }
+    FileChange { path, from, status, lines, mode_before, mode, link: None }
 }
 
 fn wrong(text: &[u8]) -> WorktreeError {
@@ -165,7 +218,7 @@ mod tests {
         let changes = read_file_changes(said.as_bytes()).unwrap();
         let shown: Vec<String> = changes
             .iter()
-            .map(|change| {
+            .map(|(change, _)| {
                 let from = change.from.as_ref().map(|from| format!(" from {}", from.display()));
                 let lines =
                     change.lines.map(|lines| format!("+{} -{}", lines.added, lines.removed));

@@ -14,7 +14,8 @@ use crate::connect::{Models, variable};
 use crate::crew::defined;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
-use crate::trust::say_notes;
+use crate::output;
+use crate::trust::notes;
 use crate::worktree;
 use tine_fork::{SystemClock, SystemIds};
 
@@ -113,13 +114,17 @@ impl Context {
     /// Says what of the directory's own settings and agents does not count here. A process in the background says nothing: the one
     /// that started it has.
     pub(crate) fn say_untrusted(&self) {
-        if self.detached.is_some() {
-            return;
+        if self.detached.is_none() {
+            self.untrusted().iter().for_each(|note| output::say(&format!("note: {note}")));
         }
+    }
+
+    /// What of the directory's own settings and agents does not count here, each on one line.
+    pub(crate) fn untrusted(&self) -> Vec<String> {
         // A file that defines no agent is an error of the run.
         let agents = defined(&self.config, &self.directory).map(|(_, withheld)| withheld);
         let withheld = [self.config.withheld.clone(), agents.unwrap_or_default()].concat();
-        say_notes(&self.config.projects, &withheld);
+        notes(&self.config.projects, &withheld)
     }
 
     /// The agent that a user means by `text`.

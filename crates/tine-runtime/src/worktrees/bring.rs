@@ -345,6 +345,7 @@ mod tests {
             lines: None,
             mode_before: None,
             mode: None,
+            link: None,
         };
         (1..=count).map(file).collect()
     }

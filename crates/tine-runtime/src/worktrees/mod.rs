@@ -20,10 +20,10 @@ pub use pick::{Candidate, best};
 pub use place::Placement;
 pub use tine_worktree::{
     Applied, Changes, Conflict, ConflictKind, FastForward, FileChange, Kept as KeptFile, Lines,
-    MadeCommit, Mended, MendedAs, Merged, Obstacle, OnConflict, Operation,
+    MadeCommit, Mended, MendedAs, Merged, Mode as FileMode, Obstacle, OnConflict, Operation,
     Outcome as BroughtOutcome, Place as ConflictPlace, Ports as WorktreePorts,
-    Refusal as WorktreeRefusal, Stage, Start, Uncommitted, WorktreeError, git_version,
-    shares_content,
+    Refusal as WorktreeRefusal, Stage, Start, Status as ChangeStatus, Uncommitted, WorktreeError,
+    git_version, shares_content,
 };
 pub use try_out::try_out;
 pub use view::{Progress, Unseen, WorktreeState, WorktreeView};

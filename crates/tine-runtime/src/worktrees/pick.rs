@@ -144,6 +144,7 @@ mod tests {
             lines: Some(Lines { added: lines, removed: 0 }),
             mode_before: None,
             mode: None,
+            link: None,
         };
         let files = if lines == 0 { Vec::new() } else { vec![file] };
         Candidate {

@@ -36,6 +36,8 @@ pub(crate) enum Verb {
     ReportAll(&'static [&'static str]),
     /// A command of the command line that asks for something, and so has the terminal meanwhile; for this agent where no other is named.
     Lend(&'static [&'static str]),
+    /// The same of no agent.
+    LendAll(&'static [&'static str]),
     Help,
     Quit,
 }
@@ -79,6 +81,15 @@ const fn lend(
     help: &'static str,
 ) -> Command {
     command(Verb::Lend(words), names, usage, help)
+}
+
+const fn lend_all(
+    names: &'static [&'static str],
+    words: &'static [&'static str],
+    usage: &'static str,
+    help: &'static str,
+) -> Command {
+    command(Verb::LendAll(words), names, usage, help)
 }
 
 const fn report_all(
@@ -189,6 +200,12 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[AGENT] -d TASK [-n N] [--check COMMAND]",
         "give several forks one task, check them, and take the best",
     ),
+    lend_all(
+        &["trust"],
+        &["trust"],
+        "[--yes|--list|--revoke]",
+        "read the settings that the directory brings along, and trust them",
+    ),
     command(Verb::Export, &["export"], "[FILE]", "write the conversation into a file (.md, .json)"),
     report(&["tasks"], &["task", "list"], "[AGENT]", "the workers that this agent has started"),
     report(&["diff"], &["diff"], "[AGENT]", "what an agent has changed in its worktree"),
@@ -272,7 +289,7 @@ const SAME: [(&str, &str); 6] = [
 pub(crate) fn as_typed_here(text: &str) -> String {
     const BEGIN: &str = "`tine ";
     let of_table = COMMANDS.iter().filter_map(|command| match command.verb {
-        Verb::Report(words) | Verb::ReportAll(words) | Verb::Lend(words) => {
+        Verb::Report(words) | Verb::ReportAll(words) | Verb::Lend(words) | Verb::LendAll(words) => {
             Some((words.join(" "), command.names[0]))
         }
         _ => None,

@@ -44,6 +44,10 @@ impl App {
                 Ok(line) => vec![Effect::Report(line)],
                 Err(why) => self.refuse(why),
             },
+            Verb::LendAll(words) => match line(words, rest) {
+                Ok(line) => vec![Effect::Lend(line)],
+                Err(why) => self.refuse(why),
+            },
             Verb::Wait => match self.wait(rest) {
                 Ok(()) => Vec::new(),
                 Err(why) => self.refuse(&why),
@@ -130,6 +134,7 @@ impl App {
             | Verb::Reap
             | Verb::Help
             | Verb::Quit
+            | Verb::LendAll(_)
             | Verb::ReportAll(_) => Vec::new(),
         }
     }

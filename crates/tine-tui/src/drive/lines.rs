@@ -54,7 +54,7 @@ pub async fn run_plain(host: Arc<dyn Host>, start: Start) -> io::Result<Option<A
         // A line of a pipe was written for this conversation, and answers nobody else.
         session.hands.queue.close();
     }
-    session.begin(start.agent).await;
+    session.begin(start.agent, start.notes).await;
     let lines =
         Lines { read: lines_of_stdin(), is_terminal, has_ended: false, begun: String::new() };
     let printer = Printer::new(is_terminal);
@@ -121,13 +121,14 @@ impl Plain<'_> {
 
     /// A command that would ask: the lines that come in are for the conversation, so that everything has to be said with it.
     fn lend(&mut self, words: Vec<String>) {
-        let decides = ["--no-edit", "--text", "--file", "--dry-run", "--take"];
+        let decides =
+            ["--no-edit", "--text", "--file", "--dry-run", "--take", "--yes", "--list", "--revoke"];
         if words.iter().any(|word| decides.contains(&word.as_str())) {
             return self.session.hands.take(Effect::Report(words));
         }
         let line = words.join(" ");
         let text = format!(
-            "`tine {line}` asks at a terminal of its own; here say it all (--no-edit, --text, --take)"
+            "`tine {line}` asks at a terminal of its own; here say it all (--no-edit, --text, --take, --yes)"
         );
         self.session.app.say(None, Tone::Warning, text);
     }

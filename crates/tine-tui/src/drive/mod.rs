@@ -47,6 +47,8 @@ pub struct Start {
     pub look: Look,
     /// What keys mean.
     pub keys: Keys,
+    /// Lines that the person reads first.
+    pub notes: Vec<String>,
 }
 
 /// What the loop waits for.
@@ -64,7 +66,7 @@ enum Woken {
 pub async fn run(host: Arc<dyn Host>, start: Start) -> io::Result<Option<AgentId>> {
     let mut session = Session::new(host, start.model, start.look)?;
     session.app.keys = start.keys;
-    session.begin(start.agent).await;
+    session.begin(start.agent, start.notes).await;
     let mut screen = Screen::take()?;
     let result = session.talk(&mut screen).await;
     drop(screen);
@@ -92,7 +94,7 @@ impl Session {
         Ok(Self { app, kept: Kept::default(), look, host, hands, inbox, ends })
     }
 
-    async fn begin(&mut self, agent: Option<AgentId>) {
+    async fn begin(&mut self, agent: Option<AgentId>, notes: Vec<String>) {
         self.hands.watch().await;
         self.drain();
         if agent.is_none() && self.app.new_model.is_none() {
@@ -102,6 +104,9 @@ impl Session {
         if let Some(agent) = agent {
             let effects = self.app.go(agent);
             effects.into_iter().for_each(|effect| self.hands.take(effect));
+        }
+        for note in notes {
+            self.app.say(agent, Tone::Warning, note);
         }
     }
 

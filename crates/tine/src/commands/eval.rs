@@ -27,7 +27,7 @@ use crate::interrupt::interruptible;
 use crate::output;
 use crate::render::screen::Screen;
 use crate::talk::STOPPING;
-use crate::trust::say_notes;
+use crate::trust::notes;
 use crate::whole_file::write_file;
 use tine_tui::figures::plural;
 
@@ -58,7 +58,9 @@ pub(crate) async fn eval(surroundings: Surroundings, args: EvalArgs) -> Result<u
         variable: &variable,
         trusts_once: surroundings.trusts_once,
     })?;
-    say_notes(&config.projects, &config.withheld);
+    for note in notes(&config.projects, &config.withheld) {
+        output::say(&format!("note: {note}"));
+    }
     let cast = cast(&config, &suite, &args).await?;
     let cancel = CancellationToken::new();
     let jobs = usize::try_from(args.jobs).unwrap_or(usize::MAX);

@@ -91,7 +91,6 @@ fn talk(surroundings: Surroundings, args: TalkArgs) -> Result<u8, Failure> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     with_runtime(&mut builder, async {
         let context = Arc::new(Context::open(surroundings).await?);
-        context.say_untrusted();
         let result = terminal::terminal(Arc::clone(&context), args).await;
         settled(&context, result).await
     })

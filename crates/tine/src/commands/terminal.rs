@@ -30,6 +30,10 @@ use crate::limits::{mode, queue, rules, run_limits};
 use crate::local::{look, places};
 use crate::output::{self, caught};
 
+/// The settings of a session were read at its start; agents' files are read for each run.
+const TRUST_LATER: &str =
+    "note: agents' files count from the next run on, settings from the next start of tine";
+
 /// The command line has no limits and no rules for a terminal: those of the settings count.
 pub(super) struct SettingsHost {
     pub(super) context: Arc<Context>,
@@ -46,9 +50,10 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
     };
     let model = default_model(&context.config).map(|setting| setting.value);
     let keys = keys(&context.config)?;
+    let notes = context.untrusted();
     let host = SettingsHost { context, chosen: Mutex::default() };
     let runtime = Arc::clone(&host.context.runtime);
-    let start = Start { agent, model, look: Look::of_variables(&variable), keys };
+    let start = Start { agent, model, look: Look::of_variables(&variable), keys, notes };
     let talked = match args.plain || variable("TERM").as_deref() == Some("dumb") {
         true => tine_tui::run_plain(Arc::new(host), start).await,
         false => tine_tui::run(Arc::new(host), start).await,
@@ -180,8 +185,11 @@ impl Host for SettingsHost {
             output::say(&styled(DIM, &format!("$ tine {}", words.join(" "))));
             match command(&words) {
                 Ok(command) => {
-                    if let Err(failure) = handle.block_on(in_context(&context, command)) {
-                        failure.print();
+                    let is_trust = matches!(command, Command::Trust(_));
+                    match handle.block_on(in_context(&context, command)) {
+                        Ok(_) if is_trust => output::say(TRUST_LATER),
+                        Ok(_) => {}
+                        Err(failure) => failure.print(),
                     }
                 }
                 Err(told) => output::say(&told.0),

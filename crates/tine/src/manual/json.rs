@@ -81,7 +81,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine diff",
-            r#"{"agent","running","files":[file],"commits":[{"commit","subject","author"}],"uncommitted":[path],"ignored":[path],"repositories":[path]}; a file is {"path","from","status","added","removed"}; where a path is not UTF-8, path_bytes (or from_bytes) beside it has its bytes in hex, also of conflicts"#,
+            r#"{"agent","running","files":[file],"commits":[{"commit","subject","author"}],"uncommitted":[path],"ignored":[path],"repositories":[path]}; a file is {"path","from","status","added","removed"}, with "link":TARGET for a link that is new or leads elsewhere, "starts_programs":true where programs run it by its name, and "steers_agents":true where it tells tine or its agents what to do; where a path is not UTF-8, path_bytes (or from_bytes) beside it has its bytes in hex, also of conflicts"#,
         ),
         (
             "tine apply",

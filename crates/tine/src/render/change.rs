@@ -1,7 +1,7 @@
 //! Changed files, commits and conflicts as lists and results print them.
 
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Component, Path};
 
 use serde::Serialize;
 use tine_runtime::{
@@ -28,6 +28,15 @@ pub(crate) struct FileJson {
     added: Option<u64>,
     /// Lines that went; `null` where it is not text.
     removed: Option<u64>,
+    /// The target of a link that is new or leads elsewhere than before; only there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link: Option<String>,
+    /// Only for a file that some program runs by its name: `true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    starts_programs: Option<bool>,
+    /// Only for a file that tells tine or its agents what to do: `true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steers_agents: Option<bool>,
 }
 
 impl From<&FileChange> for FileJson {
@@ -40,6 +49,9 @@ impl From<&FileChange> for FileJson {
             status: file.status.to_string(),
             added: file.lines.map(|lines| lines.added),
             removed: file.lines.map(|lines| lines.removed),
+            link: file.link.as_deref().map(json_path),
+            starts_programs: starts_programs(file).then_some(true),
+            steers_agents: steers_agents(file).then_some(true),
         }
     }
 }
@@ -168,7 +180,10 @@ pub(crate) fn undo_conflict_line(conflict: &Conflict) -> String {
 pub(crate) fn file_line(file: &FileChange) -> String {
     let path = shown_path(&file.path);
     let from = file.from.as_deref().map(|from| format!("{} → ", shown_path(from)));
-    let lines = file.lines.map(|lines| format!("  +{} -{}", lines.added, lines.removed));
+    let lines = match &file.link {
+        Some(target) => Some(format!(" -> {}", shown_path(target))),
+        None => file.lines.map(|lines| format!("  +{} -{}", lines.added, lines.removed)),
+    };
     let (from, lines) = (from.unwrap_or_default(), lines.unwrap_or_default());
     format!("  {}  {from}{path}{lines}", file.status)
 }
@@ -188,6 +203,23 @@ pub(crate) fn mended_line(mended: &Mended) -> String {
         }
     }
     line
+}
+
+/// Files that tell tine or its agents what to do, wherever they lie, besides everything in `.tine`.
+const STEERING_NAMES: [&str; 4] = [".mcp.json", ".worktreeinclude", "agents.md", "claude.md"];
+
+/// Returns true for a file that came and that tells tine or its agents what to do.
+pub(crate) fn steers_agents(file: &FileChange) -> bool {
+    let name = |part: Component<'_>| part.as_os_str().to_string_lossy().to_lowercase();
+    let is_last = |name: &String| STEERING_NAMES.contains(&name.as_str());
+    file.mode.is_some()
+        && (file.path.components().any(|part| name(part) == ".tine")
+            || file.path.components().next_back().map(name).is_some_and(|last| is_last(&last)))
+}
+
+/// Returns true for a file that came and that some program runs by its name.
+pub(crate) fn starts_programs(file: &FileChange) -> bool {
+    file.mode.is_some() && !steers_agents(file) && tine_guard::starts_programs(&file.path)
 }
 
 /// A path as it is, for JSON, which escapes what needs it. What is not UTF-8 is told by [`path_bytes`].

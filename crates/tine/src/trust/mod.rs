@@ -14,6 +14,6 @@ mod show;
 
 pub(crate) use self::content::{AGENTS_FOLDER, SETTINGS_FILE};
 pub(crate) use self::gate::{Project, TrustGate, TrustState};
-pub(crate) use self::notes::{Withheld, say_notes};
+pub(crate) use self::notes::{Withheld, notes};
 pub(crate) use self::record::{Record, TrustedFile};
 pub(crate) use self::show::{content_text, difference_text};

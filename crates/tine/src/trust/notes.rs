@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use super::gate::{Project, TrustState};
-use crate::output;
 use tine_tui::words::one_line;
 
 /// A wish of a trusted project that the user's own settings do not allow.
@@ -45,12 +44,8 @@ impl Project {
     }
 }
 
-/// Says in one line that content does not count, and in one line each what of trusted content is withheld.
-pub(crate) fn say_notes(projects: &[Project], withheld: &[Withheld]) {
-    if let Some(line) = projects.iter().find_map(Project::line) {
-        output::say(&format!("note: {line}"));
-    }
-    for withheld in withheld {
-        output::say(&format!("note: {}", withheld.line()));
-    }
+/// One line on content that does not count, and one line for each wish of trusted content that is withheld.
+pub(crate) fn notes(projects: &[Project], withheld: &[Withheld]) -> Vec<String> {
+    let untrusted = projects.iter().find_map(Project::line);
+    untrusted.into_iter().chain(withheld.iter().map(Withheld::line)).collect()
 }

@@ -145,6 +145,8 @@ const LENT: &[Step] = &[
     ("/fork \"try it\"\r", "You said: try it"),
     ("/merge-back\r", "Enter goes back to the conversation"),
     ("\r", "You said: try it"),
+    ("/trust\r", "Enter goes back to the conversation"),
+    ("\r", "You said: try it"),
     ("/pick -d \"COUNT to one\" -n 2 --take best\r", "Enter goes back to the conversation"),
     ("\r", "You said: try it"),
 ];

@@ -1,5 +1,6 @@
 //! `tine apply`, `tine merge`, `tine cherry-pick`: the work of an agent comes into a checkout.
 
+mod incoming;
 mod shape;
 
 use std::fmt::Display;
@@ -11,6 +12,7 @@ use tine_runtime::{
     FastForward, Merged, OnConflict, RuntimeError, Uncommitted, WorktreeError, WorktreeRefusal,
 };
 
+use self::incoming::say_incoming;
 pub(super) use self::shape::AppliedJson;
 use self::shape::{MergedJson, RefusedJson};
 use crate::cli::{ApplyArgs, CherryPickArgs, MergeArgs, OntoArgs};
@@ -219,6 +221,9 @@ pub(super) fn tell_applied(
     let lines: String = came.files.iter().map(|file| format!("{}\n", file_line(file))).collect();
     output::write_out(&lines)?;
     tell_conflicts(&came.conflicts, conflict_line)?;
+    if !undo {
+        say_incoming(&came.files);
+    }
     if came.outcome == BroughtOutcome::Written && !undo {
         let to = match brought.elsewhere {
             true => format!(" --to {}", quoted(&onto)),
@@ -269,6 +274,7 @@ fn print_merged(
     if matches!(came.outcome, BroughtOutcome::Written | BroughtOutcome::WouldWrite) {
         let subjects = came.commits.iter().map(|made| format!("  {}\n", one_line(&made.subject)));
         output::write_out(&subjects.collect::<String>())?;
+        say_incoming(&came.files);
         if !came.unfinished.is_empty() {
             let named = named(&came.unfinished);
             output::say(&format!("note: with what was not committed here at the fork: {named}"));
@@ -290,11 +296,16 @@ fn say_uncommitted(short: &str, paths: &[PathBuf]) {
 
 /// The first of some files, and how many more there are.
 fn named(paths: &[PathBuf]) -> String {
-    let named: Vec<String> =
-        paths.iter().take(FILES_NAMED_MAX).map(|path| shown_path(path)).collect();
-    match paths.len().saturating_sub(FILES_NAMED_MAX) {
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
+    let shown: Vec<String> = paths.iter().map(|path| shown_path(path)).collect();
+    listed(&shown)
+}
+
+/// The first of some texts, and how many more there are.
+fn listed(texts: &[String]) -> String {
+    let first = texts[..texts.len().min(FILES_NAMED_MAX)].join(", ");
+    match texts.len().saturating_sub(FILES_NAMED_MAX) {
+        0 => first,
+        more => format!("{first} and {more} more"),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Ways in which an agent's work reaches the settings of a checkout: in the shared directory, and by `tine apply`.
 
+use serde_json::Value;
+
 use super::{PLANTED, home, model_of};
 use crate::support::Home;
 use crate::worktree::git;
@@ -75,8 +77,67 @@ fn settings_that_come_by_apply_do_not_count() {
     home.done(&["fan", "base", "-d", "PLANT", "--worktree", "--confine", "off"]);
     let agents = home.json(&["ps", "--all", "--json"]);
     let worker = agents.as_array().unwrap().iter().find(|agent| agent["name"] != "base").unwrap();
-    home.done(&["apply", worker["id"].as_str().unwrap()]);
+    let worker = worker["id"].as_str().unwrap();
+    let would = home.json(&["apply", worker, "--dry-run", "--json"]);
+    let file = |file: &Value| {
+        let word = |key: &str| file.get(key).map(|value| format!(" {key}={value}"));
+        let words = ["link", "starts_programs", "steers_agents"].map(word);
+        format!("{}{}", file["path"], words.into_iter().flatten().collect::<String>())
+    };
+    let files: Vec<String> = would["files"].as_array().unwrap().iter().map(file).collect();
+    check!(files.join("\n"), @r#"
+    ".tine/config.toml" steers_agents=true
+    "Makefile" starts_programs=true
+    "build.sh"
+    "e.toml"
+    "sub" link="/outside"
+    "#);
+    check!(home.shown(&home.ran(&["apply", worker])), @"
+    code: 0
+    --- stdout
+    applied 5 files of [AGENT8] in [HOME]/work
+      added  .tine/config.toml  +1 -0
+      added  Makefile  +1 -0
+      added  build.sh  +1 -0
+      added  e.toml  +10 -0
+      added  sub -> /outside
+    --- stderr
+    note: programs run these files by their names; read them first: Makefile
+    note: these files tell tine or its agents what to do; read them first: .tine/config.toml
+    note: links came in: sub -> /outside (outside the checkout)
+    note: `tine apply --undo [AGENT8]` takes it back
+    note: told which files changed: [AGENT8]
+    ");
     assert!(home.work().join(".tine/config.toml").exists());
+    next_run_is_the_users(&home);
+}
+
+#[test]
+fn commits_that_come_by_merge_are_told_in_the_same_words() {
+    let home = planted();
+    home.done(&["fork", "base", "--worktree", "--name", "apart"]);
+    let path = std::path::PathBuf::from(home.done(&["worktree", "path", "apart"]).trim());
+    std::fs::create_dir(path.join(".tine")).unwrap();
+    std::fs::write(path.join(".tine/config.toml"), "model = \"sim/./e.toml\"\n").unwrap();
+    std::fs::write(path.join("Makefile"), "all:\n").unwrap();
+    std::os::unix::fs::symlink("../a.txt", path.join(".tine/inside")).unwrap();
+    std::os::unix::fs::symlink("../../up", path.join(".tine/up")).unwrap();
+    git(&path, &["add", "-A"]);
+    git(&path, &["commit", "-qm", "Plant"]);
+    check!(home.shown(&home.ran(&["merge", "apart", "--dry-run"])), @"
+    code: 0
+    --- stdout
+    1 commit of [AGENT8] can be merged in [HOME]/work
+      Plant
+    --- stderr
+    note: programs run these files by their names; read them first: Makefile
+    note: these files tell tine or its agents what to do; read them first: .tine/config.toml, .tine/inside, .tine/up
+    note: links came in: .tine/inside -> ../a.txt, .tine/up -> ../../up (outside the checkout)
+    ");
+    let came = home.json(&["merge", "apart", "--json"]);
+    let links: Vec<&Value> =
+        came["files"].as_array().unwrap().iter().filter_map(|file| file.get("link")).collect();
+    assert_eq!(links, ["../a.txt", "../../up"]);
     next_run_is_the_users(&home);
 }
 
