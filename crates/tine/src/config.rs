@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use tine_model::Provider;
 
 use crate::connect::Variable;
 use crate::dirs::Dirs;
@@ -317,7 +318,7 @@ impl Config {
             let file = parse(&text, user_file)?;
             config.layer(file, &text, user_file);
         }
-        config.allow_providers(variable("TINE_MODEL").as_deref());
+        config.allow_providers(variable("TINE_MODEL").as_deref())?;
         let worktrees = config.worktree.directory.as_ref().map(PathBuf::from);
         config.trust = TrustGate::new(dirs, &worktrees.unwrap_or_else(|| dirs.worktrees.clone()));
         if trusts_once {
@@ -362,12 +363,19 @@ impl Config {
     }
 
     /// Allows projects the providers that the user's own settings name, and `model` of the environment.
-    fn allow_providers(&mut self, model: Option<&str>) {
+    fn allow_providers(&mut self, model: Option<&str>) -> Result<(), Failure> {
+        let is_known = |name: &&String| Provider::from_name(name).is_some();
+        if let Some(name) = self.providers_allowed.iter().find(|name| !is_known(name)) {
+            let known: Vec<&str> = Provider::ALL.iter().map(|one| one.as_str()).collect();
+            return Err(Failure::input(format!("trust.providers has `{name}`"))
+                .hint(format!("a provider there is one of {}", known.join(", "))));
+        }
         let models = self.model.iter().map(|model| model.value.as_str()).chain(model);
         let named = models.filter_map(|model| Some(model.split_once('/')?.0.to_owned()));
         let tables = self.providers.keys().cloned();
         let allowed: Vec<String> = named.chain(tables).collect();
         self.providers_allowed.extend(allowed);
+        Ok(())
     }
 
     fn layer(&mut self, file: File, text: &str, path: &Path) {
@@ -517,6 +525,20 @@ mod tests {
         ] {
             assert!(load("", project, &[]).is_err(), "{project}");
         }
+    }
+
+    #[test]
+    fn a_user_allows_providers_by_name() {
+        let user = "model = \"sim/echo\"\n[trust]\nproviders = [\"openai\"]\n[providers.gemini]\n";
+        let config = load(user, "model = \"openai/x\"", &[("TINE_MODEL", "deepseek/y")]).unwrap();
+        let allowed: Vec<&str> = config.providers_allowed.iter().map(String::as_str).collect();
+        assert_eq!(allowed, ["deepseek", "gemini", "openai", "sim"]);
+        assert!(config.withheld.is_empty());
+        let text = load("[trust]\nproviders = [\"opnai\"]", "", &[]).unwrap_err().text();
+        insta::assert_snapshot!(text, @"
+        error: trust.providers has `opnai`
+        hint: a provider there is one of sim, anthropic, openai, openai-chat, openai-compat, gemini, deepseek, minimax
+        ");
     }
 
     #[test]

@@ -112,21 +112,24 @@ fn revoke(gate: &TrustGate, here: &Path, asked: Option<PathBuf>) -> Result<u8, F
     Ok(0)
 }
 
-/// Shows the nearest content that is not trusted, asks, and keeps the answer.
+/// Shows the nearest content, asks, and keeps the answer. Content further up needs its own `tine -C DIR trust`: who trusts this
+/// directory does not mean one above it.
 fn give(dirs: &Dirs, gate: &TrustGate, here: &Path, yes: bool) -> Result<u8, Failure> {
-    let projects = gate.projects(here);
-    let Some(project) = projects.iter().find(|found| found.state != TrustState::Trusted) else {
-        let words = match projects.first() {
-            Some(project) => format!("{} is trusted already", project.root.display()),
-            None => "there is nothing to trust: no .tine folder and no .mcp.json, here or above"
-                .to_owned(),
-        };
-        output::say(&one_line(&words));
+    let Some(project) = &gate.projects(here).into_iter().next() else {
+        output::say("there is nothing to trust: no .tine folder and no .mcp.json, here or above");
         return Ok(0);
     };
     let root = one_line(&project.root.to_string_lossy());
-    if let TrustState::Unfit(why) = &project.state {
-        return Err(Failure::input(format!("{root} cannot be trusted: {}", one_line(why))));
+    match &project.state {
+        TrustState::New | TrustState::Changed => {}
+        TrustState::Trusted => {
+            output::say(&format!("{root} is trusted already"));
+            return Ok(0);
+        }
+        TrustState::Unfit(why) => {
+            return Err(Failure::input(format!("{root} cannot be trusted: {}", one_line(why)))
+                .hint("make its .tine folder smaller, or take the file out"));
+        }
     }
     output::write_out(&shown(project))?;
     if !project.content.is_empty() {

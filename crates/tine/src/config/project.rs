@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn a_project_chooses_among_the_providers_of_its_user() {
         let mut user = Config { model: set("anthropic/a".to_owned()), ..Config::default() };
-        user.allow_providers(Some("gemini/b"));
+        user.allow_providers(Some("gemini/b")).unwrap();
         let refusal = |model: &str| user.model_refusal(model).unwrap_or_default();
         assert_eq!((refusal("anthropic/c"), refusal("gemini/c")), (String::new(), String::new()));
         let models = ["openai/c", "sim/echo", "sim/./e.toml", "sim/e.toml@openai", "sim/", "echo"];

@@ -44,8 +44,8 @@ impl Project {
     }
 }
 
-/// One line on content that does not count, and one line for each wish of trusted content that is withheld.
+/// One line on the nearest content, if it does not count, and one line for each wish of trusted content that is withheld.
 pub(crate) fn notes(projects: &[Project], withheld: &[Withheld]) -> Vec<String> {
-    let untrusted = projects.iter().find_map(Project::line);
+    let untrusted = projects.first().and_then(Project::line);
     untrusted.into_iter().chain(withheld.iter().map(Withheld::line)).collect()
 }

@@ -231,6 +231,22 @@ fn trust_is_listed_and_taken_back() {
 }
 
 #[test]
+fn trust_in_a_directory_is_no_trust_in_one_above_it() {
+    let home = home();
+    home.write("work/.tine/config.toml", "model = \"sim/echo@openai\"\n");
+    home.write("work/sub/.mcp.json", "{}\n");
+    for _ in 0..2 {
+        home.done(&["-C", "sub", "trust", "--yes"]);
+    }
+    home.done(&["-C", "sub", "run", "-q", "--name", "one", "hello"]);
+    home.done(&["-C", "sub", "run", "-q", "--trust", "--name", "two", "hello"]);
+    assert_eq!([model_of(&home, "one"), model_of(&home, "two")], ["sim/echo"; 2]);
+    home.trust();
+    home.done(&["-C", "sub", "run", "-q", "--name", "three", "hello"]);
+    assert_eq!(model_of(&home, "three"), "sim/echo@openai");
+}
+
+#[test]
 fn trust_for_one_command_leaves_nothing_behind() {
     let home = home();
     home.write("work/.tine/config.toml", "model = \"sim/echo@openai\"\n");

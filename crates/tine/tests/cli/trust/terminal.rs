@@ -10,11 +10,14 @@ fn the_terminal_says_what_does_not_count_and_lends_itself_to_trust() {
     home.write("work/.tine/config.toml", "model = \"sim/echo@openai\"\n");
     let mut terminal = Terminal::start(&home, &[]);
     terminal.screen("brings along do not");
-    terminal.see("/trust\r", "Type yes or no");
+    terminal.type_in("/trust\r");
+    terminal.until("Type yes or no", 1);
     // No single key grants.
     terminal.see("t\r", "is not trusted");
     terminal.see_at_rest("\r", "brings along do not");
-    terminal.see("/trust\r", "Type yes or no");
+    terminal.type_in("/trust\r");
+    // The first question is on the screen again before the second is put, and what is typed before that answers nothing.
+    terminal.until("Type yes or no", 2);
     terminal.see("yes\r", "is trusted: 1 file");
     terminal.see_at_rest("\r", "brings along do not");
     terminal.type_in("/quit\r");
