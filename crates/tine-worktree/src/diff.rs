@@ -242,4 +242,41 @@ mod tests {
             assert!(read_file_changes(broken.as_bytes()).is_err(), "{broken}");
         }
     }
+
+    #[test]
+    fn the_targets_of_links_are_read_and_what_only_poses_as_one_is_not() {
+        let home = tempfile::tempdir().unwrap();
+        let git = Git::at(home.path());
+        git.run(["init", "-q"]).unwrap();
+        let object = |bytes: &[u8]| {
+            let said = git.fed(["hash-object", "-w", "--stdin"], bytes).unwrap();
+            String::from_utf8(said).unwrap().trim().to_owned()
+        };
+        let tree = |entries: &[(&str, &str, &[u8])]| {
+            let line = |(name, mode, bytes): &(&str, &str, &[u8])| {
+                format!("{mode} blob {}\t{name}\n", object(bytes))
+            };
+            let lines: String = entries.iter().map(line).collect();
+            let said = git.fed(["mktree"], lines.as_bytes()).unwrap();
+            Tree::parse(String::from_utf8(said).unwrap().trim()).unwrap()
+        };
+        let long = vec![b'x'; 5_000];
+        let before = tree(&[("moved", "120000", b"there"), ("same", "120000", b"/same")]);
+        let after = tree(&[
+            ("file", "100644", b"text"),
+            ("lines", "120000", b"a\n5\nb"),
+            ("long", "120000", &long),
+            ("moved", "120000", b"/elsewhere"),
+            ("same", "120000", b"/same"),
+        ]);
+        let changes = file_changes(&git, &before, &after).unwrap();
+        let shown: Vec<String> =
+            changes.iter().map(|one| format!("{} {:?}", one.path.display(), one.link)).collect();
+        insta::assert_snapshot!(shown.join("\n"), @r#"
+        file None
+        lines Some("a\n5\nb")
+        long None
+        moved Some("/elsewhere")
+        "#);
+    }
 }
