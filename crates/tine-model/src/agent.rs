@@ -1,6 +1,6 @@
 //! Agents and tasks as the registry knows them.
 
-use crate::{AgentId, EntryId, ModelSettings, Usage};
+use crate::{AgentId, EntryId, ModelSettings, Reach, Usage};
 
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
@@ -133,6 +133,8 @@ pub struct AgentRecord {
     pub head: [u8; 32],
     /// The directory it works in.
     pub directory: String,
+    /// What its commands and file tools may touch, whoever runs it.
+    pub reach: Reach,
     /// Number of model-made forks above it; user forks do not count.
     pub depth: u32,
     /// What somebody has asked of whoever runs it, and is not done yet.

@@ -13,6 +13,7 @@ mod outcome;
 mod permission;
 mod prefix;
 mod raw;
+mod reach;
 mod usage;
 
 pub use agent::{
@@ -32,4 +33,5 @@ pub use outcome::{Outcome, StopReason};
 pub use permission::{Decision, PermissionScope, PermissionState};
 pub use prefix::{Boundary, BoundaryKind, CacheScheme, Lifetime, Segment};
 pub use raw::{RawJson, RawJsonError};
+pub use reach::{Reach, Writes};
 pub use usage::Usage;

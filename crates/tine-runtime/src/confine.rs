@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tine_model::{AgentRecord, Reach, Writes};
+use tine_store::{Lease, SetReach};
 use tine_tools::{
     Change, Escape, Gap, Ground, Missing, Network, Place, Snapshot, Support, Wall, WallError,
     Watch, Withheld, part_linked_worktree,
@@ -11,35 +13,67 @@ use tine_tools::{
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 
-/// Where the tools of a run may write.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Reach {
-    /// Wherever the user can: there is no wall.
-    #[default]
-    Open,
-    /// In the agent's directory: for workers, which build and test.
-    Directory,
-    /// Nowhere; no tool opens secrets, and commands read programs and the agent's directory alone.
-    ReadOnly,
-    /// The same, but in this directory, which must exist.
-    Memory(PathBuf),
+/// A wish about the reach of an agent. What is stored with the agent bounds all but a person's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReachWish {
+    /// It narrows at most, and holds for one run. The open reach wishes nothing.
+    Run(Reach),
+    /// It narrows at most, and is stored with the agent.
+    Narrow(Reach),
+    /// A person's word: it is stored with the agent as it is, also where it is wider.
+    Person(Reach),
 }
 
-/// How the tools of a run are confined, whatever was allowed: its commands by a wall, FileWrite and FileEdit by the
-/// directories that they may write below.
+impl Default for ReachWish {
+    fn default() -> Self {
+        Self::Run(Reach::open())
+    }
+}
+
+impl From<Reach> for ReachWish {
+    fn from(reach: Reach) -> Self {
+        Self::Run(reach)
+    }
+}
+
+impl ReachWish {
+    /// The reach that is wished for.
+    pub fn reach(&self) -> &Reach {
+        match self {
+            Self::Run(reach) | Self::Narrow(reach) | Self::Person(reach) => reach,
+        }
+    }
+
+    /// What is left of it where `stored` is the agent's reach, or that of the agent that it is forked from.
+    pub fn within(&self, stored: &Reach) -> Reach {
+        match self {
+            Self::Run(reach) | Self::Narrow(reach) => stored.narrowed(reach),
+            Self::Person(reach) => reach.clone(),
+        }
+    }
+
+    /// Whether it makes a reach wider than `stored`, which only a person's word does.
+    pub fn widens(&self, stored: &Reach) -> bool {
+        !self.within(stored).is_within(stored)
+    }
+
+    /// The same wish, which neither widens nor is stored.
+    pub(crate) fn for_a_run(&self) -> Self {
+        Self::Run(self.reach().clone())
+    }
+}
+
+/// How the tools of a run are confined, whatever was allowed: its commands by a wall, the file tools by the directories that they
+/// may write below and by what they must not see.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Confinement {
-    /// Where they may write.
-    pub reach: Reach,
-    /// More directories that may be written in. Those that do not exist are left out.
-    pub writable: Vec<PathBuf>,
-    /// Whether they may use the internet.
-    pub network: bool,
-    /// Variables that are passed on to them beyond the short list.
+    /// What they may touch. The reach that is stored with the agent counts as well.
+    pub reach: ReachWish,
+    /// Variables that are passed on to commands beyond the short list.
     pub variables: Vec<String>,
     /// Whether a run goes on where the kernel cannot keep all of this. Runs that may not write in their directory never do.
     pub accept_gaps: bool,
-    /// tine's own files: neither read by commands nor counted as changed by them. The agent's directory may lie among them.
+    /// tine's own files: neither read by tools nor counted as changed by them. The agent's directory may lie among them.
     pub own: Vec<PathBuf>,
     /// Where the agent's directory is a worktree that tine has made, the directory it was made of: nothing there may change
     /// while the run is on, and the worktree is arranged so that git works in it behind the wall.
@@ -56,6 +90,11 @@ pub struct AuditReport {
 }
 
 impl Confinement {
+    /// The confinement of a run of an agent whose stored reach this is.
+    pub fn around(&self, stored: &Reach) -> Self {
+        Self { reach: ReachWish::Run(self.reach.within(stored)), ..self.clone() }
+    }
+
     /// What cannot be kept of it here, around a run in `directory`.
     pub fn gaps(&self, directory: &Path) -> Vec<Gap> {
         match self.wall(directory) {
@@ -66,20 +105,21 @@ impl Confinement {
 
     /// `None` without a wall.
     fn wall(&self, directory: &Path) -> Option<Wall> {
-        let wall = match &self.reach {
-            Reach::Open => return None,
-            Reach::Directory => Wall::worker(directory),
-            Reach::ReadOnly => Wall::maintenance(Vec::new()),
-            Reach::Memory(memory) => Wall::maintenance(vec![memory.clone()]),
+        let reach = self.reach.reach();
+        let wall = match &reach.writes {
+            Writes::Anywhere => return None,
+            Writes::Directory => Wall::worker(directory),
+            Writes::Nowhere => Wall::maintenance(Vec::new()),
+            Writes::Notes(notes) => Wall::maintenance(vec![notes.clone()]),
         };
-        let missing = match self.accept_gaps && self.reach == Reach::Directory {
+        let missing = match self.accept_gaps && reach.writes == Writes::Directory {
             true => Missing::Accept,
             false => Missing::Refuse,
         };
-        let more = self.writable.iter().filter(|path| path.exists()).cloned();
+        let more = reach.writable.iter().filter(|path| path.exists()).cloned();
         Some(Wall {
             writable: wall.writable.iter().cloned().chain(more).collect(),
-            network: if self.network { Network::Open } else { Network::Off },
+            network: if reach.network { Network::Open } else { Network::Off },
             variables: self.variables.clone(),
             missing,
             ..wall
@@ -90,7 +130,7 @@ impl Confinement {
     pub(crate) async fn raise(&self, place: Place) -> Result<Place, RuntimeError> {
         let directory = place.directory().to_owned();
         let Some(wall) = self.wall(&directory) else { return Ok(place) };
-        let (hidden, kept) = (self.hidden(&directory), self.kept(&directory));
+        let hidden = self.hidden(&directory);
         let roots = wall.writable.clone();
         let secrets = Arc::clone(&hidden);
         let parts = self.parts();
@@ -100,15 +140,13 @@ impl Confinement {
         });
         let enclosure = raised.await.map_err(|_| RuntimeError::Confinement)??;
         let place = place.with_enclosure(enclosure).with_write_roots(&roots)?;
-        Ok(match self.reach {
-            Reach::Open | Reach::Directory => place.with_refused(kept),
-            Reach::ReadOnly | Reach::Memory(_) => place.with_secrets_refused(secrets),
-        })
+        // The file tools see no more secrets than commands do.
+        Ok(place.with_secrets_refused(secrets))
     }
 
     /// Whether the directory is a worktree that tine has made, and so tine's to arrange for a wall. Others are left as they are.
     fn parts(&self) -> bool {
-        self.origin.is_some() && self.reach == Reach::Directory
+        self.origin.is_some() && self.reach.reach().writes == Writes::Directory
     }
 
     /// What tine keeps for itself, apart from what lies among it: notes, the agent's directory, and what that was made of.
@@ -146,9 +184,9 @@ impl Confinement {
 
     /// The directory for notes, as it is written and as it really is.
     fn notes(&self) -> Vec<PathBuf> {
-        match &self.reach {
-            Reach::Memory(memory) => both_ways(std::slice::from_ref(memory)),
-            Reach::Open | Reach::Directory | Reach::ReadOnly => Vec::new(),
+        match &self.reach.reach().writes {
+            Writes::Notes(notes) => both_ways(std::slice::from_ref(notes)),
+            Writes::Anywhere | Writes::Directory | Writes::Nowhere => Vec::new(),
         }
     }
 }
@@ -237,6 +275,28 @@ impl Audit {
 }
 
 impl Runtime {
+    /// The confinement of a run under this lease, from what is wished for and what is stored. A wish that is to be stored is, and
+    /// the record has it from then on; a run that wishes less than is stored has that in its record for its own time.
+    pub(crate) async fn settle_reach(
+        &self,
+        record: &mut AgentRecord,
+        lease: &Lease,
+        confinement: &Confinement,
+    ) -> Result<Confinement, RuntimeError> {
+        let settled = confinement.around(&record.reach);
+        let reach = settled.reach.reach().clone();
+        match &confinement.reach {
+            ReachWish::Narrow(_) | ReachWish::Person(_) if reach != record.reach => {
+                let (agent, fence, now_ms) = (record.id, Some(lease.fence), self.now_ms());
+                let change = SetReach { agent, reach: reach.clone(), fence, now_ms };
+                self.store().set_reach(change).await?;
+            }
+            ReachWish::Run(_) | ReachWish::Narrow(_) | ReachWish::Person(_) => {}
+        }
+        record.reach = reach;
+        Ok(settled)
+    }
+
     /// Begins the audit around runs in these directories. Where worktrees are kept is tine's own, wherever that is: those of other
     /// runs come and go there.
     pub(crate) async fn audit(
@@ -273,12 +333,28 @@ mod tests {
     #[test]
     fn only_a_worker_may_go_on_where_the_kernel_falls_short() {
         let missing = |reach: Reach| {
+            let reach = reach.into();
             let confinement = Confinement { reach, accept_gaps: true, ..Confinement::default() };
             confinement.wall(Path::new("/work")).map(|wall| wall.missing)
         };
-        assert_eq!(missing(Reach::Open), None);
-        assert_eq!(missing(Reach::Directory), Some(Missing::Accept));
-        assert_eq!(missing(Reach::ReadOnly), Some(Missing::Refuse));
-        assert_eq!(missing(Reach::Memory("/memory".into())), Some(Missing::Refuse));
+        assert_eq!(missing(Reach::open()), None);
+        assert_eq!(missing(Reach::directory()), Some(Missing::Accept));
+        assert_eq!(missing(Reach::read_only()), Some(Missing::Refuse));
+        assert_eq!(missing(Reach::notes("/memory".into())), Some(Missing::Refuse));
+    }
+
+    #[test]
+    fn only_a_persons_word_widens() {
+        let stored = Reach::directory();
+        for reach in [Reach::open(), Reach::directory(), Reach::read_only()] {
+            for wish in [ReachWish::Run(reach.clone()), ReachWish::Narrow(reach.clone())] {
+                assert!(!wish.widens(&stored) && wish.within(&stored).is_within(&stored));
+            }
+            let word = ReachWish::Person(reach.clone());
+            assert_eq!(
+                (word.within(&stored), word.widens(&stored)),
+                (reach.clone(), reach.is_open())
+            );
+        }
     }
 }

@@ -99,7 +99,9 @@ impl Runtime {
         let parent = self.store().agent(spec.parent).await?;
         let llm = self.ports().models.connect(&parent.settings.model).await?;
         let watcher: Arc<dyn FanWatcher> = Arc::new(Shielded(watcher));
-        let forked = self.fork_workers(&parent, &spec.directives, &spec.place).await?;
+        let forked = self
+            .fork_workers(&parent, &spec.directives, &spec.place, &options.confinement.reach)
+            .await?;
         let audited = async {
             let audit = self.look_around(&forked, options).await?;
             let report = self.run_workers(&parent, &spec, &forked, &llm, options, &watcher).await?;

@@ -9,12 +9,13 @@ use futures_util::stream;
 use tine_fork::DigestStats;
 use tine_model::{
     AgentId, AgentRecord, AgentState, Block, ContextMode, EntryBody, EntryId, Message,
-    ModelSettings, Standing,
+    ModelSettings, Reach, Standing,
 };
 use tine_store::{
     ForkFrom, ForkRequest, Forked, Head, NewAgent, NewChild, NewEntry, NewTask, StoreError,
 };
 
+use crate::confine::ReachWish;
 use crate::error::RuntimeError;
 use crate::inherit::{Inherit, Inherited};
 use crate::registry::check_name;
@@ -39,6 +40,8 @@ pub struct ForkSpec {
     pub accept_cache_loss: bool,
     /// Where it works.
     pub place: Placement,
+    /// What it may touch; without a wish what its parent may.
+    pub reach: ReachWish,
 }
 
 impl ForkSpec {
@@ -52,6 +55,7 @@ impl ForkSpec {
             settings: None,
             accept_cache_loss: false,
             place: Placement::Shared,
+            reach: ReachWish::default(),
         }
     }
 }
@@ -73,6 +77,8 @@ pub struct ForkMade {
     pub digest: Option<DigestStats>,
     /// Its worktree.
     pub worktree: Option<ForkWorktree>,
+    /// What its commands and file tools may touch.
+    pub reach: Reach,
 }
 
 /// The worktree of a fork as it was made.
@@ -139,6 +145,7 @@ impl Runtime {
             self.inherited(&parent, at, spec.inherit).await?;
         entries.extend(own);
         let mut agent = NewAgent { context, ..self.child_of(&parent, Standing::Peer, spec.name) };
+        agent.reach = spec.reach.within(&parent.reach);
         let child = agent.id;
         if let Some(settings) = other {
             agent.head = self.restated_head(&parent, child, &settings).await?;
@@ -147,7 +154,8 @@ impl Runtime {
         let placed = self.place(child, &parent, &spec.place).await?;
         let agent = placed.iter().fold(agent, |agent, placed| placed.moved(agent));
         let worktree = placed.as_ref().map(Placed::row);
-        let children = vec![NewChild { agent, task: None, entries, worktree }];
+        let by_person = matches!(spec.reach, ReachWish::Person(_));
+        let children = vec![NewChild { agent, task: None, entries, worktree, by_person }];
         let made = match self.commit(&parent, from, children, None).await {
             Ok(made) => made,
             Err(error) => {
@@ -159,7 +167,9 @@ impl Runtime {
         let worktree = placed
             .map(|placed| ForkWorktree { path: placed.path().to_owned(), during: placed.during });
         let fork_point = made.first().and_then(|forked| forked.fork_point);
-        Ok(ForkMade { child, parent: parent.id, fork_point, moved_from, context, digest, worktree })
+        let reach = self.store().agent(child).await?.reach;
+        let parent = parent.id;
+        Ok(ForkMade { child, parent, fork_point, moved_from, context, digest, worktree, reach })
     }
 
     /// Makes one worker per directive, all from one fork point, in one transaction, with this process's lease on each.
@@ -168,10 +178,15 @@ impl Runtime {
         parent: &AgentRecord,
         directives: &[String],
         place: &Placement,
+        wish: &ReachWish,
     ) -> Result<Vec<Forked>, RuntimeError> {
         let _guard = ForkGuard::take(&self.forking, parent.id)?;
-        let agents: Vec<NewAgent> =
-            directives.iter().map(|_| self.child_of(parent, Standing::Worker, None)).collect();
+        let worker = |_: &String| NewAgent {
+            reach: wish.within(&parent.reach),
+            ..self.child_of(parent, Standing::Worker, None)
+        };
+        let agents: Vec<NewAgent> = directives.iter().map(worker).collect();
+        let by_person = matches!(wish, ReachWish::Person(_));
         let places = agents.iter().map(|agent| self.place(agent.id, parent, place));
         let made: Vec<_> = stream::iter(places).buffered(WORKTREES_AT_ONCE).collect().await;
         let mut placed = Vec::with_capacity(made.len());
@@ -196,6 +211,7 @@ impl Runtime {
                             }),
                             entries: Vec::new(),
                             worktree: placed.as_ref().map(Placed::row),
+                            by_person,
                         }
                     };
                 let children =
@@ -231,6 +247,7 @@ impl Runtime {
             settings: parent.settings.clone(),
             head: Head { hash: parent.head, body: None },
             directory: parent.directory.clone(),
+            reach: parent.reach.clone(),
             depth: parent.depth + below,
         }
     }

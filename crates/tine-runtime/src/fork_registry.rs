@@ -40,8 +40,13 @@ impl StoreRegistry {
         let parent = runtime.store().agent(parent).await?;
         let child = runtime.child_of(&parent, Standing::Worker, None);
         let agent = child.id;
-        let children =
-            vec![NewChild { agent: child, task: None, entries: Vec::new(), worktree: None }];
+        let children = vec![NewChild {
+            agent: child,
+            task: None,
+            entries: Vec::new(),
+            worktree: None,
+            by_person: false,
+        }];
         let owner = runtime.owner()?.name().to_owned();
         let made = runtime.commit(&parent, ForkFrom::LastEntry, children, Some(owner)).await?;
         let lease = made.into_iter().find_map(|made| made.lease);

@@ -64,7 +64,7 @@ pub use cache::{CachePolicy, LifetimeChoice};
 pub use cache_note::{CacheNote, PlaceNote, VendorNote};
 pub use cached_content::HeldCost;
 pub use compact::{CompactOptions, Compacted, KEEP_TOKENS_DEFAULT};
-pub use confine::{AuditReport, Confinement, Reach};
+pub use confine::{AuditReport, Confinement, ReachWish};
 pub use cost::{CauseLine, CostLine, CostReport};
 pub use crew::{
     AGENT_VARIABLE, AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, DefinitionError,

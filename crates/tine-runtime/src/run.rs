@@ -197,9 +197,11 @@ impl Runtime {
         let place = Place::new(loaded.record.directory.as_ref())?
             .with_withheld(Arc::new(tine_guard::is_secret))
             .with_variables(variables.chain([(AGENT_VARIABLE.to_owned(), agent.to_string())]));
+        let settled = self.settle_reach(&mut loaded.record, &lease, &options.confinement).await?;
+        let options = &within(options, &settled);
         let confinement = match &home {
-            Some(home) => home.walled(&options.confinement),
-            None => options.confinement.clone(),
+            Some(home) => home.walled(&settled),
+            None => settled,
         };
         let place = confinement.raise(place).await?;
         let lane = self.lane(&loaded.record.settings.model, options.caching).await?;
@@ -393,6 +395,13 @@ impl Runtime {
         }
         Err(RuntimeError::NothingToSend(agent))
     }
+}
+
+/// The options of a run whose reach is settled. Nothing that it starts widens it, or its own.
+fn within(options: &RunOptions, settled: &Confinement) -> RunOptions {
+    let mut options = RunOptions { confinement: settled.clone(), ..options.clone() };
+    options.crew.confinement.reach = options.crew.confinement.reach.for_a_run();
+    options
 }
 
 /// What an agent is when a run of it has ended.

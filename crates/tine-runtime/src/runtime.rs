@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tine_cache::Scope;
 use tine_fork::CacheEngine;
-use tine_model::{AgentId, ContextMode, ModelSettings, Standing};
+use tine_model::{AgentId, ContextMode, ModelSettings, Reach, Standing};
 use tine_store::{
     Acquire, CreateAgent, Head as StoredHead, Lease, NewAgent, Recover, Recovered, Store,
 };
@@ -37,6 +37,8 @@ pub struct NewRoot {
     pub stream: bool,
     /// The directory it works in; absolute.
     pub directory: PathBuf,
+    /// What its commands and file tools may touch.
+    pub reach: Reach,
 }
 
 /// What a new head is made of, beside the model and its settings.
@@ -219,6 +221,7 @@ impl Runtime {
             settings: new.settings,
             head: StoredHead { hash: head.hash(), body: Some(head.to_stored()) },
             directory: new.directory.to_string_lossy().into_owned(),
+            reach: new.reach,
             depth: 0,
         };
         let create = CreateAgent { agent, entries, now_ms: self.now_ms() };

@@ -306,6 +306,7 @@ async fn one_chat_conversation_goes_in_and_comes_out_unchanged() {
         system: String::new(),
         stream: true,
         directory: house.home.path().to_owned(),
+        reach: tine_model::Reach::open(),
     };
     let imported = house.runtime.import_messages(root, text).await.unwrap();
     assert_eq!(imported.entries, 3);

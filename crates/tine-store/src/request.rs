@@ -1,8 +1,8 @@
 //! What callers ask of a store: plain parameter structs. Ids and times are theirs to choose.
 
 use tine_model::{
-    AgentId, AgentState, ContextMode, EntryId, ModelSettings, Standing, StopKind, TaskRecord,
-    TaskStatus, Usage,
+    AgentId, AgentState, ContextMode, EntryId, ModelSettings, Reach, Standing, StopKind,
+    TaskRecord, TaskStatus, Usage,
 };
 
 use crate::{EntryKind, Fence, Lease};
@@ -33,6 +33,9 @@ pub struct NewAgent {
     pub head: Head,
     /// The directory it works in.
     pub directory: String,
+    /// What its commands and file tools may touch. A child reaches no farther than its parent does when it is made, unless
+    /// [`NewChild::by_person`] is set.
+    pub reach: Reach,
     /// Number of model-made forks above it.
     pub depth: u32,
 }
@@ -103,6 +106,19 @@ pub struct SetState {
     pub now_ms: i64,
 }
 
+/// Changes what an agent's commands and file tools may touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetReach {
+    /// The agent; not a dead one.
+    pub agent: AgentId,
+    /// Its reach from now on, wider or narrower.
+    pub reach: Reach,
+    /// Where given, the change is refused unless this is the current lease.
+    pub fence: Option<Fence>,
+    /// When, in milliseconds since the Unix epoch.
+    pub now_ms: i64,
+}
+
 /// How much of the parent's history a child inherits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForkFrom {
@@ -136,6 +152,8 @@ pub struct NewChild {
     pub entries: Vec<NewEntry>,
     /// The worktree that was made for it.
     pub worktree: Option<NewWorktree>,
+    /// Whether a person has given it its reach, which may then be wider than its parent's.
+    pub by_person: bool,
 }
 
 /// A worktree that was made for an agent, as [`tine_model::WorktreeRecord`] has it.

@@ -9,8 +9,8 @@ use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
     EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
     NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Rename, RequestRow,
-    RequestStop, Reserve, Reserved, Result, SetBudget, SetState, StandInLine, TaskEnd, UsageScope,
-    UsageSum, WriterRow,
+    RequestStop, Reserve, Reserved, Result, SetBudget, SetReach, SetState, StandInLine, TaskEnd,
+    UsageScope, UsageSum, WriterRow,
 };
 
 /// The durable agent tree. Every writing operation is one transaction: when it returns `Ok` it survives a power cut, and
@@ -43,6 +43,9 @@ pub trait Store: Send + Sync {
 
     /// Changes what an agent does.
     async fn set_state(&self, change: SetState) -> Result<()>;
+
+    /// Changes what an agent may touch. Runs that are under way keep the wall that they began with.
+    async fn set_reach(&self, change: SetReach) -> Result<()>;
 
     /// Marks an agent and its descendants as dead, cancels their unfinished tasks, withdraws their unanswered permission
     /// requests, and tells the living spawners.

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tine_guard::real_path;
+use tine_guard::{is_protected, real_path};
 
 use crate::beneath::Root;
 use crate::place::{RootError, Withheld};
@@ -121,7 +121,11 @@ impl Ground {
             )));
         }
         let (root, below) = match (&self.writable, want) {
-            (Some(writable), Want::Write) => self.writable_root(writable, &real, &shown)?,
+            (Some(writable), Want::Write) => {
+                let (root, below) = self.writable_root(writable, &real, &shown)?;
+                refuse_protected(&below, &shown)?;
+                (root, below)
+            }
             (Some(_) | None, _) => self.root_of(&real, &shown)?,
         };
         Ok(Spot { written, shown, real, root, below })
@@ -202,6 +206,23 @@ impl Ground {
         }))
     }
 }
+
+/// Refuses to write what runs by itself outside of the wall, once a person, another agent or a service works in the directory.
+/// Nothing in a repository's own folder is a file for these tools.
+fn refuse_protected(below: &Path, shown: &str) -> Result<(), Failure> {
+    let in_repository =
+        below.components().any(|name| name.as_os_str().eq_ignore_ascii_case(REPOSITORY));
+    if !in_repository && !is_protected(below) {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "`{shown}` cannot be written by a confined run: git, a shell, an editor, an agent or CI would follow it later, outside of \
+         the confinement. Leave it as it is, and say in your answer what you would have written"
+    )))
+}
+
+/// The folder of a repository in its checkout.
+const REPOSITORY: &str = ".git";
 
 /// Where the system keeps its settings. What not everybody may read there are keys and passwords, whatever its name: root, who
 /// could read it, must not either.

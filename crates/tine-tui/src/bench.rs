@@ -167,6 +167,7 @@ fn agent(number: u16) -> AgentRecord {
         },
         head: [0; 32],
         directory: DIRECTORY.into(),
+        reach: tine_model::Reach::open(),
         depth: 0,
         stop: None,
         created_ms: 0,

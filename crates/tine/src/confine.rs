@@ -1,16 +1,19 @@
-//! How the commands of a run are confined: from the command line, the settings, and what the agent is.
+//! What agents may touch: from what is stored with them, the command line and the settings, and who has typed it.
+//!
+//! An option that a person types is their word, and may widen. A command that an agent runs, the settings and a resumed run never do.
 
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use tine_model::Standing;
-use tine_runtime::{AuditReport, Confinement, Reach};
+use tine_model::{AgentRecord, Reach, Standing};
+use tine_runtime::{AGENT_VARIABLE, AuditReport, Confinement, ReachWish};
 
 use crate::cli::{ConfineArg, LimitArgs};
 use crate::config::{Config, ConfineTable};
 use crate::connect::variable;
+use crate::context::Context;
 use crate::dirs::Dirs;
-use crate::fail::Failure;
+use crate::fail::{Failure, PERMISSION};
 use crate::output;
 use tine_tui::figures::plural;
 use tine_tui::words::one_line;
@@ -22,35 +25,143 @@ const ESCAPES_SHOWN_MAX: usize = 10;
 pub(crate) const ADVICE: &str =
     "`tine doctor` says what is missing here; `--confine off` runs commands without a wall";
 
-/// The confinement of an agent's run in `directory`.
-pub(crate) fn confinement(
+/// What a new agent without a parent may touch.
+pub(crate) fn of_root(context: &Context, args: &LimitArgs) -> Result<Reach, Failure> {
+    let typed = typed(&context.config.confine, args, &Reach::open())?;
+    match (typed, &context.caller) {
+        (typed, None) => Ok(typed.unwrap_or_default()),
+        (None, Some(caller)) => Ok(caller.reach.clone()),
+        (Some(reach), Some(caller)) => bounded(&reach, (&caller.reach, caller)),
+    }
+}
+
+/// The confinement of a run of an agent that exists, or of a peer that is to be forked from it: what is stored with it, changed
+/// by what was typed.
+pub(crate) fn of_agent(
+    context: &Context,
+    args: &LimitArgs,
+    agent: &AgentRecord,
+) -> Result<Confinement, Failure> {
+    let (table, stored) = (&context.config.confine, &agent.reach);
+    let typed = typed(table, args, stored)?;
+    let reach = match (typed, &context.caller) {
+        (None, None) => ReachWish::default(),
+        (None, Some(caller)) => ReachWish::Run(caller.reach.clone()),
+        (Some(reach), None) => ReachWish::Person(reach),
+        (Some(reach), Some(caller)) => {
+            let bounds = stored.narrowed(&caller.reach);
+            ReachWish::Narrow(bounded(&reach, (&bounds, caller))?)
+        }
+    };
+    Ok(Confinement {
+        reach,
+        // Whoever asks for a wall gets a whole one or none; a worker's by default is as good as the kernel has it.
+        accept_gaps: agent.standing == Standing::Worker
+            && args.confine.is_none()
+            && !refuses(table)?,
+        ..surroundings(table, Path::new(&agent.directory))?
+    })
+}
+
+/// The confinement of workers that are to be made of `parent`.
+pub(crate) fn of_workers(
+    context: &Context,
+    args: &LimitArgs,
+    parent: &AgentRecord,
+) -> Result<Confinement, Failure> {
+    let table = &context.config.confine;
+    let usual = parent.reach.narrowed(&usual(table)?);
+    let reach = match (typed(table, args, &usual)?, &context.caller) {
+        (None, None) => ReachWish::Run(usual),
+        (None, Some(caller)) => ReachWish::Run(usual.narrowed(&caller.reach)),
+        (Some(reach), None) => ReachWish::Person(reach),
+        (Some(reach), Some(caller)) => {
+            let bounds = parent.reach.narrowed(&caller.reach);
+            ReachWish::Narrow(bounded(&reach, (&bounds, caller))?)
+        }
+    };
+    let directory = Path::new(&parent.directory);
+    Ok(Confinement { reach, ..usual_workers(&context.config, args, directory)? })
+}
+
+/// The confinement of commands that the user runs where agents have worked.
+pub(crate) fn of_checks(
+    context: &Context,
+    args: &LimitArgs,
+    directory: &Path,
+) -> Result<Confinement, Failure> {
+    let usual = usual_workers(&context.config, args, directory)?;
+    let is_typed = args.confine.is_some() || args.network;
+    let reach = match is_typed && context.caller.is_none() {
+        true => ReachWish::Person(usual.reach.reach().clone()),
+        false => usual.reach.clone(),
+    };
+    Ok(Confinement { reach, ..usual })
+}
+
+/// The confinement of workers by settings and options alone. Whoever makes them, or runs something of the user's for them, knows
+/// what else bounds it.
+pub(crate) fn usual_workers(
     config: &Config,
     args: &LimitArgs,
-    standing: Standing,
     directory: &Path,
 ) -> Result<Confinement, Failure> {
     let table = &config.confine;
-    let by_default = standing == Standing::Worker && workers(table)?;
-    let reach = match args.confine {
-        Some(ConfineArg::Off) => Reach::Open,
-        Some(ConfineArg::Directory) => Reach::Directory,
-        Some(ConfineArg::ReadOnly) => Reach::ReadOnly,
-        None if by_default => Reach::Directory,
-        None => Reach::Open,
+    let usual = usual(table)?;
+    let reach = typed(table, args, &usual)?.unwrap_or(usual);
+    Ok(Confinement {
+        reach: ReachWish::Run(reach),
+        accept_gaps: args.confine.is_none() && !refuses(table)?,
+        ..surroundings(table, directory)?
+    })
+}
+
+/// The reach that was typed; `None` where none was. `base` is what `--network` alone adds to.
+fn typed(table: &ConfineTable, args: &LimitArgs, base: &Reach) -> Result<Option<Reach>, Failure> {
+    let confined = |reach: Reach| -> Result<Reach, Failure> {
+        let network = args.network || table.network.unwrap_or(false);
+        Ok(Reach { writable: writable(table)?, network, ..reach })
     };
-    if args.network && reach == Reach::Open {
+    let reach = match args.confine {
+        Some(ConfineArg::Off) => Reach::open(),
+        Some(ConfineArg::Directory) => confined(Reach::directory())?,
+        Some(ConfineArg::ReadOnly) => confined(Reach::read_only())?,
+        None if args.network => Reach { network: true, ..base.clone() },
+        None => return Ok(None),
+    };
+    if args.network && reach.is_open() {
         return Err(Failure::usage("--network is for confined runs")
             .hint("commands that are not confined have the network anyway"));
     }
+    Ok(Some(reach))
+}
+
+/// What a worker may touch by the settings.
+fn usual(table: &ConfineTable) -> Result<Reach, Failure> {
+    if !workers(table)? {
+        return Ok(Reach::open());
+    }
+    let network = table.network.unwrap_or(false);
+    Ok(Reach { writable: writable(table)?, network, ..Reach::directory() })
+}
+
+/// The reach, where a command that an agent runs may give it: no word of an agent's widens anything.
+fn bounded(reach: &Reach, (bounds, caller): (&Reach, &AgentRecord)) -> Result<Reach, Failure> {
+    if reach.is_within(bounds) {
+        return Ok(reach.clone());
+    }
+    let short = caller.id.short();
+    Err(Failure::coded(PERMISSION, "a command of an agent cannot widen what agents may touch")
+        .hint(format!("it may give at most this: {}", bounds.describe()))
+        .hint(format!("agent {short} runs this command: {AGENT_VARIABLE} is set; a person widens with `--confine`")))
+}
+
+/// What is the same for all runs in a directory.
+fn surroundings(table: &ConfineTable, directory: &Path) -> Result<Confinement, Failure> {
     Ok(Confinement {
-        reach,
-        writable: writable(table)?,
-        network: args.network || table.network.unwrap_or(false),
         variables: table.variables.clone().unwrap_or_default(),
-        // Whoever asks for a wall gets a whole one or none; one by default is as good as the kernel has it.
-        accept_gaps: args.confine.is_none() && !refuses(table)?,
         own: own(&Dirs::find(&variable)?, directory),
-        origin: None,
+        ..Confinement::default()
     })
 }
 
@@ -64,16 +175,17 @@ pub(crate) fn warn_of_gaps(confinement: &Confinement, directory: &Path) {
     }
 }
 
+/// Says in one line that a person's word widens what is stored with an agent.
+pub(crate) fn tell_widened(wish: &ReachWish, (stored, whose): (&Reach, &str)) {
+    if wish.widens(stored) {
+        let (before, after) = (stored.describe(), wish.reach().describe());
+        output::say(&format!("note: {whose} is widened: {after} (before: {before})"));
+    }
+}
+
 /// One line on a confined run; `None` for others.
-pub(crate) fn line(confinement: &Confinement) -> Option<String> {
-    let writes = match &confinement.reach {
-        Reach::Open => return None,
-        Reach::Directory => "commands write only in the directory",
-        Reach::ReadOnly => "commands write nothing",
-        Reach::Memory(_) => "commands write only notes",
-    };
-    let network = if confinement.network { "with network" } else { "no network" };
-    Some(format!("confined: {writes}, {network}"))
+pub(crate) fn line(reach: &Reach) -> Option<String> {
+    (!reach.is_open()).then(|| reach.describe())
 }
 
 /// What a confined run changed outside, in JSON. A promise to scripts.
@@ -160,28 +272,42 @@ fn own(dirs: &Dirs, directory: &Path) -> Vec<PathBuf> {
 mod tests {
     use super::*;
 
-    fn reach(confine: Option<ConfineArg>, workers: Option<&str>, standing: Standing) -> String {
+    fn shown(confine: Option<ConfineArg>, workers: Option<&str>) -> String {
         let mut config = Config::default();
         config.confine.workers = workers.map(str::to_owned);
         let args = LimitArgs { confine, ..LimitArgs::default() };
-        match confinement(&config, &args, standing, Path::new("/work")) {
-            Ok(confinement) => format!("{:?} {}", confinement.reach, confinement.accept_gaps),
+        match usual_workers(&config, &args, Path::new("/work")) {
+            Ok(found) => format!("{} {}", found.reach.reach().as_str(), found.accept_gaps),
             Err(failure) => failure.text(),
         }
     }
 
     #[test]
-    fn workers_are_confined_by_default_and_others_when_asked() {
-        use ConfineArg::{Directory, Off, ReadOnly};
-        assert_eq!(reach(None, None, Standing::Worker), "Directory true");
-        assert_eq!(reach(None, Some("off"), Standing::Worker), "Open true");
-        assert_eq!(reach(Some(Off), None, Standing::Worker), "Open false");
-        assert_eq!(reach(None, None, Standing::Root), "Open true");
-        assert_eq!(reach(Some(Directory), None, Standing::Root), "Directory false");
-        assert_eq!(reach(Some(ReadOnly), Some("off"), Standing::Worker), "ReadOnly false");
-        insta::assert_snapshot!(reach(None, Some("yes"), Standing::Worker), @"
+    fn workers_are_confined_by_default_and_otherwise_when_asked() {
+        use ConfineArg::{Off, ReadOnly};
+        assert_eq!(shown(None, None), "directory true");
+        assert_eq!(shown(None, Some("off")), "open true");
+        assert_eq!(shown(Some(Off), None), "open false");
+        assert_eq!(shown(Some(ReadOnly), Some("off")), "read-only false");
+        insta::assert_snapshot!(shown(None, Some("yes")), @"
         error: unknown confine.workers `yes`
         hint: it is on or off
+        ");
+    }
+
+    #[test]
+    fn the_network_alone_is_added_to_what_there_is() {
+        let typed = |base: Reach, confine| {
+            let args = LimitArgs { network: true, confine, ..LimitArgs::default() };
+            typed(&ConfineTable::default(), &args, &base).map_err(|failure| failure.text())
+        };
+        let read_only = Reach { network: true, ..Reach::read_only() };
+        assert_eq!(typed(Reach::read_only(), None), Ok(Some(read_only)));
+        let directory = Reach { network: true, ..Reach::directory() };
+        assert_eq!(typed(Reach::open(), Some(ConfineArg::Directory)), Ok(Some(directory)));
+        insta::assert_snapshot!(typed(Reach::open(), None).unwrap_err(), @"
+        error: --network is for confined runs
+        hint: commands that are not confined have the network anyway
         ");
     }
 

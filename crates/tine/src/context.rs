@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tine_model::{AgentId, Effort, ModelRef, ModelSettings, Thinking};
+use tine_model::{AgentId, AgentRecord, Effort, ModelRef, ModelSettings, Reach, Thinking};
 use tine_runtime::{Connector, NewRoot, Ports, Runtime, system_prompt};
 use tine_store::{OpenOptions, SqliteStore};
 
@@ -14,6 +14,7 @@ use crate::connect::{Models, variable};
 use crate::crew::defined;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
+use crate::inside;
 use crate::output;
 use crate::trust::notes;
 use crate::worktree;
@@ -72,6 +73,8 @@ pub(crate) struct Context {
     pub(crate) logs: PathBuf,
     /// The log of this process, where it is such a one.
     pub(crate) detached: Option<PathBuf>,
+    /// The agent whose command this process is.
+    pub(crate) caller: Option<AgentRecord>,
 }
 
 impl Context {
@@ -87,6 +90,7 @@ impl Context {
             trusts_once,
         })?;
         let store = SqliteStore::open(dirs.database.clone(), OpenOptions::default()).await?;
+        let caller = inside::caller(&store).await?;
         let models = Arc::new(Models::new(config.providers.clone()));
         let ports = Ports {
             clock: Arc::new(SystemClock),
@@ -108,6 +112,7 @@ impl Context {
             models,
             logs: dirs.logs,
             detached,
+            caller,
         })
     }
 
@@ -149,6 +154,7 @@ impl Context {
             system,
             stream: self.config.stream.as_ref().is_none_or(|stream| stream.value),
             directory: self.directory.clone(),
+            reach: self.caller.as_ref().map_or_else(Reach::open, |caller| caller.reach.clone()),
         })
     }
 

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tine_fork::{Inherits, RunEvent, RunLimits, WORKER_TURNS_DEFAULT};
-use tine_model::{AgentId, Standing, TaskRecord};
+use tine_model::{AgentId, TaskRecord};
 use tine_runtime::{
     AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, Definitions, ForkChoice, SpawnPolicy,
 };
 
 use crate::cli::LimitArgs;
 use crate::config::{Config, ForkTable, WorkersTable};
-use crate::confine::confinement;
+use crate::confine::usual_workers;
 use crate::connect::variable;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
@@ -75,7 +75,7 @@ pub(crate) fn crew(
             turns: config.workers.turns.unwrap_or(WORKER_TURNS_DEFAULT),
             ..RunLimits::default()
         },
-        confinement: confinement(config, args, Standing::Worker, directory)?,
+        confinement: usual_workers(config, args, directory)?,
         confirm_above: config.cache.confirm_above,
         nudges: config.workers.nudge.unwrap_or(true),
         inherits: inherits(&config.workers)?,

@@ -1,11 +1,12 @@
-//! Commands that an agent runs by its own tools: who may start no agents by those may start none by a command either.
+//! Commands that an agent runs by its own tools: who may start no agents by those may start none by a command either, and no such
+//! command widens what an agent may touch (`confine.rs`).
 //!
 //! The second line behind the gate at the tools, for models that mean well: a command that changes its environment, or another home,
 //! is not held back here. What it may write is the wall's to decide.
 
-use tine_model::AgentId;
+use tine_model::{AgentId, AgentRecord};
 use tine_runtime::AGENT_VARIABLE;
-use tine_store::StoreError;
+use tine_store::{Store, StoreError};
 
 use crate::cli::Command;
 use crate::connect::variable;
@@ -18,21 +19,28 @@ pub(crate) async fn check(context: &Context, command: &Command) -> Result<(), Fa
     if !command.reach().starts_agents {
         return Ok(());
     }
+    let Some(caller) = &context.caller else { return Ok(()) };
+    let policy = policy(&context.config.fork, &context.config.workers)?;
+    match policy.depth_refusal(caller.depth) {
+        None => Ok(()),
+        Some(refusal) => Err(Failure::coded(PERMISSION, refusal).hint(format!(
+            "agent {} runs this command: {AGENT_VARIABLE} is set",
+            caller.id.short()
+        ))),
+    }
+}
+
+/// The agent whose command this process is; `None` where a person or a script has started it.
+pub(crate) async fn caller(store: &dyn Store) -> Result<Option<AgentRecord>, StoreError> {
     let Some(caller) = variable(AGENT_VARIABLE).and_then(|text| text.parse::<AgentId>().ok())
     else {
-        return Ok(());
+        return Ok(None);
     };
-    let record = match context.runtime.store().agent(caller).await {
-        Ok(record) => record,
+    match store.agent(caller).await {
+        Ok(record) => Ok(Some(record)),
         // An agent of another home.
-        Err(StoreError::NotFound { .. }) => return Ok(()),
-        Err(error) => return Err(error.into()),
-    };
-    let policy = policy(&context.config.fork, &context.config.workers)?;
-    match policy.depth_refusal(record.depth) {
-        None => Ok(()),
-        Some(refusal) => Err(Failure::coded(PERMISSION, refusal)
-            .hint(format!("agent {} runs this command: {AGENT_VARIABLE} is set", caller.short()))),
+        Err(StoreError::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -5,14 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tine_fork::{AllowAllFilter, Observer, RunEvent, TURNS_DEFAULT};
-use tine_model::{AgentId, AgentRecord, AgentState, ModelRef, Outcome, TaskStatus};
-use tine_runtime::{CrewWatcher, ForkMade, RunOptions, RuntimeError, Unwatched};
+use tine_guard::PermissionMode;
+use tine_model::{AgentId, AgentRecord, AgentState, ModelRef, Outcome, Reach, TaskStatus, Writes};
+use tine_runtime::{CrewWatcher, ForkMade, Permissions, RunOptions, RuntimeError, Unwatched};
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::on_budget;
 use crate::caching::policy;
 use crate::cli::{LimitArgs, OutputArgs, OutputFormat};
-use crate::confine::{confinement, line, tell, warn_of_gaps};
+use crate::confine::{line, of_agent, tell, tell_widened, warn_of_gaps};
 use crate::context::Context;
 use crate::crew::{Gathered, crew};
 use crate::ending::{Circumstances, Ended, Tally};
@@ -80,11 +81,13 @@ impl<'a> Talk<'a> {
         let runtime = &self.context.runtime;
         let record = runtime.store().agent(agent).await?;
         let (config, directory) = (&self.context.config, Path::new(&record.directory));
-        let confinement = confinement(config, self.limits, record.standing, directory)?;
+        let confinement = of_agent(self.context, self.limits, &record)?;
+        let reach = confinement.reach.within(&record.reach);
+        tell_widened(&confinement.reach, (&record.reach, &agent.short()));
         warn_of_gaps(&confinement, directory);
         let view = self.view(&record);
         view.begin(&record);
-        if let (View::Text(_), false, Some(line)) = (&view, self.quiet, line(&confinement)) {
+        if let (View::Text(_), false, Some(line)) = (&view, self.quiet, line(&reach)) {
             self.screen.say(&styled(DIM, &line));
         }
         let gathered = Arc::new(Gathered::new(view.crew(&self.screen, &record)));
@@ -94,7 +97,7 @@ impl<'a> Talk<'a> {
         let cancel = CancellationToken::new();
         let options = RunOptions {
             limits: run_limits(self.limits, TURNS_DEFAULT),
-            permissions: self.guarded.permissions.clone(),
+            permissions: self.permissions(&reach),
             observer: Arc::clone(&tally) as Arc<dyn Observer>,
             cancel: cancel.clone(),
             caching: policy(&self.context.config, false)?,
@@ -135,6 +138,15 @@ impl<'a> Talk<'a> {
             tell(audit);
         }
         ended.failure.map_or(Ok(0), Err)
+    }
+
+    /// What the run may do. One that may write nothing asks for nothing that writes, unless somebody has said what it may.
+    fn permissions(&self, reach: &Reach) -> Permissions {
+        let permissions = self.guarded.permissions.clone();
+        match reach.writes == Writes::Nowhere && self.limits.permission_mode.is_none() {
+            true => Permissions { mode: PermissionMode::ReadOnly, ..permissions },
+            false => permissions,
+        }
     }
 
     /// What became of the workers that the run has started.

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tine_model::Standing;
+use tine_model::Reach;
 use tine_runtime::{Confinement, WorktreePolicy, WorktreePorts};
 
 use crate::cli::LimitArgs;
 use crate::config::{Config, WorktreeTable};
-use crate::confine::confinement;
+use crate::confine::usual_workers;
 use crate::fail::Failure;
 use crate::limits::duration;
 
@@ -47,17 +47,18 @@ pub(crate) fn policy(config: &Config, root: &Path) -> Result<Option<WorktreePoli
     };
     // Whatever the flags of one command say: a worktree is also made where no run begins.
     let confinement = match setup.is_some() {
-        true => confinement(config, &LimitArgs::default(), Standing::Worker, Path::new("/"))?,
+        true => usual_workers(config, &LimitArgs::default(), Path::new("/"))?,
         false => Confinement::default(),
     };
-    let network = confinement.network || setup_network == Some(true);
+    let reach = confinement.reach.reach().clone();
+    let network = reach.network || setup_network == Some(true);
     let first = first_port.unwrap_or(FIRST_PORT_DEFAULT);
     let count = ports.filter(|count| *count > 0);
     Ok(Some(WorktreePolicy {
         root,
         setup,
         setup_time_max,
-        confinement: Confinement { network, ..confinement },
+        confinement: Confinement { reach: Reach { network, ..reach }.into(), ..confinement },
         ports: count.map(|count| WorktreePorts { first, count }),
         environment: environment.unwrap_or_default().into_iter().collect(),
     }))

@@ -13,6 +13,7 @@ use tine_model::{
 };
 use tine_store::{Head as StoredHead, Lease, NewAgent, NewChild, NewTask, StoreError};
 
+use crate::confine::{Confinement, ReachWish};
 use crate::crew::{AgentDefinition, Definitions};
 use crate::error::RuntimeError;
 use crate::inherit::{Inherit, Inherited};
@@ -85,7 +86,7 @@ impl Runtime {
         if live >= WORKERS_LIVE_MAX {
             return Err(RuntimeError::TooMany { asked: live + 1, most: WORKERS_LIVE_MAX });
         }
-        let child = self.worker_of(parent, &spawn)?;
+        let child = self.worker_of(parent, &spawn, &options.crew.confinement.reach)?;
         let (agent, settings) = (child.id, child.settings.clone());
         let llm = self.ports().models.connect(&settings.model).await?;
         let task = NewTask {
@@ -102,7 +103,9 @@ impl Runtime {
         let child = placed.iter().fold(child, |child, placed| placed.moved(child));
         let directory = child.directory.clone();
         let worktree = placed.as_ref().map(Placed::row);
-        let children = vec![NewChild { agent: child, task: Some(task), entries, worktree }];
+        let by_person = matches!(options.crew.confinement.reach, ReachWish::Person(_));
+        let task = Some(task);
+        let children = vec![NewChild { agent: child, task, entries, worktree, by_person }];
         let made = match self.commit(parent, from, children, owner).await {
             Ok(made) => made,
             Err(error) => {
@@ -175,8 +178,14 @@ impl Runtime {
         self.tasks().spawn(async move { runtime.work_alone(run, &options).await });
     }
 
-    fn worker_of(&self, parent: &AgentRecord, spawn: &Spawn) -> Result<NewAgent, RuntimeError> {
+    fn worker_of(
+        &self,
+        parent: &AgentRecord,
+        spawn: &Spawn,
+        wish: &ReachWish,
+    ) -> Result<NewAgent, RuntimeError> {
         let child = self.child_of(parent, Standing::Worker, spawn.name.clone());
+        let child = NewAgent { reach: wish.within(&parent.reach), ..child };
         Ok(match &spawn.kind {
             SpawnKind::Fork(_) | SpawnKind::Fresh => child,
             SpawnKind::Named(definition) => {
@@ -259,7 +268,11 @@ pub(crate) fn worker_options(
         limits: RunLimits { turns, ..limits },
         permissions,
         filter,
-        confinement: crew.confinement.clone(),
+        // What is stored with the worker bounds it by itself; whoever takes it up again lends it no more than it has.
+        confinement: Confinement {
+            reach: options.confinement.reach.clone(),
+            ..crew.confinement.clone()
+        },
         ..options.clone()
     }
 }

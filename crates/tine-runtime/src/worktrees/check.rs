@@ -86,6 +86,7 @@ impl Runtime {
     ) -> Result<Checked, RuntimeError> {
         let record = self.store().agent(agent).await?;
         let home = self.home(&record).await?;
+        let confinement = &confinement.around(&record.reach);
         let errand = Errand {
             agent,
             directory: PathBuf::from(&record.directory),

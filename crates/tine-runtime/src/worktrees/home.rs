@@ -78,14 +78,15 @@ async fn is_ready(record: &WorktreeRecord) -> Result<bool, RuntimeError> {
 }
 
 impl Runtime {
-    /// The confinement of an agent's runs, whether or not it works in a worktree.
+    /// The confinement of an agent's runs by what is stored with it and what is wished for, whether or not it works in a worktree.
     pub(crate) async fn walled(
         &self,
         agent: &AgentRecord,
         confinement: &Confinement,
     ) -> Result<Confinement, RuntimeError> {
         let home = self.home(agent).await?;
-        Ok(home.map_or_else(|| confinement.clone(), |home| home.walled(confinement)))
+        let confinement = confinement.around(&agent.reach);
+        Ok(home.map_or_else(|| confinement.clone(), |home| home.walled(&confinement)))
     }
 
     /// The worktree that the agent's directory lies in, its own or an ancestor's. One that was removed is made again, as it was.

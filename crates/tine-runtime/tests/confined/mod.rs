@@ -8,10 +8,9 @@ use std::sync::{Arc, Mutex};
 use tine_cache::{Asked, Plan};
 use tine_fork::RunEvent;
 use tine_guard::{PermissionMode, Rules};
-use tine_model::{AgentId, Outcome};
+use tine_model::{AgentId, Outcome, Reach, Writes};
 use tine_runtime::{
-    Change, Confinement, DenyAll, Escape, FanSpec, FanTask, FanWatcher, Permissions, Reach,
-    RunOptions,
+    Change, Confinement, DenyAll, Escape, FanSpec, FanTask, FanWatcher, Permissions, RunOptions,
 };
 use tine_testkit::{Answer, ScriptedModel};
 
@@ -21,7 +20,11 @@ use super::fixture::{House, options};
 fn bypass(reach: Reach, own: &Path) -> RunOptions {
     RunOptions {
         permissions: Permissions::new(PermissionMode::Bypass, Rules::default(), Arc::new(DenyAll)),
-        confinement: Confinement { reach, own: vec![own.to_owned()], ..Confinement::default() },
+        confinement: Confinement {
+            reach: reach.into(),
+            own: vec![own.to_owned()],
+            ..Confinement::default()
+        },
         ..options()
     }
 }
@@ -46,7 +49,7 @@ async fn house(answers: impl FnOnce(&Path) -> Vec<Answer>) -> (House, tempfile::
 async fn a_hostile_command_that_was_allowed_changes_nothing_and_is_no_escape() {
     let attack =
         "echo evil > ../outside/file; echo evil > ../file; rm -rf ../outside; echo mine > own";
-    for (reach, writes) in [(Reach::Directory, true), (Reach::ReadOnly, false)] {
+    for (reach, writes) in [(Reach::directory(), true), (Reach::read_only(), false)] {
         let (house, world, root) = house(|_| vec![bash(attack), Answer::text("done")]).await;
         let options = bypass(reach, house.home.path());
         let outcome = house.runtime.run(root, Some("go".into()), &options).await.unwrap();
@@ -81,15 +84,15 @@ async fn the_file_tools_keep_to_the_same_walls() {
         ]
     };
     for (reach, expected) in [
-        (Reach::Directory, (true, false, false, true)),
-        (Reach::ReadOnly, (false, false, false, false)),
-        (Reach::Memory(PathBuf::from("memory")), (false, false, true, false)),
+        (Reach::directory(), (true, false, false, false)),
+        (Reach::read_only(), (false, false, false, false)),
+        (Reach::notes(PathBuf::from("memory")), (false, false, true, false)),
     ] {
         let (house, world, root) = house(calls).await;
         std::fs::write(world.path().join("work/.env"), "KEY=hidden-value").unwrap();
-        let reach = match reach {
-            Reach::Memory(memory) => Reach::Memory(world.path().join(memory)),
-            other => other,
+        let reach = match reach.writes {
+            Writes::Notes(notes) => Reach::notes(world.path().join(notes)),
+            Writes::Anywhere | Writes::Directory | Writes::Nowhere => reach,
         };
         let options = bypass(reach.clone(), house.home.path());
         house.runtime.run(root, Some("go".into()), &options).await.unwrap();
@@ -133,15 +136,15 @@ async fn what_tine_keeps_is_read_by_no_tool_of_a_confined_run_and_notes_among_it
         std::fs::write(kept.join("tine.db"), "the kept word\n").unwrap();
         std::fs::write(kept.join("memory/note"), "the noted word\n").unwrap();
         let reach = match reach {
-            "directory" => Reach::Directory,
-            "read-only" => Reach::ReadOnly,
-            _ => Reach::Memory(kept.join("memory")),
+            "directory" => Reach::directory(),
+            "read-only" => Reach::read_only(),
+            _ => Reach::notes(kept.join("memory")),
         };
         let options = bypass(reach.clone(), &kept);
         house.runtime.run(root, Some("go".into()), &options).await.unwrap();
         let told = house.model.requests().pop().unwrap().text();
         assert!(!told.contains("the kept word"), "{reach:?}: {told}");
-        let is_memory = matches!(reach, Reach::Memory(_));
+        let is_memory = matches!(reach.writes, Writes::Notes(_));
         assert_eq!(told.contains("the noted word"), is_memory, "{reach:?}: {told}");
     }
 }
@@ -152,7 +155,7 @@ async fn a_note_taker_writes_its_notes() {
         |world: &Path| format!("echo fact > {}/memory/fact; echo evil > own", world.display());
     let (house, world, root) =
         house(|world| vec![bash(&command(world)), Answer::text("done")]).await;
-    let options = bypass(Reach::Memory(world.path().join("memory")), house.home.path());
+    let options = bypass(Reach::notes(world.path().join("memory")), house.home.path());
     house.runtime.run(root, Some("go".into()), &options).await.unwrap();
     assert_eq!(std::fs::read_to_string(world.path().join("memory/fact")).unwrap(), "fact\n");
     assert!(!world.path().join("work/own").exists());
@@ -172,8 +175,10 @@ async fn what_changes_outside_meanwhile_is_reported() {
             std::fs::write(&hooked, "x").unwrap();
         }
     };
-    let options =
-        RunOptions { observer: Arc::new(observer), ..bypass(Reach::Directory, house.home.path()) };
+    let options = RunOptions {
+        observer: Arc::new(observer),
+        ..bypass(Reach::directory(), house.home.path())
+    };
     let outcome = house.runtime.run(root, Some("go".into()), &options).await.unwrap();
     let escape = |path: &Path| Escape { path: path.to_owned(), change: Change::Made };
     assert_eq!(outcome.audit.unwrap().escapes, [escape(&beside), escape(&hook)]);
@@ -195,7 +200,7 @@ async fn workers_of_a_fan_are_confined_each_and_audited_together() {
     let (house, world, root) =
         house(|_| vec![bash(attack), bash(attack), Answer::text("done"), Answer::text("done")])
             .await;
-    let options = bypass(Reach::Directory, house.home.path());
+    let options = bypass(Reach::directory(), house.home.path());
     let directives = vec!["one".to_owned(), "two".to_owned()];
     let spec = FanSpec {
         parent: root,

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tine_fork::RunEvent;
-use tine_model::{Outcome, RawJson};
-use tine_runtime::{Change, Confinement, Escape, Reach, RunOptions};
+use tine_model::{Outcome, RawJson, Reach};
+use tine_runtime::{Change, Confinement, Escape, RunOptions};
 use tine_testkit::{Answer, ScriptedModel};
 use tine_tools::{Bash, Place, Tool};
 use tokio_util::sync::CancellationToken;
@@ -35,7 +35,7 @@ async fn repository(world: &Path) -> (PathBuf, PathBuf) {
 }
 
 fn worktree_options(kept: &Path, origin: &Path) -> RunOptions {
-    let options = bypass(Reach::Directory, kept);
+    let options = bypass(Reach::directory(), kept);
     let origin = Some(origin.to_owned());
     RunOptions { confinement: Confinement { origin, ..options.confinement.clone() }, ..options }
 }

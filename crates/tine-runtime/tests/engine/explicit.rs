@@ -176,6 +176,7 @@ async fn nothing_is_held_below_the_minimum_and_for_other_providers() {
         system: "You keep the books.".to_owned(),
         stream: true,
         directory: house.home.path().to_owned(),
+        reach: tine_model::Reach::open(),
     };
     let small = house.runtime.create_root(small).await.unwrap();
     house.say(small, "Good day.").await;

@@ -128,6 +128,7 @@ impl House {
             system,
             stream: true,
             directory: self.home.path().to_owned(),
+            reach: tine_model::Reach::open(),
         };
         self.runtime.create_root(root).await.unwrap()
     }

@@ -161,6 +161,7 @@ async fn root(house: &House, runtime: &Runtime) -> AgentId {
         system: "You keep the books of a small harbour. ".repeat(600),
         stream: true,
         directory: house.home.path().to_owned(),
+        reach: tine_model::Reach::open(),
     };
     runtime.create_root(root).await.unwrap()
 }

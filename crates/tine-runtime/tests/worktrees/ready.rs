@@ -5,7 +5,7 @@ use super::*;
 /// A wall around one directory, with the house's store out of reach.
 pub(super) fn directory_wall(house: &House) -> Confinement {
     Confinement {
-        reach: tine_runtime::Reach::Directory,
+        reach: tine_model::Reach::directory().into(),
         own: vec![house.home.path().canonicalize().unwrap().join("tine.db")],
         ..Confinement::default()
     }

@@ -56,6 +56,7 @@ pub async fn an_agent_is_read_as_it_was_made(fixture: &dyn Fixture) -> Result<()
         settings: new.settings.clone(),
         head: new.head.hash,
         directory: new.directory.clone(),
+        reach: new.reach.clone(),
         depth: new.depth,
         stop: None,
         created_ms: 77,

@@ -73,7 +73,13 @@ pub async fn siblings_share_one_fork_point(fixture: &dyn Fixture) -> Result<()> 
             description: Some("a part".to_owned()),
             definition: None,
         });
-        request.children.push(NewChild { agent, task, entries: Vec::new(), worktree: None });
+        request.children.push(NewChild {
+            agent,
+            task,
+            entries: Vec::new(),
+            worktree: None,
+            by_person: false,
+        });
     }
     let forked = store.fork(request).await?;
     let children: Vec<AgentId> = forked.iter().map(|forked| forked.child).collect();

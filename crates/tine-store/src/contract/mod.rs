@@ -9,6 +9,7 @@ mod lease;
 mod log;
 mod model;
 mod permission;
+mod reach;
 mod sample;
 mod stops;
 mod work;
@@ -26,6 +27,7 @@ pub use lease::*;
 pub use log::*;
 pub use model::{Inherit, Operation, lineage_equals_the_naive_model};
 pub use permission::*;
+pub use reach::*;
 pub use sample::{
     agent_id, ask_of, cache_row, caps_of, create, end_of, fork_of, message, new_agent,
     permission_id, plain_notice, request_of, reserve_of, yes_to,
@@ -80,6 +82,9 @@ macro_rules! store_contract {
             a_fork_is_made_with_its_first_entries
             a_forks_worktree_is_known_with_it
             a_refused_fork_leaves_nothing
+            an_agent_keeps_its_reach
+            a_child_reaches_no_farther_than_its_parent
+            a_reach_is_changed_under_the_lease
             a_parent_run_by_somebody_else_can_be_forked
             a_forked_worker_is_held_at_once
             a_lease_given_back_in_a_run_interrupts

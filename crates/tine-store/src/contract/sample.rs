@@ -2,7 +2,7 @@
 
 use tine_model::{
     AgentId, Cap, ContextMode, Decision, Effort, Lifetime, ModelSettings, PermissionId,
-    PermissionScope, RequestId, Standing, TaskRecord, TaskStatus, Thinking, Usage,
+    PermissionScope, Reach, RequestId, Standing, TaskRecord, TaskStatus, Thinking, Usage,
 };
 
 use crate::{
@@ -39,6 +39,7 @@ pub fn new_agent(number: u64) -> NewAgent {
         },
         head: Head { hash: [9; 32], body: Some(r#"{"system":[]}"#.to_owned()) },
         directory: "/home/somebody/projects/something".to_owned(),
+        reach: Reach::open(),
         depth: 0,
     }
 }
@@ -55,7 +56,8 @@ pub fn fork_of(parent: AgentId, number: u64, from: ForkFrom) -> ForkRequest {
     let mut agent = new_agent(number);
     agent.standing = Standing::Peer;
     agent.head.body = None;
-    let children = vec![NewChild { agent, task: None, entries: Vec::new(), worktree: None }];
+    let children =
+        vec![NewChild { agent, task: None, entries: Vec::new(), worktree: None, by_person: false }];
     ForkRequest { parent, from, parent_fence: None, children, owner: None, now_ms: 2000 }
 }
 

@@ -6,18 +6,22 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 use tine_model::{
     AgentId, AgentPrefix, AgentRecord, AgentState, ContextMode, Effort, EntryId, ModelSettings,
-    Standing, StopKind, TaskStatus,
+    Reach, Standing, StopKind, TaskStatus,
 };
 
 use super::SqliteStore;
 use super::budgets::drop_places_of_the_dead;
-use super::column::{Columns, thinking_from_text, thinking_to_text};
+use super::column::{
+    Columns, reach_from_text, reach_to_text, thinking_from_text, thinking_to_text,
+};
 use super::connection::Writing;
 use super::entries::append_entries;
 use super::leases::check_fence;
 use super::permissions::withdraw_of_the_dead;
 use super::tasks::{cut_tasks, task_columns};
-use crate::{AgentFilter, CreateAgent, Kill, NewAgent, Reap, Rename, Result, SetState, StoreError};
+use crate::{
+    AgentFilter, CreateAgent, Kill, NewAgent, Reap, Rename, Result, SetReach, SetState, StoreError,
+};
 
 /// Candidates named for an ambiguous prefix: as many as fit under an error message.
 const CANDIDATES_MAX: i64 = 8;
@@ -26,7 +30,7 @@ macro_rules! agent_columns {
     () => {
         "a.id, a.name, a.parent, a.fork_point, a.standing, a.state, a.context, a.model, \
          a.max_tokens, a.thinking, a.effort, a.head, a.directory, a.depth, a.created_ms, \
-         a.updated_ms, a.stop"
+         a.updated_ms, a.stop, a.reach"
     };
 }
 
@@ -153,6 +157,21 @@ impl SqliteStore {
         write.commit().await
     }
 
+    pub(super) async fn set_agent_reach(&self, change: SetReach) -> Result<()> {
+        let mut write = self.connections.write().await?;
+        require_living(&mut write, change.agent).await?;
+        if let Some(fence) = change.fence {
+            check_fence(&mut write, change.agent, fence).await?;
+        }
+        let sql = "UPDATE agents SET reach = ?, updated_ms = max(updated_ms, ?) WHERE id = ?";
+        let sql = sqlx::query(sql)
+            .bind(reach_to_text(&change.reach))
+            .bind(change.now_ms)
+            .bind(change.agent.as_bytes().as_slice());
+        write.run("reach", sql).await?;
+        write.commit().await
+    }
+
     pub(super) async fn kill_tree(&self, kill: Kill<'_>) -> Result<Vec<AgentId>> {
         let mut write = self.connections.write().await?;
         let sql = "WITH RECURSIVE tree (id, seq) AS (\
@@ -246,8 +265,8 @@ pub(super) async fn insert_agent(
     store_head(write, new).await?;
     let settings = &new.settings;
     let sql = "INSERT INTO agents (id, name, parent, fork_point, standing, state, context, model, \
-         max_tokens, thinking, effort, head, directory, depth, created_ms, updated_ms) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+         max_tokens, thinking, effort, head, directory, reach, depth, created_ms, updated_ms) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     let sql = sqlx::query(sql)
         .bind(new.id.as_bytes().as_slice())
         .bind(new.name.as_deref())
@@ -262,11 +281,20 @@ pub(super) async fn insert_agent(
         .bind(settings.effort.map(Effort::as_str))
         .bind(new.head.hash.as_slice())
         .bind(new.directory.as_str())
+        .bind(reach_to_text(&new.reach))
         .bind(new.depth)
         .bind(place.now_ms)
         .bind(place.now_ms);
     write.run("agent row", sql).await?;
     Ok(())
+}
+
+/// The reach of an agent that must exist.
+pub(super) async fn agent_reach(write: &mut Writing<'_>, agent: AgentId) -> Result<Reach> {
+    let sql = sqlx::query("SELECT reach FROM agents WHERE id = ?");
+    let row = write.one("agent reach", sql.bind(agent.as_bytes().as_slice())).await?;
+    let row = row.ok_or_else(|| StoreError::no_agent(agent))?;
+    Columns::new(write.path(), &row).word(0, reach_from_text)
 }
 
 /// The state of an agent that must exist.
@@ -332,7 +360,7 @@ async fn store_head(write: &mut Writing<'_>, new: &NewAgent) -> Result<()> {
 }
 
 fn agent_record(path: &Path, row: &SqliteRow) -> Result<AgentRecord> {
-    debug_assert_eq!(row.len(), 17);
+    debug_assert_eq!(row.len(), 18);
     let row = Columns::new(path, row);
     Ok(AgentRecord {
         id: row.agent(0)?,
@@ -354,6 +382,7 @@ fn agent_record(path: &Path, row: &SqliteRow) -> Result<AgentRecord> {
         created_ms: row.get(14)?,
         updated_ms: row.get(15)?,
         stop: row.word_or_null(16, StopKind::from_name)?,
+        reach: row.word(17, reach_from_text)?,
     })
 }
 

@@ -1,10 +1,11 @@
 //! From columns to types and back. A value that no version of the program writes is damage, never a panic.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Decode, Row, Sqlite, Type};
-use tine_model::{AgentId, EntryId, PermissionId, RequestId, Thinking, Usage};
+use tine_model::{AgentId, EntryId, PermissionId, Reach, RequestId, Thinking, Usage, Writes};
 
 use super::failure::corrupt;
 use crate::{Result, StoreError};
@@ -115,6 +116,33 @@ pub(super) fn usage_columns(usage: Option<&Usage>) -> [Option<i64>; 6] {
             usage.reasoning.map(tokens),
         ],
     }
+}
+
+/// A reach as an object of JSON: its word, the directory of notes, more directories, and whether there is a network.
+pub(super) fn reach_to_text(reach: &Reach) -> String {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let notes = match &reach.writes {
+        Writes::Notes(notes) => Some(text(notes)),
+        Writes::Anywhere | Writes::Directory | Writes::Nowhere => None,
+    };
+    let writable: Vec<String> = reach.writable.iter().map(|path| text(path)).collect();
+    let (word, network) = (reach.as_str(), reach.network);
+    json!({ "writes": word, "notes": notes, "writable": writable, "network": network }).to_string()
+}
+
+pub(super) fn reach_from_text(text: &str) -> Option<Reach> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let notes = || Some(Writes::Notes(PathBuf::from(value.get("notes")?.as_str()?)));
+    let writes = match value.get("writes")?.as_str()? {
+        "open" => Writes::Anywhere,
+        "directory" => Writes::Directory,
+        "read-only" => Writes::Nowhere,
+        "notes" => notes()?,
+        _ => return None,
+    };
+    let paths = value.get("writable")?.as_array()?.iter();
+    let writable = paths.map(|path| path.as_str().map(PathBuf::from)).collect::<Option<_>>()?;
+    Some(Reach { writes, writable, network: value.get("network")?.as_bool()? })
 }
 
 const ADAPTIVE: &str = "adaptive";

@@ -3,7 +3,7 @@
 use tine_model::{AgentId, AgentState, EntryId, ForkRole};
 
 use super::SqliteStore;
-use super::agents::{Place, insert_agent};
+use super::agents::{Place, agent_reach, insert_agent};
 use super::budgets::check_workers;
 use super::column::Columns;
 use super::connection::Writing;
@@ -65,7 +65,12 @@ async fn fork_child(
     place: Place,
 ) -> Result<Forked> {
     let id = child.agent.id;
-    insert_agent(write, &child.agent, place).await?;
+    let mut agent = child.agent.clone();
+    if !child.by_person {
+        // The parent's reach may have changed since the caller read it.
+        agent.reach = agent_reach(write, parent).await?.narrowed(&agent.reach);
+    }
+    insert_agent(write, &agent, place).await?;
     let event = |role, other| NewEntry {
         kind: EntryKind::Fork,
         body: ForkEvent { role, other, fork_point: place.fork_point }.to_body(),

@@ -16,7 +16,7 @@ use crate::{Result, StoreError};
 const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// Each takes the database from one version to the next, and sets the version as its last act.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("../../migrations/sqlite/0001_initial.sql"),
     include_str!("../../migrations/sqlite/0002_cache.sql"),
     include_str!("../../migrations/sqlite/0003_permissions.sql"),
@@ -25,6 +25,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/sqlite/0006_worktrees.sql"),
     include_str!("../../migrations/sqlite/0007_writers.sql"),
     include_str!("../../migrations/sqlite/0008_reaped.sql"),
+    include_str!("../../migrations/sqlite/0009_reach.sql"),
 ];
 
 /// Rows on their way from SQLite's thread. Ten times the default: a history is read as a whole.

@@ -10,8 +10,8 @@ use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
     EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
     NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Rename, RequestRow,
-    RequestStop, Reserve, Reserved, Result, SetBudget, SetState, StandInLine, Store, TaskEnd,
-    UsageScope, UsageSum, WriterRow,
+    RequestStop, Reserve, Reserved, Result, SetBudget, SetReach, SetState, StandInLine, Store,
+    TaskEnd, UsageScope, UsageSum, WriterRow,
 };
 
 #[async_trait]
@@ -50,6 +50,10 @@ impl Store for SqliteStore {
 
     async fn set_state(&self, change: SetState) -> Result<()> {
         self.set_agent_state(change).await
+    }
+
+    async fn set_reach(&self, change: SetReach) -> Result<()> {
+        self.set_agent_reach(change).await
     }
 
     async fn kill(&self, kill: Kill<'_>) -> Result<Vec<AgentId>> {

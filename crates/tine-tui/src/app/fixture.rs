@@ -2,7 +2,8 @@
 
 use tine_model::{
     AgentId, AgentRecord, AgentState, ContextMode, Decision, EntryId, ModelSettings, PermissionId,
-    PermissionScope, RawJson, Standing, TaskRecord, TaskStatus, ToolCallId, Usage, WorktreeRecord,
+    PermissionScope, RawJson, Reach, Standing, TaskRecord, TaskStatus, ToolCallId, Usage,
+    WorktreeRecord,
 };
 use tine_runtime::PermissionRequest;
 use tine_store::UsageSum;
@@ -32,6 +33,7 @@ pub(crate) fn agent(byte: u8, parent: Option<u8>) -> AgentRecord {
         },
         head: [0; 32],
         directory: "/srv".into(),
+        reach: Reach::open(),
         depth: 0,
         stop: None,
         created_ms: 0,

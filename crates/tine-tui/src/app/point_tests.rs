@@ -66,6 +66,7 @@ fn forked(asked: Option<i64>) -> Event {
         context: ContextMode::Full,
         digest: None,
         worktree: None,
+        reach: tine_model::Reach::open(),
     };
     Event::Forked(Box::new((made, agent(2, Some(1)), ForkWords::default())))
 }

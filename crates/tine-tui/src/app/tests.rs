@@ -54,6 +54,7 @@ fn forked(parent: u8, child: u8, words: ForkWords) -> Event {
         context: ContextMode::Full,
         digest: None,
         worktree: None,
+        reach: tine_model::Reach::open(),
     };
     Event::Forked(Box::new((made, agent(child, Some(parent)), words)))
 }

@@ -47,6 +47,9 @@ pub(super) fn lines(app: &App, agent: AgentId, width: usize) -> Vec<Line<'static
     };
     add("stands", &format!("{}{point}", app.line_of(agent)));
     add("works in", &record.directory);
+    if !record.reach.is_open() {
+        add("reach", &record.reach.describe());
+    }
     if let Some(worktree) = app.facts.worktree(agent) {
         let files = plural(u64::from(app.facts.files(agent).unwrap_or(0)), "changed file");
         let commits = plural(u64::from(worktree.commits), "commit");

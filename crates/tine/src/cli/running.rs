@@ -45,7 +45,7 @@ pub(crate) struct LimitArgs {
     /// Refuse a tool call, as Tool or Tool(pattern); may be repeated
     #[arg(long, value_name = "RULE")]
     pub(crate) deny: Vec<String>,
-    /// Confine commands by the kernel, whatever was allowed [default: directory for workers, off for others]
+    /// What commands and file tools may touch; stored with the agent [default: as stored; new workers: directory, others: off]
     #[arg(long, value_enum, value_name = "REACH")]
     pub(crate) confine: Option<ConfineArg>,
     /// Let confined commands reach the internet

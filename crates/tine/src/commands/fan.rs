@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use tine_cache::{FanCost, Plan};
 use tine_fork::{AllowAllFilter, Observer, Report, RunEvent, WORKER_TURNS_DEFAULT};
-use tine_model::{AgentId, Outcome, Standing, TaskStatus, Usage};
+use tine_model::{AgentId, Outcome, TaskStatus, Usage};
 use tine_runtime::{
     CacheReport, Confinement, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher, Placement,
     RunOptions,
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::budget;
 use crate::caching::{Before, asked, go_ahead, launch_word, policy};
 use crate::cli::FanArgs;
-use crate::confine::{AuditShape, confinement, tell, warn_of_gaps};
+use crate::confine::{AuditShape, of_workers, tell, tell_widened, warn_of_gaps};
 use crate::context::Context;
 use crate::crew::crew;
 use crate::ending::{Tally, warn_of_refusals};
@@ -176,9 +176,10 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
     if !go_ahead(context, before).await? {
         return Ok(None);
     }
-    let directory = context.runtime.store().agent(parent).await?.directory;
-    let confinement =
-        confinement(&context.config, &args.spread.limits, Standing::Worker, Path::new(&directory))?;
+    let record = context.runtime.store().agent(parent).await?;
+    let confinement = of_workers(context, &args.spread.limits, &record)?;
+    tell_widened(&confinement.reach, (&record.reach, "each worker"));
+    let directory = record.directory;
     warn_of_gaps(&confinement, Path::new(&directory));
     let screen = Arc::new(Screen::stderr());
     let crew_screen = Arc::clone(&screen);

@@ -8,6 +8,7 @@ use tine_runtime::{EstimateSpec, ForkMade, ForkSpec, Inherit};
 use crate::budget;
 use crate::caching::{Before, go_ahead};
 use crate::cli::{ContextArg, EstimateArgs, ForkArgs, OutputArgs, OutputFormat};
+use crate::confine::{line, of_agent, tell_widened};
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
@@ -47,6 +48,9 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
         let own = context.runtime.store().agent(parent).await?.settings;
         talk.connect(&settings.as_ref().unwrap_or(&own).model).await?;
     }
+    let record = context.runtime.store().agent(parent).await?;
+    let reach = of_agent(context, &args.limits, &record)?.reach;
+    tell_widened(&reach, (&record.reach, "the fork"));
     budget::change(context, parent, args.limits.tree.changes()).await?;
     let spec = ForkSpec {
         parent,
@@ -56,6 +60,7 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
         settings,
         accept_cache_loss: args.inherit.accept_cache_loss,
         place: args.place.placement(),
+        reach,
     };
     let made = context.runtime.fork(spec).await?;
     if !args.output.quiet {
@@ -136,9 +141,17 @@ fn say(made: &ForkMade) {
             "note: moved from entry {asked} to {at}: the results of the calls in {asked} belong to them"
         ));
     }
+    say_confined(made);
     if let Some(worktree) = &made.worktree {
         PlaceShape::from(worktree).say();
         say_under_way(worktree.during);
+    }
+}
+
+/// Tells a person that a fork is confined as its parent is.
+pub(super) fn say_confined(made: &ForkMade) {
+    if let Some(line) = line(&made.reach) {
+        output::say(&format!("note: {line}; a fork keeps what its parent may touch"));
     }
 }
 

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use tine_model::{AgentId, AgentRecord, AgentState, Standing};
-use tine_runtime::{ForkSpec, Placement, Start, parse_fork};
+use tine_runtime::{ForkSpec, NewRoot, Placement, Start, parse_fork};
 use tine_store::AgentFilter;
 
 use crate::budget;
 use crate::caching::{Before, go_ahead};
-use crate::cli::{EstimateArgs, ModelArgs, OutputArgs, RunArgs};
+use crate::cli::{EstimateArgs, LimitArgs, ModelArgs, OutputArgs, RunArgs};
 use crate::commands::fork;
+use crate::confine::{of_agent, of_root, tell_widened};
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
@@ -27,7 +28,8 @@ pub(crate) async fn run(context: &Context, args: RunArgs) -> Result<u8, Failure>
         budget::change(context, agent, args.limits.tree.changes()).await?;
     }
     if let Some(arguments) = prompt.slash("fork") {
-        return slash_fork(context, talk, existing, (&prompt, arguments), &args.output).await;
+        let how = (&args.limits, &args.output);
+        return slash_fork(context, talk, existing, (&prompt, arguments), how).await;
     }
     let to_send = prompt.to_send();
     if let Some(agent) = existing {
@@ -39,7 +41,8 @@ pub(crate) async fn run(context: &Context, args: RunArgs) -> Result<u8, Failure>
             .hint("`tine run --continue` goes on with the last agent of this directory"));
     }
     let caps = budget::of_new_tree(&context.config, args.limits.tree.changes())?;
-    let new = context.new_root(&args.model, args.name)?;
+    let reach = of_root(context, &args.limits)?;
+    let new = NewRoot { reach, ..context.new_root(&args.model, args.name)? };
     talk.connect(&new.settings.model).await?;
     let agent = context.runtime.create_root(new).await?;
     budget::begin(context, agent, caps).await?;
@@ -112,7 +115,7 @@ async fn slash_fork(
     talk: Talk<'_>,
     existing: Option<AgentId>,
     (prompt, arguments): (&Prompt, &str),
-    printed: &OutputArgs,
+    (limits, printed): (&LimitArgs, &OutputArgs),
 ) -> Result<u8, Failure> {
     let parent = existing.ok_or_else(|| {
         Failure::usage("a new agent has nothing to fork")
@@ -129,7 +132,10 @@ async fn slash_fork(
         return Err(Failure::usage("--bg is for the terminal")
             .hint("`tine task start --fork AGENT -d TEXT` works in the background"));
     }
-    let settings = context.runtime.store().agent(parent).await?.settings;
+    let record = context.runtime.store().agent(parent).await?;
+    let reach = of_agent(context, limits, &record)?.reach;
+    tell_widened(&reach, (&record.reach, "the fork"));
+    let settings = record.settings;
     let settings = words.settings(&settings).unwrap_or(settings);
     let accept_cache_loss = words.accept_cache_loss;
     let to_send = prompt.with(words.prompt);
@@ -145,10 +151,12 @@ async fn slash_fork(
         false => Placement::Shared,
     };
     let (at, name, settings) = (words.at, words.name, Some(settings));
-    let spec = ForkSpec { at, name, settings, accept_cache_loss, place, ..ForkSpec::of(parent) };
+    let of = ForkSpec::of(parent);
+    let spec = ForkSpec { at, name, settings, accept_cache_loss, place, reach, ..of };
     let made = context.runtime.fork(spec).await?;
     if !printed.quiet {
         output::say(&format!("Forked from {parent}"));
+        fork::say_confined(&made);
     }
     match to_send {
         Some(_) => talk.run(made.child, Some(&made), to_send).await,

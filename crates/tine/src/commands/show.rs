@@ -71,6 +71,7 @@ fn header(agent: &Shown, now_ms: i64) -> String {
     }
     lines.push(("model", one_line(&record.settings.model.to_string())));
     lines.push(("directory", one_line(&record.directory)));
+    lines.push(("reach", one_line(&record.reach.describe())));
     let created = moment(record.created_ms);
     lines.push(("created", format!("{created}, {} ago", age(now_ms, record.created_ms))));
     lines.push(("id", record.id.to_string()));

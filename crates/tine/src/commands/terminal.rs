@@ -19,7 +19,7 @@ use crate::commands::in_context;
 use crate::commands::run::last_in;
 use crate::commands::setup::Chosen;
 use crate::config::Config;
-use crate::confine::confinement;
+use crate::confine::of_agent;
 use crate::connect::variable;
 use crate::context::{Context, default_model};
 use crate::crew::crew;
@@ -113,7 +113,7 @@ impl SettingsHost {
             cancel,
             caching: policy(config, false)?,
             filter: Arc::new(AllowAllFilter),
-            confinement: confinement(config, &args, agent.standing, directory)?,
+            confinement: of_agent(&self.context, &args, agent)?,
             crew: crew(config, &args, directory, watcher)?,
             on_budget: OnBudget::Pause,
         })

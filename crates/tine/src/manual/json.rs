@@ -33,7 +33,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine fork",
-            r#"{"agent","parent","fork_point","context","worktree":{"path"}|null}; context is full, turns, digest or fresh"#,
+            r#"{"agent","parent","fork_point","context","worktree":{"path"}|null,"reach"}; context is full, turns, digest or fresh; reach is open, directory, read-only or notes"#,
         ),
         (
             "tine compact",
@@ -53,7 +53,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine ps",
-            r#"[{"id","name","parent","fork_point","kind","state","forked","context","model","directory","depth","created_at","updated_at","task":{"status","turns","tool_uses","description","resumes","flags"}|null,"questions","worktree":{"path","origin","removed"}|null}]"#,
+            r#"[{"id","name","parent","fork_point","kind","state","forked","context","model","directory","reach","writable":[…],"network","depth","created_at","updated_at","task":{"status","turns","tool_uses","description","resumes","flags"}|null,"questions","worktree":{"path","origin","removed"}|null}]"#,
         ),
         ("tine tree", r#"the objects of ps, each with "directive" and "children":[…]"#),
         (

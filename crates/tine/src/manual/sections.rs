@@ -194,11 +194,11 @@ const CONVERSATIONS: Section = Section {
 
 const CONFINEMENT: Section = Section {
     heading: "CONFINEMENT",
-    text: "A permission is a judgement and may err; a wall holds whatever was allowed. The kernel keeps it (Landlock over files, a filter over system calls), for the commands of Bash and all that they start. `tine doctor` says what this kernel can keep. After a confined run the directories around it and the top of your home are compared with what they were; changes are reported, whoever made them.",
+    text: "A permission is a judgement and may err; a wall holds whatever was allowed. The kernel keeps it (Landlock over files, a filter over system calls), for the commands of Bash and all that they start. `tine doctor` says what this kernel can keep. What an agent may touch is stored with it: whoever runs it again, in whatever way, runs it so, and its forks and workers touch no more (`tine show` names it). After a confined run the directories around it and the top of your home are compared with what they were; changes are reported, whoever made them.",
     terms: &[
         (
             "--confine directory",
-            "commands write in the agent's directory and in a temporary one ($TMPDIR), read everything but key stores, reach no network and no service of the machine, neither see into nor end other processes, and end with their call. This is how workers run. Modes, owners and times of your other files are not protected, and .git/hooks and .git/config in the directory can be written; the comparison reports those",
+            "commands write in the agent's directory and in a temporary one ($TMPDIR), read everything but key stores, reach no network and no service of the machine, neither see into nor end other processes, and end with their call. This is how workers run. Modes, owners and times of your other files are not protected, and commands can write .git/hooks and .git/config in the directory; the comparison reports those",
         ),
         (
             "--confine read-only",
@@ -206,6 +206,14 @@ const CONFINEMENT: Section = Section {
         ),
         ("--network", "internet sockets; those of the machine's own services stay closed"),
         ("--confine off", "no wall"),
+        (
+            "file tools",
+            "in a confined run FileRead, Grep and Glob open no key stores, no secrets and none of tine's files, and FileWrite and FileEdit write none of the files that start programs later: .git, .tine, .mcp.json, settings of editors, shells, agents and CI. Files that only a build reads, such as a Makefile, are written",
+        ),
+        (
+            "stored",
+            "an option that you type is stored with the agent. One that narrows says nothing; one that widens says so in a line. Settings, a resumed run and a command that an agent runs never widen: for an agent that exists, confine.network and confine.writable count again when you type --confine. Agents of older versions are open; older workers, and forks of them, have their directory",
+        ),
     ],
 };
 

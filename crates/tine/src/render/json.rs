@@ -123,6 +123,8 @@ pub(crate) struct ForkShape {
     moved_from: Option<i64>,
     /// `null` where it works in its parent's directory.
     worktree: Option<PlaceShape>,
+    /// What its commands and file tools may touch: `open`, `directory`, `read-only` or `notes`.
+    reach: &'static str,
 }
 
 impl From<&ForkMade> for ForkShape {
@@ -134,6 +136,7 @@ impl From<&ForkMade> for ForkShape {
             context: made.context.as_str(),
             moved_from: made.moved_from.map(|entry| entry.0),
             worktree: made.worktree.as_ref().map(PlaceShape::from),
+            reach: made.reach.as_str(),
         }
     }
 }

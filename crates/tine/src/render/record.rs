@@ -30,6 +30,12 @@ pub(crate) struct AgentJson<'a> {
     context: &'static str,
     model: String,
     directory: &'a str,
+    /// What its commands and file tools may touch: `open`, `directory`, `read-only` or `notes`.
+    reach: &'static str,
+    /// Directories that they may write in besides.
+    writable: Vec<String>,
+    /// Whether they may use the network.
+    network: bool,
     depth: u32,
     created_at: String,
     updated_at: String,
@@ -55,6 +61,7 @@ impl Shown {
     /// The JSON shape.
     pub(crate) fn to_json(&self) -> AgentJson<'_> {
         let record = &self.record;
+        let paths = record.reach.writable.iter();
         AgentJson {
             id: record.id.to_string(),
             name: record.name.as_deref(),
@@ -66,6 +73,9 @@ impl Shown {
             context: record.context.as_str(),
             model: record.settings.model.to_string(),
             directory: &record.directory,
+            reach: record.reach.as_str(),
+            writable: paths.map(|path| path.display().to_string()).collect(),
+            network: record.reach.network,
             depth: record.depth,
             created_at: rfc3339(record.created_ms),
             updated_at: rfc3339(record.updated_ms),

@@ -36,8 +36,8 @@ fn the_id_of_a_fork_is_the_whole_result() {
 #[test]
 fn the_json_of_a_fork_is_a_promise() {
     let (home, _) = parent();
-    check!(home.done(&["fork", "base", "--json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":4,"context":"full","worktree":null}"#);
-    check!(home.done(&["fork", "base", "--name", "second", "--output-format", "stream-json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":5,"context":"full","worktree":null}"#);
+    check!(home.done(&["fork", "base", "--json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":4,"context":"full","worktree":null,"reach":"open"}"#);
+    check!(home.done(&["fork", "base", "--name", "second", "--output-format", "stream-json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":5,"context":"full","worktree":null,"reach":"open"}"#);
     assert_eq!(home.json(&["ps", "--json"])[0]["name"], "second");
 }
 
@@ -49,12 +49,12 @@ fn a_fork_inside_a_turn_moves_behind_its_results() {
     check!(home.shown(&ran), @r#"
     code: 0
     --- stdout
-    {"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":3,"context":"full","moved_from":2,"worktree":null}
+    {"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":3,"context":"full","moved_from":2,"worktree":null,"reach":"open"}
     --- stderr
     Forked [AGENT8] from [AGENT8] at entry 3
     note: moved from entry 2 to 3: the results of the calls in 2 belong to them
     "#);
-    check!(home.done(&["fork", "base", "--at", "1", "--json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":1,"context":"full","worktree":null}"#);
+    check!(home.done(&["fork", "base", "--at", "1", "--json"]), @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":1,"context":"full","worktree":null,"reach":"open"}"#);
     check!(home.shown(&home.ran(&["fork", "base", "--at", "99"])), @"
     code: 42
     --- stdout
@@ -136,7 +136,7 @@ fn a_fork_inherits_what_was_asked_for_and_says_so() {
     check!(without_figures(&home.shown(&ran)), @r#"
     code: #
     --- stdout
-    {"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":6,"context":"digest","worktree":null}
+    {"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":6,"context":"digest","worktree":null,"reach":"open"}
     --- stderr
     Forked [AGENT8] from [AGENT8] with the context `digest`
     note: a digest of about # tokens: # of # messages and parts of # of # tool results are left out
@@ -145,7 +145,7 @@ fn a_fork_inherits_what_was_asked_for_and_says_so() {
     check!(home.shown(&ran), @r#"
     code: 0
     --- stdout
-    {"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":7,"context":"turns","worktree":null}
+    {"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":7,"context":"turns","worktree":null,"reach":"open"}
     --- stderr
     Forked [AGENT8] from [AGENT8] with the context `turns`
     "#);
@@ -169,6 +169,7 @@ fn a_fork_inherits_what_was_asked_for_and_says_so() {
       context      digest
       model        sim/[HOME]/case.toml
       directory    [HOME]/work
+      reach        open: commands and file tools touch what you can
       created      [TIME], 0s ago
       id           [AGENT-ID]
 
@@ -213,9 +214,9 @@ fn a_fork_inherits_what_was_asked_for_and_says_so() {
        Left out: the reasoning behind 1 message.
        Tool results may be shortened and out of date. Read a file again before you rely on it or change it.
 
-       User: <environment>
+       User: &lt;environment>
          Working directory: [HOME]/work
-         </environment>
+         &lt;/environment>
        User: look around
 
        Agent: I look.

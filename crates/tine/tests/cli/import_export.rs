@@ -43,6 +43,7 @@ fn an_import_says_who_it_made_and_of_how_much() {
       kind         root
       model        sim/echo
       directory    [HOME]/work
+      reach        open: commands and file tools touch what you can
       created      [TIME], 0s ago
       id           [AGENT-ID]
 

@@ -42,6 +42,7 @@ mod paperwork;
 mod permission;
 mod pick;
 mod pty;
+mod reach;
 mod registry;
 mod run;
 mod sim_serve;

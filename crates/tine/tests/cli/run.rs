@@ -336,7 +336,7 @@ fn slash_fork_moves_the_conversation_into_the_fork() {
         (Some(parent), Some("You said: try it"))
     );
     let idle = home.ran(&["run", "--json", "--resume", parent, "/fork"]);
-    check!(idle.stdout, @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":3,"context":"full","worktree":null}"#);
+    check!(idle.stdout, @r#"{"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":3,"context":"full","worktree":null,"reach":"open"}"#);
     assert_eq!(idle.stderr, format!("Forked from {parent}\n"));
 }
 

@@ -49,7 +49,7 @@ async fn every_connection_is_durable_and_checks_references() {
             ("PRAGMA journal_mode", "wal"),
             ("PRAGMA synchronous", "2"),
             ("PRAGMA foreign_keys", "1"),
-            ("PRAGMA user_version", "8"),
+            ("PRAGMA user_version", "9"),
         ] {
             let row = read.one(sqlx::query(pragma)).await.unwrap().unwrap();
             let found = row
@@ -64,8 +64,8 @@ async fn every_connection_is_durable_and_checks_references() {
 async fn a_newer_schema_is_refused_with_both_versions() {
     let directory = Directory::new();
     directory.sqlite().await.close().await.unwrap();
-    execute(&directory, "PRAGMA user_version = 9").await;
-    refused!(open(&directory).await, StoreError::Newer { found: 9, known: 8, .. });
+    execute(&directory, "PRAGMA user_version = 10").await;
+    refused!(open(&directory).await, StoreError::Newer { found: 10, known: 9, .. });
 }
 
 #[tokio::test]
@@ -103,6 +103,33 @@ async fn every_older_version_gets_its_queue() {
         let asked = store.ask_permission(ask_of(agent, 1)).await.unwrap();
         let store = directory.sqlite().await;
         assert_eq!(store.permission(asked.id).await.unwrap(), asked);
+    }
+}
+
+/// Agents of before version 9 have the reach that their runs had by default: a worker, and who was forked from one, its directory.
+#[tokio::test]
+async fn older_agents_get_the_reach_of_their_standing() {
+    use tine_model::{AgentId, Reach};
+    let directory = Directory::new();
+    fs::create_dir_all(directory.path().parent().unwrap()).unwrap();
+    execute(&directory, include_str!("../../../migrations/sqlite/0001_initial.sql")).await;
+    // Root, its worker, the worker's peer, and the root's peer.
+    let rows = "INSERT INTO heads VALUES (zeroblob(32), 'h');
+        INSERT INTO agents (id, parent, standing, state, context, model, max_tokens, head, \
+            directory, depth, created_ms, updated_ms)
+            SELECT id, parent, standing, 'idle', 'full', 'sim/echo', 9, zeroblob(32), '/', 0, 1, 1
+            FROM (SELECT x'00000000000000000000000000000000' AS id, NULL AS parent, 'root' AS standing
+                UNION ALL SELECT x'00000000000000000000000000000001', x'00000000000000000000000000000000', 'worker'
+                UNION ALL SELECT x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'peer'
+                UNION ALL SELECT x'00000000000000000000000000000003', x'00000000000000000000000000000000', 'peer');";
+    execute(&directory, rows).await;
+    let store = directory.sqlite().await;
+    for (number, reach) in
+        [Reach::open(), Reach::directory(), Reach::directory(), Reach::open()].iter().enumerate()
+    {
+        let mut bytes = [0; 16];
+        bytes[15] = u8::try_from(number).unwrap();
+        assert_eq!(store.agent(AgentId::from_bytes(bytes)).await.unwrap().reach, *reach);
     }
 }
 

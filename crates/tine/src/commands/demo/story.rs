@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tine_guard::{PermissionMode, Rules};
-use tine_model::ModelSettings;
+use tine_model::{ModelSettings, Reach};
 use tine_runtime::{DenyAll, NewRoot, Permissions, system_prompt};
 use tine_sim::Scenario;
 
@@ -63,6 +63,7 @@ pub(super) fn root(model: &str, directory: &Path) -> Result<NewRoot, Failure> {
         system: system_prompt(None),
         stream: true,
         directory: directory.to_owned(),
+        reach: Reach::open(),
     })
 }
 

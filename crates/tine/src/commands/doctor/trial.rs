@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tine_fork::{AllowAllFilter, RunEvent, RunLimits};
 use tine_guard::{PermissionMode, Rules};
-use tine_model::{ModelRef, ModelSettings, Provider};
+use tine_model::{ModelRef, ModelSettings, Provider, Reach};
 use tine_runtime::{
     CachePolicy, Confinement, Crew, DenyAll, Ids, NewRoot, OnBudget, Permissions, Ports,
     RunOptions, Runtime, system_prompt,
@@ -93,5 +93,6 @@ fn root(directory: &Path) -> NewRoot {
         system: system_prompt(None),
         stream: true,
         directory: directory.to_owned(),
+        reach: Reach::open(),
     }
 }

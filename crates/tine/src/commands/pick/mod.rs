@@ -5,7 +5,7 @@ mod shape;
 
 use std::path::Path;
 
-use tine_model::{AgentId, Standing};
+use tine_model::AgentId;
 use tine_runtime::{Applied, BringSpec, Brought, Candidate, Check, Confinement, OnConflict, best};
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +15,7 @@ pub(super) use self::shape::PickJson;
 use super::{bring, fan};
 use crate::ask::a_person_is_there;
 use crate::cli::{FanArgs, PickArgs};
-use crate::confine::confinement;
+use crate::confine::of_checks;
 use crate::context::Context;
 use crate::fail::{FAILED, Failure, INTERRUPTED};
 use crate::interrupt::interruptible;
@@ -125,8 +125,7 @@ async fn workers(
             }
         }
         let directory = Path::new(&context.directory);
-        let confinement =
-            confinement(&context.config, &args.spread.limits, Standing::Worker, directory)?;
+        let confinement = of_checks(context, &args.spread.limits, directory)?;
         return Ok(Some((agents, confinement)));
     };
     let mut spread = args.spread;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tine_model::AgentId;
+use tine_model::{AgentId, AgentRecord};
 use tine_runtime::{Definitions, Inherit, Placement, Resumed, Spawn, SpawnKind, TaskView};
 
 use super::background::{self, Begun};
@@ -11,6 +11,7 @@ use super::work::Work;
 use crate::budget;
 use crate::cli::{ResumeTaskArgs, StartTaskArgs, WorkArgs};
 use crate::commands::listing;
+use crate::confine::{of_agent, of_workers, tell_widened};
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::render::worktree::say_under_way;
@@ -29,6 +30,14 @@ pub(super) async fn start(context: &Context, args: StartTaskArgs) -> Result<u8, 
         say_under_way(context.runtime.under_way(spawner).await?);
     }
     if !args.how.wait && context.detached.is_none() {
+        match &args.resume {
+            Some(task) => tell_of_reach(context, task, &args.how).await?,
+            None => {
+                let record = agent_of(context, &args.spawner).await?;
+                let wish = of_workers(context, &args.how.limits, &record)?.reach;
+                tell_widened(&wish, (&record.reach, "the worker"));
+            }
+        }
         return background::go(context, args.how.json).await;
     }
     listing::recover(context).await?;
@@ -42,8 +51,13 @@ pub(super) async fn start(context: &Context, args: StartTaskArgs) -> Result<u8, 
         }
         return go_on(context, (&view, args.prompt), &args.how).await;
     }
-    let directory = context.runtime.store().agent(spawner).await?.directory;
-    let work = Work::new(context, &args.how, Path::new(&directory))?;
+    let record = context.runtime.store().agent(spawner).await?;
+    let confinement = of_workers(context, &args.how.limits, &record)?;
+    tell_widened(&confinement.reach, (&record.reach, "the worker"));
+    let reach = confinement.reach.clone();
+    let mut work = Work::new(context, &args.how, (confinement, Path::new(&record.directory)))?;
+    // Of the workers that models start, the settings and options say it; of this one, a person may.
+    work.options.crew.confinement.reach = reach;
     let spawn = Spawn {
         kind: kind(&args, &work.options.crew.definitions)?,
         prompt: args.prompt,
@@ -61,6 +75,7 @@ pub(super) async fn start(context: &Context, args: StartTaskArgs) -> Result<u8, 
 pub(super) async fn resume(context: &Context, args: ResumeTaskArgs) -> Result<u8, Failure> {
     check_prompt(&args.prompt)?;
     if !args.how.wait && context.detached.is_none() {
+        tell_of_reach(context, &args.task, &args.how).await?;
         return background::go(context, args.how.json).await;
     }
     let view = named(context, &args.task).await?;
@@ -74,8 +89,10 @@ async fn go_on(
     how: &WorkArgs,
 ) -> Result<u8, Failure> {
     let (task, spawner): (AgentId, AgentId) = (view.task.agent, view.task.spawner);
-    let directory = context.runtime.store().agent(task).await?.directory;
-    let work = Work::new(context, how, Path::new(&directory))?;
+    let record = context.runtime.store().agent(task).await?;
+    let confinement = of_agent(context, &how.limits, &record)?;
+    tell_widened(&confinement.reach, (&record.reach, &task.short()));
+    let work = Work::new(context, how, (confinement, Path::new(&record.directory)))?;
     let resumed = context.runtime.resume_task(task, prompt, (&work.options, task)).await?;
     let begun = Begun::resumed(context, (task, spawner), resumed).await?;
     match resumed {
@@ -86,6 +103,18 @@ async fn go_on(
             Ok(0)
         }
     }
+}
+
+async fn agent_of(context: &Context, text: &str) -> Result<AgentRecord, Failure> {
+    Ok(context.runtime.store().agent(context.agent(text).await?).await?)
+}
+
+/// Tells whoever resumes a task in the background of what is widened there.
+async fn tell_of_reach(context: &Context, task: &str, how: &WorkArgs) -> Result<(), Failure> {
+    let record = agent_of(context, task).await?;
+    let wish = of_agent(context, &how.limits, &record)?.reach;
+    tell_widened(&wish, (&record.reach, &record.id.short()));
+    Ok(())
 }
 
 fn kind(args: &StartTaskArgs, definitions: &Definitions) -> Result<SpawnKind, Failure> {

@@ -4,15 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tine_fork::{AllowAllFilter, Observer, RunEvent};
-use tine_model::{AgentId, Standing, TaskRecord, TaskStatus};
-use tine_runtime::{CrewWatcher, RunOptions, TaskView};
+use tine_model::{AgentId, TaskRecord, TaskStatus};
+use tine_runtime::{Confinement, CrewWatcher, RunOptions, TaskView};
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::on_budget;
 use crate::caching::policy;
 use crate::cli::WorkArgs;
 use crate::commands::task::background::Begun;
-use crate::confine::{confinement, warn_of_gaps};
+use crate::confine::warn_of_gaps;
 use crate::context::Context;
 use crate::crew::crew;
 use crate::ending::{Tally, warn_of_refusals};
@@ -58,16 +58,15 @@ impl CrewWatcher for Seen {
 }
 
 impl<'a> Work<'a> {
-    /// For a worker in this directory.
+    /// For a worker with this confinement, of an agent in this directory.
     pub(super) fn new(
         context: &'a Context,
         how: &'a WorkArgs,
-        directory: &Path,
+        (confinement, directory): (Confinement, &Path),
     ) -> Result<Self, Failure> {
         let (config, limits) = (&context.config, &how.limits);
         let screen = Arc::new(Screen::stderr());
         let guarded = Guarded::new(config, limits, &screen, true)?;
-        let confinement = confinement(config, limits, Standing::Worker, directory)?;
         warn_of_gaps(&confinement, directory);
         let nobody: Arc<dyn Observer> = Arc::new(|_: &RunEvent<'_>| {});
         let seen = Arc::new(Seen {

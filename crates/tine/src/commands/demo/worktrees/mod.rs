@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 use tine_cache::Asked;
 use tine_guard::PermissionMode;
-use tine_model::{AgentId, TaskStatus};
+use tine_model::{AgentId, Reach, TaskStatus};
 use tine_runtime::{
     Applied, BringSpec, Brought, BroughtOutcome, Candidate, Check, Confinement, FanReport, FanSpec,
-    FanWatcher, OnConflict, Placement, Reach, RunOptions, Runtime, RuntimeError, Start, Work,
+    FanWatcher, OnConflict, Placement, RunOptions, Runtime, RuntimeError, Start, Work,
     WorktreeError, WorktreeRefusal, best, try_out,
 };
 use tokio_util::sync::CancellationToken;
@@ -127,8 +127,11 @@ async fn tell(
 ) -> Result<Option<Told>, Failure> {
     let permissions = super::story::permissions(SCENARIO, PermissionMode::AcceptEdits)?;
     // Its commands see no more of this process's environment than the wall lets through: a variable could lead git elsewhere.
-    let confinement =
-        Confinement { reach: Reach::Directory, accept_gaps: true, ..Confinement::default() };
+    let confinement = Confinement {
+        reach: Reach::directory().into(),
+        accept_gaps: true,
+        ..Confinement::default()
+    };
     let options = RunOptions { confinement: confinement.clone(), ..options(permissions, cancel) };
     let (root, _) = look(runtime, screen, (MODEL, checkout, PROMPT), &options).await?;
     let unreadable = |error: io::Error| Failure::failed("cannot read the checkout").because(&error);
