@@ -24,6 +24,7 @@ mod table;
 mod utility;
 mod variable;
 mod verdict;
+mod wide;
 mod width;
 mod word;
 

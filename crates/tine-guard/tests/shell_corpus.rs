@@ -4,8 +4,14 @@
 
 use tine_guard::{Width, shell_verdict};
 
-/// The least share of plain commands that must be read-only, in percent. All of ours are; the share is printed.
-const PLAIN_SHARE_MIN: usize = 98;
+/// The most plain commands that may be refused by the strict verdict, of a thousand.
+const STRICT_REFUSED_MAX: usize = 30;
+
+/// The most plain commands that may be refused by the wide verdict, of a thousand.
+const WIDE_REFUSED_MAX: usize = 9;
+
+/// The most reads that may be refused by the wide verdict among those that the strict one refuses on purpose, of a thousand.
+const ON_PURPOSE_REFUSED_MAX: usize = 99;
 
 struct Case {
     class: &'static str,
@@ -45,38 +51,87 @@ fn decoded(line: &str) -> String {
     out.replace('⏎', "\n").replace('⇥', "\t")
 }
 
+/// The commands of a corpus that are allowed, and those that are not, as they are told.
+fn judged(cases: &[Case], width: Width) -> (Vec<String>, Vec<String>) {
+    let (mut allowed, mut refused) = (Vec::new(), Vec::new());
+    for case in cases {
+        let verdict = shell_verdict(&case.command, width);
+        assert!(!verdict.reason.is_empty() && !verdict.reason.contains('\n'), "{:?}", case.command);
+        if verdict.read_only {
+            allowed.push(format!("{:?} ({}: {})", case.command, case.class, case.reason));
+        } else {
+            refused.push(format!("{:?} ({}): {}", case.command, case.class, verdict.reason));
+        }
+    }
+    (allowed, refused)
+}
+
+fn dangerous() -> Vec<Case> {
+    corpus(include_str!("corpus/dangerous.txt"))
+}
+
+fn wide_dangerous() -> Vec<Case> {
+    corpus(include_str!("corpus/wide_dangerous.txt"))
+}
+
 #[test]
 fn no_dangerous_command_is_read_only() {
-    let cases = corpus(include_str!("corpus/dangerous.txt"));
-    assert!(cases.len() >= 520, "{} dangerous commands", cases.len());
-    let mut wrong = Vec::new();
-    for case in &cases {
-        let verdict = shell_verdict(&case.command, Width::Strict);
-        if verdict.read_only {
-            wrong.push(format!("{:?} ({}: {})", case.command, case.class, case.reason));
-        }
-        assert!(!verdict.reason.is_empty() && !verdict.reason.contains('\n'), "{:?}", case.command);
-    }
-    println!("{} dangerous commands, {} wrongly allowed", cases.len(), wrong.len());
-    assert!(wrong.is_empty(), "allowed:\n{}", wrong.join("\n"));
+    let cases: Vec<Case> = dangerous().into_iter().chain(wide_dangerous()).collect();
+    assert!(cases.len() >= 1_900, "{} dangerous commands", cases.len());
+    let (allowed, _) = judged(&cases, Width::Strict);
+    println!("strict: {} dangerous commands, {} wrongly allowed", cases.len(), allowed.len());
+    assert!(allowed.is_empty(), "allowed:\n{}", allowed.join("\n"));
+}
+
+#[test]
+fn no_dangerous_command_is_read_only_to_the_wide_verdict() {
+    let cases = wide_dangerous();
+    assert!(cases.len() >= 500, "{} dangerous commands", cases.len());
+    let (allowed, _) = judged(&cases, Width::Wide);
+    println!("wide: {} dangerous commands, {} wrongly allowed", cases.len(), allowed.len());
+    assert!(allowed.is_empty(), "allowed:\n{}", allowed.join("\n"));
+}
+
+/// What the strict verdict refuses because it does not judge such text, and the wide one judges as a read.
+#[test]
+fn what_the_wide_verdict_allows_of_the_strict_ones_refusals_is_listed() {
+    let listed: Vec<String> = corpus(include_str!("corpus/wide_reads.txt"))
+        .into_iter()
+        .map(|case| case.command)
+        .collect();
+    let unlisted: Vec<String> = dangerous()
+        .into_iter()
+        .filter(|case| shell_verdict(&case.command, Width::Wide).read_only)
+        .map(|case| case.command)
+        .filter(|command| !listed.contains(command))
+        .collect();
+    println!("{} of the strict verdict's refusals are reads to the wide one", listed.len());
+    assert!(unlisted.is_empty(), "allowed, but not listed:\n{}", unlisted.join("\n"));
+}
+
+/// Checks that so few of a thousand are refused; says how many are.
+fn check_refused(cases: &[Case], (what, width): (&str, Width), most: usize) -> String {
+    let (allowed, refused) = judged(cases, width);
+    let refused_all = refused.join("\n");
+    assert!(refused.len() * 1_000 <= cases.len() * most, "{what} refused:\n{refused_all}");
+    format!("{what}: {} of {} allowed; refused:\n{refused_all}", allowed.len(), cases.len())
 }
 
 #[test]
 fn nearly_every_plain_command_is_read_only() {
     let cases = corpus(include_str!("corpus/plain.txt"));
-    assert!(cases.len() >= 420, "{} plain commands", cases.len());
-    let mut refused = Vec::new();
-    for case in &cases {
-        let verdict = shell_verdict(&case.command, Width::Strict);
-        if !verdict.read_only {
-            refused.push(format!("{:?} ({}): {}", case.command, case.class, verdict.reason));
-        }
-    }
-    let allowed = cases.len() - refused.len();
-    println!(
-        "{allowed} of {} plain commands allowed; refused:\n{}",
-        cases.len(),
-        refused.join("\n")
-    );
-    assert!(allowed * 100 >= cases.len() * PLAIN_SHARE_MIN, "refused:\n{}", refused.join("\n"));
+    assert!(cases.len() >= 780, "{} plain commands", cases.len());
+    println!("{}", check_refused(&cases, ("strict", Width::Strict), STRICT_REFUSED_MAX));
+    println!("{}", check_refused(&cases, ("wide", Width::Wide), WIDE_REFUSED_MAX));
+}
+
+#[test]
+fn most_reads_that_are_refused_on_purpose_are_read_only_to_the_wide_verdict() {
+    let cases: Vec<Case> = corpus(include_str!("corpus/wide.txt"))
+        .into_iter()
+        .filter(|case| !shell_verdict(&case.command, Width::Strict).read_only)
+        .collect();
+    assert!(cases.len() >= 250, "{} reads that are refused on purpose", cases.len());
+    let what = ("wide, of what strict refuses on purpose", Width::Wide);
+    println!("{}", check_refused(&cases, what, ON_PURPOSE_REFUSED_MAX));
 }

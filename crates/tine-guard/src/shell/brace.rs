@@ -52,6 +52,18 @@ pub(super) fn read_braces(reader: &mut Reader<'_>) -> Result<Option<Vec<Word>>, 
     if reader.made > WORDS_ALL_MAX { Err(refuse()) } else { Ok(Some(words)) }
 }
 
+/// Whether the word has braces that become several, or that bash might read otherwise.
+pub(super) fn is_braced(source: &str) -> bool {
+    let empty_only = !source.replace("{}", "").contains(['{', '}']);
+    let several = source.contains([',', '.']) && !only_at_braces(source) && !empty_only;
+    source.contains('{') && source.chars().all(is_plain) && several
+}
+
+/// The texts that the word becomes; `None` where that is not certain or too much.
+pub(super) fn expanded(source: &str) -> Option<Vec<String>> {
+    if source.len() > BYTES_MAX { None } else { expand(source, 0) }
+}
+
 fn ends_word(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | ';' | '|' | '&' | '<' | '>' | '(' | ')')
 }

@@ -60,6 +60,11 @@ const FILE_TESTS: [&str; 19] = [
     "-L", "-O", "-S",
 ];
 
+/// Whether it tests one word, in `[[ … ]]` as well.
+pub(super) fn is_test_of_one(operator: &str) -> bool {
+    FILE_TESTS.contains(&operator) && operator != "-a" || matches!(operator, "-n" | "-z" | "-t")
+}
+
 /// Other operators. Not `-v` and `-R`: bash runs code in the subscript of a variable's name.
 const OTHER_TESTS: [&str; 14] =
     ["-n", "-z", "-t", "-o", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef", "-N"];
@@ -162,8 +167,14 @@ pub(super) fn cd(arguments: &[Word]) -> Judged {
     }
 }
 
-const COMMAND: Options =
-    Options { short: "vV", long: &[], numbers: false, attached: false, any_harmless: false };
+const COMMAND: Options = Options {
+    short: "vV",
+    long: &[],
+    numbers: false,
+    attached: false,
+    any_harmless: false,
+    takes_dashes: &[],
+};
 
 /// `command`: only to ask where a command is.
 pub(super) fn command(arguments: &[Word]) -> Judged {

@@ -21,6 +21,8 @@ pub(super) struct Options {
     pub(super) attached: bool,
     /// Whether no option of the utility does harm, also none that is not listed; then a wildcard may become anything.
     pub(super) any_harmless: bool,
+    /// Options whose value is the next word whatever it looks like, by every program of the name: the pattern of a search.
+    pub(super) takes_dashes: &'static [&'static str],
 }
 
 /// One option that was given.
@@ -138,7 +140,7 @@ impl Options {
             (Takes::Nothing | Takes::Attached, value)
             | (Takes::Value | Takes::Path, value @ Some(_)) => (value, word),
             (Takes::Value | Takes::Path, None) => {
-                let next = self.separate_value(word, rest)?;
+                let next = self.separate_value(word, name, rest)?;
                 (Some(next.text.as_str()), next)
             }
         };
@@ -179,7 +181,7 @@ impl Options {
             }
             let (value, holder) = match attached {
                 None if takes != Takes::Attached => {
-                    let next = self.separate_value(word, rest)?;
+                    let next = self.separate_value(word, name, rest)?;
                     (Some(next.text.as_str()), next)
                 }
                 attached => (attached, word),
@@ -195,6 +197,7 @@ impl Options {
     fn separate_value<'a>(
         &self,
         option: &Word,
+        name: &str,
         rest: &mut std::slice::Iter<'a, Word>,
     ) -> Result<&'a Word, Refusal> {
         let Some(value) = rest.next() else {
@@ -208,7 +211,8 @@ impl Options {
             .text
             .strip_prefix('-')
             .is_some_and(|digits| digits.is_empty() || is_number(digits));
-        if value.text.starts_with('-') && !negative {
+        let certain = negative || self.takes_dashes.contains(&name) && value.is_known();
+        if value.text.starts_with('-') && !certain {
             return Err(Refusal::new(value.at, &value.text, "a value that looks like an option"));
         }
         if value.glob.is_some() && !self.any_harmless {

@@ -26,6 +26,7 @@ const OPTIONS: Options = Options {
     numbers: false,
     attached: true,
     any_harmless: false,
+    takes_dashes: &[],
 };
 
 /// Judges the arguments of `sed`.

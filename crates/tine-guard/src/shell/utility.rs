@@ -80,8 +80,14 @@ pub(super) struct Utility {
 impl Utility {
     /// A utility without options that prints what is in any number of files.
     pub(super) const fn new(name: &'static str) -> Self {
-        let options =
-            Options { short: "", long: &[], numbers: false, attached: true, any_harmless: false };
+        let options = Options {
+            short: "",
+            long: &[],
+            numbers: false,
+            attached: true,
+            any_harmless: false,
+            takes_dashes: &[],
+        };
         Self { name, options, operands: Operands::Paths(ANY), contents: true, condition: None }
     }
 
@@ -110,6 +116,12 @@ impl Utility {
     /// No option of it does harm, listed or not.
     pub(super) const fn any_option_harmless(mut self) -> Self {
         self.options.any_harmless = true;
+        self
+    }
+
+    /// The value of these options is the next word, also where it begins with a dash.
+    pub(super) const fn takes_dashes(mut self, options: &'static [&'static str]) -> Self {
+        self.options.takes_dashes = options;
         self
     }
 

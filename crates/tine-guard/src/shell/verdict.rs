@@ -4,6 +4,7 @@ use super::grammar::{SimpleCommand, recognise};
 use super::refusal::Refusal;
 use super::table;
 use super::utility::ReadPath;
+use super::wide::{self, Wide};
 use super::width::Width;
 use crate::wildcard::COMMAND_BYTES_MAX;
 
@@ -33,14 +34,24 @@ pub fn shell_verdict(command: &str, width: Width) -> ShellVerdict {
             "the command is longer than {COMMAND_BYTES_MAX} bytes"
         ));
     }
-    let judged = match width {
-        Width::Strict | Width::Wide => judge(command),
-    };
-    match judged {
+    match judge(command) {
         Ok((commands, paths)) => {
-            ShellVerdict { read_only: true, reason: accepted(&commands), paths }
+            let names = commands.iter().map(|command| command.words[0].text.as_str());
+            ShellVerdict { read_only: true, reason: accepted(names), paths }
         }
+        Err(_) if width == Width::Wide => wide_verdict(command),
         Err(refusal) => ShellVerdict::refused(refusal.told(command)),
+    }
+}
+
+/// The verdict on a text that is no read by the strict grammar.
+fn wide_verdict(command: &str) -> ShellVerdict {
+    match wide::judge(command) {
+        Ok(Wide { commands, paths }) => {
+            let names = commands.iter().filter_map(|words| words.first()).map(String::as_str);
+            ShellVerdict { read_only: true, reason: accepted(names), paths }
+        }
+        Err(refusal) => ShellVerdict::refused(wide::shown(&refusal.told(command))),
     }
 }
 
@@ -65,13 +76,15 @@ fn judge(text: &str) -> Result<(Vec<SimpleCommand>, Vec<ReadPath>), Refusal> {
 /// Most names that an accepting reason lists.
 const NAMES_MAX: usize = 8;
 
-fn accepted(commands: &[SimpleCommand]) -> String {
+fn accepted<'a>(all: impl Iterator<Item = &'a str>) -> String {
     let mut names: Vec<&str> = Vec::new();
-    for command in commands {
-        let name = command.words[0].text.as_str();
+    for name in all {
         if !names.contains(&name) {
             names.push(name);
         }
+    }
+    if names.is_empty() {
+        return "it runs no command".to_owned();
     }
     let more = names.len().saturating_sub(NAMES_MAX);
     names.truncate(NAMES_MAX);

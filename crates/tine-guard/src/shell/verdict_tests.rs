@@ -35,6 +35,29 @@ fn the_reason_names_the_piece_and_its_place() {
     insta::assert_snapshot!(reason(&format!("ls{}", " x".repeat(70_000))), @"refused: the command is longer than 131072 bytes");
 }
 
+fn wide_reason(command: &str) -> String {
+    let verdict = shell_verdict(command, Width::Wide);
+    let said = if verdict.read_only { "read-only" } else { "refused" };
+    format!("{said}: {}", verdict.reason)
+}
+
+#[test]
+fn the_wide_verdict_explains_itself() {
+    insta::assert_snapshot!(wide_reason("for f in *.rs; do head -1 $f; done | sort"), @"read-only: only reading commands: `head`, `sort`");
+    insta::assert_snapshot!(wide_reason("x=1"), @"read-only: it runs no command");
+    insta::assert_snapshot!(wide_reason("for f in *; do rm $f; done"), @"refused: `rm` at column 16: not on the list of commands that only read");
+    insta::assert_snapshot!(wide_reason("for o in -o; do sort $o x; done"), @"refused: `-o` at column 22: not on the list of options that only read");
+    insta::assert_snapshot!(wide_reason("sort $(cat a)"), @"refused: `…` at column 6: what this variable holds is not known, and it matters here");
+    insta::assert_snapshot!(wide_reason("c=ls; $c"), @"refused: `$c` at column 7: not the plain name of a command");
+    insta::assert_snapshot!(wide_reason("PATH=. ls"), @"refused: `PATH` at column 1: this variable may change what the command does");
+    insta::assert_snapshot!(wide_reason("find . -exec rm {} +"), @"refused: `rm` at column 14: not on the list of commands that only read");
+    insta::assert_snapshot!(wide_reason("awk '{print > \"x\"}' a"), @"refused: `>` at column 5: in a program of `awk`: it would write a file");
+    insta::assert_snapshot!(wide_reason("while true; do date; done"), @"refused: `while` at column 1: a loop without an end is no read");
+    insta::assert_snapshot!(wide_reason("x=$(cat a); echo $((x))"), @"refused: `x` at column 21: only numbers may be computed with: bash runs what other texts hold");
+    insta::assert_snapshot!(wide_reason("f() { ls; }; f"), @"refused: `(` at column 2: a function or list is not judged here");
+    insta::assert_snapshot!(wide_reason("for f in a; do ls"), @"refused: at column 18: `done` is missing here");
+}
+
 #[test]
 fn long_and_deep_texts_end() {
     for piece in [
@@ -65,10 +88,30 @@ fn long_and_deep_texts_end() {
         "$'",
         "<<< a ",
         "time ",
+        "$((",
+        "${x:-",
+        "`",
+        "[[ a && ",
+        "((",
+        "for x in a; do ",
+        "case a in a) ",
+        "x=$x$x;x=aa;",
+        "x=$(",
+        "<(",
+        "cat <<E\n$x\n",
+        "for x in 1 2 3;do ls;done;",
+        "a=$a$a;",
+        "$a ",
+        "xargs ",
+        "timeout 1 ",
+        "awk '/' ",
+        "x+=(a) ",
     ] {
         let text = piece.repeat(100_000 / piece.len());
-        let verdict = shell_verdict(&text, Width::Strict);
-        assert!(verdict.reason.len() < 400, "{}", verdict.reason);
+        for width in [Width::Strict, Width::Wide] {
+            let verdict = shell_verdict(&text, width);
+            assert!(verdict.reason.len() < 400, "{}", verdict.reason);
+        }
     }
     assert!(shell_verdict(&vec!["ls"; 400].join(" | "), Width::Strict).read_only);
 }
@@ -130,6 +173,28 @@ fn piece() -> impl Strategy<Value = String> {
             "{a,b}",
             "{1..3}",
             "time ",
+            "for x in ",
+            "do ",
+            "done",
+            "if ",
+            "then ",
+            "fi",
+            "while ",
+            "case ",
+            "esac",
+            "[[ ",
+            " ]]",
+            "$(",
+            "${",
+            "((",
+            "))",
+            "xargs ",
+            "awk ",
+            "'{print $1}'",
+            "x=",
+            "$x",
+            "\"$x\"",
+            "{} \\;",
             ",",
             "-i",
             "é",
@@ -144,10 +209,12 @@ proptest! {
     #[test]
     fn no_text_panics_and_every_reason_is_one_line(text in prop::collection::vec(piece(), 0..24)) {
         let text = text.concat();
-        let verdict = shell_verdict(&text, Width::Strict);
-        prop_assert!(!verdict.reason.is_empty());
-        prop_assert!(!verdict.reason.chars().any(char::is_control), "{:?}", verdict.reason);
-        prop_assert_eq!(&verdict, &shell_verdict(&text, Width::Strict));
+        for width in [Width::Strict, Width::Wide] {
+            let verdict = shell_verdict(&text, width);
+            prop_assert!(!verdict.reason.is_empty());
+            prop_assert!(!verdict.reason.chars().any(char::is_control), "{:?}", verdict.reason);
+            prop_assert_eq!(&verdict, &shell_verdict(&text, width));
+        }
     }
 
     #[test]
@@ -159,5 +226,7 @@ proptest! {
     ) {
         let text = format!("{first}{separator}{second}");
         prop_assert!(!shell_verdict(&text, Width::Strict).read_only, "{:?}", text);
+        // What a variable is set to steers nothing there.
+        prop_assert!(second == "x=1" || !shell_verdict(&text, Width::Wide).read_only, "{:?}", text);
     }
 }

@@ -29,6 +29,9 @@ pub(crate) struct GuardShellArgs {
     /// Read a JSON object a line from standard input and answer each at once, in order; the exit code is 0
     #[arg(long, conflicts_with = "command")]
     pub(crate) jsonl: bool,
+    /// Judge as in front of a read-only wall: also loops, substitutions, awk programs over commands that only read
+    #[arg(long)]
+    pub(crate) wide: bool,
 }
 
 /// `tine guard filter`

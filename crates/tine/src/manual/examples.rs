@@ -354,9 +354,14 @@ Examples:
   tine fan 1a2b -d A -d B --tree-tokens 500000 --tree-running 4";
 
 pub(crate) const GUARD_SHELL: &str = "\
+Runs nothing. Without --wide the verdict is the strict one: it holds where nothing else stops a command, for maintenance \
+runs and on systems without a wall. With --wide it is the one that holds only behind the read-only wall, where a mistake costs \
+a failed command. It also judges loops, conditions, substitutions, xargs, find -exec, git -C and awk.
+
 Examples:
   tine guard shell 'git log --oneline | head -20'
   tine guard shell --json 'find . -delete'
+  tine guard shell --wide 'for f in *.md; do wc -l \"$f\"; done'
   echo '{\"cmd\": \"ls\"}' | tine guard shell --jsonl";
 
 pub(crate) const SIM_SERVE: &str = "\

@@ -45,6 +45,23 @@ fn a_stream_is_answered_line_by_line() {
 }
 
 #[test]
+fn the_wide_verdict_knows_what_people_type() {
+    let home = Home::new();
+    let judged = |command: &str| {
+        let ran = home.ran(&["guard", "shell", "--wide", command]);
+        format!("{} {}{}", ran.code, ran.stdout, ran.stderr)
+    };
+    check!(judged("for f in *.md; do wc -l \"$f\"; done"), @"0 read-only: only reading commands: `wc`");
+    check!(judged("for f in *; do make $f; done"), @"56 not read-only: `make` at column 16: only its `--version` is on the list");
+    let stdin = b"{\"cmd\":\"echo $(ls)\"}\n{\"cmd\":\"echo $(rm a)\"}\n";
+    let mut stream = home.tine(&["guard", "shell", "--wide", "--jsonl"]);
+    check!(Ran::of(stream.write_stdin(stdin.to_vec())).stdout, @r#"
+    {"read_only":true,"reason":"only reading commands: `echo`, `ls`"}
+    {"read_only":false,"reason":"`rm` at column 8: not on the list of commands that only read"}
+    "#);
+}
+
+#[test]
 fn a_line_that_is_too_long_is_answered_and_passed_over() {
     let home = Home::new();
     let long = format!("{{\"cmd\":\"{}\"}}\n{{\"cmd\":\"pwd\"}}\n", "x".repeat(3_000_000));

@@ -237,7 +237,8 @@ pub(super) const TABLE: &[Utility] = &[
             "quiet",
             "no-textconv",
         ])
-        .operands(Operands::PatternThenPaths),
+        .operands(Operands::PatternThenPaths)
+        .takes_dashes(&["e"]),
     Utility::new("merge-base").short("a").long(&[
         "all",
         "is-ancestor",

@@ -58,6 +58,7 @@ const fn grep(name: &'static str) -> Utility {
         .long(GREP_LONG)
         .operands(Operands::PatternThenPaths)
         .any_option_harmless()
+        .takes_dashes(&["e", "regexp"])
 }
 
 /// Not `-x`, `-X` and `-l`, which run programs.
@@ -213,7 +214,8 @@ pub(super) const TABLE: &[Utility] = &[
             "no-filename",
             "word-regexp",
         ])
-        .operands(Operands::PatternThenPaths),
+        .operands(Operands::PatternThenPaths)
+        .takes_dashes(&["e", "regexp"]),
     fd("fd"),
     fd("fdfind"),
     Utility::new("look")

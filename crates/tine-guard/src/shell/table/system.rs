@@ -185,7 +185,7 @@ pub(super) const TABLE: &[Utility] = &[
         "interfaces",
         "wide",
     ]),
-    word_utility("vmstat", 2).short("afmnsdDS:twVy"),
+    word_utility("vmstat", 2).short("afmnsdDS:twVy").condition(vmstat_ends),
     // What it prints may reset a terminal, but not these.
     word_utility("tput", 1).condition(tput_asks),
     word_utility("getent", ANY).condition(getent_local),
@@ -251,6 +251,24 @@ fn date_format(parsed: &Parsed<'_>) -> Result<(), Refusal> {
             "`date` may only get a format that begins with `+`",
         )),
         _ => Ok(()),
+    }
+}
+
+/// Longest time that `vmstat` may look on, in seconds.
+const LOOK_SECONDS_MAX: u64 = 60;
+
+/// With a delay and no count it never ends.
+fn vmstat_ends(parsed: &Parsed<'_>) -> Result<(), Refusal> {
+    let numbers: Vec<u64> =
+        parsed.operands.iter().filter_map(|word| word.text.parse().ok()).collect();
+    let ends = match numbers.as_slice() {
+        [] => parsed.operands.is_empty(),
+        [delay, count] => delay.saturating_mul(*count) <= LOOK_SECONDS_MAX,
+        _ => false,
+    };
+    match ends {
+        true => Ok(()),
+        false => refuse_first(parsed, "vmstat", "without a small count it does not end soon"),
     }
 }
 
@@ -343,6 +361,7 @@ const PS: Options = Options {
     numbers: true,
     attached: true,
     any_harmless: false,
+    takes_dashes: &[],
 };
 
 /// Its letters in the spelling of BSD; not `e`, which shows the variables of every process, keys included.

@@ -28,10 +28,11 @@ struct CommandJson {
 }
 
 pub(crate) fn shell(args: &GuardShellArgs) -> Result<u8, Failure> {
+    let width = if args.wide { Width::Wide } else { Width::Strict };
     let Some(command) = args.command.as_deref().filter(|_| !args.jsonl) else {
-        return stream(&mut io::stdin().lock());
+        return stream(&mut io::stdin().lock(), width);
     };
-    let verdict = shell_verdict(command, Width::Strict);
+    let verdict = shell_verdict(command, width);
     if args.json {
         print(&verdict)?;
     } else {
@@ -55,22 +56,22 @@ fn print(verdict: &ShellVerdict) -> Result<(), Failure> {
 }
 
 /// Answers each line as soon as it is read, also one that says nothing sensible.
-fn stream(input: &mut impl BufRead) -> Result<u8, Failure> {
+fn stream(input: &mut impl BufRead, width: Width) -> Result<u8, Failure> {
     let failed = |error: io::Error| Failure::failed("cannot read standard input").because(&error);
     while let Some(line) = lines::next(input, LINE_BYTES_MAX).map_err(failed)? {
-        print(&of_line(&line))?;
+        print(&of_line(&line, width))?;
     }
     Ok(0)
 }
 
-fn of_line(line: &Line) -> ShellVerdict {
+fn of_line(line: &Line, width: Width) -> ShellVerdict {
     let command = match line {
         Line::Text(line) => command_of(line),
         Line::NotText => Err("the line is not UTF-8".to_owned()),
         Line::TooLong => Err(format!("the line is longer than {LINE_BYTES_MAX} bytes")),
     };
     match command {
-        Ok(command) => shell_verdict(&command, Width::Strict),
+        Ok(command) => shell_verdict(&command, width),
         Err(why) => ShellVerdict::refused(why),
     }
 }
@@ -92,7 +93,7 @@ mod tests {
 
     fn answer(line: &[u8]) -> String {
         let line = lines::next(&mut &*[line, b"\n"].concat(), LINE_BYTES_MAX).unwrap().unwrap();
-        let verdict = of_line(&line);
+        let verdict = of_line(&line, Width::Strict);
         format!("{} {}", verdict.read_only, verdict.reason)
     }
 

@@ -1,0 +1,513 @@
+//! Commands: simple ones, pipelines, lists, and what holds lists.
+
+use super::parser::Parser;
+use super::tree::{Assignment, Command, Item, List, Node, Redirect, Template, Test};
+use super::word::name_length;
+use crate::shell::grammar::Link;
+use crate::shell::refusal::Refusal;
+
+type Read<T> = Result<T, Refusal>;
+
+/// Words that begin or divide compound commands.
+const RESERVED: [&str; 19] = [
+    "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac",
+    "in", "select", "function", "time", "coproc", "{", "}",
+];
+
+/// Words of which no command may begin with.
+const REFUSED: [&str; 3] = ["select", "function", "coproc"];
+
+/// Reads a whole text.
+pub(super) fn parse(text: &str) -> Read<(List, Vec<Template>)> {
+    let mut parser = Parser::new(text);
+    let list = parser.nested(|parser| parser.list(&[]))?;
+    if parser.peek().is_some() {
+        return parser.refuse(2, "this closes nothing");
+    }
+    parser.check_ended()?;
+    match list.is_empty() {
+        true => Err(Refusal::new(0, "", "there is no command")),
+        false => Ok((list, parser.documents)),
+    }
+}
+
+impl Parser<'_> {
+    /// The reserved word that stands here, as a whole word.
+    fn reserved(&self) -> Option<&'static str> {
+        let rest = self.rest();
+        let length =
+            rest.find([' ', '\t', '\n', ';', '|', '&', '<', '>', '(', ')']).unwrap_or(rest.len());
+        RESERVED.into_iter().find(|word| *word == &rest[..length])
+    }
+
+    fn expect(&mut self, word: &str) -> Read<()> {
+        self.skip_blanks()?;
+        if self.reserved() != Some(word) {
+            return self.refuse(8, &format!("`{word}` is missing here"));
+        }
+        self.at += word.len();
+        Ok(())
+    }
+
+    /// Reads commands up to one of the reserved words, a closing parenthesis, `;;` or the end; these stay.
+    pub(super) fn list(&mut self, stops: &[&str]) -> Read<List> {
+        let (mut items, mut link) = (List::new(), Link::Sequence);
+        loop {
+            self.skip_lines()?;
+            let stops_here = match self.peek() {
+                None | Some(b')') => true,
+                Some(b';') => self.peek_at(1) == Some(b';'),
+                _ => self.reserved().is_some_and(|word| stops.contains(&word)),
+            };
+            if stops_here && link == Link::Sequence {
+                return Ok(items);
+            }
+            items.push(Item { link, pipeline: self.pipeline()? });
+            self.skip_blanks()?;
+            link = match (self.peek(), self.peek_at(1)) {
+                (None | Some(b')'), _) | (Some(b';'), Some(b';')) => return Ok(items),
+                (Some(b'\n'), _) => {
+                    self.line_end()?;
+                    Link::Sequence
+                }
+                (Some(b'&'), Some(b'&')) => self.link(2, Link::And),
+                (Some(b'|'), Some(b'|')) => self.link(2, Link::Or),
+                (Some(b';'), Some(b'&')) => return self.refuse(2, "a case that falls through"),
+                (Some(b';'), _) => self.link(1, Link::Sequence),
+                (Some(b'&'), _) => return self.refuse(1, "a command may not go to the background"),
+                _ => return self.refuse(1, "a command cannot go on like this"),
+            };
+        }
+    }
+
+    fn link(&mut self, length: usize, link: Link) -> Link {
+        self.at += length;
+        link
+    }
+
+    fn pipeline(&mut self) -> Read<Vec<Command>> {
+        loop {
+            self.skip_blanks()?;
+            if self.peek() == Some(b'!') && matches!(self.peek_at(1), Some(b' ' | b'\t')) {
+                self.at += 1;
+            } else if self.reserved() == Some("time") {
+                self.at += "time".len();
+                self.skip_blanks()?;
+                if self.rest().starts_with("-p ") {
+                    self.at += "-p".len();
+                }
+            } else {
+                break;
+            }
+        }
+        let mut commands = Vec::new();
+        loop {
+            commands.push(self.nested(Self::command)?);
+            self.skip_blanks()?;
+            let joined = self.rest().starts_with("|&");
+            if self.peek() != Some(b'|') || self.peek_at(1) == Some(b'|') {
+                return Ok(commands);
+            }
+            self.at += 1 + usize::from(joined);
+            self.skip_lines()?;
+            if self.reserved() == Some("time") {
+                return self.refuse(4, "behind `|` this is another command");
+            }
+        }
+    }
+
+    fn command(&mut self) -> Read<Command> {
+        self.count()?;
+        let at = self.at;
+        let node = match self.peek() {
+            Some(b'(') if self.peek_at(1) == Some(b'(') => {
+                self.at += 2;
+                Node::Compute(self.arithmetic("))")?)
+            }
+            Some(b'(') => {
+                self.at += 1;
+                let list = self.whole_list(&[])?;
+                if !self.eat(")") {
+                    return self.refuse(1, "a subshell that is not closed");
+                }
+                Node::Group { list, subshell: true }
+            }
+            _ => match self.reserved() {
+                Some("{") => {
+                    self.at += 1;
+                    let list = self.whole_list(&["}"])?;
+                    self.expect("}")?;
+                    Node::Group { list, subshell: false }
+                }
+                Some("if") => self.conditional()?,
+                Some(word @ ("while" | "until")) => {
+                    self.at += word.len();
+                    let condition = self.whole_list(&["do"])?;
+                    Node::Loop { condition, body: self.body()?, until: word == "until" }
+                }
+                Some("for") => self.for_loop()?,
+                Some("case") => self.case()?,
+                Some(word) if REFUSED.contains(&word) => {
+                    return self.refuse(word.len(), "a command of this kind is not judged");
+                }
+                Some(word) => return self.refuse(word.len(), "a command is missing before this"),
+                None if self.rest().starts_with("[[ ") => self.condition()?,
+                None => return self.simple(),
+            },
+        };
+        let mut redirects = Vec::new();
+        loop {
+            self.skip_blanks()?;
+            if !self.redirect(&mut redirects)? {
+                break;
+            }
+        }
+        Ok(Command { node, redirects, at })
+    }
+
+    /// A list that is not empty.
+    fn whole_list(&mut self, stops: &[&str]) -> Read<List> {
+        let list = self.nested(|parser| parser.list(stops))?;
+        match list.is_empty() {
+            true => self.refuse(2, "a command is missing here"),
+            false => Ok(list),
+        }
+    }
+
+    /// `do … done`.
+    fn body(&mut self) -> Read<List> {
+        self.skip_lines()?;
+        self.expect("do")?;
+        let body = self.whole_list(&["done"])?;
+        self.expect("done")?;
+        Ok(body)
+    }
+
+    fn conditional(&mut self) -> Read<Node> {
+        self.at += "if".len();
+        let mut arms = Vec::new();
+        loop {
+            let condition = self.whole_list(&["then"])?;
+            self.expect("then")?;
+            arms.push((condition, self.whole_list(&["elif", "else", "fi"])?));
+            match self.reserved() {
+                Some("elif") => self.at += "elif".len(),
+                Some("else") => {
+                    self.at += "else".len();
+                    let otherwise = Some(self.whole_list(&["fi"])?);
+                    self.expect("fi")?;
+                    return Ok(Node::If { arms, otherwise });
+                }
+                _ => {
+                    self.expect("fi")?;
+                    return Ok(Node::If { arms, otherwise: None });
+                }
+            }
+        }
+    }
+
+    fn for_loop(&mut self) -> Read<Node> {
+        self.at += "for".len();
+        self.skip_blanks()?;
+        if self.eat("((") {
+            let mut parts = Vec::new();
+            for _ in 0..2 {
+                parts.push(self.arithmetic(";")?);
+            }
+            parts.push(self.arithmetic("))")?);
+            self.skip_blanks()?;
+            let _ = self.eat(";");
+            return Ok(Node::Count { parts, body: self.body()? });
+        }
+        let name = self.rest()[..name_length(self.rest())].to_owned();
+        if name.is_empty() {
+            return self.refuse(1, "the name of the loop's variable is missing");
+        }
+        self.at += name.len();
+        self.skip_lines()?;
+        self.expect("in")?;
+        let mut words = Vec::new();
+        loop {
+            self.skip_blanks()?;
+            match self.peek() {
+                Some(b';') if self.peek_at(1) != Some(b';') => {
+                    self.at += 1;
+                    break;
+                }
+                Some(b'\n') => break,
+                Some(b'#') => self.skip_comment(),
+                None | Some(b';' | b'|' | b'&' | b'>' | b'(' | b')') => {
+                    return self.refuse(1, "this cannot stand in the words of a loop");
+                }
+                Some(b'<') if self.peek_at(1) != Some(b'(') => {
+                    return self.refuse(1, "this cannot stand in the words of a loop");
+                }
+                _ => words.extend(self.words()?),
+            }
+        }
+        Ok(Node::For { name, words, body: self.body()? })
+    }
+
+    fn case(&mut self) -> Read<Node> {
+        self.at += "case".len();
+        self.skip_blanks()?;
+        let word = self.word()?;
+        self.skip_lines()?;
+        self.expect("in")?;
+        let mut arms = Vec::new();
+        loop {
+            self.skip_lines()?;
+            if self.reserved() == Some("esac") {
+                self.at += "esac".len();
+                return Ok(Node::Case { word, arms });
+            }
+            let _ = self.eat("(");
+            let mut patterns = Vec::new();
+            loop {
+                self.skip_blanks()?;
+                patterns.push(self.word()?);
+                self.skip_blanks()?;
+                if self.eat(")") {
+                    break;
+                }
+                if !self.eat("|") {
+                    return self.refuse(1, "the pattern of a case is not closed");
+                }
+            }
+            let list = self.nested(|parser| parser.list(&["esac"]))?;
+            arms.push((patterns, list));
+            if !self.eat(";;") {
+                self.expect("esac")?;
+                return Ok(Node::Case { word, arms });
+            }
+        }
+    }
+
+    /// `[[ … ]]`.
+    fn condition(&mut self) -> Read<Node> {
+        self.at += 2;
+        let (mut tests, mut open) = (Vec::new(), 0_usize);
+        loop {
+            while self.space_in_condition()? && matches!(self.peek(), Some(b'(')) || self.negates()
+            {
+                open += usize::from(self.peek() == Some(b'('));
+                self.at += 1;
+            }
+            tests.push(self.test()?);
+            while self.space_in_condition()? && open > 0 && self.eat(")") {
+                open -= 1;
+            }
+            if open == 0 && self.rest().starts_with("]]") {
+                self.at += 2;
+                return Ok(Node::Condition(tests));
+            }
+            if !(self.eat("&&") || self.eat("||")) {
+                return self.refuse(2, "a condition of this kind is not judged");
+            }
+        }
+    }
+
+    /// Skips blanks and line ends; always true.
+    fn space_in_condition(&mut self) -> Read<bool> {
+        self.skip_blanks()?;
+        while self.peek() == Some(b'\n') {
+            self.line_end()?;
+            self.skip_blanks()?;
+        }
+        Ok(true)
+    }
+
+    fn negates(&self) -> bool {
+        self.peek() == Some(b'!') && matches!(self.peek_at(1), Some(b' ' | b'\t'))
+    }
+
+    /// One test inside `[[ … ]]`.
+    fn test(&mut self) -> Read<Test> {
+        let first = self.word_in_condition()?;
+        self.space_in_condition()?;
+        let closes = |parser: &Self| {
+            ["]]", "&&", "||", ")"].iter().any(|sign| parser.rest().starts_with(sign))
+        };
+        if closes(self) {
+            return Ok(Test::Word(first));
+        }
+        if let Some(test) = first.bare().filter(|text| text.starts_with('-') && text.len() == 2) {
+            return Ok(Test::Of(test.to_owned(), self.word_in_condition()?));
+        }
+        let at = self.at;
+        while self.peek().is_some_and(|byte| !matches!(byte, b' ' | b'\t' | b'\n')) {
+            self.at += 1;
+        }
+        let operator = self.slice(at, self.at).to_owned();
+        self.space_in_condition()?;
+        let other = if operator == "=~" { self.pattern()? } else { self.word_in_condition()? };
+        Ok(Test::Compare(first, operator, other))
+    }
+
+    fn word_in_condition(&mut self) -> Read<Template> {
+        let word = self.word()?;
+        match word.parts.is_empty() {
+            true => self.refuse(2, "a condition of this kind is not judged"),
+            false => Ok(word),
+        }
+    }
+
+    /// A regular expression: a word in which parentheses and bars are themselves.
+    fn pattern(&mut self) -> Read<Template> {
+        let mut all = Template { at: self.at, parts: Vec::new() };
+        loop {
+            all.parts.extend(self.word()?.parts);
+            match self.peek() {
+                Some(b'(' | b')' | b'|') if !self.rest().starts_with("||") => self.at += 1,
+                None | Some(b' ' | b'\t' | b'\n') => break,
+                _ => return self.refuse(1, "an expression of this kind is not judged"),
+            }
+        }
+        Ok(all)
+    }
+
+    fn simple(&mut self) -> Read<Command> {
+        let at = self.at;
+        let (mut assignments, mut words, mut redirects) = (Vec::new(), Vec::new(), Vec::new());
+        loop {
+            self.skip_blanks()?;
+            match self.peek() {
+                None | Some(b'\n' | b';' | b'|' | b')') => break,
+                Some(b'&') if self.peek_at(1) != Some(b'>') => break,
+                Some(b'#') => self.skip_comment(),
+                Some(b'(') => return self.refuse(1, "a function or list is not judged here"),
+                Some(_) if self.redirect(&mut redirects)? => {}
+                Some(_) if words.is_empty() => match self.assignment()? {
+                    Some(assignment) => assignments.push(assignment),
+                    None => words.push(self.name()?),
+                },
+                Some(_) => words.extend(self.words()?),
+            }
+        }
+        if assignments.is_empty() && words.is_empty() && redirects.is_empty() {
+            return self.refuse(2, "a command is missing here");
+        }
+        Ok(Command { node: Node::Simple { assignments, words }, redirects, at })
+    }
+
+    /// The name of a command: a bare word that hides nothing.
+    fn name(&mut self) -> Read<Template> {
+        let word = self.word()?;
+        let name = word.bare().unwrap_or_default();
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "_.+-:".contains(c));
+        let bracket = matches!(word.parts.as_slice(), [super::tree::Part::Glob('[')]);
+        if bracket {
+            return Ok(Template {
+                parts: vec![super::tree::Part::Text { text: "[".to_owned(), quoted: false }],
+                at: word.at,
+            });
+        }
+        if name.is_empty() || !plain || name.starts_with(['-', '+', '.']) {
+            let piece = self.slice(word.at, self.at);
+            let why = "not the plain name of a command";
+            return Err(Refusal::new(word.at, piece, why));
+        }
+        Ok(word)
+    }
+
+    fn assignment(&mut self) -> Read<Option<Assignment>> {
+        let rest = self.rest();
+        let length = name_length(rest);
+        let (append, sign) = match rest.as_bytes().get(length..) {
+            Some([b'=', ..]) => (false, 1),
+            Some([b'+', b'=', ..]) => (true, 2),
+            Some([b'[', ..]) if length > 0 => {
+                return self.refuse(length + 1, "an element of a list is not judged here");
+            }
+            _ => return Ok(None),
+        };
+        if length == 0 {
+            return Ok(None);
+        }
+        let (name, at) = (rest[..length].to_owned(), self.at);
+        self.at += length + sign;
+        if self.eat("(") {
+            let mut values = Vec::new();
+            loop {
+                self.skip_lines()?;
+                match self.peek() {
+                    Some(b')') => break,
+                    Some(b'[') | None => {
+                        return self.refuse(1, "a list of this kind is not judged");
+                    }
+                    Some(b';' | b'|' | b'&' | b'>' | b'(') => {
+                        return self.refuse(1, "a list of this kind is not judged");
+                    }
+                    _ => values.extend(self.words()?),
+                }
+            }
+            self.at += 1;
+            return Ok(Some(Assignment { name, append, values, list: true, at }));
+        }
+        let value = self.word()?;
+        if value.parts.is_empty() && matches!(self.peek(), Some(b'<' | b'>' | b'(')) {
+            return self.refuse(1, "an assignment of this kind is not judged");
+        }
+        Ok(Some(Assignment { name, append, values: vec![value], list: false, at }))
+    }
+
+    /// Reads a redirect where one stands; `false` where a plain word does.
+    fn redirect(&mut self, redirects: &mut Vec<Redirect>) -> Read<bool> {
+        let rest = self.rest();
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let sign = &rest[digits..];
+        let descriptor = &rest[..digits];
+        let input = matches!(descriptor, "" | "0");
+        let output = matches!(descriptor, "" | "1" | "2");
+        if sign.starts_with("<(") && digits == 0 {
+            return Ok(false);
+        }
+        if !(sign.starts_with(['<', '>']) || digits == 0 && sign.starts_with("&>")) {
+            return Ok(false);
+        }
+        let here = sign.starts_with("<<") && !sign.starts_with("<<<");
+        if here && input {
+            self.at += digits;
+            redirects.push(Redirect::Document(self.announce()?));
+            return Ok(true);
+        }
+        let forms = ["<<<", "&>>", "&>", ">>", ">&", ">|", ">(", "<&", "<>", ">", "<"];
+        let form = forms.into_iter().find(|form| sign.starts_with(form)).unwrap_or_default();
+        let start = self.at;
+        self.at += digits + form.len();
+        while matches!(self.peek(), Some(b' ' | b'\t')) {
+            self.at += 1;
+        }
+        let process = self.rest().starts_with("<(");
+        if !process
+            && matches!(
+                self.peek(),
+                None | Some(b'\n' | b';' | b'|' | b'&' | b'<' | b'>' | b'(' | b')' | b'#')
+            )
+        {
+            return self.refuse(1, "a redirect without a plain target");
+        }
+        let target = self.word()?;
+        let bare = target.bare().unwrap_or_default();
+        let piece = self.slice(start, self.at).to_owned();
+        let refuse = |why: &str| Err(Refusal::new(start, &piece, why));
+        match form {
+            "<<<" if input => redirects.push(Redirect::Text(target)),
+            "<" if input => redirects.push(Redirect::File(target)),
+            ">" | ">>" | "&>" | "&>>" if output => {
+                let joins = matches!(bare, "/dev/stdout" | "/dev/stderr") && !form.contains('&');
+                if bare != "/dev/null" && !joins {
+                    return refuse("output may only go to /dev/null");
+                }
+            }
+            ">&" if output => {
+                let plain = matches!(bare, "1" | "2") || digits == 0 && bare == "/dev/null";
+                if !plain {
+                    return refuse("only descriptors 1 and 2 may be joined");
+                }
+            }
+            _ => return refuse("a redirect of this kind is not judged"),
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,476 @@
+//! Judging a text of the wide grammar: every command that may run, in every form that its variables may give it.
+//!
+//! Variables are followed in the order of the commands. Where commands may run or not, what holds in either case is kept;
+//! loops are gone through until nothing new is learned. So a word that the text makes itself, such as an option in a
+//! variable, is judged as if it stood there.
+
+use super::expand::behind;
+use super::names::{is_harmless, may_be_set};
+use super::tree::{Assignment, Command, Item, List, Node, Redirect, Template, Test};
+use super::value::{Text, Value, Variables};
+use crate::shell::grammar::Link;
+use crate::shell::refusal::Refusal;
+use crate::shell::utility::ReadPath;
+use crate::shell::word::Word;
+
+/// The result of judging a piece.
+pub(super) type Judged<T> = Result<T, Refusal>;
+
+/// Most commands that are judged for one text; loops and variables make more of them than are written.
+const STEPS_MAX: usize = 4_000;
+
+/// Words of one command that count as a step more.
+const WORDS_A_STEP: usize = 8;
+
+/// Most times that a loop is gone through. What is known only grows less, so a few suffice.
+const ROUNDS_MAX: usize = 8;
+
+/// What was found so far.
+pub(super) struct Evaluator<'a> {
+    documents: &'a [Template],
+    pub(super) variables: Variables,
+    /// The words of every command that may run, with marks for what is not known.
+    pub(super) seen: Vec<Vec<String>>,
+    pub(super) paths: Vec<ReadPath>,
+    /// What held where a loop was left, for each loop around.
+    loops: Vec<Vec<Variables>>,
+    steps: usize,
+}
+
+impl<'a> Evaluator<'a> {
+    pub(super) fn new(documents: &'a [Template]) -> Self {
+        Self {
+            documents,
+            variables: Variables::default(),
+            seen: Vec::new(),
+            paths: Vec::new(),
+            loops: Vec::new(),
+            steps: 0,
+        }
+    }
+
+    /// Judges the commands; what they print, if anything.
+    pub(super) fn list(&mut self, list: &List, input: &Value) -> Judged<Option<Value>> {
+        let mut printed = None;
+        for Item { link, pipeline } in list {
+            let before = (*link != Link::Sequence).then(|| self.variables.clone());
+            let more = self.pipeline(pipeline, input)?;
+            printed = either(printed, more);
+            if let Some(before) = before {
+                self.variables = before.or(&self.variables);
+            }
+        }
+        Ok(printed)
+    }
+
+    fn pipeline(&mut self, commands: &[Command], input: &Value) -> Judged<Option<Value>> {
+        if let [only] = commands {
+            return self.command(only, input);
+        }
+        let before = self.variables.clone();
+        let mut after = before.clone();
+        let mut passed = Some(input.clone());
+        for command in commands {
+            self.variables = before.clone();
+            passed = self.command(command, &passed.unwrap_or(Value::Any))?;
+            after = after.or(&self.variables);
+        }
+        self.variables = after;
+        Ok(passed)
+    }
+
+    /// Judges commands that run in a shell of their own.
+    pub(super) fn substitute(&mut self, list: &List) -> Judged<Value> {
+        let before = self.variables.clone();
+        let printed = self.list(list, &Value::Any)?;
+        self.variables = before;
+        Ok(printed.unwrap_or_else(|| Value::text("")))
+    }
+
+    fn command(&mut self, command: &Command, input: &Value) -> Judged<Option<Value>> {
+        self.steps += 1;
+        if self.steps > STEPS_MAX {
+            let why = "this runs too many commands to be judged";
+            return Err(Refusal::new(command.at, "", why));
+        }
+        let mut given = None;
+        for redirect in &command.redirects {
+            given = Some(self.redirect(redirect)?);
+        }
+        let input = given.as_ref().unwrap_or(input);
+        match &command.node {
+            Node::Simple { assignments, words } => {
+                self.simple(assignments, words, input, given.is_some())
+            }
+            Node::Group { list, subshell: false } => self.list(list, input),
+            Node::Group { list, subshell: true } => {
+                let before = self.variables.clone();
+                let printed = self.list(list, input)?;
+                self.variables = before;
+                Ok(printed)
+            }
+            Node::For { name, words, body } => self.for_loop(name, words, body, input, command.at),
+            Node::Count { parts, body } => {
+                if parts.get(1).is_none_or(|part| part.empty || part.constant) && !leaves(body) {
+                    return Err(Refusal::new(command.at, "for", ENDLESS));
+                }
+                if let Some(first) = parts.first() {
+                    self.compute(first)?;
+                }
+                self.repeat(|all| {
+                    parts.iter().skip(1).try_for_each(|part| all.compute(part))?;
+                    all.list(body, input)
+                })
+            }
+            Node::Loop { condition, body, until } => {
+                if always(condition, *until) && !leaves(body) && !leaves(condition) {
+                    return Err(Refusal::new(command.at, "while", ENDLESS));
+                }
+                self.repeat(|all| {
+                    let printed = all.list(condition, input)?;
+                    Ok(either(printed, all.list(body, input)?))
+                })
+            }
+            Node::If { arms, otherwise } => self.conditional(arms, otherwise.as_ref(), input),
+            Node::Case { word, arms } => self.case(word, arms, input),
+            Node::Condition(tests) => {
+                tests.iter().try_for_each(|test| self.test(test)).map(|()| None)
+            }
+            Node::Compute(arithmetic) => self.compute(arithmetic).map(|()| None),
+        }
+    }
+
+    fn redirect(&mut self, redirect: &Redirect) -> Judged<Value> {
+        match redirect {
+            Redirect::Text(template) => self.value(template),
+            Redirect::Document(index) => {
+                if let Some(document) = self.documents.get(*index) {
+                    self.pieces(document)?;
+                }
+                Ok(Value::Any)
+            }
+            Redirect::File(template) => {
+                if let [super::tree::Part::Process(list)] = template.parts.as_slice() {
+                    return self.substitute(list);
+                }
+                for form in self.forms(std::slice::from_ref(template))? {
+                    let refuse = |piece: &str| {
+                        let why = "input may only come from a file that is named here";
+                        Err(Refusal::new(template.at, piece, why))
+                    };
+                    let [word] = form.as_slice() else { return refuse("<") };
+                    let device = word.text.starts_with("/dev/")
+                        && !matches!(word.text.as_str(), "/dev/null" | "/dev/stdin");
+                    if device || word.may_be_option() || word.text.starts_with("//") {
+                        return refuse(&word.text);
+                    }
+                    self.note(vec![ReadPath::of(word, true)]);
+                }
+                Ok(Value::Any)
+            }
+        }
+    }
+
+    fn simple(
+        &mut self,
+        assignments: &[Assignment],
+        words: &[Template],
+        input: &Value,
+        redirected: bool,
+    ) -> Judged<Option<Value>> {
+        let Some((name, arguments)) = words.split_first() else {
+            for assignment in assignments {
+                self.assignment(assignment)?;
+            }
+            // `$(< FILE)` is the file.
+            return Ok((redirected && assignments.is_empty()).then_some(Value::Any));
+        };
+        let name = name.bare().unwrap_or_default().to_owned();
+        let mut separator = false;
+        for assignment in assignments {
+            separator |= self.for_one_command(assignment, &name)?;
+        }
+        let mut printed = None;
+        for form in self.forms(arguments)? {
+            self.steps += 1 + form.len() / WORDS_A_STEP;
+            let word = Word {
+                text: name.clone(),
+                at: words[0].at,
+                quoted: false,
+                glob: None,
+                tilde: false,
+                variables: Vec::new(),
+            };
+            let all = [&[word], form.as_slice()].concat();
+            printed = either(printed, self.run(&all, (input, separator))?);
+        }
+        Ok(printed)
+    }
+
+    fn assignment(&mut self, assignment: &Assignment) -> Judged<()> {
+        let Assignment { name, append, values, list, at } = assignment;
+        let mut value = if *list {
+            let mut elements = Value::Names;
+            for form in self.forms(values)? {
+                for word in &form {
+                    elements = elements.or(of_word(word));
+                }
+            }
+            // Several words come out of it, whatever they are.
+            elements
+        } else {
+            match values.first() {
+                Some(value) => self.value(value)?,
+                None => Value::text(""),
+            }
+        };
+        if *append {
+            let before = self.variable(name, *at)?;
+            value = if *list { before.or(value) } else { behind(before, value) };
+        }
+        if !may_be_set(name) && is_harmless(name, value.only()) {
+            return Ok(());
+        }
+        self.assign(name, value, *at)
+    }
+
+    /// An assignment before a command; whether it says what divides words.
+    fn for_one_command(&mut self, assignment: &Assignment, command: &str) -> Judged<bool> {
+        let value = match assignment.values.first() {
+            Some(value) if !assignment.list => self.value(value)?,
+            _ => Value::text(""),
+        };
+        let name = assignment.name.as_str();
+        if name == "IFS" && command == "read" && !assignment.list {
+            return Ok(value.only() != Some(""));
+        }
+        if assignment.list
+            || assignment.append
+            || !is_harmless(name, value.only()) && !may_be_set(name)
+        {
+            let why = "this variable may change what the command does";
+            return Err(Refusal::new(assignment.at, name, why));
+        }
+        Ok(false)
+    }
+
+    fn for_loop(
+        &mut self,
+        name: &str,
+        words: &[Template],
+        body: &List,
+        input: &Value,
+        at: usize,
+    ) -> Judged<Option<Value>> {
+        let mut value: Option<Value> = None;
+        for template in words {
+            for form in self.forms(std::slice::from_ref(template))? {
+                for word in &form {
+                    value = either(value, Some(of_word(word)));
+                }
+            }
+        }
+        let value = value.unwrap_or_else(|| Value::text(""));
+        self.repeat(|all| {
+            all.assign(name, value.clone(), at)?;
+            all.list(body, input)
+        })
+    }
+
+    /// Goes through a loop until nothing new is learned of the variables.
+    fn repeat(
+        &mut self,
+        mut round: impl FnMut(&mut Self) -> Judged<Option<Value>>,
+    ) -> Judged<Option<Value>> {
+        let (mut entry, mut printed) = (self.variables.clone(), None);
+        for count in 0..ROUNDS_MAX {
+            self.variables = entry.clone();
+            self.loops.push(Vec::new());
+            let more = round(self);
+            let left = self.loops.pop().unwrap_or_default();
+            printed = either(printed, more?);
+            let mut after = entry.clone().or(&self.variables);
+            for state in &left {
+                after = after.or(state);
+            }
+            if after == entry {
+                break;
+            }
+            entry = if count > 0 { after.widened(&entry) } else { after };
+            if count + 1 == ROUNDS_MAX {
+                return Err(Refusal::new(0, "", "what the loop does is not certain"));
+            }
+        }
+        self.variables = entry;
+        Ok(printed)
+    }
+
+    /// `break`, `continue`, `exit`: what holds here may hold behind every loop around.
+    pub(super) fn leave(&mut self) {
+        let state = self.variables.clone();
+        for states in &mut self.loops {
+            states.push(state.clone());
+        }
+    }
+
+    fn conditional(
+        &mut self,
+        arms: &[(List, List)],
+        otherwise: Option<&List>,
+        input: &Value,
+    ) -> Judged<Option<Value>> {
+        let (mut after, mut printed): (Option<Variables>, _) = (None, None);
+        for (condition, body) in arms {
+            printed = either(printed, self.list(condition, input)?);
+            let before = self.variables.clone();
+            printed = either(printed, self.list(body, input)?);
+            let done = std::mem::replace(&mut self.variables, before);
+            after = Some(after.map_or(done.clone(), |after| after.or(&done)));
+        }
+        if let Some(otherwise) = otherwise {
+            printed = either(printed, self.list(otherwise, input)?);
+        }
+        if let Some(after) = after {
+            self.variables = after.or(&self.variables);
+        }
+        Ok(printed)
+    }
+
+    fn case(
+        &mut self,
+        word: &Template,
+        arms: &[(Vec<Template>, List)],
+        input: &Value,
+    ) -> Judged<Option<Value>> {
+        self.pieces(word)?;
+        let before = self.variables.clone();
+        let (mut after, mut printed) = (before.clone(), None);
+        for (patterns, list) in arms {
+            self.variables = before.clone();
+            for pattern in patterns {
+                self.pieces(pattern)?;
+            }
+            printed = either(printed, self.list(list, input)?);
+            after = after.or(&self.variables);
+        }
+        self.variables = after;
+        Ok(printed)
+    }
+
+    /// One test of `[[ … ]]`. Numbers must be numbers: bash runs what other texts hold.
+    fn test(&mut self, test: &Test) -> Judged<()> {
+        match test {
+            Test::Word(word) => self.pieces(word).map(|_| ()),
+            Test::Of(operator, word) => {
+                if !crate::shell::builtin::is_test_of_one(operator) {
+                    return Err(Refusal::new(word.at, operator, "not on the list of tests"));
+                }
+                let file = !matches!(operator.as_str(), "-n" | "-z");
+                for form in self.forms(std::slice::from_ref(word))? {
+                    if file {
+                        self.note(form.iter().map(|word| ReadPath::of(word, false)).collect());
+                    }
+                }
+                Ok(())
+            }
+            Test::Compare(one, operator, other) => {
+                let values = (self.value(one)?, self.value(other)?);
+                match operator.as_str() {
+                    "=" | "==" | "!=" | "<" | ">" | "=~" | "-nt" | "-ot" | "-ef" => Ok(()),
+                    "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => {
+                        if values.0.is_number() && values.1.is_number() {
+                            return Ok(());
+                        }
+                        let why = "only numbers may be compared: bash runs what other texts hold";
+                        Err(Refusal::new(one.at, operator, why))
+                    }
+                    _ => Err(Refusal::new(one.at, operator, "not on the list of tests")),
+                }
+            }
+        }
+    }
+}
+
+/// Why a loop without an end is refused.
+const ENDLESS: &str = "a loop without an end is no read";
+
+/// What is known where one or the other was printed.
+pub(super) fn either(one: Option<Value>, other: Option<Value>) -> Option<Value> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.or(other)),
+        (one, None) => one,
+        (None, other) => other,
+    }
+}
+
+/// What is known of a word as a text.
+pub(super) fn of_word(word: &Word) -> Value {
+    let marked = word.text.contains([super::expand::MARK, super::expand::NAMES]);
+    if !word.variables.is_empty() {
+        Value::Any
+    } else if word.text == super::expand::NUMBER {
+        Value::Number
+    } else if marked || word.glob.is_some() || word.text.contains(super::expand::NUMBER) {
+        if word.text.starts_with('-') { Value::Any } else { Value::Names }
+    } else {
+        Value::Texts([Text { text: word.text.clone(), home: word.tilde }].into())
+    }
+}
+
+/// Names of commands that hardly ever fail.
+const SUCCEED: [&str; 6] = [":", "date", "echo", "printf", "sleep", "true"];
+
+/// The name of the only command of a list.
+fn only_name(list: &List) -> Option<&str> {
+    match list.as_slice() {
+        [Item { pipeline, .. }] => match pipeline.as_slice() {
+            [Command { node: Node::Simple { words, .. }, .. }] => words.first()?.bare(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether a loop with this condition ends only where it is left.
+fn always(condition: &List, until: bool) -> bool {
+    let Some(last) = condition.last() else { return true };
+    let last: List = vec![last.clone()];
+    match only_name(&last) {
+        Some(name) if until => name == "false",
+        Some("[" | "test") => last.iter().flat_map(|item| &item.pipeline).all(|command| {
+            matches!(&command.node, Node::Simple { words, .. }
+                if words.iter().all(|word| word.literal().is_some()))
+        }),
+        Some(name) => SUCCEED.contains(&name),
+        None => matches!(
+            last.first().map(|item| item.pipeline.as_slice()),
+            Some([Command { node: Node::Compute(arithmetic), .. }]) if arithmetic.constant
+        ),
+    }
+}
+
+/// Whether the commands of a loop may leave it.
+fn leaves(list: &List) -> bool {
+    leaves_by(list, &["break", "exit", "return"])
+}
+
+fn leaves_by(list: &List, names: &[&str]) -> bool {
+    list.iter().flat_map(|item| &item.pipeline).any(|command| match &command.node {
+        Node::Simple { words, .. } => {
+            words.first().and_then(Template::bare).is_some_and(|name| names.contains(&name))
+        }
+        Node::Group { list, .. } => leaves_by(list, names),
+        // There `break` leaves the inner loop.
+        Node::For { body, .. } | Node::Count { body, .. } | Node::Loop { body, .. } => {
+            leaves_by(body, &["exit", "return"])
+        }
+        Node::If { arms, otherwise } => {
+            let arm = |(condition, body): &(List, List)| {
+                leaves_by(condition, names) || leaves_by(body, names)
+            };
+            arms.iter().any(arm) || otherwise.as_ref().is_some_and(|list| leaves_by(list, names))
+        }
+        Node::Case { arms, .. } => arms.iter().any(|(_, list)| leaves_by(list, names)),
+        Node::Condition(_) | Node::Compute(_) => false,
+    })
+}

@@ -1,0 +1,247 @@
+//! The reader of the wide grammar: its place in the text, blanks, line ends, here-documents.
+
+use super::tree::Template;
+use crate::shell::refusal::Refusal;
+
+/// Deepest nesting of lists, words and expressions; nobody reads more, and it bounds the recursion.
+const DEPTH_MAX: usize = 40;
+
+/// Most commands of one text.
+const COMMANDS_MAX: usize = 500;
+
+/// A here-document that was announced, and whose text begins on the next line.
+struct Announced {
+    /// The line that ends it.
+    name: String,
+    /// Whether nothing in it is expanded.
+    quoted: bool,
+    /// Whether tabs before each line do not count.
+    tabs: bool,
+    at: usize,
+    /// Its place among the documents.
+    index: usize,
+}
+
+/// A place in the text.
+pub(super) struct Parser<'a> {
+    text: &'a str,
+    pub(super) at: usize,
+    /// Where the text ends for now: inside backticks it is their end.
+    end: usize,
+    depth: usize,
+    commands: usize,
+    announced: Vec<Announced>,
+    /// The here-documents, in the order of their announcement.
+    pub(super) documents: Vec<Template>,
+}
+
+impl<'a> Parser<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            at: 0,
+            end: text.len(),
+            depth: 0,
+            commands: 0,
+            announced: Vec::new(),
+            documents: Vec::new(),
+        }
+    }
+
+    /// The text from here on.
+    pub(super) fn rest(&self) -> &'a str {
+        self.text.get(self.at..self.end).unwrap_or_default()
+    }
+
+    pub(super) fn slice(&self, from: usize, to: usize) -> &'a str {
+        self.text.get(from..to).unwrap_or_default()
+    }
+
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.peek_at(0)
+    }
+
+    pub(super) fn peek_at(&self, ahead: usize) -> Option<u8> {
+        let at = self.at + ahead;
+        (at < self.end).then(|| self.text.as_bytes()[at])
+    }
+
+    /// The byte before this place.
+    pub(super) fn before(&self) -> Option<u8> {
+        self.at.checked_sub(1).map(|at| self.text.as_bytes()[at])
+    }
+
+    /// Takes the text where it stands here.
+    pub(super) fn eat(&mut self, text: &str) -> bool {
+        let here = self.rest().starts_with(text);
+        self.at += if here { text.len() } else { 0 };
+        here
+    }
+
+    /// Takes the character that stands here.
+    pub(super) fn next_char(&mut self) -> Option<char> {
+        let character = self.rest().chars().next()?;
+        self.at += character.len_utf8();
+        Some(character)
+    }
+
+    /// Quotes so many characters from here.
+    pub(super) fn refuse<T>(&self, length: usize, why: &str) -> Result<T, Refusal> {
+        let piece: String = self.rest().chars().take(length).collect();
+        Err(Refusal::new(self.at, &piece, why))
+    }
+
+    /// Reads something that may hold itself again.
+    pub(super) fn nested<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        if self.depth == DEPTH_MAX {
+            return self.refuse(1, "this is nested too deeply to be judged");
+        }
+        self.depth += 1;
+        let read = read(self);
+        self.depth -= 1;
+        read
+    }
+
+    /// Reads what stands before `end` as if the text ended there.
+    pub(super) fn until<T>(
+        &mut self,
+        end: usize,
+        read: impl FnOnce(&mut Self) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let outer = std::mem::replace(&mut self.end, end);
+        let announced = self.announced.len();
+        let done = read(self).and_then(|done| match self.at == end {
+            true if self.announced.len() == announced => Ok(done),
+            _ => self.refuse(1, "what stands in backticks is not a whole command"),
+        });
+        self.end = outer;
+        done
+    }
+
+    /// Counts a command.
+    pub(super) fn count(&mut self) -> Result<(), Refusal> {
+        self.commands += 1;
+        match self.commands > COMMANDS_MAX {
+            true => self.refuse(1, &format!("more than {COMMANDS_MAX} commands are not judged")),
+            false => Ok(()),
+        }
+    }
+
+    /// Blanks, and line ends escaped after a blank, where bash's reading is certain.
+    pub(super) fn skip_blanks(&mut self) -> Result<(), Refusal> {
+        loop {
+            match (self.peek(), self.peek_at(1)) {
+                (Some(b' ' | b'\t'), _) => self.at += 1,
+                (Some(b'\\'), Some(b'\n')) => {
+                    let blank = matches!(self.before(), Some(b' ' | b'\t'));
+                    if !blank || matches!(self.peek_at(2), Some(b'#' | b'\\')) {
+                        return self.refuse(1, "an escaped line end inside a word");
+                    }
+                    self.at += 2;
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    pub(super) fn skip_comment(&mut self) {
+        while self.peek().is_some_and(|byte| byte != b'\n') {
+            self.at += 1;
+        }
+    }
+
+    /// Blanks, line ends and comments, where a command may begin.
+    pub(super) fn skip_lines(&mut self) -> Result<(), Refusal> {
+        loop {
+            self.skip_blanks()?;
+            match self.peek() {
+                Some(b'\n') => self.line_end()?,
+                Some(b'#') => self.skip_comment(),
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Takes a line end, and the here-documents that begin there.
+    pub(super) fn line_end(&mut self) -> Result<(), Refusal> {
+        self.at += 1;
+        let line_end = self.at - 1;
+        let announced = std::mem::take(&mut self.announced);
+        for here in announced {
+            // Shells differ on where the text begins if a word goes on over the end of the line.
+            if self.slice(here.at, line_end).contains('\n') {
+                return Err(Refusal::new(here.at, "<<", "a word over several lines behind it"));
+            }
+            self.document(&here)?;
+        }
+        Ok(())
+    }
+
+    fn document(&mut self, here: &Announced) -> Result<(), Refusal> {
+        let start = self.at;
+        for line in self.rest().split_inclusive('\n') {
+            let bare = line.strip_suffix('\n').unwrap_or(line);
+            let bare = if here.tabs { bare.trim_start_matches('\t') } else { bare };
+            if bare == here.name {
+                let after = self.at + line.len();
+                if !here.quoted {
+                    let end = self.at;
+                    self.at = start;
+                    let body = self.until(end, |parser| parser.nested(Self::document_text))?;
+                    if let Some(slot) = self.documents.get_mut(here.index) {
+                        *slot = body;
+                    }
+                }
+                self.at = after;
+                return Ok(());
+            }
+            self.at += line.len();
+        }
+        Err(Refusal::new(here.at, "<<", "the end of the here-document is missing"))
+    }
+
+    /// Reads `<<NAME`, in quotes or not; the reader stands before it. Returns its place among the documents.
+    pub(super) fn announce(&mut self) -> Result<usize, Refusal> {
+        let at = self.at;
+        self.at += 2;
+        let tabs = self.eat("-");
+        while matches!(self.peek(), Some(b' ' | b'\t')) {
+            self.at += 1;
+        }
+        let quote = self.peek().filter(|byte| matches!(byte, b'\'' | b'"'));
+        self.at += usize::from(quote.is_some());
+        let rest = self.rest();
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let length = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+        let name = rest[..length].to_owned();
+        self.at += length;
+        let closed = quote.is_none_or(|quote| self.peek() == Some(quote));
+        self.at += usize::from(quote.is_some());
+        let ends = self.rest().starts_with([' ', '\t', '\n', ';', '|', '&', '<', '>', ')']);
+        if name.is_empty() || !closed || !ends {
+            return Err(Refusal::new(at, "<<", "a here-document must have a plain name"));
+        }
+        let index = self.documents.len();
+        self.documents.push(Template { at, parts: Vec::new() });
+        self.announced.push(Announced { name, quoted: quote.is_some(), tabs, at, index });
+        Ok(index)
+    }
+
+    /// Whether a here-document waits for its line end.
+    pub(super) fn awaits_document(&self) -> bool {
+        !self.announced.is_empty()
+    }
+
+    /// Refuses a here-document whose text never began.
+    pub(super) fn check_ended(&self) -> Result<(), Refusal> {
+        match self.announced.first() {
+            Some(here) => {
+                Err(Refusal::new(here.at, "<<", "the text of the here-document is missing"))
+            }
+            None => Ok(()),
+        }
+    }
+}

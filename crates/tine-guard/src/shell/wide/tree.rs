@@ -1,0 +1,166 @@
+//! A text of the wide grammar, as it was read and before anything in it is expanded.
+
+use crate::shell::grammar::Link;
+
+/// One command with what stands around it.
+#[derive(Clone, Debug)]
+pub(super) struct Command {
+    pub(super) node: Node,
+    pub(super) redirects: Vec<Redirect>,
+    /// Byte offset in the text.
+    pub(super) at: usize,
+}
+
+/// A pipeline, and how it follows the one before.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub(super) link: Link,
+    pub(super) pipeline: Vec<Command>,
+}
+
+/// Commands in order.
+pub(super) type List = Vec<Item>;
+
+/// The kinds of commands.
+#[derive(Clone, Debug)]
+pub(super) enum Node {
+    /// Assignments, then a name and arguments; one of the two may be missing.
+    Simple { assignments: Vec<Assignment>, words: Vec<Template> },
+    /// `{ … }` and `( … )`.
+    Group { list: List, subshell: bool },
+    /// `for NAME in WORDS`.
+    For { name: String, words: Vec<Template>, body: List },
+    /// `for ((…; …; …))`.
+    Count { parts: Vec<Arithmetic>, body: List },
+    /// `while` and `until`.
+    Loop { condition: List, body: List, until: bool },
+    /// `if` with its `elif`, and `else`.
+    If { arms: Vec<(List, List)>, otherwise: Option<List> },
+    /// `case`, each arm with its patterns.
+    Case { word: Template, arms: Vec<(Vec<Template>, List)> },
+    /// `[[ … ]]`.
+    Condition(Vec<Test>),
+    /// `((…))`.
+    Compute(Arithmetic),
+}
+
+/// `NAME=…`, `NAME+=…`.
+#[derive(Clone, Debug)]
+pub(super) struct Assignment {
+    pub(super) name: String,
+    pub(super) append: bool,
+    /// The value, or the elements of a list.
+    pub(super) values: Vec<Template>,
+    pub(super) list: bool,
+    pub(super) at: usize,
+}
+
+/// A redirect that is no matter of course.
+#[derive(Clone, Debug)]
+pub(super) enum Redirect {
+    /// `< FILE`.
+    File(Template),
+    /// `<<< WORD`.
+    Text(Template),
+    /// `<< NAME`, by its place among the documents of the text.
+    Document(usize),
+}
+
+/// One part of `[[ … ]]`.
+#[derive(Clone, Debug)]
+pub(super) enum Test {
+    /// A test of one word.
+    Of(String, Template),
+    /// Two words and what compares them.
+    Compare(Template, String, Template),
+    /// A word that must not be empty.
+    Word(Template),
+}
+
+/// A word before its expansions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Template {
+    pub(super) parts: Vec<Part>,
+    /// Byte offset in the text.
+    pub(super) at: usize,
+}
+
+/// A piece of a word.
+#[derive(Clone, Debug)]
+pub(super) enum Part {
+    /// Characters that stay as they are.
+    Text { text: String, quoted: bool },
+    /// One wildcard character outside quotes.
+    Glob(char),
+    /// `~` at the beginning.
+    Tilde,
+    /// `$NAME` and `${…}`.
+    Parameter { name: String, change: Change, quoted: bool },
+    /// `$(…)` and backticks.
+    Command { list: List, quoted: bool },
+    /// `<(…)`.
+    Process(List),
+    /// `$((…))`.
+    Number(Arithmetic),
+    /// `{1..900}`: a number each.
+    Sequence,
+}
+
+/// What `${…}` does with the text of a variable.
+#[derive(Clone, Debug)]
+pub(super) enum Change {
+    /// Nothing.
+    None,
+    /// Counts it.
+    Length,
+    /// Another text where it has none, or has one; `=` also assigns it.
+    Instead { with: Box<Template>, assigns: bool },
+    /// Cuts a pattern off.
+    Cut(Box<Template>),
+    /// Replaces a pattern.
+    Replace { pattern: Box<Template>, with: Box<Template> },
+    /// Turns letters into capitals or back.
+    Case,
+    /// Takes characters by their places.
+    Slice(Vec<Arithmetic>),
+    /// Takes an element of a list.
+    Element(Arithmetic),
+    /// All elements of a list.
+    All,
+}
+
+/// An arithmetic expression: what it uses and what it sets.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Arithmetic {
+    /// Names whose values are computed with.
+    pub(super) names: Vec<String>,
+    /// Whether it may set any of the names.
+    pub(super) sets: bool,
+    /// Expansions in it.
+    pub(super) parts: Vec<Part>,
+    /// Whether nothing stands in it.
+    pub(super) empty: bool,
+    /// Whether it is a number and nothing else.
+    pub(super) constant: bool,
+    /// Byte offset in the text.
+    pub(super) at: usize,
+}
+
+impl Template {
+    /// The text, where all of it stands outside quotes and stays as it is.
+    pub(super) fn bare(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [Part::Text { text, quoted: false }] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The text, where it stays as it is, in quotes or not.
+    pub(super) fn literal(&self) -> Option<String> {
+        let piece = |part: &Part| match part {
+            Part::Text { text, .. } => Some(text.clone()),
+            _ => None,
+        };
+        self.parts.iter().map(piece).collect()
+    }
+}
