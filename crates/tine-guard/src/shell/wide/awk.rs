@@ -30,6 +30,12 @@ pub(super) fn judge(name: &Word, arguments: &[Word]) -> Result<Vec<ReadPath>, Re
                 None => return refuse(name, "the program of `awk` is missing"),
             },
             "--version" | "--posix" | "--re-interval" | "-b" | "--csv" => continue,
+            _ if word.glob.is_some() => {
+                return refuse(word, "data without quotes may become the program");
+            }
+            "-F" | "-v" if rest.as_slice().first().is_some_and(|value| value.glob.is_some()) => {
+                return refuse(word, "data without quotes may become the program");
+            }
             "-F" => drop(rest.next()),
             "-v" => {
                 let sets = rest.next().map_or("", |word| word.text.as_str());

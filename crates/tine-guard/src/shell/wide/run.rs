@@ -39,6 +39,11 @@ const SHELL_ONLY: [&str; 17] = [
 /// Most commands that run one another in one.
 const WRAPPED_MAX: usize = 8;
 
+/// Whether the word is what stands there and nothing else: data could become further words, and the next of them a command.
+fn is_plain(word: &Word) -> bool {
+    word.is_known() && word.glob.is_none() && !word.text.contains([MARK, NAMES])
+}
+
 fn refuse<T>(word: &Word, why: &str) -> Judged<T> {
     Err(Refusal::new(word.at, &word.text, why))
 }
@@ -153,7 +158,7 @@ impl Evaluator<'_> {
             if !text.starts_with('-') {
                 break;
             }
-            if !word.is_known() || text.contains(MARK) || word.glob.is_some() {
+            if !is_plain(word) || more.first().is_some_and(|next| !is_plain(next)) {
                 return refuse(word, "an option of `xargs` must be plain");
             }
             let value = |attached: &str| match attached {
@@ -297,7 +302,10 @@ impl Evaluator<'_> {
             }
             _ => 0,
         };
-        let inner = arguments.get(inner..).unwrap_or_default();
+        let (own, inner) = arguments.split_at(inner.min(arguments.len()));
+        if let Some(word) = own.iter().find(|word| !is_plain(word)) {
+            return refuse(word, "what stands before the command must be plain");
+        }
         match inner.first() {
             None => refuse(name, "the command is missing"),
             Some(word) if is_option(word) => {
@@ -314,7 +322,7 @@ impl Evaluator<'_> {
         loop {
             match rest {
                 [option, directory, more @ ..] if option.text == "-C" => {
-                    if directory.may_be_option() || directory.glob == Some(0) {
+                    if directory.may_be_option() || directory.glob.is_some() {
                         return refuse(directory, "where git goes must be plain");
                     }
                     let path = ReadPath { moves: true, ..ReadPath::of(directory, false) };

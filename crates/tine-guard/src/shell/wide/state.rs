@@ -37,7 +37,7 @@ impl Evaluator<'_> {
                 "-r" | "-s" | "-rs" => {}
                 "-a" | "-ra" => list = true,
                 "-d" | "-rd" | "-n" | "-N" | "-t" | "-rn" | "-p" | "-rp" => {
-                    if rest.next().is_none() {
+                    if rest.next().is_none_or(|value| value.glob.is_some()) {
                         return refuse(word, "the value of this option is missing");
                     }
                 }
@@ -69,7 +69,7 @@ impl Evaluator<'_> {
             match word.text.as_str() {
                 "-t" => {}
                 "-d" | "-n" | "-s" | "-td" => {
-                    if rest.next().is_none() {
+                    if rest.next().is_none_or(|value| value.glob.is_some()) {
                         return refuse(word, "the value of this option is missing");
                     }
                 }
