@@ -84,7 +84,9 @@ pub use inherit::{Inherit, Inherited};
 pub use merge_back::{Arrival, Draft, DraftOptions, ForkPart, MergeBack, MergedBack};
 pub use model_words::{ModelWords, ThinkingLevel};
 pub use owner::{Owner, OwnerError};
-pub use permission::{Answer, Asker, DenyAll, Permissions, Request as PermissionRequest};
+pub use permission::{
+    Answer, Asker, DenyAll, Permissions, REASON_BYTES_MAX, Request as PermissionRequest,
+};
 pub use ports::{ConnectError, Connector, Ports};
 pub use prompt::{environment_note, system_prompt};
 pub use queue::{DEADLINE_DEFAULT, QueuePolicy};

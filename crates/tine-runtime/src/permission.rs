@@ -10,7 +10,7 @@ use tine_guard::{
     real_call, real_path, rule_for,
 };
 use tine_model::{AgentId, Decision, PermissionId, PermissionScope, RawJson};
-use tine_store::PermissionRow;
+use tine_store::{AnswerPermission, PermissionRow};
 use tokio_util::sync::CancellationToken;
 
 use crate::queue::{Question, Queue, QueuePolicy};
@@ -46,15 +46,38 @@ pub struct Request {
     pub fallback: Decision,
 }
 
+/// Longest reason of a denial that a model is told, in bytes: some paragraphs.
+pub const REASON_BYTES_MAX: usize = 8_000;
+
 /// The word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// Yes, as far as this.
     Allow(PermissionScope),
     /// No, as far as this.
     Deny(PermissionScope),
+    /// No to this call, and the reason or what to do instead, in the person's words.
+    DenyBecause(String),
     /// There is nobody to ask.
     Nobody,
+}
+
+impl Answer {
+    /// The answer as it is stored; `None` where it answers nothing.
+    pub(crate) fn to_row(
+        self,
+        id: PermissionId,
+        by: &str,
+        now_ms: i64,
+    ) -> Option<AnswerPermission> {
+        let (decision, scope, reason) = match self {
+            Self::Allow(scope) => (Decision::Allow, scope, None),
+            Self::Deny(scope) => (Decision::Deny, scope, None),
+            Self::DenyBecause(reason) => (Decision::Deny, PermissionScope::Once, Some(reason)),
+            Self::Nobody => return None,
+        };
+        Some(AnswerPermission { id, decision, scope, by: by.to_owned(), reason, now_ms })
+    }
 }
 
 /// Somebody to ask. Calls may come from several agents at once, and are put one by one.

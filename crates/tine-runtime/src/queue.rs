@@ -176,11 +176,8 @@ impl Queue {
                 let now_ms = self.ports.clock.now_ms();
                 self.store.default_permission(row.id, BY_NOBODY, now_ms).await?
             }
-            Answer::Allow(scope) => {
-                return self.given((Decision::Allow, scope), &request, permissions).await;
-            }
-            Answer::Deny(scope) => {
-                return self.given((Decision::Deny, scope), &request, permissions).await;
+            answer @ (Answer::Allow(_) | Answer::Deny(_) | Answer::DenyBecause(_)) => {
+                return self.given(answer, &request, permissions).await;
             }
         };
         permissions.asker.settled(&request, &settled);
@@ -190,18 +187,15 @@ impl Queue {
     /// Keeps the word of the person who was asked, unless another one was faster.
     async fn given(
         &self,
-        (decision, scope): (Decision, PermissionScope),
+        answer: Answer,
         request: &Request,
         permissions: &Permissions,
     ) -> Result<PermissionRow, StoreError> {
-        let answer = AnswerPermission {
-            id: request.id,
-            decision,
-            scope,
-            by: BY_TERMINAL.to_owned(),
-            reason: None,
-            now_ms: self.ports.clock.now_ms(),
+        let now_ms = self.ports.clock.now_ms();
+        let Some(answer) = answer.to_row(request.id, BY_TERMINAL, now_ms) else {
+            return self.store.permission(request.id).await;
         };
+        let (decision, scope) = (answer.decision, answer.scope);
         match self.store.answer_permission(answer).await {
             Ok(row) => {
                 if let (PermissionScope::Always, Some(rule)) = (scope, &row.rule) {
@@ -330,12 +324,16 @@ impl Question<'_> {
 /// What an answer means to the model.
 fn told(why: &Reason, row: &PermissionRow) -> Result<(), String> {
     const OTHERWISE: &str = "Go on without this call, or do it another way.";
-    let reason = row.reason.as_deref().map(|reason| reason.trim_end_matches('.'));
-    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    let ends = |reason: &str| reason.ends_with(['.', '!', '?', ':', ';', '…']);
+    let reason = match row.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty()) {
+        None => ".".to_owned(),
+        Some(reason) if ends(reason) => format!(": {reason}"),
+        Some(reason) => format!(": {reason}."),
+    };
     match (row.state, row.decision()) {
         (_, Some(Decision::Allow)) => Ok(()),
         (PermissionState::Denied, _) => {
-            Err(format!("Denied by the user{reason}. Do not try this call again."))
+            Err(format!("Denied by the user{reason} Do not try this call again."))
         }
         (PermissionState::Expired, _) if row.answered_by.as_deref() == Some(BY_NOBODY) => {
             Err(format!("Denied: {why}, and nobody can be asked here. {OTHERWISE}"))

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use tine_model::{AgentId, Decision, PermissionId, RawJson};
-use tine_store::{AnswerPermission, PermissionFilter, PermissionRow};
+use tine_model::{AgentId, PermissionId, RawJson};
+use tine_store::{PermissionFilter, PermissionRow};
 
 use crate::error::RuntimeError;
 use crate::permission::{Answer, Request};
@@ -58,15 +58,10 @@ impl Runtime {
         id: PermissionId,
         answer: Answer,
     ) -> Result<PermissionRow, RuntimeError> {
-        let (decision, scope) = match answer {
-            Answer::Allow(scope) => (Decision::Allow, scope),
-            Answer::Deny(scope) => (Decision::Deny, scope),
-            Answer::Nobody => return Ok(self.store().permission(id).await?),
-        };
-        let by = BY_OTHER_TERMINAL.to_owned();
-        let now_ms = self.now_ms();
-        let answer = AnswerPermission { id, decision, scope, by, reason: None, now_ms };
-        Ok(self.store().answer_permission(answer).await?)
+        match answer.to_row(id, BY_OTHER_TERMINAL, self.now_ms()) {
+            Some(answer) => Ok(self.store().answer_permission(answer).await?),
+            None => Ok(self.store().permission(id).await?),
+        }
     }
 
     /// What people call the one who asks: its name, else its task.

@@ -179,8 +179,13 @@ pub(crate) const COMMANDS: &[Command] = &[
         "[NUMBER]",
         "a call or reasoning whole; the last one, or by its number",
     ),
-    command(Verb::Answer, &["answer"], "[LETTER]", "answer the question that waits")
-        .with(Action::Answer),
+    command(
+        Verb::Answer,
+        &["answer"],
+        "[y|n|NUMBER]",
+        "go to the question that waits, or answer it",
+    )
+    .with(Action::Answer),
     command(
         Verb::Wait,
         &["wait"],

@@ -28,6 +28,7 @@ impl App {
             Verb::New => {
                 self.visits.extend(self.focus);
                 self.focus = None;
+                self.questions.unread();
                 Vec::new()
             }
             Verb::Back => self.go_back(),

@@ -1,17 +1,15 @@
 //! What a person does who has no screen: lines, and the keys that have no other way.
 
-use tine_model::PermissionScope;
-use tine_runtime::Answer;
-
 use super::piece::{Body, CallPiece, Piece, Tone};
-use super::{App, Effect, LETTERS};
+use super::{App, Effect, Standby};
 
 impl App {
-    /// A whole line, or several that belong together: words, a command, or the letter that answers the question.
-    pub(super) fn line(&mut self, text: &str) -> Vec<Effect> {
+    /// A whole line, or several that belong together: words, a command, or the answer to the question.
+    pub(super) fn typed_line(&mut self, text: &str) -> Vec<Effect> {
         self.overlay.take_if(|overlay| overlay.is_whole());
-        self.questions.has_keys = false;
-        if let Some(effects) = self.answered(text.trim()) {
+        if self.standby() == Standby::Armed
+            && let Some(effects) = self.answered(text.trim())
+        {
             return effects;
         }
         self.input().set(text);
@@ -34,36 +32,24 @@ impl App {
         }
     }
 
-    /// `/answer`: without a letter the question is put again; `next` puts the next one.
+    /// `/answer`: without more, the person goes to the question; `next` puts the next one in front.
     pub(super) fn answer(&mut self, rest: &str) -> Vec<Effect> {
-        let is_next = rest == "next";
-        if is_next {
-            self.questions.turn(true, self.now_ms);
+        if rest == "next" {
+            self.questions.turn(true);
         }
-        if is_next || rest.is_empty() || self.questions.is_empty() {
+        if rest == "next" || rest.is_empty() || self.questions.is_empty() {
             self.go_to_questions();
+            return Vec::new();
+        }
+        if !self.questions.was_read(self.now_ms) {
+            self.go_to_questions();
+            self.tell("this question has just come; read it, and answer again");
             return Vec::new();
         }
         match self.answered(rest) {
             Some(effects) => effects,
-            None => self.refuse("usage: /answer LETTER, with a letter that the question names"),
+            None => self.refuse("usage: /answer [y|n|NUMBER], with the number of a choice"),
         }
-    }
-
-    /// Answers the first question, where the text is one of its letters.
-    fn answered(&mut self, text: &str) -> Option<Vec<Effect>> {
-        let widest = self.questions.front()?.widest;
-        let mut letters = text.chars();
-        let (letter, None) = (letters.next()?, letters.next()) else { return None };
-        let scope = LETTERS.iter().find(|(known, ..)| *known == letter).map(|(_, _, scope)| *scope);
-        let answer = match (letter, scope) {
-            ('n', _) => Answer::Deny(PermissionScope::Once),
-            (_, Some(scope)) if scope.is_within(widest) => Answer::Allow(scope),
-            (_, _) => return None,
-        };
-        let effects = self.answer_with(answer);
-        self.questions.has_keys = false;
-        Some(effects)
     }
 
     /// `/show`: the call or the reasoning of this number, whole; without one the last call.

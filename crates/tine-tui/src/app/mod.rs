@@ -1,6 +1,7 @@
 //! What is on the screen, as data. Takes events, says what is to be done; touches nothing and reads no clock.
 
 mod agents;
+mod answers;
 mod command;
 mod commands;
 mod complete;
@@ -32,13 +33,12 @@ mod wait;
 use std::collections::{HashMap, HashSet};
 
 use crossterm::event::{KeyEventKind, MouseButton, MouseEventKind};
-use tine_model::{
-    AgentId, AgentRecord, AgentState, Block, EntryBody, PermissionScope, Role, TaskRecord,
-};
+use tine_model::{AgentId, AgentRecord, AgentState, Block, EntryBody, Role, TaskRecord};
 use tine_runtime::{FoldedEntry, ForkWords};
 
 use crate::words::first_line;
 
+pub(crate) use answers::{Said, Step, choices, covered, said};
 pub(crate) use command::COMMANDS;
 pub(crate) use complete::Offer;
 pub(crate) use event::{Effect, Event};
@@ -54,8 +54,7 @@ pub(crate) use overlay::{Overlay, Page};
 pub(crate) use piece::{AnswerText, Body, CallPiece, OWN_COMMAND, Tone};
 pub(crate) use point::{POINT_KEYS, Seen};
 pub(crate) use press::whole as whole_request;
-pub(crate) use questions::Questions;
-pub(crate) use questions::{beyond_once, letters, where_and_why, who_asks};
+pub(crate) use questions::{Questions, Standby, where_and_why, who_asks};
 pub(crate) use room::{Room, Scroll, title};
 pub(crate) use setup::{Setup, Weight};
 pub(crate) use side::{SideEvent, SidePage};
@@ -73,23 +72,11 @@ const WORD_MS: i64 = 4_000;
 /// How soon a second Ctrl+C leaves, in milliseconds: as long as the screen says so.
 const LEAVE_MS: i64 = WORD_MS;
 
-/// A question takes keys by itself only where the person has pressed none for so long, in milliseconds: what was meant for the line
-/// must not answer it.
-const PAUSE_BEFORE_ANSWER_MS: i64 = 1_000;
-
 /// How long a fork waits for running tools before it is given up, in milliseconds: as long as the longest command usually takes.
 const TOOLS_WAIT_MS: i64 = 10 * 60_000;
 
 /// Lines that the wheel of a mouse scrolls.
 const WHEEL_LINES: i32 = 3;
-
-/// The letters that allow, and how far each one does.
-const LETTERS: [(char, &str, PermissionScope); 4] = [
-    ('y', "once", PermissionScope::Once),
-    ('a', "this agent", PermissionScope::Agent),
-    ('t', "this tree", PermissionScope::Tree),
-    ('w', "always", PermissionScope::Always),
-];
 
 /// The files below an agent's directory.
 #[derive(Debug, Clone, Default)]
@@ -183,7 +170,7 @@ impl App {
     /// A screen at this time.
     pub(crate) fn at(now_ms: i64) -> Self {
         // Nothing was pressed yet, and nobody is leaving.
-        let long_ago = now_ms.saturating_sub(LEAVE_MS.max(PAUSE_BEFORE_ANSWER_MS) + 1);
+        let long_ago = now_ms.saturating_sub(LEAVE_MS + 1);
         Self { now_ms, pressed_ms: long_ago, leaving_ms: long_ago, ..Self::default() }
     }
 
@@ -222,6 +209,7 @@ impl App {
                 self.offer()
             }
             Event::Written(text) => {
+                self.questions.unread();
                 self.input().set(text.trim_end_matches('\n'));
                 Vec::new()
             }
@@ -304,7 +292,7 @@ impl App {
                 // It may have changed a budget.
                 self.focus.map(Effect::Price).into_iter().collect()
             }
-            Event::Line(text) => self.line(&text),
+            Event::Line(text) => self.typed_line(&text),
             Event::Break => self.break_off(),
             Event::Offered(offer) => self.setup.offered(*offer),
             Event::Found(choices) => self.setup.found(choices),
@@ -342,6 +330,11 @@ impl App {
     /// The same, to be changed.
     pub(crate) fn room_mut(&mut self) -> Option<&mut Room> {
         self.rooms.get_mut(&self.focus?)
+    }
+
+    /// The line that is being written, to be read.
+    pub(crate) fn line(&self) -> &Input {
+        self.room().map_or(&self.lobby, |room| &room.input)
     }
 
     /// The line that is being written.
@@ -420,7 +413,6 @@ impl App {
         }
         self.tell_notices();
         self.look_at_wait();
-        self.take_keys_when_quiet();
         if self.waiting.take_if(|waiting| waiting.until_ms <= self.now_ms).is_some() {
             let text = "Error: the tools did not complete; nothing was forked\n\
                 hint: /fork --at ENTRY forks from before them";
@@ -529,6 +521,8 @@ impl App {
         self.has_seen(Some(agent));
         self.note_visit(agent);
         self.focus = Some(agent);
+        // The line there may hold words from before the question was seen.
+        self.questions.unread();
         (self.overlay, self.beneath) = (None, None);
         self.offers = None;
         let room = self.rooms.entry(agent).or_insert_with(|| Room::new(record));

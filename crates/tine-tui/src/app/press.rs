@@ -19,7 +19,6 @@ impl App {
             Some(Overlay::Tree(_)) => return self.tree_key(key),
             Some(Overlay::Help(_) | Overlay::Page(_)) => return self.page_key(key),
             Some(Overlay::Side(_)) => return self.side_key(key),
-            None if self.questions.has_keys => return self.answer_key(key),
             None if self.is_pointing() => return self.point_key(key),
             None => {}
         }
@@ -37,6 +36,9 @@ impl App {
                 }
                 _ => {}
             }
+        }
+        if let Some(effects) = self.question_key(key) {
+            return effects;
         }
         match self.keys.action(key) {
             Some(action) => self.act(action),
@@ -59,12 +61,11 @@ impl App {
                 KeyCode::PageDown | KeyCode::Char(' ') => *from += usize::from(self.page),
                 code => {
                     self.overlay = self.beneath.take().map(Overlay::Tree);
-                    // Whoever begins to write is done with the page, and loses no letter of it; one that would answer a question,
-                    // or do something to a message, only closes it.
+                    // Whoever begins to write is done with the page, and loses no letter of it; one that would do something to a
+                    // message only closes it.
                     let is_text = matches!(code, KeyCode::Char(letter) if letter != 'q')
                         && (key.modifiers - KeyModifiers::SHIFT).is_empty();
-                    let writes = !self.questions.has_keys && !self.is_pointing();
-                    if is_text && writes && self.overlay.is_none() {
+                    if is_text && !self.is_pointing() && self.overlay.is_none() {
                         return self.key(key);
                     }
                 }
@@ -213,6 +214,9 @@ impl App {
         if let Some(line) = text.strip_suffix('\\') {
             self.input().set(&format!("{line}\n"));
             return Vec::new();
+        }
+        if let Some(effects) = self.answer_line(&text) {
+            return effects;
         }
         match command::read(&text) {
             Some(Typed::Command(verb, rest)) => {

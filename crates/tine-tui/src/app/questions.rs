@@ -1,44 +1,63 @@
-//! Requests for permission that wait for the person: which of them is shown, and whether keys answer it.
+//! Requests for permission that wait for the person: their order, which one is shown, and from when on keys answer it.
 
 use std::collections::HashSet;
 
-use crossterm::event::{KeyCode, KeyEvent};
-use tine_model::{AgentId, AgentState, Decision, PermissionId, PermissionScope, Standing};
-use tine_runtime::{Answer, PermissionRequest};
+use tine_model::{AgentId, AgentState, Decision, PermissionId, Standing};
+use tine_runtime::PermissionRequest;
 
-use super::keys::Action;
-use super::press::whole;
-use super::{App, Effect, LETTERS, PAUSE_BEFORE_ANSWER_MS, title};
+use super::answers::Step;
+use super::{App, title};
 use crate::age::age;
 use crate::words::{cut, one_line};
 
 /// Columns of the name or task of the one who asks.
 const LABEL_COLUMNS: usize = 40;
 
-/// So long a question is in front before a letter answers it, in milliseconds: nobody reads faster, and what was typed for the line,
-/// or for the question before it, must not be its answer.
-pub(super) const GLANCE_MS: i64 = 400;
+/// Time for which a question must be seen, without any key, before a key can answer it, in milliseconds. Nobody reads faster, and
+/// what was typed for the line or for the question before it must not answer this one.
+pub(super) const GLANCE_MS: i64 = 500;
 
 /// The requests, in the order in which they came.
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
     waiting: Vec<PermissionRequest>,
-    /// Which of them is in front.
+    /// Index of the request in front.
     at: usize,
-    /// Since when it is.
-    since_ms: i64,
-    /// Whether keys answer it.
-    pub(crate) has_keys: bool,
-    /// Whether it took them by itself.
-    came_by_itself: bool,
-    /// Whether it takes them once nothing is being typed.
-    may_take_keys: bool,
-    /// When the person last answered one.
-    answered_ms: Option<i64>,
-    /// Whether the person went to the questions.
+    /// Time since which the person can see the one in front; `None` while something covers it.
+    shown_ms: Option<i64>,
+    /// True once keys count for the one in front. The line was empty at that time.
+    is_armed: bool,
+    /// True if the person went to the questions.
     is_called: bool,
-    /// Those that could be seen whole.
+    /// Number of times that the person went to them.
+    pub(crate) calls: u64,
+    /// True if the person put the questions aside.
+    is_aside: bool,
+    /// The part of the answer that is being chosen.
+    pub(super) step: Step,
+    /// Index of the marked choice.
+    pub(super) marked: usize,
+    /// Digits that moved the mark. They become text if a letter follows.
+    pub(super) digits: String,
+    /// A line that was set aside to answer, and whose line it is.
+    set_aside: Option<(Option<AgentId>, String)>,
+    /// Requests of which all could be seen.
     seen: HashSet<PermissionId>,
+    /// True where lines come from a program, which has read nothing too fast.
+    pub(crate) counts_at_once: bool,
+}
+
+/// What the keys do to the question in front.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standby {
+    /// The person has to go to it first.
+    Inactive,
+    /// It was not seen for long enough.
+    Unread,
+    /// The line holds words from before it was seen. They are no answer.
+    Draft,
+    /// Keys answer it.
+    Armed,
 }
 
 impl Questions {
@@ -47,55 +66,78 @@ impl Questions {
         self.waiting.get(self.at)
     }
 
-    /// How many wait.
+    /// Returns the number of requests.
     pub(crate) fn len(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Whether none does.
+    /// Returns true if no request waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// The how manieth is in front, counted from 1.
+    /// Returns the place of the one in front, counted from 1.
     pub(crate) fn number(&self) -> usize {
         self.at + 1
     }
 
     /// Takes all of them away.
     pub(crate) fn take_all(&mut self) -> Vec<PermissionRequest> {
-        (self.has_keys, self.may_take_keys) = (false, false);
+        self.show_anew();
         std::mem::take(&mut self.waiting)
     }
 
-    /// All of the one in front could be seen; said by whoever shows it.
+    /// Records that all of the one in front could be seen; called by whoever shows it.
     pub(crate) fn is_seen(&mut self) {
         let id = self.front().map(|request| request.id);
         self.seen.extend(id);
     }
 
-    /// Whether all of the one in front could be seen.
-    fn was_seen(&self) -> bool {
+    /// Returns true if all of the one in front could be seen.
+    pub(super) fn was_seen(&self) -> bool {
         self.front().is_some_and(|request| self.seen.contains(&request.id))
     }
 
-    /// What this agent asks first.
+    /// Returns the first request of this agent.
     pub(crate) fn of(&self, agent: AgentId) -> Option<&PermissionRequest> {
         self.waiting.iter().find(|request| request.agent == agent)
     }
 
-    /// Whether the deadline of one is past.
+    /// Returns true if the deadline of one is past.
     pub(crate) fn is_overdue(&self, now_ms: i64) -> bool {
         self.waiting.iter().any(|request| request.deadline_ms <= now_ms)
     }
 
+    /// Returns true if the one in front was on the screen for a moment.
+    pub(super) fn was_read(&self, now_ms: i64) -> bool {
+        self.counts_at_once || self.shown_ms.is_some_and(|shown_ms| now_ms - shown_ms >= GLANCE_MS)
+    }
+
+    /// The part of the answer that is being chosen, and the marked choice.
+    pub(crate) fn choosing(&self) -> (&Step, usize) {
+        (&self.step, self.marked)
+    }
+
+    /// Keys count only after the question in front was seen again.
+    pub(super) fn unread(&mut self) {
+        (self.shown_ms, self.is_armed) = (None, false);
+        self.digits.clear();
+    }
+
+    /// Another question, or another part of the answer, is in front.
+    pub(super) fn show_anew(&mut self) {
+        self.unread();
+        (self.step, self.marked) = (Step::Answer, 0);
+    }
+
     /// Adds one; a request that waits already is put anew in its place.
-    fn add(&mut self, request: PermissionRequest, now_ms: i64) {
+    fn add(&mut self, request: PermissionRequest) {
         match self.waiting.iter_mut().find(|known| known.id == request.id) {
             Some(known) => *known = request,
             None => {
                 if self.is_empty() {
-                    (self.at, self.since_ms) = (0, now_ms);
+                    self.at = 0;
+                    self.show_anew();
                 }
                 self.waiting.push(request);
             }
@@ -103,158 +145,127 @@ impl Questions {
     }
 
     /// Takes one away; another comes to the front only where it was there.
-    fn remove(&mut self, id: PermissionId, now_ms: i64) -> Option<PermissionRequest> {
-        let place = self.waiting.iter().position(|request| request.id == id)?;
-        let request = self.waiting.remove(place);
+    pub(super) fn remove(&mut self, id: PermissionId) {
+        let Some(place) = self.waiting.iter().position(|request| request.id == id) else { return };
+        self.waiting.remove(place);
         if place < self.at {
             self.at -= 1;
         } else if place == self.at {
-            self.since_ms = now_ms;
+            self.show_anew();
             self.at = if self.at < self.waiting.len() { self.at } else { 0 };
         }
         self.seen.remove(&id);
-        self.has_keys &= !self.is_empty();
-        self.may_take_keys &= !self.is_empty();
-        Some(request)
+        if self.is_empty() {
+            (self.is_called, self.is_aside) = (false, false);
+        }
     }
 
     /// Puts the next one in front, or the one before.
-    pub(super) fn turn(&mut self, on: bool, now_ms: i64) {
+    pub(super) fn turn(&mut self, forward: bool) {
         let count = self.len().max(1);
-        self.at = (self.at + if on { 1 } else { count - 1 }) % count;
-        // Who turns is there.
-        (self.since_ms, self.came_by_itself, self.is_called) = (now_ms, false, true);
+        self.at = (self.at + if forward { 1 } else { count - 1 }) % count;
+        self.show_anew();
+        self.call();
+    }
+
+    /// The person is at the questions.
+    pub(super) fn call(&mut self) {
+        (self.is_called, self.is_aside) = (true, false);
+        self.calls += 1;
     }
 }
 
 impl App {
-    /// Somebody asks. Only for what runs here, where the person is, a question takes keys by itself: whoever begins to write to an
-    /// agent thinks of no other.
+    /// An agent asks. A question of a run of this terminal is before those of other processes, until the person goes to them.
     pub(super) fn asked(&mut self, request: PermissionRequest) {
-        self.questions.may_take_keys |=
-            self.questions.is_empty() && self.lives.contains_key(&request.agent);
-        self.questions.add(request, self.now_ms);
-        self.take_keys_when_quiet();
+        let (id, agent) = (request.id, request.agent);
+        self.questions.add(request);
+        let front = self.questions.front().map(|front| front.agent);
+        let front_is_foreign = front.is_some_and(|front| !self.lives.contains_key(&front));
+        if front_is_foreign && !self.questions.is_called && self.lives.contains_key(&agent) {
+            let place = self.questions.waiting.iter().position(|request| request.id == id);
+            self.questions.at = place.unwrap_or(0);
+            self.questions.show_anew();
+        }
     }
 
-    /// Gives the keys to the question in front that may take them, once nothing is being typed. An answer to the one before is
-    /// nothing that was.
-    pub(super) fn take_keys_when_quiet(&mut self) {
-        let has_answered = self.questions.answered_ms == Some(self.pressed_ms);
-        let is_quiet = has_answered || self.now_ms - self.pressed_ms >= PAUSE_BEFORE_ANSWER_MS;
-        // Another may have come to the front meanwhile, of an agent that runs elsewhere.
+    /// Returns true if the question in front may take keys: it comes from a run of this terminal, or the person went to it.
+    pub(crate) fn question_is_active(&self) -> bool {
         let is_here =
             self.questions.front().is_some_and(|front| self.lives.contains_key(&front.agent));
-        if self.questions.may_take_keys && is_here && is_quiet && self.input().is_empty() {
-            self.questions.may_take_keys = false;
-            (self.questions.has_keys, self.questions.came_by_itself) = (true, !has_answered);
-            (self.questions.is_called, self.questions.since_ms) = (false, self.now_ms);
+        let is_called = self.questions.is_called && !self.questions.is_empty();
+        (is_here || is_called) && !self.questions.is_aside
+    }
+
+    /// Returns what the keys do to the question in front.
+    pub(crate) fn standby(&self) -> Standby {
+        match self.question_is_active() {
+            false => Standby::Inactive,
+            true if self.questions.is_armed => Standby::Armed,
+            true if self.line().is_empty() => Standby::Unread,
+            true => Standby::Draft,
         }
+    }
+
+    /// The question in front is on the screen now. Keys count once it was there for a moment in which nothing was typed, with an
+    /// empty line. Called by whoever shows it, before it is shown, so that the screen says what counts.
+    pub(crate) fn question_is_shown(&mut self) {
+        if self.questions.is_empty() || self.overlay.is_some() || self.is_pointing() {
+            self.questions.unread();
+            return;
+        }
+        self.questions.shown_ms.get_or_insert(self.now_ms);
+        let is_quiet = self.now_ms - self.pressed_ms >= GLANCE_MS || self.questions.counts_at_once;
+        let is_read = is_quiet && self.questions.was_read(self.now_ms);
+        self.questions.is_armed |= is_read && self.question_is_active() && self.line().is_empty();
     }
 
     /// A request needs no answer any more; in what way, where that is to be told.
     pub(super) fn settled(&mut self, id: PermissionId, how: Option<String>) {
-        self.questions.remove(id, self.now_ms);
-        self.keep_keys();
+        self.questions.remove(id);
+        self.restore_line();
         how.into_iter().for_each(|how| self.tell(how));
     }
 
-    /// The person goes to the questions.
+    /// The person goes to the questions. A line that was begun waits until they come back.
     pub(super) fn go_to_questions(&mut self) {
         if self.questions.is_empty() {
             self.tell("nobody asks anything");
             return;
         }
-        (self.questions.has_keys, self.questions.came_by_itself) = (true, false);
-        self.questions.is_called = true;
-        // Who goes there means it.
-        self.questions.since_ms = self.now_ms - GLANCE_MS;
+        let text = self.input().text();
+        if !text.is_empty() {
+            self.input().set("");
+            self.questions.set_aside = Some((self.focus, text));
+        }
+        self.questions.call();
+        self.questions.unread();
     }
 
-    /// Answers the one in front.
-    pub(super) fn answer_with(&mut self, answer: Answer) -> Vec<Effect> {
-        let Some(id) = self.questions.front().map(|request| request.id) else { return Vec::new() };
-        self.questions.remove(id, self.now_ms);
-        self.questions.came_by_itself = false;
-        self.questions.answered_ms = Some(self.now_ms);
-        self.keep_keys();
-        vec![Effect::Answer(id, answer)]
+    /// The person goes back to the line.
+    pub(super) fn put_questions_aside(&mut self) {
+        self.questions.show_anew();
+        (self.questions.is_called, self.questions.is_aside) = (false, true);
+        self.restore_line();
     }
 
-    /// The question that came to the front has the keys of the one before only where it could take them itself, or was called for.
-    fn keep_keys(&mut self) {
-        let is_here = |request: &PermissionRequest| self.lives.contains_key(&request.agent);
-        let may = self.questions.is_called || self.questions.front().is_some_and(is_here);
-        self.questions.has_keys &= may;
-    }
-
-    /// A key while a question has them.
-    pub(super) fn answer_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        let Some(widest) = self.questions.front().map(|request| request.widest) else {
-            self.questions.has_keys = false;
-            return self.key(key);
+    /// Gives a line back that was set aside, once no question needs it. What stands there by then is not written over.
+    pub(super) fn restore_line(&mut self) {
+        if self.question_is_active() {
+            return;
+        }
+        let Some((agent, text)) = self.questions.set_aside.take() else { return };
+        let line = match agent.and_then(|agent| self.rooms.get_mut(&agent)) {
+            Some(room) => &mut room.input,
+            None => &mut self.lobby,
         };
-        let is_new = self.now_ms - self.questions.since_ms < GLANCE_MS;
-        if is_new && self.questions.came_by_itself {
-            // It was meant for the line.
-            (self.questions.has_keys, self.questions.may_take_keys) = (false, true);
-            return self.key(key);
+        match line.is_empty() {
+            true => line.set(&text),
+            false => line.remember(&text),
         }
-        let letter = match key.code {
-            KeyCode::Char(letter) if key.modifiers.is_empty() => Some(letter),
-            _ => None,
-        };
-        if let Some(letter) = letter {
-            let scope = LETTERS.iter().find(|(known, ..)| *known == letter);
-            return match scope.map(|(_, _, scope)| *scope) {
-                _ if is_new => Vec::new(),
-                Some(scope) if scope.is_within(widest) => match self.questions.was_seen() {
-                    true => self.answer_with(Answer::Allow(scope)),
-                    false => self.show_question(),
-                },
-                None if letter == 'n' => self.answer_with(Answer::Deny(PermissionScope::Once)),
-                None if letter == 'v' => self.show_question(),
-                Some(_) | None => Vec::new(),
-            };
-        }
-        match (key.code, self.keys.action(key)) {
-            (KeyCode::Right | KeyCode::Tab, _) if key.modifiers.is_empty() => {
-                self.questions.turn(true, self.now_ms);
-            }
-            (KeyCode::Left | KeyCode::BackTab, _) => self.questions.turn(false, self.now_ms),
-            (_, Some(Action::Answer | Action::Interrupt)) => {
-                self.questions.has_keys = false;
-                let back = self.keys.or(Action::Answer, "/answer");
-                self.tell(format!("the question waits; {back} goes back to it"));
-            }
-            // What an answer may need to know.
-            (
-                _,
-                Some(
-                    action @ (Action::PageUp
-                    | Action::PageDown
-                    | Action::Cancel
-                    | Action::Tree
-                    | Action::Open
-                    | Action::Help),
-                ),
-            ) => return self.act(action),
-            _ => {}
-        }
-        Vec::new()
     }
 
-    /// Shows all of the one in front on a page of its own.
-    fn show_question(&mut self) -> Vec<Effect> {
-        if let Some(request) = self.questions.front() {
-            let title = format!("{} of {}", request.tool, request.agent.short());
-            self.show_page(title, whole(request));
-        }
-        self.questions.is_seen();
-        Vec::new()
-    }
-
-    /// What the one who asks is, and where it runs: to whom, in which tree, whether here. Nothing for the agent that the person sees.
+    /// Describes the one who asks: its parent, its tree, and the process that runs it. Nothing for the agent on the screen.
     pub(crate) fn standing_of(&self, request: &PermissionRequest) -> Vec<String> {
         let Some(record) = self.record(request.agent) else { return Vec::new() };
         let name = |agent| self.record(agent).map_or_else(|| agent.short(), title);
@@ -285,17 +296,17 @@ impl App {
         parts
     }
 
-    /// What becomes of a request that nobody answers, and when.
+    /// The default of a request that nobody answers, and its time.
     pub(crate) fn default_of(&self, request: &PermissionRequest) -> String {
         let then = match request.fallback {
             Decision::Allow => "allowed",
             Decision::Deny => "denied",
         };
-        format!("{then} by itself in {}", age(request.deadline_ms, self.now_ms))
+        format!("auto-{then} in {}", age(request.deadline_ms, self.now_ms))
     }
 }
 
-/// Who asks.
+/// Names the one who asks.
 pub(crate) fn who_asks(request: &PermissionRequest) -> String {
     match &request.label {
         None => request.agent.short(),
@@ -305,24 +316,7 @@ pub(crate) fn who_asks(request: &PermissionRequest) -> String {
     }
 }
 
-/// Where it would be done, and why nobody has decided it yet.
+/// The directory of the call, and the reason for the question.
 pub(crate) fn where_and_why(request: &PermissionRequest) -> String {
     format!("in {}: {}", one_line(&request.directory), one_line(&request.why))
-}
-
-/// What a yes for more than once would allow, where there can be one.
-pub(crate) fn beyond_once(request: &PermissionRequest) -> Option<String> {
-    PermissionScope::Agent.is_within(request.widest).then(|| {
-        let rule = request.rule.as_ref().map(|rule| one_line(rule));
-        format!("beyond once: {}", rule.as_deref().unwrap_or("this call with these arguments"))
-    })
-}
-
-/// The letters that allow it, and what each says.
-pub(crate) fn letters(
-    request: &PermissionRequest,
-) -> impl Iterator<Item = (char, &'static str)> + use<> {
-    let widest = request.widest;
-    let offered = LETTERS.into_iter().filter(move |(_, _, scope)| scope.is_within(widest));
-    offered.map(|(letter, word, _)| (letter, word))
 }

@@ -1,178 +1,369 @@
 //! Questions as events in and effects out.
 
-use crossterm::event::{KeyCode, KeyModifiers};
+use crossterm::event::KeyCode;
 use tine_model::{AgentRecord, AgentState, PermissionScope, Standing};
 use tine_runtime::Answer;
 
+use super::answers::Step;
 use super::fixture::{agent, id, request, request_id};
-use super::questions::GLANCE_MS;
-use super::tests::{control, key, press, said, session, write};
+use super::questions::{GLANCE_MS, Standby};
+use super::tests::{control, key, said, session};
 use super::*;
 
 const YES: Answer = Answer::Allow(PermissionScope::Once);
 const NO: Answer = Answer::Deny(PermissionScope::Once);
 
-/// A session whose person has written nothing for a while.
-fn quiet() -> App {
+/// A session with an agent that works.
+fn working() -> App {
     let mut app = session(&[agent(1, None)]);
     app.update(Event::Happened(id(1), Happening::Began));
-    app.now_ms += PAUSE_BEFORE_ANSWER_MS;
     app
 }
 
-fn ask(app: &mut App, byte: u8) {
-    app.update(Event::Asked(Box::new(request(byte, 1, PermissionScope::Tree))));
+fn ask(app: &mut App, byte: u8, of: u8, widest: PermissionScope) {
+    app.update(Event::Asked(Box::new(request(byte, of, widest))));
 }
 
-/// Whoever looks sees all of the question in front, and takes a moment for it.
-fn look(app: &mut App) {
-    app.questions.is_seen();
+/// Draws all of the question in front, as a screen does.
+fn show(app: &mut App) {
+    app.question_is_shown();
+    if app.overlay.is_none() {
+        app.questions.is_seen();
+    }
+}
+
+/// Time in which the person only reads.
+fn read(app: &mut App) {
+    show(app);
     app.now_ms += GLANCE_MS;
+    show(app);
+}
+
+fn enter(app: &mut App) -> Vec<Effect> {
+    key(app, KeyCode::Enter)
 }
 
 fn front(app: &App) -> Option<tine_model::PermissionId> {
     app.questions.front().map(|request| request.id)
 }
 
-#[test]
-fn a_question_takes_no_key_from_somebody_who_writes() {
-    let mut app = session(&[agent(1, None)]);
-    key(&mut app, KeyCode::Char('y'));
-    app.update(Event::Asked(Box::new(request(1, 1, PermissionScope::Once))));
-    look(&mut app);
-    assert_eq!(key(&mut app, KeyCode::Char('y')), []);
-    assert_eq!(app.input().text(), "yy");
-    control(&mut app, 'p');
-    assert_eq!(key(&mut app, KeyCode::Char('a')), [], "farther than was offered");
-    assert_eq!(key(&mut app, KeyCode::Char('y')), [Effect::Answer(request_id(1), YES)]);
-    assert_eq!((app.questions.has_keys, app.input().text().as_str()), (false, "yy"));
+/// Types a text slowly enough that the screen is drawn behind each letter.
+fn type_slowly(app: &mut App, text: &str) {
+    for letter in text.chars() {
+        assert_eq!(key(app, KeyCode::Char(letter)), [], "{letter} of {text:?}");
+        app.now_ms += 80;
+        show(app);
+    }
+}
+
+fn answers(effects: &[Effect]) -> Vec<&Answer> {
+    let answer = |effect| match effect {
+        &Effect::Answer(_, ref answer) => Some(answer),
+        _ => None,
+    };
+    effects.iter().filter_map(answer).collect()
 }
 
 #[test]
-fn a_question_is_answered_by_one_key_where_nobody_writes() {
-    let mut app = quiet();
-    ask(&mut app, 1);
-    ask(&mut app, 2);
-    look(&mut app);
-    let tree = Answer::Allow(PermissionScope::Tree);
-    assert_eq!(key(&mut app, KeyCode::Char('t')), [Effect::Answer(request_id(1), tree)]);
-    look(&mut app);
-    assert_eq!(key(&mut app, KeyCode::Char('n')), [Effect::Answer(request_id(2), NO)]);
-    assert!(app.questions.is_empty() && !app.questions.has_keys);
+fn sentences_of_every_first_letter_grant_nothing_at_any_time() {
+    let endings = ["hat does this do?", " y yes", "", "es, but first the tests", "o"];
+    for delay_ms in [0, 200, 800, 3_000] {
+        for first in ('a'..='z').chain('A'..='Z').chain('0'..='9').chain(['/', '!', '?', ' ']) {
+            for ending in endings {
+                let mut app = working();
+                ask(&mut app, 1, 1, PermissionScope::Always);
+                for _ in 0..(delay_ms / 100) {
+                    show(&mut app);
+                    app.now_ms += 100;
+                }
+                show(&mut app);
+                let text = format!("{first}{ending}");
+                let is_armed = app.standby() == Standby::Armed;
+                let is_answer = ["y", "yes", "n", "no"].contains(&text.to_lowercase().as_str());
+                // A digit alone marks a choice.
+                if is_armed && (is_answer || text.len() == 1 && first.is_ascii_digit()) {
+                    continue;
+                }
+                type_slowly(&mut app, &text);
+                assert_eq!(app.line().text(), text);
+                let effects = enter(&mut app);
+                let allowed = |answer: &&Answer| matches!(answer, Answer::Allow(_));
+                assert!(!answers(&effects).iter().any(allowed), "{text:?} at {delay_ms}");
+                if !is_armed && !"/! ".contains(first) {
+                    assert_eq!(effects, [Effect::Send(id(1), text)]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn enter_on_an_empty_line_confirms_the_marked_choice() {
+    let mut app = working();
+    for byte in 1..=3 {
+        ask(&mut app, byte, 1, PermissionScope::Once);
+    }
+    read(&mut app);
+    assert_eq!(enter(&mut app), [Effect::Answer(request_id(1), YES)]);
+    read(&mut app);
+    key(&mut app, KeyCode::Down);
+    assert_eq!(enter(&mut app), [Effect::Answer(request_id(2), NO)]);
+    read(&mut app);
+    key(&mut app, KeyCode::Char('2'));
+    assert_eq!(enter(&mut app), [Effect::Answer(request_id(3), NO)]);
+    assert!(app.questions.is_empty());
+}
+
+#[test]
+fn a_yes_beyond_once_needs_a_second_enter_that_was_read() {
+    for (digit, scope) in [
+        ('1', PermissionScope::Agent),
+        ('2', PermissionScope::Tree),
+        ('3', PermissionScope::Always),
+    ] {
+        let mut app = working();
+        ask(&mut app, 1, 1, PermissionScope::Always);
+        read(&mut app);
+        key(&mut app, KeyCode::Char('2'));
+        assert_eq!(enter(&mut app), []);
+        assert_eq!(enter(&mut app), [], "the same key twice");
+        show(&mut app);
+        assert_eq!(enter(&mut app), [], "not read yet");
+        read(&mut app);
+        key(&mut app, KeyCode::Char(digit));
+        assert_eq!(enter(&mut app), [Effect::Answer(request_id(1), Answer::Allow(scope))]);
+    }
+    // Escape goes one step back, and puts the question aside only then.
+    let mut app = working();
+    ask(&mut app, 1, 1, PermissionScope::Tree);
+    read(&mut app);
+    key(&mut app, KeyCode::Down);
+    enter(&mut app);
+    key(&mut app, KeyCode::Esc);
+    assert_eq!((app.questions.choosing(), app.standby()), ((&Step::Answer, 0), Standby::Unread));
+    key(&mut app, KeyCode::Esc);
+    assert_eq!(app.standby(), Standby::Inactive);
+}
+
+#[test]
+fn a_line_that_is_y_or_n_answers_once() {
+    for (text, answer) in [("y", YES), ("Yes", YES), ("n", NO), ("no", NO)] {
+        let mut app = working();
+        ask(&mut app, 1, 1, PermissionScope::Always);
+        read(&mut app);
+        type_slowly(&mut app, text);
+        assert_eq!(enter(&mut app), [Effect::Answer(request_id(1), answer)]);
+        assert!(app.line().is_empty());
+    }
+}
+
+#[test]
+fn other_words_mean_no_and_are_told_to_the_agent() {
+    let mut app = working();
+    ask(&mut app, 1, 1, PermissionScope::Always);
+    read(&mut app);
+    type_slowly(&mut app, "use make instead");
+    let no = Answer::DenyBecause("use make instead".into());
+    assert_eq!(enter(&mut app), [Effect::Answer(request_id(1), no)]);
+    // Digits that moved the mark are text once letters follow.
+    ask(&mut app, 2, 1, PermissionScope::Always);
+    read(&mut app);
+    type_slowly(&mut app, "12 tests fail");
+    assert_eq!(app.line().text(), "12 tests fail");
+    // A text that is too long stays in the line.
+    app.update(Event::Paste("x".repeat(9_000)));
+    assert_eq!(enter(&mut app), []);
+    assert_eq!((app.questions.len(), app.line().text().len()), (1, 9_013));
+}
+
+#[test]
+fn words_from_before_the_question_was_read_are_a_prompt() {
+    let mut app = working();
+    type_slowly(&mut app, "y");
+    ask(&mut app, 1, 1, PermissionScope::Always);
+    read(&mut app);
+    app.now_ms += 60_000;
+    show(&mut app);
+    assert_eq!(app.standby(), Standby::Draft);
+    assert_eq!(enter(&mut app), [Effect::Send(id(1), "y".into())]);
+    assert_eq!(enter(&mut app), [], "it must be read first");
+    read(&mut app);
+    assert_eq!(enter(&mut app), [Effect::Answer(request_id(1), YES)]);
+}
+
+#[test]
+fn a_key_that_is_held_down_answers_nothing() {
+    let mut app = working();
+    ask(&mut app, 1, 1, PermissionScope::Always);
+    for _ in 0..100 {
+        show(&mut app);
+        assert_eq!(enter(&mut app), []);
+        app.now_ms += 33;
+    }
+    read(&mut app);
+    ask(&mut app, 2, 1, PermissionScope::Always);
+    assert_eq!(enter(&mut app).len(), 1);
+    show(&mut app);
+    assert_eq!(enter(&mut app), [], "the next question was not read");
+}
+
+#[test]
+fn a_line_that_was_begun_waits_while_the_person_answers() {
+    let mut app = working();
+    type_slowly(&mut app, "and then");
+    ask(&mut app, 1, 1, PermissionScope::Once);
+    control(&mut app, 'p');
+    assert!(app.line().is_empty());
+    read(&mut app);
+    assert_eq!(enter(&mut app), [Effect::Answer(request_id(1), YES)]);
+    assert_eq!(app.line().text(), "and then");
+}
+
+#[test]
+fn the_line_of_another_agent_is_no_answer() {
+    let mut app = session(&[agent(1, None), agent(2, None)]);
+    app.update(Event::Happened(id(1), Happening::Began));
+    app.update(Event::Happened(id(2), Happening::Began));
+    app.go(id(2));
+    type_slowly(&mut app, "yes");
+    app.go(id(1));
+    ask(&mut app, 1, 1, PermissionScope::Once);
+    read(&mut app);
+    app.go(id(2));
+    read(&mut app);
+    assert_eq!(enter(&mut app), [Effect::Send(id(2), "yes".into())]);
+}
+
+#[test]
+fn commands_stay_commands() {
+    let mut app = working();
+    ask(&mut app, 1, 1, PermissionScope::Always);
+    read(&mut app);
+    type_slowly(&mut app, "/fork \"meanwhile\"");
+    assert!(matches!(enter(&mut app).as_slice(), [Effect::Fork(..)]));
+    assert_eq!(app.questions.len(), 1);
+    type_slowly(&mut app, "!ls");
+    assert!(matches!(enter(&mut app).as_slice(), [Effect::Shell(..)]));
 }
 
 #[test]
 fn a_question_from_elsewhere_takes_no_key_before_one_goes_to_it() {
     let mut app = session(&[agent(1, None), agent(2, None)]);
-    app.now_ms += PAUSE_BEFORE_ANSWER_MS;
-    app.update(Event::Asked(Box::new(request(1, 2, PermissionScope::Always))));
-    look(&mut app);
-    assert_eq!(key(&mut app, KeyCode::Char('w')), []);
-    assert_eq!(app.input().text(), "w");
+    ask(&mut app, 1, 2, PermissionScope::Always);
+    read(&mut app);
+    assert_eq!(enter(&mut app), []);
+    type_slowly(&mut app, "yes");
+    assert_eq!(enter(&mut app), [Effect::Run(id(1), Some("yes".into()))]);
     control(&mut app, 'p');
-    let always = Answer::Allow(PermissionScope::Always);
-    assert_eq!(key(&mut app, KeyCode::Char('w')), [Effect::Answer(request_id(1), always)]);
+    assert_eq!(enter(&mut app), [], "not read yet");
+    read(&mut app);
+    assert_eq!(enter(&mut app), [Effect::Answer(request_id(1), YES)]);
 }
 
 #[test]
-fn behind_a_question_of_here_one_from_elsewhere_takes_no_key() {
-    let mut app = quiet();
-    ask(&mut app, 1);
-    app.update(Event::Asked(Box::new(request(2, 2, PermissionScope::Once))));
-    look(&mut app);
-    assert_eq!(key(&mut app, KeyCode::Char('y')), [Effect::Answer(request_id(1), YES)]);
-    look(&mut app);
-    assert_eq!(key(&mut app, KeyCode::Char('y')), []);
-    assert_eq!((app.questions.len(), app.input().text().as_str()), (1, "y"));
-}
-
-#[test]
-fn what_is_typed_as_a_question_comes_is_for_the_line() {
-    let mut app = quiet();
-    ask(&mut app, 1);
-    app.questions.is_seen();
-    for letter in ['y', 'e', 's'] {
-        assert_eq!(key(&mut app, KeyCode::Char(letter)), []);
-        app.now_ms += GLANCE_MS;
-    }
-    assert_eq!((app.questions.len(), app.input().text().as_str()), (1, "yes"));
-}
-
-#[test]
-fn a_key_that_is_pressed_twice_answers_one_question() {
-    let mut app = quiet();
-    ask(&mut app, 1);
-    ask(&mut app, 2);
-    look(&mut app);
-    assert_eq!(key(&mut app, KeyCode::Char('y')), [Effect::Answer(request_id(1), YES)]);
-    app.questions.is_seen();
-    assert_eq!(key(&mut app, KeyCode::Char('y')), []);
-    assert_eq!((app.questions.len(), app.input().is_empty()), (1, true));
+fn a_question_of_here_is_before_those_of_elsewhere_and_gives_them_no_keys() {
+    let mut app = session(&[agent(1, None), agent(2, None)]);
+    app.update(Event::Happened(id(1), Happening::Began));
+    ask(&mut app, 1, 2, PermissionScope::Once);
+    ask(&mut app, 2, 1, PermissionScope::Once);
+    read(&mut app);
+    assert_eq!(enter(&mut app), [Effect::Answer(request_id(2), YES)]);
+    read(&mut app);
+    assert_eq!(app.standby(), Standby::Inactive);
+    assert_eq!(enter(&mut app), []);
+    assert_eq!(front(&app), Some(request_id(1)));
 }
 
 #[test]
 fn a_question_is_allowed_only_after_all_of_it_was_shown_and_refused_at_any_time() {
-    let mut app = quiet();
-    ask(&mut app, 1);
-    ask(&mut app, 2);
-    app.now_ms += GLANCE_MS;
-    assert_eq!(key(&mut app, KeyCode::Char('y')), []);
-    assert!(
-        matches!(&app.overlay, Some(Overlay::Page(Page { text, from: 0, .. })) if text.contains("make test"))
-    );
-    key(&mut app, KeyCode::Char('q'));
-    assert_eq!(key(&mut app, KeyCode::Char('y')), [Effect::Answer(request_id(1), YES)]);
-    app.now_ms += GLANCE_MS;
-    assert_eq!(key(&mut app, KeyCode::Char('n')), [Effect::Answer(request_id(2), NO)]);
+    let mut app = working();
+    ask(&mut app, 1, 1, PermissionScope::Once);
+    ask(&mut app, 2, 1, PermissionScope::Once);
+    // The screen is too small for all of it.
+    let glance = |app: &mut App| {
+        app.question_is_shown();
+        app.now_ms += GLANCE_MS;
+        app.question_is_shown();
+    };
+    glance(&mut app);
+    assert_eq!(enter(&mut app), []);
+    let Some(Overlay::Page(Page { title, text, from: 0, .. })) = &app.overlay else {
+        panic!("{:?}", app.overlay)
+    };
+    assert_eq!((title.as_str(), text.as_str()), ("Bash of 01010101", "command:\nmake test\n"));
+    glance(&mut app);
+    enter(&mut app);
+    assert_eq!(enter(&mut app), [], "it was covered");
+    glance(&mut app);
+    assert_eq!(enter(&mut app), [Effect::Answer(request_id(1), YES)]);
+    glance(&mut app);
+    key(&mut app, KeyCode::Down);
+    assert_eq!(enter(&mut app), [Effect::Answer(request_id(2), NO)]);
 }
 
 #[test]
 fn one_goes_from_question_to_question_without_answering() {
-    let mut app = quiet();
-    (1..=3).for_each(|byte| ask(&mut app, byte));
-    look(&mut app);
+    let mut app = working();
+    (1..=3).for_each(|byte| ask(&mut app, byte, 1, PermissionScope::Once));
+    read(&mut app);
     key(&mut app, KeyCode::Right);
     assert_eq!((front(&app), app.questions.number()), (Some(request_id(2)), 2));
     key(&mut app, KeyCode::Left);
     key(&mut app, KeyCode::Left);
     assert_eq!((front(&app), app.questions.number()), (Some(request_id(3)), 3));
-    look(&mut app);
-    assert_eq!(key(&mut app, KeyCode::Char('y')), [Effect::Answer(request_id(3), YES)]);
+    read(&mut app);
+    assert_eq!(enter(&mut app), [Effect::Answer(request_id(3), YES)]);
     assert_eq!(front(&app), Some(request_id(1)));
-    assert!(app.questions.has_keys);
+    read(&mut app);
     key(&mut app, KeyCode::Esc);
-    assert!(!app.questions.has_keys);
-    insta::assert_snapshot!(said(&app).join("\n"), @"the question waits; Ctrl+P goes back to it");
+    assert_eq!(app.standby(), Standby::Inactive);
+    assert_eq!(key(&mut app, KeyCode::Esc), [Effect::Stop(id(1))]);
 }
 
 #[test]
 fn a_question_that_somebody_else_answers_goes_and_the_one_in_front_stays() {
-    let mut app = quiet();
-    (1..=3).for_each(|byte| ask(&mut app, byte));
-    look(&mut app);
+    let mut app = working();
+    (1..=3).for_each(|byte| ask(&mut app, byte, 1, PermissionScope::Once));
+    read(&mut app);
     key(&mut app, KeyCode::Right);
     app.update(Event::Settled(request_id(1), Some("allowed without your word: a".into())));
     assert_eq!((front(&app), app.questions.number()), (Some(request_id(2)), 1));
+    read(&mut app);
     app.update(Event::Settled(request_id(2), None));
-    assert_eq!(front(&app), Some(request_id(3)));
+    assert_eq!((front(&app), app.standby()), (Some(request_id(3)), Standby::Unread));
     app.update(Event::Settled(request_id(3), None));
-    assert!(!app.questions.has_keys);
+    assert!(app.questions.is_empty());
     insta::assert_snapshot!(said(&app).join("\n"), @"allowed without your word: a");
 }
 
 #[test]
+fn a_command_answers_only_what_was_read() {
+    let mut app = working();
+    ask(&mut app, 1, 1, PermissionScope::Tree);
+    read(&mut app);
+    type_slowly(&mut app, "/answer y");
+    app.update(Event::Settled(request_id(1), None));
+    ask(&mut app, 2, 1, PermissionScope::Tree);
+    show(&mut app);
+    assert_eq!(enter(&mut app), []);
+    read(&mut app);
+    type_slowly(&mut app, "/answer y");
+    assert_eq!(enter(&mut app), [Effect::Answer(request_id(2), YES)]);
+}
+
+#[test]
 fn a_request_that_is_put_again_stands_once_and_keeps_its_place() {
-    let mut app = quiet();
-    ask(&mut app, 1);
-    ask(&mut app, 2);
-    ask(&mut app, 1);
+    let mut app = working();
+    ask(&mut app, 1, 1, PermissionScope::Once);
+    ask(&mut app, 2, 1, PermissionScope::Once);
+    ask(&mut app, 1, 1, PermissionScope::Once);
     assert_eq!((app.questions.len(), front(&app)), (2, Some(request_id(1))));
 }
 
 #[test]
 fn the_queue_is_looked_at_once_a_deadline_is_past() {
     let mut app = App::at(0);
-    ask(&mut app, 1);
+    ask(&mut app, 1, 1, PermissionScope::Once);
     app.now_ms = 59_999;
     assert_eq!(app.update(Event::Tick), []);
     app.now_ms = 60_000;
@@ -202,77 +393,4 @@ fn who_asks_is_told_by_what_it_is_to_whom_and_where_it_runs() {
     worker of 04040404 · tree of 03030303 · in another process
     worker of 04040404 · tree of 03030303 · cut off; it reads the answer once it is resumed
     ");
-}
-
-#[test]
-fn texts_name_the_keys_that_the_person_has() {
-    let mut app = quiet();
-    let changes = [("answer".to_owned(), vec!["f9".to_owned()])];
-    app.keys = Keys::with(&changes.into_iter().collect()).unwrap();
-    ask(&mut app, 1);
-    app.now_ms += GLANCE_MS;
-    press(&mut app, KeyCode::F(9), KeyModifiers::NONE);
-    insta::assert_snapshot!(said(&app).join("\n"), @"the question waits; F9 goes back to it");
-}
-
-#[test]
-fn a_question_can_be_looked_at_whole_before_it_is_answered() {
-    let mut app = session(&[agent(1, None)]);
-    app.update(Event::Happened(id(1), Happening::Began));
-    app.now_ms += PAUSE_BEFORE_ANSWER_MS;
-    app.update(Event::Asked(Box::new(request(1, 1, PermissionScope::Once))));
-    app.now_ms += 1_000;
-    key(&mut app, KeyCode::Char('v'));
-    let Some(Overlay::Page(Page { title, text, from: 0, .. })) = &app.overlay else {
-        panic!("{:?}", app.overlay)
-    };
-    assert_eq!((title.as_str(), text.as_str()), ("Bash of 01010101", "command:\nmake test\n"));
-    // The key that closes the page answers nothing.
-    assert_eq!(key(&mut app, KeyCode::Char('y')), []);
-    let answered = key(&mut app, KeyCode::Char('y'));
-    assert_eq!(answered.len(), 1);
-}
-
-#[test]
-fn an_answer_leaves_the_keys_to_the_next_question_and_a_pause_gives_them_to_one_that_waits() {
-    let mut app = session(&[agent(1, None)]);
-    app.update(Event::Happened(id(1), Happening::Began));
-    write(&mut app, "x");
-    key(&mut app, KeyCode::Backspace);
-    app.update(Event::Asked(Box::new(request(1, 1, PermissionScope::Once))));
-    assert!(!app.questions.has_keys, "somebody writes");
-    app.now_ms += PAUSE_BEFORE_ANSWER_MS;
-    app.update(Event::Tick);
-    assert!(app.questions.has_keys);
-    app.questions.is_seen();
-    app.now_ms += 1_000;
-    assert_eq!(key(&mut app, KeyCode::Char('y')).len(), 1);
-    app.now_ms += 100;
-    app.update(Event::Asked(Box::new(request(2, 1, PermissionScope::Once))));
-    app.questions.is_seen();
-    assert!(app.questions.has_keys);
-    assert_eq!(key(&mut app, KeyCode::Char('y')), [], "the same key twice");
-    app.now_ms += 1_000;
-    assert_eq!(key(&mut app, KeyCode::Char('y')).len(), 1);
-    // Who writes has the line for as long as it holds anything.
-    write(&mut app, "x");
-    app.update(Event::Asked(Box::new(request(3, 1, PermissionScope::Once))));
-    app.now_ms += 10 * PAUSE_BEFORE_ANSWER_MS;
-    app.update(Event::Tick);
-    assert!(!app.questions.has_keys);
-}
-
-#[test]
-fn a_pause_gives_no_keys_to_a_question_of_another_process_that_came_to_the_front() {
-    let mut app = session(&[agent(1, None), agent(2, None)]);
-    app.update(Event::Happened(id(1), Happening::Began));
-    write(&mut app, "x");
-    key(&mut app, KeyCode::Backspace);
-    for (number, of) in [(1, 1), (2, 2)] {
-        app.update(Event::Asked(Box::new(request(number, of, PermissionScope::Once))));
-    }
-    app.update(Event::Settled(request_id(1), None));
-    app.now_ms += PAUSE_BEFORE_ANSWER_MS;
-    app.update(Event::Tick);
-    assert!(!app.questions.has_keys);
 }

@@ -403,7 +403,6 @@ fn no_key_of_the_tree_kills_a_root_and_a_question_holds_nobody() {
     assert_eq!(key(&mut app, KeyCode::Char('y')), [Effect::Kill(id(2))]);
     key(&mut app, KeyCode::Esc);
     app.update(Event::Happened(id(1), Happening::Began));
-    app.now_ms += PAUSE_BEFORE_ANSWER_MS;
     app.update(Event::Asked(Box::new(request(1, 1, PermissionScope::Once))));
     app.now_ms += 1_000;
     assert_eq!(control(&mut app, 'c'), []);

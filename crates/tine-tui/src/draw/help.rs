@@ -14,13 +14,17 @@ use crate::words::fit;
 const KEY_COLUMNS: usize = 12;
 
 /// Keys of the line that is written.
-const WRITING: [(&str, &str); 3] = [
+const WRITING: [(&str, &str); 4] = [
     ("/ @ !", "begin a command, the name of a file, a command of the shell"),
     (
         "Ctrl+J",
         "a new line; Shift+Enter and Alt+Enter as well, where the terminal tells them apart",
     ),
     ("↑ ↓", "what was written before"),
+    (
+        "a question",
+        "Enter on an empty line confirms the marked choice, ↑ ↓ or a digit marks another; y or n and Enter; other words mean no",
+    ),
 ];
 
 /// Draws the page from a line on; the line is moved so that the page stays full.

@@ -58,8 +58,9 @@ pub(crate) fn draw(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>) {
     let rows = rows.max(u16::try_from(input.area().lines().len()).unwrap_or(ROWS_MAX));
     let strip = strip::lines(app, usize::from(area.width), usize::from(area.height));
     let strip_rows = u16::try_from(strip.len()).unwrap_or(0);
+    app.question_is_shown();
     // A question leaves something of the conversation that it comes from.
-    let room = usize::from(area.height / 2);
+    let room = usize::from(area.height) * 3 / 5;
     let (question, is_whole) = question::lines(app, usize::from(area.width), room);
     if is_whole && app.overlay.is_none() {
         app.questions.is_seen();
@@ -182,7 +183,7 @@ fn welcome(app: &App, width: usize) -> Vec<Line<'static>> {
 fn write_in(app: &App, frame: &mut Frame<'_>, area: Rect) {
     let [sign, text] =
         Layout::horizontal([Constraint::Length(SIGN_COLUMNS), Constraint::Min(1)]).areas(area);
-    let style = if app.questions.has_keys || app.overlay.is_some() { DIM } else { CYAN };
+    let style = if app.overlay.is_some() { DIM } else { CYAN };
     frame.render_widget(Span::styled(SIGN, style), sign);
     let input = app.room().map_or(&app.lobby, |room| &room.input);
     frame.render_widget(input.area(), text);

@@ -1,4 +1,4 @@
-//! The question that waits: who wants what, where and why, and which keys answer it.
+//! The panel of the question that waits: who wants what, where and why, and the choices.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -8,7 +8,9 @@ use tine_runtime::PermissionRequest;
 use super::piece::diff;
 use super::wrap::{broken, wrapped};
 use super::{BOLD, CYAN, DIM, YELLOW};
-use crate::app::{Action, App, beyond_once, letters, where_and_why, who_asks};
+use crate::app::{
+    Action, App, Said, Standby, Step, choices, covered, said, where_and_why, who_asks,
+};
 use crate::figures::plural;
 use crate::words::{cut, harmless, one_line};
 
@@ -32,7 +34,8 @@ pub(super) fn lines(app: &App, width: usize, room: usize) -> (Vec<Line<'static>>
     if !is_whole {
         let hidden = asked.len() - left.saturating_sub(1);
         asked.truncate(left.saturating_sub(1));
-        let text = format!("  … {}: v shows all of it", plural(hidden as u64, "more line"));
+        let key = app.keys.or(Action::Open, "a yes");
+        let text = format!("  … {}: {key} shows all of it", plural(hidden as u64, "more line"));
         asked.push(Line::from(Span::styled(text, YELLOW)));
     }
     lines.extend(asked);
@@ -62,11 +65,7 @@ fn around(
         }
         false => end.extend(wrapped(&[(where_and_why(request), DIM)], width, &indent, &indent)),
     }
-    if let Some(beyond) = beyond_once(request).filter(|_| !is_brief) {
-        let beyond = cut(&beyond, width.saturating_sub(2));
-        end.push(Line::from(Span::styled(format!("  {beyond}"), DIM)));
-    }
-    end.extend(choices(app, request, width));
+    end.extend(panel(app, request, width, is_brief));
     if !is_brief {
         end.push(place(app, request, width));
     }
@@ -107,18 +106,78 @@ fn what(request: &PermissionRequest, width: usize, lines: &mut Vec<Line<'static>
     }
 }
 
-fn choices(app: &App, request: &PermissionRequest, width: usize) -> Vec<Line<'static>> {
+/// The choices, one in a line, or all in one where there is little room. The marked one has the sign.
+fn panel(
+    app: &App,
+    request: &PermissionRequest,
+    width: usize,
+    is_brief: bool,
+) -> Vec<Line<'static>> {
     let indent = [Span::raw("  ")];
-    if !app.questions.has_keys {
-        let how = format!("{} answers", app.keys.or(Action::Answer, "/answer LETTER"));
-        return wrapped(&[(how, YELLOW)], width, &indent, &indent);
+    let standby = app.standby();
+    let (step, marked) = app.questions.choosing();
+    let style = |place: usize| match standby {
+        Standby::Armed if place == marked => BOLD,
+        Standby::Armed => Style::new(),
+        Standby::Inactive | Standby::Unread | Standby::Draft => DIM,
+    };
+    let mut lines = Vec::new();
+    if let Step::Reach(rule) = step {
+        let text = format!("Allow {} without a question:", covered(rule.as_deref()));
+        lines.extend(wrapped(&[(text, CYAN)], width, &indent, &indent));
     }
-    let mut runs = vec![("Allow it?".to_owned(), Style::new())];
-    for (letter, word) in letters(request).chain([('n', "no")]) {
-        runs.push((format!(" [{letter}]"), YELLOW));
-        runs.push((format!(" {word}"), Style::new()));
+    let mut runs = Vec::new();
+    for (place, choice) in choices(request, step).iter().enumerate() {
+        let sign = if place == marked && standby == Standby::Armed { "▸" } else { " " };
+        let text = format!("{sign} {} {}", place + 1, choice.words());
+        match is_brief {
+            true => runs.push((format!("{text}  "), style(place))),
+            false => {
+                let text = cut(&text, width.saturating_sub(2));
+                lines.push(Line::from(vec![Span::raw("  "), Span::styled(text, style(place))]));
+            }
+        }
     }
-    wrapped(&runs, width, &indent, &indent)
+    lines.extend(wrapped(&runs, width, &indent, &indent).into_iter().filter(|_| is_brief));
+    let (hint, style) = hint(app, request, is_brief);
+    lines.extend(wrapped(&[(hint, style)], width, &indent, &indent));
+    lines
+}
+
+/// The effect of the keys, and of Enter above all.
+fn hint(app: &App, request: &PermissionRequest, is_brief: bool) -> (String, Style) {
+    let answer = app.keys.or(Action::Answer, "/answer");
+    let escape = |what: &str| match app.keys.hint(Action::Interrupt) {
+        Some(key) => format!(" · {key} {what}"),
+        None => String::new(),
+    };
+    let is_step_two = matches!(app.questions.choosing(), (Step::Reach(_), _));
+    let aside = escape(if is_step_two { "goes back" } else { "answers later" });
+    let text = app.line().text();
+    match app.standby() {
+        Standby::Inactive => (format!("{answer} answers"), YELLOW),
+        Standby::Unread => ("Read it; keys count in a moment".to_owned(), DIM),
+        Standby::Draft => {
+            (format!("Enter sends your line as a prompt · {answer} keeps it and answers"), DIM)
+        }
+        Standby::Armed if !text.trim().is_empty() => match said(&text) {
+            Said::Yes => ("Enter: yes, once".to_owned(), YELLOW),
+            Said::No => ("Enter: no".to_owned(), YELLOW),
+            Said::Command => ("Enter runs the command; the question waits".to_owned(), DIM),
+            Said::Instead(_) => {
+                let who = who_asks(request);
+                (format!("Enter: no, and {who} is told this{aside}"), YELLOW)
+            }
+        },
+        Standby::Armed if is_brief => (format!("Enter confirms{aside}"), YELLOW),
+        Standby::Armed if is_step_two => (format!("Enter adds this rule{aside}"), YELLOW),
+        Standby::Armed => {
+            let whole = app.keys.hint(Action::Open).map(|key| format!(" · {key} shows all"));
+            let whole = whole.unwrap_or_default();
+            let text = "Enter confirms · ↑↓ or a digit chooses · or type what to do instead";
+            (format!("{text}{whole}{aside}"), YELLOW)
+        }
+    }
 }
 
 /// Which of the questions this is, and what becomes of it without an answer.
@@ -128,7 +187,7 @@ fn place(app: &App, request: &PermissionRequest, width: usize) -> Line<'static> 
         parts.push(format!("{} of {}", app.questions.number(), app.questions.len()));
     }
     parts.push(app.default_of(request));
-    if app.questions.len() > 1 && app.questions.has_keys {
+    if app.questions.len() > 1 && app.question_is_active() {
         parts.push("←→ the others".to_owned());
     }
     let text = cut(&parts.join(" · "), width.saturating_sub(2));

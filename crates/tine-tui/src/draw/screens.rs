@@ -96,6 +96,13 @@ fn asked(app: &mut App) {
     app.update(Event::Asked(Box::new(request(1, 2, PermissionScope::Once))));
 }
 
+/// The screen once the person had the time to read it.
+fn read(app: &mut App, size: (u16, u16)) -> String {
+    screen(app, size);
+    app.now_ms += 500;
+    screen(app, size)
+}
+
 fn press(app: &mut App, code: KeyCode, modifiers: KeyModifiers) {
     app.update(Event::Key(KeyEvent::new(code, modifiers)));
 }
@@ -158,15 +165,16 @@ fn a_conversation_on_a_large_screen() {
 
     1. once, and
     2. **whole
-
-    … answering · 0.0 s · Esc interrupts
+    … answering · 0.0 s
     ◦ 02020202: asks for permission · 0.0 s
     ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
     ? 02020202 wants to use Bash · fork of 01010101
       make test
       in /srv: no rule allows this command
-      Allow it? [y] once [n] no
-      denied by itself in 1m
+        1 yes, once
+        2 no
+      Read it; keys count in a moment
+      auto-denied in 1m
     ── 01010101 · 1 fork ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
     ❯
     sim/echo · 1 question (Ctrl+P) · 2 running
@@ -267,16 +275,16 @@ fn a_narrow_screen_still_shows_a_question_and_the_line() {
     let mut app = session();
     streaming(&mut app);
     asked(&mut app);
-    insta::assert_snapshot!(screen(&mut app, NARROW), @"
-    1. once, and
+    insta::assert_snapshot!(read(&mut app, NARROW), @"
     2. **whole
-    … answering · 0.0 s · Esc interrupts
-    ◦ 02020202: asks for permission · 0.0 s
+    … answering · 0.5 s
+    ◦ 02020202: asks for permission · 0.5 s
     ────────────────────────────────────────
     ? 02020202 wants to use Bash
       make test
       in /srv: no rule allows this command
-      Allow it? [y] once [n] no
+      ▸ 1 yes, once  2 no
+      Enter confirms · Esc answers later
     ── 01010101 · 1 fork ───────────────────
     ❯
     sim/echo · 1 question (Ctrl+P)
@@ -309,9 +317,7 @@ fn three_asked(app: &mut App) {
 fn questions_of_agents_of_other_processes_on_a_small_screen() {
     let mut app = session();
     three_asked(&mut app);
-    insta::assert_snapshot!(screen(&mut app, SMALL), @"
-    • first this
-    • then that, which takes a sentence that is much longer than a narrow screen
+    insta::assert_snapshot!(read(&mut app, SMALL), @"
       Forked child 02020202
 
     ▌ Mend it.
@@ -324,20 +330,21 @@ fn questions_of_agents_of_other_processes_on_a_small_screen() {
       03030303 · in another process
       step 1
       step 2
-      step 3
-      … 17 more lines: v shows all of it
+      … 18 more lines: Ctrl+O shows all of it
       warning: removes files and does not ask
       in /srv: no rule allows this command
-      beyond once: Bash(step:*)
-      Allow it? [y] once [a] this agent [t] this tree [w] always [n] no
-      1 of 3 · denied by itself in 58s · ←→ the others
+      ▸ 1 yes, once
+        2 yes, and from now on `Bash(step:*)`
+        3 no
+      Enter confirms · ↑↓ or a digit chooses · or type what to do instead · Ctrl+O
+      shows all · Esc answers later
+      1 of 3 · auto-denied in 57s · ←→ the others
     ── 01010101 · 1 fork ───────────────────────────────────────────────────────────
     ❯
     03030303 has started the worker 04040404
     ");
-    app.now_ms += 1_000;
     press(&mut app, KeyCode::Right, KeyModifiers::NONE);
-    insta::assert_snapshot!(screen(&mut app, NARROW), @"
+    insta::assert_snapshot!(read(&mut app, NARROW), @"
     ● FileEdit src/main.rs
       ⎿ +1 -1
     ◦ 04040404: asks for permission
@@ -345,7 +352,8 @@ fn questions_of_agents_of_other_processes_on_a_small_screen() {
     ? 02020202 wants to use Bash
       make test
       in /srv: no rule allows this command
-      Allow it? [y] once [n] no
+      ▸ 1 yes, once  2 no
+      Enter confirms · Esc answers later
     ── 01010101 · 1 fork ───────────────────
     ❯
     03030303 has started the worker 04040404
@@ -356,10 +364,7 @@ fn questions_of_agents_of_other_processes_on_a_small_screen() {
 fn questions_of_agents_of_other_processes_on_a_large_screen() {
     let mut app = session();
     three_asked(&mut app);
-    insta::assert_snapshot!(screen(&mut app, LARGE), @"
-    I found one place where read is slow:
-
-    rust
+    insta::assert_snapshot!(read(&mut app, LARGE), @"
     │ fn read(path: &Path) -> String {
     │     fs::read(path) // all of it
     │ }
@@ -397,12 +402,16 @@ fn questions_of_agents_of_other_processes_on_a_large_screen() {
       step 15
       step 16
       step 17
-      … 3 more lines: v shows all of it
+      step 18
+      step 19
+      step 20
       warning: removes files and does not ask
       in /srv: no rule allows this command
-      beyond once: Bash(step:*)
-      Allow it? [y] once [a] this agent [t] this tree [w] always [n] no
-      1 of 3 · denied by itself in 58s · ←→ the others
+      ▸ 1 yes, once
+        2 yes, and from now on `Bash(step:*)`
+        3 no
+      Enter confirms · ↑↓ or a digit chooses · or type what to do instead · Ctrl+O shows all · Esc answers later
+      1 of 3 · auto-denied in 57s · ←→ the others
     ── 01010101 · 1 fork ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
     ❯
     03030303 has started the worker 04040404

@@ -28,12 +28,13 @@ pub(super) fn lines(app: &App, width: usize, height: usize) -> Vec<Line<'static>
     let mut lines = Vec::new();
     if let Some((focus, live)) = app.focus.and_then(|focus| Some((focus, app.lives.get(&focus)?))) {
         let since = u64::try_from(app.now_ms - live.began_ms).unwrap_or(0);
-        let key = app.keys.or(Action::Interrupt, "/stop");
-        lines.push(line(
-            "… ",
-            CYAN,
-            &format!("{} · {} · {key} interrupts", doing(app, focus, live), span(since)),
-        ));
+        // At a question the key is for the question.
+        let key = match app.question_is_active() {
+            true => String::new(),
+            false => format!(" · {} interrupts", app.keys.or(Action::Interrupt, "/stop")),
+        };
+        let text = format!("{} · {}{key}", doing(app, focus, live), span(since));
+        lines.push(line("… ", CYAN, &text));
     } else if app.waiting.is_some() {
         lines.push(Line::from(Span::styled("… Waiting for tools to complete...", YELLOW)));
     }

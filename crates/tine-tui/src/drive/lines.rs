@@ -53,6 +53,7 @@ pub async fn run_plain(host: Arc<dyn Host>, start: Start) -> io::Result<Option<A
     if !is_terminal {
         // A line of a pipe was written for this conversation, and answers nobody else.
         session.hands.queue.close();
+        session.app.questions.counts_at_once = true;
     }
     session.begin(start.agent, start.notes).await;
     let lines =

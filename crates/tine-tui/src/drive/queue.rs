@@ -60,7 +60,7 @@ impl Hands {
         id: PermissionId,
         answer: Answer,
     ) -> Result<(), RuntimeError> {
-        if self.asker.answer(id, answer) || answer == Answer::Nobody {
+        if self.asker.answer(id, answer.clone()) || answer == Answer::Nobody {
             return Ok(());
         }
         // Held until the answer is kept: who looks in between would find it waiting.

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use tine_model::{AgentId, EntryId, PermissionId, ToolCallId};
 
-use crate::app::{App, Body, CallPiece, Room, is_folded, state_word, title};
+use crate::app::{App, Body, CallPiece, Room, Step, is_folded, state_word, title};
 use crate::words::{harmless, one_line};
 use stream::Streamed;
 
@@ -46,7 +46,8 @@ pub(crate) struct Printer {
     /// What was typed here and is not in the log yet.
     typed: VecDeque<String>,
     word: Option<(String, i64)>,
-    question: Option<PermissionId>,
+    /// The question that was told last, the part of its answer that is chosen, whether lines answer it, and the calls for it.
+    question: Option<(PermissionId, Step, bool, u64)>,
     /// Who runs, besides the agent that is seen.
     others: Vec<AgentId>,
     /// Whether the agent that is seen ran.
@@ -243,16 +244,21 @@ impl Printer {
     }
 
     fn questions(&mut self, app: &mut App) {
-        // Asked for again, it is put again.
-        let is_asked = std::mem::take(&mut app.questions.has_keys);
+        app.question_is_shown();
+        // All of it is printed.
+        app.questions.is_seen();
+        let is_active = app.question_is_active();
         let Some(request) = app.questions.front() else {
             self.question = None;
             return;
         };
-        if self.question == Some(request.id) && !is_asked {
+        // Asked for again, it is told again.
+        let (step, _) = app.questions.choosing();
+        let told = (request.id, step.clone(), is_active, app.questions.calls);
+        if self.question.as_ref() == Some(&told) {
             return;
         }
-        self.question = Some(request.id);
+        self.question = Some(told);
         self.lines(&question::text(app, request));
     }
 

@@ -72,7 +72,10 @@ fn help() -> String {
         lines.push(format!("  {}{usage}: {}", names.join(", "), command.help));
     }
     lines.push("A backslash at the end of a line lets it go on in the next one.".to_owned());
-    lines.push("A letter alone on a line answers a question that is put.".to_owned());
+    lines.push(
+        "At a question y, n or the number of a choice answers it; other words mean no, and are told to the agent."
+            .to_owned(),
+    );
     lines.push(
         "Ctrl+C interrupts the turn that you see; twice where none runs, or Ctrl+D, leaves."
             .to_owned(),

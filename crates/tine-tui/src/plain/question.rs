@@ -2,10 +2,10 @@
 
 use tine_runtime::PermissionRequest;
 
-use crate::app::{App, beyond_once, letters, where_and_why, who_asks, whole_request};
+use crate::app::{App, Step, choices, covered, where_and_why, who_asks, whole_request};
 use crate::words::one_line;
 
-/// The question, and the letters that answer it.
+/// The question, and the answers to it.
 pub(super) fn text(app: &App, request: &PermissionRequest) -> String {
     let who = who_asks(request);
     let mut text = format!("? {who} wants to use {}\n", one_line(&request.tool));
@@ -20,12 +20,20 @@ pub(super) fn text(app: &App, request: &PermissionRequest) -> String {
         text.push_str(&format!("  warning: {}\n", one_line(warning)));
     }
     text.push_str(&format!("  {}\n", where_and_why(request)));
-    if let Some(beyond) = beyond_once(request) {
-        text.push_str(&format!("  {beyond}\n"));
+    let (step, _) = app.questions.choosing();
+    if let Step::Reach(rule) = step {
+        text.push_str(&format!("Allow {} without a question:\n", covered(rule.as_deref())));
     }
-    let letters: Vec<String> =
-        letters(request).map(|(letter, word)| format!("{letter} {word}")).collect();
-    text.push_str(&format!("Allow it? Answer with a letter: {}, n no", letters.join(", ")));
+    for (place, choice) in choices(request, step).iter().enumerate() {
+        text.push_str(&format!("  {} {}\n", place + 1, choice.words()));
+    }
+    text.push_str(match (step, app.question_is_active()) {
+        (_, false) => "Answer with /answer y, /answer n or /answer NUMBER.",
+        (Step::Answer, true) => {
+            "Answer y, n or a number; other words mean no, and what to do instead."
+        }
+        (Step::Reach(_), true) => "A number adds this rule; n means no.",
+    });
     let (number, count) = (app.questions.number(), app.questions.len());
     text.push_str(&format!("\n({}", app.default_of(request)));
     if count > 1 {

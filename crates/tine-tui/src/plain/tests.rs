@@ -166,40 +166,74 @@ fn calls_are_shown_whole_by_their_numbers() {
 }
 
 #[test]
-fn a_question_is_told_with_all_of_it_and_a_letter_answers() {
+fn a_question_is_told_with_all_of_it_and_lines_answer() {
     let mut session = Session::at(&[agent(1, None)]);
     session.log(id(1), None, Vec::new());
+    session.happened(Happening::Began);
     session.shown.clear();
     session.event(Event::Asked(Box::new(request())));
+    // A line that was typed before anybody could read it is a prompt.
+    assert_eq!(session.line("y"), [Effect::Send(id(1), "y".into())]);
+    session.app.now_ms += 1_000;
     session.event(Event::Tick);
     assert_eq!(session.line("/answer"), []);
-    // Beyond what may be allowed it is no answer, but words.
-    assert_ne!(session.line("w"), [Effect::Answer(question(), tine_runtime::Answer::Nobody)]);
-    assert_eq!(session.app.questions.len(), 1);
+    session.app.now_ms += 1_000;
+    session.event(Event::Tick);
+    assert_eq!(session.line("2"), []);
+    session.app.now_ms += 1_000;
+    session.event(Event::Tick);
     let allowed = tine_runtime::Answer::Allow(PermissionScope::Agent);
-    assert_eq!(session.line(" a "), [Effect::Answer(question(), allowed)]);
+    assert_eq!(session.line(" 1 "), [Effect::Answer(question(), allowed)]);
     session.line("/answer y");
     insta::assert_snapshot!(session.shown, @"
     ? look around (01010101) wants to use Bash
-      cut off; it reads the answer once it is resumed
       command:
       ls
       rm a
       in /srv: no rule allows it
-      beyond once: Bash(rm a)
-    Allow it? Answer with a letter: y once, a this agent, n no
-    (denied by itself in 0s)
+      1 yes, once
+      2 yes, and from now on `Bash(rm a)`
+      3 no
+    Answer y, n or a number; other words mean no, and what to do instead.
+    (auto-denied in 0s)
+    sent; it is read at the next turn
     ? look around (01010101) wants to use Bash
-      cut off; it reads the answer once it is resumed
       command:
       ls
       rm a
       in /srv: no rule allows it
-      beyond once: Bash(rm a)
-    Allow it? Answer with a letter: y once, a this agent, n no
-    (denied by itself in 0s)
+      1 yes, once
+      2 yes, and from now on `Bash(rm a)`
+      3 no
+    Answer y, n or a number; other words mean no, and what to do instead.
+    (auto-denied in 0s)
+    ? look around (01010101) wants to use Bash
+      command:
+      ls
+      rm a
+      in /srv: no rule allows it
+    Allow `Bash(rm a)` without a question:
+      1 for this agent
+    A number adds this rule; n means no.
+    (auto-denied in 0s)
     nobody asks anything
     ");
+}
+
+#[test]
+fn other_words_at_a_question_mean_no() {
+    for (line, answer) in [
+        ("what is this", tine_runtime::Answer::DenyBecause("what is this".into())),
+        ("n", tine_runtime::Answer::Deny(PermissionScope::Once)),
+        ("yes", tine_runtime::Answer::Allow(PermissionScope::Once)),
+    ] {
+        let mut session = Session::at(&[agent(1, None)]);
+        session.happened(Happening::Began);
+        session.event(Event::Asked(Box::new(request())));
+        session.app.now_ms += 1_000;
+        session.event(Event::Tick);
+        assert_eq!(session.line(line), [Effect::Answer(question(), answer)]);
+    }
 }
 
 #[test]

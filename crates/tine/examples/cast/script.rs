@@ -87,17 +87,17 @@ pub(crate) const STEPS: &[Step] = &[
     Type("/fork \"And for the sea?\""),
     Press(ENTER),
     See("I know the list"),
-    // A question never takes the keys of somebody who writes.
+    // Words from before the question are a prompt. Ctrl+P keeps them for later.
     Type("And a hat?"),
     See("wants to use"),
-    See("Ctrl+P answers"),
+    See("keeps it and answers"),
     Press(CTRL_P),
-    See("Allow it?"),
+    See("Enter confirms"),
     Picture(
         "A question",
-        "`/fork` made a child that knows the whole conversation, and went there. The child wants to change a file, which nobody has allowed: it asks, and one key answers. What was being written stays for later.",
+        "`/fork` made a child that knows the whole conversation, and went there. The child wants to change a file, which nobody has allowed: it asks. Letters go to the line; Enter on an empty line confirms the marked choice. Ctrl+P has set the begun line aside, and it comes back.",
     ),
-    Press("y"),
+    Press(ENTER),
     Rest("The rope stays at home."),
     Picture("What has changed", "The call is one line; behind it stands how much was changed."),
     Press(CTRL_C),

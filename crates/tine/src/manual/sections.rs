@@ -105,7 +105,7 @@ const PERMISSIONS: Section = Section {
 
 const QUESTIONS: Section = Section {
     heading: "QUESTIONS",
-    text: "A question of an agent, however deep in its tree, is written into the database before anybody is asked. The run's terminal puts it; `tine permission` shows and answers it from anywhere else; the first answer counts. At its deadline the default counts. A run without a terminal takes the default at once, or with --wait-for-permission waits for an answer from elsewhere. A question outlives its process: an answer that comes meanwhile is used by `tine run --resume`, once, and otherwise the same question is put again. How far an answer reaches:",
+    text: "A question of an agent, however deep in its tree, is written into the database before anybody is asked. The run's terminal puts it; `tine permission` shows and answers it from anywhere else; the first answer counts. At its deadline the default counts. A run without a terminal takes the default at once, or with --wait-for-permission waits for an answer from elsewhere. A question outlives its process: an answer that comes meanwhile is used by `tine run --resume`, once, and otherwise the same question is put again. In the terminal a question is a panel with a marked choice: arrows or a digit mark another, Enter on an empty line confirms, and a yes beyond once needs a second Enter that names the rule. Letters go to the line. A line `y`, `yes`, `n` or `no` answers once; other words deny the call, and the model is told them. Keys count once the question could be read for half a second, which the panel shows; a line from before is sent as a prompt. How far an answer reaches:",
     terms: &[
         ("once", "this one call"),
         (

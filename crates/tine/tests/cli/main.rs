@@ -52,6 +52,7 @@ mod talk_commands;
 mod talk_errands;
 mod talk_mistakes;
 mod talk_plain;
+mod talk_question;
 mod talk_queue;
 mod talk_tree;
 mod talk_view;

@@ -116,13 +116,12 @@ fn mistakes_in_fork_change_nothing() {
 }
 
 #[test]
-fn a_question_shows_the_whole_command_and_one_key_answers_it() {
+fn a_question_shows_the_whole_command_and_its_choices() {
     let home = home();
     let mut terminal = Terminal::start(&home, &[]);
     terminal.screen("Say what is to be done.");
     terminal.see("the command\r", "wants to use");
-    // Whoever has just written goes to the question first.
-    let screen = terminal.see("\u{10}", "Allow it?");
+    let screen = terminal.screen("Enter confirms");
     shape!(home.masked(&screen), @"
       (the agent is told surroundings)
 
@@ -149,7 +148,7 @@ fn a_question_shows_the_whole_command_and_one_key_answers_it() {
     ❯
     sim/../case.toml · 1 question (Ctrl+P) · 1 running · 0 context · 0% cached
     ");
-    terminal.see_at_rest("y", "It said:");
+    terminal.see_at_rest("\r", "It said:");
     terminal.see("/cost\r", "tine cost");
     terminal.type_in("q/quit\r");
     assert_eq!(terminal.end().0, 0);

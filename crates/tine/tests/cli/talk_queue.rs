@@ -19,7 +19,7 @@ fn said(child: std::process::Child) -> String {
 }
 
 #[test]
-fn a_run_elsewhere_asks_here_and_one_key_lets_it_go_on() {
+fn a_run_elsewhere_asks_here_and_goes_on_with_the_answer() {
     let home = talk::home();
     let mut terminal = Terminal::start(&home, &[]);
     terminal.screen("Say what is to be done.");
@@ -27,12 +27,11 @@ fn a_run_elsewhere_asks_here_and_one_key_lets_it_go_on() {
     let run = asks(&home);
     let asked = until_asked(&home);
     terminal.screen("wants to use");
-    let screen = terminal.see("\u{10}", "[n] no");
-    for part in ["another tree · in another process", "denied by itself in 59m", "echo hi; exit 1"]
-    {
+    let screen = terminal.see("\u{10}", "Enter confirms");
+    for part in ["another tree · in another process", "auto-denied in 59m", "echo hi; exit 1"] {
         assert!(screen.contains(part), "no {part:?} in\n{screen}");
     }
-    terminal.type_in("y");
+    terminal.type_in("\r");
     assert!(said(run).starts_with("It said: hi"));
     let all = home.json(&["permission", "list", "--all", "--json"]);
     assert_eq!(all[0]["id"], asked["id"]);

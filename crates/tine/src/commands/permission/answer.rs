@@ -1,6 +1,7 @@
 //! `tine permission allow`, `deny` and `revoke`.
 
 use tine_model::{Decision, PermissionId, PermissionScope};
+use tine_runtime::REASON_BYTES_MAX;
 use tine_store::{AnswerPermission, PermissionRow};
 
 use super::{PermissionJson, bring_up_to_date};
@@ -13,9 +14,6 @@ use tine_tui::words::one_line;
 
 /// Whose word it is, for those who ask later.
 const BY: &str = "tine permission";
-
-/// Longest reason that a model is told, in bytes: a paragraph. What is longer belongs into a message.
-const REASON_BYTES_MAX: usize = 2_000;
 
 impl From<ScopeArg> for PermissionScope {
     fn from(scope: ScopeArg) -> Self {

@@ -1,0 +1,253 @@
+//! Answering a question: the choices of its panel, the keys that mark and confirm one, and the lines that are answers.
+//!
+//! Letters never answer. They go to the line, and only Enter sends a line.
+
+use crossterm::event::{KeyCode, KeyEvent};
+use tine_model::PermissionScope;
+use tine_runtime::{Answer, PermissionRequest, REASON_BYTES_MAX};
+
+use super::command;
+use super::keys::Action;
+use super::press::whole;
+use super::questions::Standby;
+use super::{App, Effect};
+use crate::words::one_line;
+
+/// The part of an answer that is being chosen.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum Step {
+    /// Yes, yes and from now on, or no.
+    #[default]
+    Answer,
+    /// The reach of a yes that counts from now on. `None` covers the same call with the same arguments.
+    Reach(Option<String>),
+}
+
+/// A choice of the panel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// Yes, this time.
+    Once,
+    /// Yes, and from now on what this rule covers.
+    FromNowOn(Option<String>),
+    /// No.
+    No,
+    /// The rule counts as far as this.
+    As(PermissionScope, Option<String>),
+}
+
+impl Choice {
+    /// The choice in words.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Self::Once => "yes, once".to_owned(),
+            Self::FromNowOn(rule) => format!("yes, and from now on {}", covered(rule.as_deref())),
+            Self::No => "no".to_owned(),
+            Self::As(PermissionScope::Agent, _) => "for this agent".to_owned(),
+            Self::As(PermissionScope::Tree, _) => "for this tree of agents".to_owned(),
+            Self::As(PermissionScope::Always, _) => {
+                "always: it is written into your settings".to_owned()
+            }
+            Self::As(PermissionScope::Once, _) => "for this call".to_owned(),
+        }
+    }
+}
+
+/// The calls that a rule covers, in words.
+pub(crate) fn covered(rule: Option<&str>) -> String {
+    match rule {
+        Some(rule) => format!("`{}`", one_line(rule)),
+        None => "this call with these arguments".to_owned(),
+    }
+}
+
+/// The choices of a part of the answer, in the order of their digits.
+pub(crate) fn choices(request: &PermissionRequest, step: &Step) -> Vec<Choice> {
+    let reaches = |scope: &PermissionScope| scope.is_within(request.widest);
+    match step {
+        Step::Answer => {
+            let mut choices = vec![Choice::Once];
+            if reaches(&PermissionScope::Agent) {
+                choices.push(Choice::FromNowOn(request.rule.clone()));
+            }
+            choices.push(Choice::No);
+            choices
+        }
+        Step::Reach(rule) => {
+            let scopes = [PermissionScope::Agent, PermissionScope::Tree, PermissionScope::Always];
+            let scopes = scopes.into_iter().filter(reaches);
+            scopes.map(|scope| Choice::As(scope, rule.clone())).collect()
+        }
+    }
+}
+
+/// A line typed at a question, as far as it answers it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// `y` or `yes`.
+    Yes,
+    /// `n` or `no`.
+    No,
+    /// No, and this instead.
+    Instead(String),
+    /// A command, which answers nothing.
+    Command,
+}
+
+/// Reads a line that is not empty.
+pub(crate) fn said(text: &str) -> Said {
+    let text = text.trim();
+    match text.to_lowercase().as_str() {
+        "y" | "yes" => Said::Yes,
+        "n" | "no" => Said::No,
+        _ if command::read(text).is_some() || text.starts_with('!') => Said::Command,
+        _ => Said::Instead(text.to_owned()),
+    }
+}
+
+impl App {
+    /// Answers the one in front.
+    pub(super) fn answer_with(&mut self, answer: Answer) -> Vec<Effect> {
+        let Some(id) = self.questions.front().map(|request| request.id) else { return Vec::new() };
+        self.questions.remove(id);
+        self.restore_line();
+        vec![Effect::Answer(id, answer)]
+    }
+
+    /// A key at a question that may take keys. `None` where the key is for the line, as every letter is.
+    pub(super) fn question_key(&mut self, key: KeyEvent) -> Option<Vec<Effect>> {
+        let standby = self.standby();
+        match (self.keys.action(key), standby) {
+            (_, Standby::Inactive) => return None,
+            (Some(Action::Interrupt), _) if matches!(self.questions.step, Step::Reach(_)) => {
+                self.questions.show_anew();
+                return Some(Vec::new());
+            }
+            (Some(Action::Interrupt), _) => {
+                self.put_questions_aside();
+                return Some(Vec::new());
+            }
+            (Some(Action::Open), _) => return Some(self.show_question()),
+            (_, Standby::Draft) => return None,
+            (_, Standby::Unread | Standby::Armed) => {}
+        }
+        let digits = std::mem::take(&mut self.questions.digits);
+        if !self.line().is_empty() || !key.modifiers.is_empty() {
+            return self.write_digits(&digits, key);
+        }
+        match (key.code, standby) {
+            // These mean nothing before the question was read, also nothing else.
+            (KeyCode::Up | KeyCode::Down | KeyCode::Enter, Standby::Unread) => Some(Vec::new()),
+            (KeyCode::Left | KeyCode::Right, _) => {
+                self.questions.turn(key.code == KeyCode::Right);
+                Some(Vec::new())
+            }
+            (_, Standby::Unread) => None,
+            (KeyCode::Up, _) => Some(self.move_mark(false)),
+            (KeyCode::Down, _) => Some(self.move_mark(true)),
+            (KeyCode::Char(digit), _) if self.mark(digit) => {
+                self.questions.digits = format!("{digits}{digit}");
+                Some(Vec::new())
+            }
+            (KeyCode::Enter, _) => Some(self.confirm()),
+            _ => self.write_digits(&digits, key),
+        }
+    }
+
+    /// A letter that follows digits makes text of them.
+    fn write_digits(&mut self, digits: &str, key: KeyEvent) -> Option<Vec<Effect>> {
+        if matches!(key.code, KeyCode::Char(_)) && !digits.is_empty() && key.modifiers.is_empty() {
+            self.input().paste(digits);
+        }
+        None
+    }
+
+    fn current_choices(&self) -> Vec<Choice> {
+        let front = self.questions.front();
+        front.map(|front| choices(front, &self.questions.step)).unwrap_or_default()
+    }
+
+    fn move_mark(&mut self, down: bool) -> Vec<Effect> {
+        let count = self.current_choices().len().max(1);
+        let step = if down { 1 } else { count - 1 };
+        self.questions.marked = (self.questions.marked + step) % count;
+        Vec::new()
+    }
+
+    /// Marks the choice of a digit; false where there is none.
+    fn mark(&mut self, digit: char) -> bool {
+        let place = digit.to_digit(10).and_then(|digit| usize::try_from(digit).ok());
+        let place = place.and_then(|place| place.checked_sub(1));
+        let place = place.filter(|place| *place < self.current_choices().len());
+        self.questions.marked = place.unwrap_or(self.questions.marked);
+        place.is_some()
+    }
+
+    /// Enter on an empty line: takes the marked choice. Nothing is allowed of which not all could be seen.
+    fn confirm(&mut self) -> Vec<Effect> {
+        let marked = self.current_choices().into_iter().nth(self.questions.marked);
+        match marked {
+            None => Vec::new(),
+            Some(Choice::No) => self.answer_with(Answer::Deny(PermissionScope::Once)),
+            Some(_) if !self.questions.was_seen() => self.show_question(),
+            Some(Choice::Once) => self.answer_with(Answer::Allow(PermissionScope::Once)),
+            Some(Choice::As(scope, _)) => self.answer_with(Answer::Allow(scope)),
+            Some(Choice::FromNowOn(rule)) => {
+                self.questions.unread();
+                (self.questions.step, self.questions.marked) = (Step::Reach(rule), 0);
+                Vec::new()
+            }
+        }
+    }
+
+    /// A line that was typed at a question and is confirmed by Enter. `None` where it is no answer, but a prompt or a command.
+    pub(super) fn answer_line(&mut self, text: &str) -> Option<Vec<Effect>> {
+        if self.standby() != Standby::Armed {
+            return None;
+        }
+        let answer = match said(text) {
+            Said::Command => return None,
+            Said::Yes if !self.questions.was_seen() => return Some(self.show_question()),
+            Said::Yes => Answer::Allow(PermissionScope::Once),
+            Said::No => Answer::Deny(PermissionScope::Once),
+            Said::Instead(words) if words.len() > REASON_BYTES_MAX => {
+                let most = REASON_BYTES_MAX;
+                self.tell(format!("at most {most} bytes say what to do instead; nothing was sent"));
+                return Some(Vec::new());
+            }
+            Said::Instead(words) => Answer::DenyBecause(words),
+        };
+        self.input().take();
+        Some(self.answer_with(answer))
+    }
+
+    /// `/answer`, and a line of a session without a screen: `y`, `n`, or the number of a choice.
+    pub(super) fn answered(&mut self, text: &str) -> Option<Vec<Effect>> {
+        self.questions.front()?;
+        let mut characters = text.chars();
+        match (said(text), characters.next(), characters.next()) {
+            (Said::Yes, ..) if !self.questions.was_seen() => Some(self.show_question()),
+            (Said::Yes, ..) => Some(self.answer_with(Answer::Allow(PermissionScope::Once))),
+            (Said::No, ..) => Some(self.answer_with(Answer::Deny(PermissionScope::Once))),
+            (_, Some(digit), None) if self.mark(digit) => {
+                let effects = self.confirm();
+                if matches!(self.questions.step, Step::Reach(_)) {
+                    // The rest of the answer is asked now.
+                    self.questions.call();
+                }
+                Some(effects)
+            }
+            _ => None,
+        }
+    }
+
+    /// Shows all of the one in front on a page of its own.
+    pub(super) fn show_question(&mut self) -> Vec<Effect> {
+        if let Some(request) = self.questions.front() {
+            let title = format!("{} of {}", request.tool, request.agent.short());
+            self.show_page(title, whole(request));
+        }
+        self.questions.is_seen();
+        Vec::new()
+    }
+}

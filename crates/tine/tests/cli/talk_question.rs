@@ -1,0 +1,89 @@
+//! A question at the keyboard: letters go to the line, and each answer takes its steps.
+
+use crate::pty::Terminal;
+use crate::support::Home;
+use crate::talk;
+
+/// The panel once keys answer it.
+const ARMED: &str = "Enter confirms";
+
+/// A terminal whose agent asks. It has just appeared.
+fn asked(home: &Home) -> Terminal {
+    let mut terminal = Terminal::start(home, &[]);
+    terminal.screen("Say what is to be done.");
+    terminal.see("the command\r", "wants to use");
+    terminal
+}
+
+fn settings(home: &Home) -> String {
+    std::fs::read_to_string(home.path().join("config.toml")).unwrap()
+}
+
+/// State and scope of the request, and the reason of the answer.
+fn request(home: &Home) -> String {
+    let all = home.json(&["permission", "list", "--all", "--json"]);
+    assert_eq!(all.as_array().unwrap().len(), 1);
+    format!("{} {} {}", all[0]["state"], all[0]["scope"], all[0]["reason"])
+}
+
+#[test]
+fn words_that_are_typed_as_a_question_appears_are_a_prompt() {
+    let home = talk::home();
+    let before = settings(&home);
+    let mut terminal = asked(&home);
+    terminal.type_in("what does this command do?");
+    let screen = terminal.screen("❯ what does this command do?");
+    assert!(screen.contains("Enter sends your line as a prompt"), "{screen}");
+    terminal.see("\r", "sent; it is read at the next turn");
+    assert_eq!(request(&home), r#""pending" null null"#);
+    terminal.screen(ARMED);
+    terminal.see("\u{1b}", "Ctrl+P answers");
+    assert_eq!(settings(&home), before);
+}
+
+#[test]
+fn words_at_a_question_that_was_read_mean_no_and_the_model_is_told() {
+    let home = talk::home();
+    let before = settings(&home);
+    let mut terminal = asked(&home);
+    terminal.screen(ARMED);
+    terminal.see("what does this command do?", "Enter: no, and");
+    terminal.see_at_rest("\r", "It said: Denied by the user: what does this command do? Do not");
+    assert_eq!(request(&home), r#""denied" "once" "what does this command do?""#);
+    assert_eq!(settings(&home), before);
+}
+
+#[test]
+fn enter_on_an_empty_line_allows_once() {
+    let home = talk::home();
+    let mut terminal = asked(&home);
+    terminal.screen(ARMED);
+    terminal.see_at_rest("\r", "It said: hi");
+    assert_eq!(request(&home), r#""allowed" "once" null"#);
+}
+
+#[test]
+fn a_line_that_says_no_denies() {
+    let home = talk::home();
+    let mut terminal = asked(&home);
+    terminal.screen(ARMED);
+    terminal.see("no", "Enter: no");
+    terminal.see_at_rest("\r", "It said: Denied by the user.");
+    assert_eq!(request(&home), r#""denied" "once" null"#);
+}
+
+#[test]
+fn always_takes_two_steps_and_the_second_names_the_rule() {
+    let home = talk::home();
+    let mut terminal = asked(&home);
+    terminal.screen(ARMED);
+    terminal.see("2", "▸ 2 yes, and from now on `Bash(echo hi; exit 1)`");
+    let screen = terminal.see("\r", "Allow `Bash(echo hi; exit 1)` without a question:");
+    assert!(!screen.contains(ARMED), "{screen}");
+    assert_eq!(request(&home), r#""pending" null null"#);
+    terminal.screen("Enter adds this rule");
+    terminal.see("3", "▸ 3 always");
+    terminal.see_at_rest("\r", "It said: hi");
+    assert_eq!(request(&home), r#""allowed" "always" null"#);
+    assert!(settings(&home).contains("allow = [\"Bash(echo hi; exit 1)\"]"));
+}
