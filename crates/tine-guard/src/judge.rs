@@ -104,7 +104,10 @@ fn without_rule(tool: &str, mode: PermissionMode, aim: Aim<'_>) -> Verdict {
                 return Verdict::Allow;
             }
             match target.place {
-                PathPlace::Inside(_) => format!("`{}` is a sensitive place", target.shown()),
+                PathPlace::Inside(_) if target.secret => {
+                    format!("`{}` may hold keys or passwords", target.shown())
+                }
+                PathPlace::Inside(_) => format!("`{}` can start programs later", target.shown()),
                 PathPlace::Outside(_) => format!("`{}` is outside the directory", target.shown()),
             }
         }

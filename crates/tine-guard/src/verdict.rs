@@ -68,6 +68,24 @@ impl PermissionMode {
     /// Every mode, in the order in which help texts name them.
     pub const ALL: [Self; 4] = [Self::Default, Self::AcceptEdits, Self::ReadOnly, Self::Bypass];
 
+    /// Names that other programs give the modes.
+    const OTHER_NAMES: [(&str, Self); 3] = [
+        ("acceptEdits", Self::AcceptEdits),
+        ("plan", Self::ReadOnly),
+        ("bypassPermissions", Self::Bypass),
+    ];
+
+    /// Returns the stricter of two modes.
+    pub fn stricter(self, other: Self) -> Self {
+        let strictness = |mode: Self| match mode {
+            Self::Bypass => 0,
+            Self::AcceptEdits => 1,
+            Self::Default => 2,
+            Self::ReadOnly => 3,
+        };
+        if strictness(other) > strictness(self) { other } else { self }
+    }
+
     /// The name that is written in settings and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -94,9 +112,10 @@ impl FromStr for PermissionMode {
     type Err = ModeError;
 
     fn from_str(text: &str) -> Result<Self, ModeError> {
-        Self::ALL
-            .into_iter()
-            .find(|mode| mode.as_str() == text)
+        let own = Self::ALL.into_iter().map(|mode| (mode.as_str(), mode));
+        own.chain(Self::OTHER_NAMES)
+            .find(|(name, _)| *name == text)
+            .map(|(_, mode)| mode)
             .ok_or_else(|| ModeError(text.to_owned()))
     }
 }
@@ -110,6 +129,9 @@ mod tests {
         for mode in PermissionMode::ALL {
             assert_eq!(mode.to_string().parse(), Ok(mode));
         }
+        let names = ["acceptEdits", "plan", "bypassPermissions", "default"];
+        let modes = names.map(|name| name.parse::<PermissionMode>().unwrap().as_str());
+        assert_eq!(modes, ["accept-edits", "read-only", "bypass", "default"]);
     }
 
     #[test]

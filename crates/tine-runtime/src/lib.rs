@@ -32,6 +32,7 @@ mod journal;
 mod live;
 mod load;
 mod merge_back;
+mod mode;
 mod model_words;
 mod notice;
 mod owner;
@@ -82,6 +83,7 @@ pub use fork_registry::StoreRegistry;
 pub use import::{ImportContext, ImportSpec, Imported};
 pub use inherit::{Inherit, Inherited};
 pub use merge_back::{Arrival, Draft, DraftOptions, ForkPart, MergeBack, MergedBack};
+pub use mode::SharedMode;
 pub use model_words::{ModelWords, ThinkingLevel};
 pub use owner::{Owner, OwnerError};
 pub use permission::{

@@ -13,6 +13,7 @@ use tine_model::{AgentId, Decision, PermissionId, PermissionScope, RawJson};
 use tine_store::{AnswerPermission, PermissionRow};
 use tokio_util::sync::CancellationToken;
 
+use crate::mode::SharedMode;
 use crate::queue::{Question, Queue, QueuePolicy};
 
 /// A call that needs somebody's word.
@@ -64,7 +65,7 @@ pub enum Answer {
 
 impl Answer {
     /// The answer as it is stored; `None` where it answers nothing.
-    pub(crate) fn to_row(
+    pub(crate) fn into_row(
         self,
         id: PermissionId,
         by: &str,
@@ -109,7 +110,7 @@ impl Asker for DenyAll {
 #[derive(Clone)]
 pub struct Permissions {
     /// How much may happen without a question.
-    pub mode: PermissionMode,
+    pub mode: SharedMode,
     /// What the user said beforehand.
     pub rules: Arc<Rules>,
     /// Whom to ask.
@@ -131,9 +132,9 @@ pub(crate) enum Permit {
 
 impl Permissions {
     /// Permissions of a run that asks as is usual.
-    pub fn new(mode: PermissionMode, rules: Rules, asker: Arc<dyn Asker>) -> Self {
+    pub fn new(mode: impl Into<SharedMode>, rules: Rules, asker: Arc<dyn Asker>) -> Self {
         Self {
-            mode,
+            mode: mode.into(),
             rules: Arc::new(rules),
             asker,
             queue: QueuePolicy::default(),
@@ -150,7 +151,7 @@ impl Permissions {
     /// Guard's verdict on the call as it was written and as it would really be: the stricter counts. Where both ask, the
     /// reason is the real one, so that whoever says yes knows to what.
     fn verdict(&self, call: &Call<'_>, real: Option<&RealCall>) -> Verdict {
-        let written = judge(call, self.mode, self.width, &self.rules);
+        let written = judge(call, self.mode.get(), self.width, &self.rules);
         if call.tool == "Bash" {
             return self.followed(call, written);
         }
@@ -158,7 +159,7 @@ impl Permissions {
             return written;
         };
         let real = Call { tool: call.tool, input, directory };
-        let real = judge(&real, self.mode, self.width, &self.rules);
+        let real = judge(&real, self.mode.get(), self.width, &self.rules);
         let through = |reason: Reason| Reason::new(format!("{reason}, through a symbolic link"));
         match (written, real) {
             // The agent's directory may itself be behind a link, which changes nothing.
@@ -174,7 +175,7 @@ impl Permissions {
     /// Guard's verdict on a command, and on where links take the files that it names: the stricter counts. What a search
     /// meets below a folder is not followed.
     fn followed(&self, call: &Call<'_>, written: Verdict) -> Verdict {
-        let command = match (&written, self.mode) {
+        let command = match (&written, self.mode.get()) {
             (Verdict::Deny(_), _) | (_, PermissionMode::Bypass) => None,
             (Verdict::Allow | Verdict::Read | Verdict::Ask(_), _) => {
                 command_of(call.tool, call.input)
@@ -195,7 +196,7 @@ impl Permissions {
             let read = Call { tool: "FileRead", input: &input, directory: &directory };
             let through =
                 |reason: Reason| Reason::new(format!("{reason}, through a symbolic link"));
-            match judge(&read, self.mode, self.width, &self.rules) {
+            match judge(&read, self.mode.get(), self.width, &self.rules) {
                 Verdict::Deny(reason) => return Verdict::Deny(through(reason)),
                 Verdict::Ask(reason) if written.is_free() => {
                     return Verdict::Ask(through(reason));
@@ -216,11 +217,20 @@ impl Permissions {
         why: Reason,
         cancel: &CancellationToken,
     ) -> Result<(), String> {
-        if self.mode == PermissionMode::Bypass {
+        if self.mode.get() == PermissionMode::Bypass {
             return Ok(());
         }
         let call = Call { tool: name, input, directory };
-        let question = Question { id, call, real: None, why, rule: None, rule_helps: false };
+        let is_free = || self.mode.get() == PermissionMode::Bypass;
+        let question = Question {
+            id,
+            call,
+            real: None,
+            why,
+            rule: None,
+            rule_helps: false,
+            is_free: &is_free,
+        };
         queue.answer(&question, self, cancel).await
     }
 
@@ -252,13 +262,16 @@ impl Permissions {
             let with_rule = Self { rules: Arc::new(rules), ..self.clone() };
             with_rule.verdict(&call, real).is_free()
         });
+        let (asked_in, asked) = (self.mode.get(), real);
+        let is_free =
+            || self.mode.get() != asked_in && self.verdict(&call, asked) == Verdict::Allow;
         let real = real.and_then(|real| {
             let input = real.input.as_ref()?;
             let real = Call { tool: name, input, directory: &real.directory };
             // The agent's directory may itself be behind a link, which changes nothing.
             (describe(&real) != describe(&call)).then_some(real)
         });
-        let question = Question { id, call, real, why, rule, rule_helps };
+        let question = Question { id, call, real, why, rule, rule_helps, is_free: &is_free };
         queue.answer(&question, self, cancel).await.map(|()| Permit::Full)
     }
 }

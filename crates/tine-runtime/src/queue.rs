@@ -29,6 +29,9 @@ const BY_NOBODY: &str = "nobody to ask";
 /// Whose word it is when the person at the run's own terminal answers.
 const BY_TERMINAL: &str = "the run's terminal";
 
+/// Whose word it is when the session's mode changes to one in which nobody is asked.
+const BY_MODE: &str = "the permission mode";
+
 /// What is told of a call that its user stopped before anybody had said a word.
 const STOPPED: &str = "Stopped before it was allowed.";
 
@@ -70,6 +73,8 @@ pub(crate) struct Question<'a> {
     /// The rule that a lasting answer stands for, and whether it would let the call pass.
     pub(crate) rule: Option<Rule>,
     pub(crate) rule_helps: bool,
+    /// Returns true once the session has changed its mode to one in which nobody is asked.
+    pub(crate) is_free: &'a (dyn Fn() -> bool + Send + Sync),
 }
 
 impl Queue {
@@ -192,7 +197,7 @@ impl Queue {
         permissions: &Permissions,
     ) -> Result<PermissionRow, StoreError> {
         let now_ms = self.ports.clock.now_ms();
-        let Some(answer) = answer.to_row(request.id, BY_TERMINAL, now_ms) else {
+        let Some(answer) = answer.into_row(request.id, BY_TERMINAL, now_ms) else {
             return self.store.permission(request.id).await;
         };
         let (decision, scope) = (answer.decision, answer.scope);
@@ -224,6 +229,9 @@ impl Queue {
             if now_ms >= row.deadline_ms {
                 self.store.expire_permissions(now_ms).await?;
             }
+            if (question.is_free)() {
+                self.allow_by_mode(row.id).await?;
+            }
             let version = self.store.data_version().await?;
             if seen != Some(version) {
                 seen = Some(version);
@@ -242,6 +250,23 @@ impl Queue {
                 () = tokio::time::sleep(ANSWER_POLL.min(Duration::from_millis(left))) => {}
                 () = cancel.cancelled() => return self.store.permission(row.id).await,
             }
+        }
+    }
+
+    /// Answers a request that the session's new mode allows.
+    async fn allow_by_mode(&self, id: PermissionId) -> Result<(), StoreError> {
+        let now_ms = self.ports.clock.now_ms();
+        let answer = AnswerPermission {
+            id,
+            decision: Decision::Allow,
+            scope: PermissionScope::Once,
+            by: BY_MODE.to_owned(),
+            reason: None,
+            now_ms,
+        };
+        match self.store.answer_permission(answer).await {
+            Ok(_) | Err(StoreError::Settled { .. }) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 

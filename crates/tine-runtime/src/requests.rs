@@ -58,7 +58,7 @@ impl Runtime {
         id: PermissionId,
         answer: Answer,
     ) -> Result<PermissionRow, RuntimeError> {
-        match answer.to_row(id, BY_OTHER_TERMINAL, self.now_ms()) {
+        match answer.into_row(id, BY_OTHER_TERMINAL, self.now_ms()) {
             Some(answer) => Ok(self.store().answer_permission(answer).await?),
             None => Ok(self.store().permission(id).await?),
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tine_fork::Observer;
 use tine_model::AgentRecord;
-use tine_runtime::{Asker, CrewWatcher, NewRoot, RunOptions, Runtime};
+use tine_runtime::{Asker, CrewWatcher, NewRoot, RunOptions, Runtime, SharedMode};
 use tokio_util::sync::CancellationToken;
 
 /// What a person is told where something cannot be done: the error and what helps, each a line.
@@ -74,6 +74,9 @@ pub trait Host: Send + Sync {
 
     /// How a run of this agent is to go, by the settings.
     fn options(&self, agent: &AgentRecord, seams: Seams) -> Result<RunOptions, Told>;
+
+    /// The permission mode of this session, which all its runs share.
+    fn mode(&self) -> SharedMode;
 
     /// An error as people are told it, with what helps.
     fn told(&self, error: tine_runtime::RuntimeError) -> Told;

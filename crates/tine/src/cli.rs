@@ -91,12 +91,15 @@ pub(crate) struct TalkArgs {
     /// Talk in lines, without a screen: for screen readers, serial lines and pipes
     #[arg(long)]
     pub(crate) plain: bool,
+    /// Begin in this permission mode: default, accept-edits, plan or bypass; Shift+Tab changes it
+    #[arg(long, value_name = "MODE")]
+    pub(crate) permission_mode: Option<String>,
 }
 
 impl TalkArgs {
     /// Whether anything of it was said.
     pub(crate) fn is_given(&self) -> bool {
-        self.continue_last || self.resume.is_some() || self.plain
+        self.continue_last || self.resume.is_some() || self.plain || self.permission_mode.is_some()
     }
 }
 

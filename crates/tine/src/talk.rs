@@ -144,7 +144,7 @@ impl<'a> Talk<'a> {
     fn permissions(&self, reach: &Reach) -> Permissions {
         let permissions = self.guarded.permissions.clone();
         match reach.writes == Writes::Nowhere && self.limits.permission_mode.is_none() {
-            true => Permissions { mode: PermissionMode::ReadOnly, ..permissions },
+            true => Permissions { mode: PermissionMode::ReadOnly.into(), ..permissions },
             false => permissions,
         }
     }

@@ -279,16 +279,8 @@ pub(crate) fn worker_options(
 
 /// Permissions with the stricter of two modes.
 fn narrowed(permissions: Permissions, mode: Option<PermissionMode>) -> Permissions {
-    let strictness = |mode: PermissionMode| match mode {
-        PermissionMode::Bypass => 0,
-        PermissionMode::AcceptEdits => 1,
-        PermissionMode::Default => 2,
-        PermissionMode::ReadOnly => 3,
-    };
-    match mode.filter(|mode| strictness(*mode) > strictness(permissions.mode)) {
-        Some(mode) => Permissions { mode, ..permissions },
-        None => permissions,
-    }
+    let mode = permissions.mode.narrowed(mode);
+    Permissions { mode, ..permissions }
 }
 
 /// Refuses what the definition does not give.

@@ -35,7 +35,7 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
 /// Options of runs that may do everything.
 fn allowed() -> RunOptions {
     let mut options = options();
-    options.permissions.mode = PermissionMode::Bypass;
+    options.permissions.mode = PermissionMode::Bypass.into();
     options.crew.nudges = false;
     options
 }

@@ -29,6 +29,7 @@ pub(crate) enum Verb {
     Model,
     Show,
     Answer,
+    Mode,
     Resume,
     /// What a command of the command line says, of this agent where no other is named.
     Report(&'static [&'static str]),
@@ -186,6 +187,13 @@ pub(crate) const COMMANDS: &[Command] = &[
         "go to the question that waits, or answer it",
     )
     .with(Action::Answer),
+    command(
+        Verb::Mode,
+        &["mode"],
+        "[default|accept-edits|plan]",
+        "how much agents may do unasked, in this session",
+    )
+    .with(Action::Mode),
     command(
         Verb::Wait,
         &["wait"],

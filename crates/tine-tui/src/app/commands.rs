@@ -35,6 +35,7 @@ impl App {
             Verb::Model => self.model(rest),
             Verb::Show => self.show(rest),
             Verb::Answer => self.answer(rest),
+            Verb::Mode => self.mode_command(rest),
             Verb::Send => match rest.split_once(char::is_whitespace) {
                 Some((to, text)) if !text.trim().is_empty() => {
                     vec![Effect::SendTo(to.to_owned(), text.trim().to_owned())]
@@ -127,6 +128,7 @@ impl App {
             Verb::Model
             | Verb::Show
             | Verb::Answer
+            | Verb::Mode
             | Verb::Tree
             | Verb::Back
             | Verb::New

@@ -1,6 +1,7 @@
 //! What comes to the screen, and what it asks for.
 
 use crossterm::event::{KeyEvent, MouseEvent};
+use tine_guard::PermissionMode;
 use tine_model::{AgentId, AgentRecord, EntryId, PermissionId, TaskRecord};
 use tine_runtime::{Answer, FoldedEntry, ForkMade, ForkWords, PermissionRequest, Side};
 use tine_store::BudgetRow;
@@ -146,6 +147,8 @@ pub(crate) enum Effect {
     Choose(ModelChoice),
     /// Write the model of new agents into the settings.
     KeepModel,
+    /// Change the permission mode of the session.
+    Mode(PermissionMode),
     /// Draw everything anew.
     Redraw,
     /// Back to the shell for a while.

@@ -16,6 +16,7 @@ mod keys;
 mod lines;
 mod live;
 mod media;
+mod mode;
 mod notice;
 mod overlay;
 mod piece;
@@ -33,6 +34,7 @@ mod wait;
 use std::collections::{HashMap, HashSet};
 
 use crossterm::event::{KeyEventKind, MouseButton, MouseEventKind};
+use tine_guard::PermissionMode;
 use tine_model::{AgentId, AgentRecord, AgentState, Block, EntryBody, Role, TaskRecord};
 use tine_runtime::{FoldedEntry, ForkWords};
 
@@ -50,6 +52,7 @@ pub use keys::Keys;
 pub(crate) use keys::{Action, KEYS};
 pub(crate) use lines::is_folded;
 pub(crate) use live::{Happening, Live};
+pub(crate) use mode::mode_word;
 pub(crate) use overlay::{Overlay, Page};
 pub(crate) use piece::{AnswerText, Body, CallPiece, OWN_COMMAND, Tone};
 pub(crate) use point::{POINT_KEYS, Seen};
@@ -109,6 +112,10 @@ pub(crate) struct App {
     pub(crate) setup: Setup,
     /// What was said before there was a model.
     first_words: Option<String>,
+    /// The permission mode of the session.
+    pub(crate) mode: PermissionMode,
+    /// True if the session may come back to the mode that asks nothing.
+    may_bypass: bool,
     /// The model that a new agent would have.
     pub(crate) new_model: Option<String>,
     /// Runs of this process.

@@ -110,6 +110,7 @@ impl App {
                 self.room_mut().into_iter().for_each(|room| room.scroll = Scroll::Bottom);
             }
             Action::Complete => return self.complete(),
+            Action::Mode => return self.next_mode(),
             Action::Answer => self.go_to_questions(),
             Action::Help => self.overlay = Some(Overlay::Help(0)),
             Action::Redraw => return vec![Effect::Redraw],

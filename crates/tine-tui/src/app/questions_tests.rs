@@ -57,11 +57,11 @@ fn type_slowly(app: &mut App, text: &str) {
 }
 
 fn answers(effects: &[Effect]) -> Vec<&Answer> {
-    let answer = |effect| match effect {
-        &Effect::Answer(_, ref answer) => Some(answer),
+    let of = effects.iter().filter_map(|effect| match effect {
+        Effect::Answer(_, answer) => Some(answer),
         _ => None,
-    };
-    effects.iter().filter_map(answer).collect()
+    });
+    of.collect()
 }
 
 #[test]

@@ -177,7 +177,7 @@ fn a_conversation_on_a_large_screen() {
       auto-denied in 1m
     ── 01010101 · 1 fork ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
     ❯
-    sim/echo · 1 question (Ctrl+P) · 2 running
+    sim/echo · 1 question (Ctrl+P) · 2 running · default (Shift+Tab)
     ");
 }
 
@@ -208,7 +208,7 @@ fn a_reply_with_code_and_a_table_on_a_small_screen() {
     main.rs   1,204
     ── 01010101 · 1 fork · scrolled back (Ctrl+End) ────────────────────────────────
     ❯
-    sim/echo
+    sim/echo · default (Shift+Tab)
     ");
 }
 
@@ -545,7 +545,7 @@ fn workers_and_a_budget_on_a_large_screen() {
     ◦ 07070707: running in another process
     ── 01010101 · 5 forks ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
     ❯
-    sim/echo · 3 running · $0.80 left · 12.0k context (6%) · 83% cached · $1.20 (tree $4.20)
+    sim/echo · 3 running · $0.80 left · 12.0k context (6%) · 83% cached · $1.20 (tree $4.20) · default (Shift+Tab)
     ");
 }
 

@@ -2,12 +2,13 @@
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use tine_guard::PermissionMode;
 use tine_model::{AgentState, Cap};
 use tine_store::BudgetRow;
 use unicode_width::UnicodeWidthStr;
 
 use super::{BOLD, CYAN, DIM, RED, YELLOW};
-use crate::app::{Action, App, POINT_KEYS, Scroll, title};
+use crate::app::{Action, App, POINT_KEYS, Scroll, mode_word, title};
 use crate::figures::{money, plural, span, tokens};
 use crate::words::{cut, fit};
 
@@ -80,6 +81,14 @@ pub(super) fn line(app: &App, width: usize) -> Line<'static> {
     let model = app.room().map(|room| room.record.settings.model.to_string());
     let model = model.or_else(|| app.new_model.clone());
     add(model.unwrap_or_else(|| "no model".to_owned()), CYAN);
+    let mode = app.keys.hint(Action::Mode).map(|key| format!(" ({key})")).unwrap_or_default();
+    let mode = format!("{}{mode}", mode_word(app.mode));
+    let style = match app.mode {
+        PermissionMode::Bypass => Some(RED),
+        PermissionMode::AcceptEdits | PermissionMode::ReadOnly => Some(YELLOW),
+        PermissionMode::Default => None,
+    };
+    style.into_iter().for_each(|style| add(mode.clone(), style));
     match app.questions.len() {
         0 => {}
         count => {
@@ -116,6 +125,9 @@ pub(super) fn line(app: &App, width: usize) -> Line<'static> {
         Some((None, _)) | None => {}
     }
     left.into_iter().for_each(|(text, style)| add(text, style));
+    if app.mode == PermissionMode::Default {
+        add(mode, DIM);
+    }
     line
 }
 

@@ -48,7 +48,7 @@ fn all_agents_on_a_small_screen() {
 
 
     Enter go  Space peek  m send  r rename  s stop  x kill  / find  Esc close
-    sim/echo · 1 question (Ctrl+P) · 4 running
+    sim/echo · 1 question (Ctrl+P) · 4 running · default (Shift+Tab)
     ");
 }
 
@@ -111,7 +111,7 @@ fn all_agents_on_a_large_screen_and_one_closely() {
     worktree 4 changed files, 1 commit
     ▌ The lexer reads each byte twice. I measure it now.
     Enter go  Space peek  m send  r rename  s stop  x kill  / find  Esc close  D diff  A apply  f fork  d the dead  p parent  c child  ←→ siblings  Backspace back  ↑↓ move  Home End ends
-    sim/echo · 1 question (Ctrl+P) · 4 running
+    sim/echo · 1 question (Ctrl+P) · 4 running · default (Shift+Tab)
     ");
 }
 
@@ -145,7 +145,7 @@ fn a_look_at_one_leaves_room_for_others_on_a_small_screen() {
     asked Rewrite the lexer
     it has said nothing of its own
     Enter go  Space peek  m send  r rename  s stop  x kill  / find  Esc close
-    sim/echo · 1 question (Ctrl+P) · 4 running
+    sim/echo · 1 question (Ctrl+P) · 4 running · default (Shift+Tab)
     ");
 }
 
@@ -180,6 +180,6 @@ fn a_long_chain_shows_its_nearest_generations() {
        …            └─ 1d1d1d1d  fork        ○ idle                –      –      –
     ▸* …            └─ 1e1e1e1e  fork        ○ idle                –      –      –
     Enter go  Space peek  m send  r rename  s stop  x kill  / find  Esc close
-    sim/echo
+    sim/echo · default (Shift+Tab)
     ");
 }

@@ -165,6 +165,7 @@ impl Hands {
             Effect::Look => self.go(async move { hands.look_for_models().await }),
             Effect::Choose(choice) => self.go(async move { hands.choose(choice).await }),
             Effect::KeepModel => self.tell(None, Tone::Plain, self.host.keep_model().0),
+            Effect::Mode(mode) => self.host.mode().set(mode),
             Effect::Edit(_)
             | Effect::Lend(_)
             | Effect::Redraw

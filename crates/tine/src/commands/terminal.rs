@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use clap::Parser;
 use tine_fork::{AllowAllFilter, TURNS_DEFAULT};
 use tine_model::{AgentRecord, Decision};
-use tine_runtime::{NewRoot, OnBudget, Permissions, RunOptions, Runtime, RuntimeError};
+use tine_runtime::{NewRoot, OnBudget, Permissions, RunOptions, Runtime, RuntimeError, SharedMode};
 use tine_tui::words::{DIM, styled};
 use tine_tui::{Host, KeyError, Keys, Look, ModelChoice, Offer, Seams, Start, Told};
 use tokio::runtime::Handle;
@@ -39,6 +39,8 @@ pub(super) struct SettingsHost {
     pub(super) context: Arc<Context>,
     /// The model that the person has chosen for new agents.
     pub(super) chosen: Mutex<Option<Chosen>>,
+    /// The permission mode of the session.
+    pub(super) mode: SharedMode,
 }
 
 /// Talks to a person at a terminal until they leave.
@@ -51,7 +53,9 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
     let model = default_model(&context.config).map(|setting| setting.value);
     let keys = keys(&context.config)?;
     let notes = context.untrusted();
-    let host = SettingsHost { context, chosen: Mutex::default() };
+    let limits = LimitArgs { permission_mode: args.permission_mode, ..LimitArgs::default() };
+    let mode = mode(&context.config, &limits)?.into();
+    let host = SettingsHost { context, chosen: Mutex::default(), mode };
     let runtime = Arc::clone(&host.context.runtime);
     let start = Start { agent, model, look: Look::of_variables(&variable), keys, notes };
     let talked = match args.plain || variable("TERM").as_deref() == Some("dumb") {
@@ -105,7 +109,7 @@ impl SettingsHost {
         let (config, args) = (&self.context.config, LimitArgs::default());
         let directory = Path::new(&agent.directory);
         let Seams { observer, watcher, asker, cancel } = seams;
-        let permissions = Permissions::new(mode(config, &args)?, rules(config, &args)?, asker);
+        let permissions = Permissions::new(self.mode.clone(), rules(config, &args)?, asker);
         Ok(RunOptions {
             limits: run_limits(&args, TURNS_DEFAULT),
             permissions: Permissions { queue: queue(config, &args)?, ..permissions },
@@ -150,6 +154,10 @@ impl Host for SettingsHost {
 
     fn options(&self, agent: &AgentRecord, seams: Seams) -> Result<RunOptions, Told> {
         self.run_options(agent, seams).map_err(|failure| told(&failure))
+    }
+
+    fn mode(&self) -> SharedMode {
+        self.mode.clone()
     }
 
     fn told(&self, error: RuntimeError) -> Told {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use tine_guard::PermissionMode;
 use tine_model::{Effort, ModelRef, Provider};
 use tine_sim::Scenario;
 
@@ -117,7 +118,11 @@ pub(super) fn narrowed(file: File, path: &Path) -> Result<File, Failure> {
         "permissions.deadline"
     } else if asking.wait.is_some() {
         "permissions.wait"
-    } else if file.permission_mode.as_deref().is_some_and(|mode| mode != "read-only") {
+    } else if file
+        .permission_mode
+        .as_deref()
+        .is_some_and(|mode| mode.parse() != Ok(PermissionMode::ReadOnly))
+    {
         "permission_mode"
     } else if !file.providers.is_empty() {
         "providers"

@@ -97,7 +97,10 @@ const PERMISSIONS: Section = Section {
     text: "Reading in the working directory is free, also by shell commands of which it is certain that they only read (`tine guard shell` says which, and why not). What changes something is asked for. A rule is Tool or Tool(pattern), for instance Bash(git log*) or FileEdit(src/**). Rules come from your config.toml, from the project's, and from --allow and --deny; wherever they are written, deny beats ask and ask beats allow. A project's file may hold deny and ask rules only, so it can never widen what yours forbids; one that tries is refused with an error. `tine permission rules` lists what is in force, with file and line. The modes, for what no rule speaks of:",
     terms: &[
         ("default", "ask before anything changes"),
-        ("accept-edits", "edits in the working directory need no question"),
+        (
+            "accept-edits",
+            "edits in the working directory need no question, but for files that start programs later (.vscode, package.json, hooks); also acceptEdits",
+        ),
         ("read-only", "nothing may change, and nothing is asked"),
         ("bypass", "everything may happen that no rule denies"),
     ],

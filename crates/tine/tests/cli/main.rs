@@ -51,6 +51,7 @@ mod talk;
 mod talk_commands;
 mod talk_errands;
 mod talk_mistakes;
+mod talk_modes;
 mod talk_plain;
 mod talk_question;
 mod talk_queue;

@@ -49,7 +49,7 @@ fn words_are_answered_and_a_fork_takes_their_place() {
 
     ── [AGENT8] ────────────────────────────────────────────────────────────────────
     ❯
-    sim/../case.toml · 0 context · 0% cached · $0
+    sim/../case.toml · 0 context · 0% cached · $0 · default (Shift+Tab)
     ");
 
     let screen = terminal.see_at_rest("/fork \"hello\"\r", "You said: hello");
@@ -83,7 +83,7 @@ fn words_are_answered_and_a_fork_takes_their_place() {
 
 
     Enter go  Space peek  m send  r rename  s stop  x kill  / find  Esc close
-    sim/../case.toml · 0 context · 0% cached · $0
+    sim/../case.toml · 0 context · 0% cached · $0 · default (Shift+Tab)
     ");
     terminal.see("\u{1b}[B\r", "You said: hello");
     terminal.type_in("/quit\r");
@@ -132,18 +132,18 @@ fn a_question_shows_the_whole_command_and_its_choices() {
 
 
 
-
-
-
-    … asks for permission · 0 s · Esc interrupts
+    … asks for permission · 0 s
     ────────────────────────────────────────────────────────────────────────────────
     ? [AGENT8] wants to use Bash
       echo hi; exit 1
       in [HOME]/work: no rule allows this command, and it may do more than
       read: `exit` at column 10: not on the list of commands that only read
-      beyond once: Bash(echo hi; exit 1)
-      Allow it? [y] once [a] this agent [t] this tree [w] always [n] no
-      denied by itself in 59m
+      ▸ 1 yes, once
+        2 yes, and from now on `Bash(echo hi; exit 1)`
+        3 no
+      Enter confirms · ↑↓ or a digit chooses · or type what to do instead · Ctrl+O
+      shows all · Esc answers later
+      auto-denied in 59m
     ── [AGENT8] ────────────────────────────────────────────────────────────────────
     ❯
     sim/../case.toml · 1 question (Ctrl+P) · 1 running · 0 context · 0% cached

@@ -58,9 +58,11 @@ fn a_pipe_is_talked_to_line_by_line() {
       command:
       echo hi; exit 1
       in [HOME]/work: no rule allows this command, and it may do more than read: `exit` at column 10: not on the list of commands that only read
-      beyond once: Bash(echo hi; exit 1)
-    Allow it? Answer with a letter: y once, a this agent, t this tree, w always, n no
-    (denied by itself in 59m)
+      1 yes, once
+      2 yes, and from now on `Bash(echo hi; exit 1)`
+      3 no
+    Answer y, n or a number; other words mean no, and what to do instead.
+    (auto-denied in 59m)
     [3] failed: Denied by the user. Do not try this call again.
     It said: Denied by the user. Do not try this call again.
     [agent [AGENT8] · sim/../case.toml · idle]
@@ -176,7 +178,7 @@ fn without_a_model_the_first_screen_says_what_to_do_and_the_tour_begins_at_once(
 
     ────────────────────────────────────────────────────────────────────────────────
     ❯
-    no model
+    no model · default (Shift+Tab)
     "#);
     terminal.see("hello\r", "there is no model yet; type the number of one");
     terminal.see_at_rest("1\r", "/fork \"and in another way?\"");

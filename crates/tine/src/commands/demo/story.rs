@@ -102,7 +102,7 @@ mod tests {
             let input = serde_json::json!({ "command": command }).to_string();
             let input = RawJson::parse(&input).unwrap();
             let call = Call { tool: "Bash", input: &input, directory: Path::new("/srv") };
-            judge(&call, permissions.mode, Width::Strict, &permissions.rules)
+            judge(&call, permissions.mode.get(), Width::Strict, &permissions.rules)
         };
         let scenario = Scenario::built_in(name).unwrap();
         let commands = scenario.literal_inputs("Bash", "command");
