@@ -15,7 +15,7 @@ const ROUNDS: usize = 5_000;
 /// Rounds of one long text.
 const LONG_ROUNDS: usize = 50;
 
-const TYPICAL: [&str; 10] = [
+const TYPICAL: [&str; 13] = [
     "ls -la",
     "git log --oneline --graph -20 | head",
     "find . -name '*.rs' -not -path './target/*' | wc -l",
@@ -25,17 +25,21 @@ const TYPICAL: [&str; 10] = [
     "cd src && ls -la 2>/dev/null || true",
     "grep -rn foo --include=*.{ts,tsx} {src,tests}; echo \"exit: $?\"",
     "time jq . <<'EOF'\n{\"a\": 1}\nEOF",
+    "for f in $(git ls-files '*.rs'); do n=$(wc -l < \"$f\"); echo \"$n $f\"; done | sort -rn | head",
+    "find . -name '*.rs' -print0 | xargs -0 grep -l TODO",
+    "awk '{ sum += $1 } END { if (NR > 0) print sum / NR }' numbers",
     "rm -rf build && make -j8 install",
 ];
 
 fn main() {
-    println!("one typical command: verdict, warning");
+    println!("one typical command: strict verdict, wide verdict, warning");
     for command in TYPICAL {
         let verdict = median(ROUNDS, || shell_verdict(black_box(command), Width::Strict));
+        let wide = median(ROUNDS, || shell_verdict(black_box(command), Width::Wide));
         let warned = median(ROUNDS, || warning(black_box(command)));
-        println!("  {verdict:>9.1?} {warned:>9.1?}  {}", command.replace('\n', "⏎"));
+        println!("  {verdict:>9.1?} {wide:>9.1?} {warned:>9.1?}  {}", command.replace('\n', "⏎"));
     }
-    println!("long texts: verdict, warning");
+    println!("long texts: strict verdict, wide verdict, warning");
     for bytes in [1_000, 10_000, 100_000] {
         for (name, piece) in [
             ("words", "cat a.txt "),
@@ -47,8 +51,9 @@ fn main() {
         ] {
             let text = piece.repeat(bytes / piece.len());
             let verdict = median(LONG_ROUNDS, || shell_verdict(black_box(&text), Width::Strict));
+            let wide = median(LONG_ROUNDS, || shell_verdict(black_box(&text), Width::Wide));
             let warned = median(LONG_ROUNDS, || warning(black_box(&text)));
-            println!("  {verdict:>9.1?} {warned:>9.1?}  {bytes} bytes of {name}");
+            println!("  {verdict:>9.1?} {wide:>9.1?} {warned:>9.1?}  {bytes} bytes of {name}");
         }
     }
 }

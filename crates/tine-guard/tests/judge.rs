@@ -211,6 +211,31 @@ fn a_read_that_a_rule_allows_is_allowed_by_the_rule() {
 }
 
 #[test]
+fn a_wide_read_is_judged_like_its_reads() {
+    let wide = |text: &str, mode| {
+        let input = RawJson::parse(&command(text)).unwrap();
+        let call = Call { tool: "Bash", input: &input, directory: Path::new(DIRECTORY) };
+        judge(&call, mode, Width::Wide, &Rules::default())
+    };
+    for read in ["for f in *.rs; do wc -l \"$f\"; done", "cat $(git ls-files)", "ls | xargs head"] {
+        assert_eq!(wide(read, Default), Verdict::Read, "{read}");
+        assert_eq!(wide(read, ReadOnly), Verdict::Read, "{read}");
+        assert_eq!(wide(read, Bypass), Verdict::Allow, "{read}");
+        assert!(verdict("Bash", &command(read), Default, &Rules::default()).starts_with("ask"));
+    }
+    for asked in [
+        "for f in a b; do cat \"../$f\"; done",
+        "ls | while read -r d; do cat \"$d/.env\"; done",
+        "cat \"$HOME/notes\"",
+        "git -C .. log",
+        "find . -exec cat .env {} +",
+    ] {
+        assert!(matches!(wide(asked, Default), Verdict::Ask(_)), "{asked}");
+    }
+    assert!(matches!(wide("for f in *; do rm $f; done", ReadOnly), Verdict::Deny(_)));
+}
+
+#[test]
 fn path_rules_follow_the_resolved_path() {
     let rules = with_rules(
         &["FileEdit(src/**)", "FileRead(/etc/*.conf)", "FileRead(config/*.pem)", "Grep(/opt/**)"],

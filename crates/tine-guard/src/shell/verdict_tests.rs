@@ -106,6 +106,8 @@ fn long_and_deep_texts_end() {
         "timeout 1 ",
         "awk '/' ",
         "x+=(a) ",
+        "x=(<",
+        "x=(a <b",
     ] {
         let text = piece.repeat(100_000 / piece.len());
         for width in [Width::Strict, Width::Wide] {

@@ -435,6 +435,9 @@ impl Parser<'_> {
                     Some(b'[') | None => {
                         return self.refuse(1, "a list of this kind is not judged");
                     }
+                    Some(b'<') if self.peek_at(1) != Some(b'(') => {
+                        return self.refuse(1, "a list of this kind is not judged");
+                    }
                     Some(b';' | b'|' | b'&' | b'>' | b'(') => {
                         return self.refuse(1, "a list of this kind is not judged");
                     }
