@@ -56,7 +56,7 @@ fn the_wide_verdict_knows_what_people_type() {
     let stdin = b"{\"cmd\":\"echo $(ls)\"}\n{\"cmd\":\"echo $(rm a)\"}\n";
     let mut stream = home.tine(&["guard", "shell", "--wide", "--jsonl"]);
     check!(Ran::of(stream.write_stdin(stdin.to_vec())).stdout, @r#"
-    {"read_only":true,"reason":"only reading commands: `echo`, `ls`"}
+    {"read_only":true,"reason":"only reading commands: `ls`, `echo`"}
     {"read_only":false,"reason":"`rm` at column 8: not on the list of commands that only read"}
     "#);
 }
