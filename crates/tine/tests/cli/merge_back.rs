@@ -67,6 +67,7 @@ fn the_forks_own_summary_is_appended_to_its_parent() {
       kind         root
       model        sim/[HOME]/case.toml
       directory    [HOME]/work
+      reach        open: commands and file tools touch what you can
       created      [TIME], 0s ago
       id           [AGENT-ID]
 

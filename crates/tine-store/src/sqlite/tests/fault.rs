@@ -230,6 +230,7 @@ async fn a_fork_takes_its_steps_in_the_order_of_the_design() {
     begin
     fork point
     lease
+    agent reach
     id in use
     name in use
     head known
