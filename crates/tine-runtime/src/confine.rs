@@ -168,7 +168,7 @@ impl Confinement {
     }
 
     /// Secrets, and what tine keeps for itself. Notes count by their own names, also where they lie among secrets.
-    fn hidden(&self, directory: &Path) -> Withheld {
+    pub(crate) fn hidden(&self, directory: &Path) -> Withheld {
         let (home, notes, kept) = (std::env::home_dir(), self.notes(), self.kept(directory));
         let is_secret = move |path: &Path| match &home {
             Some(home) => tine_guard::is_secret_in(path, home),

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tine_fork::{CallContext, InnerCalls, ToolAnswer, ToolCall, ToolDispatcher};
-use tine_guard::real_call;
+use tine_guard::{PermissionMode, Width, command_reads, real_call};
 use tine_model::RawJson;
 use tine_tools::{Caller, Effect, Place, Repl, ToolOutput, Toolbox};
 
 use crate::crew_tools::{CrewTool, CrewTools, spawns};
 use crate::live::Stop;
-use crate::permission::Permissions;
+use crate::permission::{Permissions, Permit, command_of};
 use crate::queue::Queue;
+use crate::read_wall::ReadWalls;
 use crate::writers::Writers;
 
 /// What is told of a call that an agent makes after it was asked to stop.
@@ -26,6 +27,7 @@ pub(crate) struct GuardedTools {
     pub(crate) crew: CrewTools,
     pub(crate) stop: Arc<Stop>,
     pub(crate) writers: Writers,
+    pub(crate) reads: ReadWalls,
 }
 
 #[async_trait]
@@ -72,14 +74,31 @@ impl ToolDispatcher for GuardedTools {
             Ok(real) => real,
             Err(error) => return ToolAnswer::error(format!("Denied: {error}.")),
         };
-        let judged = self.permissions.check(&self.queue, directory, call, real.as_ref(), cancel);
-        if let Err(told) = judged.await {
-            return ToolAnswer::error(told);
-        }
+        let command = command_of(&call.name, &call.input);
+        // In bypass mode no command is judged as a read.
+        let may_be_read =
+            command.is_some() && self.permissions.mode.get() != PermissionMode::Bypass;
+        let width = match may_be_read {
+            true => self.reads.width(&self.place).await,
+            false => Width::Strict,
+        };
+        let permissions = self.permissions.clone().with_width(width);
+        let judged = permissions.check(&self.queue, directory, call, real.as_ref(), cancel);
+        let permit = match judged.await {
+            Ok(permit) => permit,
+            Err(told) => return ToolAnswer::error(told),
+        };
         let place = self.place.with_caller(Arc::new(Inner(context.calls.clone())));
         let place = match &real {
             Some(real) => place.judged(&real.path),
             None => place,
+        };
+        let place = match (permit, command) {
+            (Permit::Read, Some(command)) => {
+                let named = command_reads(directory, &command, width);
+                self.reads.around(place, named).await
+            }
+            (Permit::Read | Permit::Full, _) => place,
         };
         let before = self.writers.before(what).await;
         let output = tool.run(&place, &call.input, cancel).await;

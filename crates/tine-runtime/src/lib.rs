@@ -40,6 +40,7 @@ mod permission;
 mod ports;
 mod prompt;
 mod queue;
+mod read_wall;
 mod registry;
 mod requests;
 mod rest;

@@ -26,6 +26,7 @@ use crate::load::Loaded;
 use crate::permission::Permissions;
 use crate::prompt::environment_note;
 use crate::queue::Queue;
+use crate::read_wall::ReadWalls;
 use crate::rest::Resting;
 use crate::runtime::Runtime;
 use crate::worktrees::Home;
@@ -234,6 +235,7 @@ impl Runtime {
             observer: Arc::clone(&options.observer),
         };
         let tools = GuardedTools {
+            reads: ReadWalls::new(confinement.hidden(place.directory())),
             writers: Writers::new(self.store(), self.ports(), self.owners(), writing),
             toolbox: Arc::clone(self.toolbox()),
             place,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tine_model::RawJson;
-use tine_tools::{Bash, Ground, Place, Snapshot, Support, Tool, Wall, Watch};
+use tine_tools::{Bash, Ground, Place, Snapshot, StageProgram, Support, Tool, Wall, Watch};
 use tokio_util::sync::CancellationToken;
 
 /// Runs of each kind that are counted.
@@ -19,24 +19,45 @@ const RUNS: usize = 101;
 const RAISED: usize = 21;
 
 fn main() {
+    // The bench is its own stage, as the binary `tine` is.
+    if tine_tools::stage_of(std::env::args_os().skip(1)).is_some() {
+        return;
+    }
+    StageProgram::register_this_program();
     println!("this kernel: {:?}", Support::of_this_kernel());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().canonicalize().unwrap();
-    let ground = Ground::here(Arc::new(|path: &Path| path.ends_with(".ssh")));
+    let ground = || Ground::here(Arc::new(|path: &Path| path.ends_with(".ssh")));
+    let without_view = || {
+        let ground = ground();
+        let support = Support { namespaces: false, ..ground.support };
+        Ground { stage: None, support, ..ground }
+    };
     let open = Place::new(&path).unwrap();
     let alone = median(RUNS, || runtime.block_on(run_true(&open)));
     println!("`true` without a wall: {}", shown(alone));
-    for (name, wall) in
-        [("a worker's", Wall::worker(&path)), ("a maintenance", Wall::maintenance(vec![]))]
-    {
-        let enclosure = wall.raise(&path, &ground).unwrap();
-        let place = Place::new(&path).unwrap().with_enclosure(enclosure);
-        let confined = median(RUNS, || runtime.block_on(run_true(&place)));
-        println!("`true` behind {name} wall: {}", shown(confined));
-        println!("  more than without: {}", shown(confined.saturating_sub(alone)));
-        let raised = median(RAISED, || drop(wall.raise(&path, &ground).unwrap()));
-        println!("  raising it, once a run: {}", shown(raised));
+    let walls = [
+        ("a worker's", Wall::worker(&path)),
+        ("a maintenance run's", Wall::maintenance(vec![])),
+        ("a read's", Wall::reading(vec![])),
+    ];
+    for (name, wall) in walls {
+        for (layers, ground) in [("namespaces", ground()), ("Landlock alone", without_view())] {
+            if layers == "namespaces" && !ground.support.namespaces {
+                println!(
+                    "NOT RUN: {name} wall with namespaces: this kernel lets this user make none"
+                );
+                continue;
+            }
+            let enclosure = wall.raise(&path, &ground).unwrap();
+            let place = Place::new(&path).unwrap().with_enclosure(enclosure);
+            let confined = median(RUNS, || runtime.block_on(run_true(&place)));
+            println!("`true` behind {name} wall, {layers}: {}", shown(confined));
+            println!("  more than without: {}", shown(confined.saturating_sub(alone)));
+            let raised = median(RAISED, || drop(wall.raise(&path, &ground).unwrap()));
+            println!("  raising it, once a run: {}", shown(raised));
+        }
     }
     audit(&path);
 }

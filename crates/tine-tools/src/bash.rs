@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::arguments::Arguments;
 use crate::place::{Limits, Place};
 use crate::tool::{Effect, Failure, Tool, ToolOutput, ToolSpec};
+use crate::wall::Enclosure;
 use excerpt::Excerpt;
 pub use process::is_withheld_variable;
 use process::{Ending, Process, SHELLS, StartError};
@@ -105,7 +106,8 @@ async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> To
     let output = excerpt.finish();
     let (note, is_error) = note(&ending, order.limit);
     // Who meets the wall is told where it stands, so that it can go on another way.
-    let wall = match place.enclosure().filter(|_| is_error) {
+    let told = |enclosure: &&Enclosure| is_error && enclosure.may_have_refused(&output);
+    let wall = match place.enclosure().filter(told) {
         Some(enclosure) => format!("\n[{}]", enclosure.line()),
         None => String::new(),
     };

@@ -49,6 +49,6 @@ pub use repl::Repl;
 pub use tool::{Effect, Tool, ToolOutput, ToolSpec};
 pub use toolbox::{Toolbox, ToolboxError};
 pub use wall::{
-    Enclosure, Gap, Ground, Metadata, Missing, Network, Readable, ResourceLimits, Support, Wall,
-    WallError,
+    Enclosure, Gap, Ground, Metadata, Missing, Network, Readable, ResourceLimits, STAGE_ARGUMENT,
+    StageProgram, Support, Wall, WallError, stage_of,
 };

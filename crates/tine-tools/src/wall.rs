@@ -1,14 +1,17 @@
 //! The wall around the commands of a run: what they can do whatever they are, and whoever allowed them.
 //!
 //! A [`Wall`] is a description; [`Wall::raise`] makes an [`Enclosure`] of it, which a [`Place`](crate::Place) holds and every
-//! command of that place starts in. Writing is ruled by Landlock, and so is reading; sockets, other processes and the kernel's
-//! settings by a filter over system calls. The environment is a short list, temporary files have a directory of their own.
-//! Nothing here judges a command, and nothing depends on what it says.
+//! command of that place starts in. It has two layers. The first is a view of the machine (`namespace.rs`): a mount
+//! namespace in which everything is read-only but the directory, with private processes, temporary files and network. The
+//! second restricts the processes themselves: Landlock for files, a filter over system calls for sockets, other processes
+//! and the kernel's settings. Where no namespaces can be made, the second layer is the whole wall. The environment is a
+//! short list. Nothing here judges a command, and nothing depends on what it says.
 //!
-//! What it does not keep: a worker may change modes, owners and times of the user's files anywhere (builds need these
-//! calls, and Landlock does not rule over them); what is in the directory may be changed, `.git/hooks` and `.git/config` included,
-//! because the kernel takes nothing back below a granted directory (the audit reports those); a worker in a linked worktree may
-//! also remove objects of its repository, which whoever makes them must be able to; names of files can be listed, also where their content is withheld; limits count for each process alone.
+//! Limits. A view protects files that exist when the wall is raised; a command may still make a new `.vscode` or a new
+//! repository in its directory, and the audit reports it. The search for secrets is bounded. Without a view, a worker may also
+//! change modes, owners and times of the user's files anywhere, and `.git/hooks` and `.git/config` of its directory. A
+//! worker in a linked worktree may remove objects of its repository. Names of files can be listed where their content is
+//! withheld. Limits of resources count for each process alone.
 
 #[cfg(not(target_os = "linux"))]
 mod absent;
@@ -22,9 +25,11 @@ mod grants;
 #[cfg(target_os = "linux")]
 mod kernel;
 mod limits;
+mod namespace;
 mod prelude;
 mod reads;
 mod scratch;
+mod search;
 mod support;
 mod survey;
 mod warden;
@@ -43,8 +48,12 @@ use crate::place::Withheld;
 use grants::{Access, Grant};
 use kernel::Restriction;
 pub use limits::ResourceLimits;
+use namespace::Wanted;
+pub(crate) use namespace::{Reports, StageEnd, stages, start};
+pub use namespace::{STAGE_ARGUMENT, StageProgram, stage_of};
 use prelude::Prelude;
 use scratch::Scratch;
+use search::Search;
 pub use support::{Gap, Support};
 pub(crate) use warden::Warden;
 
@@ -74,6 +83,19 @@ pub enum Readable {
     Most,
     /// The system's programs and open settings, the working directory, and these; without the secrets in them.
     Listed(Vec<PathBuf>),
+    /// The same, where the kernel gives a command a view of its own: the directories count as a whole, however large they are,
+    /// and the secrets that are found in them are covered.
+    Covered(Vec<PathBuf>),
+}
+
+impl Readable {
+    /// Paths that are shown beside the programs and the working directory; `None` where most of the machine is.
+    fn listed(&self) -> Option<&[PathBuf]> {
+        match self {
+            Self::Most => None,
+            Self::Listed(more) | Self::Covered(more) => Some(more),
+        }
+    }
 }
 
 /// Whether there is a network.
@@ -128,6 +150,30 @@ pub enum WallError {
     /// The kernel refused.
     #[error("the kernel refused the rules of the wall")]
     Kernel(#[source] io::Error),
+    /// The view could not be built.
+    #[error("the view of the wall could not be built")]
+    View(#[source] io::Error),
+}
+
+/// Entries of the directory and of all homes that are looked at for what a view covers. About 0.1 s on a warm disk.
+const SEARCHED_ENTRIES_MAX: usize = 60_000;
+
+/// A view as its stages are told to build it.
+struct ViewOrder {
+    program: StageProgram,
+    setup: Vec<u8>,
+    is_offline: bool,
+}
+
+impl ViewOrder {
+    /// Tries the view before it returns it.
+    fn new(program: &StageProgram, wanted: &Wanted<'_>) -> io::Result<Self> {
+        let mut setup = serde_json::to_vec(&namespace::view(wanted)?)?;
+        setup.push(b'\n');
+        let is_offline = wanted.network == Network::Off;
+        namespace::try_view(program, &setup, is_offline)?;
+        Ok(Self { program: program.clone(), setup, is_offline })
+    }
 }
 
 fn words(gaps: &[Gap]) -> String {
@@ -146,6 +192,10 @@ pub struct Ground {
     pub hidden: Withheld,
     /// What the kernel has.
     pub support: Support,
+    /// The program that builds the view of a command; `None` for a wall without namespaces.
+    pub stage: Option<StageProgram>,
+    /// Directories for temporary files that a command with a view gets for itself.
+    pub private: Vec<PathBuf>,
 }
 
 impl Ground {
@@ -157,7 +207,13 @@ impl Ground {
             variables: std::env::vars_os().collect(),
             hidden,
             support: Support::of_this_kernel(),
+            stage: StageProgram::here(),
+            private: ["/tmp", "/var/tmp"].map(PathBuf::from).into(),
         }
+    }
+
+    fn has_view(&self) -> bool {
+        self.support.namespaces && self.stage.is_some()
     }
 
     fn search_path(&self) -> Vec<PathBuf> {
@@ -172,6 +228,8 @@ pub struct Enclosure(Arc<Standing>);
 
 struct Standing {
     restriction: Restriction,
+    /// The view that commands start in; `None` for a wall without namespaces.
+    view: Option<ViewOrder>,
     environment: Vec<(OsString, OsString)>,
     prelude: Prelude,
     scratch: Scratch,
@@ -180,7 +238,18 @@ struct Standing {
     is_scoped: bool,
     search_path: Vec<PathBuf>,
     line: String,
+    /// Whether it stands around commands that only read.
+    only_reads: bool,
 }
+
+/// What programs say when the wall refuses something.
+const REFUSALS: [&str; 5] = [
+    "ermission denied",
+    "Read-only file system",
+    "not permitted",
+    "No such file or directory",
+    "unreachable",
+];
 
 impl Wall {
     /// A worker's: everything in `directory` may be written, everything but key stores read. Where it is a linked worktree of
@@ -211,10 +280,18 @@ impl Wall {
         }
     }
 
+    /// Around a command that only reads: nothing may be written, and what is shown is the directory and `outside`.
+    pub fn reading(outside: Vec<PathBuf>) -> Self {
+        Self { readable: Readable::Covered(outside), ..Self::maintenance(Vec::new()) }
+    }
+
     /// What cannot be kept of it with this support, for a user with this home.
     pub fn gaps(&self, support: Support, home: Option<&Path>) -> Vec<Gap> {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let mut gaps = support.gaps();
+        if !support.namespaces && self.readable == Readable::Most {
+            gaps.push(Gap::View);
+        }
         let home = home.map(real);
         let is_in = |path: &PathBuf| home.as_ref().is_some_and(|home| home.starts_with(real(path)));
         if self.writable.iter().any(is_in) {
@@ -236,21 +313,34 @@ impl Wall {
         let writable: Vec<PathBuf> =
             self.writable.iter().map(|path| real(path)).collect::<Result<_, _>>()?;
         let gaps = self.gaps(ground.support, home.as_deref());
-        if self.missing == Missing::Refuse && !gaps.is_empty() {
+        // Without a view the second layer is the wall, as it always was.
+        let lacks = gaps.iter().any(|gap| *gap != Gap::View);
+        if self.missing == Missing::Refuse && lacks {
             return Err(WallError::Missing(gaps));
         }
         let scratch = Scratch::new(&ground.temporary)
             .map_err(|source| WallError::Directory { path: ground.temporary.clone(), source })?;
         let linked = self.linked(&directory, &writable);
-        let mut grants = match &self.readable {
-            Readable::Most => reads::most(home.as_deref(), &ground.hidden),
-            Readable::Listed(more) => {
-                let repository = git::outside(&directory);
-                let mut roots = vec![directory];
+        let search_path = self.search_path(ground, &directory);
+        let mut visible = git::outside(&directory);
+        let outside = visible.clone();
+        visible.extend(git::top(&directory));
+        let mut grants = match self.readable.listed() {
+            None => reads::most(home.as_deref(), &ground.hidden),
+            Some(more) => {
+                let mut roots = vec![directory.clone()];
                 for path in more {
                     roots.push(real(path)?);
                 }
-                reads::listed((&roots, &repository), &ground.search_path(), &ground.hidden)?
+                let is_covered = self.is_covered(ground);
+                let deep = if is_covered { &[] } else { roots.as_slice() };
+                let mut listed = reads::listed((deep, &outside), &search_path, &ground.hidden)?;
+                listed.extend(reads::toolchains(home.as_deref(), &ground.variables));
+                if is_covered {
+                    listed.extend(roots.iter().map(|root| Grant::new(root, Access::Read)));
+                }
+                visible.extend(roots);
+                listed
             }
         };
         grants.extend(writable.iter().map(|path| Grant::new(path, Access::Full)));
@@ -261,9 +351,35 @@ impl Wall {
                 .map_err(WallError::Kernel)?;
         let mut environment =
             environment::passed(ground.variables.iter().cloned(), &self.variables);
+        let named = environment.iter().map(|(_, value)| PathBuf::from(value));
+        visible
+            .extend(named.chain(search_path.iter().cloned()).filter_map(|path| real(&path).ok()));
+        visible.extend(home.clone());
+        let (masked, mut protected) = self.covered(&directory, home.as_deref(), &writable, ground);
+        protected.extend(linked.iter().flat_map(Linked::steering));
+        let wanted = Wanted {
+            directory: &directory,
+            writable: &[&writable[..], &git::written(linked.as_ref())].concat(),
+            protected: &protected,
+            masked: &masked,
+            visible: &visible,
+            private: &ground.private,
+            scratch: scratch.path(),
+            grants: &grants,
+            network: self.network,
+            metadata: self.metadata,
+            support: ground.support,
+            limits: self.limits,
+        };
+        let stage = ground.stage.as_ref().filter(|_| ground.has_view());
+        let view = stage.map(|program| ViewOrder::new(program, &wanted)).transpose();
+        let view = view.map_err(WallError::View)?;
+        if let Some(path) = environment.iter_mut().find(|(name, _)| name == "PATH") {
+            path.1 = std::env::join_paths(&search_path).unwrap_or_default();
+        }
         environment.push(("TMPDIR".into(), scratch.path().into()));
         environment.push(("XDG_CACHE_HOME".into(), scratch.path().join("cache").into()));
-        if matches!(self.readable, Readable::Listed(_)) {
+        if self.readable.listed().is_some() {
             // The user's own settings are out of reach.
             environment.push(("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()));
         }
@@ -272,11 +388,65 @@ impl Wall {
             environment,
             prelude: Prelude::new(self.limits),
             is_scoped: ground.support.landlock >= Support::LANDLOCK_WHOLE,
-            search_path: ground.search_path(),
+            search_path,
             line: self.line(&gaps, linked.is_some()),
+            view,
             gaps,
             scratch,
+            only_reads: matches!(self.readable, Readable::Covered(_)),
         })))
+    }
+
+    /// Where programs are looked for. Behind a wall that only reads, a program is one of the system and none of the directory's.
+    fn search_path(&self, ground: &Ground, directory: &Path) -> Vec<PathBuf> {
+        let mut path = ground.search_path();
+        path.retain(|entry| entry.is_absolute());
+        if self.readable.listed().is_some() {
+            let is_own = |entry: &PathBuf| {
+                entry.canonicalize().is_ok_and(|real| real.starts_with(directory))
+            };
+            path.retain(|entry| !is_own(entry));
+        }
+        path
+    }
+
+    /// Returns true if directories are shown as a whole, because a view covers the secrets in them.
+    fn is_covered(&self, ground: &Ground) -> bool {
+        matches!(self.readable, Readable::Covered(_)) && ground.has_view()
+    }
+
+    /// Secrets that a view covers, and what it protects below the directories that may be written.
+    fn covered(
+        &self,
+        directory: &Path,
+        home: Option<&Path>,
+        writable: &[PathBuf],
+        ground: &Ground,
+    ) -> (Vec<PathBuf>, Vec<PathBuf>) {
+        if !ground.has_view() {
+            return (Vec::new(), Vec::new());
+        }
+        let mut search = Search::new(&ground.hidden, SEARCHED_ENTRIES_MAX);
+        let mut protected = Vec::new();
+        for root in writable {
+            search.through(root);
+            protected.extend(search::protected_in(root));
+        }
+        let repositories = search.repositories.iter();
+        protected.extend(repositories.flat_map(|repository| search::settings_of(repository)));
+        if self.is_covered(ground) {
+            // Nobody has agreed to a key that the repository holds either.
+            search.through(directory);
+            return (search.secrets, protected);
+        }
+        if self.readable == Readable::Most {
+            for root in reads::secret_roots(home) {
+                search.through(&root);
+            }
+        }
+        let tracked = git::tracked(directory, &search.secrets);
+        search.secrets.retain(|path| !tracked.contains(path));
+        (search.secrets, protected)
     }
 
     /// The linked worktree that is worked in, where its files may be written.
@@ -284,7 +454,7 @@ impl Wall {
         let is_written = writable.iter().any(|path| directory.starts_with(path));
         match self.readable {
             Readable::Most if is_written => Linked::around(directory),
-            Readable::Most | Readable::Listed(_) => None,
+            Readable::Most | Readable::Listed(_) | Readable::Covered(_) => None,
         }
     }
 
@@ -302,7 +472,9 @@ impl Wall {
         places.push("$TMPDIR".to_owned());
         let reads = match &self.readable {
             Readable::Most => "no key stores",
-            Readable::Listed(_) => "reads only of programs and the directory, without secrets",
+            Readable::Listed(_) | Readable::Covered(_) => {
+                "reads only of programs and the directory, without secrets"
+            }
         };
         let git = match is_linked {
             true => ", git commits here and changes no branch, tag, stash or setting",
@@ -330,6 +502,18 @@ impl Enclosure {
 
     pub(crate) fn environment(&self) -> &[(OsString, OsString)] {
         &self.0.environment
+    }
+
+    /// Returns true if a failed command may have met the wall, so that the model should be told where it stands. A read that
+    /// finds nothing has not.
+    pub(crate) fn may_have_refused(&self, output: &str) -> bool {
+        !self.0.only_reads || REFUSALS.iter().any(|words| output.contains(words))
+    }
+
+    /// The order for the stages, if commands start in a view.
+    pub(crate) fn view(&self) -> Option<(&StageProgram, &[u8], bool)> {
+        let view = self.0.view.as_ref()?;
+        Some((&view.program, &view.setup, view.is_offline))
     }
 
     /// The file of a program, as the commands would find it.

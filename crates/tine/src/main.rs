@@ -35,6 +35,11 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    // A stage of the wall is this program once more; it must be alone in its process.
+    if let Some(code) = tine_tools::stage_of(std::env::args_os().skip(1)) {
+        return code;
+    }
+    tine_tools::StageProgram::register_this_program();
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

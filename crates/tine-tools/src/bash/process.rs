@@ -5,6 +5,7 @@
 
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -19,7 +20,7 @@ use super::git;
 use super::strays::{self, Mark};
 use crate::linked::Linked;
 use crate::place::Place;
-use crate::wall::{Enclosure, Warden};
+use crate::wall::{Enclosure, Reports, StageEnd, Warden, stages, start};
 
 /// Shells in the order in which they are tried; `sh` serves small systems without bash.
 pub(super) const SHELLS: [&str; 2] = ["bash", "sh"];
@@ -71,6 +72,8 @@ pub(super) struct Process {
     child: Child,
     group: Group,
     output: Receiver,
+    /// What the stages of a view say of the command's end.
+    reports: Option<Reports>,
 }
 
 /// A command that is put together, and the reading end of what it will print.
@@ -113,7 +116,23 @@ impl Process {
         // The builder holds the writing ends; while it lives the pipe would never end.
         drop(builder);
         let group = Group::led_by(&child, mark, None);
-        Ok(Self { child, group, output })
+        Ok(Self { child, group, output, reports: None })
+    }
+
+    /// Starts the command through the stages that build its view.
+    fn start_in_view(
+        (shell, name): (&Path, &str),
+        command: &str,
+        place: &Place,
+        enclosure: &Enclosure,
+    ) -> io::Result<Option<Self>> {
+        let Some((program, setup, is_offline)) = enclosure.view() else { return Ok(None) };
+        let mut builder = stages(program, is_offline);
+        builder.env_clear().envs(enclosure.environment().iter().map(|(name, value)| (name, value)));
+        let Prepared { builder, mark, output } = prepare(builder, place, count_in(enclosure))?;
+        let (child, reports) = start(builder, setup, (shell, name), command)?;
+        let group = Group::led_by(&child, mark, None);
+        Ok(Some(Self { child, group, output, reports: Some(reports) }))
     }
 
     fn start_confined(
@@ -123,19 +142,19 @@ impl Process {
         enclosure: &Enclosure,
     ) -> io::Result<Self> {
         // By its full path, because a search behind the wall could not tell what is missing from what is out of reach.
-        let mut builder = Command::new(enclosure.find(shell).ok_or(ErrorKind::NotFound)?);
+        let program = enclosure.find(shell).ok_or(ErrorKind::NotFound)?;
+        if let Some(started) = Self::start_in_view((&program, shell), command, place, enclosure)? {
+            return Ok(started);
+        }
+        let mut builder = Command::new(program);
         builder.arg0(shell).args(enclosure.arguments(shell, command).iter().map(|part| &**part));
         builder.env_clear().envs(enclosure.environment().iter().map(|(name, value)| (name, value)));
-        let mut passed = enclosure.environment().iter();
-        let git_count = passed
-            .find(|(name, _)| name == git::COUNT)
-            .map(|(_, value)| value.to_string_lossy().into_owned());
-        let Prepared { mut builder, mark, output } = prepare(builder, place, git_count)?;
+        let Prepared { mut builder, mark, output } = prepare(builder, place, count_in(enclosure))?;
         let (held, gate) = io::pipe()?;
         builder.stdin(held);
         let (child, warden) = Warden::start(enclosure, builder, gate)?;
         let group = Group::led_by(&child, mark, Some(warden));
-        Ok(Self { child, group, output })
+        Ok(Self { child, group, output, reports: None })
     }
 
     /// Waits for the end, whichever comes first, and collects what is printed until then.
@@ -176,9 +195,16 @@ impl Process {
         let found = self.group.warden.take().is_some_and(|warden| warden.end_all());
         self.read_rest(&mut buffer, excerpt);
         match ending {
-            Ending::Exited { status, .. } => {
-                Ending::Exited { status, left_behind: stopped || found }
-            }
+            Ending::Exited { status, .. } => match self.reports.map(Reports::end) {
+                Some(StageEnd::Ended { status, left_behind }) => {
+                    Ending::Exited { status, left_behind }
+                }
+                Some(StageEnd::Failed(error)) => Ending::Lost(error),
+                Some(StageEnd::NoShell) => Ending::Lost(ErrorKind::NotFound.into()),
+                Some(StageEnd::Silent) | None => {
+                    Ending::Exited { status, left_behind: stopped || found }
+                }
+            },
             Ending::TimedOut | Ending::Cancelled | Ending::Lost(_) => ending,
         }
     }
@@ -196,6 +222,13 @@ impl Process {
             }
         }
     }
+}
+
+/// The `GIT_CONFIG_COUNT` that commands behind a wall begin with.
+fn count_in(enclosure: &Enclosure) -> Option<String> {
+    let mut passed = enclosure.environment().iter();
+    let count = passed.find(|(name, _)| name == git::COUNT);
+    count.map(|(_, value)| value.to_string_lossy().into_owned())
 }
 
 /// What every command gets: its directory, its end of a pipe, a group of its own, quiet variables and a mark.

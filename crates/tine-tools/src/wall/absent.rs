@@ -7,7 +7,7 @@ use super::support::Support;
 use super::{Metadata, Network};
 
 pub(super) fn support() -> Support {
-    Support { landlock: 0, filter: false }
+    Support { landlock: 0, filter: false, namespaces: false }
 }
 
 /// Nothing.

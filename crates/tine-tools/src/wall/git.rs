@@ -1,7 +1,11 @@
 //! Where git keeps what belongs to a directory, when that is somewhere else: above it, or in the repository that it is a
 //! worktree of. Reading commands of git need it; commits need to write some of it.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use super::grants::{Access, Grant};
 use crate::linked::{Linked, nearest};
@@ -17,11 +21,40 @@ pub(super) fn outside(directory: &Path) -> Vec<PathBuf> {
     linked.map_or_else(Vec::new, |linked| vec![linked.administration, linked.common])
 }
 
+/// The checkout that `directory` lies in.
+pub(super) fn top(directory: &Path) -> Option<PathBuf> {
+    nearest(directory).map(|(top, _)| top.to_owned())
+}
+
 /// What a run that may write its directory may write of git beside it: of a linked worktree what commits need, and nothing
 /// that it shares with others but the objects.
 pub(super) fn grants(linked: Option<&Linked>) -> Vec<Grant> {
-    let written = linked.map_or_else(Vec::new, Linked::written);
-    written.into_iter().map(|path| Grant::new(path, Access::Full)).collect()
+    written(linked).into_iter().map(|path| Grant::new(path, Access::Full)).collect()
+}
+
+/// The same as paths.
+pub(super) fn written(linked: Option<&Linked>) -> Vec<PathBuf> {
+    linked.map_or_else(Vec::new, Linked::written)
+}
+
+/// Those of `paths` that the repository of `directory` has in its index. A key that is committed there is a sample or no
+/// secret any more, and builds need it.
+pub(super) fn tracked(directory: &Path, paths: &[PathBuf]) -> HashSet<PathBuf> {
+    let Some((top, _)) = nearest(directory) else { return HashSet::new() };
+    let inside: Vec<&PathBuf> = paths.iter().filter(|path| path.starts_with(top)).collect();
+    if inside.is_empty() {
+        return HashSet::new();
+    }
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a list of names, which no setting makes run a program"
+    )]
+    let mut git = std::process::Command::new("git");
+    git.arg("-C").arg(top).args(["-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--"]);
+    git.args(&inside).stdin(Stdio::null()).stderr(Stdio::null());
+    let Ok(listed) = git.output() else { return HashSet::new() };
+    let names = listed.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    names.map(|name| top.join(OsStr::from_bytes(name))).collect()
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub(super) fn support() -> Support {
     };
     let filter = filter::is_known_machine()
         && std::path::Path::new("/proc/sys/kernel/seccomp/actions_avail").exists();
-    Support { landlock, filter }
+    Support { landlock, filter, namespaces: false }
 }
 
 /// A wall as the kernel knows it. Any number of threads may enter it, one after another or at the same time.

@@ -3,6 +3,7 @@
 //! Two ways: everything but key stores, for workers, which build and test; or a short list, for maintenance runs, which look
 //! at the system's programs and at their own directory.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -99,6 +100,10 @@ pub(super) fn listed(
     grants.extend(settings());
     let mut survey = Survey::new(Omit::Withheld(hidden), LISTED_ENTRIES_MAX);
     let deep = roots.iter().map(|root| (root, ALL_THE_WAY));
+    // A file that was named is shown, whatever it is: whoever named it was judged.
+    grants.extend(
+        roots.iter().filter(|root| root.is_file()).map(|root| Grant::new(root, Access::Read)),
+    );
     for (root, depth) in deep.chain(repository.iter().map(|own| (own, REPOSITORY_DEPTH))) {
         grants.extend(survey.reading(root, depth));
         if survey.ran_out() {
@@ -129,6 +134,56 @@ fn around(directory: &Path, homes: &[PathBuf], survey: &mut Survey<'_>, grants: 
             grants.push(Grant::new(path, Access::Read));
         }
     }
+}
+
+/// Where languages keep their compilers, interpreters and packages, below a home. They hold programs and sources of others.
+const TOOLCHAINS: [&str; 17] = [
+    ".rustup/toolchains",
+    ".rustup/settings.toml",
+    ".cargo/bin",
+    ".cargo/registry",
+    ".cargo/git",
+    ".cargo/env",
+    "go/bin",
+    "go/pkg/mod",
+    ".nvm/versions",
+    ".pyenv/versions",
+    ".volta/tools",
+    ".sdkman/candidates",
+    ".asdf/installs",
+    ".rbenv/versions",
+    ".local/share/mise/installs",
+    ".local/bin",
+    ".local/lib",
+];
+
+/// Variables that name such a place elsewhere, and what of it is shown.
+const TOOLCHAIN_VARIABLES: [(&str, &[&str]); 8] = [
+    ("RUSTUP_HOME", &["toolchains", "settings.toml"]),
+    ("CARGO_HOME", &["bin", "registry", "git"]),
+    ("GOROOT", &[""]),
+    ("GOPATH", &["bin", "pkg/mod"]),
+    ("JAVA_HOME", &[""]),
+    ("NVM_DIR", &["versions"]),
+    ("PYENV_ROOT", &["versions"]),
+    ("VIRTUAL_ENV", &[""]),
+];
+
+/// Reading of toolchains: without them a program on the search path may not run.
+pub(super) fn toolchains(home: Option<&Path>, variables: &[(OsString, OsString)]) -> Vec<Grant> {
+    let usual = TOOLCHAINS.iter().filter_map(|below| Some(home?.join(below)));
+    let named = TOOLCHAIN_VARIABLES.iter().flat_map(|(wanted, below)| {
+        let value = variables.iter().find(|(name, _)| name == *wanted);
+        let root = value.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute());
+        below.iter().filter_map(move |below| Some(root.as_ref()?.join(below)))
+    });
+    usual.chain(named).filter_map(existing).collect()
+}
+
+/// Where secrets of the user and of services lie: homes, and the places where services are installed.
+pub(super) fn secret_roots(home: Option<&Path>) -> Vec<PathBuf> {
+    let services = ["/srv", "/opt", "/var/www"].map(PathBuf::from);
+    homes(home).into_iter().chain(services).collect()
 }
 
 /// The user's home, root's, and those beside them.

@@ -7,6 +7,8 @@ pub struct Support {
     pub landlock: u32,
     /// Whether system calls can be filtered.
     pub filter: bool,
+    /// Whether commands can be given a view of their own: namespaces that this user may make, and a program that builds it.
+    pub namespaces: bool,
 }
 
 /// Something that a wall cannot keep here.
@@ -22,6 +24,8 @@ pub enum Gap {
     Signals,
     /// Nothing rules over system calls.
     Calls,
+    /// There is no view of the machine for the command alone.
+    View,
     /// The directory holds the home directory, and with it everything that is to be protected.
     Home,
 }
@@ -45,6 +49,10 @@ impl Gap {
             Self::Calls => {
                 "system calls cannot be filtered here: commands can reach the network, services of the session, and files' metadata"
             }
+            Self::View => {
+                "no mount namespaces can be made here: commands can change modes, owners and times of the user's files outside, \
+                 write settings of git and editors in their directory, and read secrets that lie deep"
+            }
             Self::Home => {
                 "the working directory holds the home directory: commands can write to all of it, key stores included"
             }
@@ -58,23 +66,25 @@ impl Support {
 
     /// What this kernel has.
     pub fn of_this_kernel() -> Self {
-        super::kernel::support()
+        let namespaces = super::StageProgram::here().is_some();
+        Self { namespaces, ..super::kernel::support() }
     }
 
     /// What a wall cannot keep with this.
     pub fn gaps(self) -> Vec<Gap> {
         let mut gaps = Vec::new();
-        if self.landlock == 0 {
+        // A view keeps files and processes by itself.
+        if self.landlock == 0 && !self.namespaces {
             gaps.push(Gap::Files);
         }
         let older_than = |version: u32| (1..version).contains(&self.landlock);
-        if older_than(3) {
+        if older_than(3) && !self.namespaces {
             gaps.push(Gap::Truncate);
         }
         if older_than(5) {
             gaps.push(Gap::Devices);
         }
-        if older_than(Self::LANDLOCK_WHOLE) {
+        if older_than(Self::LANDLOCK_WHOLE) && !self.namespaces {
             gaps.push(Gap::Signals);
         }
         if !self.filter {
@@ -90,11 +100,12 @@ mod tests {
 
     #[test]
     fn an_older_kernel_has_gaps_in_words() {
-        let gaps = |landlock, filter| Support { landlock, filter }.gaps();
+        let gaps = |landlock, filter| Support { landlock, filter, namespaces: false }.gaps();
         assert_eq!(gaps(6, true), []);
         assert_eq!(gaps(9, true), []);
         assert_eq!(gaps(0, true), [Gap::Files]);
         assert_eq!(gaps(2, false), [Gap::Truncate, Gap::Devices, Gap::Signals, Gap::Calls]);
         assert_eq!(gaps(5, true), [Gap::Signals]);
+        assert_eq!(Support { landlock: 0, filter: false, namespaces: true }.gaps(), [Gap::Calls]);
     }
 }

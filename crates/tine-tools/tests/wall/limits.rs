@@ -54,21 +54,28 @@ async fn the_command_is_the_same_as_without_limits() {
 #[test]
 fn a_kernel_without_the_means_is_refused_or_told_of() {
     let world = World::new();
-    let ground = || Ground { support: Support { landlock: 0, filter: true }, ..world.ground() };
+    let ground = || Ground {
+        support: Support { landlock: 0, filter: true, namespaces: false },
+        ..world.ground()
+    };
     let error = Wall::maintenance(vec![]).raise(&world.path("work"), &ground()).unwrap_err();
     insta::assert_snapshot!(error, @"commands cannot be confined here: the kernel has no Landlock: commands can write and read whatever the user can");
     let worker = Wall::worker(&world.path("work")).raise(&world.path("work"), &ground()).unwrap();
-    assert_eq!(worker.gaps(), [Gap::Files]);
+    assert_eq!(worker.gaps(), [Gap::Files, Gap::View]);
     insta::assert_snapshot!(worker.line(), @"confined: no network; files are not, the kernel cannot");
     let strict = Wall { missing: Missing::Refuse, ..Wall::worker(&world.path("home")) };
     let error = strict.raise(&world.path("work"), &world.ground()).unwrap_err();
-    assert!(matches!(error, WallError::Missing(gaps) if gaps == [Gap::Home]));
+    let expected = if crate::HAS_VIEW { vec![Gap::Home] } else { vec![Gap::View, Gap::Home] };
+    assert!(matches!(error, WallError::Missing(gaps) if gaps == expected));
 }
 
 #[tokio::test]
 async fn without_landlock_the_filter_still_holds() {
     let world = World::new();
-    let ground = Ground { support: Support { landlock: 0, filter: true }, ..world.ground() };
+    let ground = Ground {
+        support: Support { landlock: 0, filter: true, namespaces: false },
+        ..world.ground()
+    };
     let place = world.open();
     let enclosure = Wall::worker(place.directory()).raise(place.directory(), &ground).unwrap();
     let output = run(&place.with_enclosure(enclosure), "echo x > /dev/tcp/127.0.0.1/1").await;

@@ -6,10 +6,14 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a world that cannot be made is a failed test")]
 
+/// Commands start in a view of their own. The tests of `wall_without_view` are the same ones without it.
+const HAS_VIEW: bool = true;
+
 mod limits;
 mod linked;
 mod network;
 mod processes;
 mod reads;
+mod view;
 mod world;
 mod writes;

@@ -64,7 +64,9 @@ async fn tine_itself_is_not_read() {
     let command =
         format!("head -c 1 /proc/{0}/environ; head -c 1 /proc/{0}/mem", std::process::id());
     let output = run(&world.worker(), &command).await;
-    assert_eq!(output.text.matches("ermission denied").count(), 2, "{}", output.text);
+    let refused = output.text.matches("ermission denied").count();
+    let unseen = output.text.matches("No such file").count();
+    assert_eq!(refused + unseen, 2, "{}", output.text);
 }
 
 #[tokio::test]
@@ -154,12 +156,16 @@ const CHAIN: &str = "perl -MPOSIX -e 'exit if fork; setsid; open STDOUT, \">/dev
 async fn a_chain_of_processes_ends_too() {
     let world = World::new();
     run(&world.worker(), CHAIN).await;
+    assert_eq!(left_in(&world), [""; 0].map(std::path::PathBuf::from));
+}
+
+/// Processes whose directory is the world's.
+fn left_in(world: &World) -> Vec<std::path::PathBuf> {
     let work = world.path("work").canonicalize().unwrap();
-    let entries = std::fs::read_dir("/proc").unwrap().flatten();
-    let left: Vec<_> = entries
-        .filter(|entry| std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == work))
-        .collect();
-    assert!(left.is_empty(), "{left:?}");
+    let entries = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    entries
+        .filter(|entry| std::fs::read_link(entry.join("cwd")).is_ok_and(|cwd| cwd == work))
+        .collect()
 }
 
 /// The threads of tine come just before the command's own number.
@@ -174,11 +180,25 @@ async fn the_process_that_started_it_is_out_of_reach() {
         "kill -0 $PPID && echo read",
     ];
     for attack in attacks {
+        if crate::HAS_VIEW && attack.contains("kill") {
+            // The parent is the stage, the first process of the command's own namespace: the next test.
+            continue;
+        }
         let world = World::new();
         for place in [world.worker(), world.reader()] {
             let output = run(&place, &THREADS.replace("@DO", attack)).await;
             assert!(output.text.starts_with("through\n"), "{attack}: {}", output.text);
         }
+    }
+}
+
+#[tokio::test]
+async fn the_stage_of_a_view_cannot_be_ended_or_stopped_from_inside() {
+    let world = World::new();
+    for place in [world.worker(), world.reader()] {
+        let attack = "kill -9 1; kill -STOP 1; kill -9 $PPID; kill -TERM -1; echo through; exit 7";
+        let output = run(&place, &format!("trap '' TERM; {attack}")).await;
+        assert!(output.text.contains("through\n[exit code 7]"), "{}", output.text);
     }
 }
 
@@ -196,14 +216,8 @@ async fn nothing_outlives_its_command() {
         let world = World::new();
         let output = run(&world.worker(), command).await;
         assert!(output.text.contains("left in the background were stopped"), "{}", output.text);
-        let pids = std::fs::read_to_string(world.path("work/pids")).unwrap();
-        assert!(!pids.is_empty());
-        for pid in pids.lines() {
-            // Dead, or dead and waiting for its parent.
-            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-            let state = stat.rsplit(')').next().unwrap().trim_start().chars().next();
-            assert!(matches!(state, None | Some('Z' | 'X')), "{command}: {stat}");
-        }
+        assert!(!std::fs::read_to_string(world.path("work/pids")).unwrap().is_empty());
+        assert_eq!(left_in(&world), [""; 0].map(std::path::PathBuf::from), "{command}");
     }
 }
 

@@ -64,7 +64,7 @@ async fn maintenance_reads_no_secret_of_the_directory_and_all_the_rest() {
 #[tokio::test]
 async fn maintenance_reads_nothing_of_others() {
     let world = World::new();
-    for command in ["cat @OUT/file", "ls @OUT", "cat @HOME/.profile", "ls /tmp", "ls /proc/1"] {
+    for command in ["cat @OUT/file", "ls @OUT", "cat @HOME/.profile", "ls /proc/1"] {
         let output = run(&world.reader(), &world.fill(command)).await;
         assert!(output.text.contains("ermission denied"), "{command}: {}", output.text);
     }
@@ -74,9 +74,15 @@ async fn maintenance_reads_nothing_of_others() {
 async fn a_worker_reads_what_is_no_secret() {
     let world = World::new();
     let command = "cat @OUT/file @HOME/.profile @HOME/.config/Code/User/snippets/rust.json \
-        @HOME/.claude/agents/one.md && ls @OUT /usr >/dev/null && cat .env";
+        @HOME/.claude/agents/one.md && ls @OUT /usr >/dev/null";
     let output = run(&world.worker(), &world.fill(command)).await;
     assert!(!output.is_error, "{}", output.text);
+    // What the directory holds of secrets a view covers, unless the repository has it.
+    let output = run(&world.worker(), "cat .env").await;
+    assert_eq!(output.text.contains(SECRET), !crate::HAS_VIEW, "{}", output.text);
+    let command = "git init -q . && git add -f .env";
+    assert!(!run(&world.open(), command).await.is_error);
+    assert!(run(&world.worker(), "cat .env").await.text.contains(SECRET));
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use tine_model::RawJson;
-use tine_tools::{Bash, Ground, Place, Support, Tool, ToolOutput, Wall, Withheld};
+use tine_tools::{Bash, Ground, Place, StageProgram, Support, Tool, ToolOutput, Wall, Withheld};
 use tokio_util::sync::CancellationToken;
 
 /// What stands in every secret file.
@@ -54,7 +54,7 @@ impl World {
         write("home/.profile", "true\n");
         write("outside/file", "theirs\n");
         write("outside/directory/inner", "theirs\n");
-        for name in ["outside/empty", "notes", "tmp"] {
+        for name in ["outside/empty", "notes", "tmp", "shared-tmp"] {
             std::fs::create_dir_all(world.path(name)).unwrap();
         }
         world
@@ -73,7 +73,11 @@ impl World {
         let mut ground = Ground::here(hidden);
         ground.variables.retain(|(name, _)| name != "HOME");
         ground.variables.push(("HOME".into(), home.clone().into()));
-        Ground { home: Some(home), temporary: self.path("tmp"), ..ground }
+        ground.support.namespaces = crate::HAS_VIEW;
+        let stage = StageProgram::at(env!("CARGO_BIN_EXE_tine-wall-stage"));
+        let stage = crate::HAS_VIEW.then_some(stage);
+        let private = vec![self.path("shared-tmp")];
+        Ground { home: Some(home), temporary: self.path("tmp"), stage, private, ..ground }
     }
 
     pub(crate) fn open(&self) -> Place {
@@ -139,10 +143,13 @@ impl World {
     }
 }
 
-/// Runs a command with the Bash tool.
+/// Runs a command with the Bash tool. A refusal reads the same from every layer of a wall.
 pub(crate) async fn run(place: &Place, command: &str) -> ToolOutput {
     let input = serde_json::json!({ "command": command, "timeout_ms": 30_000 }).to_string();
-    Bash.run(place, &RawJson::parse(&input).unwrap(), &CancellationToken::new()).await
+    let input = RawJson::parse(&input).unwrap();
+    let output = Bash.run(place, &input, &CancellationToken::new()).await;
+    let text = output.text.replace("Read-only file system", "Permission denied");
+    ToolOutput { text, ..output }
 }
 
 /// What two looks around have seen differently.

@@ -57,7 +57,7 @@ const THROUGH: [&str; 7] = [
 ];
 
 /// Commands that leave content and names as they are.
-const METADATA: [&str; 9] = [
+pub(crate) const METADATA: [&str; 9] = [
     "chmod 777 @OUT/file",
     "chmod -R go-rwx @OUT",
     "touch -d 2001-01-01 @OUT/file",

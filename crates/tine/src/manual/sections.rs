@@ -197,11 +197,11 @@ const CONVERSATIONS: Section = Section {
 
 const CONFINEMENT: Section = Section {
     heading: "CONFINEMENT",
-    text: "A permission is a judgement and may err; a wall holds whatever was allowed. The kernel keeps it (Landlock over files, a filter over system calls), for the commands of Bash and all that they start. `tine doctor` says what this kernel can keep. What an agent may touch is stored with it: whoever runs it again, in whatever way, runs it so, and its forks and workers touch no more (`tine show` names it). After a confined run the directories around it and the top of your home are compared with what they were; changes are reported, whoever made them.",
+    text: "A permission is a judgement and may err; a wall holds whatever was allowed. The kernel keeps it, for the commands of Bash and all that they start: a mount namespace in which all is read-only but what may be written, behind it Landlock and a filter over system calls. Where no namespaces can be made, those two are the wall. A command that runs unasked because it only reads runs behind a read-only wall, also where the run has none. `tine doctor` says what this kernel can keep. What an agent may touch is stored with it: whoever runs it again, in whatever way, runs it so, and its forks and workers touch no more (`tine show` names it). After a confined run the directories around it and the top of your home are compared with what they were; changes are reported, whoever made them.",
     terms: &[
         (
             "--confine directory",
-            "commands write in the agent's directory and in a temporary one ($TMPDIR), read everything but key stores, reach no network and no service of the machine, neither see into nor end other processes, and end with their call. This is how workers run. Modes, owners and times of your other files are not protected, and commands can write .git/hooks and .git/config in the directory; the comparison reports those",
+            "commands write in the agent's directory and in a temporary one ($TMPDIR), read everything but key stores, reach no network and no service of the machine, neither see into nor end other processes, and end with their call. This is how workers run. Files that start programs later (.git/config, .git/hooks, .vscode, .tine, CI's settings) stay as they are where they exist, and /tmp is private. Without mount namespaces those files, and modes, owners and times of your other files, are not protected; the comparison reports them",
         ),
         (
             "--confine read-only",

@@ -1,0 +1,86 @@
+//! A view of the machine for confined commands: a mount namespace in which everything is read-only but what may be written.
+//!
+//! A thread of tine cannot enter a user namespace, so tine starts itself once more. That process (`stage.rs`, the outer stage)
+//! leaves the namespaces of the user and starts the inner stage, which is the first process of a new process namespace. The
+//! inner stage builds the view (`mounts.rs`), gives the user's number back, restricts itself as a wall without namespaces
+//! does, and starts the shell. When it ends, the kernel ends every process of the command.
+//!
+//! What is to be built travels as one text (`order.rs`) over the standard input of the stages, and their report comes back
+//! the same way. This module never judges a command.
+
+#[cfg(target_os = "linux")]
+mod mounts;
+mod order;
+#[cfg(target_os = "linux")]
+mod stage;
+mod start;
+mod view;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+pub(super) use start::try_view;
+pub(crate) use start::{Reports, StageEnd, stages, start};
+pub(super) use view::{Wanted, view};
+
+/// The first argument of the stages: the binary hands such a call to [`stage_of`] before it does anything else.
+pub const STAGE_ARGUMENT: &str = "__wall-stage";
+
+/// The program that builds the view: a binary that hands calls with [`STAGE_ARGUMENT`] to [`stage_of`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StageProgram(PathBuf);
+
+static REGISTERED: OnceLock<StageProgram> = OnceLock::new();
+
+impl StageProgram {
+    /// The program at this path.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    /// Says that this process's own program is one, for every wall that is raised from now on.
+    pub fn register_this_program() {
+        // The link leads to the running program, also when its file was replaced since.
+        let _ = REGISTERED.set(Self::at("/proc/self/exe"));
+    }
+
+    /// The registered program; `None` if there is none or if this kernel lets this user make no namespaces, which is
+    /// tried once per process.
+    pub fn here() -> Option<Self> {
+        REGISTERED.get().filter(|program| program.works()).cloned()
+    }
+
+    /// Returns true if the kernel lets this user make the namespaces. Starts two processes; the answer for the
+    /// registered program is kept.
+    pub fn works(&self) -> bool {
+        static WORKS: OnceLock<bool> = OnceLock::new();
+        match REGISTERED.get() == Some(self) {
+            true => *WORKS.get_or_init(|| start::try_namespaces(self).is_ok()),
+            false => start::try_namespaces(self).is_ok(),
+        }
+    }
+
+    fn path(&self) -> &std::path::Path {
+        &self.0
+    }
+}
+
+/// Runs a stage if the arguments, without the program's name, ask for one. Must be called first of all in the binary's `main`, while it
+/// has one thread.
+pub fn stage_of(mut arguments: impl Iterator<Item = OsString>) -> Option<std::process::ExitCode> {
+    if arguments.next()? != STAGE_ARGUMENT {
+        return None;
+    }
+    let rest: Vec<String> =
+        arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
+    #[cfg(target_os = "linux")]
+    {
+        Some(stage::run_stage(&rest))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        drop(rest);
+        Some(std::process::ExitCode::FAILURE)
+    }
+}

@@ -1,0 +1,176 @@
+//! The texts that travel between tine and the stages: one JSON document a line.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::wall::grants::{Access, Grant};
+use crate::wall::{Metadata, Network, ResourceLimits};
+
+/// A path as text where it is one, else as its bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::wall) enum PathText {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl From<&Path> for PathText {
+    fn from(path: &Path) -> Self {
+        match path.to_str() {
+            Some(text) => Self::Text(text.to_owned()),
+            None => Self::Bytes(path.as_os_str().as_bytes().to_vec()),
+        }
+    }
+}
+
+impl PathText {
+    pub(super) fn path(&self) -> PathBuf {
+        match self {
+            Self::Text(text) => PathBuf::from(text),
+            Self::Bytes(bytes) => PathBuf::from(OsString::from_vec(bytes.clone())),
+        }
+    }
+}
+
+/// Everything about a wall: the same for all of its commands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::wall) struct Setup {
+    /// The working directory.
+    pub(in crate::wall) directory: PathText,
+    /// Directories that can be written.
+    pub(in crate::wall) writable: Vec<PathText>,
+    /// Paths below those that stay read-only. All exist.
+    pub(in crate::wall) protected: Vec<PathText>,
+    /// Files and directories that nobody can open. All exist.
+    pub(in crate::wall) masked: Vec<PathText>,
+    /// Directories that stay visible below the private directories for temporary files.
+    pub(in crate::wall) visible: Vec<PathText>,
+    /// Directories for temporary files, and the directory of this wall that stands in place of each.
+    pub(in crate::wall) private: Vec<(PathText, PathText)>,
+    /// The second layer, as a wall without namespaces has it.
+    pub(in crate::wall) rules: Rules,
+}
+
+/// Landlock's rules, the filter over system calls, and the limits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::wall) struct Rules {
+    pub(in crate::wall) grants: Vec<(PathText, Right)>,
+    pub(in crate::wall) has_network: bool,
+    pub(in crate::wall) may_change_metadata: bool,
+    /// The version of Landlock's interface; 0 for none.
+    pub(in crate::wall) landlock: u32,
+    /// Whether system calls are filtered.
+    pub(in crate::wall) filter: bool,
+    pub(in crate::wall) limits: Limits,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::wall) enum Right {
+    List,
+    Read,
+    Full,
+    Device,
+}
+
+/// [`ResourceLimits`] as they travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::wall) struct Limits {
+    processor_seconds: u64,
+    memory_bytes: u64,
+    address_bytes: Option<u64>,
+    processes: u64,
+    file_bytes: u64,
+    open_files: u64,
+}
+
+impl From<ResourceLimits> for Limits {
+    fn from(limits: ResourceLimits) -> Self {
+        let ResourceLimits {
+            processor_seconds,
+            memory_bytes,
+            address_bytes,
+            processes,
+            file_bytes,
+            open_files,
+        } = limits;
+        Self { processor_seconds, memory_bytes, address_bytes, processes, file_bytes, open_files }
+    }
+}
+
+impl Limits {
+    pub(super) fn limits(self) -> ResourceLimits {
+        let Self {
+            processor_seconds,
+            memory_bytes,
+            address_bytes,
+            processes,
+            file_bytes,
+            open_files,
+        } = self;
+        ResourceLimits {
+            processor_seconds,
+            memory_bytes,
+            address_bytes,
+            processes,
+            file_bytes,
+            open_files,
+        }
+    }
+}
+
+impl Rules {
+    pub(in crate::wall) fn right(grant: &Grant) -> (PathText, Right) {
+        let right = match grant.access {
+            Access::List => Right::List,
+            Access::Read => Right::Read,
+            Access::Full => Right::Full,
+            Access::Device => Right::Device,
+        };
+        (PathText::from(grant.path.as_path()), right)
+    }
+
+    pub(super) fn grants(&self) -> Vec<Grant> {
+        let grant = |(path, right): &(PathText, Right)| {
+            let access = match right {
+                Right::List => Access::List,
+                Right::Read => Access::Read,
+                Right::Full => Access::Full,
+                Right::Device => Access::Device,
+            };
+            Grant::new(path.path(), access)
+        };
+        self.grants.iter().map(grant).collect()
+    }
+
+    pub(super) fn network(&self) -> Network {
+        if self.has_network { Network::Open } else { Network::Off }
+    }
+
+    pub(super) fn metadata(&self) -> Metadata {
+        if self.may_change_metadata { Metadata::Free } else { Metadata::Kept }
+    }
+}
+
+/// What is to run behind the wall.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Job {
+    /// Nothing: the view is built, and that is all.
+    Trial,
+    /// The shell at `program` runs `command` under the name `name`.
+    Command { program: PathText, name: String, command: String },
+}
+
+/// How a stage ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Report {
+    /// The view stands; for [`Job::Trial`].
+    Stands,
+    /// The command ended by itself.
+    Ended { code: Option<i32>, signal: Option<i32>, left_behind: bool },
+    /// The shell is not there.
+    NoShell,
+    /// The wall could not be built.
+    Failed { step: String, error: String },
+}

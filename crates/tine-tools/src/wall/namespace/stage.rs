@@ -1,0 +1,252 @@
+//! The two stages between tine and a confined command. Each is a process of its own, started from tine's own program.
+//!
+//! The outer stage makes the namespaces, starts the inner one and waits for it. The inner stage is the first process of the
+//! new process namespace: it builds the view, restricts itself, starts the shell, and reaps every process of the command.
+//! When its input ends, because tine is gone, it ends, and everything with it.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::signal::SigSet;
+use rustix::io::Errno;
+use rustix::process::{
+    DumpableBehavior, Pid, Resource, Rlimit, WaitOptions, WaitStatus, getgid, getpgid, getppid,
+    getrlimit, getuid, set_dumpable_behavior, setpgid, setrlimit, wait,
+};
+use rustix::thread::{CapabilitySet, capabilities};
+
+use super::order::{Job, Report, Rules, Setup};
+use super::{STAGE_ARGUMENT, mounts};
+use crate::wall::kernel::Restriction;
+use crate::wall::support::Support;
+use crate::wall::{Metadata, ResourceLimits};
+
+/// The exit code of a stage that could not do its work. Its report says why.
+const FAILED: u8 = 125;
+
+/// The largest order. Lists of paths are bounded where they are made; this is far above.
+const ORDER_BYTES_MAX: u64 = 64 << 20;
+
+/// The stage that the arguments ask for.
+pub(super) fn run_stage(arguments: &[String]) -> ExitCode {
+    let done = match arguments.split_first() {
+        Some((stage, rest)) if stage == "outer" => outer(rest),
+        Some((stage, rest)) if stage == "inner" => inner(rest),
+        _ => Err(failed("start", io::Error::other("no stage is named"))),
+    };
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(report) => {
+            // Whoever is to read it may be gone.
+            let _ = send(&report);
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+fn failed(step: &str, error: impl Into<io::Error>) -> Report {
+    Report::Failed { step: step.to_owned(), error: error.into().to_string() }
+}
+
+/// Makes the namespaces and waits for the inner stage. The argument `offline` takes the network away.
+fn outer(arguments: &[String]) -> Result<u8, Report> {
+    // Who asks the command to end must not end this stage, which waits until all of it is gone.
+    SigSet::all().thread_block().map_err(|error| failed("block signals", error))?;
+    close_inherited().map_err(|error| failed("close descriptors", error))?;
+    let (user, group) = (getuid().as_raw(), getgid().as_raw());
+    let mut flags = CloneFlags::CLONE_NEWNS
+        | CloneFlags::CLONE_NEWPID
+        | CloneFlags::CLONE_NEWIPC
+        | CloneFlags::CLONE_NEWUTS;
+    flags.set(CloneFlags::CLONE_NEWNET, arguments.iter().any(|argument| argument == "offline"));
+    let is_privileged =
+        capabilities(None).is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN));
+    flags.set(CloneFlags::CLONE_NEWUSER, !is_privileged);
+    unshare(flags).map_err(|error| failed("make namespaces", error))?;
+    if !is_privileged {
+        map((0, user), (0, group)).map_err(|error| failed("map the user", error))?;
+    }
+    let (user, group) = (user.to_string(), group.to_string());
+    let mut inner = Command::new("/proc/self/exe");
+    inner.args([STAGE_ARGUMENT, "inner", &user, &group]);
+    if !is_privileged {
+        inner.arg("mapped");
+    }
+    let mut inner = inner.spawn().map_err(|error| failed("start the inner stage", error))?;
+    // What is killed is the group of the command; this stage sees the end of it.
+    if let Ok(group) = getpgid(getppid()) {
+        let _ = setpgid(None, Some(group));
+    }
+    let status = inner.wait().map_err(|error| failed("wait for the inner stage", error))?;
+    Ok(code_of(status))
+}
+
+/// Closes the descriptors that tine was started with, and that a command would get otherwise.
+fn close_inherited() -> io::Result<()> {
+    let entries = std::fs::read_dir("/proc/self/fd")?;
+    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let left: Vec<i32> = numbers.filter(|number| *number > 2).collect();
+    for number in left {
+        // The one with which the directory was read is closed by now.
+        let _ = nix::unistd::close(number);
+    }
+    Ok(())
+}
+
+fn code_of(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED)
+}
+
+/// Gives this process's user and group other numbers in its own user namespace: inside, outside.
+fn map(user: (u32, u32), group: (u32, u32)) -> io::Result<()> {
+    let write = |file: &str, text: String| {
+        let path = format!("/proc/self/{file}");
+        std::fs::OpenOptions::new().write(true).open(path)?.write_all(text.as_bytes())
+    };
+    write("setgroups", "deny".to_owned())?;
+    write("uid_map", format!("{} {} 1", user.0, user.1))?;
+    write("gid_map", format!("{} {} 1", group.0, group.1))
+}
+
+/// Builds the view, restricts itself, and runs the command.
+fn inner(arguments: &[String]) -> Result<u8, Report> {
+    let number = |at: usize| arguments.get(at).and_then(|text| text.parse::<u32>().ok());
+    let (Some(user), Some(group)) = (number(0), number(1)) else {
+        return Err(failed("start", io::Error::other("the user is not named")));
+    };
+    let is_mapped = arguments.get(2).is_some_and(|word| word == "mapped");
+    let (setup, job) = read_order().map_err(|error| failed("read the order", error))?;
+    mounts::build(&setup).map_err(|failure| failed(&failure.step, failure.error))?;
+    if is_mapped && user != 0 {
+        unshare(CloneFlags::CLONE_NEWUSER).map_err(|error| failed("leave the user", error))?;
+        map((user, 0), (group, 0)).map_err(|error| failed("map the user back", error))?;
+    }
+    // Nobody behind the wall may look into this process, which has read the whole order.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .map_err(|error| failed("hide the stage", error))?;
+    restrict(&setup.rules).map_err(|error| failed("restrict", error))?;
+    match job {
+        Job::Trial => {
+            let _ = send(&Report::Stands);
+            Ok(0)
+        }
+        Job::Command { program, name, command } => {
+            limit(setup.rules.limits.limits()).map_err(|error| failed("set limits", error))?;
+            end_with_tine().map_err(|error| failed("watch tine", error))?;
+            run(&program.path(), &name, &command)
+        }
+    }
+}
+
+/// Two lines: the wall, and what is to run.
+fn read_order() -> io::Result<(Setup, Job)> {
+    let mut input = BufReader::new(socket()?.take(ORDER_BYTES_MAX));
+    let mut line = Vec::new();
+    input.read_until(b'\n', &mut line)?;
+    let setup = serde_json::from_slice(&line)?;
+    line.clear();
+    input.read_until(b'\n', &mut line)?;
+    Ok((setup, serde_json::from_slice(&line)?))
+}
+
+/// The standard input, which is a socket, as one.
+fn socket() -> io::Result<UnixStream> {
+    Ok(UnixStream::from(rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?))
+}
+
+fn send(report: &Report) -> io::Result<()> {
+    let mut text = serde_json::to_vec(report)?;
+    text.push(b'\n');
+    socket()?.write_all(&text)
+}
+
+/// The second layer: what a wall without namespaces has as its only one.
+fn restrict(rules: &Rules) -> io::Result<()> {
+    let support = Support { landlock: rules.landlock, filter: rules.filter, namespaces: false };
+    let settings = (rules.network(), rules.metadata());
+    Restriction::build(&rules.grants(), settings, support)?.enter()?;
+    if rules.metadata() == Metadata::Kept {
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+    }
+    Ok(())
+}
+
+/// Sets the limits on this process, and so on all that it starts. One that is lower already stays as it is.
+fn limit(limits: ResourceLimits) -> io::Result<()> {
+    let set = |resource: Resource, wanted: u64| -> io::Result<()> {
+        let allowed = getrlimit(resource).maximum.unwrap_or(u64::MAX);
+        let wanted = Some(wanted.min(allowed));
+        Ok(setrlimit(resource, Rlimit { current: wanted, maximum: wanted })?)
+    };
+    set(Resource::Core, 0)?;
+    set(Resource::Cpu, limits.processor_seconds)?;
+    set(Resource::Data, limits.memory_bytes)?;
+    set(Resource::Fsize, limits.file_bytes)?;
+    set(Resource::Nofile, limits.open_files)?;
+    set(Resource::Nproc, limits.processes)?;
+    match limits.address_bytes {
+        Some(bytes) => set(Resource::As, bytes),
+        None => Ok(()),
+    }
+}
+
+/// Ends this process, and with it the command, when the other end of its input is gone.
+fn end_with_tine() -> io::Result<()> {
+    let mut input = socket()?;
+    let watch = move || {
+        let mut byte = [0];
+        // Nothing more comes: whatever this returns, tine is gone or has let go.
+        let _ = input.read(&mut byte);
+        std::process::exit(128 + libc::SIGKILL);
+    };
+    std::thread::Builder::new().name("tine-watch".to_owned()).spawn(watch).map(drop)
+}
+
+/// Runs the shell and reaps every process until it has ended.
+fn run(program: &std::path::Path, name: &str, command: &str) -> Result<u8, Report> {
+    use std::os::unix::process::CommandExt;
+    let mut shell = Command::new(program);
+    shell.arg0(name).args(["-c", command]).stdin(Stdio::null());
+    let shell = match shell.spawn() {
+        Ok(shell) => shell,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Report::NoShell),
+        Err(error) => return Err(failed("start the shell", error)),
+    };
+    let shell = i32::try_from(shell.id()).ok().and_then(Pid::from_raw);
+    let status = loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((process, status))) if Some(process) == shell => break status,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(failed("wait for the command", error)),
+        }
+    };
+    let report = Report::Ended {
+        code: status.exit_status(),
+        signal: status.terminating_signal(),
+        left_behind: is_anything_left(),
+    };
+    // Tine may be gone; then nobody waits for it.
+    let _ = send(&report);
+    Ok(code_in(status))
+}
+
+fn code_in(status: WaitStatus) -> u8 {
+    let code =
+        status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED)
+}
+
+/// Returns true if a process of the command is still alive. Those that have lost their parent are this one's children.
+fn is_anything_left() -> bool {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(None) => return true,
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}

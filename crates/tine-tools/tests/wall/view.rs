@@ -1,0 +1,132 @@
+//! What only a view keeps: metadata outside, settings inside, secrets wherever they lie, and files of other runs.
+
+use super::world::{SECRET, World, changes, run};
+use super::writes::METADATA;
+
+#[tokio::test]
+async fn no_metadata_outside_is_changed_by_anybody() {
+    for command in METADATA {
+        let world = World::new();
+        for place in [world.worker(), world.reader()] {
+            let before = world.look_around(&["tmp", "work"]);
+            run(&place, &world.fill(command)).await;
+            let changed = changes(&before, &world.look_around(&["tmp", "work"]));
+            assert!(changed.is_empty(), "{command}: {changed:?}");
+        }
+    }
+}
+
+/// Commands that write what starts programs later, with the file in question.
+const PLANTS: [&str; 14] = [
+    "git config diff.external evil",
+    "echo '[diff] external = evil' >> .git/config",
+    "rm .git/config",
+    "mv .git/config .git/old",
+    "mv .git/hooks .git/old; mkdir .git/hooks",
+    "echo evil > .git/hooks/pre-commit",
+    "echo '* filter=x' > .git/info/attributes",
+    "ln -sf /tmp/x .git/hooks/post-checkout",
+    "git -C sub config core.fsmonitor evil",
+    "echo evil > .vscode/tasks.json",
+    "mv .vscode .old && mkdir .vscode",
+    "sed -i s/a/b/ .tine/config.toml",
+    "chmod 777 .git/config",
+    "cp own .mcp.json",
+];
+
+async fn checkout() -> World {
+    let world = World::new();
+    for (name, text) in
+        [(".vscode/tasks.json", "a\n"), (".tine/config.toml", "a\n"), (".mcp.json", "a\n")]
+    {
+        let path = world.path("work").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let made = run(&world.open(), "git init -q . && git init -q sub").await;
+    assert!(!made.is_error, "{}", made.text);
+    world
+}
+
+const KEPT: [&str; 7] =
+    [".git/config", ".git/hooks", ".git/info", "sub/.git/config", ".vscode", ".tine", ".mcp.json"];
+
+#[tokio::test]
+async fn what_starts_programs_later_stays_as_it_is() {
+    for command in PLANTS {
+        let world = checkout().await;
+        let look = || {
+            let mut seen = world.look_around(&["tmp"]);
+            let kept = KEPT.map(|name| world.path("work").join(name));
+            seen.retain(|path, _| kept.iter().any(|kept| path.starts_with(kept)));
+            seen
+        };
+        let before = look();
+        run(&world.worker(), command).await;
+        assert_eq!(changes(&before, &look()), [""; 0].map(std::path::PathBuf::from), "{command}");
+    }
+}
+
+#[tokio::test]
+async fn commits_and_sources_are_written_beside_it() {
+    let world = checkout().await;
+    let command = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first \
+        && git checkout -qb other && echo x > package.json && mkdir .git/refs/tags/x && git status --short own";
+    let output = run(&world.worker(), command).await;
+    assert!(!output.is_error, "{}", output.text);
+}
+
+#[tokio::test]
+async fn a_secret_is_covered_however_deep_it_lies() {
+    let world = World::new();
+    let deep = "home/go/src/github.com/org/repo/deep/er/.env";
+    std::fs::create_dir_all(world.path(deep).parent().unwrap()).unwrap();
+    std::fs::write(world.path(deep), SECRET).unwrap();
+    let store = world.path("home/a/b/c/d/e/.ssh");
+    std::fs::create_dir_all(&store).unwrap();
+    std::fs::write(store.join("key"), SECRET).unwrap();
+    let command = format!(
+        "cat {0}; cat {1}/key; ls {1}; chmod 777 {0}; cp {0} x && cat x; rm -f x",
+        world.path(deep).display(),
+        store.display()
+    );
+    assert!(run(&world.open(), &command).await.text.contains(SECRET));
+    let output = run(&world.worker(), &command).await;
+    assert!(!output.text.contains(SECRET), "{}", output.text);
+    assert!(output.text.contains("ermission denied"), "{}", output.text);
+}
+
+#[tokio::test]
+async fn temporary_files_of_others_are_not_seen_and_own_ones_are_private() {
+    let world = World::new();
+    let shared = world.path("shared-tmp");
+    std::fs::write(shared.join("theirs"), "x").unwrap();
+    let command = format!("cd {0} && ls -A && echo 1 > own && cat own", shared.display());
+    for place in [world.worker(), world.reader()] {
+        assert_eq!(run(&place, &command).await.text, "1\n[exit code 0]");
+        assert!(!shared.join("own").exists());
+    }
+    // The next command of the same run finds them.
+    let place = world.worker();
+    run(&place, &command).await;
+    let output = run(&place, &format!("cat {}/own", shared.display())).await;
+    assert_eq!(output.text, "1\n[exit code 0]");
+}
+
+#[tokio::test]
+async fn a_command_sees_its_own_processes_alone() {
+    let world = World::new();
+    let output =
+        run(&world.worker(), "ls /proc | grep -c '^[0-9]'; id -u; hostname >/dev/null; echo $$")
+            .await;
+    let lines: Vec<&str> = output.text.lines().collect();
+    // The stage, the shell, and one or both of the programs of the pipe.
+    assert!(["3", "4"].contains(&lines[0]), "{}", output.text);
+    assert_eq!(lines[1], rustix::process::getuid().as_raw().to_string());
+    assert!(lines[2].parse::<u32>().unwrap() < 10, "{}", output.text);
+    for file in ["/proc/sys/kernel/core_pattern", "/proc/1/environ"] {
+        let output =
+            run(&world.worker(), &format!("cat {file} > x; echo x > {file}; wc -c < x")).await;
+        assert!(output.text.contains("ermission denied"), "{file}: {}", output.text);
+    }
+}
