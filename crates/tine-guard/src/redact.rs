@@ -5,7 +5,10 @@
 //! time is linear in the text. Never panics, never reads anything but its argument.
 
 mod assigned;
+mod basic;
 mod json;
+mod rules;
+mod settings;
 mod shapes;
 
 use std::borrow::Cow;
@@ -23,12 +26,11 @@ struct Find {
 /// Looks for a secret at a place of a text. What is found may begin after that place, never before it.
 type Finder = fn(&[u8], usize) -> Option<Find>;
 
-const FINDERS: [Finder; 4] = [
-    shapes::private_key,
-    shapes::known_shape,
-    shapes::password_in_address,
-    assigned::assigned_value,
-];
+const FINDERS: [Finder; 3] =
+    [shapes::private_key, shapes::password_in_address, assigned::assigned_value];
+
+/// Most looks at a text. Each takes out what the one before has uncovered; there is hardly ever anything.
+const LOOKS_MAX: usize = 4;
 
 /// How far behind an AWS key id its secret may stand: the next field or the next line.
 const BEHIND_ID_BYTES_MAX: usize = 160;
@@ -37,17 +39,36 @@ const BEHIND_ID_BYTES_MAX: usize = 160;
 ///
 /// No quote and no lone backslash is ever taken away, so a JSON text inside the text is still one.
 pub fn redact(text: &str) -> Cow<'_, str> {
+    let mut redacted = look(text);
+    for _ in 1..LOOKS_MAX {
+        let Cow::Owned(before) = &redacted else { break };
+        let Cow::Owned(again) = look(before) else { break };
+        redacted = Cow::Owned(again);
+    }
+    redacted
+}
+
+/// Replaces what one look finds.
+fn look(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let (mut out, mut kept, mut at) = (String::new(), 0, 0);
+    let mut known = rules::known(bytes).into_iter().peekable();
     // Up to where a secret may stand that belongs to a key id.
     let mut behind_id = 0;
     while at < bytes.len() {
-        let found = FINDERS.iter().find_map(|finder| finder(bytes, at));
+        while known.next_if(|find| find.range.start < at).is_some() {}
+        let mut shaped = || known.next_if(|find| find.range.start == at);
+        let found = shaped().or_else(|| FINDERS.iter().find_map(|finder| finder(bytes, at)));
         let belonging = || (at < behind_id).then(|| shapes::secret_behind_id(bytes, at)).flatten();
-        let Some(find) = found.or_else(belonging) else {
+        let Some(mut find) = found.or_else(belonging) else {
             at += 1;
             continue;
         };
+        // A secret that is known by its shape is called by its own name.
+        if let Some(known) = known.peek().filter(|known| find.range.start == known.range.start) {
+            find.kind = known.kind;
+            find.range.end = find.range.end.max(known.range.end);
+        }
         // A range begins and ends beside ASCII, so this is always there.
         let (Some(before), true) =
             (text.get(kept..find.range.start), text.is_char_boundary(find.range.end))
@@ -59,7 +80,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
         match text.get(at + 1..find.range.start) {
             Some(between) => {
                 out.push_str(&before[..before.len() - between.len()]);
-                out.push_str(&redact(between));
+                out.push_str(&look(between));
             }
             None => out.push_str(before),
         }

@@ -17,19 +17,19 @@ fn keys_are_known_by_their_shape() {
         (format!("sk-ant-api03-{}", chance(40)), "Anthropic key"),
         (format!("sk-proj-{}", chance(48)), "API key"),
         (format!("sk-{hex}"), "API key"),
-        (format!("AIza{}", chance(35)), "Google key"),
-        (format!("AKIA{}", "IOSFODNN7EXAMPLE"), "AWS key id"),
+        (format!("AIza{}", chance(35)), "gcp api key"),
+        (format!("AKIA{}", "IOSFODNN7EXAMPLE"), "aws access token"),
         (format!("ghp_{}", chance(36)), "GitHub token"),
         (format!("ghs_{}", chance(36)), "GitHub token"),
         (format!("github_pat_{}_{}", chance(22), chance(59)), "GitHub token"),
         (format!("glpat-{}", chance(20)), "GitLab token"),
         (format!("xoxb-123456789012-{}", chance(24)), "Slack token"),
-        (format!("sk_live_{}", chance(24)), "Stripe key"),
-        (format!("npm_{}", chance(36)), "npm token"),
-        (format!("pypi-AgEIcHlwaS5vcmc{}", chance(60)), "PyPI token"),
+        (format!("sk_live_{}", chance(24)), "stripe access token"),
+        (format!("npm_{}", chance(36)), "npm access token"),
+        (format!("pypi-AgEIcHlwaS5vcmc{}", chance(60)), "pypi upload token"),
         (format!("hf_{}", chance(34)), "Hugging Face token"),
         (format!("eyJ{}.eyJ{}.{}", chance(20), chance(60), chance(43)), "JWT"),
-        (format!("SG.{}.{}", chance(22), chance(43)), "SendGrid key"),
+        (format!("SG.{}.{}", chance(22), chance(43)), "sendgrid api token"),
     ];
     for (key, kind) in cases {
         let marked = format!("[redacted: {kind}]");
@@ -94,7 +94,7 @@ fn values_are_known_by_their_names() {
     );
     check(
         &format!("AKIA{},{secret}\n", "IOSFODNN7EXAMPLE"),
-        "[redacted: AWS key id],[redacted: AWS secret key]\n",
+        "[redacted: aws access token],[redacted: AWS secret key]\n",
     );
     check(
         &format!("Authorization: Bearer {key}"),
@@ -186,6 +186,11 @@ fn hostile_repetition_ends_in_time() {
         "eyJaaaaaaaaaaaaaa.",
         "x:y@",
         "\\n",
+        "curl -u a:b ",
+        "mysql ",
+        "machine a login b ",
+        "a: ",
+        "zendesk=",
     ];
     for piece in pieces {
         let text = piece.repeat(100_000 / piece.len());

@@ -10,8 +10,8 @@ mod lists;
 use std::path::{Component, Path};
 
 use lists::{
-    BEGINNINGS, COMMON_NAMES, COPIES, DEVICES, ENDINGS, FOLDERS, KEY_BEGINNINGS, NAMES, OPEN,
-    PLACES, PUBLIC, SAMPLE_ENDINGS, SAMPLES, STORES, TEXT_ENDINGS,
+    BEGINNINGS, COMMON_NAMES, COPIES, DEVICES, ENDINGS, FILE_ENDINGS, FILE_NAMES, FOLDERS,
+    KEY_BEGINNINGS, NAMES, OPEN, PLACES, PUBLIC, SAMPLE_ENDINGS, SAMPLES, STORES, TEXT_ENDINGS,
 };
 
 /// Most endings that are taken off a name: a copy of a copy of one of several.
@@ -25,6 +25,7 @@ pub fn is_secret(path: &Path) -> bool {
         return false;
     }
     words.iter().any(|word| FOLDERS.contains(&word.as_str()) || is_secret_name(word))
+        || words.last().is_some_and(|word| is_secret_file(word))
         || path.is_absolute() && is_secret_place(&words)
         || below_home(path, &words).is_some_and(is_store)
 }
@@ -105,6 +106,12 @@ fn is_secret_name(name: &str) -> bool {
         return true;
     }
     copied(name).any(is_telling)
+}
+
+fn is_secret_file(name: &str) -> bool {
+    copied(name).any(|name| {
+        FILE_NAMES.contains(&name) || FILE_ENDINGS.iter().any(|ending| name.ends_with(ending))
+    })
 }
 
 fn is_telling(name: &str) -> bool {

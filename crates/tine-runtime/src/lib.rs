@@ -51,6 +51,7 @@ mod shell;
 mod side;
 mod slash;
 mod stop;
+mod swept;
 mod tasks;
 mod warm;
 mod worker;

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::mode::SharedMode;
 use crate::queue::{Question, Queue, QueuePolicy};
+use crate::swept::objection;
 
 /// A call that needs somebody's word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -172,8 +173,8 @@ impl Permissions {
         }
     }
 
-    /// Guard's verdict on a command, and on where links take the files that it names: the stricter counts. What a search
-    /// meets below a folder is not followed.
+    /// Guard's verdict on a command, and on where links take the files that it names: the stricter counts. Of what
+    /// a search meets below a folder, and of what git tells of its history, the names alone are looked at.
     fn followed(&self, call: &Call<'_>, written: Verdict) -> Verdict {
         let command = match (&written, self.mode.get()) {
             (Verdict::Deny(_), _) | (_, PermissionMode::Bypass) => None,
@@ -181,9 +182,11 @@ impl Permissions {
                 command_of(call.tool, call.input)
             }
         };
-        let reads = command.map(|command| command_reads(call.directory, &command, self.width));
-        let reads = reads.unwrap_or_default();
-        for path in reads {
+        let reads = command
+            .as_deref()
+            .map(|command| command_reads(call.directory, command, self.width))
+            .unwrap_or_default();
+        for path in &reads {
             let given = serde_json::json!({ "file_path": path.to_string_lossy() }).to_string();
             let Ok(given) = RawJson::parse(&given) else { continue };
             let real = match real_path(call.directory)
@@ -204,7 +207,10 @@ impl Permissions {
                 Verdict::Ask(_) | Verdict::Allow | Verdict::Read => {}
             }
         }
-        written
+        let swept = command
+            .filter(|_| written == Verdict::Read)
+            .and_then(|command| objection(call.directory, &command, &reads));
+        swept.map_or(written, Verdict::Ask)
     }
 
     /// Asks whether a call may run that no rule speaks against, for another reason; otherwise what the model is told. Where nothing

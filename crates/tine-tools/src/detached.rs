@@ -53,6 +53,18 @@ pub fn leave_session() -> io::Result<()> {
     Ok(())
 }
 
+/// Closes this process's memory and first environment to other processes of the user, so that no command finds a key of a provider
+/// in `/proc/PID/environ`. The process itself can no longer write to `/proc/self`, so a process that makes namespaces calls it behind
+/// that. A program that is executed afterwards starts open again.
+pub fn hide_environment() -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,5 +92,13 @@ mod tests {
         assert_eq!(told("kill -9 $$").await, (None, None, String::new()));
         let (line, ..) = told("cat").await;
         assert_eq!(line, None, "there is nothing to read");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_hidden_environment_is_closed_to_other_processes() {
+        use rustix::process::{DumpableBehavior, dumpable_behavior};
+        hide_environment().unwrap();
+        assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
     }
 }

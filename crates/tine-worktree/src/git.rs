@@ -116,6 +116,11 @@ impl Git {
         Self { variables, ..self.clone() }
     }
 
+    /// The same, with commands that are ended after this time.
+    pub(crate) fn within(&self, time_max: Duration) -> Self {
+        Self { time_max, ..self.clone() }
+    }
+
     /// The same, with commands that read nothing sharing this file: a lock on it holds until they have ended, even if the process that
     /// started them was killed.
     pub(crate) fn holding(&self, file: &Arc<File>) -> Self {

@@ -49,6 +49,9 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
+    // Before anything runs: from here on no command finds the keys of providers in `/proc`. A system that refuses it hides nothing, and
+    // works as before.
+    let _ = tine_tools::hide_environment();
     let result = commands::run(cli);
     match result {
         Ok(code) => ExitCode::from(code),

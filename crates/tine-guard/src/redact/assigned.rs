@@ -1,7 +1,7 @@
 //! Secrets that are known by what they are called: `NAME_API_KEY=value`, `"password": "value"`, `Authorization: Bearer value`.
 
-use super::shapes::is_chance;
-use super::{Find, MARKER, run};
+use super::settings::in_settings;
+use super::{Find, MARKER, basic, run};
 
 /// Longest name that is read backwards.
 const NAME_BYTES_MAX: usize = 64;
@@ -29,7 +29,7 @@ pub(super) struct Naming {
 }
 
 /// Endings of names, without separators and in small letters, of values that are secret.
-const SECRET_ENDINGS: [(&str, &str); 20] = [
+const SECRET_ENDINGS: [(&str, &str); 21] = [
     ("apikey", "API key"),
     ("accesskey", "access key"),
     ("secretkey", "secret key"),
@@ -50,7 +50,11 @@ const SECRET_ENDINGS: [(&str, &str); 20] = [
     ("pgpass", "password"),
     ("pwd", "password"),
     ("accesskeyid", "access key"),
+    ("clientkeydata", "private key"),
 ];
+
+/// Endings of variables of the environment whose values are secret.
+const LOUD_ENDINGS: [&[u8]; 5] = [b"_PASS", b"_PAT", b"_SECRETS", b"_PSK", b"_CREDS"];
 
 /// What a name says of its value; `None` when it does not say that it is secret.
 pub(super) fn naming(name: &[u8]) -> Option<Naming> {
@@ -71,12 +75,18 @@ pub(super) fn naming(name: &[u8]) -> Option<Naming> {
         None if loud && (name.ends_with(b"_KEY") || name == b"KEY") => {
             Some(Naming { kind: "key", loud, sure: false })
         }
+        None if loud && LOUD_ENDINGS.iter().any(|ending| name.ends_with(ending)) => {
+            Some(Naming { kind: "password", loud, sure: true })
+        }
         None => None,
     }
 }
 
 /// Whether a whole value under a secret name is one: the field of a JSON object.
 pub(super) fn secret_field(name: &str, value: &str) -> Option<&'static str> {
+    if name == "auth" && basic::is_user_and_password(value.as_bytes()) {
+        return Some("registry password");
+    }
     let naming = naming(name.as_bytes())?;
     let whole = !value.contains(char::is_whitespace);
     (whole && naming.holds(value.as_bytes(), Written::Quoted)).then_some(naming.kind)
@@ -92,28 +102,54 @@ enum Written {
 }
 
 impl Naming {
+    /// Returns true for a value that counts among settings, where nothing but a value stands behind a name.
+    fn is_set(self, value: &[u8]) -> bool {
+        self.sure
+            && value.len() >= PLAIN_LEAST
+            && !is_reference(value)
+            && is_mixed(value)
+            && !is_identifier(value)
+    }
+
     fn holds(self, value: &[u8], written: Written) -> bool {
         if is_reference(value) {
             return false;
         }
-        let mixed = value.iter().any(u8::is_ascii_alphabetic)
-            && value.iter().any(|byte| {
-                !byte.is_ascii_alphabetic() && !matches!(byte, b'-' | b'_' | b'.' | b' ' | b'/')
-            });
+        let mixed = is_mixed(value);
         match (written, self.loud && self.sure) {
             (Written::Quoted | Written::Joined, true) => value.len() >= PLAIN_LEAST,
             (Written::Quoted, false) if self.sure => value.len() >= QUOTED_LEAST && mixed,
             (Written::Joined, false) if self.sure => {
                 value.len() >= QUOTED_LEAST && mixed && !is_identifier(value)
             }
-            (_, true) => value.len() >= QUOTED_LEAST && mixed,
+            (_, true) => value.len() >= QUOTED_LEAST && mixed && !is_identifier(value),
             (_, false) => value.len() >= BARE_LEAST && (is_chance(value) || is_encoded(value)),
         }
     }
 }
 
+/// Whether the bytes have a piece without dashes that no word looks like: eight or more letters and digits with a digit among
+/// letters, or sixteen in both cases.
+pub(super) fn is_chance(bytes: &[u8]) -> bool {
+    bytes.split(|byte| !byte.is_ascii_alphanumeric()).any(|piece| {
+        let digits = piece.iter().filter(|byte| byte.is_ascii_digit()).count();
+        let upper = piece.iter().any(u8::is_ascii_uppercase);
+        let lower = piece.iter().any(u8::is_ascii_lowercase);
+        piece.len() >= 8 && digits >= 2 && (upper || lower)
+            || piece.len() >= 16 && upper && lower && digits > 0
+    })
+}
+
+/// Returns true for letters beside other characters: no word of prose.
+pub(super) fn is_mixed(value: &[u8]) -> bool {
+    value.iter().any(u8::is_ascii_alphabetic)
+        && value.iter().any(|byte| {
+            !byte.is_ascii_alphabetic() && !matches!(byte, b'-' | b'_' | b'.' | b' ' | b'/')
+        })
+}
+
 /// Whether a value only says where the secret is, or that it was left out: `$KEY`, `<key>`, `****`, a call, a marker of ours.
-fn is_reference(value: &[u8]) -> bool {
+pub(super) fn is_reference(value: &[u8]) -> bool {
     let first = value.first().copied().unwrap_or_default();
     let one_character = value.iter().all(|byte| *byte == first);
     let variable = value.contains(&b'_')
@@ -176,13 +212,24 @@ pub(super) fn assigned_value(bytes: &[u8], at: usize) -> Option<Find> {
     };
     let look = run(bytes, start, VALUE_LOOK_MAX, inside);
     let value = &bytes[start..look];
+    // A type of source text, or what the shell takes where a variable is not set.
+    let is_type = written == Written::Bare && bytes.get(look) == Some(&b'<');
+    let is_default = sign == b':' && matches!(bytes.get(at + 1), Some(b'+' | b'-' | b'?' | b'='));
+    if is_type || is_default {
+        return None;
+    }
     // A sentence in quotes is no secret, unless it is somebody's password.
     if value.contains(&b' ') && !(naming.loud && naming.kind == "password") {
         return None;
     }
-    // A secret that is known by its shape is called by its own name.
-    let known = super::shapes::known_shape(bytes, start);
-    if known.is_some() || !naming.holds(value, written) {
+    let stands_alone = || matches!(bytes.get(look), None | Some(b'\n' | b'\r'));
+    let is_set = || {
+        written != Written::Quoted
+            && naming.is_set(value)
+            && stands_alone()
+            && in_settings(bytes, start)
+    };
+    if !naming.holds(value, written) && !is_set() {
         return None;
     }
     let end = run(bytes, look, usize::MAX, inside);
@@ -253,6 +300,5 @@ fn after_scheme(bytes: &[u8], at: usize) -> Option<Find> {
         false => value.len() >= BARE_LEAST && is_chance(value),
     };
     let end = run(bytes, look, usize::MAX, inside);
-    let known = super::shapes::known_shape(bytes, at + 1).is_some();
-    (is_secret && !known).then_some(Find { range: at + 1..end, kind: "authorization" })
+    is_secret.then_some(Find { range: at + 1..end, kind: "authorization" })
 }

@@ -13,6 +13,12 @@ id_rsa id_rsa.old keys/id_ed25519_work id_ecdsa.bak .id_rsa.swp a/.ssh/config .s
 credentials-prod.json credentials.json.bak secrets.yml config/secrets.production.yml .credentials.json client_secret.json
 service-account.json authorized_keys kubeconfig .bash_history .zsh_history.old .psql_history .python_history key4.db logins.json
 profile/cookies.sqlite
+.dev.vars serviceAccountKey.json client_secret_x.json kubeconfig.yaml .vault_pass.txt keystore.properties appsettings.Production.json
+.secrets token deploy/token deploy_rsa keys/deploy_ed25519.bak
+/home/user/.config/opencode/auth.json /home/user/.config/cursor/auth.json /home/user/.vercel/auth.json
+/home/user/.local/share/mkcert/rootCA-key.pem /home/user/.tsh/keys/a /home/user/.step/secrets/a /home/user/.influxdbv2/configs
+/home/user/.sentryclirc /home/user/.config/helm/registry/config.json /home/user/.config/environment.d/a.conf
+/home/user/.config/fish/fish_variables /home/user/.curlrc /home/user/.bashrc /home/user/.zshrc
 /etc/shadow /etc/shadow- /etc/shadow.bak /etc/gshadow /etc/gshadow- /etc/sudoers /etc/sudoers.d /etc/sudoers.d/me /etc/sudoers~
 /etc/ssh/ssh_host_rsa_key /etc/ssh/ssh_host_ed25519_key /etc/ssl/private/x /etc/security/opasswd /etc/krb5.keytab /etc/wireguard/wg0.conf
 /etc/NetworkManager/system-connections/home.nmconnection /etc/letsencrypt/live/a/fullchain.pem /etc/kubernetes/admin.conf
@@ -33,7 +39,7 @@ const PLAIN: &str = "
 .env.example .env.sample .env.template .env.dist .env-example example.env credentials.example.json credentials.yml.enc server.key.example
 id_rsa.pub id_ed25519.pub keys/id_ed25519_work.pub /etc/ssh/ssh_host_rsa_key.pub src/id_rsa_parser.rs
 src/env.rs src/environment.ts environment.md tokens.rs credentials_test.go src/credentials.rs secrets.rs secret_test.py keyboard.rs
-src/keys.rs docs/secrets.md password.ts src/auth/token.go key.md README.md README.md.bak notes.1 CHANGELOG.md~ main.tf config.json
+src/token/mod.rs src/tokens/a.rs src/crypto_rsa/lib.rs client_secret_test.py src/keys.rs docs/secrets.md password.ts src/auth/token.go key.md README.md README.md.bak notes.1 CHANGELOG.md~ main.tf config.json
 Cargo.toml Cargo.lock package.json package-lock.json .gitignore .gitattributes .github/workflows/x.yml .github/workflows/secrets-scan.yml
 .claude/agents/x.md .claude/settings.json .claude/CLAUDE.md .vscode/settings.json .editorconfig .eslintrc.json .tool-versions Makefile
 Dockerfile docker-compose.yml docker/config.json config/database.example.yml src/history.rs shell_history.md
@@ -41,7 +47,7 @@ Dockerfile docker-compose.yml docker/config.json config/database.example.yml src
 /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/x.pem /usr/share/keyrings/debian-archive-keyring.gpg /etc /etc/ssl /etc/sudo.conf
 /proc/cpuinfo /proc/meminfo /proc/version /proc/loadavg /proc/sys/kernel/hostname /proc /sys/class/net /dev/null /dev/stdin /dev
 /usr/include/stdio.h /usr/lib/python3/dist-packages/x.py /var/log/syslog /var/log/dpkg.log.1 /tmp/x /opt/app/config.yml
-/home/user/project/src/main.rs /home/user/project/.config/gh/hosts.yml /home/user/.bashrc /home/user/.gitconfig /home/user/.config/nvim/init.lua
+/home/user/project/src/main.rs /home/user/project/.config/gh/hosts.yml /home/user/.gitconfig /home/user/.config/nvim/init.lua
 /home/user /home/user/.config /home/user/.claude /home/user/.claude/CLAUDE.md /home/user/.claude/agents/x.md /home/user/.cargo/config.toml
 /home/user/.cargo/registry/src/x/lib.rs /srv/.config/gh/hosts.yml ~/notes/a.md ~
 ";

@@ -3,6 +3,7 @@
 //! The group is ended on every way out: by asking and then killing where somebody waits, by killing
 //! at once where the future is dropped. What has left the group is found by its mark. Nothing here knows about tools.
 
+use std::borrow::Cow;
 use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -10,6 +11,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use tine_guard::redact;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
@@ -105,8 +107,8 @@ impl Process {
     fn start_open(shell: &str, command: &str, place: &Place) -> io::Result<Self> {
         let mut builder = Command::new(shell);
         builder.arg("-c").arg(command);
-        for (name, _) in std::env::vars_os() {
-            if is_withheld_variable(&name.to_string_lossy()) {
+        for (name, value) in std::env::vars_os() {
+            if is_withheld_variable(&name.to_string_lossy(), &value.to_string_lossy()) {
                 builder.env_remove(name);
             }
         }
@@ -308,19 +310,36 @@ impl Drop for Group {
 }
 
 /// Endings of names of variables that hold keys or passwords.
-const WITHHELD_ENDINGS: [&str; 11] = [
-    "_API_KEY",
+const WITHHELD_ENDINGS: [&str; 25] = [
     "_APIKEY",
-    "_TOKEN",
-    "_SECRET",
-    "_SECRET_KEY",
-    "_ACCESS_KEY",
-    "_ACCESS_KEY_ID",
-    "_PRIVATE_KEY",
-    "_PASSWORD",
-    "_PASSPHRASE",
+    "_AUTH",
+    "_AUTHORIZATION",
+    "_AUTH_HEADER",
+    "_COOKIE",
+    "_CREDENTIAL",
     "_CREDENTIALS",
+    "_CREDS",
+    "_DSN",
+    "_KEY",
+    "_KEYS",
+    "_KEY_ID",
+    "_PASS",
+    "_PASSPHRASE",
+    "_PASSWD",
+    "_PASSWORD",
+    "_PASSWORDS",
+    "_PAT",
+    "_PGPASSWORD",
+    "_PSK",
+    "_PWD",
+    "_SECRET",
+    "_SECRETS",
+    "_TOKEN",
+    "_TOKENS",
 ];
+
+/// Endings of those among them that hold none, or that a shell needs.
+const OPEN_ENDINGS: [&str; 2] = ["_PUBLIC_KEY", "_PUBLISHABLE_KEY"];
 
 /// Variables that make a shell run or change something before the command begins.
 const STARTUP_VARIABLES: [&str; 4] = ["BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS"];
@@ -340,13 +359,17 @@ const SET_VARIABLES: [(&str, &str); 7] = [
     ("TERM", "dumb"),
 ];
 
-/// Whether a variable of this name is kept from commands: provider keys and whatever else ends like
-/// a secret (`_API_KEY`, `_TOKEN`, `_SECRET`, `_PASSWORD`, `_ACCESS_KEY`, …), in any case, and the
-/// variables that would change how the shell starts (`BASH_ENV`, `ENV`, `SHELLOPTS`, `BASHOPTS`).
-pub fn is_withheld_variable(name: &str) -> bool {
+/// Returns true for a variable that is kept from commands: one whose name ends like that of a secret (`_KEY`, `_TOKEN`,
+/// `_PASSWORD`, …, in any case), one whose value has the shape of a key or is an address with a password, and those that would
+/// change how the shell starts (`BASH_ENV`, `ENV`, `SHELLOPTS`, `BASHOPTS`).
+pub fn is_withheld_variable(name: &str, value: &str) -> bool {
     let upper = name.to_uppercase();
+    let ends = |ending: &&str| -> bool {
+        upper.ends_with(*ending) || Some(upper.as_str()) == ending.strip_prefix('_')
+    };
+    // The shell's own variable.
+    let is_directory = matches!(name, "PWD" | "OLDPWD");
     STARTUP_VARIABLES.contains(&name)
-        || WITHHELD_ENDINGS
-            .iter()
-            .any(|ending| upper.ends_with(ending) || upper == ending.trim_start_matches('_'))
+        || !is_directory && WITHHELD_ENDINGS.iter().any(&ends) && !OPEN_ENDINGS.iter().any(ends)
+        || matches!(redact(value), Cow::Owned(_))
 }

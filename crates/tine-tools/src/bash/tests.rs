@@ -103,7 +103,7 @@ async fn the_environment_is_quiet_and_without_keys() {
     [exit code 0]
     ");
     let names = fixture.run(&Bash, &order("compgen -e")).await;
-    assert_eq!(names.lines().find(|name| is_withheld_variable(name)), None);
+    assert_eq!(names.lines().find(|name| is_withheld_variable(name, "")), None);
     for name in [
         "ANTHROPIC_API_KEY",
         "OPENAI_API_KEY",
@@ -114,12 +114,37 @@ async fn the_environment_is_quiet_and_without_keys() {
         "CLIENT_SECRET",
         "API_KEY",
         "BASH_ENV",
+        "OPENAI_KEY",
+        "KEY",
+        "PGPASSWORD",
+        "MYSQL_PWD",
+        "MY_PASS",
+        "PASSWD",
+        "GITHUB_PAT",
+        "NPM_AUTH",
+        "AUTH_HEADER",
+        "SENTRY_DSN",
+        "SECRETS",
     ] {
-        assert!(is_withheld_variable(name), "{name}");
+        assert!(is_withheld_variable(name, "x"), "{name}");
     }
-    for name in ["PATH", "HOME", "TOKENIZERS_PARALLELISM", "SSH_AUTH_SOCK", "ANTHROPIC_BASE_URL"] {
-        assert!(!is_withheld_variable(name), "{name}");
+    for name in [
+        "PATH",
+        "HOME",
+        "PWD",
+        "OLDPWD",
+        "TOKENIZERS_PARALLELISM",
+        "SSH_AUTH_SOCK",
+        "SSH_ASKPASS",
+        "ANTHROPIC_BASE_URL",
+        "SIGNING_PUBLIC_KEY",
+    ] {
+        assert!(!is_withheld_variable(name, "/usr/bin:/bin"), "{name}");
     }
+    let token = ["gh", "p_aB3dE5gH7jK9mN2pQ4rS6tU8vW0xY1zCaB3d"].concat();
+    assert!(is_withheld_variable("PLAIN", &token));
+    assert!(is_withheld_variable("DATABASE_URL", &["postgres://a:hunter2", "@db/x"].concat()));
+    assert!(!is_withheld_variable("DATABASE_URL", "postgres://a@db/x"));
 }
 
 #[tokio::test]
