@@ -7,8 +7,10 @@ Developer automation for tine.
 Usage: cargo xtask COMMAND
 
   tidy                          check the rules of the house: crate edges, file sizes, boundaries
-  test [-- ARGUMENT...]         everything CI checks: formatting, tidy, clippy, tests, doctests,
-                                clippy and tests of optional features;
+  test [--all] [-- ARGUMENT...] everything CI checks: formatting, tidy, clippy, tests, doctests, documentation;
+                                prints the time of each crate's tests and the slowest ten, and fails where a
+                                crate or a test binary is over its budget of CPU time;
+                                --all tries every case of the tests that usually try a fixed share;
                                 arguments go to the test runner (cargo-nextest if installed)
   bench [FILTER]                run every bench of the workspace, or those whose name contains FILTER
   soak terminal [--agents N] [--minutes N]
@@ -42,8 +44,15 @@ pub(crate) enum Task {
     Tidy,
     /// Run everything CI runs.
     Test {
+        /// Every case of every test, not the usual share.
+        every_case: bool,
         /// Passed to the test runner unchanged.
         runner_arguments: Vec<String>,
+    },
+    /// Run one test process and write its times down; for the test runner.
+    Timed {
+        /// A directory, a program and the program's arguments.
+        arguments: Vec<String>,
     },
     /// Run benches.
     Bench {
@@ -82,6 +91,11 @@ pub(crate) enum Task {
 impl Task {
     /// Reads the arguments after `cargo xtask`. The error is a sentence for the user.
     pub(crate) fn parse(arguments: &[String]) -> Result<Self, String> {
+        if let [command, rest @ ..] = arguments
+            && command == "timed"
+        {
+            return Ok(Self::Timed { arguments: rest.to_vec() });
+        }
         let own = arguments.iter().take_while(|argument| *argument != "--");
         if arguments.is_empty()
             || own.clone().any(|a| matches!(a.as_str(), "-h" | "--help" | "help"))
@@ -91,7 +105,7 @@ impl Task {
         let (command, rest) = (arguments[0].as_str(), &arguments[1..]);
         match command {
             "tidy" => no_more(rest).map(|()| Self::Tidy),
-            "test" => Ok(Self::Test { runner_arguments: runner_arguments(rest) }),
+            "test" => Ok(test(rest)),
             "bench" => bench(rest),
             "soak" => soak(rest),
             "cast" => no_more(rest).map(|()| Self::Cast),
@@ -105,9 +119,11 @@ impl Task {
 }
 
 /// The separating `--` may be left out; further ones belong to the runner.
-fn runner_arguments(rest: &[String]) -> Vec<String> {
+fn test(rest: &[String]) -> Task {
+    let all = rest.strip_prefix(&["--all".to_owned()]);
+    let rest = all.unwrap_or(rest);
     let rest = rest.strip_prefix(&["--".to_owned()]).unwrap_or(rest);
-    rest.to_vec()
+    Task::Test { every_case: all.is_some(), runner_arguments: rest.to_vec() }
 }
 
 fn bench(rest: &[String]) -> Result<Task, String> {
@@ -192,7 +208,8 @@ mod tests {
         check("", Ok(Task::Help));
         check("tidy --help", Ok(Task::Help));
         check("tidy", Ok(Task::Tidy));
-        check("test", Ok(Task::Test { runner_arguments: vec![] }));
+        check("test", Ok(Task::Test { every_case: false, runner_arguments: vec![] }));
+        check("test --all", Ok(Task::Test { every_case: true, runner_arguments: vec![] }));
         check("checklist", Ok(Task::Checklist));
         check("embed", Ok(Task::Embed));
         check("bench", Ok(Task::Bench { filter: None }));
@@ -210,10 +227,16 @@ mod tests {
 
     #[test]
     fn what_follows_the_dashes_belongs_to_the_runner() {
-        let help = vec!["--help".to_owned()];
-        check("test -- --help", Ok(Task::Test { runner_arguments: help }));
-        let two = vec!["-p".to_owned(), "x".to_owned(), "--".to_owned(), "y".to_owned()];
-        check("test -- -p x -- y", Ok(Task::Test { runner_arguments: two }));
+        let run = |every_case: bool, words: &str| {
+            let runner_arguments = words.split_whitespace().map(str::to_owned).collect();
+            Ok(Task::Test { every_case, runner_arguments })
+        };
+        check("test -- --help", run(false, "--help"));
+        check("test -- -p x -- y", run(false, "-p x -- y"));
+        check("test --all -- -p x", run(true, "-p x"));
+        check("test -- --all", run(false, "--all"));
+        let timed = "d p --list".split_whitespace().map(str::to_owned).collect();
+        check("timed d p --list", Ok(Task::Timed { arguments: timed }));
     }
 
     #[test]

@@ -1,4 +1,5 @@
 //! `cargo xtask embed`: builds and runs a crate outside the workspace that depends on `tine-fork` alone, and says what that brings.
+//! `cargo xtask test` only checks that it compiles; a test of `tine-fork` runs its program.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,26 +13,56 @@ use crate::{process, workspace};
 /// What the crate prints when its fork works.
 const EXPECTED: &str = "It is rising. (1 call)";
 
-/// Builds it from nothing, so that the time is that of an embedder's first build.
+/// The workspace's profile: with the same one, the crates of others that clippy has checked need no second check.
+const PROFILE: &[&str] =
+    &[r#"profile.dev.debug="line-tables-only""#, r#"profile.dev.package."*".debug=false"#];
+
+/// Builds it from nothing, so that the time is that of an embedder's first build, and runs it.
 pub(crate) fn clean() -> Result<()> {
     let (root, _) = workspace::metadata()?;
-    process::step("removing the last build", &root, cargo(&root, "clean"))?;
-    run(&root)
-}
-
-/// Builds what is not built yet, runs it, and prints how much it depends on.
-pub(crate) fn run(root: &Path) -> Result<()> {
+    let target = root.join("target/embed");
+    let own = |command: &str| {
+        let mut command = cargo(&root, command);
+        command.arg("--target-dir").arg(&target);
+        command
+    };
+    process::step("removing the last build", &root, own("clean"))?;
     let start = Instant::now();
-    let mut build = cargo(root, "build");
+    let mut build = own("build");
     build.arg("--quiet");
-    process::step("a crate that embeds tine-fork", root, build)?;
+    process::step("a crate that embeds tine-fork", &root, build)?;
     let built = start.elapsed().as_secs_f64();
-    let mut run = cargo(root, "run");
+    let mut run = own("run");
     run.arg("--quiet");
     let told = process::output(run)?;
     if told.trim() != EXPECTED {
         bail!("the crate that embeds tine-fork said `{}` instead of `{EXPECTED}`", told.trim());
     }
+    eprintln!("==> it builds in {built:.1} s and said: {EXPECTED}");
+    count(&root)
+}
+
+/// Checks that it compiles with nothing but `tine-fork`, and that all links in the documentation of `tine-fork` lead somewhere.
+/// What clippy has left in `target` serves both.
+pub(crate) fn check(root: &Path, target: &Path) -> Result<()> {
+    let shared = |command: &str| {
+        let mut command = cargo(root, command);
+        command.arg("--quiet").arg("--target-dir").arg(target);
+        for setting in PROFILE {
+            command.arg("--config").arg(setting);
+        }
+        command
+    };
+    process::step("a crate that embeds tine-fork", root, shared("check"))?;
+    count(root)?;
+    let mut documentation = shared("doc");
+    documentation.args(["--package", "tine-fork", "--no-deps"]);
+    documentation.env("RUSTDOCFLAGS", "-D warnings");
+    process::step("documentation of the library", root, documentation)
+}
+
+/// Prints how much it depends on.
+fn count(root: &Path) -> Result<()> {
     let mut tree = cargo(root, "tree");
     tree.args(["--edges", "normal", "--prefix", "none", "--format", "{p}"]);
     let tree = process::output(tree)?;
@@ -43,18 +74,13 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     let ours = crates.iter().filter(|name| name.starts_with("tine-")).count();
     // The crate itself is among them.
     let all = crates.len() - 1;
-    eprintln!(
-        "==> it builds in {built:.1} s, on {all} crates, {ours} of them ours; it said: {EXPECTED}"
-    );
+    eprintln!("==> it depends on {all} crates, {ours} of them ours");
     Ok(())
 }
 
 fn cargo(root: &Path, command: &str) -> Command {
-    let directory = root.join("crates/tine-fork/embed");
+    let manifest = root.join("crates/tine-fork/embed/Cargo.toml");
     let mut cargo = process::cargo();
-    cargo.arg(command).arg("--manifest-path").arg(directory.join("Cargo.toml"));
-    if command != "tree" {
-        cargo.arg("--target-dir").arg(root.join("target/embed"));
-    }
+    cargo.arg(command).arg("--manifest-path").arg(manifest);
     cargo
 }

@@ -19,6 +19,7 @@ mod process;
 mod soak;
 mod test;
 mod tidy;
+mod times;
 mod workspace;
 
 use std::process::ExitCode;
@@ -38,7 +39,7 @@ fn main() -> ExitCode {
         }
     };
     match run(task) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -46,20 +47,19 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(task: Task) -> anyhow::Result<()> {
+fn run(task: Task) -> anyhow::Result<ExitCode> {
     match task {
-        Task::Help => {
-            print!("{HELP}");
-            Ok(())
-        }
-        Task::Tidy => tidy::run(),
-        Task::Test { runner_arguments } => test::run(&runner_arguments),
-        Task::Bench { filter } => bench::run(filter.as_deref()),
-        Task::Soak { agents, minutes } => soak::run(agents, minutes),
-        Task::Cast => cast::run(),
-        Task::Checklist => checklist::print(),
-        Task::Crash { times, seed } => crash::run(times, seed),
-        Task::Embed => embed::clean(),
-        Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds),
+        Task::Help => print!("{HELP}"),
+        Task::Timed { arguments } => return times::timed(&arguments),
+        Task::Tidy => tidy::run()?,
+        Task::Test { every_case, runner_arguments } => test::run(every_case, &runner_arguments)?,
+        Task::Bench { filter } => bench::run(filter.as_deref())?,
+        Task::Soak { agents, minutes } => soak::run(agents, minutes)?,
+        Task::Cast => cast::run()?,
+        Task::Checklist => checklist::print()?,
+        Task::Crash { times, seed } => crash::run(times, seed)?,
+        Task::Embed => embed::clean()?,
+        Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds)?,
     }
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,7 @@
 //! Running other programs, with what they print shown to the developer. The only place of `xtask` that starts any.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
@@ -62,6 +62,16 @@ pub(crate) fn step(name: &str, root: &Path, mut command: Command) -> Result<()> 
     }
     passed(name, start);
     Ok(())
+}
+
+/// The exit code that hands `status` on; as in a shell where a signal ended the program.
+pub(crate) fn exit_code(status: ExitStatus) -> ExitCode {
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status).map(|signal| 128 + signal);
+    #[cfg(not(unix))]
+    let signal = None;
+    let code = status.code().or(signal).and_then(|code| u8::try_from(code).ok());
+    code.map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 /// Says that a step passed, and in which time.

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
+use crate::times::Times;
 use crate::{embed, process, tidy, workspace};
 
 /// What the tests start, and the Debian package that brings it.
@@ -14,11 +15,21 @@ const PROGRAMS: &[(&str, &str)] = &[("git", "git"), ("bash", "bash")];
 /// Cargo's own checks, and the rustup component that brings each.
 const COMPONENTS: &[(&str, &str)] = &[("fmt", "rustfmt"), ("clippy", "clippy")];
 
-/// Features that no default build has, and the crate of each: their tests are a step of their own.
-const OPTIONAL: &[(&str, &str)] = &[("tine-fork", "otel")];
+/// The features that every step builds with, so that nothing is built twice. What a default build has is the rest of it: the
+/// crate that embeds `tine-fork` is built without them.
+const FEATURES: &str = "tine-fork/otel";
+
+/// Has tests try every case (`tine_testkit::tests_all`).
+const TEST_ALL: &str = "TINE_TEST_ALL";
+
+/// Chooses the random cases of the laws. A run of every case chooses others each time.
+const SEED: &str = "PROPTEST_RNG_SEED";
+
+/// Any number; the share of the cases that CI tries is the same until it is changed.
+const SEED_DEFAULT: &str = "17";
 
 /// Runs every step; the first that fails ends the run.
-pub(crate) fn run(runner_arguments: &[String]) -> Result<()> {
+pub(crate) fn run(every_case: bool, runner_arguments: &[String]) -> Result<()> {
     let start = Instant::now();
     for (program, package) in PROGRAMS {
         need_program(program, package)?;
@@ -29,23 +40,41 @@ pub(crate) fn run(runner_arguments: &[String]) -> Result<()> {
     let (root, _) = workspace::metadata()?;
     process::step("formatting", &root, cargo(&["fmt", "--all", "--check"]))?;
     tidy_step()?;
-    let optional: Vec<String> =
-        OPTIONAL.iter().map(|(package, feature)| format!("{package}/{feature}")).collect();
-    let mut clippy = cargo(&["clippy", "--workspace", "--all-targets"]);
-    clippy.args(["--features", &optional.join(","), "--", "-D", "warnings"]);
+    let mut clippy = whole("clippy");
+    clippy.args(["--all-targets", "--", "-D", "warnings"]);
     process::step("clippy", &root, clippy)?;
-    process::step("tests", &root, runner(runner_arguments))?;
-    process::step("doctests", &root, cargo(&["test", "--doc", "--workspace"]))?;
-    let mut documentation = cargo(&["doc", "--package", "tine-fork", "--no-deps", "--quiet"]);
-    documentation.env("RUSTDOCFLAGS", "-D warnings");
-    process::step("documentation of the library", &root, documentation)?;
-    for (package, feature) in OPTIONAL {
-        let tests = cargo(&["test", "--package", package, "--features", feature]);
-        process::step(&format!("tests with {feature}"), &root, tests)?;
-    }
-    embed::run(&root)?;
+    let target = workspace::target()?;
+    tests(&root, &target, every_case, runner_arguments)?;
+    let mut doctests = whole("test");
+    doctests.arg("--doc");
+    process::step("doctests", &root, doctests)?;
+    embed::check(&root, &target)?;
     process::passed("everything", start);
     Ok(())
+}
+
+/// Builds the tests, so that their time is apart, and runs them.
+fn tests(root: &Path, target: &Path, every_case: bool, arguments: &[String]) -> Result<()> {
+    let has_nextest = process::succeeds(cargo(&["nextest", "--version"]));
+    if has_nextest {
+        eprintln!("==> tests run by cargo-nextest");
+    } else {
+        eprintln!("==> tests run by `cargo test`: cargo-nextest is not installed");
+    }
+    let mut build = runner(has_nextest);
+    build.arg("--no-run");
+    process::step("building the tests", root, build)?;
+    let times = Times::begin(target)?;
+    let mut run = runner(has_nextest);
+    run.arg("--config").arg(times.option()?).args(arguments);
+    if every_case {
+        run.env(TEST_ALL, "1");
+    } else if std::env::var_os(SEED).is_none() {
+        run.env(SEED, SEED_DEFAULT);
+    }
+    process::step("tests", root, run)?;
+    let told = std::env::var_os(TEST_ALL);
+    times.report(every_case || told.is_some_and(|value| !value.is_empty() && value != "0"))
 }
 
 fn cargo(arguments: &[&str]) -> Command {
@@ -64,17 +93,18 @@ fn tidy_step() -> Result<()> {
     Ok(())
 }
 
+/// A command over the whole workspace, with the features that all of them share.
+fn whole(command: &str) -> Command {
+    cargo(&[command, "--workspace", "--features", FEATURES])
+}
+
 /// The test runner that this machine has. Benches are left out of both: they run by `cargo xtask bench`.
-fn runner(arguments: &[String]) -> Command {
-    let mut command = process::cargo();
-    if process::succeeds(cargo(&["nextest", "--version"])) {
-        eprintln!("==> tests run by cargo-nextest");
-        command.args(["nextest", "run", "--workspace"]);
-    } else {
-        eprintln!("==> tests run by `cargo test`: cargo-nextest is not installed");
-        command.args(["test", "--workspace", "--lib", "--bins", "--tests", "--examples"]);
+fn runner(has_nextest: bool) -> Command {
+    if has_nextest {
+        return cargo(&["nextest", "run", "--workspace", "--features", FEATURES]);
     }
-    command.args(arguments);
+    let mut command = whole("test");
+    command.args(["--lib", "--bins", "--tests", "--examples"]);
     command
 }
 

@@ -83,16 +83,24 @@ impl Workspace {
 
 /// The root directory and the crates, without reading any source.
 pub(crate) fn metadata() -> Result<(PathBuf, Vec<Package>)> {
-    let mut command = process::cargo();
-    command.args(["metadata", "--no-deps", "--format-version", "1", "--offline"]);
-    let metadata: Value =
-        serde_json::from_str(&process::output(command)?).context("cannot read `cargo metadata`")?;
+    let metadata = cargo_metadata()?;
     let root = PathBuf::from(text(&metadata, "workspace_root")?);
     let packages = metadata["packages"].as_array().context("`cargo metadata` has no packages")?;
     let mut packages: Vec<Package> =
         packages.iter().map(|package| read_package(package, &root)).collect::<Result<_>>()?;
     packages.sort_by(|a, b| a.name.cmp(&b.name));
     Ok((root, packages))
+}
+
+/// The directory that cargo builds in.
+pub(crate) fn target() -> Result<PathBuf> {
+    Ok(PathBuf::from(text(&cargo_metadata()?, "target_directory")?))
+}
+
+fn cargo_metadata() -> Result<Value> {
+    let mut command = process::cargo();
+    command.args(["metadata", "--no-deps", "--format-version", "1", "--offline"]);
+    serde_json::from_str(&process::output(command)?).context("cannot read `cargo metadata`")
 }
 
 fn read_package(package: &Value, root: &Path) -> Result<Package> {

@@ -1,9 +1,14 @@
 //! How much of a long test runs: a part by a fixed rule, or everything where `TINE_TEST_ALL=1` is set.
 
 use std::fmt::Debug;
+use std::fs::File;
+use std::io::Write as _;
 
 /// Set to anything but `0`, it has every long test run whole.
 pub const TEST_ALL: &str = "TINE_TEST_ALL";
+
+/// The environment variable that names the file in which `cargo xtask test` collects what tests leave out.
+const SHARES: &str = "TINE_TEST_SHARES";
 
 /// One of so many is usual: what three tests make fail in turn is covered once by them together.
 const ONE_OF: usize = 3;
@@ -37,10 +42,17 @@ pub fn cases(what: &str, usual: u32, all: u32) -> u32 {
     usual
 }
 
-/// The test runner shows this where a test fails, or with `--no-capture`.
+/// Tells the test runner, which shows it where a test fails, and `cargo xtask test`, which lists it at the end.
 #[expect(clippy::print_stdout, reason = "a test says what it leaves out")]
 fn told(what: &str, taken: impl Debug, all: impl Debug) {
     println!("{what}: {taken:?} of {all:?} are tried; all with {TEST_ALL}=1");
+    let Some(path) = std::env::var_os(SHARES) else { return };
+    let line = format!("{what}: {taken:?} of {all:?}\n");
+    let listed = File::options().create(true).append(true).open(path);
+    let listed = listed.and_then(|mut file| file.write_all(line.as_bytes()));
+    if let Err(error) = listed {
+        println!("cannot write to the file that {SHARES} names: {error}");
+    }
 }
 
 #[cfg(test)]

@@ -55,7 +55,8 @@ impl ToolDispatcher for Gauge {
 
 type Failed = Box<dyn std::error::Error + Send + Sync>;
 
-async fn run() -> Result<String, Failed> {
+/// Forks once, and returns what came of it.
+pub(crate) async fn run() -> Result<String, Failed> {
     let model = "openai-compat/oracle".parse()?;
     let settings = ModelSettings { model, max_tokens: 100, thinking: None, effort: None };
     let tide = ToolDeclaration {
@@ -78,6 +79,7 @@ async fn run() -> Result<String, Failed> {
     Ok(format!("{} ({calls} call)", result.into_text()?))
 }
 
+#[expect(clippy::print_stdout, reason = "what the program says")]
 fn main() -> Result<(), Failed> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     println!("{}", runtime.block_on(run())?);

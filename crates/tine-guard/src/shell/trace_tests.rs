@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use tine_testkit::scratch;
+use tine_testkit::{scratch, share};
 
 use super::{TABLES, Utility};
 use crate::shell::git;
@@ -120,7 +120,7 @@ fn commands() -> Vec<String> {
         all.extend(["", " 1", " a", " f"].map(|value| format!("find . {part}{value}")));
     }
     all.retain(|text| shell_verdict(text, Width::Strict).read_only && !text.contains("sleep"));
-    all.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect()
+    share("accepted commands", 0, all.iter().collect::<BTreeSet<_>>().into_iter().cloned())
 }
 
 /// The traces that one worker's share of the commands left.

@@ -8,6 +8,7 @@ use tine_cache::SharesAt;
 use tine_cache::{Bill, Forms, Shape, closed_forms};
 use tine_fork::{Conversation, Flight, LEADER_WAIT_MAX};
 use tine_model::{Lifetime, Usage};
+use tine_testkit::share;
 use tine_wire::HeadParts;
 
 use crate::lab::{Lab, beginning, parts};
@@ -154,7 +155,7 @@ fn leader_first(first: usize, wait_max: Duration) -> Arc<Flight> {
 async fn a_cold_fan_of_every_size_costs_what_the_forms_say() {
     let lab = Lab::new(&scenario()).await;
     let (mut base, _) = parent(&lab, OPUS).await;
-    for count in 2..=64 {
+    for count in share("sizes of a led fan", 0, 2..=64) {
         led_from_cold(&lab, OPUS, &mut base, count).await;
     }
 }
@@ -168,10 +169,10 @@ async fn together_led_and_warm_a_cold_fan_costs_what_the_forms_say() {
 
 #[tokio::test]
 async fn so_it_does_at_the_other_providers_that_bill_writes() {
-    for model in ["openai/gpt-6.1-sol", "openai-chat/gpt-6.1-sol", "minimax/MiniMax-M3"] {
-        for count in SIZES {
-            check_cold(model, count).await;
-        }
+    let models = ["openai/gpt-6.1-sol", "openai-chat/gpt-6.1-sol", "minimax/MiniMax-M3"];
+    let all = models.into_iter().flat_map(|model| SIZES.map(|count| (model, count)));
+    for (model, count) in share("sizes of a cold fan and who bills it", 1, all) {
+        check_cold(model, count).await;
     }
 }
 
@@ -179,24 +180,22 @@ async fn so_it_does_at_the_other_providers_that_bill_writes() {
 /// mark, so there it counts as each child's own.
 #[tokio::test]
 async fn a_warm_parent_leaves_a_gap_that_a_leader_writes_once_and_the_naive_each() {
-    for (model, has_gap) in
-        [(OPUS, true), ("minimax/MiniMax-M3", true), ("openai/gpt-6.1-sol", false)]
-    {
-        for count in SIZES {
-            let lab = Lab::new(&scenario()).await;
-            let (mut base, live) = parent(&lab, model).await;
-            let leader = leader_first(0, LEADER_WAIT_MAX);
-            let led = fan(&lab, model, &mut base, (leader, count, Answers::AtOnce), 0).await;
-            let (expected, shape) = forms(model, &led, live);
-            assert_eq!(shape.gap_tokens > 0, has_gap, "{model}: {shape:?}");
-            assert_costs(&led, &expected.leader_first, "led");
+    let models = [(OPUS, true), ("minimax/MiniMax-M3", true), ("openai/gpt-6.1-sol", false)];
+    let all = models.into_iter().flat_map(|model| SIZES.map(|count| (model, count)));
+    for ((model, has_gap), count) in share("sizes of a warm fan and who bills it", 2, all) {
+        let lab = Lab::new(&scenario()).await;
+        let (mut base, live) = parent(&lab, model).await;
+        let leader = leader_first(0, LEADER_WAIT_MAX);
+        let led = fan(&lab, model, &mut base, (leader, count, Answers::AtOnce), 0).await;
+        let (expected, shape) = forms(model, &led, live);
+        assert_eq!(shape.gap_tokens > 0, has_gap, "{model}: {shape:?}");
+        assert_costs(&led, &expected.leader_first, "led");
 
-            let lab = Lab::new(&scenario()).await;
-            let (mut base, _) = parent(&lab, model).await;
-            let together = (Flight::together(), count, Answers::Held);
-            let together = fan(&lab, model, &mut base, together, 0).await;
-            assert_costs(&together, &expected.together, "together");
-        }
+        let lab = Lab::new(&scenario()).await;
+        let (mut base, _) = parent(&lab, model).await;
+        let together = (Flight::together(), count, Answers::Held);
+        let together = fan(&lab, model, &mut base, together, 0).await;
+        assert_costs(&together, &expected.together, "together");
     }
 }
 

@@ -1,7 +1,12 @@
 //! The scenes in which steps fail, what must hold afterwards, and the death of the process at every step.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{fs, io};
+
+use tempfile::TempDir;
 
 use super::fault::{Plan, plan, turn};
 use super::support::{Home, NOW_MS, exactly, git, held, untouched, write};
@@ -15,7 +20,7 @@ const DEATH: &str = "TINE_WORKTREE_TEST_DEATH";
 /// Of the failures that take turns at the steps.
 const DEATHS_TURN: usize = 2;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Act {
     /// A worktree is made of a state.
     Fork,
@@ -51,6 +56,48 @@ pub(crate) struct Scene {
     work: Option<String>,
 }
 
+/// A scene that is built once for a test, and copied to the same place for each step, since worktrees know their places.
+struct Template {
+    /// Holds the scene, and beside it the copy that is kept.
+    directory: TempDir,
+    work: Option<String>,
+}
+
+thread_local! {
+    static TEMPLATES: RefCell<HashMap<Act, Template>> = RefCell::default();
+}
+
+impl Template {
+    fn build(act: Act) -> Self {
+        let directory = tine_testkit::scratch();
+        let place = directory.path().join("scene");
+        fs::create_dir(&place).unwrap();
+        let work = prepare(&Home::at(&place).first_commit(), act);
+        fs::rename(place, directory.path().join("kept")).unwrap();
+        Self { directory, work }
+    }
+
+    /// The scene as it was built.
+    #[expect(clippy::disallowed_methods, reason = "copies times and links as they are")]
+    fn restore(&self) -> Home {
+        let place = self.directory.path().join("scene");
+        fs::remove_dir_all(&place).or_else(ignore_missing).unwrap();
+        let kept = self.directory.path().join("kept");
+        assert!(Command::new("cp").arg("-a").args([&kept, &place]).status().unwrap().success());
+        let home = Home::at(&place);
+        // The index knows the files that were copied; a user's knows their own.
+        git(&home.top(), &["update-index", "-q", "--refresh"]);
+        home
+    }
+}
+
+fn ignore_missing(error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    }
+}
+
 fn name() -> Name {
     Name::new("child").unwrap()
 }
@@ -59,45 +106,52 @@ fn place(top: &Path) -> PathBuf {
     top.parent().unwrap().join("worktrees/child")
 }
 
+/// Does everything before the act. Returns what the child holds then, or held before it was removed.
+fn prepare(home: &Home, act: Act) -> Option<String> {
+    home.write("a.txt", "staged\n");
+    home.git(&["add", "a.txt"]);
+    home.write("src/lib.rs", "fn changed() {}\n");
+    home.write("new.txt", "new\n");
+    // Each of its steps costs a process, so two acts have it.
+    if matches!(act, Act::ForkClean | Act::Remove) {
+        home.write(".git/info/exclude", "*.env\n");
+        home.write("local.env", "KEY=1\n");
+        home.write(".worktreeinclude", "*.env\n");
+    }
+    let child = place(&home.top());
+    match act {
+        Act::Fork | Act::ForkClean => None,
+        Act::RemoveUnchanged => {
+            home.fork("child", Start::State).unwrap();
+            Some(held(&child))
+        }
+        Act::Remove | Act::Recover | Act::Begin => {
+            let worktree = home.fork("child", Start::State).unwrap();
+            write(&child, "work.txt", "work\n");
+            git(&child, &["add", "work.txt"]);
+            write(&child, "more.txt", "more\n");
+            if act == Act::Remove {
+                write(&child, "local.env", "KEY=2\n");
+            }
+            let work = held(&child);
+            if act == Act::Recover {
+                worktree.remove(NOW_MS).unwrap();
+            }
+            Some(work)
+        }
+    }
+}
+
 impl Scene {
     pub(crate) fn new(act: Act) -> Self {
         plan(Plan::Count);
-        let home = Home::new_in(tine_testkit::scratch());
+        let (home, work) = TEMPLATES.with_borrow_mut(|templates| {
+            let template = templates.entry(act).or_insert_with(|| Template::build(act));
+            (template.restore(), template.work.clone())
+        });
         // The version of git is asked for once in a process, here, and so at no step.
         home.repository();
-        home.write("a.txt", "staged\n");
-        home.git(&["add", "a.txt"]);
-        home.write("src/lib.rs", "fn changed() {}\n");
-        home.write("new.txt", "new\n");
-        // Each of its steps costs a process, so two acts have it.
-        if matches!(act, Act::ForkClean | Act::Remove) {
-            home.write(".git/info/exclude", "*.env\n");
-            home.write("local.env", "KEY=1\n");
-            home.write(".worktreeinclude", "*.env\n");
-        }
         let parent = untouched(&home.top());
-        let child = place(&home.top());
-        let work = match act {
-            Act::Fork | Act::ForkClean => None,
-            Act::RemoveUnchanged => {
-                home.fork("child", Start::State).unwrap();
-                Some(held(&child))
-            }
-            Act::Remove | Act::Recover | Act::Begin => {
-                let worktree = home.fork("child", Start::State).unwrap();
-                write(&child, "work.txt", "work\n");
-                git(&child, &["add", "work.txt"]);
-                write(&child, "more.txt", "more\n");
-                if act == Act::Remove {
-                    write(&child, "local.env", "KEY=2\n");
-                }
-                let work = held(&child);
-                if act == Act::Recover {
-                    worktree.remove(NOW_MS).unwrap();
-                }
-                Some(work)
-            }
-        };
         Self { home, act, parent, work }
     }
 

@@ -8,6 +8,7 @@ use tine_worktree::{
     Applied, Apply, Name, OnConflict, Outcome, Repository, Start, Worktree, WorktreeError,
 };
 
+use crate::moments::elsewhere;
 use crate::support::{Home, NOW_MS, files, git, untouched, write};
 
 fn dirty() -> Home {
@@ -397,12 +398,8 @@ fn two_at_once_come_one_after_the_other() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_checkout_on_another_file_system_than_git_works_the_same() {
-    use std::os::unix::fs::MetadataExt as _;
-
     let home = Home::new();
-    let other = tempfile::tempdir_in("/dev/shm").unwrap();
-    let devices = [&home.path(), other.path()].map(|path| fs::metadata(path).unwrap().dev());
-    assert_ne!(devices[0], devices[1], "set TMPDIR to a directory that is not in memory");
+    let other = elsewhere(&home.path()).unwrap();
     let top = other.path().join("checkout");
     home.git(&["worktree", "add", "--quiet", "--detach", &top.display().to_string()]);
     write(&top, "mine.txt", "mine\n");

@@ -1,10 +1,12 @@
 //! What happens at the same time: files that change, others that fork, disks that are full or elsewhere.
 
 use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
+use tempfile::TempDir;
 use tine_worktree::{Name, Repository, Start};
 
 use crate::support::{Home, NOW_MS, exactly, git, held, try_git, untouched};
@@ -194,21 +196,22 @@ fn a_disk_without_room_is_named_and_nothing_is_left() {
     nothing_is_left(&home, &before);
 }
 
+/// A directory on another file system than this one.
+pub(crate) fn elsewhere(here: &Path) -> Option<TempDir> {
+    let device = |folder: &Path| fs::metadata(folder).map(|about| about.dev()).ok();
+    let others = ["/dev/shm", "/var/tmp", "/tmp", env!("CARGO_TARGET_TMPDIR")].map(Path::new);
+    let mut others = others.into_iter().filter(|other| device(other) != device(here));
+    others.find_map(|other| tempfile::tempdir_in(other).ok())
+}
+
 #[test]
 fn another_file_system_is_as_good() {
-    use std::os::unix::fs::MetadataExt as _;
     let home = Home::new();
     home.write("new.txt", "new\n");
-    let here = fs::metadata(home.path()).unwrap().dev();
-    let elsewhere = ["/dev/shm", "/var/tmp", "/tmp"].into_iter().find(|folder| {
-        fs::metadata(folder).is_ok_and(|about| about.dev() != here)
-            && tempfile::tempdir_in(folder).is_ok()
-    });
-    let Some(elsewhere) = elsewhere else {
-        println!("not tested: there is no other file system to write to");
+    let Some(folder) = elsewhere(&home.path()) else {
+        println!("NOT RUN: there is no other file system to write to");
         return;
     };
-    let folder = tempfile::tempdir_in(elsewhere).unwrap();
     let mut new = home.new_worktree("child", Start::State);
     new.path = folder.path().join("child");
     let child = home.repository().fork(&new).unwrap();

@@ -9,6 +9,7 @@ use tine_worktree::{
     OnConflict, Outcome, Repository, Start, Uncommitted, Worktree, WorktreeError,
 };
 
+use crate::moments::elsewhere;
 use crate::support::{Home, NOW_MS, git, untouched, write};
 
 /// A worktree, and one that was forked from it.
@@ -207,12 +208,8 @@ fn what_a_worktree_says_was_cut_short_is_not_mended() {
 #[test]
 #[cfg(target_os = "linux")]
 fn nor_is_it_where_it_lies_in_the_checkout_itself() {
-    use std::os::unix::fs::MetadataExt as _;
-
     let home = Home::new();
-    let other = tempfile::tempdir_in("/dev/shm").unwrap();
-    let devices = [&home.path(), other.path()].map(|path| fs::metadata(path).unwrap().dev());
-    assert_ne!(devices[0], devices[1], "set TMPDIR to a directory that is not in memory");
+    let other = elsewhere(&home.path()).unwrap();
     let nested = Nested::with(home, other.path().canonicalize().unwrap().join("one"));
     write(nested.two.repository().top(), "work.txt", "work\n");
     let beside = nested.onto().top().join(".tine-change");

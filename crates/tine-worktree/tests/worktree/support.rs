@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fmt::Debug;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,50 +15,71 @@ use tine_worktree::{Name, NewWorktree, Repository, Start, Worktree, WorktreeErro
 /// 2026-01-01 in milliseconds since the Unix epoch.
 pub(crate) const NOW_MS: i64 = 1_767_225_600_000;
 
-/// Who commits; and that git need not wait for the disk.
-const SETTINGS: &str =
-    "[user]\n\tname = Somebody\n\temail = somebody@example.com\n[core]\n\tfsync = none\n";
+/// Who commits; that git need not wait for the disk; and that a commit starts no process that cleans up.
+const SETTINGS: &str = "\
+[user]
+	name = Somebody
+	email = somebody@example.com
+[core]
+	fsync = none
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+";
 
 /// A repository in a directory that goes with it, and a place for worktrees beside it.
 pub(crate) struct Home {
-    directory: TempDir,
+    path: PathBuf,
+    /// `None` where the directory belongs to somebody else.
+    _directory: Option<TempDir>,
 }
 
 impl Home {
     /// A repository without a commit.
     pub(crate) fn empty() -> Self {
-        Self::empty_in(tempfile::tempdir().unwrap())
-    }
-
-    fn empty_in(directory: TempDir) -> Self {
-        let home = Self { directory };
-        fs::create_dir(home.top()).unwrap();
-        home.git(&["init", "--quiet", "--initial-branch=main", "--template="]);
-        let config = home.top().join(".git/config");
-        let settings = fs::read_to_string(&config).unwrap() + SETTINGS;
-        fs::write(config, settings).unwrap();
-        home
+        Self::owned().init()
     }
 
     /// A repository with one commit of three files, one of them a program.
     pub(crate) fn new() -> Self {
-        Self::new_in(tempfile::tempdir().unwrap())
+        Self::owned().first_commit()
     }
 
-    pub(crate) fn new_in(directory: TempDir) -> Self {
-        let home = Self::empty_in(directory);
+    /// A directory that belongs to somebody else, with what is in it.
+    pub(crate) fn at(directory: &Path) -> Self {
+        Self { path: directory.canonicalize().unwrap(), _directory: None }
+    }
+
+    fn owned() -> Self {
+        let directory = tine_testkit::scratch();
+        let home = Self::at(directory.path());
+        Self { _directory: Some(directory), ..home }
+    }
+
+    fn init(self) -> Self {
+        fs::create_dir(self.top()).unwrap();
+        self.git(&["init", "--quiet", "--initial-branch=main", "--template="]);
+        let config = self.top().join(".git/config");
+        let settings = fs::read_to_string(&config).unwrap() + SETTINGS;
+        fs::write(config, settings).unwrap();
+        self
+    }
+
+    /// Makes the repository of [`Self::new`] in an empty directory.
+    pub(crate) fn first_commit(self) -> Self {
+        let home = self.init();
         home.write("a.txt", "one\ntwo\nthree\nfour\nfive\n");
         home.write("src/lib.rs", "fn lib() {}\n");
         home.write("run.sh", "echo run\n");
+        fs::set_permissions(home.top().join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
         home.git(&["add", "--all"]);
-        home.git(&["update-index", "--chmod=+x", "run.sh"]);
         home.git(&["commit", "--quiet", "-m", "first"]);
-        home.git(&["checkout", "--quiet", "."]);
         home
     }
 
     pub(crate) fn path(&self) -> PathBuf {
-        self.directory.path().canonicalize().unwrap()
+        self.path.clone()
     }
 
     pub(crate) fn top(&self) -> PathBuf {
@@ -203,18 +224,29 @@ pub(crate) fn untouched(top: &Path) -> String {
     for (path, file) in files(top) {
         text.push_str(&format!("{path} {file}\n"));
     }
-    let git_dir =
-        PathBuf::from(git(top, &["rev-parse", "--path-format=absolute", "--git-dir"]).trim());
+    let git_dir = git_dir(top);
     for name in ["index", "HEAD", "config", "logs/HEAD", "packed-refs", "FETCH_HEAD", "ORIG_HEAD"] {
         let path = git_dir.join(name);
         let about =
             fs::metadata(&path).map(|about| (about.mtime(), about.mtime_nsec(), about.ino()));
         text.push_str(&format!("{name} {:?} {:?}\n", about.ok(), fs::read(&path).ok()));
     }
-    let refs = git(top, &["for-each-ref", "--format=%(refname) %(objectname)"]);
-    refs.lines().filter(|line| !line.starts_with("refs/tine/")).for_each(|line| {
-        text.push_str(line);
-        text.push('\n');
-    });
+    let common = fs::read_to_string(git_dir.join("commondir")).unwrap_or_else(|_| ".".to_owned());
+    let refs = git_dir.join(common.trim_end()).canonicalize().unwrap().join("refs");
+    for (name, file) in files(&refs) {
+        if !name.starts_with("tine/") {
+            // A ref that was written again as it was is the same.
+            text.push_str(&format!("refs/{name} {}\n", file.splitn(3, ' ').last().unwrap()));
+        }
+    }
     text
+}
+
+/// Git's directory of a checkout, read as git reads it.
+pub(crate) fn git_dir(top: &Path) -> PathBuf {
+    let inside = top.join(".git");
+    match fs::read_to_string(&inside) {
+        Ok(link) => top.join(link.trim_end().strip_prefix("gitdir: ").unwrap()),
+        Err(_) => inside,
+    }
 }

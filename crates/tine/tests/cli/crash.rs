@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
+use tine_testkit::share;
 
 use crate::support::Home;
 
@@ -82,7 +83,7 @@ fn acknowledged(records: &[Value]) -> Vec<(String, String)> {
 
 #[test]
 fn a_killed_run_keeps_what_it_told_and_goes_on() {
-    for records in 1..=24 {
+    for records in share("records before a kill", 0, 1..=24) {
         let home = Home::new();
         let model = home.model(SCENARIO);
         let arguments = ["run", "--model", &model, "--output-format", "stream-json", "go"];

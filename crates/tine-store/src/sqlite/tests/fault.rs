@@ -1,7 +1,10 @@
 //! Failures at every step of a transaction: an error, a panic, a dropped future, and the death of the process. Afterwards
 //! either everything is there or nothing; and everything, once COMMIT has returned.
 
+use std::cell::RefCell;
+use std::ffi::OsString;
 use std::fmt::Write;
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -64,8 +67,31 @@ const WRITES: [Change; 15] = [
     Change::Writer,
 ];
 
+thread_local! {
+    /// The files of a prepared store by name: made once in a test, and copied for each step.
+    static PREPARED: RefCell<Vec<(OsString, Vec<u8>)>> = RefCell::default();
+}
+
 /// A root with messages and a lease, and a worker with a running task.
 async fn prepare(path: &Path) {
+    let directory = path.parent().unwrap();
+    let is_there = PREPARED.with_borrow(|files| {
+        fs::create_dir_all(directory).unwrap();
+        for (name, content) in files {
+            fs::write(directory.join(name), content).unwrap();
+        }
+        !files.is_empty()
+    });
+    if is_there {
+        return;
+    }
+    fill(path).await;
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap());
+    let files = entries.map(|entry| (entry.file_name(), fs::read(entry.path()).unwrap())).collect();
+    PREPARED.set(files);
+}
+
+async fn fill(path: &Path) {
     let store = SqliteStore::open(path, OpenOptions::default()).await.unwrap();
     let root = create(&store, 1).await.unwrap();
     let acquire =

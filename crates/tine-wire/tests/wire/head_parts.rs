@@ -1,7 +1,5 @@
 //! Heads of everything that a request may hold: where each format puts it, what it leaves out, and what is refused.
 
-#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
-
 use std::sync::Arc;
 
 use tine_history::History;

@@ -1,7 +1,5 @@
 //! Requests that fill a cache without an answer.
 
-#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
-
 use std::sync::Arc;
 
 use tine_history::History;

@@ -1,16 +1,12 @@
 //! Replies in OpenAI's Responses format, streamed and whole, and what is left of broken ones.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be read is a failed test")]
-
 use tine_model::{Block, Role, StopReason, ToolCallId, ToolInput, Usage, WireFormat};
 use tine_wire::{
     DecodeError, Decoder, Diagnosis, DroppedReasoning, Event, FailureKind, Reply, decode_reply,
     read_message,
 };
 
-#[path = "fixtures/responses.rs"]
-mod fixtures;
-use fixtures::{FULL, framed};
+use crate::fixtures::responses::{FULL, framed};
 
 const FORMAT: WireFormat = WireFormat::OpenAiResponses;
 

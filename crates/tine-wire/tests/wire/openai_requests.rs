@@ -1,7 +1,5 @@
 //! Requests to OpenAI as bytes: Responses, and chat with contents as parts.
 
-#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
-
 use std::sync::Arc;
 
 use proptest::prelude::*;

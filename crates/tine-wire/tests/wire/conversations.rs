@@ -1,8 +1,6 @@
 //! Laws of the readers of other tools' files: nothing makes them panic, what they accept can be sent, and what was written comes
 //! back.
 
-#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
-
 use proptest::prelude::*;
 use tine_history::close_calls;
 use tine_model::{AgentId, Block, Message, RawJson, Role, ToolCallId, ToolInput, WireFormat};

@@ -8,9 +8,7 @@ use tine_wire::{
     read_message,
 };
 
-mod fixtures;
-#[path = "fixtures/responses.rs"]
-mod responses;
+use crate::fixtures::{self, responses};
 
 fn streams() -> [(WireFormat, Vec<u8>); 4] {
     [

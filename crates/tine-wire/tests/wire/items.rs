@@ -1,7 +1,5 @@
 //! Items of OpenAI's Responses, read one by one, as messages, and as whole conversations.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be read is a failed test")]
-
 use proptest::prelude::*;
 use tine_history::close_calls;
 use tine_model::{Block, Message, RawJson, Role, ToolCallId, ToolInput, WireFormat};

@@ -1,7 +1,5 @@
 //! The portable key of a head's parts: pinned, and field by field.
 
-#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
-
 use tine_model::{CacheScheme, Effort, Lifetime, ModelSettings, RawJson, Thinking, ToolChoice};
 use tine_wire::{HeadParts, SystemBlock, ToolDeclaration, ToolOrder};
 

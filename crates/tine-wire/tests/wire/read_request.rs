@@ -1,7 +1,5 @@
 //! Requests of other programs, taken over: what was read says again what was written.
 
-#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
-
 use std::error::Error;
 use std::sync::Arc;
 

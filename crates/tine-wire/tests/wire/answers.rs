@@ -1,7 +1,5 @@
 //! Imported answers to the calls of one turn: one message here, whatever the source made of them.
 
-#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
-
 use tine_history::close_calls;
 use tine_model::WireFormat;
 use tine_wire::{framer, import_messages};

@@ -1,8 +1,6 @@
 //! What is Gemini's own in requests: heads of models that only the address names, answers by tool and order, and held
 //! prefixes.
 
-#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
-
 use std::sync::Arc;
 
 use proptest::collection::vec;

@@ -1,7 +1,5 @@
 //! What Anthropic says beside a reply's content, and blocks of its own tools on their way back.
 
-#![expect(clippy::unwrap_used, reason = "a reply that cannot be read is a failed test")]
-
 use std::sync::Arc;
 
 use tine_history::History;

@@ -1,12 +1,9 @@
 //! Streams and whole replies as providers send them, and what is read from them.
 
-#![expect(clippy::unwrap_used, reason = "a fixture that cannot be read is a failed test")]
-
 use tine_model::{Block, StopReason, ToolCallId, ToolInput, Usage, WireFormat};
 use tine_wire::{DecodeError, Decoder, Event, FailureKind, Reply, decode_reply, read_message};
 
-mod fixtures;
-use fixtures::{anthropic, chat, gemini};
+use crate::fixtures::{self, anthropic, chat, gemini};
 
 fn decoded(format: WireFormat, stream: &str) -> (Vec<Event>, Reply) {
     let mut decoder = Decoder::new(format);

@@ -1,7 +1,5 @@
 //! Where a cache may hold a request: what the places of related requests have in common, and what they are marked with.
 
-#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
-
 use std::sync::Arc;
 
 use proptest::collection::vec;

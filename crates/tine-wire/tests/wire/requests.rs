@@ -1,7 +1,5 @@
 //! Requests as bytes: what siblings share, what a parent and its child share, and where the marks stand.
 
-#![expect(clippy::unwrap_used, reason = "a step that fails is a failed test")]
-
 use std::sync::Arc;
 
 use proptest::prelude::*;
