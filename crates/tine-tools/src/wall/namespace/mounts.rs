@@ -145,7 +145,7 @@ fn cover(setup: &Setup) -> Result<(), Failed> {
     let (file, directory) = (workshop.join("file"), workshop.join("directory"));
     at("make", &file, std::fs::write(&file, ""))?;
     at("make", &directory, std::fs::create_dir(&directory))?;
-    let nobody = std::os::unix::fs::PermissionsExt::from_mode(0);
+    let nobody = std::os::unix::fs::PermissionsExt::from_mode(0o0);
     at("close", &directory, std::fs::set_permissions(&directory, nobody))?;
     at("close", &file, mount_bind("/dev/null", &file))?;
     let flags = flags | MountFlags::RDONLY | MountFlags::BIND;

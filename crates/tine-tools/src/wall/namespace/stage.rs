@@ -4,6 +4,11 @@
 //! new process namespace: it builds the view, restricts itself, starts the shell, and reaps every process of the command.
 //! When its input ends, because tine is gone, it ends, and everything with it.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a stage is a process of its own: it starts the next one and ends itself"
+)]
+
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
