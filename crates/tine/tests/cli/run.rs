@@ -18,7 +18,7 @@ text = "I have looked.\n\nThat is all."
 
 [[turn]]
 when = { user_contains = "command", tool_results = 0 }
-tool_calls = [{ name = "Bash", input = { command = "echo hi; exit 1" } }]
+tool_calls = [{ name = "Bash", input = { command = "echo hi; exec false" } }]
 
 [[turn]]
 when = { user_contains = "command" }
@@ -233,7 +233,7 @@ fn the_json_of_a_run_is_a_promise() {
     shape!(home.done(&["run", "--json", "--model", &model, "look around"]), @r#"{"agent":"[AGENT-ID]","parent":null,"fork_point":null,"context":"full","outcome":"completed","text":"I have looked.\n\nThat is all.","turns":2,"tool_uses":1,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":0},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[],"tasks":[],"worktree":null}"#);
     let ran = home.ran(&["run", "--output-format", "json", "--continue", "run the command"]);
     assert_eq!(ran.code, 56);
-    shape!(ran.stdout, @r#"{"agent":"[AGENT-ID]","parent":null,"fork_point":null,"context":"full","outcome":"completed","text":"It said: Denied: no rule allows this command, and it may do more than read: `exit` at column 10: not on the list of commands that only read, and nobody can be asked here. Go on without this call, or do it another way.","turns":2,"tool_uses":1,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[{"agent":"[AGENT-ID]","tool":"Bash","call":"Bash: echo hi; exit 1","why":"no rule allows this command, and it may do more than read: `exit` at column 10: not on the list of commands that only read"}],"tasks":[],"worktree":null,"error":"nobody answered, so this was not done: Bash: echo hi; exit 1"}"#);
+    shape!(ran.stdout, @r#"{"agent":"[AGENT-ID]","parent":null,"fork_point":null,"context":"full","outcome":"completed","text":"It said: Denied: no rule allows this command, and it may do more than read: `exec` at column 10: not on the list of commands that only read, and nobody can be asked here. Go on without this call, or do it another way.","turns":2,"tool_uses":1,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[{"agent":"[AGENT-ID]","tool":"Bash","call":"Bash: echo hi; exec false","why":"no rule allows this command, and it may do more than read: `exec` at column 10: not on the list of commands that only read"}],"tasks":[],"worktree":null,"error":"nobody answered, so this was not done: Bash: echo hi; exec false"}"#);
     let ran = home.ran(&["run", "--json", "--continue"]);
     assert_eq!(ran.code, 42);
     shape!(ran.stdout, @r#"{"agent":"[AGENT-ID]","parent":null,"fork_point":null,"context":"full","outcome":"failed","text":"","turns":0,"tool_uses":0,"usage":{"uncached":0,"write_short":null,"write_long":null,"read":null,"output":0,"reasoning":null},"cost_usd":0,"priced_as":"anthropic/claude-opus-5-5","denied":[],"tasks":[],"worktree":null,"error":"agent [AGENT-ID] waits for a prompt"}"#);
@@ -309,9 +309,9 @@ fn every_end_has_its_code() {
     hint: the key is not accepted; check it, and that it belongs to this provider
     "#);
     check!(ended(&["command"]), @r#"
-    56 "completed" String("It said: Denied: no rule allows this command, and it may do more than read: `exit` at column 10: not on the list of commands that only read, and nobody can be asked here. Go on without this call, or do it another way.")
-    error: nobody answered, so this was not done: Bash: echo hi; exit 1
-    hint: allow it with --allow 'Bash(echo hi; exit 1)'
+    56 "completed" String("It said: Denied: no rule allows this command, and it may do more than read: `exec` at column 10: not on the list of commands that only read, and nobody can be asked here. Go on without this call, or do it another way.")
+    error: nobody answered, so this was not done: Bash: echo hi; exec false
+    hint: allow it with --allow 'Bash(echo hi; exec false)'
     hint: or run it in a terminal, or answer from another one with --wait-for-permission
     "#);
     check!(ended(&["command", "--allow", "Bash"]), @r#"0 "completed" String("It said: hi\n[exit code 1]")"#);
@@ -319,7 +319,7 @@ fn every_end_has_its_code() {
     54 "completed" String("It said: hi\n[exit code 1]")
     error: a tool call failed: Bash: exit code 1: hi
     "#);
-    check!(ended(&["command", "--permission-mode", "read-only"]), @r#"0 "completed" String("It said: Denied: Bash changes things and the mode is read-only (`exit` at column 10: not on the list of commands that only read). Go on without this call, or do it another way.")"#);
+    check!(ended(&["command", "--permission-mode", "read-only"]), @r#"0 "completed" String("It said: Denied: Bash changes things and the mode is read-only (`exec` at column 10: not on the list of commands that only read). Go on without this call, or do it another way.")"#);
 }
 
 #[test]

@@ -127,7 +127,7 @@ fn a_question_shows_the_whole_command_and_its_choices() {
 
     ▌ the command
 
-    ○ Bash echo hi; exit 1
+    ○ Bash echo hi; exec false
 
 
 
@@ -135,11 +135,11 @@ fn a_question_shows_the_whole_command_and_its_choices() {
     … asks for permission · 0 s
     ────────────────────────────────────────────────────────────────────────────────
     ? [AGENT8] wants to use Bash
-      echo hi; exit 1
+      echo hi; exec false
       in [HOME]/work: no rule allows this command, and it may do more than
-      read: `exit` at column 10: not on the list of commands that only read
+      read: `exec` at column 10: not on the list of commands that only read
       ▸ 1 yes, once
-        2 yes, and from now on `Bash(echo hi; exit 1)`
+        2 yes, and from now on `Bash(echo hi; exec false)`
         3 no
       Enter confirms · ↑↓ or a digit chooses · or type what to do instead · Ctrl+O
       shows all · Esc answers later

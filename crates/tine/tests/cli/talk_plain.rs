@@ -53,13 +53,13 @@ fn a_pipe_is_talked_to_line_by_line() {
     [agent [AGENT8] · sim/../case.toml · idle]
     * Forked child [AGENT8]
     > the command
-    [3] Bash echo hi; exit 1
+    [3] Bash echo hi; exec false
     ? [AGENT8] wants to use Bash
       command:
-      echo hi; exit 1
-      in [HOME]/work: no rule allows this command, and it may do more than read: `exit` at column 10: not on the list of commands that only read
+      echo hi; exec false
+      in [HOME]/work: no rule allows this command, and it may do more than read: `exec` at column 10: not on the list of commands that only read
       1 yes, once
-      2 yes, and from now on `Bash(echo hi; exit 1)`
+      2 yes, and from now on `Bash(echo hi; exec false)`
       3 no
     Answer y, n or a number; other words mean no, and what to do instead.
     (auto-denied in 59m)

@@ -77,13 +77,13 @@ fn always_takes_two_steps_and_the_second_names_the_rule() {
     let home = talk::home();
     let mut terminal = asked(&home);
     terminal.screen(ARMED);
-    terminal.see("2", "▸ 2 yes, and from now on `Bash(echo hi; exit 1)`");
-    let screen = terminal.see("\r", "Allow `Bash(echo hi; exit 1)` without a question:");
+    terminal.see("2", "▸ 2 yes, and from now on `Bash(echo hi; exec false)`");
+    let screen = terminal.see("\r", "Allow `Bash(echo hi; exec false)` without a question:");
     assert!(!screen.contains(ARMED), "{screen}");
     assert_eq!(request(&home), r#""pending" null null"#);
     terminal.screen("Enter adds this rule");
     terminal.see("3", "▸ 3 always");
     terminal.see_at_rest("\r", "It said: hi");
     assert_eq!(request(&home), r#""allowed" "always" null"#);
-    assert!(settings(&home).contains("allow = [\"Bash(echo hi; exit 1)\"]"));
+    assert!(settings(&home).contains("allow = [\"Bash(echo hi; exec false)\"]"));
 }

@@ -28,7 +28,7 @@ fn a_run_elsewhere_asks_here_and_goes_on_with_the_answer() {
     let asked = until_asked(&home);
     terminal.screen("wants to use");
     let screen = terminal.see("\u{10}", "Enter confirms");
-    for part in ["another tree · in another process", "auto-denied in 59m", "echo hi; exit 1"] {
+    for part in ["another tree · in another process", "auto-denied in 59m", "echo hi; exec false"] {
         assert!(screen.contains(part), "no {part:?} in\n{screen}");
     }
     terminal.type_in("\r");
@@ -51,7 +51,7 @@ fn a_question_that_is_answered_elsewhere_goes_away_and_one_that_waited_before_is
     let screen = terminal.screen("1 question (Ctrl+P)");
     assert!(screen.contains("wants to use") && screen.contains("Ctrl+P answers"), "{screen}");
     home.done(&["permission", "deny", asked["id"].as_str().unwrap()]);
-    let screen = terminal.screen("refused without your word: Bash: echo hi; exit 1");
+    let screen = terminal.screen("refused without your word: Bash: echo hi; exec false");
     assert!(!screen.contains("wants to use"), "{screen}");
     assert!(said(run).contains("Denied by the user"));
     terminal.type_in("\u{4}");

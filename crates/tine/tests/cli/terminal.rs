@@ -40,14 +40,14 @@ fn a_question_is_answered_from_the_keyboard() {
     assert_eq!(code, 0, "{text}");
     shape!(home.masked(&plain(&text)), @"
     agent [AGENT8] · sim/[HOME]/case.toml
-    ● Bash echo hi; exit 1
+    ● Bash echo hi; exec false
 
     ? [AGENT8] wants to use Bash
-      echo hi; exit 1
+      echo hi; exec false
       in [HOME]/work:
-      no rule allows this command, and it may do more than read: `exit` at column
+      no rule allows this command, and it may do more than read: `exec` at column
       10: not on the list of commands that only read
-      beyond once: `Bash(echo hi; exit 1)`
+      beyond once: `Bash(echo hi; exec false)`
       always: written into [HOME]/config.toml
     Allow it? [y] once, [a] this agent, [t] this tree, [w] always, [N] no: what
     Allow it? [y] once, [a] this agent, [t] this tree, [w] always, [N] no: y
@@ -122,7 +122,7 @@ fn a_question_that_is_answered_elsewhere_goes_away() {
     let text = plain(&text);
     let tail: Vec<&str> = text.lines().skip_while(|line| !line.contains("Allow it?")).collect();
     shape!(tail[1..4].join("\n"), @"
-    answered elsewhere: Bash: echo hi; exit 1: allowed by tine permission
+    answered elsewhere: Bash: echo hi; exec false: allowed by tine permission
       ⎿ exit code 1: hi
     It said: hi
     ");
@@ -138,7 +138,7 @@ fn always_writes_the_rule_that_was_shown() {
     let (code, text) = terminal.end();
     assert_eq!(code, 0, "{text}");
     let kept = std::fs::read_to_string(home.path().join("config.toml")).unwrap();
-    assert_eq!(kept, "[permissions]\nallow = [\"Bash(echo hi; exit 1)\"]\n");
+    assert_eq!(kept, "[permissions]\nallow = [\"Bash(echo hi; exec false)\"]\n");
     let (code, text) = Terminal::start(&home, &["run", "-m", &model, "the command"]).end();
     assert!(code == 0 && !text.contains("Allow it?"), "{text}");
 }
