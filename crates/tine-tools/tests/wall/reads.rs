@@ -73,7 +73,7 @@ async fn maintenance_reads_nothing_of_others() {
 #[tokio::test]
 async fn a_worker_reads_what_is_no_secret() {
     let world = World::new();
-    let command = "cat @OUT/file @HOME/.profile @HOME/.config/Code/User/snippets/rust.json \
+    let command = "cat @OUT/file @HOME/.config/Code/User/snippets/rust.json \
         @HOME/.claude/agents/one.md && ls @OUT /usr >/dev/null";
     let output = run(&world.worker(), &world.fill(command)).await;
     assert!(!output.is_error, "{}", output.text);
