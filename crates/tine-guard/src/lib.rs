@@ -35,7 +35,7 @@ pub use command::command_reads;
 pub use grant::rule_for;
 pub use judge::judge;
 pub use paths::{PathPlace, place_of};
-pub use protected::{is_protected, protected_names, starts_programs};
+pub use protected::{REPOSITORIES_WITHIN, REPOSITORY_SETTINGS, is_protected, starts_programs};
 pub use real_path::{RealCall, RealPathError, real_call, real_path};
 pub use redact::{redact, redact_json};
 pub use rule::{Rule, RuleError, Rules};

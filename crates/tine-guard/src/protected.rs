@@ -131,9 +131,14 @@ const BUILDS: [&str; 24] = [
     "vagrantfile",
 ];
 
-/// What of a repository's own folder names programs, or says where the rest of the repository is. Commits write none of it.
-const REPOSITORY_SETTINGS: [&str; 6] =
+/// Names in a repository's own folder whose content decides which programs git runs, or where the rest of the repository is.
+/// Commits write none of them. The one list for file tools, the wall and the audit.
+pub const REPOSITORY_SETTINGS: [&str; 6] =
     ["commondir", "config", "config.worktree", "gitdir", "hooks", "info"];
+
+/// Folders of a repository that hold the folders of other repositories: of submodules, and of linked worktrees. Each of
+/// those has settings of its own.
+pub const REPOSITORIES_WITHIN: [&str; 2] = ["modules", "worktrees"];
 
 /// Folders of a repository in which any name may be that of a branch or an object.
 const REPOSITORY_DATA: [&str; 3] = ["logs", "objects", "refs"];
@@ -160,18 +165,22 @@ pub fn starts_programs(below: &Path) -> bool {
     is_protected(below) || names.into_iter().any(|name| is_picked_up_name(&name))
 }
 
-/// The names that protect a file or folder wherever it lies, in lower case: for whoever must know them before they exist.
-pub fn protected_names() -> impl Iterator<Item = &'static str> {
-    PROTECTED.into_iter()
-}
-
-/// Whether a path below a repository's own folder is one of its settings, or of those of a submodule or a worktree.
+/// Returns true if a path below a repository's own folder is one of its settings, or of those of a submodule or a worktree.
 fn is_repository_setting(names: &[String]) -> bool {
-    let is_data = |name: &&String| REPOSITORY_DATA.contains(&name.as_str());
-    names
-        .iter()
-        .take_while(|name| !is_data(name))
-        .any(|name| REPOSITORY_SETTINGS.contains(&name.as_str()))
+    let mut names = names.iter().map(String::as_str);
+    while let Some(name) = names.next() {
+        if REPOSITORY_SETTINGS.contains(&name) {
+            return true;
+        }
+        if REPOSITORY_DATA.contains(&name) {
+            return false;
+        }
+        if REPOSITORIES_WITHIN.contains(&name) {
+            // The next name is that of a submodule or a worktree. It may be any, also `logs`.
+            names.next();
+        }
+    }
+    false
 }
 
 /// Whether some program picks up a file of this name, which is in lower case, from the directory that it is started in.
@@ -212,6 +221,9 @@ mod tests {
             ".git/commondir",
             ".git/modules/sub/config",
             ".git/modules/a/b/hooks/post-checkout",
+            ".git/modules/logs/config",
+            ".git/worktrees/refs/commondir",
+            ".git/worktrees/x/tine-common/hooks",
             ".git/worktrees/x/gitdir",
             ".GIT/Config",
             "sub/.git/config",
@@ -238,6 +250,7 @@ mod tests {
             ".git/logs/refs/heads/hooks/x",
             ".git/objects/info/packs",
             ".git/worktrees/x/HEAD",
+            ".git/modules/config/logs/HEAD",
             "config",
             "hooks/use_state.ts",
             "info/a.md",

@@ -11,6 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::linked::{Linked, repository};
+use crate::repository::{repository_settings, settings_in};
 
 /// Entries of one look: memory for some 100 MB, and about four seconds of a slow disk.
 const ENTRIES_MAX: usize = 500_000;
@@ -24,12 +25,8 @@ const HOME_DEPTH: usize = 2;
 /// Deeper than any path the system takes.
 const ALL_THE_WAY: usize = 4_096;
 
-/// Files of a repository that decide what git runs, and that no diff shows.
-const STEERING: [&str; 4] = [".git/hooks", ".git/config", ".git/config.worktree", ".git/info"];
-
-/// Of a repository: what decides what git runs, and where branches, tags and stashes are.
-const SHARED: [&str; 8] =
-    ["hooks", "config", "info", "HEAD", "packed-refs", "refs/heads", "refs/tags", "refs/stash"];
+/// Where a repository has its branches, tags and stashes.
+const SHARED: [&str; 5] = ["HEAD", "packed-refs", "refs/heads", "refs/tags", "refs/stash"];
 
 /// Directories of a home in which programs write all the time and from which nothing is run.
 const RESTLESS: [&str; 2] = [".cache", ".local/state"];
@@ -54,7 +51,9 @@ impl Watch {
         own: &[PathBuf],
     ) -> Self {
         let mut roots = vec![(directory.to_owned(), ALL_THE_WAY)];
-        roots.extend(STEERING.iter().map(|name| (directory.join(name), ALL_THE_WAY)));
+        // No diff shows them.
+        let settings = repository_settings(&directory.join(".git"));
+        roots.extend(settings.into_iter().map(|path| (path, ALL_THE_WAY)));
         let linked = Linked::around(directory);
         let steering = linked.as_ref().map_or_else(Vec::new, Linked::steering);
         roots.extend(steering.into_iter().map(|path| (path, ALL_THE_WAY)));
@@ -80,7 +79,9 @@ impl Watch {
             .retain(|(root, depth)| *depth != 1 || Some(root.as_path()) != directory.parent());
         self.roots.push((origin.to_owned(), ALL_THE_WAY));
         if let Some(shared) = repository(origin) {
-            self.roots.extend(SHARED.iter().map(|name| (shared.join(name), ALL_THE_WAY)));
+            let refs = SHARED.iter().map(|name| shared.join(name));
+            let all = settings_in(&shared).chain(refs);
+            self.roots.extend(all.map(|path| (path, ALL_THE_WAY)));
             // The rest changes with every commit of anybody.
             self.without.push(shared);
         }
@@ -285,7 +286,14 @@ mod tests {
     fn every_kind_of_change_outside_is_named_and_none_inside() {
         let root = tempfile::tempdir().unwrap();
         let path = |name: &str| root.path().join(name);
-        for name in ["home/.profile", "home/a/b/deep", "work/own", "work/.git/config", "beside"] {
+        for name in [
+            "home/.profile",
+            "home/a/b/deep",
+            "work/own",
+            "work/.git/config",
+            "work/.git/modules/sub/HEAD",
+            "beside",
+        ] {
             write(&path(name), "text");
         }
         let home = path("home");
@@ -297,6 +305,8 @@ mod tests {
             write(&path("home/.cache/x"), "more");
             write(&path("work/.git/hooks/pre-commit"), "evil");
             write(&path("work/.git/config"), "evil");
+            write(&path("work/.git/commondir"), "../evil");
+            write(&path("work/.git/modules/sub/config"), "evil");
             write(&path("home/.profile"), "evil");
             write(&path("home/a/new"), "evil");
             std::fs::set_permissions(path("beside"), PermissionsExt::from_mode(0o600)).unwrap();
@@ -307,9 +317,11 @@ mod tests {
         home/.profile was changed
         home/a/b was removed
         home/a/new was made
+        work/.git/commondir was made
         work/.git/config was changed
         work/.git/hooks was made
         work/.git/hooks/pre-commit was made
+        work/.git/modules/sub/config was made
         ");
         insta::assert_snapshot!(shown(root.path(), &watch, || {}), @"");
     }

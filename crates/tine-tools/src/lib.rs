@@ -27,6 +27,7 @@ mod linked;
 mod paths;
 mod place;
 mod repl;
+mod repository;
 mod show;
 mod sweep;
 mod tool;

@@ -9,7 +9,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::beneath::open_regular;
-use parted::OWN_COMMON;
+use crate::repository::settings_in;
+pub(crate) use parted::OWN_COMMON;
 pub use parted::part_linked_worktree;
 
 /// Where a repository keeps the directories of its linked worktrees.
@@ -63,11 +64,10 @@ impl Linked {
 
     /// Files that decide which repository, and so which settings and hooks, git takes in this worktree.
     pub(crate) fn steering(&self) -> Vec<PathBuf> {
-        let own = ["gitdir", "commondir", "config.worktree"];
-        let own = own.map(|name| self.administration.join(name));
-        let links = ["config", "hooks", "info"];
-        let links = links.map(|name| self.administration.join(OWN_COMMON).join(name));
-        [self.top.join(".git")].into_iter().chain(own).chain(links).collect()
+        let common = self.administration.join(OWN_COMMON);
+        let mut steering = vec![self.top.join(".git")];
+        steering.extend(settings_in(&self.administration).chain(settings_in(&common)));
+        steering
     }
 }
 

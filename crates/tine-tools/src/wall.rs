@@ -45,6 +45,7 @@ use std::sync::Arc;
 
 use crate::linked::Linked;
 use crate::place::Withheld;
+use crate::repository::repository_settings;
 use grants::{Access, Grant};
 use kernel::Restriction;
 pub use limits::ResourceLimits;
@@ -433,7 +434,7 @@ impl Wall {
             protected.extend(search::protected_in(root));
         }
         let repositories = search.repositories.iter();
-        protected.extend(repositories.flat_map(|repository| search::settings_of(repository)));
+        protected.extend(repositories.flat_map(|repository| repository_settings(repository)));
         if self.is_covered(ground) {
             // Nobody has agreed to a key that the repository holds either.
             search.through(directory);

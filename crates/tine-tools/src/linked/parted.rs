@@ -12,7 +12,7 @@ use std::path::Path;
 use super::Linked;
 
 /// The directory, in the worktree's own one. Goes with it.
-pub(super) const OWN_COMMON: &str = "tine-common";
+pub(crate) const OWN_COMMON: &str = "tine-common";
 
 /// What a repository shares with its worktrees, by git's own layout. `packed-refs` is the one that is copied.
 const SHARED: [&str; 15] = [

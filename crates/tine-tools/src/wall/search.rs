@@ -95,15 +95,6 @@ fn is_passed_over(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| PASSED_OVER.binary_search(&name).is_ok())
 }
 
-/// What of a repository's own folder decides which programs git runs, and what of a `.git` file decides which repository it is.
-pub(super) fn settings_of(repository: &Path) -> Vec<PathBuf> {
-    if !repository.is_dir() {
-        return vec![repository.to_owned()];
-    }
-    let names = ["config", "config.worktree", "hooks", "info", "commondir", "gitdir"];
-    names.iter().map(|name| repository.join(name)).collect()
-}
-
 /// Files and folders right below `root` that start programs by themselves, as far as they exist.
 pub(super) fn protected_in(root: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(root) else { return Vec::new() };
