@@ -66,15 +66,26 @@ fn tests(root: &Path, target: &Path, every_case: bool, arguments: &[String]) -> 
     process::step("building the tests", root, build)?;
     let times = Times::begin(target)?;
     let mut run = runner(has_nextest);
-    run.arg("--config").arg(times.option()?).args(arguments);
+    run.arg("--config").arg(times.option()?);
+    if has_nextest {
+        run.arg("--test-threads").arg(test_threads().to_string());
+    }
+    run.args(arguments);
     if every_case {
         run.env(TEST_ALL, "1");
     } else if std::env::var_os(SEED).is_none() {
         run.env(SEED, SEED_DEFAULT);
     }
-    process::step("tests", root, run)?;
+    let result = process::step("tests", root, run);
     let told = std::env::var_os(TEST_ALL);
-    times.report(every_case || told.is_some_and(|value| !value.is_empty() && value != "0"))
+    let report =
+        times.report(every_case || told.is_some_and(|value| !value.is_empty() && value != "0"));
+    result.and(report)
+}
+
+/// Tests that run at once. A test waits for disks and for other processes about half of its time.
+fn test_threads() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn cargo(arguments: &[&str]) -> Command {

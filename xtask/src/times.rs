@@ -102,6 +102,11 @@ impl Times {
     pub(crate) fn report(&self, every_case: bool) -> Result<()> {
         let records = fs::read_to_string(self.directory.join("tests")).unwrap_or_default();
         let records: Vec<Record> = records.lines().filter_map(Record::read).collect();
+        if records.is_empty() {
+            bail!(
+                "no test told its time\nhint: a `runner` of cargo's settings may stand before that of `cargo xtask test`"
+            );
+        }
         eprint!("{}", table(&records));
         let shares = fs::read_to_string(self.directory.join("shares")).unwrap_or_default();
         eprint!("{}", left_out(&shares));
@@ -145,7 +150,7 @@ impl Record {
         let stem = Path::new(program).file_stem().unwrap_or_default().to_string_lossy();
         let stem = stem.rsplit_once('-').map_or(stem.as_ref(), |(name, _)| name);
         let package = variable("CARGO_PKG_NAME").unwrap_or_else(|| stem.to_owned());
-        let binary = variable("NEXTEST_BINARY_ID").unwrap_or_else(|| format!("{package}::{stem}"));
+        let binary = variable("NEXTEST_BINARY_ID").unwrap_or_else(|| binary_id(&package, stem));
         let exact = arguments.iter().position(|argument| argument == "--exact");
         let before = exact.and_then(|at| at.checked_sub(1)).and_then(|at| arguments.get(at));
         let after = exact.and_then(|at| arguments.get(at + 1));
@@ -170,6 +175,15 @@ impl Record {
             cpu_ms: fields.next()?.parse().ok(),
             wall_ms: fields.next()?.parse().ok()?,
         })
+    }
+}
+
+/// Returns the id that nextest gives to a binary: the unit tests of a package have its name alone.
+fn binary_id(package: &str, stem: &str) -> String {
+    if package.replace('-', "_") == stem {
+        package.to_owned()
+    } else {
+        format!("{package}::{stem}")
     }
 }
 
@@ -314,6 +328,12 @@ mod tests {
         assert_eq!(Record::read(known.line().trim_end()), Some(known));
         let unknown = Record { cpu_ms: None, ..record("a", "", 40) };
         assert_eq!(Record::read(unknown.line().trim_end()), Some(unknown));
+    }
+
+    #[test]
+    fn binaries_have_the_names_that_nextest_gives_them() {
+        assert_eq!(binary_id("tine-guard", "tine_guard"), "tine-guard");
+        assert_eq!(binary_id("tine-guard", "judge"), "tine-guard::judge");
     }
 
     #[test]

@@ -56,6 +56,10 @@ const SECRET_ENDINGS: [(&str, &str); 21] = [
 /// Endings of variables of the environment whose values are secret.
 const LOUD_ENDINGS: [&[u8]; 5] = [b"_PASS", b"_PAT", b"_SECRETS", b"_PSK", b"_CREDS"];
 
+/// Words that documentation and tests write where a secret would stand.
+const PLACEHOLDERS: [&str; 10] =
+    ["password", "passwd", "passphrase", "pass", "pwd", "secret", "token", "apikey", "foo", "bar"];
+
 /// What a name says of its value; `None` when it does not say that it is secret.
 pub(super) fn naming(name: &[u8]) -> Option<Naming> {
     let plain: Vec<u8> = name
@@ -112,13 +116,15 @@ impl Naming {
     }
 
     fn holds(self, value: &[u8], written: Written) -> bool {
-        if is_reference(value) {
+        if is_reference(value) || is_placeholder(value) {
             return false;
         }
         let mixed = is_mixed(value);
         match (written, self.loud && self.sure) {
             (Written::Quoted | Written::Joined, true) => value.len() >= PLAIN_LEAST,
-            (Written::Quoted, false) if self.sure => value.len() >= QUOTED_LEAST && mixed,
+            (Written::Quoted, false) if self.sure => {
+                value.len() >= QUOTED_LEAST && mixed && !is_name_of_secret(value)
+            }
             (Written::Joined, false) if self.sure => {
                 value.len() >= QUOTED_LEAST && mixed && !is_identifier(value)
             }
@@ -161,6 +167,26 @@ pub(super) fn is_reference(value: &[u8]) -> bool {
         || value.windows(MARKER.len()).any(|window| window == MARKER.as_bytes())
         || value.windows(3).any(|window| window == b"...")
         || value.windows(2).any(|window| window == b"::")
+}
+
+/// Returns true for a word that stands where a secret would.
+pub(super) fn is_placeholder(value: &[u8]) -> bool {
+    PLACEHOLDERS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
+}
+
+/// Returns true for words of one case that name a secret, as in `CLIENT_TRAFFIC_SECRET_0` and `caching_sha2_password`.
+fn is_name_of_secret(value: &[u8]) -> bool {
+    /// `sha2`, `v10`.
+    const DIGITS_MAX: usize = 2;
+    let is_word = |piece: &[u8]| {
+        let digits = piece.iter().filter(|byte| byte.is_ascii_digit()).count();
+        let upper = piece.iter().any(u8::is_ascii_uppercase);
+        let lower = piece.iter().any(u8::is_ascii_lowercase);
+        digits <= DIGITS_MAX && !(upper && lower) && piece.iter().all(u8::is_ascii_alphanumeric)
+    };
+    value.contains(&b'_')
+        && value.split(|byte| matches!(byte, b'_' | b'@')).all(is_word)
+        && value.split(|byte| *byte == b'_').any(is_placeholder)
 }
 
 /// Whether a value is long and base64 in letters of both cases and digits.
@@ -295,9 +321,10 @@ fn after_scheme(bytes: &[u8], at: usize) -> Option<Find> {
     };
     let look = run(bytes, at + 1, VALUE_LOOK_MAX, inside);
     let value = &bytes[at + 1..look];
-    let is_secret = match in_header {
-        true => value.len() >= QUOTED_LEAST,
-        false => value.len() >= BARE_LEAST && is_chance(value),
+    let is_secret = if in_header {
+        value.len() >= QUOTED_LEAST && !is_placeholder(value)
+    } else {
+        value.len() >= BARE_LEAST && is_chance(value)
     };
     let end = run(bytes, look, usize::MAX, inside);
     is_secret.then_some(Find { range: at + 1..end, kind: "authorization" })

@@ -243,11 +243,14 @@ impl Rule {
                 Check::Basic => basic::is_user_and_password(value),
             }
             && (!self.in_settings || in_settings(bytes, start));
-        // What goes on is part of it.
-        let end = run(bytes, end, usize::MAX, |byte| {
-            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
-        });
-        is_secret.then_some(Find { range: start..end, kind: &self.id })
+        is_secret.then(|| {
+            // What goes on is part of it. It is looked for only here: the rest of a long word that is rejected at each of its
+            // pieces would be read again and again.
+            let end = run(bytes, end, usize::MAX, |byte| {
+                byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
+            });
+            Find { range: start..end, kind: &self.id }
+        })
     }
 }
 

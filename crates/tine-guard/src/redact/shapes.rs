@@ -1,5 +1,6 @@
 //! Secrets whose shape no rule can tell: private keys, passwords in addresses, the secret behind a key id.
 
+use super::assigned::is_placeholder;
 use super::{Find, run};
 
 /// Most bytes of a key that are looked at to know it; its end is looked for once it is known.
@@ -28,6 +29,10 @@ pub(super) fn secret_behind_id(bytes: &[u8], at: usize) -> Option<Find> {
 
 const PEM_BEGIN: &[u8] = b"-----BEGIN ";
 
+/// Fewest characters of base64 in a private key. The shortest keys have 32 bytes, which are 43 characters. Less is a placeholder, as
+/// in documentation and tests of parsers.
+const KEY_CHARACTERS_MIN: usize = 40;
+
 /// A private key in PEM, or in OpenPGP's armour: from its first line to its last, or as far as it goes.
 pub(super) fn private_key(bytes: &[u8], at: usize) -> Option<Find> {
     const LABEL_MAX: usize = 40;
@@ -41,7 +46,9 @@ pub(super) fn private_key(bytes: &[u8], at: usize) -> Option<Find> {
     if !private || !bytes[label_end..].starts_with(b"-----") {
         return None;
     }
-    let mut end = label_end + b"-----".len();
+    let body = label_end + b"-----".len();
+    let mut end = body;
+    let mut body_end;
     loop {
         end = run(bytes, end, usize::MAX, |byte| {
             base64(byte)
@@ -50,6 +57,7 @@ pub(super) fn private_key(bytes: &[u8], at: usize) -> Option<Find> {
                     b'=' | b':' | b',' | b'.' | b' ' | b'\n' | b'\r' | b'\t' | b'(' | b')'
                 )
         });
+        body_end = end;
         if bytes[end..].starts_with(b"-----END ") {
             let last = run(bytes, end + b"-----END ".len(), LABEL_MAX, |byte| {
                 byte.is_ascii_uppercase() || byte == b' '
@@ -57,16 +65,21 @@ pub(super) fn private_key(bytes: &[u8], at: usize) -> Option<Find> {
             end = run(bytes, last, 5, |byte| byte == b'-');
             break;
         }
-        // A line end as JSON writes it, however often it was escaped; a dash of a header.
+        // A line end as JSON writes it, however often it was escaped; a line that source text continues; a dash of a header.
         let slashes = run(bytes, end, 8, |byte| byte == b'\\');
         match bytes.get(slashes) {
-            Some(b'n' | b'r' | b't') if slashes > end => end = slashes + 1,
+            Some(b'n' | b'r' | b't' | b'\n') if slashes > end => end = slashes + 1,
             Some(b'-') if slashes == end && !bytes[end..].starts_with(b"-----") => end += 1,
             _ => break,
         }
     }
-    Some(Find { range: at..end, kind: "private key" })
+    let characters = bytes[body..body_end].iter().filter(|byte| base64(**byte));
+    let is_key = characters.take(KEY_CHARACTERS_MIN).count() == KEY_CHARACTERS_MIN;
+    is_key.then_some(Find { range: at..end, kind: "private key" })
 }
+
+/// One letter is an example.
+const PASSWORD_BYTES_MIN: usize = 2;
 
 /// The password in `scheme://user:password@host`.
 pub(super) fn password_in_address(bytes: &[u8], at: usize) -> Option<Find> {
@@ -83,6 +96,11 @@ pub(super) fn password_in_address(bytes: &[u8], at: usize) -> Option<Find> {
     let host = authority.iter().rposition(|byte| *byte == b'@')?;
     let colon = authority[..host].iter().position(|byte| *byte == b':')?;
     let password = &authority[colon + 1..host];
-    let reference = password.is_empty() || matches!(password[0], b'$' | b'{' | b'%' | b'[' | b'*');
+    // A synopsis: `scheme://[user[:password]@]host`.
+    let is_optional = authority[..colon].contains(&b'[');
+    let reference = password.len() < PASSWORD_BYTES_MIN
+        || is_optional
+        || matches!(password[0], b'$' | b'{' | b'%' | b'[' | b'*')
+        || is_placeholder(password);
     (!reference).then_some(Find { range: from + colon + 1..from + host, kind: "password" })
 }

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use super::{Link, SimpleCommand, Word, recognise};
 
 /// Programs that are generated in a usual run, and where everything is tested.
-const PROGRAMS: (u32, u32) = (15_000, 50_000);
+const PROGRAMS: (u32, u32) = (6_000, 50_000);
 
 /// Of so many programs one at least must be recognised, so that the test means something.
 const RECOGNISED_ONE_OF: usize = 8;

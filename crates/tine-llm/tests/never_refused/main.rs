@@ -20,8 +20,8 @@ use seen::Seen;
 use step::{Step, everything, step};
 use talk::Talk;
 
-/// Random conversations with one model: all models together take about ten seconds of two cores in a debug build.
-const CONVERSATIONS: u32 = 75;
+/// Random conversations with one model in a usual run, and where everything is tested.
+const CONVERSATIONS: (u32, u32) = (25, 75);
 
 const SCENARIO: &str = include_str!("chatter.toml");
 
@@ -31,7 +31,9 @@ fn converse_with(model: &str) {
     let scenario = Scenario::parse(SCENARIO, "chatter").unwrap();
     let server = runtime.block_on(SimServer::start(SimOptions::new(scenario))).unwrap();
     let seen = RefCell::new(Seen::default());
-    let config = ProptestConfig::with_cases(CONVERSATIONS);
+    let (usual, all) = CONVERSATIONS;
+    let count = tine_testkit::cases("random conversations", usual, all);
+    let config = ProptestConfig::with_cases(count);
     let config = ProptestConfig { source_file: Some(file!()), ..config };
     let first = everything();
     runtime.block_on(conversation(model, server.base_url(), &first, &seen)).unwrap();

@@ -13,7 +13,7 @@ use super::expand::{MARK, NAMES, NUMBER};
 use super::judge;
 
 /// Programs that are generated in a usual run, and where everything is tested.
-const PROGRAMS: (u32, u32) = (6_000, 60_000);
+const PROGRAMS: (u32, u32) = (3_000, 60_000);
 
 /// Of so many programs one at least must be accepted, so that the test means something.
 const ACCEPTED_ONE_OF: usize = 12;

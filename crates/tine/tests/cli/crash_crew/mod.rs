@@ -21,8 +21,8 @@ use scenario::{Chance, Plan};
 
 use crate::support::{Home, Ran};
 
-/// Rounds when nobody asks for more: a few of each kind.
-const TIMES_DEFAULT: u64 = 15;
+/// Rounds when nobody asks for more, and where everything is tested: a few of each kind.
+const ROUNDS: (u32, u32) = (6, 15);
 
 /// One model whose words cost money.
 const MODEL: &str = "anthropic/claude-opus-5-5";
@@ -171,7 +171,9 @@ fn asked(variable: &str, usual: u64) -> u64 {
 
 #[test]
 fn killed_at_a_random_moment_no_task_is_without_an_end_and_no_notice_lost_or_doubled() {
-    let (times, seed) = (asked("TINE_CRASH_TIMES", TIMES_DEFAULT), asked("TINE_CRASH_SEED", 1));
+    let (usual, all) = ROUNDS;
+    let usual = tine_testkit::cases("rounds of a killed crew", usual, all);
+    let (times, seed) = (asked("TINE_CRASH_TIMES", usual.into()), asked("TINE_CRASH_SEED", 1));
     let mut tally = Tally::default();
     for number in 0..times {
         let mut round = Round::new(Chance::of_round(seed, number));
