@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::call::{Subject, Target, literal_folders};
+use crate::paths::normalise;
 use crate::rule::Rule;
 use crate::shell::reach::{Reached, reach};
 use crate::shell::{Width, shell_verdict};
@@ -38,6 +39,13 @@ impl Judged {
             };
         }
         let (reached, objection) = reach(directory, &verdict.paths);
+        let starts = verdict.may_start_programs.filter(|_| width == Width::Strict);
+        let starts = starts.map(|command| {
+            format!(
+                "no read-only wall stands here, and `{command}` may start programs that the repository's settings name"
+            )
+        });
+        let objection = objection.or(starts);
         let reads = reached.iter().map(|reached| Read::new(directory, reached)).collect();
         Self { not_read_only: None, objection, reads }
     }
@@ -61,17 +69,90 @@ impl Read {
     }
 }
 
-/// The files and folders, as absolute paths, that a read-only command names, so that a caller who can see the file
-/// system may follow links and judge what they lead to. Empty for a command that is not read-only. Names with wildcards
-/// stand as the folder where the wildcard begins.
-pub fn command_reads(directory: &Path, command: &str, width: Width) -> Vec<PathBuf> {
-    let (reached, _) = reach(directory, &shell_verdict(command, width).paths);
-    let plain = |reached: Reached| {
-        if reached.glob {
-            PathBuf::from(literal_folders(&reached.absolute.to_string_lossy()))
-        } else {
-            reached.absolute
-        }
+/// What a read-only command names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandReads {
+    /// The files and folders.
+    pub paths: Vec<CommandRead>,
+    /// Whether these are all: no other depends on a variable.
+    pub is_complete: bool,
+}
+
+/// A file or folder that a read-only command names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandRead {
+    /// Its absolute path. A name with wildcards stands as the folder where the wildcard begins.
+    pub path: PathBuf,
+    /// Whether what is in it is printed, and not only its name or size.
+    pub contents: bool,
+}
+
+/// The files and folders that a read-only command names, so that a caller who can see the file system may follow links and
+/// judge what they lead to. `~` is `home`. Returns `None` for a command that is not read-only.
+pub fn command_reads(
+    directory: &Path,
+    command: &str,
+    width: Width,
+    home: Option<&Path>,
+) -> Option<CommandReads> {
+    let verdict = shell_verdict(command, width);
+    if !verdict.read_only {
+        return None;
+    }
+    let (reached, _) = reach(directory, &verdict.paths);
+    let literal = |path: PathBuf, glob: bool| match glob {
+        true => PathBuf::from(literal_folders(&path.to_string_lossy())),
+        false => path,
     };
-    reached.into_iter().map(plain).collect()
+    let mut reads = CommandReads { paths: Vec::new(), is_complete: true };
+    reads.paths.extend(reached.into_iter().map(|reached| CommandRead {
+        path: literal(reached.absolute, reached.glob),
+        contents: reached.contents,
+    }));
+    for path in verdict.paths.iter().filter(|path| path.tilde) {
+        // What comes behind may begin there.
+        reads.is_complete &= !path.moves;
+        match (home, in_home(&path.text)) {
+            (Some(home), Some(rest)) => {
+                let path = CommandRead {
+                    path: literal(normalise(&home.join(rest)), path.glob),
+                    contents: path.contents,
+                };
+                reads.paths.push(path);
+            }
+            (_, None) | (None, Some(_)) => reads.is_complete = false,
+        }
+    }
+    Some(reads)
+}
+
+/// The part of the path below the home directory, if it is sure to begin there.
+fn in_home(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix('~').or_else(|| text.strip_prefix("$HOME"))?;
+    let rest = if rest.is_empty() { rest } else { rest.strip_prefix('/')? };
+    (!rest.contains('$')).then_some(rest.trim_start_matches('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_names_its_reads_in_the_home_too() {
+        let check = |command: &str| {
+            let (directory, home) = (Path::new("/srv/app"), Path::new("/home/me"));
+            let reads = command_reads(directory, command, Width::Wide, Some(home)).unwrap();
+            let shown = |read: &CommandRead| {
+                let what = if read.contents { "" } else { " (name)" };
+                format!("{}{what}", read.path.display())
+            };
+            let mut all: Vec<String> = reads.paths.iter().map(shown).collect();
+            all.extend((!reads.is_complete).then(|| "…".to_owned()));
+            all.join(" ")
+        };
+        insta::assert_snapshot!(check("cat a ~/b/../c ; ls /etc"), @"/srv/app/a /etc (name) /home/me/c");
+        insta::assert_snapshot!(check("cat \"$HOME/x\" ~/d/*.rs"), @"/home/me/x /home/me/d");
+        insta::assert_snapshot!(check("cat ~other/x \"$FOO/x\""), @"…");
+        assert_eq!(command_reads(Path::new("/srv"), "rm x", Width::Wide, None), None);
+    }
 }

@@ -31,7 +31,7 @@ mod warning;
 mod wildcard;
 
 pub use call::{Call, describe};
-pub use command::command_reads;
+pub use command::{CommandRead, CommandReads, command_reads};
 pub use grant::rule_for;
 pub use judge::judge;
 pub use paths::{PathPlace, place_of};

@@ -206,8 +206,21 @@ fn a_rule_for_the_reading_tools_holds_for_commands() {
 fn a_read_that_a_rule_allows_is_allowed_by_the_rule() {
     let rules = with_rules(&["Bash(git log *)"], &[], &[]);
     assert_eq!(verdict("Bash", &command("git log -5"), Default, &rules), "allow");
-    assert_eq!(verdict("Bash", &command("git show"), Default, &rules), "read");
+    assert_eq!(verdict("Bash", &command("git branch --show-current"), Default, &rules), "read");
     assert_eq!(verdict("FileRead", &file("a"), Default, &rules), "allow");
+}
+
+#[test]
+fn git_is_asked_about_without_a_wall_where_it_may_start_programs() {
+    let check = |text: &str| verdict("Bash", &command(text), Default, &Rules::default());
+    for free in ["git config --list", "git remote -v", "git rev-parse --show-toplevel"] {
+        assert_eq!(check(free), "read", "{free}");
+    }
+    insta::assert_snapshot!(check("ls; git diff"), @"ask: no read-only wall stands here, and `git diff` may start programs that the repository's settings name");
+    for asked in ["git status", "git log -3", "git show", "git blame a", "git ls-files"] {
+        assert!(check(asked).starts_with("ask: no read-only wall stands here"), "{asked}");
+    }
+    insta::assert_snapshot!(verdict("Bash", &command("git diff"), ReadOnly, &Rules::default()), @"ask: no read-only wall stands here, and `git diff` may start programs that the repository's settings name");
 }
 
 #[test]

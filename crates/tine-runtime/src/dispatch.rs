@@ -1,22 +1,37 @@
 //! Tool calls of a run: permission first, then the toolbox.
 
+use std::error::Error;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use tine_fork::{CallContext, InnerCalls, ToolAnswer, ToolCall, ToolDispatcher};
-use tine_guard::{PermissionMode, Width, command_reads, real_call};
+use tine_guard::{PermissionMode, Width, real_call};
 use tine_model::RawJson;
 use tine_tools::{Caller, Effect, Place, Repl, ToolOutput, Toolbox};
 
 use crate::crew_tools::{CrewTool, CrewTools, spawns};
 use crate::live::Stop;
-use crate::permission::{Permissions, Permit, command_of};
+use crate::permission::{Permissions, Permit};
 use crate::queue::Queue;
-use crate::read_wall::ReadWalls;
+use crate::read_wall::{NoReadWall, ReadWalls};
 use crate::writers::Writers;
 
 /// What is told of a call that an agent makes after it was asked to stop.
 const STOPPING: &str = "Refused: you were asked to stop. Answer with what you have.";
+
+/// What is told of a read whose wall cannot be raised.
+fn not_run(error: &NoReadWall) -> String {
+    let mut why = vec![error.to_string()];
+    let mut source = error.source();
+    while let Some(error) = source {
+        why.push(error.to_string());
+        source = error.source();
+    }
+    format!(
+        "Not run: the read-only wall for this command cannot be raised: {}. Try again, or use another tool.",
+        why.join(": ")
+    )
+}
 
 /// The built-in tools at one agent's place, behind its permissions.
 pub(crate) struct GuardedTools {
@@ -74,14 +89,14 @@ impl ToolDispatcher for GuardedTools {
             Ok(real) => real,
             Err(error) => return ToolAnswer::error(format!("Denied: {error}.")),
         };
-        let command = command_of(&call.name, &call.input);
         // In bypass mode no command is judged as a read.
         let may_be_read =
-            command.is_some() && self.permissions.mode.get() != PermissionMode::Bypass;
-        let width = match may_be_read {
-            true => self.reads.width(&self.place).await,
-            false => Width::Strict,
+            call.name == "Bash" && self.permissions.mode.get() != PermissionMode::Bypass;
+        let wall = match may_be_read {
+            true => self.reads.base(&self.place).await,
+            false => None,
         };
+        let width = if wall.is_some() { Width::Wide } else { Width::Strict };
         let permissions = self.permissions.clone().with_width(width);
         let judged = permissions.check(&self.queue, directory, call, real.as_ref(), cancel);
         let permit = match judged.await {
@@ -93,12 +108,13 @@ impl ToolDispatcher for GuardedTools {
             Some(real) => place.judged(&real.path),
             None => place,
         };
-        let place = match (permit, command) {
-            (Permit::Read, Some(command)) => {
-                let named = command_reads(directory, &command, width);
-                self.reads.around(place, named).await
-            }
-            (Permit::Read | Permit::Full, _) => place,
+        let place = match (permit, wall) {
+            (Permit::Read { shown }, Some(wall)) => match wall.around(place, shown).await {
+                Ok(place) => place,
+                Err(error) => return ToolAnswer::error(not_run(&error)),
+            },
+            // What the strict verdict calls a read needs no wall.
+            (Permit::Read { .. }, None) | (Permit::Full, _) => place,
         };
         let before = self.writers.before(what).await;
         let output = tool.run(&place, &call.input, cancel).await;

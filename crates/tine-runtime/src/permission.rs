@@ -1,13 +1,13 @@
 //! The permission step: guard's verdict, and where it leaves a call to a person, the queue.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use tine_fork::ToolCall;
 use tine_guard::{
-    Call, PermissionMode, RealCall, Reason, Rules, Verdict, Width, command_reads, describe, judge,
-    real_call, real_path, rule_for,
+    Call, CommandRead, PermissionMode, RealCall, Reason, Rules, Verdict, Width, command_reads,
+    describe, judge, real_call, real_path, rule_for,
 };
 use tine_model::{AgentId, Decision, PermissionId, PermissionScope, RawJson};
 use tine_store::{AnswerPermission, PermissionRow};
@@ -123,13 +123,32 @@ pub struct Permissions {
 }
 
 /// How a call may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Permit {
     /// As a read, behind the read-only wall where one can stand.
-    Read,
+    Read {
+        /// The real paths that were judged. The wall shows those of them that lie outside, and follows none anew.
+        shown: Vec<PathBuf>,
+    },
     /// As the run's other calls: a rule, the mode or an answer allows it.
     Full,
 }
+
+/// What guard says of a call, and how it may run once nothing speaks against it.
+struct Judgement {
+    verdict: Verdict,
+    permit: Permit,
+}
+
+impl Judgement {
+    /// The judgement on a call that is no read of a command.
+    fn full(verdict: Verdict) -> Self {
+        Self { verdict, permit: Permit::Full }
+    }
+}
+
+/// Where a read finds nothing of its machine behind a wall. A person who allows such a read by an answer wants what is really there.
+const MACHINE: [&str; 4] = ["/dev", "/proc", "/run", "/sys"];
 
 impl Permissions {
     /// Permissions of a run that asks as is usual.
@@ -151,66 +170,83 @@ impl Permissions {
 
     /// Guard's verdict on the call as it was written and as it would really be: the stricter counts. Where both ask, the
     /// reason is the real one, so that whoever says yes knows to what.
-    fn verdict(&self, call: &Call<'_>, real: Option<&RealCall>) -> Verdict {
+    fn verdict(&self, call: &Call<'_>, real: Option<&RealCall>) -> Judgement {
         let written = judge(call, self.mode.get(), self.width, &self.rules);
         if call.tool == "Bash" {
             return self.followed(call, written);
         }
         let Some(RealCall { directory, input: Some(input), .. }) = real else {
-            return written;
+            return Judgement::full(written);
         };
         let real = Call { tool: call.tool, input, directory };
         let real = judge(&real, self.mode.get(), self.width, &self.rules);
-        let through = |reason: Reason| Reason::new(format!("{reason}, through a symbolic link"));
-        match (written, real) {
+        Judgement::full(match (written, real) {
             // The agent's directory may itself be behind a link, which changes nothing.
             (written, real) if written == real => written,
             (denied @ Verdict::Deny(_), _) => denied,
-            (_, Verdict::Deny(reason)) => Verdict::Deny(through(reason)),
-            (_, Verdict::Ask(reason)) => Verdict::Ask(through(reason)),
+            (_, Verdict::Deny(reason)) => Verdict::Deny(through_link(&reason)),
+            (_, Verdict::Ask(reason)) => Verdict::Ask(through_link(&reason)),
             (asked @ Verdict::Ask(_), _) => asked,
             (written, Verdict::Allow | Verdict::Read) => written,
-        }
+        })
     }
 
     /// Guard's verdict on a command, and on where links take the files that it names: the stricter counts. Of what
-    /// a search meets below a folder, and of what git tells of its history, the names alone are looked at.
-    fn followed(&self, call: &Call<'_>, written: Verdict) -> Verdict {
+    /// a search meets below a folder, and of what git tells of its history, the names alone are looked at. A command that reads
+    /// stays a read if a rule allows it: the rule lifts the question and not the wall.
+    fn followed(&self, call: &Call<'_>, written: Verdict) -> Judgement {
         let command = match (&written, self.mode.get()) {
             (Verdict::Deny(_), _) | (_, PermissionMode::Bypass) => None,
             (Verdict::Allow | Verdict::Read | Verdict::Ask(_), _) => {
                 command_of(call.tool, call.input)
             }
         };
-        let reads = command
-            .as_deref()
-            .map(|command| command_reads(call.directory, command, self.width))
-            .unwrap_or_default();
-        for path in &reads {
+        let home = std::env::home_dir();
+        let reads = command.as_deref().and_then(|command| {
+            command_reads(call.directory, command, self.width, home.as_deref())
+        });
+        let (Some(command), Some(reads)) = (command, reads) else {
+            return Judgement::full(written);
+        };
+        let (mut shown, mut asked) = (Vec::new(), None);
+        for CommandRead { path, contents } in &reads.paths {
             let given = serde_json::json!({ "file_path": path.to_string_lossy() }).to_string();
             let Ok(given) = RawJson::parse(&given) else { continue };
             let real = match real_path(call.directory)
                 .and_then(|directory| real_call(("FileRead", &given), call.directory, &directory))
             {
                 Ok(real) => real,
-                Err(error) => return Verdict::Deny(Reason::new(error.to_string())),
+                Err(error) => {
+                    return Judgement::full(Verdict::Deny(Reason::new(error.to_string())));
+                }
             };
-            let Some(RealCall { directory, input: Some(input), .. }) = real else { continue };
+            let Some(RealCall { path, directory, input }) = real else { continue };
+            // A name that is only listed uncovers no secret.
+            if *contents || !path.starts_with(&directory) {
+                shown.push(path);
+            }
+            let Some(input) = input else { continue };
             let read = Call { tool: "FileRead", input: &input, directory: &directory };
-            let through =
-                |reason: Reason| Reason::new(format!("{reason}, through a symbolic link"));
             match judge(&read, self.mode.get(), self.width, &self.rules) {
-                Verdict::Deny(reason) => return Verdict::Deny(through(reason)),
+                Verdict::Deny(reason) => {
+                    return Judgement::full(Verdict::Deny(through_link(&reason)));
+                }
                 Verdict::Ask(reason) if written.is_free() => {
-                    return Verdict::Ask(through(reason));
+                    asked.get_or_insert_with(|| Verdict::Ask(through_link(&reason)));
                 }
                 Verdict::Ask(_) | Verdict::Allow | Verdict::Read => {}
             }
         }
-        let swept = command
-            .filter(|_| written == Verdict::Read)
-            .and_then(|command| objection(call.directory, &command, &reads));
-        swept.map_or(written, Verdict::Ask)
+        if written == Verdict::Read && asked.is_none() {
+            let paths: Vec<PathBuf> = reads.paths.iter().map(|read| read.path.clone()).collect();
+            asked = objection(call.directory, &command, &paths).map(Verdict::Ask);
+        }
+        let verdict = asked.unwrap_or(written);
+        let is_machine = |path: &PathBuf| MACHINE.iter().any(|place| path.starts_with(place));
+        let is_asked = matches!(verdict, Verdict::Ask(_));
+        let wants_more = is_asked && (!reads.is_complete || shown.iter().any(is_machine));
+        let permit = if wants_more { Permit::Full } else { Permit::Read { shown } };
+        Judgement { verdict, permit }
     }
 
     /// Asks whether a call may run that no rule speaks against, for another reason; otherwise what the model is told. Where nothing
@@ -251,9 +287,9 @@ impl Permissions {
         cancel: &CancellationToken,
     ) -> Result<Permit, String> {
         let call = Call { tool: name, input, directory };
-        let why = match self.verdict(&call, real) {
-            Verdict::Allow => return Ok(Permit::Full),
-            Verdict::Read => return Ok(Permit::Read),
+        let Judgement { verdict, permit } = self.verdict(&call, real);
+        let why = match verdict {
+            Verdict::Allow | Verdict::Read => return Ok(permit),
             Verdict::Deny(reason) => {
                 return Err(format!(
                     "Denied: {reason}. Go on without this call, or do it another way."
@@ -266,11 +302,11 @@ impl Permissions {
             let mut rules = Rules::clone(&self.rules);
             rules.allow.push(rule.clone());
             let with_rule = Self { rules: Arc::new(rules), ..self.clone() };
-            with_rule.verdict(&call, real).is_free()
+            with_rule.verdict(&call, real).verdict.is_free()
         });
         let (asked_in, asked) = (self.mode.get(), real);
         let is_free =
-            || self.mode.get() != asked_in && self.verdict(&call, asked) == Verdict::Allow;
+            || self.mode.get() != asked_in && self.verdict(&call, asked).verdict == Verdict::Allow;
         let real = real.and_then(|real| {
             let input = real.input.as_ref()?;
             let real = Call { tool: name, input, directory: &real.directory };
@@ -278,8 +314,12 @@ impl Permissions {
             (describe(&real) != describe(&call)).then_some(real)
         });
         let question = Question { id, call, real, why, rule, rule_helps, is_free: &is_free };
-        queue.answer(&question, self, cancel).await.map(|()| Permit::Full)
+        queue.answer(&question, self, cancel).await.map(|()| permit)
     }
+}
+
+fn through_link(reason: &Reason) -> Reason {
+    Reason::new(format!("{reason}, through a symbolic link"))
 }
 
 /// The text that `Bash` would run; `None` for other tools.

@@ -1,77 +1,203 @@
 //! The read-only walls of a run: what the guard lets through as a read runs behind one of them, also where the run itself is not
 //! confined.
 //!
-//! A wall is raised when the first command asks for it, and kept for the run. A command that may read outside the directory,
-//! because a rule allows it, gets a wall that shows those paths as well.
+//! The base wall is raised when the first command asks for it, and kept for the run, as is a failure to raise it. Where it
+//! stands, reads are judged widely, and no read runs without a wall any more. A command that may read something that the base
+//! wall does not show gets a wall that shows those paths as well. Only paths that were judged are shown, and none is followed again.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tine_guard::Width;
-use tine_tools::{Enclosure, Ground, Place, Wall, Withheld};
-use tokio::sync::Mutex;
+use tine_tools::{Enclosure, Ground, Place, Wall, WallError, Withheld};
+use tokio::sync::{Mutex, OnceCell};
 
-/// Walls that are kept for different paths outside the directory; a run that reads at more places raises them anew.
-const KEPT_MAX: usize = 8;
+/// Walls that are kept for different paths beside the base wall; a run that reads at more places raises them anew.
+const KEPT_MAX: usize = 7;
+
+/// Raises a wall around a directory that shows these paths as well. Blocks.
+type Raise = Arc<dyn Fn(&Path, Vec<PathBuf>) -> Result<Enclosure, WallError> + Send + Sync>;
+
+/// A read whose wall cannot be raised.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoReadWall {
+    /// The wall failed.
+    #[error(transparent)]
+    Wall(#[from] WallError),
+    /// The thread that raised it ended early.
+    #[error("the wall was not finished")]
+    Unfinished,
+}
 
 /// The walls of one run. Shared by its calls.
 pub(crate) struct ReadWalls {
     hidden: Withheld,
-    /// By the paths outside the directory that each shows. An async mutex, because raising a wall waits and is done once.
-    raised: Mutex<HashMap<Vec<PathBuf>, Enclosure>>,
+    raise: Raise,
+    /// Shows the directory alone. `None` where no wall can stand.
+    base: OnceCell<Option<Enclosure>>,
+    /// By the paths beside the directory that each shows. An async mutex, because raising a wall waits and is done once.
+    others: Mutex<HashMap<Vec<PathBuf>, Enclosure>>,
+}
+
+/// The base wall of a run, which stands: the proof that reads may be judged widely.
+pub(crate) struct BaseWall<'a> {
+    walls: &'a ReadWalls,
+    enclosure: &'a Enclosure,
 }
 
 impl ReadWalls {
     /// Walls that hide what `hidden` names.
     pub(crate) fn new(hidden: Withheld) -> Self {
-        Self { hidden, raised: Mutex::default() }
+        let ground = Arc::clone(&hidden);
+        let raise = move |directory: &Path, shown: Vec<PathBuf>| {
+            Wall::reading(shown).raise(directory, &Ground::here(Arc::clone(&ground)))
+        };
+        Self::raised_by(hidden, Arc::new(raise))
     }
 
-    /// Returns how much counts as a read at this place: more where a wall can stand.
-    pub(crate) async fn width(&self, place: &Place) -> Width {
-        match self.wall(place, Vec::new()).await {
-            Some(_) => Width::Wide,
-            None => Width::Strict,
-        }
+    fn raised_by(hidden: Withheld, raise: Raise) -> Self {
+        Self { hidden, raise, base: OnceCell::new(), others: Mutex::default() }
     }
 
-    /// The place behind a wall that lets nothing be written, and shows its directory and those of `named` that the wall would
-    /// not show by itself. Returns the place as it is where no wall can stand.
-    pub(crate) async fn around(&self, place: Place, named: Vec<PathBuf>) -> Place {
-        let directory = place.real_directory();
-        let real = named.iter().filter_map(|path| path.canonicalize().ok());
-        let is_beside =
-            |path: &PathBuf| !path.starts_with(directory) || (self.hidden)(path) && path.is_file();
-        let beside: Vec<PathBuf> = real.filter(is_beside).collect();
-        match self.wall(&place, beside).await {
-            Some(enclosure) => place.with_enclosure(enclosure),
-            None => place,
-        }
-    }
-
-    async fn wall(&self, place: &Place, mut outside: Vec<PathBuf>) -> Option<Enclosure> {
-        outside.sort();
-        outside.dedup();
-        let mut raised = self.raised.lock().await;
-        if let Some(enclosure) = raised.get(&outside) {
-            return Some(enclosure.clone());
-        }
-        let (directory, hidden) = (place.directory().to_owned(), Arc::clone(&self.hidden));
-        let shown = outside.clone();
-        let raise = move || Wall::reading(shown).raise(&directory, &Ground::here(hidden));
-        let enclosure = tokio::task::spawn_blocking(raise).await.ok()?;
-        let enclosure = match enclosure {
-            Ok(enclosure) => enclosure,
-            Err(error) => {
+    /// Returns the base wall, if one can stand at this place. The place must be the same for the whole run.
+    pub(crate) async fn base(&self, place: &Place) -> Option<BaseWall<'_>> {
+        let base = self.base.get_or_init(|| async {
+            let raised = self.raised(place, Vec::new()).await;
+            let told = |error: &NoReadWall| {
                 tracing::debug!(%error, "no read-only wall stands; commands are judged strictly");
-                return None;
+            };
+            raised.inspect_err(told).ok()
+        });
+        base.await.as_ref().map(|enclosure| BaseWall { walls: self, enclosure })
+    }
+
+    async fn raised(&self, place: &Place, shown: Vec<PathBuf>) -> Result<Enclosure, NoReadWall> {
+        let (directory, raise) = (place.directory().to_owned(), Arc::clone(&self.raise));
+        let raised = tokio::task::spawn_blocking(move || raise(&directory, shown)).await;
+        Ok(raised.map_err(|_| NoReadWall::Unfinished)??)
+    }
+}
+
+impl BaseWall<'_> {
+    /// The place behind a wall that lets nothing be written, and shows its directory and those of the `judged` real paths
+    /// that the base wall does not show. An error means that the command must not run.
+    pub(crate) async fn around(
+        &self,
+        place: Place,
+        judged: Vec<PathBuf>,
+    ) -> Result<Place, NoReadWall> {
+        let shown = self.beside(&place, judged);
+        if shown.is_empty() {
+            return Ok(place.with_enclosure(self.enclosure.clone()));
+        }
+        let mut others = self.walls.others.lock().await;
+        if let Some(enclosure) = others.get(&shown) {
+            return Ok(place.with_enclosure(enclosure.clone()));
+        }
+        let enclosure = self.walls.raised(&place, shown.clone()).await?;
+        if others.len() == KEPT_MAX {
+            others.clear();
+        }
+        others.insert(shown, enclosure.clone());
+        Ok(place.with_enclosure(enclosure))
+    }
+
+    /// What the base wall does not show: paths outside, and secret files. Those that do not exist are left to the command to miss.
+    fn beside(&self, place: &Place, judged: Vec<PathBuf>) -> Vec<PathBuf> {
+        let directory = place.real_directory();
+        let is_beside = |path: &PathBuf| {
+            let Ok(about) = path.symlink_metadata() else { return false };
+            match path.starts_with(directory) {
+                true => (self.walls.hidden)(path) && about.is_file(),
+                false => !self.enclosure.shows(path),
             }
         };
-        if raised.len() == KEPT_MAX {
-            raised.clear();
+        let mut beside: Vec<PathBuf> = judged.into_iter().filter(is_beside).collect();
+        beside.sort();
+        beside.dedup();
+        beside
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    fn is_hidden(path: &Path) -> bool {
+        path.ends_with(".env")
+    }
+
+    /// Walls whose raising counts itself, and fails from the given one on.
+    fn walls(fails_from: usize) -> (ReadWalls, Arc<AtomicUsize>) {
+        let count = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&count);
+        let raise = move |directory: &Path, shown: Vec<PathBuf>| {
+            if counted.fetch_add(1, Ordering::Relaxed) >= fails_from {
+                return Err(WallError::Kernel(std::io::Error::other("no more")));
+            }
+            Wall::reading(shown).raise(directory, &Ground::here(Arc::new(is_hidden)))
+        };
+        (ReadWalls::raised_by(Arc::new(is_hidden), Arc::new(raise)), count)
+    }
+
+    /// A directory with a secret, and one outside with twelve files.
+    fn world() -> (tempfile::TempDir, PathBuf, Place) {
+        let world = tempfile::tempdir().unwrap();
+        let root = world.path().canonicalize().unwrap();
+        for name in ["work", "outside"] {
+            std::fs::create_dir(root.join(name)).unwrap();
         }
-        raised.insert(outside, enclosure.clone());
-        Some(enclosure)
+        std::fs::write(root.join("work/.env"), "A=1\n").unwrap();
+        for number in 0..12 {
+            std::fs::write(root.join(format!("outside/{number}")), "x").unwrap();
+        }
+        let place = Place::new(&root.join("work")).unwrap();
+        (world, root, place)
+    }
+
+    #[tokio::test]
+    async fn a_wall_that_fails_behind_the_first_is_a_refusal() {
+        let (_world, root, place) = world();
+        let (walls, count) = walls(1);
+        let base = walls.base(&place).await.unwrap();
+        for path in ["outside/1", "work/.env"] {
+            let around = base.around(place.fork(), vec![root.join(path)]).await;
+            let refused = around.err().map(|error| error.to_string());
+            assert_eq!(refused.as_deref(), Some("the kernel refused the rules of the wall"));
+        }
+        // The base wall itself stands on.
+        let inside = base.around(place.fork(), vec![root.join("work/a"), root.join("none")]).await;
+        assert!(inside.unwrap().enclosure().is_some());
+        assert_eq!(count.load(Ordering::Relaxed), 3);
+    }
+
+    #[tokio::test]
+    async fn a_failure_of_the_base_wall_is_kept() {
+        let (_world, _root, place) = world();
+        let (walls, count) = walls(0);
+        for _ in 0..3 {
+            assert!(walls.base(&place).await.is_none());
+        }
+        assert_eq!(count.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test]
+    async fn the_base_wall_outlives_many_others_and_shows_programs_itself() {
+        let (_world, root, place) = world();
+        let (walls, count) = walls(usize::MAX);
+        let base = walls.base(&place).await.unwrap();
+        for number in 0..12 {
+            let shown = vec![root.join(format!("outside/{number}"))];
+            base.around(place.fork(), shown).await.unwrap();
+        }
+        assert_eq!(count.load(Ordering::Relaxed), 13);
+        let shell = Path::new("/bin/sh").canonicalize().unwrap();
+        for shown in [vec![], vec![shell], vec![root.join("work")], vec![root.join("gone")]] {
+            base.around(place.fork(), shown).await.unwrap();
+        }
+        walls.base(&place).await.unwrap();
+        assert_eq!(count.load(Ordering::Relaxed), 13);
     }
 }

@@ -10,6 +10,8 @@ mod crew;
 mod fixture;
 mod library;
 mod merged;
+#[cfg(target_os = "linux")] // for the wall
+mod reads;
 mod worktrees;
 mod writers;
 

@@ -241,6 +241,8 @@ struct Standing {
     line: String,
     /// Whether it stands around commands that only read.
     only_reads: bool,
+    /// Real paths that can be read with all below them, secrets among them not.
+    readable: Vec<PathBuf>,
 }
 
 /// What programs say when the wall refuses something.
@@ -331,7 +333,7 @@ impl Wall {
             Some(more) => {
                 let mut roots = vec![directory.clone()];
                 for path in more {
-                    roots.push(real(path)?);
+                    roots.push(self.judged(path, real(path)?)?);
                 }
                 let is_covered = self.is_covered(ground);
                 let deep = if is_covered { &[] } else { roots.as_slice() };
@@ -353,6 +355,7 @@ impl Wall {
         let mut environment =
             environment::passed(ground.variables.iter().cloned(), &self.variables);
         let named = environment.iter().map(|(_, value)| PathBuf::from(value));
+        let named = named.filter(|path| path.is_dir());
         visible
             .extend(named.chain(search_path.iter().cloned()).filter_map(|path| real(&path).ok()));
         visible.extend(home.clone());
@@ -373,6 +376,12 @@ impl Wall {
             limits: self.limits,
         };
         let stage = ground.stage.as_ref().filter(|_| ground.has_view());
+        let is_private = |path: &Path| ground.private.iter().any(|place| path.starts_with(place));
+        let is_shown = |grant: &&Grant| match grant.access {
+            Access::Read | Access::Full => stage.is_none() || !is_private(&grant.path),
+            Access::List | Access::Device => false,
+        };
+        let readable = grants.iter().filter(is_shown).map(|grant| grant.path.clone()).collect();
         let view = stage.map(|program| ViewOrder::new(program, &wanted)).transpose();
         let view = view.map_err(WallError::View)?;
         if let Some(path) = environment.iter_mut().find(|(name, _)| name == "PATH") {
@@ -395,7 +404,20 @@ impl Wall {
             gaps,
             scratch,
             only_reads: matches!(self.readable, Readable::Covered(_)),
+            readable,
         })))
+    }
+
+    /// Returns the path as it was judged: a path of a read must not lead elsewhere by now.
+    fn judged(&self, path: &Path, real: PathBuf) -> Result<PathBuf, WallError> {
+        let is_same = path == real;
+        match self.readable {
+            Readable::Covered(_) if !is_same => Err(WallError::Directory {
+                path: path.to_owned(),
+                source: io::Error::other("it has become a link"),
+            }),
+            Readable::Most | Readable::Listed(_) | Readable::Covered(_) => Ok(real),
+        }
     }
 
     /// Where programs are looked for. Behind a wall that only reads, a program is one of the system and none of the directory's.
@@ -438,6 +460,9 @@ impl Wall {
         if self.is_covered(ground) {
             // Nobody has agreed to a key that the repository holds either.
             search.through(directory);
+            // A file that is named is shown, whatever it is: whoever named it was judged.
+            let named = self.readable.listed().unwrap_or_default();
+            search.secrets.retain(|secret| !named.contains(secret));
             return (search.secrets, protected);
         }
         if self.readable == Readable::Most {
@@ -494,6 +519,11 @@ impl Enclosure {
     /// What it keeps, in one line: `confined: …`.
     pub fn line(&self) -> &str {
         &self.0.line
+    }
+
+    /// Returns true if commands can read this real path, secrets below it aside.
+    pub fn shows(&self, path: &Path) -> bool {
+        self.0.readable.iter().any(|root| path.starts_with(root))
     }
 
     /// The directory for temporary files.

@@ -1,17 +1,19 @@
 //! `git`: the subcommands that read, each with its own list.
 //!
 //! Another repository's configuration may name programs that git runs (a monitor, a diff driver), so git is not taken
-//! to another directory: no `-C`, no `--git-dir`, and none after `cd`. The configuration of the repository at hand is
-//! trusted as git itself trusts it; who could write it could run anything already. `status`, `diff` and `describe` may note in
+//! to another directory: no `-C`, no `--git-dir`, and none after `cd`. The configuration of the repository at hand may name
+//! programs as well; where no wall stands, subcommands that may start them are asked about (`programs.rs`). `status`, `diff` and `describe` may note in
 //! the index when they last looked at a file, which changes nothing that git tracks.
 
 mod history;
 mod lists;
+mod programs;
 
 use super::options::Parsed;
 use super::refusal::Refusal;
 use super::utility::{ReadPath, Utility};
 use super::word::Word;
+pub(super) use programs::may_start_programs;
 
 /// Options before the subcommand.
 const GLOBAL: [&str; 6] = [
@@ -23,16 +25,21 @@ const GLOBAL: [&str; 6] = [
     "--no-lazy-fetch",
 ];
 
+/// The arguments from the subcommand on.
+fn without_globals(arguments: &[Word]) -> &[Word] {
+    let is_global = |word: &Word| GLOBAL.contains(&word.text.as_str());
+    let count = arguments.iter().take_while(|word| is_global(word)).count();
+    &arguments[count..]
+}
+
+/// The name of the subcommand.
+pub(super) fn subcommand(arguments: &[Word]) -> Option<&str> {
+    without_globals(arguments).first().map(|word| word.text.as_str())
+}
+
 /// Judges the arguments of `git`.
 pub(super) fn judge(arguments: &[Word]) -> Result<Vec<ReadPath>, Refusal> {
-    let mut rest = arguments;
-    while let [word, more @ ..] = rest {
-        if !GLOBAL.contains(&word.text.as_str()) {
-            break;
-        }
-        rest = more;
-    }
-    let Some((name, arguments)) = rest.split_first() else {
+    let Some((name, arguments)) = without_globals(arguments).split_first() else {
         return Err(Refusal::new(0, "git", "the subcommand is missing"));
     };
     if let Some(help) = arguments.iter().find(|word| word.text == "--help") {

@@ -1,5 +1,6 @@
 //! The verdict on a whole text.
 
+use super::git;
 use super::grammar::{SimpleCommand, recognise};
 use super::refusal::Refusal;
 use super::table;
@@ -18,12 +19,19 @@ pub struct ShellVerdict {
     pub reason: String,
     /// What an accepted text would read, in order; empty for a refused one.
     pub(crate) paths: Vec<ReadPath>,
+    /// The first command of a text that the strict grammar accepts which may start programs that settings of a repository name.
+    pub(crate) may_start_programs: Option<String>,
 }
 
 impl ShellVerdict {
     /// A verdict on what is no command at all.
     pub fn refused(reason: impl Into<String>) -> Self {
-        Self { read_only: false, reason: reason.into(), paths: Vec::new() }
+        Self {
+            read_only: false,
+            reason: reason.into(),
+            paths: Vec::new(),
+            may_start_programs: None,
+        }
     }
 }
 
@@ -37,7 +45,9 @@ pub fn shell_verdict(command: &str, width: Width) -> ShellVerdict {
     match judge(command) {
         Ok((commands, paths)) => {
             let names = commands.iter().map(|command| command.words[0].text.as_str());
-            ShellVerdict { read_only: true, reason: accepted(names), paths }
+            let reason = accepted(names);
+            let may_start_programs = commands.iter().find_map(starts_programs);
+            ShellVerdict { read_only: true, reason, paths, may_start_programs }
         }
         Err(_) if width == Width::Wide => wide_verdict(command),
         Err(refusal) => ShellVerdict::refused(refusal.told(command)),
@@ -49,10 +59,21 @@ fn wide_verdict(command: &str) -> ShellVerdict {
     match wide::judge(command) {
         Ok(Wide { commands, paths }) => {
             let names = commands.iter().filter_map(|words| words.first()).map(String::as_str);
-            ShellVerdict { read_only: true, reason: accepted(names), paths }
+            let reason = accepted(names);
+            ShellVerdict { read_only: true, reason, paths, may_start_programs: None }
         }
         Err(refusal) => ShellVerdict::refused(wide::shown(&refusal.told(command))),
     }
+}
+
+/// The command as it is told, if it may start programs that the settings of a repository name.
+fn starts_programs(command: &SimpleCommand) -> Option<String> {
+    let (name, arguments) = command.words.split_first()?;
+    let starts = name.text == "git" && git::may_start_programs(arguments);
+    starts.then(|| match git::subcommand(arguments) {
+        Some(subcommand) => format!("git {subcommand}"),
+        None => name.text.clone(),
+    })
 }
 
 fn judge(text: &str) -> Result<(Vec<SimpleCommand>, Vec<ReadPath>), Refusal> {

@@ -1,5 +1,9 @@
 //! No secret is read.
 
+use std::path::Path;
+
+use tine_tools::Wall;
+
 use super::world::{SECRET, World, run};
 
 /// Commands that print a key of the home when nothing holds them.
@@ -127,4 +131,26 @@ async fn the_environment_is_a_short_list() {
     {
         assert!(!names.contains(&name), "{name}");
     }
+}
+
+#[tokio::test]
+async fn a_read_sees_the_files_that_were_judged_and_nothing_that_took_their_place() {
+    let world = World::new();
+    let (note, secret) = (world.path("shared-tmp/note"), world.path("work/.env"));
+    std::fs::write(&note, "the note\n").unwrap();
+    std::fs::write(world.path("shared-tmp/other"), "the other\n").unwrap();
+    let wall = Wall::reading(vec![note.clone(), secret]);
+    let enclosure = wall.raise(&world.path("work"), &world.ground()).unwrap();
+    assert!(enclosure.shows(Path::new("/usr/bin")) && !enclosure.shows(Path::new("/etc/shadow")));
+    let place = world.behind(&wall);
+    let seen = run(&place, "cat .env ../shared-tmp/note ../shared-tmp/other ../outside/file").await;
+    assert!(seen.text.contains(SECRET) && seen.text.contains("the note"), "{}", seen.text);
+    assert!(!seen.text.contains("the other") && !seen.text.contains("theirs"), "{}", seen.text);
+    std::fs::rename(&note, world.path("shared-tmp/away")).unwrap();
+    std::os::unix::fs::symlink(world.path("outside/file"), &note).unwrap();
+    let seen = run(&place, "cat ../shared-tmp/note").await;
+    assert!(!seen.text.contains("theirs"), "{}", seen.text);
+    let error =
+        wall.raise(&world.path("work"), &world.ground()).err().map(|error| error.to_string());
+    assert_eq!(error, Some(format!("the directory `{}` cannot be used", note.display())));
 }

@@ -10,7 +10,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, StatVfsMountFlags, statvfs};
+use rustix::fs::{
+    CWD, FileType, Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstat, openat2, statvfs,
+};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_bind,
@@ -56,10 +58,7 @@ pub(super) fn build(setup: &Setup) -> Result<(), Failed> {
     }
     // A visible directory may hold a writable one, never the other way round.
     for (path, tree) in visible.into_iter().chain(writable) {
-        if !path.is_dir() {
-            // Only possible below a private directory, which is empty.
-            at("make room for", &path, std::fs::create_dir_all(&path))?;
-        }
+        at("make room for", &path, make_room(&tree, &path))?;
         lay(&tree, &path)?;
     }
     for path in setup.protected.iter().map(|path| path.path()) {
@@ -72,15 +71,32 @@ pub(super) fn build(setup: &Setup) -> Result<(), Failed> {
     at("enter", &directory, std::env::set_current_dir(&directory))
 }
 
+/// Makes what the tree can be laid over, where there is nothing. Only below a private directory, which is empty.
+fn make_room(tree: &OwnedFd, path: &Path) -> io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    if FileType::from_raw_mode(fstat(tree)?.st_mode) == FileType::Directory {
+        return std::fs::create_dir_all(path);
+    }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(path, "")
+}
+
 /// Copies of the trees at these paths as they are now, to be laid over something.
 fn clones(paths: impl Iterator<Item = PathBuf>) -> Result<Vec<(PathBuf, OwnedFd)>, Failed> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE
-        | OpenTreeFlags::AT_SYMLINK_NOFOLLOW;
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    let how = OFlags::PATH | OFlags::CLOEXEC;
     paths
         .map(|path| {
-            let tree = at("copy", &path, open_tree(CWD, &path, flags))?;
+            // No symbolic link anywhere on the way: the path was judged without any.
+            let place = openat2(CWD, &path, how, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+            let tree = at("copy", &path, open_tree(at("open", &path, place)?, "", flags))?;
             Ok((path, tree))
         })
         .collect()

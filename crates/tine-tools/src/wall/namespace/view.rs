@@ -16,7 +16,7 @@ pub(in crate::wall) struct Wanted<'a> {
     pub(in crate::wall) protected: &'a [PathBuf],
     /// Secrets, where they exist.
     pub(in crate::wall) masked: &'a [PathBuf],
-    /// Directories that the command needs, wherever they lie.
+    /// Directories and files that the command needs, wherever they lie.
     pub(in crate::wall) visible: &'a [PathBuf],
     /// Directories for temporary files that the command gets for itself.
     pub(in crate::wall) private: &'a [PathBuf],
@@ -56,7 +56,8 @@ pub(in crate::wall) fn view(wanted: &Wanted<'_>) -> std::io::Result<Setup> {
     }
     grants.push(Rules::right(&Grant::new("/dev/shm", Access::Full)));
     let is_hidden = |path: &Path| {
-        private.iter().any(|(place, _)| path.starts_with(place.path())) && path.is_dir()
+        private.iter().any(|(place, _)| path.starts_with(place.path()))
+            && (path.is_dir() || path.is_file())
     };
     let visible = wanted.visible.iter().map(PathBuf::as_path).chain([wanted.directory]);
     let visible: Vec<PathBuf> =
