@@ -9,6 +9,7 @@ mod entry;
 mod id;
 mod message;
 mod model;
+mod name;
 mod outcome;
 mod permission;
 mod prefix;
@@ -29,6 +30,7 @@ pub use message::{Block, Message, RawMessage, Role, ToolInput};
 pub use model::{
     Effort, ModelError, ModelRef, ModelSettings, Provider, Thinking, ToolChoice, WireFormat,
 };
+pub use name::{NAME_CHARS_MAX, NameError, Named, WordError, check_name, meant};
 pub use outcome::{Outcome, StopReason};
 pub use permission::{Decision, PermissionScope, PermissionState};
 pub use prefix::{Boundary, BoundaryKind, CacheScheme, Lifetime, Segment};

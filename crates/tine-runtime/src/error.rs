@@ -1,6 +1,6 @@
 //! What a face may have to explain.
 
-use tine_model::AgentId;
+use tine_model::{AgentId, NameError};
 use tine_store::StoreError;
 use tine_wire::{HeadError, ImportError, ReadError};
 
@@ -131,7 +131,7 @@ pub enum RuntimeError {
         /// The text.
         name: String,
         /// What is wrong with it.
-        why: &'static str,
+        why: NameError,
     },
     /// The agent is nobody's worker.
     #[error("agent {0} has no task")]

@@ -1,18 +1,12 @@
 //! What faces ask for beside runs and forks: names, mail from the user, one agent's own log.
 
 use tine_fork::escape_frame_tags;
-use tine_model::{AgentId, AgentPrefix, Entry, EntryId};
+use tine_model::{AgentId, Entry, EntryId};
 use tine_store::{MailId, NewMail, Rename};
 
 use crate::codec;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
-
-/// Longest name of an agent, in characters: it has to fit into a line of a list.
-pub const NAME_CHARS_MAX: usize = 64;
-
-/// So many hexadecimal characters are what lists show of an id; a name that could be one would hide the agent it belongs to.
-const SHORT_ID_CHARS: usize = 8;
 
 /// Most bytes of one message that a user sends. It becomes part of the conversation at once and in one piece; what is
 /// larger belongs into a file that the agent is told to read.
@@ -92,38 +86,9 @@ pub(crate) fn check_mail(text: &str) -> Result<(), RuntimeError> {
     }
 }
 
-/// Refuses names that cannot be typed, or that would break the lines they are shown in.
+/// Refuses a new name that is none.
 pub(crate) fn check_name(name: Option<&str>) -> Result<(), RuntimeError> {
     let Some(name) = name else { return Ok(()) };
-    let why = if name.trim().is_empty() {
-        "it is empty"
-    } else if name.chars().count() > NAME_CHARS_MAX {
-        "it has more than 64 characters"
-    } else if name.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        "it holds blanks or control characters"
-    } else if name.starts_with('-') {
-        "it begins with a dash, like an option"
-    } else if AgentPrefix::parse(name).is_ok_and(|id| id.as_hex().len() >= SHORT_ID_CHARS) {
-        "it looks like an agent's id"
-    } else {
-        return Ok(());
-    };
-    Err(RuntimeError::Name { name: name.to_owned(), why })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_one_word_that_can_be_typed() {
-        for name in ["a", "try-2", "größe", "a/b.c", "cafe"] {
-            assert!(check_name(Some(name)).is_ok(), "{name}");
-        }
-        let long = "x".repeat(NAME_CHARS_MAX + 1);
-        for name in ["", " ", "a b", "a\u{1b}[31m", "-x", "a\n", &long] {
-            assert!(check_name(Some(name)).is_err(), "{name:?}");
-        }
-        assert!(check_name(None).is_ok());
-    }
+    let checked = tine_model::check_name(name);
+    checked.map_err(|why| RuntimeError::Name { name: name.to_owned(), why })
 }

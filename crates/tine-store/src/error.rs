@@ -16,6 +16,15 @@ pub type Result<T> = std::result::Result<T, StoreError>;
 /// A cause that only matters to somebody who reads it.
 pub type Cause = Box<dyn Error + Send + Sync>;
 
+/// An agent that a word could mean.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its id.
+    pub id: AgentId,
+    /// Its name.
+    pub name: Option<String>,
+}
+
 /// Why a store refused or failed. An operation that fails has changed nothing, unless its `COMMIT` was reached.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -83,13 +92,13 @@ pub enum StoreError {
         /// What was asked for.
         name: String,
     },
-    /// More than one agent has this prefix.
-    #[error("`{prefix}` names more than one agent")]
+    /// The word could mean more than one agent.
+    #[error("`{word}` names more than one agent")]
     Ambiguous {
         /// What was asked for.
-        prefix: String,
-        /// Some of those it names, oldest first.
-        candidates: Vec<AgentId>,
+        word: String,
+        /// Some of those that it could mean: by their ids, the oldest first, then by its name.
+        candidates: Vec<Candidate>,
     },
     /// The text can be neither a name nor an id.
     #[error(transparent)]

@@ -15,7 +15,7 @@ mod store;
 mod writer;
 
 pub use budget::{BudgetRow, Caps, Reserve, Reserved, SetBudget, StandInLine};
-pub use error::{Cause, Result, StoreError};
+pub use error::{Candidate, Cause, Result, StoreError};
 pub use permission::{AnswerPermission, AskPermission, PermissionFilter, PermissionRow};
 pub use request::{
     Acquire, AgentFilter, CreateAgent, ForkFrom, ForkRequest, Forked, Head, IsAlive, Kill,

@@ -28,8 +28,8 @@ pub trait Store: Send + Sync {
     /// The registry row of an agent, dead or alive.
     async fn agent(&self, agent: AgentId) -> Result<AgentRecord>;
 
-    /// Whom a user means: a whole id, else the exact name of a living agent, else a unique prefix of an id, else the name of
-    /// a dead one.
+    /// Finds the agent that a user means by a word, as [`tine_model::meant`] does: by its whole id, its name, or the beginning of
+    /// its id. A word that could mean two agents means none.
     async fn resolve(&self, text: &str) -> Result<AgentId>;
 
     /// Agents, newest last.

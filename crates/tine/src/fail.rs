@@ -4,8 +4,9 @@ use std::error::Error;
 
 use anstyle::{AnsiColor, Style};
 use tine_llm::LlmError;
+use tine_model::NameError;
 use tine_runtime::{ConnectError, RuntimeError, WorktreeError, WorktreeRefusal};
-use tine_store::StoreError;
+use tine_store::{Candidate, StoreError};
 use tine_wire::{FailureKind, ImportError};
 
 use crate::budget::raise;
@@ -137,8 +138,8 @@ impl From<StoreError> for Failure {
             }
             StoreError::NotFound { .. } => input("`tine ps --all` lists all agents"),
             StoreError::Ambiguous { candidates, .. } => {
-                let shown: Vec<String> = candidates.iter().map(ToString::to_string).collect();
-                input(&format!("give more characters; it may be {}", shown.join(", ")))
+                let shown: Vec<String> = candidates.iter().map(candidate).collect();
+                input(&format!("give more characters of an id; it may be {}", shown.join(", ")))
             }
             StoreError::Id(_) => {
                 input("an agent is named by its name or by the first characters of its id")
@@ -185,6 +186,14 @@ impl From<StoreError> for Failure {
     }
 }
 
+/// One of the agents that a word could mean.
+fn candidate(agent: &Candidate) -> String {
+    match &agent.name {
+        Some(name) => format!("{} ({name})", agent.id),
+        None => agent.id.to_string(),
+    }
+}
+
 impl From<RuntimeError> for Failure {
     fn from(error: RuntimeError) -> Self {
         match error {
@@ -211,6 +220,10 @@ impl From<RuntimeError> for Failure {
             RuntimeError::DigestNeeded { .. } => Self::of(BAD_INPUT, &error)
                 .hint("without --context it is taken as a digest"),
             RuntimeError::Message(_) => Self::of(BAD_INPUT, &error),
+            RuntimeError::Name { why: NameError::LikeId, ref name } => {
+                let hint = format!("put a letter beyond f into it, as in `x-{name}`");
+                Self::of(BAD_INPUT, &error).hint(hint)
+            }
             RuntimeError::Name { .. } => {
                 Self::of(BAD_INPUT, &error).hint("a name is one word of at most 64 characters")
             }

@@ -221,7 +221,7 @@ impl CrewTools {
                 text.escape_debug()
             )),
             OwnTaskError::Ambiguous(ids) => Told(format!(
-                "`{text}` is the beginning of more than one id: {}. Give more characters.",
+                "`{text}` could mean more than one task: {}. Give more characters of the id.",
                 ids.join(", ")
             )),
             OwnTaskError::Failed(error) => error.into(),

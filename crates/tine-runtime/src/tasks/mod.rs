@@ -6,7 +6,9 @@ mod resume;
 mod start;
 mod wait;
 
-use tine_model::{AgentId, AgentPrefix, AgentState, ContextMode, TaskRecord, TaskStatus};
+use tine_model::{
+    AgentId, AgentState, ContextMode, Named, TaskRecord, TaskStatus, WordError, meant,
+};
 
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
@@ -109,23 +111,19 @@ impl Runtime {
         text: &str,
     ) -> Result<TaskView, OwnTaskError> {
         let views = self.task_list(spawner, TaskFilter { status: None, cleared: true }).await?;
-        if let Some(view) = views.iter().find(|view| view.name.as_deref() == Some(text)) {
-            return Ok(view.clone());
-        }
-        let prefix = AgentPrefix::parse(text).map_err(|_| OwnTaskError::Unknown)?;
-        let fits = |view: &&TaskView| {
-            let id = view.task.agent.to_string().replace('-', "");
-            id.starts_with(prefix.as_hex())
-        };
-        let mut found: Vec<TaskView> = views.iter().filter(fits).cloned().collect();
-        match found.len() {
-            0 => Err(OwnTaskError::Unknown),
-            1 => found.pop().ok_or(OwnTaskError::Unknown),
-            _ => {
-                let ids = found.iter().map(|view| view.task.agent.short().to_string());
-                Err(OwnTaskError::Ambiguous(ids.collect()))
+        let named = views.iter().map(|view| Named {
+            id: view.task.agent,
+            name: view.name.as_deref(),
+            is_alive: view.state != AgentState::Dead,
+        });
+        let found = meant(text, named).map_err(|error| match error {
+            WordError::Unknown => OwnTaskError::Unknown,
+            WordError::Ambiguous(agents) => {
+                OwnTaskError::Ambiguous(agents.iter().map(AgentId::to_string).collect())
             }
-        }
+        })?;
+        let view = views.iter().find(|view| view.task.agent == found);
+        view.cloned().ok_or(OwnTaskError::Unknown)
     }
 
     /// Takes an agent's ended tasks off its list; their rows and conversations stay. Returns the workers.

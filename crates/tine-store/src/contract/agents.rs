@@ -122,13 +122,16 @@ pub async fn a_prefix_names_one_agent_or_is_refused(fixture: &dyn Fixture) -> Re
     Ok(())
 }
 
-/// A name is refused while its bearer lives, wins over prefixes, and is free after a death.
+/// A name is refused while its bearer lives, and is free after a death. A name that another agent's id begins with means neither.
 pub async fn names_are_unique_among_the_living(fixture: &dyn Fixture) -> Result<()> {
     let store = fixture.open().await?;
     let (one, two) = (create(&*store, 1).await?, create(&*store, 2).await?);
     let name = || Some(one.to_string()[..6].to_owned());
     store.rename(Rename { agent: two, name: name(), now_ms: 5 }).await?;
-    assert_eq!(store.resolve(&one.to_string()[..6]).await?, two);
+    refused!(store.resolve(&one.to_string()[..6]).await,
+        StoreError::Ambiguous { candidates, .. }
+            if candidates.iter().map(|agent| (agent.id, agent.name.clone())).eq([(one, None), (two, name())]));
+    assert_eq!(store.resolve(&two.to_string()[..6]).await?, two);
     assert_eq!(store.resolve(&one.to_string()).await?, one, "a whole id is nobody else's name");
     assert_eq!(store.agent(two).await?.updated_ms, 5);
     store.rename(Rename { agent: two, name: name(), now_ms: 6 }).await?;
@@ -140,7 +143,8 @@ pub async fn names_are_unique_among_the_living(fixture: &dyn Fixture) -> Result<
     store.kill(kill(two)).await?;
     assert_eq!(store.resolve(&one.to_string()).await?, one);
     store.fork(request).await?;
-    assert_eq!(store.resolve(&one.to_string()[..6]).await?, agent_id(3));
+    store.rename(Rename { agent: agent_id(3), name: Some("plan".into()), now_ms: 7 }).await?;
+    assert_eq!(store.resolve("plan").await?, agent_id(3));
     store.rename(Rename { agent: agent_id(3), name: None, now_ms: 7 }).await?;
     assert_eq!(store.agent(agent_id(3)).await?.name, None);
     let dead = store.rename(Rename { agent: two, name: None, now_ms: 7 }).await;

@@ -5,8 +5,8 @@ use std::path::Path;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 use tine_model::{
-    AgentId, AgentPrefix, AgentRecord, AgentState, ContextMode, Effort, EntryId, ModelSettings,
-    Reach, Standing, StopKind, TaskStatus,
+    AgentId, AgentPrefix, AgentRecord, AgentState, ContextMode, Effort, EntryId, IdError,
+    ModelSettings, Reach, Standing, StopKind, TaskStatus,
 };
 
 use super::SqliteStore;
@@ -20,7 +20,8 @@ use super::leases::check_fence;
 use super::permissions::withdraw_of_the_dead;
 use super::tasks::{cut_tasks, task_columns};
 use crate::{
-    AgentFilter, CreateAgent, Kill, NewAgent, Reap, Rename, Result, SetReach, SetState, StoreError,
+    AgentFilter, Candidate, CreateAgent, Kill, NewAgent, Reap, Rename, Result, SetReach, SetState,
+    StoreError,
 };
 
 /// Candidates named for an ambiguous prefix: as many as fit under an error message.
@@ -53,40 +54,52 @@ impl SqliteStore {
         agent_record(self.connections.path(), &row)
     }
 
+    /// Finds the agent that a word means, by the rules of [`tine_model::meant`].
     pub(super) async fn resolve_text(&self, text: &str) -> Result<AgentId> {
         let path = self.connections.path();
         let mut read = self.connections.read().await?;
         // A whole id first: no name may stand in for another agent.
-        let id = text.parse::<AgentId>().ok();
-        let sql = "SELECT id FROM agents WHERE id = ?1 OR name = ?2 \
-             AND state <> 'dead' ORDER BY id = ?1 DESC LIMIT 1";
-        let sql = sqlx::query(sql).bind(id.as_ref().map(|id| id.as_bytes().as_slice())).bind(text);
-        if let Some(row) = read.one(sql).await? {
+        if let Ok(id) = text.parse::<AgentId>() {
+            let sql =
+                sqlx::query("SELECT id FROM agents WHERE id = ?").bind(id.as_bytes().as_slice());
+            let row = read.one(sql).await?;
             read.finish().await?;
-            return Columns::new(path, &row).agent(0);
+            return row.map(|_| id).ok_or(StoreError::NotFound { name: text.to_owned() });
         }
-        // The name of somebody who died, where nobody else is meant.
-        let sql = "SELECT id FROM agents WHERE name = ? ORDER BY seq DESC LIMIT 1";
-        let dead = match read.one(sqlx::query(sql).bind(text)).await? {
-            Some(row) => Ok(Columns::new(path, &row).agent(0)?),
-            None => Err(StoreError::NotFound { name: text.to_owned() }),
+        // The name of a dead agent counts where no living agent has it.
+        let sql =
+            "SELECT id, name FROM agents WHERE name = ? ORDER BY state = 'dead', seq DESC LIMIT 1";
+        let bearer = read.one(sqlx::query(sql).bind(text)).await?;
+        let prefix = AgentPrefix::parse(text);
+        let rows = match &prefix {
+            Err(_) => Vec::new(),
+            Ok(prefix) => {
+                let sql =
+                    "SELECT id, name FROM agents WHERE id BETWEEN ? AND ? ORDER BY seq LIMIT ?";
+                let (low, high) = prefix_range(prefix);
+                let sql = sqlx::query(sql).bind(low.as_slice()).bind(high.as_slice());
+                read.all(sql.bind(CANDIDATES_MAX)).await?
+            }
         };
-        let prefix = match AgentPrefix::parse(text) {
-            Ok(prefix) => prefix,
-            Err(tine_model::IdError::NotHex(_)) => return dead,
-            Err(error @ tine_model::IdError::TooShort(_)) => return dead.map_err(|_| error.into()),
-        };
-        let sql = "SELECT id FROM agents WHERE id BETWEEN ? AND ? ORDER BY seq LIMIT ?";
-        let (low, high) = prefix_range(&prefix);
-        let sql = sqlx::query(sql).bind(low.as_slice()).bind(high.as_slice()).bind(CANDIDATES_MAX);
-        let rows = read.all(sql).await?;
         read.finish().await?;
-        let candidates: Vec<AgentId> =
-            rows.iter().map(|row| Columns::new(path, row).agent(0)).collect::<Result<_>>()?;
-        match candidates[..] {
-            [] => dead,
-            [agent] => Ok(agent),
-            [..] => Err(StoreError::Ambiguous { prefix: text.to_owned(), candidates }),
+        let candidate = |row: &SqliteRow| {
+            let columns = Columns::new(path, row);
+            Ok(Candidate { id: columns.agent(0)?, name: columns.get(1)? })
+        };
+        let mut found: Vec<Candidate> = rows.iter().map(candidate).collect::<Result<_>>()?;
+        if let Some(bearer) = bearer.as_ref().map(candidate).transpose()? {
+            found.retain(|other| other.id != bearer.id);
+            found.push(bearer);
+        }
+        match (&found[..], prefix) {
+            ([agent], _) => Ok(agent.id),
+            ([_, _, ..], _) => {
+                Err(StoreError::Ambiguous { word: text.to_owned(), candidates: found })
+            }
+            ([], Err(error @ IdError::TooShort(_))) => Err(error.into()),
+            ([], Ok(_) | Err(IdError::NotHex(_))) => {
+                Err(StoreError::NotFound { name: text.to_owned() })
+            }
         }
     }
 

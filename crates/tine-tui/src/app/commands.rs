@@ -1,6 +1,6 @@
 //! What commands do.
 
-use tine_model::{AgentId, AgentState};
+use tine_model::{AgentId, AgentState, Named, WordError, meant};
 use tine_runtime::{ForkWords, parse_fork};
 
 use super::command::Verb;
@@ -8,6 +8,7 @@ use super::keys::Action;
 use super::piece::{Body, Tone};
 use super::room::Room;
 use super::{App, Effect, Overlay, TOOLS_WAIT_MS, Waiting};
+use crate::words::one_line;
 
 /// What an agent is told that was cut off within its reply.
 const GO_ON: &str = "Go on from where you were interrupted.";
@@ -303,17 +304,30 @@ impl App {
         }
     }
 
-    /// Whom a person means: a name, or the beginning of an id.
+    /// Finds the agent that a person means: by its name, or the beginning of its id.
     pub(super) fn find(&self, text: &str) -> Result<AgentId, String> {
-        let named = self.agents.iter().filter(|agent| lives(agent));
-        if let Some(agent) = named.clone().find(|agent| agent.name.as_deref() == Some(text)) {
-            return Ok(agent.id);
-        }
-        let mut begins = self.agents.iter().filter(|agent| agent.id.to_string().starts_with(text));
-        match (begins.next(), begins.next()) {
-            (Some(agent), None) if text.len() >= 4 => Ok(agent.id),
-            (Some(_), Some(_)) => Err("Ambiguous UUID prefix".to_owned()),
-            (Some(_) | None, None) | (None, Some(_)) => Err(format!("Agent not found: {text}")),
+        let named = self.agents.iter().map(|agent| Named {
+            id: agent.id,
+            name: agent.name.as_deref(),
+            is_alive: lives(agent),
+        });
+        meant(text, named).map_err(|error| match error {
+            WordError::Unknown => format!("Agent not found: {text}"),
+            WordError::Ambiguous(agents) => {
+                let candidates: Vec<String> = agents.iter().map(|id| self.candidate(*id)).collect();
+                format!(
+                    "`{text}` names more than one agent; give more characters of an id: {}",
+                    candidates.join(", ")
+                )
+            }
+        })
+    }
+
+    /// Names one of the agents that a word could mean.
+    fn candidate(&self, agent: AgentId) -> String {
+        match self.record(agent).and_then(|record| record.name.as_deref()) {
+            Some(name) => format!("{agent} ({})", one_line(name)),
+            None => agent.to_string(),
         }
     }
 }

@@ -234,6 +234,21 @@ fn the_root_cannot_be_killed_and_focus_goes_to_the_parent_of_the_dead() {
 }
 
 #[test]
+fn a_word_that_could_mean_two_agents_does_nothing_and_names_them() {
+    // An earlier version took such a name.
+    let named = AgentRecord { name: Some("0202".into()), ..agent(3, Some(1)) };
+    let mut app = session(&[agent(1, None), agent(2, Some(1)), named]);
+    for line in ["/kill 0202", "/stop 0202", "/resume 0202", "/wait 5 0202", "/reap 0202"] {
+        assert_eq!(type_in(&mut app, line), []);
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(said(&app).last().unwrap(), @"Error: `0202` names more than one agent; give more characters of an id: 02020202-0202-4202-8202-020202020202, 03030303-0303-4303-8303-030303030303 (0202)");
+        }
+    }
+    assert_eq!(app.focus, Some(id(1)));
+    assert_eq!(type_in(&mut app, "/kill 020202"), [Effect::Kill(id(2))]);
+}
+
+#[test]
 fn unknown_commands_suggest_and_keep_what_was_typed() {
     let mut app = session(&[agent(1, None)]);
     assert_eq!(type_in(&mut app, "/frok \"a\""), []);

@@ -39,7 +39,7 @@ pub(super) const SECTIONS: &[Section] = &[
 
 const WORDS: Section = Section {
     heading: "WORDS",
-    text: "Wherever an AGENT is asked for, give its name or at least the first four characters of its id.",
+    text: "Wherever an AGENT is asked for, give its name or at least the first four characters of its id. A word that could mean two agents does nothing: it exits with 42 and lists them. A new name is one word that cannot be read as the beginning of an id: `cafe` and `2026` are refused.",
     terms: &[
         ("agent", "one conversation, with its place in the tree and its state"),
         (

@@ -269,19 +269,19 @@ fn agents_that_are_not_found() {
     ");
 }
 
-/// Makes two agents whose ids begin with these two bytes, as those of random ids do sooner or later.
-fn alike(home: &Home, beginning: [u8; 2]) {
+/// Makes two agents whose ids begin with these two bytes, as those of random ids do sooner or later; the second has a name.
+fn alike(home: &Home, beginning: [u8; 2], name: Option<&str>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let path = home.path().join("tine.db");
         let store = SqliteStore::open(path, OpenOptions::default()).await.unwrap();
         let base = store.agents(AgentFilter::All).await.unwrap().remove(0);
-        for last in [1, 2] {
+        for (last, name) in [(1, None), (2, name)] {
             let mut random = [last; 16];
             random[..2].copy_from_slice(&beginning);
             let agent = NewAgent {
                 id: AgentId::from_random(random),
-                name: None,
+                name: name.map(str::to_owned),
                 standing: base.standing,
                 context: base.context,
                 settings: base.settings.clone(),
@@ -300,11 +300,70 @@ fn alike(home: &Home, beginning: [u8; 2]) {
 fn a_prefix_of_two_agents() {
     let home = Home::new();
     home.import("sim/echo", "base", 1);
-    alike(&home, [0xab, 0xcd]);
+    alike(&home, [0xab, 0xcd], None);
     let ran = home.ran(&["show", "abcd"]);
     assert!(ran.stderr.matches(" abcd").count() >= 2, "{}", ran.stderr);
     let (error, _) = ran.stderr.split_once('\n').unwrap();
     check!(error, @"error: `abcd` names more than one agent");
+}
+
+/// Every command that takes an agent, with a word of four hexadecimal digits in its place.
+const OF_AN_AGENT: &[&[&str]] = &[
+    &["show", "WORD"],
+    &["logs", "WORD"],
+    &["tree", "WORD"],
+    &["cost", "WORD"],
+    &["budget", "WORD"],
+    &["cache", "explain", "WORD"],
+    &["export", "WORD"],
+    &["run", "--resume", "WORD", "hi"],
+    &["fork", "WORD"],
+    &["fan", "WORD", "-d", "look"],
+    &["pick", "WORD", "-d", "look"],
+    &["merge-back", "WORD", "--no-edit"],
+    &["compact", "WORD"],
+    &["send", "WORD", "hi"],
+    &["wait", "WORD"],
+    &["rename", "WORD", "other"],
+    &["task", "start", "WORD", "look"],
+    &["task", "list", "WORD"],
+    &["task", "output", "WORD"],
+    &["task", "cancel", "WORD"],
+    &["task", "clear", "WORD"],
+    &["stop", "WORD"],
+    &["kill", "WORD"],
+    &["reap", "WORD"],
+    &["diff", "WORD"],
+    &["apply", "WORD"],
+    &["merge", "WORD"],
+    &["cherry-pick", "WORD"],
+    &["drop", "WORD"],
+    &["recover", "WORD"],
+    &["worktree", "path", "WORD"],
+];
+
+#[test]
+fn a_word_that_is_a_name_and_the_beginning_of_an_id_never_acts() {
+    let home = Home::new();
+    home.import("sim/echo", "base", 1);
+    // An earlier version took such a name.
+    alike(&home, [0xab, 0xcd], Some("abcd"));
+    alike(&home, [0xef, 0xef], Some("f00d"));
+    let before = home.json(&["ps", "--all", "--json"]);
+    for line in OF_AN_AGENT {
+        let line: Vec<&str> =
+            line.iter().map(|word| if *word == "WORD" { "abcd" } else { word }).collect();
+        let ran = home.ran(&line);
+        assert_eq!(ran.code, 42, "{line:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("`abcd` names more than one agent"), "{}", ran.stderr);
+    }
+    assert_eq!(home.json(&["ps", "--all", "--json"]), before);
+    check!(home.ran(&["kill", "abcd"]).stderr, @"
+    error: `abcd` names more than one agent
+    hint: give more characters of an id; it may be [AGENT-ID], [AGENT-ID] (abcd)
+    ");
+    // Alone, the name is as good as any.
+    assert!(home.done(&["show", "f00d"]).contains("f00d"));
 }
 
 #[test]

@@ -105,11 +105,33 @@ fn a_command_that_only_reads_inside_runs_without_a_question() {
 fn a_name_that_could_be_an_id_is_refused() {
     let home = Home::new();
     let agent = home.import("sim/echo", "base", 2);
-    for name in [agent.as_str(), &agent[..8], "deadbeef"] {
-        let ran = home.ran(&["rename", "base", name]);
-        assert_eq!(ran.code, 42, "{name}");
-        assert!(ran.stderr.contains("it looks like an agent's id"), "{}", ran.stderr);
+    home.write("a.json", r#"[{"role": "user", "content": "hello"}]"#);
+    let refused = |arguments: &[&str]| {
+        let ran = home.ran(arguments);
+        assert_eq!(ran.code, 42, "{arguments:?}");
+        assert!(
+            ran.stderr.contains("it could be the beginning of an agent's id"),
+            "{}",
+            ran.stderr
+        );
+        ran
+    };
+    for name in [agent.as_str(), &agent[..8], &agent[..4], "cafe", "2026", "ca-fe-1"] {
+        refused(&["rename", "base", name]);
+        refused(&["run", "--model", "sim/echo", "--name", name, "hi"]);
+        refused(&["fork", "base", "--name", name]);
+        refused(&["run", "--resume", "base", &format!("/fork --name {name}")]);
+        refused(&["task", "start", "base", "look", "--name", name]);
+        refused(&["import", "../a.json", "--model", "sim/echo", "--name", name]);
     }
+    check!(home.shown(&refused(&["rename", "base", "cafe"])), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: `cafe` cannot be a name: it could be the beginning of an agent's id
+    hint: put a letter beyond f into it, as in `x-cafe`
+    ");
+    assert_eq!(home.json(&["ps", "--json"]).as_array().unwrap().len(), 1);
 }
 
 #[test]
