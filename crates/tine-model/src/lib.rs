@@ -10,9 +10,11 @@ mod id;
 mod message;
 mod model;
 mod name;
+mod network;
 mod outcome;
 mod permission;
 mod prefix;
+mod public_address;
 mod raw;
 mod reach;
 mod usage;
@@ -31,9 +33,13 @@ pub use model::{
     Effort, ModelError, ModelRef, ModelSettings, Provider, Thinking, ToolChoice, WireFormat,
 };
 pub use name::{NAME_CHARS_MAX, NameError, Named, WordError, check_name, meant};
+pub use network::{
+    DESTINATIONS_MAX, Destination, Host, LOOPBACK, NetworkError, NetworkReach, WEB_PORTS,
+};
 pub use outcome::{Outcome, StopReason};
 pub use permission::{Decision, PermissionScope, PermissionState};
 pub use prefix::{Boundary, BoundaryKind, CacheScheme, Lifetime, Segment};
+pub use public_address::is_public;
 pub use raw::{RawJson, RawJsonError};
 pub use reach::{Reach, Writes};
 pub use usage::Usage;

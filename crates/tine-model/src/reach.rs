@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::NetworkReach;
+
 /// Where the tools of an agent may write by themselves, and what they may read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Writes {
@@ -24,8 +26,8 @@ pub struct Reach {
     /// More directories that they may write in. Those that do not exist are left out. Without a meaning where `writes` is
     /// [`Writes::Anywhere`].
     pub writable: Vec<PathBuf>,
-    /// Whether commands may use the network. Always true where `writes` is [`Writes::Anywhere`].
-    pub network: bool,
+    /// Where commands may connect to. Without a meaning where `writes` is [`Writes::Anywhere`].
+    pub network: NetworkReach,
 }
 
 impl Default for Reach {
@@ -37,22 +39,26 @@ impl Default for Reach {
 impl Reach {
     /// The widest reach: all that the user can touch.
     pub const fn open() -> Self {
-        Self { writes: Writes::Anywhere, writable: Vec::new(), network: true }
+        Self { writes: Writes::Anywhere, writable: Vec::new(), network: NetworkReach::none() }
     }
 
     /// The reach of a worker: its directory, without the network.
     pub const fn directory() -> Self {
-        Self { writes: Writes::Directory, writable: Vec::new(), network: false }
+        Self { writes: Writes::Directory, writable: Vec::new(), network: NetworkReach::none() }
     }
 
     /// A reach without any place to write in, and without the network.
     pub const fn read_only() -> Self {
-        Self { writes: Writes::Nowhere, writable: Vec::new(), network: false }
+        Self { writes: Writes::Nowhere, writable: Vec::new(), network: NetworkReach::none() }
     }
 
     /// A reach that writes notes and nothing else, without the network.
     pub const fn notes(directory: PathBuf) -> Self {
-        Self { writes: Writes::Notes(directory), writable: Vec::new(), network: false }
+        Self {
+            writes: Writes::Notes(directory),
+            writable: Vec::new(),
+            network: NetworkReach::none(),
+        }
     }
 
     /// Whether there is no wall.
@@ -88,7 +94,10 @@ impl Reach {
                 format!(" and in {}", paths.join(", "))
             }
         };
-        let network = if self.network { "with network" } else { "no network" };
+        let network = match self.network.is_none() {
+            true => "no network".to_owned(),
+            false => format!("network: {}", self.network),
+        };
         format!("confined: {writes}{more}, {network}")
     }
 
@@ -103,7 +112,7 @@ impl Reach {
             (own, others) => own == others,
         };
         writes
-            && (!self.network || other.network)
+            && self.network.is_within(&other.network)
             && self.named().all(|path| other.named().any(|others| others == path))
     }
 
@@ -126,7 +135,7 @@ impl Reach {
         let both = self.named().filter(|path| wished.named().any(|others| others == *path));
         let mut writable: Vec<PathBuf> = both.filter(|path| Some(*path) != own).cloned().collect();
         writable.dedup();
-        Self { writable, network: self.network && wished.network, writes }
+        Self { writable, network: self.network.narrowed(&wished.network), writes }
     }
 
     /// The directories that are written by name.
@@ -151,13 +160,19 @@ mod tests {
         let mut all = vec![Reach::open()];
         for writes in writes {
             for writable in &named {
-                for network in [false, true] {
+                for network in networks() {
                     let (writes, writable) = (writes.clone(), writable.clone());
                     all.push(Reach { writes, writable, network });
                 }
             }
         }
         all
+    }
+
+    /// Of these, none is within another but the first.
+    fn networks() -> [NetworkReach; 3] {
+        let [a, b] = ["*.a.io:443", "b.a.io"].map(|text| text.parse().unwrap());
+        [NetworkReach::none(), a, b]
     }
 
     #[test]
@@ -198,10 +213,14 @@ mod tests {
     fn a_reach_is_told_in_words() {
         let words = |reach: Reach| format!("{}: {}", reach.as_str(), reach.describe());
         assert_eq!(words(Reach::open()), "open: open: commands and file tools touch what you can");
-        let worker = Reach { writable: vec!["/c".into()], network: true, ..Reach::directory() };
+        let worker = Reach {
+            writable: vec!["/c".into()],
+            network: NetworkReach::internet(),
+            ..Reach::directory()
+        };
         assert_eq!(
             words(worker),
-            "directory: confined: commands write only in the directory and in /c, with network"
+            "directory: confined: commands write only in the directory and in /c, network: internet"
         );
         assert_eq!(
             words(Reach::read_only()),

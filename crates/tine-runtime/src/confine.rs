@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tine_model::{AgentRecord, Reach, Writes};
 use tine_store::{Lease, SetReach};
 use tine_tools::{
-    Change, Escape, Gap, Ground, Missing, Network, Place, Snapshot, Support, Wall, WallError,
-    Watch, Withheld, part_linked_worktree,
+    Change, Escape, Gap, Ground, Missing, Place, Snapshot, Support, Wall, WallError, Watch,
+    Withheld, part_linked_worktree,
 };
 
 use crate::error::RuntimeError;
@@ -119,7 +119,7 @@ impl Confinement {
         let more = reach.writable.iter().filter(|path| path.exists()).cloned();
         Some(Wall {
             writable: wall.writable.iter().cloned().chain(more).collect(),
-            network: if reach.network { Network::Open } else { Network::Off },
+            network: reach.network.clone(),
             variables: self.variables.clone(),
             missing,
             ..wall

@@ -59,7 +59,30 @@ fn main() {
             println!("  raising it, once a run: {}", shown(raised));
         }
     }
+    match Support::of_this_kernel().namespaces {
+        true => network(&path, &runtime, &ground()),
+        false => println!(
+            "NOT RUN: a network of named hosts: this kernel lets this user make no namespaces"
+        ),
+    }
     audit(&path);
+}
+
+/// What it costs a command that it has a network, which it does not use.
+fn network(path: &Path, runtime: &tokio::runtime::Runtime, ground: &Ground) {
+    let timed = |wall: Wall| {
+        let enclosure = wall.raise(path, ground).unwrap();
+        let place = Place::new(path).unwrap().with_enclosure(enclosure);
+        median(RUNS, || runtime.block_on(run_true(&place)))
+    };
+    let without = timed(Wall::worker(path));
+    let hosts = "crates.io, *.npmjs.org, localhost:5432".parse().unwrap();
+    let with = timed(Wall { network: hosts, ..Wall::worker(path) });
+    println!(
+        "`true` with a network of named hosts: {}, {:.2} times one without",
+        shown(with),
+        with.as_secs_f64() / without.as_secs_f64()
+    );
 }
 
 /// Files of the tree that an audit looks at.

@@ -6,6 +6,7 @@ mod process;
 mod strays;
 
 use std::process::ExitStatus;
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -101,16 +102,25 @@ async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> To
         Ok(process) => process,
         Err(error) => return start_failure(place, &error).into(),
     };
+    let refusals = process.refusals();
     let mut excerpt = Excerpt::new(limits.command_output_characters);
     let ending = process.run(order.limit, limits.command_grace, cancel, &mut excerpt).await;
     let output = excerpt.finish();
     let (note, is_error) = note(&ending, order.limit);
     // Who meets the wall is told where it stands, so that it can go on another way.
     let told = |enclosure: &&Enclosure| is_error && enclosure.may_have_refused(&output);
-    let wall = match place.enclosure().filter(told) {
+    let mut wall = match place.enclosure().filter(told) {
         Some(enclosure) => format!("\n[{}]", enclosure.line()),
         None => String::new(),
     };
+    let refused = std::mem::take(&mut *refusals.lock().unwrap_or_else(PoisonError::into_inner));
+    if !refused.is_empty() {
+        // The programs themselves often say no more than "403".
+        let hosts = refused.into_iter().collect::<Vec<_>>().join(", ");
+        wall.push_str(&format!(
+            "\n[the network was refused: {hosts}; a person allows hosts with `--network HOST:PORT`]"
+        ));
+    }
     let break_line = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
     ToolOutput { text: format!("{output}{break_line}{note}{wall}"), is_error }
 }

@@ -52,6 +52,6 @@ pub use sweep::{SWEEP_ENTRIES_MAX, Swept, sweep};
 pub use tool::{Effect, Tool, ToolOutput, ToolSpec};
 pub use toolbox::{Toolbox, ToolboxError};
 pub use wall::{
-    Enclosure, Gap, Ground, Metadata, Missing, Network, Readable, ResourceLimits, STAGE_ARGUMENT,
+    Enclosure, Gap, Ground, Metadata, Missing, Readable, ResourceLimits, STAGE_ARGUMENT,
     StageProgram, Support, Wall, WallError, stage_of,
 };

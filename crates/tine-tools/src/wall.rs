@@ -11,7 +11,7 @@
 //! repository in its directory, and the audit reports it. The search for secrets is bounded. Without a view, a worker may also
 //! change modes, owners and times of the user's files anywhere, and `.git/hooks` and `.git/config` of its directory. A
 //! worker in a linked worktree may remove objects of its repository. Names of files can be listed where their content is
-//! withheld. Limits of resources count for each process alone.
+//! withheld. Limits of resources count for each process alone. A host that commands may reach can be told whatever they read.
 
 #[cfg(not(target_os = "linux"))]
 mod absent;
@@ -27,6 +27,7 @@ mod kernel;
 mod limits;
 mod namespace;
 mod prelude;
+mod proxy;
 mod reads;
 mod scratch;
 mod search;
@@ -43,6 +44,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tine_model::NetworkReach;
+
 use crate::linked::Linked;
 use crate::place::Withheld;
 use crate::repository::repository_settings;
@@ -53,6 +56,7 @@ use namespace::Wanted;
 pub(crate) use namespace::{Reports, StageEnd, stages, start};
 pub use namespace::{STAGE_ARGUMENT, StageProgram, stage_of};
 use prelude::Prelude;
+pub(crate) use proxy::{Proxy, Refusals};
 use scratch::Scratch;
 use search::Search;
 pub use support::{Gap, Support};
@@ -65,8 +69,8 @@ pub struct Wall {
     pub writable: Vec<PathBuf>,
     /// What may be read.
     pub readable: Readable,
-    /// Whether there is a network.
-    pub network: Network,
+    /// Where commands may connect to.
+    pub network: NetworkReach,
     /// Whether modes, owners, times and attributes of files may be changed.
     pub metadata: Metadata,
     /// What each process may use.
@@ -99,13 +103,14 @@ impl Readable {
     }
 }
 
-/// Whether there is a network.
+/// Which sockets a command can make. Local ones with a name are always refused: services of the session would do what the wall
+/// does not let through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Network {
-    /// No socket at all but connected pairs.
-    Off,
-    /// Internet sockets. Local ones are still refused: services of the session would do what the wall does not let through.
-    Open,
+enum Sockets {
+    /// Connected pairs alone.
+    Pairs,
+    /// TCP as well, in a network of the command's own, where there is a loopback device and nothing else.
+    OwnLoopback,
 }
 
 /// Whether modes, owners, times and attributes of files may be changed, anywhere.
@@ -154,6 +159,11 @@ pub enum WallError {
     /// The view could not be built.
     #[error("the view of the wall could not be built")]
     View(#[source] io::Error),
+    /// Commands can be given no network of their own, so they could not be kept to the hosts that were named.
+    #[error(
+        "commands cannot be kept to named hosts here, because no network namespaces can be made"
+    )]
+    Network,
 }
 
 /// Entries of the directory and of all homes that are looked at for what a view covers. About 0.1 s on a warm disk.
@@ -163,7 +173,6 @@ const SEARCHED_ENTRIES_MAX: usize = 60_000;
 struct ViewOrder {
     program: StageProgram,
     setup: Vec<u8>,
-    is_offline: bool,
 }
 
 impl ViewOrder {
@@ -171,9 +180,8 @@ impl ViewOrder {
     fn new(program: &StageProgram, wanted: &Wanted<'_>) -> io::Result<Self> {
         let mut setup = serde_json::to_vec(&namespace::view(wanted)?)?;
         setup.push(b'\n');
-        let is_offline = wanted.network == Network::Off;
-        namespace::try_view(program, &setup, is_offline)?;
-        Ok(Self { program: program.clone(), setup, is_offline })
+        namespace::try_view(program, &setup)?;
+        Ok(Self { program: program.clone(), setup })
     }
 }
 
@@ -235,6 +243,8 @@ struct Standing {
     prelude: Prelude,
     scratch: Scratch,
     gaps: Vec<Gap>,
+    /// The way out; `None` without a network.
+    proxy: Option<Arc<Proxy>>,
     /// Whether processes of the wall cannot signal others, so that those that can be signalled from inside are its own.
     is_scoped: bool,
     search_path: Vec<PathBuf>,
@@ -262,7 +272,7 @@ impl Wall {
         Self {
             writable: vec![directory.to_owned()],
             readable: Readable::Most,
-            network: Network::Off,
+            network: NetworkReach::none(),
             metadata: Metadata::Free,
             limits: ResourceLimits::WORKER,
             variables: Vec::new(),
@@ -275,7 +285,7 @@ impl Wall {
         Self {
             writable,
             readable: Readable::Listed(Vec::new()),
-            network: Network::Off,
+            network: NetworkReach::none(),
             metadata: Metadata::Kept,
             limits: ResourceLimits::MAINTENANCE,
             variables: Vec::new(),
@@ -321,6 +331,11 @@ impl Wall {
         if self.missing == Missing::Refuse && lacks {
             return Err(WallError::Missing(gaps));
         }
+        let proxy = Proxy::new(&self.network).map(Arc::new);
+        if proxy.is_some() && !ground.has_view() {
+            return Err(WallError::Network);
+        }
+        let sockets = if proxy.is_some() { Sockets::OwnLoopback } else { Sockets::Pairs };
         let scratch = Scratch::new(&ground.temporary)
             .map_err(|source| WallError::Directory { path: ground.temporary.clone(), source })?;
         let linked = self.linked(&directory, &writable);
@@ -349,9 +364,8 @@ impl Wall {
         grants.extend(writable.iter().map(|path| Grant::new(path, Access::Full)));
         grants.extend(git::grants(linked.as_ref()));
         grants.push(Grant::new(scratch.path(), Access::Full));
-        let restriction =
-            Restriction::build(&grants, (self.network, self.metadata), ground.support)
-                .map_err(WallError::Kernel)?;
+        let restriction = Restriction::build(&grants, (sockets, self.metadata), ground.support)
+            .map_err(WallError::Kernel)?;
         let mut environment =
             environment::passed(ground.variables.iter().cloned(), &self.variables);
         let named = environment.iter().map(|(_, value)| PathBuf::from(value));
@@ -370,7 +384,7 @@ impl Wall {
             private: &ground.private,
             scratch: scratch.path(),
             grants: &grants,
-            network: self.network,
+            listen: &proxy.as_ref().map(|proxy| proxy.addresses()).unwrap_or_default(),
             metadata: self.metadata,
             support: ground.support,
             limits: self.limits,
@@ -389,6 +403,7 @@ impl Wall {
         }
         environment.push(("TMPDIR".into(), scratch.path().into()));
         environment.push(("XDG_CACHE_HOME".into(), scratch.path().join("cache").into()));
+        environment.extend(proxy.iter().flat_map(|proxy| proxy.variables()));
         if self.readable.listed().is_some() {
             // The user's own settings are out of reach.
             environment.push(("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()));
@@ -402,6 +417,7 @@ impl Wall {
             line: self.line(&gaps, linked.is_some()),
             view,
             gaps,
+            proxy,
             scratch,
             only_reads: matches!(self.readable, Readable::Covered(_)),
             readable,
@@ -486,9 +502,9 @@ impl Wall {
 
     /// One line for whoever meets the wall: the model, which may find another way.
     fn line(&self, gaps: &[Gap], is_linked: bool) -> String {
-        let network = match self.network {
-            Network::Off => "no network",
-            Network::Open => "network without local sockets",
+        let network = match self.network.is_none() {
+            true => "no network".to_owned(),
+            false => format!("network by the proxy in HTTPS_PROXY: {}", self.network),
         };
         if gaps.contains(&Gap::Files) {
             return format!("confined: {network}; files are not, the kernel cannot");
@@ -542,9 +558,14 @@ impl Enclosure {
     }
 
     /// The order for the stages, if commands start in a view.
-    pub(crate) fn view(&self) -> Option<(&StageProgram, &[u8], bool)> {
+    pub(crate) fn view(&self) -> Option<(&StageProgram, &[u8])> {
         let view = self.0.view.as_ref()?;
-        Some((&view.program, &view.setup, view.is_offline))
+        Some((&view.program, &view.setup))
+    }
+
+    /// The way out of the command, if it has a network.
+    pub(crate) fn proxy(&self) -> Option<&Arc<Proxy>> {
+        self.0.proxy.as_ref()
     }
 
     /// The file of a program, as the commands would find it.

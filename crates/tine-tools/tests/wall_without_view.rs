@@ -11,6 +11,8 @@ mod limits;
 mod linked;
 #[path = "wall/network.rs"]
 mod network;
+#[path = "wall/no_hosts.rs"]
+mod no_hosts;
 #[path = "wall/processes.rs"]
 mod processes;
 #[path = "wall/reads.rs"]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use tine_model::Provider;
+use tine_model::{NetworkError, NetworkReach, Provider};
 
 use crate::connect::Variable;
 use crate::dirs::Dirs;
@@ -82,8 +82,8 @@ pub(crate) struct WorktreeTable {
     pub(crate) setup: Option<String>,
     /// How long that may take, such as `90s` or `10m`.
     pub(crate) setup_time: Option<String>,
-    /// Whether it reaches the internet though workers do not.
-    pub(crate) setup_network: Option<bool>,
+    /// Hosts that it reaches though workers do not.
+    pub(crate) setup_network: Option<NetworkSetting>,
     /// How many ports each gets; 0 for none.
     pub(crate) ports: Option<u16>,
     pub(crate) first_port: Option<u16>,
@@ -137,7 +137,8 @@ pub(crate) struct WorkersTable {
 pub(crate) struct ConfineTable {
     /// `on` or `off`.
     pub(crate) workers: Option<String>,
-    pub(crate) network: Option<bool>,
+    /// Hosts that commands reach.
+    pub(crate) network: Option<NetworkSetting>,
     /// Directories that may be written in besides the working directory.
     pub(crate) writable: Option<Vec<String>>,
     /// Names of variables that are passed on.
@@ -156,6 +157,40 @@ impl ConfineTable {
             variables: later.variables.or(self.variables),
             missing: later.missing.or(self.missing),
         }
+    }
+
+    /// The hosts that confined commands reach.
+    pub(crate) fn network(&self) -> NetworkReach {
+        self.network.clone().unwrap_or_default().0
+    }
+}
+
+/// Hosts in a file: a list of them, or true for all public web servers.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
+#[serde(try_from = "NetworkWords")]
+pub(crate) struct NetworkSetting(pub(crate) NetworkReach);
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "hosts are a list of texts, one text, or true or false")]
+enum NetworkWords {
+    Switch(bool),
+    Hosts(OneOrMany),
+}
+
+impl TryFrom<NetworkWords> for NetworkSetting {
+    type Error = NetworkError;
+
+    fn try_from(words: NetworkWords) -> Result<Self, NetworkError> {
+        let hosts: Vec<String> = match words {
+            NetworkWords::Switch(false) => return Ok(Self::default()),
+            NetworkWords::Switch(true) => return Ok(Self(NetworkReach::internet())),
+            NetworkWords::Hosts(hosts) => hosts.into(),
+        };
+        let mut all = NetworkReach::none();
+        for host in hosts {
+            all = all.and(&host.parse()?)?;
+        }
+        Ok(Self(all))
     }
 }
 
@@ -499,11 +534,13 @@ mod tests {
         let user = "[confine]\nnetwork = true\nwritable = [\"/cache\"]";
         let project = "[confine]\nworkers = \"on\"\nnetwork = false\nmissing = \"refuse\"";
         let confine = load(user, project, &[]).unwrap().confine;
-        assert_eq!((confine.network, confine.workers.as_deref()), (Some(false), Some("on")));
+        assert_eq!((confine.network().is_none(), confine.workers.as_deref()), (true, Some("on")));
         assert_eq!(confine.writable, Some(vec!["/cache".to_owned()]));
         for project in [
             "[confine]\nworkers = \"off\"",
             "[confine]\nnetwork = true",
+            "[confine]\nnetwork = [\"evil.io:443\"]",
+            "[confine]\nnetwork = \"localhost:1\"",
             "[confine]\nwritable = [\"/\"]",
             "[confine]\nvariables = [\"API_KEY\"]",
             "[confine]\nmissing = \"warn\"",
@@ -525,6 +562,25 @@ mod tests {
         ] {
             assert!(load("", project, &[]).is_err(), "{project}");
         }
+    }
+
+    #[test]
+    fn the_network_is_a_list_of_hosts() {
+        let shown = |value: &str| {
+            let loaded = load(&format!("[confine]\nnetwork = {value}"), "", &[]);
+            loaded.map_or_else(
+                |failure| failure.text(),
+                |config| config.confine.network().to_string(),
+            )
+        };
+        assert_eq!(shown("true"), "internet");
+        assert_eq!((shown("false"), shown("[]")), (String::new(), String::new()));
+        assert_eq!(shown(r#""crates.io:443""#), "crates.io:443");
+        let list = r#"["*.npmjs.org", "crates.io:443, localhost:5432"]"#;
+        assert_eq!(shown(list), "localhost:5432, crates.io:443, *.npmjs.org");
+        let wrong = shown(r#"["crates.io", "https://x"]"#);
+        assert!(wrong.contains("`https://x` is not a host"), "{wrong}");
+        assert!(shown("3").contains("hosts are a list of texts"), "{}", shown("3"));
     }
 
     #[test]

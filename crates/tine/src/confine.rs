@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use tine_model::{AgentRecord, Reach, Standing};
+use tine_model::{AgentRecord, NetworkReach, Reach, Standing};
 use tine_runtime::{AGENT_VARIABLE, AuditReport, Confinement, ReachWish};
 
 use crate::cli::{ConfineArg, LimitArgs};
@@ -91,7 +91,7 @@ pub(crate) fn of_checks(
     directory: &Path,
 ) -> Result<Confinement, Failure> {
     let usual = usual_workers(&context.config, args, directory)?;
-    let is_typed = args.confine.is_some() || args.network;
+    let is_typed = args.confine.is_some() || !args.network.is_empty();
     let reach = match is_typed && context.caller.is_none() {
         true => ReachWish::Person(usual.reach.reach().clone()),
         false => usual.reach.clone(),
@@ -116,20 +116,23 @@ pub(crate) fn usual_workers(
     })
 }
 
-/// The reach that was typed; `None` where none was. `base` is what `--network` alone adds to.
+/// The reach that was typed; `None` where none was. `base` is what `--network` alone changes.
 fn typed(table: &ConfineTable, args: &LimitArgs, base: &Reach) -> Result<Option<Reach>, Failure> {
+    let typed_network = network(args)?;
     let confined = |reach: Reach| -> Result<Reach, Failure> {
-        let network = args.network || table.network.unwrap_or(false);
+        let network = typed_network.clone().unwrap_or_else(|| table.network());
         Ok(Reach { writable: writable(table)?, network, ..reach })
     };
     let reach = match args.confine {
         Some(ConfineArg::Off) => Reach::open(),
         Some(ConfineArg::Directory) => confined(Reach::directory())?,
         Some(ConfineArg::ReadOnly) => confined(Reach::read_only())?,
-        None if args.network => Reach { network: true, ..base.clone() },
-        None => return Ok(None),
+        None => match &typed_network {
+            Some(network) => Reach { network: network.clone(), ..base.clone() },
+            None => return Ok(None),
+        },
     };
-    if args.network && reach.is_open() {
+    if typed_network.is_some() && reach.is_open() {
         return Err(Failure::usage("--network is for confined runs")
             .hint("commands that are not confined have the network anyway"));
     }
@@ -141,8 +144,20 @@ fn usual(table: &ConfineTable) -> Result<Reach, Failure> {
     if !workers(table)? {
         return Ok(Reach::open());
     }
-    let network = table.network.unwrap_or(false);
-    Ok(Reach { writable: writable(table)?, network, ..Reach::directory() })
+    Ok(Reach { writable: writable(table)?, network: table.network(), ..Reach::directory() })
+}
+
+/// The hosts of all `--network` together; `None` where there is none.
+fn network(args: &LimitArgs) -> Result<Option<NetworkReach>, Failure> {
+    if args.network.is_empty() {
+        return Ok(None);
+    }
+    let all = args.network.iter().flat_map(NetworkReach::destinations).cloned();
+    match NetworkReach::new(all) {
+        Ok(network) => Ok(Some(network)),
+        Err(error) => Err(Failure::usage(error.to_string())
+            .hint("--network=internet is all public web servers, *.example.com all below a name")),
+    }
 }
 
 /// The reach, where a command that an agent runs may give it: no word of an agent's widens anything.
@@ -298,12 +313,13 @@ mod tests {
     #[test]
     fn the_network_alone_is_added_to_what_there_is() {
         let typed = |base: Reach, confine| {
-            let args = LimitArgs { network: true, confine, ..LimitArgs::default() };
+            let network = vec![NetworkReach::internet()];
+            let args = LimitArgs { network, confine, ..LimitArgs::default() };
             typed(&ConfineTable::default(), &args, &base).map_err(|failure| failure.text())
         };
-        let read_only = Reach { network: true, ..Reach::read_only() };
+        let read_only = Reach { network: NetworkReach::internet(), ..Reach::read_only() };
         assert_eq!(typed(Reach::read_only(), None), Ok(Some(read_only)));
-        let directory = Reach { network: true, ..Reach::directory() };
+        let directory = Reach { network: NetworkReach::internet(), ..Reach::directory() };
         assert_eq!(typed(Reach::open(), Some(ConfineArg::Directory)), Ok(Some(directory)));
         insta::assert_snapshot!(typed(Reach::open(), None).unwrap_err(), @"
         error: --network is for confined runs

@@ -5,7 +5,7 @@ use std::error::Error;
 use anstyle::{AnsiColor, Style};
 use tine_llm::LlmError;
 use tine_model::NameError;
-use tine_runtime::{ConnectError, RuntimeError, WorktreeError, WorktreeRefusal};
+use tine_runtime::{ConnectError, RuntimeError, WallError, WorktreeError, WorktreeRefusal};
 use tine_store::{Candidate, StoreError};
 use tine_wire::{FailureKind, ImportError};
 
@@ -266,6 +266,9 @@ impl From<RuntimeError> for Failure {
             }
             RuntimeError::MailTooLong { .. } => Self::of(BAD_INPUT, &error)
                 .hint("write it to a file, and send a message that names the file"),
+            RuntimeError::Wall(WallError::Network) => Self::of(FAILED, &error)
+                .hint("a run without --network, confine.network and worktree.setup_network needs none of this")
+                .hint(crate::confine::ADVICE),
             RuntimeError::Wall(_) | RuntimeError::WriteRoot(_) | RuntimeError::Confinement => {
                 Self::of(FAILED, &error).hint(crate::confine::ADVICE)
             }
@@ -274,7 +277,7 @@ impl From<RuntimeError> for Failure {
             RuntimeError::Worktree(error) => error.into(),
             RuntimeError::Setup { .. } => Self::of(FAILED, &error)
                 .hint("`[worktree] setup` in config.toml is the command; it runs behind the wall that workers have")
-                .hint("setup_network = true beside it gives it the internet, `[confine] writable` more directories"),
+                .hint("setup_network = [\"HOST\"] beside it gives it hosts, true all public web servers, `[confine] writable` more directories"),
             RuntimeError::NoWorktrees => Self::of(BAD_INPUT, &error)
                 .hint("`[worktree] enabled` in config.toml turns them on"),
             RuntimeError::NoWorktree(_) => {

@@ -51,7 +51,11 @@ pub(crate) fn policy(config: &Config, root: &Path) -> Result<Option<WorktreePoli
         false => Confinement::default(),
     };
     let reach = confinement.reach.reach().clone();
-    let network = reach.network || setup_network == Some(true);
+    let network = reach.network.and(&setup_network.unwrap_or_default().0);
+    let network = network.map_err(|error| {
+        Failure::input(format!("worktree.setup_network and confine.network together: {error}"))
+            .hint("\"internet\" is all public web servers, \"*.example.com\" all below a name")
+    })?;
     let first = first_port.unwrap_or(FIRST_PORT_DEFAULT);
     let count = ports.filter(|count| *count > 0);
     Ok(Some(WorktreePolicy {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tine_model::{Reach, Writes};
+use tine_model::{NetworkReach, Reach, Writes};
 
 use super::sample::{agent_id, create, fork_of, lease, new_agent, plain_notice};
 use super::{Fixture, refused};
@@ -11,10 +11,12 @@ use crate::{CreateAgent, Fence, ForkFrom, Kill, Result, SetReach, StoreError};
 /// One reach of each kind.
 fn every_reach() -> Vec<Reach> {
     let writable = vec![PathBuf::from("/cache"), PathBuf::from("/a \"b\" \u{e9}")];
+    let network: NetworkReach = "*.a.io:443, localhost:5432, [::1]:80".parse().unwrap_or_default();
     vec![
         Reach::open(),
         Reach::directory(),
-        Reach { writable: writable.clone(), network: true, ..Reach::directory() },
+        Reach { writable: writable.clone(), network, ..Reach::directory() },
+        Reach { network: NetworkReach::internet(), ..Reach::directory() },
         Reach::read_only(),
         Reach { writable, ..Reach::notes("/notes".into()) },
     ]

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Decode, Row, Sqlite, Type};
-use tine_model::{AgentId, EntryId, PermissionId, Reach, RequestId, Thinking, Usage, Writes};
+use tine_model::{
+    AgentId, EntryId, NetworkReach, PermissionId, Reach, RequestId, Thinking, Usage, Writes,
+};
 
 use super::failure::corrupt;
 use crate::{Result, StoreError};
@@ -118,7 +120,7 @@ pub(super) fn usage_columns(usage: Option<&Usage>) -> [Option<i64>; 6] {
     }
 }
 
-/// A reach as an object of JSON: its word, the directory of notes, more directories, and whether there is a network.
+/// A reach as an object of JSON: its word, the directory of notes, more directories, and hosts with their ports.
 pub(super) fn reach_to_text(reach: &Reach) -> String {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let notes = match &reach.writes {
@@ -126,7 +128,8 @@ pub(super) fn reach_to_text(reach: &Reach) -> String {
         Writes::Anywhere | Writes::Directory | Writes::Nowhere => None,
     };
     let writable: Vec<String> = reach.writable.iter().map(|path| text(path)).collect();
-    let (word, network) = (reach.as_str(), reach.network);
+    let word = reach.as_str();
+    let network: Vec<String> = reach.network.destinations().map(ToString::to_string).collect();
     json!({ "writes": word, "notes": notes, "writable": writable, "network": network }).to_string()
 }
 
@@ -142,7 +145,25 @@ pub(super) fn reach_from_text(text: &str) -> Option<Reach> {
     };
     let paths = value.get("writable")?.as_array()?.iter();
     let writable = paths.map(|path| path.as_str().map(PathBuf::from)).collect::<Option<_>>()?;
-    Some(Reach { writes, writable, network: value.get("network")?.as_bool()? })
+    let network = match writes {
+        Writes::Anywhere => NetworkReach::none(),
+        Writes::Directory | Writes::Nowhere | Writes::Notes(_) => {
+            network_from(value.get("network")?)?
+        }
+    };
+    Some(Reach { writes, writable, network })
+}
+
+/// Earlier versions have kept whether there is a network at all.
+fn network_from(value: &Value) -> Option<NetworkReach> {
+    match value {
+        Value::Bool(false) => Some(NetworkReach::none()),
+        Value::Bool(true) => Some(NetworkReach::internet()),
+        Value::Array(hosts) => hosts.iter().try_fold(NetworkReach::none(), |all, host| {
+            all.and(&host.as_str()?.parse().ok()?).ok()
+        }),
+        Value::Null | Value::Number(_) | Value::String(_) | Value::Object(_) => None,
+    }
 }
 
 const ADAPTIVE: &str = "adaptive";
@@ -158,5 +179,26 @@ pub(super) fn thinking_from_text(text: &str) -> Option<Thinking> {
     match text {
         ADAPTIVE => Some(Thinking::Adaptive),
         tokens => tokens.parse().ok().map(Thinking::Budget),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reach_of_an_earlier_version_is_understood() {
+        let read = |writes: &str, network: &str| {
+            let text = format!(
+                r#"{{"writes":"{writes}","notes":null,"writable":[],"network":{network}}}"#
+            );
+            reach_from_text(&text)
+        };
+        assert_eq!(read("open", "true"), Some(Reach::open()));
+        assert_eq!(read("directory", "false"), Some(Reach::directory()));
+        let online = Reach { network: NetworkReach::internet(), ..Reach::directory() };
+        assert_eq!(read("directory", "true"), Some(online));
+        assert_eq!(read("directory", r#"["fix the bug"]"#), None);
+        assert_eq!(read("directory", "3"), None);
     }
 }

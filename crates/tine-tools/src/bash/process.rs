@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
@@ -15,6 +16,7 @@ use tine_guard::redact;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::excerpt::Excerpt;
@@ -22,7 +24,7 @@ use super::git;
 use super::strays::{self, Mark};
 use crate::linked::Linked;
 use crate::place::Place;
-use crate::wall::{Enclosure, Reports, StageEnd, Warden, stages, start};
+use crate::wall::{Enclosure, Refusals, Reports, StageEnd, Warden, stages, start};
 
 /// Shells in the order in which they are tried; `sh` serves small systems without bash.
 pub(super) const SHELLS: [&str; 2] = ["bash", "sh"];
@@ -76,6 +78,9 @@ pub(super) struct Process {
     output: Receiver,
     /// What the stages of a view say of the command's end.
     reports: Option<Reports>,
+    /// Serves the command's network. It ends with the process.
+    network: JoinSet<()>,
+    refusals: Refusals,
 }
 
 /// A command that is put together, and the reading end of what it will print.
@@ -104,6 +109,16 @@ impl Process {
         Err(StartError::NoShell)
     }
 
+    fn without_network(child: Child, group: Group, output: Receiver) -> Self {
+        let (network, refusals) = (JoinSet::new(), Refusals::default());
+        Self { child, group, output, reports: None, network, refusals }
+    }
+
+    /// The hosts that the command is refused. It grows while the command runs.
+    pub(super) fn refusals(&self) -> Refusals {
+        Arc::clone(&self.refusals)
+    }
+
     fn start_open(shell: &str, command: &str, place: &Place) -> io::Result<Self> {
         let mut builder = Command::new(shell);
         builder.arg("-c").arg(command);
@@ -118,7 +133,7 @@ impl Process {
         // The builder holds the writing ends; while it lives the pipe would never end.
         drop(builder);
         let group = Group::led_by(&child, mark, None);
-        Ok(Self { child, group, output, reports: None })
+        Ok(Self::without_network(child, group, output))
     }
 
     /// Starts the command through the stages that build its view.
@@ -128,13 +143,21 @@ impl Process {
         place: &Place,
         enclosure: &Enclosure,
     ) -> io::Result<Option<Self>> {
-        let Some((program, setup, is_offline)) = enclosure.view() else { return Ok(None) };
-        let mut builder = stages(program, is_offline);
+        let Some((program, setup)) = enclosure.view() else { return Ok(None) };
+        let mut builder = stages(program);
         builder.env_clear().envs(enclosure.environment().iter().map(|(name, value)| (name, value)));
         let Prepared { builder, mark, output } = prepare(builder, place, count_in(enclosure))?;
         let (child, reports) = start(builder, setup, (shell, name), command)?;
         let group = Group::led_by(&child, mark, None);
-        Ok(Some(Self { child, group, output, reports: Some(reports) }))
+        let mut network = JoinSet::new();
+        let refusals = Refusals::default();
+        if let Some(proxy) = enclosure.proxy() {
+            let serving = reports.serve(Arc::clone(proxy), Arc::clone(&refusals))?;
+            // A command whose network fails finds nobody there, which it says itself.
+            network.spawn(async { drop(serving.await) });
+        }
+        let reports = Some(reports);
+        Ok(Some(Self { child, group, output, reports, network, refusals }))
     }
 
     fn start_confined(
@@ -156,7 +179,7 @@ impl Process {
         builder.stdin(held);
         let (child, warden) = Warden::start(enclosure, builder, gate)?;
         let group = Group::led_by(&child, mark, Some(warden));
-        Ok(Self { child, group, output, reports: None })
+        Ok(Self::without_network(child, group, output))
     }
 
     /// Waits for the end, whichever comes first, and collects what is printed until then.
@@ -193,6 +216,7 @@ impl Process {
             Ending::Exited { .. } => {}
             Ending::TimedOut | Ending::Cancelled | Ending::Lost(_) => self.group.mark.kill(),
         }
+        self.network.abort_all();
         // Behind a wall nothing outlives its command.
         let found = self.group.warden.take().is_some_and(|warden| warden.end_all());
         self.read_rest(&mut buffer, excerpt);

@@ -4,7 +4,7 @@ use std::io;
 
 use super::grants::Grant;
 use super::support::Support;
-use super::{Metadata, Network};
+use super::{Metadata, Sockets};
 
 pub(super) fn support() -> Support {
     Support { landlock: 0, filter: false, namespaces: false }
@@ -16,7 +16,7 @@ pub(super) struct Restriction;
 impl Restriction {
     pub(super) fn build(
         _grants: &[Grant],
-        _network_and_metadata: (Network, Metadata),
+        _sockets_and_metadata: (Sockets, Metadata),
         _support: Support,
     ) -> io::Result<Self> {
         Ok(Self)

@@ -5,7 +5,7 @@
 //! since 424 they are the same on all machines.
 
 use super::filter::{Answer, Rule, Test};
-use super::{Metadata, Network};
+use super::{Metadata, Sockets};
 
 const EPERM: u16 = libc::EPERM as u16;
 const EACCES: u16 = libc::EACCES as u16;
@@ -158,7 +158,7 @@ const NEW_NAMESPACES: u32 = 0x7e02_0000;
 const KIND: u32 = 0xf;
 
 /// The rules of a wall. The first that fits a call decides.
-pub(super) fn rules(network: Network, metadata: Metadata) -> Vec<Rule> {
+pub(super) fn rules(sockets: Sockets, metadata: Metadata) -> Vec<Rule> {
     let plain = |calls: &[i64], answer: u16| -> Vec<Rule> {
         calls.iter().map(|call| Rule::every(*call, Answer::Fails(answer))).collect()
     };
@@ -172,7 +172,7 @@ pub(super) fn rules(network: Network, metadata: Metadata) -> Vec<Rule> {
     rules.extend(
         CONTROLS.map(|control| Rule::when(libc::SYS_ioctl, vec![Test::is(1, control)], EPERM)),
     );
-    rules.extend(sockets(network));
+    rules.extend(for_sockets(sockets));
     rules
 }
 
@@ -194,7 +194,7 @@ fn processes() -> Vec<Rule> {
     ]
 }
 
-fn sockets(network: Network) -> Vec<Rule> {
+fn for_sockets(sockets: Sockets) -> Vec<Rule> {
     const UNIX: u32 = libc::AF_UNIX as u32;
     const STREAM: u32 = libc::SOCK_STREAM as u32;
     const PACKETS: u32 = libc::SOCK_SEQPACKET as u32;
@@ -204,18 +204,19 @@ fn sockets(network: Network) -> Vec<Rule> {
     // A pair of datagram sockets could be pointed at any socket of the machine; connected ones cannot.
     let mut rules =
         vec![pair(STREAM), pair(PACKETS), Rule::every(libc::SYS_socketpair, Answer::Fails(EACCES))];
-    if network == Network::Open {
-        for family in [libc::AF_INET as u32, libc::AF_INET6 as u32] {
-            for kind in [STREAM, libc::SOCK_DGRAM as u32] {
-                let tests = vec![Test::is(0, family), Test::masked(1, KIND, kind)];
-                rules.push(allow(libc::SYS_socket, tests));
+    match sockets {
+        Sockets::OwnLoopback => {
+            for family in [libc::AF_INET as u32, libc::AF_INET6 as u32] {
+                for protocol in [0, libc::IPPROTO_TCP as u32] {
+                    let kind = Test::masked(1, KIND, STREAM);
+                    let tests = vec![Test::is(0, family), kind, Test::is(2, protocol)];
+                    rules.push(allow(libc::SYS_socket, tests));
+                }
             }
         }
-        // Which addresses this machine has; changing them takes a privilege that the command has not.
-        let netlink = libc::AF_NETLINK as u32;
-        rules.push(allow(libc::SYS_socket, vec![Test::is(0, netlink), Test::is(2, 0)]));
-    } else {
-        rules.extend(REACHING.iter().map(|call| Rule::every(*call, Answer::Fails(EACCES))));
+        Sockets::Pairs => {
+            rules.extend(REACHING.iter().map(|call| Rule::every(*call, Answer::Fails(EACCES))));
+        }
     }
     // Not even local ones: behind them sit agents that hold keys, and services that run programs for whoever asks.
     rules.push(Rule::every(libc::SYS_socket, Answer::Fails(EACCES)));

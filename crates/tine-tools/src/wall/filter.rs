@@ -188,7 +188,7 @@ fn instruction(code: u16, jt: u8, jf: u8, k: u32) -> sock_filter {
 #[cfg(test)]
 mod tests {
     use super::super::calls::rules;
-    use super::super::{Metadata, Network};
+    use super::super::{Metadata, Sockets};
     use super::*;
 
     /// Runs a program as the kernel would.
@@ -216,8 +216,8 @@ mod tests {
         }
     }
 
-    fn check(network: Network, metadata: Metadata, call: i64, arguments: &[u32]) -> String {
-        let program = program(&rules(network, metadata)).unwrap();
+    fn check(sockets: Sockets, metadata: Metadata, call: i64, arguments: &[u32]) -> String {
+        let program = program(&rules(sockets, metadata)).unwrap();
         let mut six = [0; 6];
         six[..arguments.len()].copy_from_slice(arguments);
         let code = answer(&program, MACHINE.unwrap(), u32::try_from(call).unwrap(), six);
@@ -233,15 +233,17 @@ mod tests {
         use libc::{AF_INET, AF_UNIX, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM};
         let closed = |call, arguments: &[i32]| {
             let arguments: Vec<u32> = arguments.iter().map(|value| *value as u32).collect();
-            let off = check(Network::Off, Metadata::Free, call, &arguments);
-            (off, check(Network::Open, Metadata::Free, call, &arguments))
+            let off = check(Sockets::Pairs, Metadata::Free, call, &arguments);
+            (off, check(Sockets::OwnLoopback, Metadata::Free, call, &arguments))
         };
         let both = |off: &str, open: &str| (off.to_owned(), open.to_owned());
         let (socket, pair) = (libc::SYS_socket, libc::SYS_socketpair);
         assert_eq!(closed(socket, &[AF_INET, SOCK_STREAM]), both("error 13", "allowed"));
+        assert_eq!(closed(socket, &[AF_INET, SOCK_STREAM, 6]), both("error 13", "allowed"));
+        assert_eq!(closed(socket, &[AF_INET, SOCK_STREAM, 262]), both("error 13", "error 13"));
         assert_eq!(
             closed(socket, &[AF_INET, SOCK_DGRAM | SOCK_CLOEXEC]),
-            both("error 13", "allowed")
+            both("error 13", "error 13")
         );
         assert_eq!(closed(socket, &[AF_INET, SOCK_RAW]), both("error 13", "error 13"));
         assert_eq!(closed(socket, &[AF_UNIX, SOCK_STREAM]), both("error 13", "error 13"));
@@ -256,8 +258,8 @@ mod tests {
     #[test]
     fn what_metadata_allows_is_the_callers_choice_and_the_rest_is_not() {
         let each = |call, arguments: &[u32]| {
-            let kept = check(Network::Open, Metadata::Kept, call, arguments);
-            (kept, check(Network::Open, Metadata::Free, call, arguments))
+            let kept = check(Sockets::OwnLoopback, Metadata::Kept, call, arguments);
+            (kept, check(Sockets::OwnLoopback, Metadata::Free, call, arguments))
         };
         let both = |kept: &str, free: &str| (kept.to_owned(), free.to_owned());
         assert_eq!(each(libc::SYS_fchmodat, &[]), both("error 1", "allowed"));
@@ -279,7 +281,7 @@ mod tests {
 
     #[test]
     fn other_numberings_are_no_way_round() {
-        let program = program(&rules(Network::Off, Metadata::Kept)).unwrap();
+        let program = program(&rules(Sockets::Pairs, Metadata::Kept)).unwrap();
         let i386 = 0x4000_0003;
         assert_eq!(answer(&program, i386, 20, [0; 6]), KILL_PROCESS);
         if let Some(first) = SECOND_NUMBERING {

@@ -19,7 +19,7 @@ use seccompiler::sock_filter;
 
 use super::grants::{Access, Grant};
 use super::support::Support;
-use super::{Metadata, Network, calls, filter};
+use super::{Metadata, Sockets, calls, filter};
 
 /// What this kernel has.
 pub(super) fn support() -> Support {
@@ -48,7 +48,7 @@ impl Restriction {
     /// Tells the kernel what is granted. `support` may say less than the kernel has, never more.
     pub(super) fn build(
         grants: &[Grant],
-        (network, metadata): (Network, Metadata),
+        (sockets, metadata): (Sockets, Metadata),
         support: Support,
     ) -> io::Result<Self> {
         let files = match known(support.landlock) {
@@ -56,7 +56,7 @@ impl Restriction {
             version => Some(rules(grants, version)?),
         };
         let filter = match support.filter {
-            true => filter::program(&calls::rules(network, metadata)),
+            true => filter::program(&calls::rules(sockets, metadata)),
             false => None,
         };
         let privileges = match metadata {

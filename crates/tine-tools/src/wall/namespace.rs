@@ -8,6 +8,9 @@
 //! What is to be built travels as one text (`order.rs`) over the standard input of the stages, and their report comes back
 //! the same way. This module never judges a command.
 
+mod handover;
+#[cfg(target_os = "linux")]
+mod loopback;
 #[cfg(target_os = "linux")]
 mod mounts;
 mod order;

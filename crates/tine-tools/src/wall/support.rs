@@ -51,7 +51,7 @@ impl Gap {
             }
             Self::View => {
                 "no mount namespaces can be made here: commands can change modes, owners and times of the user's files outside, \
-                 write settings of git and editors in their directory, and read secrets that lie deep"
+                 write settings of git and editors in their directory, and read secrets that lie deep; runs with `--network` are refused"
             }
             Self::Home => {
                 "the working directory holds the home directory: commands can write to all of it, key stores included"

@@ -9,6 +9,7 @@
 /// Commands start in a view of their own. The tests of `wall_without_view` are the same ones without it.
 const HAS_VIEW: bool = true;
 
+mod hosts;
 mod limits;
 mod linked;
 mod network;

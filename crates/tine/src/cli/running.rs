@@ -1,6 +1,7 @@
 //! What a run is given, whichever command begins it: the model, limits and permissions, and how it is printed.
 
 use clap::{Args, ValueEnum};
+use tine_model::NetworkReach;
 
 use super::TreeCaps;
 
@@ -48,9 +49,9 @@ pub(crate) struct LimitArgs {
     /// What commands and file tools may touch; stored with the agent [default: as stored; new workers: directory, others: off]
     #[arg(long, value_enum, value_name = "REACH")]
     pub(crate) confine: Option<ConfineArg>,
-    /// Let confined commands reach the internet
-    #[arg(long)]
-    pub(crate) network: bool,
+    /// Hosts and ports that confined commands reach, such as crates.io:443,localhost:5432 [without one: all public web servers]
+    #[arg(long, value_name = "HOST", num_args = 0..=1, value_delimiter = ',', default_missing_value = "internet")]
+    pub(crate) network: Vec<NetworkReach>,
     /// Where no person can be asked, wait for an answer by `tine permission` in another terminal
     #[arg(long)]
     pub(crate) wait_for_permission: bool,

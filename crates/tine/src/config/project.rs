@@ -150,7 +150,7 @@ fn confine_key(table: &ConfineTable) -> Option<&'static str> {
     if table.workers.as_deref().is_some_and(|word| word != "on") {
         return Some("confine.workers");
     }
-    if table.network == Some(true) {
+    if !table.network().is_none() {
         return Some("confine.network");
     }
     if table.missing.as_deref().is_some_and(|word| word != "refuse") {

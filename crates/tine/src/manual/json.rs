@@ -53,7 +53,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine ps",
-            r#"[{"id","name","parent","fork_point","kind","state","forked","context","model","directory","reach","writable":[…],"network","depth","created_at","updated_at","task":{"status","turns","tool_uses","description","resumes","flags"}|null,"questions","worktree":{"path","origin","removed"}|null}]"#,
+            r#"[{"id","name","parent","fork_point","kind","state","forked","context","model","directory","reach","writable":[…],"network","hosts":[…],"depth","created_at","updated_at","task":{"status","turns","tool_uses","description","resumes","flags"}|null,"questions","worktree":{"path","origin","removed"}|null}]"#,
         ),
         ("tine tree", r#"the objects of ps, each with "directive" and "children":[…]"#),
         (

@@ -207,7 +207,14 @@ const CONFINEMENT: Section = Section {
             "--confine read-only",
             "commands write nothing but temporary files and change no modes; they read programs and the agent's directory, without its secrets; the permission mode is read-only unless another is given",
         ),
-        ("--network", "internet sockets; those of the machine's own services stay closed"),
+        (
+            "--network HOST[:PORT],…",
+            "commands reach these hosts and no others: crates.io:443, all names below one (*.npmjs.org), an address, a port of this machine (localhost:5432). Without a port 80 and 443 count. internet, or --network alone, is every public address at those ports. May be repeated; what is typed takes the place of what was. This machine, private networks, link-local addresses and the metadata services of clouds are reached only where the address itself or localhost is named, also when a name leads there",
+        ),
+        (
+            "how commands find it",
+            "a command has a network of its own, which is empty but for its loopback. There tine answers as a proxy (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY: curl, git, cargo, npm, pip and others use them), and at each named port of localhost. Programs that know no proxy reach those ports alone; servers that a command starts on its own loopback work. No UDP, so no names are resolved but by the proxy. What was refused stands behind the output. A host that is reached can be sent anything that the command can read. Where no namespaces can be made, runs with a network are refused",
+        ),
         ("--confine off", "no wall"),
         (
             "file tools",
@@ -405,7 +412,10 @@ const SETTINGS: Section = Section {
             "confine.workers",
             "whether the commands of workers are confined to their directory: on or off (on); see CONFINEMENT",
         ),
-        ("confine.network", "whether confined commands reach the internet (false)"),
+        (
+            "confine.network",
+            "hosts and ports that confined commands reach, such as [\"crates.io:443\", \"localhost:5432\"]; true for all public web servers (false); for the user's file only; see CONFINEMENT",
+        ),
         (
             "confine.writable, confine.variables",
             "lists of directories that confined commands may write in besides their own, and of variables that they get besides the usual ones; for the user's file only",
@@ -434,7 +444,7 @@ const SETTINGS: Section = Section {
         ),
         (
             "worktree.setup_network",
-            "whether it reaches the internet though confine.network is false (false)",
+            "hosts and ports that it reaches besides those of confine.network; true for all public web servers (false)",
         ),
         (
             "worktree.ports, worktree.first_port",

@@ -34,8 +34,10 @@ pub(crate) struct AgentJson<'a> {
     reach: &'static str,
     /// Directories that they may write in besides.
     writable: Vec<String>,
-    /// Whether they may use the network.
+    /// Whether commands may use a network.
     network: bool,
+    /// The hosts and ports that they reach: empty without a network, and where the reach is open, which is all.
+    hosts: Vec<String>,
     depth: u32,
     created_at: String,
     updated_at: String,
@@ -62,6 +64,7 @@ impl Shown {
     pub(crate) fn to_json(&self) -> AgentJson<'_> {
         let record = &self.record;
         let paths = record.reach.writable.iter();
+        let hosts = record.reach.network.destinations();
         AgentJson {
             id: record.id.to_string(),
             name: record.name.as_deref(),
@@ -75,7 +78,8 @@ impl Shown {
             directory: &record.directory,
             reach: record.reach.as_str(),
             writable: paths.map(|path| path.display().to_string()).collect(),
-            network: record.reach.network,
+            network: record.reach.is_open() || !record.reach.network.is_none(),
+            hosts: hosts.map(ToString::to_string).collect(),
             depth: record.depth,
             created_at: rfc3339(record.created_ms),
             updated_at: rfc3339(record.updated_ms),

@@ -398,6 +398,9 @@ fn a_confined_run_says_so_and_writes_where_it_may() {
     let refused = ["Read-only file system", "Permission denied"];
     assert!(refused.iter().any(|words| ran.stdout.contains(words)), "{}", ran.stdout);
     assert!(!home.work().join("own").exists());
+    let ran = run(&["--confine", "directory", "--network", "fix the bug"]);
+    assert!(ran.stderr.contains("`fix the bug` is not a host"), "{}", ran.stderr);
+    assert_eq!(ran.code, 2);
     let ran = run(&["--network"]);
     check!(ran.stderr, @"
     error: --network is for confined runs

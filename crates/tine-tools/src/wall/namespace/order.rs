@@ -1,13 +1,14 @@
 //! The texts that travel between tine and the stages: one JSON document a line.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::wall::grants::{Access, Grant};
-use crate::wall::{Metadata, Network, ResourceLimits};
+use crate::wall::{Metadata, ResourceLimits, Sockets};
 
 /// A path as text where it is one, else as its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +50,8 @@ pub(in crate::wall) struct Setup {
     pub(in crate::wall) visible: Vec<PathText>,
     /// Directories for temporary files, and the directory of this wall that stands in place of each.
     pub(in crate::wall) private: Vec<(PathText, PathText)>,
+    /// Where tine listens in the network of the command. None without a network.
+    pub(in crate::wall) listen: Vec<SocketAddr>,
     /// The second layer, as a wall without namespaces has it.
     pub(in crate::wall) rules: Rules,
 }
@@ -144,8 +147,8 @@ impl Rules {
         self.grants.iter().map(grant).collect()
     }
 
-    pub(super) fn network(&self) -> Network {
-        if self.has_network { Network::Open } else { Network::Off }
+    pub(super) fn sockets(&self) -> Sockets {
+        if self.has_network { Sockets::OwnLoopback } else { Sockets::Pairs }
     }
 
     pub(super) fn metadata(&self) -> Metadata {

@@ -24,7 +24,7 @@ use rustix::process::{
 use rustix::thread::{CapabilitySet, capabilities};
 
 use super::order::{Job, Report, Rules, Setup};
-use super::{STAGE_ARGUMENT, mounts};
+use super::{STAGE_ARGUMENT, handover, loopback, mounts};
 use crate::wall::kernel::Restriction;
 use crate::wall::support::Support;
 use crate::wall::{Metadata, ResourceLimits};
@@ -38,7 +38,7 @@ const ORDER_BYTES_MAX: u64 = 64 << 20;
 /// The stage that the arguments ask for.
 pub(super) fn run_stage(arguments: &[String]) -> ExitCode {
     let done = match arguments.split_first() {
-        Some((stage, rest)) if stage == "outer" => outer(rest),
+        Some((stage, _)) if stage == "outer" => outer(),
         Some((stage, rest)) if stage == "inner" => inner(rest),
         _ => Err(failed("start", io::Error::other("no stage is named"))),
     };
@@ -56,8 +56,8 @@ fn failed(step: &str, error: impl Into<io::Error>) -> Report {
     Report::Failed { step: step.to_owned(), error: error.into().to_string() }
 }
 
-/// Makes the namespaces and waits for the inner stage. The argument `offline` takes the network away.
-fn outer(arguments: &[String]) -> Result<u8, Report> {
+/// Makes the namespaces and waits for the inner stage.
+fn outer() -> Result<u8, Report> {
     // Who asks the command to end must not end this stage, which waits until all of it is gone.
     SigSet::all().thread_block().map_err(|error| failed("block signals", error))?;
     close_inherited().map_err(|error| failed("close descriptors", error))?;
@@ -65,8 +65,8 @@ fn outer(arguments: &[String]) -> Result<u8, Report> {
     let mut flags = CloneFlags::CLONE_NEWNS
         | CloneFlags::CLONE_NEWPID
         | CloneFlags::CLONE_NEWIPC
+        | CloneFlags::CLONE_NEWNET
         | CloneFlags::CLONE_NEWUTS;
-    flags.set(CloneFlags::CLONE_NEWNET, arguments.iter().any(|argument| argument == "offline"));
     let is_privileged =
         capabilities(None).is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN));
     flags.set(CloneFlags::CLONE_NEWUSER, !is_privileged);
@@ -125,6 +125,8 @@ fn inner(arguments: &[String]) -> Result<u8, Report> {
     };
     let is_mapped = arguments.get(2).is_some_and(|word| word == "mapped");
     let (setup, job) = read_order().map_err(|error| failed("read the order", error))?;
+    let listeners =
+        loopback::listen(&setup.listen).map_err(|error| failed("open the network", error))?;
     mounts::build(&setup).map_err(|failure| failed(&failure.step, failure.error))?;
     if is_mapped && user != 0 {
         unshare(CloneFlags::CLONE_NEWUSER).map_err(|error| failed("leave the user", error))?;
@@ -140,6 +142,10 @@ fn inner(arguments: &[String]) -> Result<u8, Report> {
             Ok(0)
         }
         Job::Command { program, name, command } => {
+            socket()
+                .and_then(|socket| handover::hand_over(&socket, &listeners))
+                .map_err(|error| failed("hand over the network", error))?;
+            drop(listeners);
             limit(setup.rules.limits.limits()).map_err(|error| failed("set limits", error))?;
             end_with_tine().map_err(|error| failed("watch tine", error))?;
             run(&program.path(), &name, &command)
@@ -172,7 +178,7 @@ fn send(report: &Report) -> io::Result<()> {
 /// The second layer: what a wall without namespaces has as its only one.
 fn restrict(rules: &Rules) -> io::Result<()> {
     let support = Support { landlock: rules.landlock, filter: rules.filter, namespaces: false };
-    let settings = (rules.network(), rules.metadata());
+    let settings = (rules.sockets(), rules.metadata());
     Restriction::build(&rules.grants(), settings, support)?.enter()?;
     if rules.metadata() == Metadata::Kept {
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));

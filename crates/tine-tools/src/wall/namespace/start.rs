@@ -5,13 +5,15 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::io::Interest;
 use tokio::process::{Child, Command};
 
 use super::order::{Job, Limits, PathText, Report, Rules, Setup};
-use super::{STAGE_ARGUMENT, StageProgram};
-use crate::wall::ResourceLimits;
+use super::{STAGE_ARGUMENT, StageProgram, handover};
+use crate::wall::{Proxy, Refusals, ResourceLimits};
 
 /// How long a trial may take. It takes a few milliseconds; a machine that needs this long gets no view.
 const TRIAL_TIME_MAX: Duration = Duration::from_secs(10);
@@ -35,6 +37,29 @@ pub(crate) enum StageEnd {
 }
 
 impl Reports {
+    /// Serves the command's network as soon as the stages have made it, until the future is dropped.
+    pub(crate) fn serve(
+        &self,
+        proxy: Arc<Proxy>,
+        refusals: Refusals,
+    ) -> io::Result<impl Future<Output = io::Result<()>> + Send + use<>> {
+        let socket = self.0.try_clone()?;
+        // Both ends of a copied descriptor share this; `read` takes it back.
+        socket.set_nonblocking(true)?;
+        let socket = tokio::net::UnixStream::from_std(socket)?;
+        Ok(async move {
+            let listeners = loop {
+                socket.readable().await?;
+                match socket.try_io(Interest::READABLE, || handover::receive(&socket)) {
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                    received => break received?,
+                }
+            };
+            drop(socket);
+            proxy.serve(listeners, refusals).await
+        })
+    }
+
     /// Reads what the stages said before they ended. Call it when they have ended; it does not wait for more.
     pub(crate) fn end(self) -> StageEnd {
         match self.read() {
@@ -53,24 +78,22 @@ impl Reports {
     }
 
     fn read(self) -> io::Result<Option<Report>> {
+        self.0.set_nonblocking(false)?;
         // A stage that is alive all the same must not hold anybody up.
         self.0.set_read_timeout(Some(Duration::from_secs(1)))?;
         let mut line = Vec::new();
         BufReader::new(self.0).read_until(b'\n', &mut line)?;
-        Ok(match line.is_empty() {
-            true => None,
-            false => Some(serde_json::from_slice(&line)?),
+        Ok(match handover::without_mark(&line) {
+            [] => None,
+            report => Some(serde_json::from_slice(report)?),
         })
     }
 }
 
-/// The stages of `program` as a command to be put together further. `is_offline` takes the network away.
-pub(crate) fn stages(program: &StageProgram, is_offline: bool) -> Command {
+/// The stages of `program` as a command to be put together further.
+pub(crate) fn stages(program: &StageProgram) -> Command {
     let mut builder = Command::new(program.path());
     builder.args([STAGE_ARGUMENT, "outer"]);
-    if is_offline {
-        builder.arg("offline");
-    }
     builder
 }
 
@@ -106,13 +129,9 @@ fn tell(mut socket: &UnixStream, setup: &[u8], job: &Job) -> io::Result<()> {
 }
 
 /// Builds the view once, without a command in it.
-pub(in crate::wall) fn try_view(
-    program: &StageProgram,
-    setup: &[u8],
-    is_offline: bool,
-) -> io::Result<()> {
+pub(in crate::wall) fn try_view(program: &StageProgram, setup: &[u8]) -> io::Result<()> {
     let (ours, theirs) = UnixStream::pair()?;
-    let mut builder = stages(program, is_offline).into_std();
+    let mut builder = stages(program).into_std();
     builder.env_clear().stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = builder.stdin(Stdio::from(OwnedFd::from(theirs))).spawn()?;
     drop(builder);
@@ -143,6 +162,7 @@ pub(super) fn try_namespaces(program: &StageProgram) -> io::Result<()> {
         masked: Vec::new(),
         visible: Vec::new(),
         private: Vec::new(),
+        listen: Vec::new(),
         rules: Rules {
             grants: Vec::new(),
             has_network: false,
@@ -154,5 +174,5 @@ pub(super) fn try_namespaces(program: &StageProgram) -> io::Result<()> {
     };
     let mut text = serde_json::to_vec(&setup)?;
     text.push(b'\n');
-    try_view(program, &text, true)
+    try_view(program, &text)
 }

@@ -1,12 +1,13 @@
 //! Decides what the view of a wall shows: from the wall's description to the order for the stages.
 
 use std::collections::HashSet;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use super::order::{Limits, PathText, Rules, Setup};
 use crate::wall::grants::{Access, Grant};
 use crate::wall::support::Support;
-use crate::wall::{Metadata, Network, ResourceLimits};
+use crate::wall::{Metadata, ResourceLimits};
 
 /// Everything that a view depends on. Paths are real paths.
 pub(in crate::wall) struct Wanted<'a> {
@@ -23,7 +24,8 @@ pub(in crate::wall) struct Wanted<'a> {
     /// The wall's own directory for temporary files.
     pub(in crate::wall) scratch: &'a Path,
     pub(in crate::wall) grants: &'a [Grant],
-    pub(in crate::wall) network: Network,
+    /// Where tine listens in the network of the command. None without a network.
+    pub(in crate::wall) listen: &'a [SocketAddr],
     pub(in crate::wall) metadata: Metadata,
     pub(in crate::wall) support: Support,
     pub(in crate::wall) limits: ResourceLimits,
@@ -70,9 +72,10 @@ pub(in crate::wall) fn view(wanted: &Wanted<'_>) -> std::io::Result<Setup> {
         masked: texts(&masked),
         visible: texts(&outermost(visible)),
         private,
+        listen: wanted.listen.to_vec(),
         rules: Rules {
             grants,
-            has_network: wanted.network == Network::Open,
+            has_network: !wanted.listen.is_empty(),
             may_change_metadata: wanted.metadata == Metadata::Free,
             landlock: wanted.support.landlock,
             filter: wanted.support.filter,

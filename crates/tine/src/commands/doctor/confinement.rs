@@ -1,5 +1,6 @@
 //! What the kernel can keep of a wall around commands, and what follows from it.
 
+use tine_model::NetworkReach;
 use tine_runtime::Support;
 
 use super::Check;
@@ -28,7 +29,7 @@ fn found(kernel: &str, support: Support) -> Vec<Check> {
     if gaps.is_empty() {
         let kept = match support.namespaces {
             true => {
-                "confined commands see the machine read-only but for their directory and a /tmp of their own, no key stores, no other processes and no network; settings of git, editors and CI in their directory stay as they are; limits hold for each process alone, and that on processes not for root"
+                "confined commands see the machine read-only but for their directory and a /tmp of their own, no key stores, no other processes, and no network but the hosts of `--network`; settings of git, editors and CI in their directory stay as they are; limits hold for each process alone, and that on processes not for root"
             }
             false => {
                 "confined commands write only in their directory, read no key stores, reach no network, and touch no other process; limits hold for each process alone, and that on processes not for root"
@@ -53,7 +54,7 @@ fn settings(table: &ConfineTable) -> Vec<Check> {
     let list = |list: &Option<Vec<String>>| list.as_ref().map(|list| list.join(", "));
     let mut checks: Vec<Check> = [
         ("workers", table.workers.clone()),
-        ("network", table.network.map(|on| on.to_string())),
+        ("network", table.network.as_ref().map(|setting| network(&setting.0))),
         ("writable", list(&table.writable)),
         ("variables", list(&table.variables)),
         ("missing", table.missing.clone()),
@@ -67,6 +68,13 @@ fn settings(table: &ConfineTable) -> Vec<Check> {
     checks
 }
 
+fn network(network: &NetworkReach) -> String {
+    match network.is_none() {
+        true => "none".to_owned(),
+        false => network.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,10 +86,10 @@ mod tests {
 
     #[test]
     fn what_the_kernel_cannot_keep_is_said_in_words() {
-        insta::assert_snapshot!(shown(7, true, true), @"Ok kernel 6.1.0, mount namespaces, Landlock 7, a filter over system calls: confined commands see the machine read-only but for their directory and a /tmp of their own, no key stores, no other processes and no network; settings of git, editors and CI in their directory stay as they are; limits hold for each process alone, and that on processes not for root");
+        insta::assert_snapshot!(shown(7, true, true), @"Ok kernel 6.1.0, mount namespaces, Landlock 7, a filter over system calls: confined commands see the machine read-only but for their directory and a /tmp of their own, no key stores, no other processes, and no network but the hosts of `--network`; settings of git, editors and CI in their directory stay as they are; limits hold for each process alone, and that on processes not for root");
         insta::assert_snapshot!(shown(7, true, false), @"
         Ok kernel 6.1.0, no mount namespaces, Landlock 7, a filter over system calls: confined commands write only in their directory, read no key stores, reach no network, and touch no other process; limits hold for each process alone, and that on processes not for root
-        Warning no mount namespaces can be made here: commands can change modes, owners and times of the user's files outside, write settings of git and editors in their directory, and read secrets that lie deep
+        Warning no mount namespaces can be made here: commands can change modes, owners and times of the user's files outside, write settings of git and editors in their directory, and read secrets that lie deep; runs with `--network` are refused
         ");
         insta::assert_snapshot!(shown(2, true, false), @"
         Warning kernel 6.1.0, no mount namespaces, Landlock 2, a filter over system calls: commands cannot be confined as they should

@@ -96,11 +96,11 @@ fn resume_and_fork_keep_a_confined_agent_confined() {
 fn a_person_widens_by_an_option_and_is_told_so() {
     let home = home_with(&["--confine", "read-only"]);
     let resumed = |more: &[&str]| home.ran(&[&["run", "--resume", "a", "PROBE"], more].concat());
-    let wider = resumed(&["--confine", "directory", "--network"]);
-    check!(wider.stderr.lines().next().unwrap(), @"note: [AGENT8] is widened: confined: commands write only in the directory, with network (before: confined: commands write nothing, no network)");
+    let wider = resumed(&["--confine", "directory", "--network", "crates.io:443"]);
+    check!(wider.stderr.lines().next().unwrap(), @"note: [AGENT8] is widened: confined: commands write only in the directory, network: crates.io:443 (before: confined: commands write nothing, no network)");
     assert!(!wrote_outside(&home));
     let shown = home.done(&["show", "a"]);
-    check!(shown.lines().find(|line| line.contains("reach")).unwrap(), @"  reach        confined: commands write only in the directory, with network");
+    check!(shown.lines().find(|line| line.contains("reach")).unwrap(), @"  reach        confined: commands write only in the directory, network: crates.io:443");
     let open = resumed(&["--confine", "off"]);
     assert!(open.stderr.contains("is widened: open"), "{}", open.stderr);
     assert!(wrote_outside(&home));
@@ -133,7 +133,7 @@ fn no_command_of_an_agent_widens() {
     for arguments in [
         &["run", "--confine", "off", "PROBE"][..],
         &["fork", "a", "--confine", "off", "PROBE"],
-        &["fork", "a", "--network", "PROBE"],
+        &["fork", "a", "--network=internet", "PROBE"],
         &["fan", "a", "--confine", "off", "-d", "PROBE"],
         &["task", "start", "a", "--confine", "off", "PROBE"],
     ] {

@@ -52,6 +52,7 @@ const SETTINGS: &[(&str, After)] = &[
     ("cache.keep_warm = true", Refused),
     ("confine.workers = \"off\"", Refused),
     ("confine.network = true", Refused),
+    ("confine.network = [\"crates.io:443\"]", Refused),
     ("confine.writable = [\"/\"]", Refused),
     ("confine.variables = [\"OPENAI_API_KEY\"]", Refused),
     ("confine.missing = \"warn\"", Refused),
