@@ -115,6 +115,16 @@ fn long_and_deep_texts_end() {
             assert!(verdict.reason.len() < 400, "{}", verdict.reason);
         }
     }
+    // Many variables, each of many texts, and many commands behind them.
+    let words = (0..40).map(|word| format!("w{word}")).collect::<Vec<_>>().join(" ");
+    let set = |name: usize| format!("for v{name} in {words}; do true; done; ");
+    let text = (0..200).map(set).collect::<String>() + &"true && ".repeat(90) + "true";
+    let verdict = shell_verdict(&text, Width::Wide);
+    assert!(
+        verdict.reason.ends_with("this runs too many commands to be judged"),
+        "{}",
+        verdict.reason
+    );
     assert!(shell_verdict(&vec!["ls"; 400].join(" | "), Width::Strict).read_only);
 }
 

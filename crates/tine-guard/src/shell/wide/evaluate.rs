@@ -19,6 +19,9 @@ pub(super) type Judged<T> = Result<T, Refusal>;
 /// Most commands that are judged for one text; loops and variables make more of them than are written.
 const STEPS_MAX: usize = 4_000;
 
+/// Bytes of variables that count as a step more. What is known of them is copied a few times for each command.
+const BYTES_A_STEP: usize = 1_024;
+
 /// Words of one command that count as a step more.
 const WORDS_A_STEP: usize = 8;
 
@@ -88,7 +91,7 @@ impl<'a> Evaluator<'a> {
     }
 
     fn command(&mut self, command: &Command, input: &Value) -> Judged<Option<Value>> {
-        self.steps += 1;
+        self.steps += 1 + self.variables.bytes() / BYTES_A_STEP;
         if self.steps > STEPS_MAX {
             let why = "this runs too many commands to be judged";
             return Err(Refusal::new(command.at, "", why));

@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Most texts that a variable is followed through; loops over words that are written out have about as many.
 const TEXTS_MAX: usize = 40;
 
+/// Bytes that a text takes beside its own.
+const TEXT_BYTES: usize = 32;
+
 /// What is known of a variable's text, or of what a command prints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Value {
@@ -116,6 +119,15 @@ impl Variables {
 
     pub(super) fn set(&mut self, name: &str, value: Value) {
         self.0.insert(name.to_owned(), value);
+    }
+
+    /// Returns about how many bytes a copy takes.
+    pub(super) fn bytes(&self) -> usize {
+        let of = |value: &Value| match value {
+            Value::Texts(texts) => texts.iter().map(|text| TEXT_BYTES + text.text.len()).sum(),
+            Value::Number | Value::Names | Value::Numbered | Value::Any => 0,
+        };
+        self.0.iter().map(|(name, value)| TEXT_BYTES + name.len() + of(value)).sum()
     }
 
     /// What holds where the commands in between may have run or not. A name that only one side knows may still be what it
