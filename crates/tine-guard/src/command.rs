@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_command_names_its_reads_in_the_home_too() {
         let check = |command: &str| {
-            let (directory, home) = (Path::new("/srv/app"), Path::new("/home/me"));
+            let (directory, home) = (Path::new("/srv/app"), Path::new("/home/user"));
             let reads = command_reads(directory, command, Width::Wide, Some(home)).unwrap();
             let shown = |read: &CommandRead| {
                 let what = if read.contents { "" } else { " (name)" };
@@ -150,8 +150,8 @@ mod tests {
             all.extend((!reads.is_complete).then(|| "…".to_owned()));
             all.join(" ")
         };
-        insta::assert_snapshot!(check("cat a ~/b/../c ; ls /etc"), @"/srv/app/a /etc (name) /home/me/c");
-        insta::assert_snapshot!(check("cat \"$HOME/x\" ~/d/*.rs"), @"/home/me/x /home/me/d");
+        insta::assert_snapshot!(check("cat a ~/b/../c ; ls /etc"), @"/srv/app/a /etc (name) /home/user/c");
+        insta::assert_snapshot!(check("cat \"$HOME/x\" ~/d/*.rs"), @"/home/user/x /home/user/d");
         insta::assert_snapshot!(check("cat ~other/x \"$FOO/x\""), @"…");
         assert_eq!(command_reads(Path::new("/srv"), "rm x", Width::Wide, None), None);
     }
