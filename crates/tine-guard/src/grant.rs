@@ -31,7 +31,8 @@ pub fn rule_for(call: &Call<'_>) -> Option<Rule> {
     rule.allows(call.tool, &subject).then_some(rule)
 }
 
-fn plain_path(path: &Path) -> Option<String> {
+/// The path as a pattern that matches it alone, if it can be one.
+pub(crate) fn plain_path(path: &Path) -> Option<String> {
     let text = path.to_str()?;
     (text.starts_with('/') && !text.contains(GLOB_CHARACTERS)).then(|| text.to_owned())
 }

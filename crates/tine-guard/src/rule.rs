@@ -10,7 +10,7 @@ use std::str::FromStr;
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::call::{Kind, Subject, Target, literal_folders};
-use crate::paths::PathPlace;
+use crate::paths::{PathPlace, is_steering};
 use crate::secrets::is_secret;
 use crate::wildcard;
 
@@ -18,7 +18,8 @@ use crate::wildcard;
 ///
 /// For `Bash` the pattern is compared with the whole command text, and `*` stands for any text
 /// without a character that could begin another command or a redirect. For the file and search
-/// tools it is a glob over the path, relative to the working directory or absolute.
+/// tools it is a glob over the path, relative to the working directory or absolute. To write a file
+/// that can start programs, the glob must name it, or the folder that makes it one.
 #[derive(Clone, Debug)]
 pub struct Rule {
     tool: String,
@@ -158,8 +159,14 @@ impl Rule {
             return false;
         }
         match (subject, &self.pattern) {
-            (Subject::Read(target) | Subject::Write(target), pattern) => {
+            (Subject::Read(target), pattern) => {
                 self.may_open(target) && pattern.as_ref().is_none_or(|p| p.matches(target, ""))
+            }
+            (Subject::Write(target), pattern) => {
+                self.may_open(target)
+                    && pattern
+                        .as_ref()
+                        .is_none_or(|p| p.matches(target, "") && p.names_steering_of(target))
             }
             (Subject::Search(target), pattern) => {
                 let below = format!("{ANY_NAME}/{ANY_NAME}");
@@ -224,6 +231,29 @@ impl Pattern {
     fn matches_above(&self, target: &Target) -> bool {
         let Self::Path { glob, .. } = self else { return false };
         self.base(target).is_some_and(|path| path.ancestors().any(|path| glob.is_match(path)))
+    }
+
+    /// Whether the pattern's own words have each name on the target's path by which the target can start programs. A pattern
+    /// for a folder is not meant for what runs later in it.
+    fn names_steering_of(&self, target: &Target) -> bool {
+        let text = Path::new(self.text());
+        let (below, words) = match &target.place {
+            PathPlace::Outside(path) => (path, text),
+            PathPlace::Inside(relative) => {
+                let depth = relative.components().count();
+                let directory = target.absolute.ancestors().nth(depth);
+                let words = directory.and_then(|directory| text.strip_prefix(directory).ok());
+                (relative, words.unwrap_or(text))
+            }
+        };
+        let names = |path: &Path| -> Vec<String> {
+            path.components()
+                .map(|part| part.as_os_str().to_string_lossy().to_lowercase())
+                .collect()
+        };
+        let words = names(words);
+        let mut steering = names(below).into_iter().filter(|name| is_steering(name.as_ref()));
+        steering.all(|name| words.contains(&name))
     }
 
     /// Whether the pattern has no wildcard and is the target itself.

@@ -10,13 +10,19 @@
 pub(crate) const COMMAND_BYTES_MAX: usize = 128 * 1024;
 
 /// Whether an allow rule's `pattern` covers `command`. Without `*` only the identical text is
-/// covered, whatever it contains.
+/// covered, whatever it contains. A `*` behind a blank at the end covers no arguments, too.
 pub(crate) fn allows(pattern: &str, command: &str) -> bool {
     if !pattern.contains('*') {
         return pattern == command;
     }
     let risky = risky_bytes(command.as_bytes());
     covers(pattern, command.as_bytes(), &risky)
+        || without_arguments(pattern).is_some_and(|bare| allows(bare, command))
+}
+
+/// The pattern for the command alone, of one for a command with any arguments.
+fn without_arguments(pattern: &str) -> Option<&str> {
+    pattern.strip_suffix(" *").filter(|bare| !bare.is_empty())
 }
 
 /// Whether a deny or ask rule's `pattern` touches `command`: as a whole, or in any piece between
@@ -28,7 +34,12 @@ pub(crate) fn touches(pattern: &str, command: &str) -> bool {
     std::iter::once(command)
         .chain(std::iter::once(command.trim()))
         .chain(pieces)
-        .any(|piece| covers(pattern, piece.as_bytes(), &free[..piece.len()]))
+        .any(|piece| touches_piece(pattern, piece, &free[..piece.len()]))
+}
+
+fn touches_piece(pattern: &str, piece: &str, free: &[bool]) -> bool {
+    covers(pattern, piece.as_bytes(), free)
+        || without_arguments(pattern).is_some_and(|bare| touches_piece(bare, piece, free))
 }
 
 /// Marks every byte that a `*` of an allow rule must not cover. Both bytes of `$(`, `<(` and `>(`
@@ -86,7 +97,9 @@ mod tests {
         };
         check("git log *", "git log --oneline -5", true);
         check("git log *", "git logs", false);
-        check("git log *", "git log", false);
+        check("git log *", "git log", true);
+        check("git log *", "git lo", false);
+        check("git log*", "git log", true);
         check("cargo * --locked", "cargo test -p a --locked", true);
         check("*", "ls", true);
         check("*", "", true);
@@ -117,7 +130,9 @@ mod tests {
             assert!(touches("rm *", command), "{command}");
         }
         assert!(touches("*curl*", "a; b | xcurl > y"));
+        assert!(touches("git push *", "cd x && git push"));
         assert!(!touches("rm *", "echo rm"));
+        assert!(!touches("rm *", "rmdir x"));
     }
 
     #[test]

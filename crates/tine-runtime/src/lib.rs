@@ -90,6 +90,7 @@ pub use model_words::{ModelWords, ThinkingLevel};
 pub use owner::{Owner, OwnerError};
 pub use permission::{
     Answer, Asker, DenyAll, Permissions, REASON_BYTES_MAX, Request as PermissionRequest,
+    wider_rules,
 };
 pub use ports::{ConnectError, Connector, Ports};
 pub use prompt::{environment_note, system_prompt};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tine_fork::ToolCall;
 use tine_guard::{
-    Call, CommandRead, PermissionMode, RealCall, Reason, Rules, Verdict, Width, command_reads,
-    describe, judge, real_call, real_path, rule_for,
+    Call, CommandRead, OfferedRule, PermissionMode, RealCall, Reason, Rule, Rules, Verdict, Width,
+    command_reads, describe, judge, offered_rules, real_call, real_path, rule_for,
 };
 use tine_model::{AgentId, Decision, PermissionId, PermissionScope, RawJson};
 use tine_store::{AnswerPermission, PermissionRow};
@@ -40,12 +40,22 @@ pub struct Request {
     pub warning: Option<String>,
     /// What an answer beyond this call covers; without it such an answer covers the same arguments alone.
     pub rule: Option<String>,
+    /// Rules that cover more, of which a person may choose one instead.
+    pub offers: Vec<OfferedRule>,
     /// The farthest that a yes may reach.
     pub widest: PermissionScope,
     /// From when on the default counts, in milliseconds since the Unix epoch.
     pub deadline_ms: i64,
     /// What counts then.
     pub fallback: Decision,
+}
+
+/// The rules that a person may choose instead of a call's own. None where no rule for good would let the call pass.
+pub fn wider_rules(call: &Call<'_>, widest: PermissionScope) -> Vec<OfferedRule> {
+    match widest {
+        PermissionScope::Always => offered_rules(call),
+        PermissionScope::Once | PermissionScope::Agent | PermissionScope::Tree => Vec::new(),
+    }
 }
 
 /// Longest reason of a denial that a model is told, in bytes: some paragraphs.
@@ -56,6 +66,8 @@ pub const REASON_BYTES_MAX: usize = 8_000;
 pub enum Answer {
     /// Yes, as far as this.
     Allow(PermissionScope),
+    /// Yes, as far as this, to all that one of the offered rules covers.
+    AllowRule(PermissionScope, String),
     /// No, as far as this.
     Deny(PermissionScope),
     /// No to this call, and the reason or what to do instead, in the person's words.
@@ -72,13 +84,18 @@ impl Answer {
         by: &str,
         now_ms: i64,
     ) -> Option<AnswerPermission> {
-        let (decision, scope, reason) = match self {
-            Self::Allow(scope) => (Decision::Allow, scope, None),
-            Self::Deny(scope) => (Decision::Deny, scope, None),
-            Self::DenyBecause(reason) => (Decision::Deny, PermissionScope::Once, Some(reason)),
+        let (decision, scope) = match &self {
+            Self::Allow(scope) | Self::AllowRule(scope, _) => (Decision::Allow, *scope),
+            Self::Deny(scope) => (Decision::Deny, *scope),
+            Self::DenyBecause(_) => (Decision::Deny, PermissionScope::Once),
             Self::Nobody => return None,
         };
-        Some(AnswerPermission { id, decision, scope, by: by.to_owned(), reason, now_ms })
+        let (rule, reason) = match self {
+            Self::AllowRule(_, rule) => (Some(rule), None),
+            Self::DenyBecause(reason) => (None, Some(reason)),
+            Self::Allow(_) | Self::Deny(_) | Self::Nobody => (None, None),
+        };
+        Some(AnswerPermission { id, decision, scope, rule, by: by.to_owned(), reason, now_ms })
     }
 }
 
@@ -270,7 +287,7 @@ impl Permissions {
             real: None,
             why,
             rule: None,
-            rule_helps: false,
+            helps: &|_| false,
             is_free: &is_free,
         };
         queue.answer(&question, self, cancel).await
@@ -298,13 +315,13 @@ impl Permissions {
             Verdict::Ask(reason) => reason,
         };
         let rule = rule_for(&call);
-        let rule_helps = rule.as_ref().is_some_and(|rule| {
+        let (asked_in, asked) = (self.mode.get(), real);
+        let helps = |rule: &Rule| {
             let mut rules = Rules::clone(&self.rules);
             rules.allow.push(rule.clone());
             let with_rule = Self { rules: Arc::new(rules), ..self.clone() };
-            with_rule.verdict(&call, real).verdict.is_free()
-        });
-        let (asked_in, asked) = (self.mode.get(), real);
+            with_rule.verdict(&call, asked).verdict.is_free()
+        };
         let is_free =
             || self.mode.get() != asked_in && self.verdict(&call, asked).verdict == Verdict::Allow;
         let real = real.and_then(|real| {
@@ -313,7 +330,7 @@ impl Permissions {
             // The agent's directory may itself be behind a link, which changes nothing.
             (describe(&real) != describe(&call)).then_some(real)
         });
-        let question = Question { id, call, real, why, rule, rule_helps, is_free: &is_free };
+        let question = Question { id, call, real, why, rule, helps: &helps, is_free: &is_free };
         queue.answer(&question, self, cancel).await.map(|()| permit)
     }
 }

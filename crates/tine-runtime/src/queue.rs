@@ -12,7 +12,7 @@ use tine_model::{AgentId, Decision, PermissionId, PermissionScope, PermissionSta
 use tine_store::{AnswerPermission, AskPermission, PermissionRow, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
-use crate::permission::{Answer, Permissions, Request, command_of};
+use crate::permission::{Answer, Permissions, Request, command_of, wider_rules};
 use crate::ports::Ports;
 
 /// How often a run that waits for a word looks whether the store has changed. A person does not notice it, and one look costs
@@ -70,9 +70,10 @@ pub(crate) struct Question<'a> {
     /// The call as it would really be, where a link leads elsewhere.
     pub(crate) real: Option<Call<'a>>,
     pub(crate) why: Reason,
-    /// The rule that a lasting answer stands for, and whether it would let the call pass.
+    /// The rule that a lasting answer stands for, unless a wider one is chosen.
     pub(crate) rule: Option<Rule>,
-    pub(crate) rule_helps: bool,
+    /// Returns true if the call would pass with this rule among the user's own.
+    pub(crate) helps: &'a (dyn Fn(&Rule) -> bool + Send + Sync),
     /// Returns true once the session has changed its mode to one in which nobody is asked.
     pub(crate) is_free: &'a (dyn Fn() -> bool + Send + Sync),
 }
@@ -181,7 +182,10 @@ impl Queue {
                 let now_ms = self.ports.clock.now_ms();
                 self.store.default_permission(row.id, BY_NOBODY, now_ms).await?
             }
-            answer @ (Answer::Allow(_) | Answer::Deny(_) | Answer::DenyBecause(_)) => {
+            answer @ (Answer::Allow(_)
+            | Answer::AllowRule(..)
+            | Answer::Deny(_)
+            | Answer::DenyBecause(_)) => {
                 return self.given(answer, &request, permissions).await;
             }
         };
@@ -260,6 +264,7 @@ impl Queue {
             id,
             decision: Decision::Allow,
             scope: PermissionScope::Once,
+            rule: None,
             by: BY_MODE.to_owned(),
             reason: None,
             now_ms,
@@ -276,6 +281,7 @@ impl Queue {
             id,
             decision: other.decision().unwrap_or(Decision::Deny),
             scope: PermissionScope::Once,
+            rule: None,
             by: format!("the answer to {}", other.id.short()),
             reason: other.reason.clone(),
             now_ms: self.ports.clock.now_ms(),
@@ -310,6 +316,7 @@ impl Queue {
             why: row.why.clone(),
             warning: row.warning.clone(),
             rule: row.rule.clone(),
+            offers: wider_rules(&question.call, row.widest),
             widest: row.widest,
             deadline_ms: row.deadline_ms,
             fallback: row.fallback,
@@ -322,7 +329,7 @@ impl Question<'_> {
     fn widest(&self) -> PermissionScope {
         match (&self.real, &self.rule) {
             (Some(_), _) => PermissionScope::Once,
-            (None, Some(_)) if self.rule_helps => PermissionScope::Always,
+            (None, Some(rule)) if (self.helps)(rule) => PermissionScope::Always,
             (None, _) => PermissionScope::Tree,
         }
     }
@@ -337,7 +344,11 @@ impl Question<'_> {
             Some(Ok(rule)) => rule,
         };
         match row.decision() {
-            Some(Decision::Allow) => self.real.is_none() && rule.permits(&self.call),
+            Some(Decision::Allow) => {
+                // A wider rule yields to the rules that ask, as those of the settings do.
+                let is_own = self.rule.as_ref().map(Rule::to_string) == row.rule;
+                self.real.is_none() && rule.permits(&self.call) && (is_own || (self.helps)(&rule))
+            }
             Some(Decision::Deny) => {
                 rule.forbids(&self.call) || self.real.is_some_and(|real| rule.forbids(&real))
             }

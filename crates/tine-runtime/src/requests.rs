@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::path::Path;
 
+use tine_guard::Call;
 use tine_model::{AgentId, PermissionId, RawJson};
 use tine_store::{PermissionFilter, PermissionRow};
 
 use crate::error::RuntimeError;
-use crate::permission::{Answer, Request};
+use crate::permission::{Answer, Request, wider_rules};
 use crate::runtime::Runtime;
 
 /// Whose word it is when a person answers at a terminal that is not the run's own.
@@ -31,18 +33,22 @@ impl Runtime {
             }
         }
         let request = |row: PermissionRow| {
+            // It was kept as it came. What cannot be read, nobody should be asked about.
+            let input = RawJson::parse(&row.input).ok()?;
+            let directory = Path::new(&row.directory);
+            let offers = wider_rules(&Call { tool: &row.tool, input: &input, directory }, row.widest);
             Some(Request {
                 id: row.id,
                 agent: row.agent,
                 label: labels.get(&row.agent).cloned().flatten(),
                 tool: row.tool,
                 what: row.what,
-                // It was kept as it came. What cannot be read, nobody should be asked about.
-                input: RawJson::parse(&row.input).ok()?,
+                input,
                 directory: row.directory,
                 why: row.why,
                 warning: row.warning,
                 rule: row.rule,
+                offers,
                 widest: row.widest,
                 deadline_ms: row.deadline_ms,
                 fallback: row.fallback,

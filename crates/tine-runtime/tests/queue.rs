@@ -96,7 +96,15 @@ async fn until_pending(house: &House, count: usize) -> Vec<PermissionRow> {
 
 fn word(row: &PermissionRow, decision: Decision, scope: PermissionScope) -> AnswerPermission {
     let by = "another terminal".to_owned();
-    AnswerPermission { id: row.id, decision, scope, by, reason: None, now_ms: 1_000_001 }
+    AnswerPermission {
+        id: row.id,
+        decision,
+        scope,
+        rule: None,
+        by,
+        reason: None,
+        now_ms: 1_000_001,
+    }
 }
 
 fn exists(house: &House, file: &str) -> bool {
@@ -449,4 +457,28 @@ async fn a_question_about_what_no_rule_can_allow_offers_no_rule_for_good() {
     let request = desk.asked.recv().await.unwrap();
     // An ask rule beats an allow rule, so writing one would change nothing.
     assert_eq!(request.widest, PermissionScope::Tree);
+}
+
+#[tokio::test]
+async fn a_wider_rule_covers_other_calls_of_the_tree_but_none_that_a_rule_asks_about() {
+    let test = |call, words: &str| {
+        let input = format!(r#"{{"command":"cargo test {words}"}}"#);
+        Reply::calls([(call, "Bash", input.as_str())])
+    };
+    let replies =
+        [test("c1", "--help"), test("c2", "-h"), test("c3", "--version"), Reply::text("")];
+    let house = house(replies).await;
+    let root = house.root().await;
+    let mut desk = desk();
+    let mut options = asking(desk.person.clone(), QueuePolicy::default());
+    options.permissions.rules = Arc::new(Rules::parse(&[], &["Bash(* --version)"], &[]).unwrap());
+    let offered = "Bash(cargo test *)".to_owned();
+    desk.answer.send(Answer::AllowRule(PermissionScope::Tree, offered.clone())).unwrap();
+    desk.answer.send(Answer::Deny(PermissionScope::Once)).unwrap();
+    house.runtime.run(root, Some("go".into()), &options).await.unwrap();
+    let asked: Vec<_> = std::iter::from_fn(|| desk.asked.try_recv().ok()).collect();
+    let what: Vec<&str> = asked.iter().map(|request| request.what.as_str()).collect();
+    assert_eq!(what, ["Bash: cargo test --help", "Bash: cargo test --version"]);
+    let offers = asked[0].offers.iter().map(|offer| offer.rule.clone()).collect::<Vec<_>>();
+    assert_eq!((offers, asked[1].offers.len()), (vec![offered], 0));
 }

@@ -116,6 +116,8 @@ pub struct AnswerPermission {
     pub decision: Decision,
     /// How far it reaches.
     pub scope: PermissionScope,
+    /// The rule that it covers in place of the request's own.
+    pub rule: Option<String>,
     /// Who answers, in the caller's words.
     pub by: String,
     /// What it says to the one who asked.

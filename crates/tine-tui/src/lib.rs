@@ -5,6 +5,7 @@
 //! asked for, and turns what happens into events. Rules are the runtime's; this crate holds none.
 //!
 //! [`words`], [`figures`] and [`age`] say how texts, numbers and times read on any terminal; the commands print with them too.
+//! [`question`] has a question and its answers, for every face.
 
 pub mod age;
 mod app;
@@ -17,6 +18,7 @@ pub mod figures;
 mod host;
 mod look;
 mod plain;
+pub mod question;
 pub mod words;
 
 pub use app::{KeyError, Keys};

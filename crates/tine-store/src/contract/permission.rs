@@ -122,6 +122,10 @@ pub async fn an_answer_keeps_within_its_scope(fixture: &dyn Fixture) -> Result<(
     );
     let row = store.answer_permission(no(PermissionScope::Tree)).await?;
     assert_eq!(row.decision(), Some(Decision::Deny));
+    let id = store.ask_permission(ask_of(root, 3)).await?.id;
+    let rule = Some("Bash(make *)".to_owned());
+    let wider = AnswerPermission { rule: rule.clone(), ..yes_to(id, PermissionScope::Tree) };
+    assert_eq!(store.answer_permission(wider).await?.rule, rule);
     Ok(())
 }
 

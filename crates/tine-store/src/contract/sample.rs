@@ -170,6 +170,7 @@ pub fn yes_to(id: PermissionId, scope: PermissionScope) -> AnswerPermission {
         id,
         decision: Decision::Allow,
         scope,
+        rule: None,
         by: "a test".to_owned(),
         reason: None,
         now_ms: 7500,

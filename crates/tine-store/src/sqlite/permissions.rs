@@ -204,13 +204,14 @@ impl SqliteStore {
             Decision::Deny => PermissionState::Denied,
         };
         let sql = "UPDATE permissions SET state = ?, scope = ?, answered_by = ?, answered_ms = ?, \
-             reason = ? WHERE id = ? AND state = 'pending'";
+             reason = ?, rule = COALESCE(?, rule) WHERE id = ? AND state = 'pending'";
         let sql = sqlx::query(sql)
             .bind(state.as_str())
             .bind(answer.scope.as_str())
             .bind(answer.by.as_str())
             .bind(answer.now_ms)
             .bind(answer.reason.as_deref())
+            .bind(answer.rule.as_deref())
             .bind(answer.id.as_bytes().as_slice());
         write.run("permission answer", sql).await?;
         let row = read_back(&mut write, answer.id).await?;

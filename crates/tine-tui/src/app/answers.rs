@@ -1,108 +1,21 @@
-//! Answering a question: the choices of its panel, the keys that mark and confirm one, and the lines that are answers.
+//! Answering a question: the keys that mark and confirm a choice of its panel, and the lines that are answers.
 //!
 //! Letters never answer. They go to the line, and only Enter sends a line.
 
 use crossterm::event::{KeyCode, KeyEvent};
 use tine_model::PermissionScope;
-use tine_runtime::{Answer, PermissionRequest, REASON_BYTES_MAX};
+use tine_runtime::{Answer, REASON_BYTES_MAX};
 
 use super::command;
 use super::keys::Action;
 use super::press::whole;
 use super::questions::Standby;
 use super::{App, Effect};
-use crate::words::one_line;
+use crate::question::{Choice, Said, Step, choices, said};
 
-/// The part of an answer that is being chosen.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) enum Step {
-    /// Yes, yes and from now on, or no.
-    #[default]
-    Answer,
-    /// The reach of a yes that counts from now on. `None` covers the same call with the same arguments.
-    Reach(Option<String>),
-}
-
-/// A choice of the panel.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Choice {
-    /// Yes, this time.
-    Once,
-    /// Yes, and from now on what this rule covers.
-    FromNowOn(Option<String>),
-    /// No.
-    No,
-    /// The rule counts as far as this.
-    As(PermissionScope, Option<String>),
-}
-
-impl Choice {
-    /// The choice in words.
-    pub(crate) fn words(&self) -> String {
-        match self {
-            Self::Once => "yes, once".to_owned(),
-            Self::FromNowOn(rule) => format!("yes, and from now on {}", covered(rule.as_deref())),
-            Self::No => "no".to_owned(),
-            Self::As(PermissionScope::Agent, _) => "for this agent".to_owned(),
-            Self::As(PermissionScope::Tree, _) => "for this tree of agents".to_owned(),
-            Self::As(PermissionScope::Always, _) => {
-                "always: it is written into your settings".to_owned()
-            }
-            Self::As(PermissionScope::Once, _) => "for this call".to_owned(),
-        }
-    }
-}
-
-/// The calls that a rule covers, in words.
-pub(crate) fn covered(rule: Option<&str>) -> String {
-    match rule {
-        Some(rule) => format!("`{}`", one_line(rule)),
-        None => "this call with these arguments".to_owned(),
-    }
-}
-
-/// The choices of a part of the answer, in the order of their digits.
-pub(crate) fn choices(request: &PermissionRequest, step: &Step) -> Vec<Choice> {
-    let reaches = |scope: &PermissionScope| scope.is_within(request.widest);
-    match step {
-        Step::Answer => {
-            let mut choices = vec![Choice::Once];
-            if reaches(&PermissionScope::Agent) {
-                choices.push(Choice::FromNowOn(request.rule.clone()));
-            }
-            choices.push(Choice::No);
-            choices
-        }
-        Step::Reach(rule) => {
-            let scopes = [PermissionScope::Agent, PermissionScope::Tree, PermissionScope::Always];
-            let scopes = scopes.into_iter().filter(reaches);
-            scopes.map(|scope| Choice::As(scope, rule.clone())).collect()
-        }
-    }
-}
-
-/// A line typed at a question, as far as it answers it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Said {
-    /// `y` or `yes`.
-    Yes,
-    /// `n` or `no`.
-    No,
-    /// No, and this instead.
-    Instead(String),
-    /// A command, which answers nothing.
-    Command,
-}
-
-/// Reads a line that is not empty.
-pub(crate) fn said(text: &str) -> Said {
-    let text = text.trim();
-    match text.to_lowercase().as_str() {
-        "y" | "yes" => Said::Yes,
-        "n" | "no" => Said::No,
-        _ if command::read(text).is_some() || text.starts_with('!') => Said::Command,
-        _ => Said::Instead(text.to_owned()),
-    }
+/// Returns true for a line that is a command, which answers nothing.
+pub(crate) fn is_command(text: &str) -> bool {
+    command::read(text).is_some() || text.trim_start().starts_with('!')
 }
 
 impl App {
@@ -191,10 +104,10 @@ impl App {
             Some(Choice::No) => self.answer_with(Answer::Deny(PermissionScope::Once)),
             Some(_) if !self.questions.was_seen() => self.show_question(),
             Some(Choice::Once) => self.answer_with(Answer::Allow(PermissionScope::Once)),
-            Some(Choice::As(scope, _)) => self.answer_with(Answer::Allow(scope)),
-            Some(Choice::FromNowOn(rule)) => {
+            Some(Choice::As(scope, cover)) => self.answer_with(cover.answer(scope)),
+            Some(Choice::FromNowOn(cover)) => {
                 self.questions.unread();
-                (self.questions.step, self.questions.marked) = (Step::Reach(rule), 0);
+                (self.questions.step, self.questions.marked) = (Step::Reach(cover), 0);
                 Vec::new()
             }
         }
@@ -202,11 +115,10 @@ impl App {
 
     /// A line that was typed at a question and is confirmed by Enter. `None` where it is no answer, but a prompt or a command.
     pub(super) fn answer_line(&mut self, text: &str) -> Option<Vec<Effect>> {
-        if self.standby() != Standby::Armed {
+        if self.standby() != Standby::Armed || is_command(text) {
             return None;
         }
         let answer = match said(text) {
-            Said::Command => return None,
             Said::Yes if !self.questions.was_seen() => return Some(self.show_question()),
             Said::Yes => Answer::Allow(PermissionScope::Once),
             Said::No => Answer::Deny(PermissionScope::Once),

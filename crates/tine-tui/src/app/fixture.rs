@@ -94,6 +94,7 @@ pub(crate) fn request(byte: u8, of: u8, widest: PermissionScope) -> PermissionRe
         why: "no rule allows this command".into(),
         warning: None,
         rule: None,
+        offers: Vec::new(),
         widest,
         deadline_ms: 60_000,
         fallback: Decision::Deny,

@@ -40,7 +40,7 @@ use tine_runtime::{FoldedEntry, ForkWords};
 
 use crate::words::first_line;
 
-pub(crate) use answers::{Said, Step, choices, covered, said};
+pub(crate) use answers::is_command;
 pub(crate) use command::COMMANDS;
 pub(crate) use complete::Offer;
 pub(crate) use event::{Effect, Event};

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use tine_model::{AgentId, AgentState, Decision, PermissionId, Standing};
 use tine_runtime::PermissionRequest;
 
-use super::answers::Step;
 use super::{App, title};
 use crate::age::age;
+use crate::question::Step;
 use crate::words::{cut, one_line};
 
 /// Columns of the name or task of the one who asks.

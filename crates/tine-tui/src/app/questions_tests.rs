@@ -1,14 +1,15 @@
 //! Questions as events in and effects out.
 
 use crossterm::event::KeyCode;
+use tine_guard::OfferedRule;
 use tine_model::{AgentRecord, AgentState, PermissionScope, Standing};
-use tine_runtime::Answer;
+use tine_runtime::{Answer, PermissionRequest};
 
-use super::answers::Step;
 use super::fixture::{agent, id, request, request_id};
 use super::questions::{GLANCE_MS, Standby};
 use super::tests::{control, key, said, session};
 use super::*;
+use crate::question::{Choice, Step, choices};
 
 const YES: Answer = Answer::Allow(PermissionScope::Once);
 const NO: Answer = Answer::Deny(PermissionScope::Once);
@@ -87,7 +88,8 @@ fn sentences_of_every_first_letter_grant_nothing_at_any_time() {
                 type_slowly(&mut app, &text);
                 assert_eq!(app.line().text(), text);
                 let effects = enter(&mut app);
-                let allowed = |answer: &&Answer| matches!(answer, Answer::Allow(_));
+                let allowed =
+                    |answer: &&Answer| matches!(answer, Answer::Allow(_) | Answer::AllowRule(..));
                 assert!(!answers(&effects).iter().any(allowed), "{text:?} at {delay_ms}");
                 if !is_armed && !"/! ".contains(first) {
                     assert_eq!(effects, [Effect::Send(id(1), text)]);
@@ -143,6 +145,39 @@ fn a_yes_beyond_once_needs_a_second_enter_that_was_read() {
     assert_eq!((app.questions.choosing(), app.standby()), ((&Step::Answer, 0), Standby::Unread));
     key(&mut app, KeyCode::Esc);
     assert_eq!(app.standby(), Standby::Inactive);
+}
+
+#[test]
+fn a_wider_rule_is_chosen_in_two_steps_and_the_second_names_it_whole() {
+    let mut app = working();
+    let offer = OfferedRule {
+        rule: "FileEdit(/srv/src/**)".into(),
+        short: "FileEdit(src/**)".into(),
+        note: "Not what runs later.",
+    };
+    let asked = request(1, 1, PermissionScope::Always);
+    let rule = Some("FileEdit(/srv/src/a.rs)".into());
+    let asked = PermissionRequest { rule, offers: vec![offer], ..asked };
+    app.update(Event::Asked(Box::new(asked.clone())));
+    let words = |app: &App| {
+        let choices = choices(&asked, app.questions.choosing().0);
+        choices.iter().map(Choice::words).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(words(&app), @"
+    yes, once
+    yes, and from now on `FileEdit(/srv/src/a.rs)`
+    yes, and from now on `FileEdit(src/**)`
+    no
+    ");
+    read(&mut app);
+    key(&mut app, KeyCode::Char('3'));
+    assert_eq!(enter(&mut app), []);
+    let Step::Reach(cover) = app.questions.choosing().0 else { panic!("no second step") };
+    insta::assert_snapshot!(cover.whole_words(), @"Allow `FileEdit(/srv/src/**)` without a question. Not what runs later.");
+    read(&mut app);
+    key(&mut app, KeyCode::Down);
+    let yes = Answer::AllowRule(PermissionScope::Tree, "FileEdit(/srv/src/**)".into());
+    assert_eq!(enter(&mut app), [Effect::Answer(request_id(1), yes)]);
 }
 
 #[test]

@@ -8,10 +8,9 @@ use tine_runtime::PermissionRequest;
 use super::piece::diff;
 use super::wrap::{broken, wrapped};
 use super::{BOLD, CYAN, DIM, YELLOW};
-use crate::app::{
-    Action, App, Said, Standby, Step, choices, covered, said, where_and_why, who_asks,
-};
+use crate::app::{Action, App, Standby, is_command, where_and_why, who_asks};
 use crate::figures::plural;
+use crate::question::{Said, Step, choices, said};
 use crate::words::{cut, harmless, one_line};
 
 /// Lines of what is asked that are worth more than its circumstances.
@@ -122,9 +121,8 @@ fn panel(
         Standby::Inactive | Standby::Unread | Standby::Draft => DIM,
     };
     let mut lines = Vec::new();
-    if let Step::Reach(rule) = step {
-        let text = format!("Allow {} without a question:", covered(rule.as_deref()));
-        lines.extend(wrapped(&[(text, CYAN)], width, &indent, &indent));
+    if let Step::Reach(cover) = step {
+        lines.extend(wrapped(&[(cover.whole_words(), CYAN)], width, &indent, &indent));
     }
     let mut runs = Vec::new();
     for (place, choice) in choices(request, step).iter().enumerate() {
@@ -160,10 +158,12 @@ fn hint(app: &App, request: &PermissionRequest, is_brief: bool) -> (String, Styl
         Standby::Draft => {
             (format!("Enter sends your line as a prompt · {answer} keeps it and answers"), DIM)
         }
+        Standby::Armed if is_command(&text) => {
+            ("Enter runs the command; the question waits".to_owned(), DIM)
+        }
         Standby::Armed if !text.trim().is_empty() => match said(&text) {
             Said::Yes => ("Enter: yes, once".to_owned(), YELLOW),
             Said::No => ("Enter: no".to_owned(), YELLOW),
-            Said::Command => ("Enter runs the command; the question waits".to_owned(), DIM),
             Said::Instead(_) => {
                 let who = who_asks(request);
                 (format!("Enter: no, and {who} is told this{aside}"), YELLOW)

@@ -10,7 +10,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use tine_model::{AgentId, EntryId, PermissionId, ToolCallId};
 
-use crate::app::{App, Body, CallPiece, Room, Step, is_folded, state_word, title};
+use crate::app::{App, Body, CallPiece, Room, is_folded, state_word, title};
+use crate::question::Step;
 use crate::words::{harmless, one_line};
 use stream::Streamed;
 

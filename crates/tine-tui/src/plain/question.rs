@@ -2,7 +2,8 @@
 
 use tine_runtime::PermissionRequest;
 
-use crate::app::{App, Step, choices, covered, where_and_why, who_asks, whole_request};
+use crate::app::{App, where_and_why, who_asks, whole_request};
+use crate::question::{Step, choices};
 use crate::words::one_line;
 
 /// The question, and the answers to it.
@@ -21,8 +22,8 @@ pub(super) fn text(app: &App, request: &PermissionRequest) -> String {
     }
     text.push_str(&format!("  {}\n", where_and_why(request)));
     let (step, _) = app.questions.choosing();
-    if let Step::Reach(rule) = step {
-        text.push_str(&format!("Allow {} without a question:\n", covered(rule.as_deref())));
+    if let Step::Reach(cover) = step {
+        text.push_str(&format!("{}\n", cover.whole_words()));
     }
     for (place, choice) in choices(request, step).iter().enumerate() {
         text.push_str(&format!("  {} {}\n", place + 1, choice.words()));

@@ -92,6 +92,7 @@ fn request() -> PermissionRequest {
         directory: "/srv".into(),
         why: "no rule allows it".into(),
         rule: Some("Bash(rm a)".into()),
+        offers: Vec::new(),
         widest: PermissionScope::Agent,
         warning: None,
         deadline_ms: 0,

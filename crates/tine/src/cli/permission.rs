@@ -61,6 +61,9 @@ pub(crate) struct AllowArgs {
     /// How far the answer reaches
     #[arg(long, value_enum, default_value_t)]
     pub(crate) scope: ScopeArg,
+    /// A wider rule that the answer is to cover, one that `tine permission list` offers
+    #[arg(long, value_name = "RULE")]
+    pub(crate) rule: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

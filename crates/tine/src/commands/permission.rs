@@ -4,7 +4,12 @@ mod answer;
 mod list;
 mod rules;
 
+use std::path::Path;
+
 use serde::Serialize;
+use tine_guard::{Call, OfferedRule};
+use tine_model::{PermissionState, RawJson};
+use tine_runtime::wider_rules;
 use tine_store::PermissionRow;
 
 use crate::cli::PermissionCommand;
@@ -26,6 +31,8 @@ struct PermissionJson<'a> {
     why: &'a str,
     warning: Option<&'a str>,
     rule: Option<&'a str>,
+    /// Wider rules that an answer may cover instead.
+    offers: Vec<String>,
     widest: &'static str,
     created_at: String,
     deadline_at: String,
@@ -53,6 +60,7 @@ impl<'a> PermissionJson<'a> {
             why: &row.why,
             warning: row.warning.as_deref(),
             rule: row.rule.as_deref(),
+            offers: offers(row).into_iter().map(|offer| offer.rule).collect(),
             widest: row.widest.as_str(),
             created_at: rfc3339(row.created_ms),
             deadline_at: rfc3339(row.deadline_ms),
@@ -65,6 +73,17 @@ impl<'a> PermissionJson<'a> {
             reason: row.reason.as_deref(),
             used: row.taken_ms.is_some(),
         }
+    }
+}
+
+/// Wider rules that an answer to a request that waits may cover.
+fn offers(row: &PermissionRow) -> Vec<OfferedRule> {
+    match (row.state, RawJson::parse(&row.input)) {
+        (PermissionState::Pending, Ok(input)) => {
+            let directory = Path::new(&row.directory);
+            wider_rules(&Call { tool: &row.tool, input: &input, directory }, row.widest)
+        }
+        _ => Vec::new(),
     }
 }
 

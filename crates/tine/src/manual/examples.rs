@@ -263,12 +263,13 @@ Examples:
   tine permission list --json | jq -r '.[].id'";
 
 pub(crate) const PERMISSION_ALLOW: &str = "\
-The list says what the rule of each request is, and how far a yes may reach. The first answer counts, wherever it is \
+The list says what the rule of each request is, which wider one is offered, and how far a yes may reach. The first answer counts, wherever it is \
 given. An answer is kept for an agent whose process has died: `tine run --resume AGENT` goes on with it.
 
 Examples:
   tine permission allow 1a2b
   tine permission allow 1a2b 3c4d --scope tree
+  tine permission allow 1a2b --scope tree --rule 'Bash(cargo test *)'
   tine permission allow 1a2b --scope always";
 
 pub(crate) const PERMISSION_DENY: &str = "\

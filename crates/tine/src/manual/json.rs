@@ -106,7 +106,7 @@ pub(super) const JSON: Section = Section {
         ("tine recover", r#"{"agent","path","as_of":"removal"|"now"|"last-kept"|"start"}"#),
         (
             "tine permission list, allow, deny, revoke",
-            r#"[{"id","agent","root","tool","what","input","directory","why","warning","rule","widest","created_at","deadline_at","default","state","decision","scope","answered_by","answered_at","reason","used"}]; state is pending, allowed, denied, expired or withdrawn"#,
+            r#"[{"id","agent","root","tool","what","input","directory","why","warning","rule","offers":[rule],"widest","created_at","deadline_at","default","state","decision","scope","answered_by","answered_at","reason","used"}]; state is pending, allowed, denied, expired or withdrawn"#,
         ),
         (
             "tine permission rules",

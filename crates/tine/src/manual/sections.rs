@@ -121,6 +121,10 @@ const QUESTIONS: Section = Section {
             "the same, and the rule is written into permissions.allow or permissions.deny of your config.toml, whose comments and order stay",
         ),
         (
+            "a wider rule",
+            "offered beside the question's own: a known command with any arguments (`Bash(cargo test *)`; none that takes another program's name, and none with shell operators), or a folder of the working directory (`FileEdit(src/**)`, written from the root, since it counts for this project alone; secrets and files that start programs are asked about still)",
+        ),
+        (
             "no rule",
             "a call that no rule can name exactly (a command with * or a line end, an unknown tool) can be answered up to tree, for the same arguments; one through a symbolic link only once",
         ),

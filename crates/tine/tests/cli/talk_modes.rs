@@ -59,6 +59,22 @@ fn twenty_edits_behind_one_key_ask_nothing_and_a_hook_asks() {
 }
 
 #[test]
+fn a_rule_for_the_folder_asks_nothing_more_there_and_still_asks_about_a_hook() {
+    let home = home();
+    let mut terminal = Terminal::start(&home, &[]);
+    terminal.screen("Say what is to be done.");
+    terminal.see("edit\r", "Enter confirms");
+    terminal.see("3", "▸ 3 yes, and from now on `FileWrite(src/**)`");
+    let screen = terminal.see("\r", "without a question.");
+    assert!(home.masked(&screen).contains("Allow `FileWrite([HOME]/work/src/**)`"), "{screen}");
+    terminal.screen("Enter adds this rule");
+    terminal.see_at_rest("\r", "It said:");
+    assert_eq!(requests(&home), 1, "one answer serves all");
+    assert_eq!(std::fs::read_dir(home.work().join("src")).unwrap().count(), 20);
+    terminal.see("hook\r", "wants to use FileWrite");
+}
+
+#[test]
 fn a_key_at_the_question_answers_what_the_new_mode_allows() {
     let home = home();
     let mut terminal = Terminal::start(&home, &[]);

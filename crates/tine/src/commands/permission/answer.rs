@@ -4,7 +4,7 @@ use tine_model::{Decision, PermissionId, PermissionScope};
 use tine_runtime::REASON_BYTES_MAX;
 use tine_store::{AnswerPermission, PermissionRow};
 
-use super::{PermissionJson, bring_up_to_date};
+use super::{PermissionJson, bring_up_to_date, offers};
 use crate::cli::{AllowArgs, DenyArgs, RevokeArgs, ScopeArg};
 use crate::context::Context;
 use crate::fail::Failure;
@@ -27,7 +27,12 @@ impl From<ScopeArg> for PermissionScope {
 }
 
 pub(super) async fn allow(context: &Context, args: AllowArgs) -> Result<u8, Failure> {
-    let word = Word { decision: Decision::Allow, scope: args.scope.into(), reason: None };
+    if args.rule.is_some() && args.scope == ScopeArg::Once {
+        return Err(Failure::input("an answer to one call covers no rule")
+            .hint("add --scope agent, --scope tree or --scope always"));
+    }
+    let (decision, scope) = (Decision::Allow, args.scope.into());
+    let word = Word { decision, scope, rule: args.rule, reason: None };
     word.to_all(context, &args.requests, args.json).await
 }
 
@@ -37,7 +42,7 @@ pub(super) async fn deny(context: &Context, args: DenyArgs) -> Result<u8, Failur
         return Err(Failure::input(format!("the reason is longer than {REASON_BYTES_MAX} bytes"))
             .hint("`tine send AGENT TEXT` takes longer ones"));
     }
-    let word = Word { decision: Decision::Deny, scope: args.scope.into(), reason };
+    let word = Word { decision: Decision::Deny, scope: args.scope.into(), rule: None, reason };
     word.to_all(context, &args.requests, args.json).await
 }
 
@@ -68,6 +73,7 @@ async fn resolved(context: &Context, texts: &[String]) -> Result<Vec<PermissionI
 struct Word {
     decision: Decision,
     scope: PermissionScope,
+    rule: Option<String>,
     reason: Option<String>,
 }
 
@@ -102,10 +108,15 @@ impl Word {
         context: &Context,
         id: PermissionId,
     ) -> Result<(PermissionRow, Option<Failure>), Failure> {
+        let rule = match &self.rule {
+            None => None,
+            Some(rule) => Some(offered(&context.runtime.store().permission(id).await?, rule)?),
+        };
         let answer = AnswerPermission {
             id,
             decision: self.decision,
             scope: self.scope,
+            rule,
             by: BY.to_owned(),
             reason: self.reason.clone(),
             now_ms: context.runtime.ports().clock.now_ms(),
@@ -135,6 +146,22 @@ impl Word {
             (scope, None) => format!(" ({}: these arguments)", scope.as_str()),
         };
         format!("{verb} {} {}{covers}", row.id.short(), row.what)
+    }
+}
+
+/// The rule of this request that a person names, as it counts everywhere.
+fn offered(row: &PermissionRow, named: &str) -> Result<String, Failure> {
+    let offers = offers(row);
+    match offers.iter().find(|offer| offer.rule == named || offer.short == named) {
+        Some(offer) => Ok(offer.rule.clone()),
+        None => {
+            let id = row.id.short();
+            let failure = Failure::input(format!("`{}` is not offered for {id}", one_line(named)));
+            Err(match offers.first() {
+                Some(offer) => failure.hint(format!("`{}` is", one_line(&offer.rule))),
+                None => failure.hint("no wider rule is; leave --rule out"),
+            })
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use tine_model::{AgentRecord, AgentState, Decision, PermissionScope, PermissionState};
 use tine_store::{PermissionFilter, PermissionRow};
 
-use super::{PermissionJson, bring_up_to_date};
+use super::{PermissionJson, bring_up_to_date, offers};
 use crate::cli::ListPermissionsArgs;
 use crate::commands::listing;
 use crate::context::Context;
@@ -93,7 +93,8 @@ fn reach(row: &PermissionRow) -> String {
         Some(rule) => format!("rule `{}`", one_line(rule)),
         None => "no rule says this; beyond once it covers these arguments alone".to_owned(),
     };
-    format!("{covers} · a yes reaches: {}", up_to(row.widest))
+    let wider = offers(row).into_iter().map(|offer| format!(" or `{}`", one_line(&offer.rule)));
+    format!("{covers}{} · a yes reaches: {}", wider.collect::<String>(), up_to(row.widest))
 }
 
 fn up_to(widest: PermissionScope) -> String {
