@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tine_guard::Call;
 use tine_model::{AgentId, PermissionId, RawJson};
 use tine_store::{PermissionFilter, PermissionRow};
+use tine_tools::{Preview, preview};
 
 use crate::error::RuntimeError;
 use crate::permission::{Answer, Request, wider_rules};
@@ -14,6 +15,17 @@ use crate::runtime::Runtime;
 
 /// Whose word it is when a person answers at a terminal that is not the run's own.
 const BY_OTHER_TERMINAL: &str = "another terminal";
+
+impl Request {
+    /// What the call would make of its file, as that is now. None for calls that write no file.
+    pub async fn preview(&self) -> Option<Preview> {
+        let (tool, input) = (self.tool.clone(), self.input.clone());
+        let directory = PathBuf::from(&self.directory);
+        let reading = tokio::task::spawn_blocking(move || preview(&tool, &input, &directory));
+        // A panic in there is told by whoever shows the rest.
+        reading.await.unwrap_or_else(|error| Some(Preview::Unknown(error.to_string())))
+    }
+}
 
 impl Runtime {
     /// All requests that wait for a word, the oldest first. Those whose deadline is past do not wait any more: their defaults count
@@ -36,7 +48,8 @@ impl Runtime {
             // It was kept as it came. What cannot be read, nobody should be asked about.
             let input = RawJson::parse(&row.input).ok()?;
             let directory = Path::new(&row.directory);
-            let offers = wider_rules(&Call { tool: &row.tool, input: &input, directory }, row.widest);
+            let offers =
+                wider_rules(&Call { tool: &row.tool, input: &input, directory }, row.widest);
             Some(Request {
                 id: row.id,
                 agent: row.agent,

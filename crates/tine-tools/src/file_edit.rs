@@ -48,8 +48,14 @@ impl Tool for FileEdit {
     }
 }
 
-struct Order {
-    file_path: String,
+/// Reads a call, for whoever is asked about it.
+pub(crate) fn order(input: &RawJson) -> Result<Order, String> {
+    Order::parse(input).map_err(Failure::into_text)
+}
+
+/// A call, read.
+pub(crate) struct Order {
+    pub(crate) file_path: String,
     old: String,
     new: String,
     replace_all: bool,
@@ -73,6 +79,12 @@ impl Order {
             return Err(Failure::new("`old_string` and `new_string` are the same"));
         }
         Ok(order)
+    }
+
+    /// The content as the call would leave it.
+    pub(crate) fn applied(&self, content: &[u8]) -> Result<Vec<u8>, String> {
+        let (after, _) = replaced(content, self, &self.file_path).map_err(Failure::into_text)?;
+        Ok(after)
     }
 }
 

@@ -40,6 +40,11 @@ impl Tool for FileWrite {
     }
 }
 
+/// Path and content of a call, for whoever is asked about it.
+pub(crate) fn order(input: &RawJson) -> Result<(String, String), String> {
+    parse(input).map_err(Failure::into_text)
+}
+
 fn parse(input: &RawJson) -> Result<(String, String), Failure> {
     let arguments = Arguments::parse(SPEC.name, &["file_path", "content"], input)?;
     let file_path = arguments.required_text("file_path")?.to_owned();

@@ -76,6 +76,11 @@ impl Failure {
         Self(text.into())
     }
 
+    /// The text, for others than the model.
+    pub(crate) fn into_text(self) -> String {
+        self.0
+    }
+
     /// The call was cancelled before or while it worked.
     pub(crate) fn cancelled() -> Self {
         Self::new("cancelled")

@@ -3,12 +3,11 @@
 //! Letters never answer. They go to the line, and only Enter sends a line.
 
 use crossterm::event::{KeyCode, KeyEvent};
-use tine_model::PermissionScope;
+use tine_model::{PermissionId, PermissionScope};
 use tine_runtime::{Answer, REASON_BYTES_MAX};
 
 use super::command;
 use super::keys::Action;
-use super::press::whole;
 use super::questions::Standby;
 use super::{App, Effect};
 use crate::question::{Choice, Said, Step, choices, said};
@@ -122,20 +121,29 @@ impl App {
             Said::Yes if !self.questions.was_seen() => return Some(self.show_question()),
             Said::Yes => Answer::Allow(PermissionScope::Once),
             Said::No => Answer::Deny(PermissionScope::Once),
-            Said::Instead(words) if words.len() > REASON_BYTES_MAX => {
-                let most = REASON_BYTES_MAX;
-                self.tell(format!("at most {most} bytes say what to do instead; nothing was sent"));
-                return Some(Vec::new());
-            }
-            Said::Instead(words) => Answer::DenyBecause(words),
+            Said::Instead(words) => return Some(self.deny_because(words)),
         };
         self.input().take();
         Some(self.answer_with(answer))
     }
 
-    /// `/answer`, and a line of a session without a screen: `y`, `n`, or the number of a choice.
+    /// No, and these words. What is too long stays in the line.
+    fn deny_because(&mut self, words: String) -> Vec<Effect> {
+        if words.len() > REASON_BYTES_MAX {
+            let most = REASON_BYTES_MAX;
+            self.tell(format!("at most {most} bytes say what to do instead; nothing was sent"));
+            return Vec::new();
+        }
+        self.input().take();
+        self.answer_with(Answer::DenyBecause(words))
+    }
+
+    /// `/answer`, and a line of a session without a screen: `y`, `n`, `n` and a reason, or the number of a choice.
     pub(super) fn answered(&mut self, text: &str) -> Option<Vec<Effect>> {
         self.questions.front()?;
+        if let Some(reason) = ["n ", "no "].iter().find_map(|no| text.strip_prefix(no)) {
+            return Some(self.deny_because(reason.trim().to_owned()));
+        }
         let mut characters = text.chars();
         match (said(text), characters.next(), characters.next()) {
             (Said::Yes, ..) if !self.questions.was_seen() => Some(self.show_question()),
@@ -153,13 +161,17 @@ impl App {
         }
     }
 
-    /// Shows all of the one in front on a page of its own.
+    /// Lets all of the one in front be read, to show it on a page of its own.
     pub(super) fn show_question(&mut self) -> Vec<Effect> {
-        if let Some(request) = self.questions.front() {
-            let title = format!("{} of {}", request.tool, request.agent.short());
-            self.show_page(title, whole(request));
-        }
+        let front = self.questions.front().cloned();
+        front.map(|front| Effect::Open(Box::new(front))).into_iter().collect()
+    }
+
+    /// Shows all of a question, if it is still in front.
+    pub(super) fn question_opened(&mut self, id: PermissionId, text: String) {
+        let Some(request) = self.questions.front().filter(|front| front.id == id) else { return };
+        let title = format!("{} of {}", request.tool, request.agent.short());
+        self.show_page(title, text);
         self.questions.is_seen();
-        Vec::new()
     }
 }

@@ -183,8 +183,8 @@ pub(crate) const COMMANDS: &[Command] = &[
     command(
         Verb::Answer,
         &["answer"],
-        "[y|n|NUMBER]",
-        "go to the question that waits, or answer it",
+        "[y|n [REASON]|NUMBER|show|next]",
+        "go to the question that waits, answer it, or show all of it with line numbers",
     )
     .with(Action::Answer),
     command(

@@ -68,6 +68,8 @@ pub(crate) enum Event {
     Asked(Box<PermissionRequest>),
     /// A request needs no answer any more; in what way, where it was answered elsewhere.
     Settled(PermissionId, Option<String>),
+    /// All of a question that is to be shown whole.
+    Opened(PermissionId, String),
     /// A line was typed, where there is no screen.
     Line(String),
     /// Ctrl+C was pressed there.
@@ -113,6 +115,8 @@ pub(crate) enum Effect {
     Compact(AgentId, Option<u64>),
     /// Answer a request.
     Answer(PermissionId, Answer),
+    /// Read what a question is about, to show it whole.
+    Open(Box<PermissionRequest>),
     /// Find out which requests still wait: the deadline of one is past.
     LookAtQueue,
     /// Find an agent by what a person calls it, and send it words.

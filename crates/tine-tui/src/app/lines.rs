@@ -32,8 +32,11 @@ impl App {
         }
     }
 
-    /// `/answer`: without more, the person goes to the question; `next` puts the next one in front.
+    /// `/answer`: without more, the person goes to the question; `next` puts the next one in front, and `show` shows all of it.
     pub(super) fn answer(&mut self, rest: &str) -> Vec<Effect> {
+        if rest == "show" && !self.questions.is_empty() {
+            return self.show_question();
+        }
         if rest == "next" {
             self.questions.turn(true);
         }
@@ -48,7 +51,9 @@ impl App {
         }
         match self.answered(rest) {
             Some(effects) => effects,
-            None => self.refuse("usage: /answer [y|n|NUMBER], with the number of a choice"),
+            None => self.refuse(
+                "usage: /answer [y|n [REASON]|NUMBER|show|next], with the number of a choice",
+            ),
         }
     }
 

@@ -56,7 +56,6 @@ pub(crate) use mode::mode_word;
 pub(crate) use overlay::{Overlay, Page};
 pub(crate) use piece::{AnswerText, Body, CallPiece, OWN_COMMAND, Tone};
 pub(crate) use point::{POINT_KEYS, Seen};
-pub(crate) use press::whole as whole_request;
 pub(crate) use questions::{Questions, Standby, where_and_why, who_asks};
 pub(crate) use room::{Room, Scroll, title};
 pub(crate) use setup::{Setup, Weight};
@@ -324,6 +323,10 @@ impl App {
             }
             Event::Settled(id, how) => {
                 self.settled(id, how);
+                Vec::new()
+            }
+            Event::Opened(id, text) => {
+                self.question_opened(id, text);
                 Vec::new()
             }
         }

@@ -1,16 +1,14 @@
 //! What keys do, wherever the person is.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use serde_json::Value;
 use tine_model::AgentId;
-use tine_runtime::PermissionRequest;
 
 use super::command::{self, Typed};
 use super::keys::Action;
 use super::room::Scroll;
 use super::{App, Effect, LEAVE_MS, Overlay, Page, title};
 use crate::figures::plural;
-use crate::words::{harmless, one_line};
+use crate::words::one_line;
 
 impl App {
     pub(super) fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
@@ -267,14 +265,4 @@ impl App {
             false => self.offer(),
         }
     }
-}
-
-/// All that a request is about: each of its arguments as it is.
-pub(crate) fn whole(request: &PermissionRequest) -> String {
-    let input: Value = serde_json::from_str(request.input.as_str()).unwrap_or_default();
-    let part = |(name, value): (&String, &Value)| match value {
-        Value::String(text) => format!("{name}:\n{}\n", harmless(text)),
-        other => format!("{name}: {other}\n"),
-    };
-    input.as_object().into_iter().flatten().map(part).collect()
 }

@@ -321,11 +321,17 @@ fn a_question_is_allowed_only_after_all_of_it_was_shown_and_refused_at_any_time(
         app.question_is_shown();
     };
     glance(&mut app);
-    assert_eq!(enter(&mut app), []);
+    let asked = Box::new(request(1, 1, PermissionScope::Once));
+    assert_eq!(enter(&mut app), [Effect::Open(asked.clone())]);
+    assert_eq!(enter(&mut app), [Effect::Open(asked)], "nothing was shown yet");
+    // What is read of another question is not shown for this one.
+    app.update(Event::Opened(request_id(2), "other".into()));
+    assert!(app.overlay.is_none());
+    app.update(Event::Opened(request_id(1), "make test\n".into()));
     let Some(Overlay::Page(Page { title, text, from: 0, .. })) = &app.overlay else {
         panic!("{:?}", app.overlay)
     };
-    assert_eq!((title.as_str(), text.as_str()), ("Bash of 01010101", "command:\nmake test\n"));
+    assert_eq!((title.as_str(), text.as_str()), ("Bash of 01010101", "make test\n"));
     glance(&mut app);
     enter(&mut app);
     assert_eq!(enter(&mut app), [], "it was covered");

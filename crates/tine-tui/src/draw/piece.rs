@@ -160,7 +160,7 @@ fn code(text: &str, language: &str, width: usize, lines: &mut Vec<Line<'static>>
 }
 
 /// What goes and what comes.
-pub(super) fn diff(old: &str, new: &str, width: usize, lines: &mut Vec<Line<'static>>) {
+fn diff(old: &str, new: &str, width: usize, lines: &mut Vec<Line<'static>>) {
     let changes = similar::TextDiff::from_lines(old, new);
     for change in changes.iter_all_changes().take(OPEN_LINES_MAX) {
         let (sign, style) = match change.tag() {

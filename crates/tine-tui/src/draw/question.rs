@@ -2,16 +2,14 @@
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use serde_json::Value;
 use tine_runtime::PermissionRequest;
 
-use super::piece::diff;
 use super::wrap::{broken, wrapped};
-use super::{BOLD, CYAN, DIM, YELLOW};
+use super::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::app::{Action, App, Standby, is_command, where_and_why, who_asks};
 use crate::figures::plural;
-use crate::question::{Said, Step, choices, said};
-use crate::words::{cut, harmless, one_line};
+use crate::question::{Said, Shade, Step, asked_lines, choices, said};
+use crate::words::{cut, one_line};
 
 /// Lines of what is asked that are worth more than its circumstances.
 const ASKED_LEAST: usize = 3;
@@ -86,22 +84,16 @@ fn who(app: &App, request: &PermissionRequest, width: usize, is_brief: bool) -> 
 
 /// What would be done, in full where that decides.
 fn what(request: &PermissionRequest, width: usize, lines: &mut Vec<Line<'static>>) {
-    let input: Value = serde_json::from_str(request.input.as_str()).unwrap_or_default();
-    let field =
-        |name: &str| input.get(name).and_then(Value::as_str).map(harmless).unwrap_or_default();
-    let indent = [Span::raw("  ")];
-    match request.tool.as_str() {
-        "Bash" => {
-            for line in field("command").lines() {
-                lines.extend(broken(line, CYAN, width, &indent));
-            }
-        }
-        "FileEdit" | "FileWrite" => {
-            lines.extend(broken(&field("file_path"), CYAN, width, &indent));
-            let new = format!("{}{}", field("new_string"), field("content"));
-            diff(&field("old_string"), &new, width, lines);
-        }
-        _ => lines.extend(wrapped(&[(one_line(&request.what), CYAN)], width, &indent, &indent)),
+    for line in asked_lines(&request.into()) {
+        let (style, indent) = match line.shade {
+            Shade::Subject => (CYAN, "  "),
+            Shade::Same => (DIM, "    "),
+            Shade::Removed => (RED, "    "),
+            Shade::Added => (GREEN, "    "),
+            Shade::Said => (DIM, "  "),
+        };
+        let before = [Span::styled(format!("{indent}{}", line.shade.sign()), style)];
+        lines.extend(broken(&line.text, style, width, &before));
     }
 }
 

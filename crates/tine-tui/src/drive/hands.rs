@@ -23,6 +23,7 @@ use super::watch::Found;
 use crate::app::{Effect, Event, Happening, Tone};
 use crate::figures::grouped;
 use crate::host::{Host, ModelChoice, Seams, Told};
+use crate::question::whole;
 use crate::words::one_line;
 
 /// How long an agent of another process may take to stop before the screen says no more of it.
@@ -96,6 +97,11 @@ impl Hands {
             Effect::Answer(id, answer) => {
                 self.try_go(None, async move { hands.answer(id, answer).await })
             }
+            Effect::Open(request) => self.go(async move {
+                let preview = request.preview().await;
+                let text = whole(&(&*request).into(), preview.as_ref());
+                hands.inbox.push(Event::Opened(request.id, text));
+            }),
             Effect::LookAtQueue => self.try_go(None, async move { hands.look_at_queue().await }),
             Effect::Run(agent, prompt) => self.go(async move { hands.run(agent, prompt).await }),
             Effect::Begin(prompt) => self.go(async move { hands.begin(prompt).await }),

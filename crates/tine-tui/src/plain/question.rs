@@ -2,8 +2,8 @@
 
 use tine_runtime::PermissionRequest;
 
-use crate::app::{App, where_and_why, who_asks, whole_request};
-use crate::question::{Step, choices};
+use crate::app::{App, where_and_why, who_asks};
+use crate::question::{Step, asked_lines, choices};
 use crate::words::one_line;
 
 /// The question, and the answers to it.
@@ -14,8 +14,8 @@ pub(super) fn text(app: &App, request: &PermissionRequest) -> String {
     if !standing.is_empty() {
         text.push_str(&format!("  {}\n", one_line(&standing)));
     }
-    for line in whole_request(request).lines() {
-        text.push_str(&format!("  {line}\n"));
+    for line in asked_lines(&request.into()) {
+        text.push_str(&format!("  {}{}\n", line.shade.sign(), line.text));
     }
     if let Some(warning) = &request.warning {
         text.push_str(&format!("  warning: {}\n", one_line(warning)));
@@ -29,9 +29,11 @@ pub(super) fn text(app: &App, request: &PermissionRequest) -> String {
         text.push_str(&format!("  {} {}\n", place + 1, choice.words()));
     }
     text.push_str(match (step, app.question_is_active()) {
-        (_, false) => "Answer with /answer y, /answer n or /answer NUMBER.",
+        (_, false) => {
+            "Answer with /answer y, /answer n, /answer n REASON or /answer NUMBER; /answer show shows it with line numbers."
+        }
         (Step::Answer, true) => {
-            "Answer y, n or a number; other words mean no, and what to do instead."
+            "Answer y, n or a number; other words mean no, and what to do instead. /answer show shows it with line numbers."
         }
         (Step::Reach(_), true) => "A number adds this rule; n means no.",
     });

@@ -188,28 +188,25 @@ fn a_question_is_told_with_all_of_it_and_lines_answer() {
     session.line("/answer y");
     insta::assert_snapshot!(session.shown, @"
     ? look around (01010101) wants to use Bash
-      command:
       ls
       rm a
       in /srv: no rule allows it
       1 yes, once
       2 yes, and from now on `Bash(rm a)`
       3 no
-    Answer y, n or a number; other words mean no, and what to do instead.
+    Answer y, n or a number; other words mean no, and what to do instead. /answer show shows it with line numbers.
     (auto-denied in 0s)
     sent; it is read at the next turn
     ? look around (01010101) wants to use Bash
-      command:
       ls
       rm a
       in /srv: no rule allows it
       1 yes, once
       2 yes, and from now on `Bash(rm a)`
       3 no
-    Answer y, n or a number; other words mean no, and what to do instead.
+    Answer y, n or a number; other words mean no, and what to do instead. /answer show shows it with line numbers.
     (auto-denied in 0s)
     ? look around (01010101) wants to use Bash
-      command:
       ls
       rm a
       in /srv: no rule allows it

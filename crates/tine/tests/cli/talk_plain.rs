@@ -55,13 +55,12 @@ fn a_pipe_is_talked_to_line_by_line() {
     > the command
     [3] Bash echo hi; exec false
     ? [AGENT8] wants to use Bash
-      command:
       echo hi; exec false
       in [HOME]/work: no rule allows this command, and it may do more than read: `exec` at column 10: not on the list of commands that only read
       1 yes, once
       2 yes, and from now on `Bash(echo hi; exec false)`
       3 no
-    Answer y, n or a number; other words mean no, and what to do instead.
+    Answer y, n or a number; other words mean no, and what to do instead. /answer show shows it with line numbers.
     (auto-denied in 59m)
     [3] failed: Denied by the user. Do not try this call again.
     It said: Denied by the user. Do not try this call again.
