@@ -1,12 +1,14 @@
 //! Whom a run asks for permission: the person at the terminal, or nobody.
 
+mod reply;
+
 use std::io::{self, BufRead, IsTerminal, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex as StdMutex, PoisonError, mpsc as std_mpsc};
 
 use async_trait::async_trait;
 use rustix::termios::{QueueSelector, tcflush};
-use tine_model::{AgentId, Decision, PermissionScope, PermissionState, RawJson};
+use tine_model::{AgentId, Decision, PermissionState, RawJson};
 use tine_runtime::{Answer, Asker, PermissionRequest};
 use tine_store::PermissionRow;
 use tokio::sync::{Mutex, mpsc};
@@ -14,15 +16,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::keep_rule::keep_rule;
 use crate::output;
-use crate::render::question::{Asked, question};
+use crate::render::question::{Shown, question};
 use crate::render::screen::Screen;
+use reply::{NO, Reply, allows, listed, prompt, read_reply};
+use tine_tui::question::{Step, whole};
 use tine_tui::words::{DIM, YELLOW, one_line, styled};
 
 /// Longest line of an answer; a terminal gives at most 4096 bytes at once.
 const ANSWER_BYTES_MAX: u64 = 8192;
 
-/// How often a question is put again when the answer is no answer.
-const TRIES_MAX: usize = 5;
+/// Most lines that are read for one question: two steps, some looks at all of it, and some mistakes.
+const LINES_MAX: usize = 20;
 
 /// Most refused calls that are remembered for the closing words.
 const REFUSALS_MAX: usize = 100;
@@ -115,16 +119,32 @@ impl Asker for TerminalAsker {
             () = cancel.cancelled() => return NO,
         };
         let _hold = self.screen.hold();
-        output::say(&self.words(request));
+        let (words, mut is_seen) = self.words(request);
+        output::say(&words);
         lines.forget();
-        for _ in 0..TRIES_MAX {
-            output::prompt(&choices(request.widest));
+        let mut step = Step::Answer;
+        for _ in 0..LINES_MAX {
+            output::prompt(prompt(&step));
             let Some(line) = lines.next(cancel).await else {
                 output::say("");
                 return NO;
             };
-            if let Some(answer) = read_answer(&line, request.widest) {
-                return answer;
+            match read_reply(&line, request, &step) {
+                reply if !is_seen && allows(&reply) => {
+                    output::say("there is more of it; read it, and answer again:");
+                    (is_seen, step) = (show_whole(request).await, Step::Answer);
+                    lines.forget();
+                }
+                Reply::Answer(answer) => return answer,
+                Reply::Whole => is_seen = show_whole(request).await,
+                Reply::Next(next) => {
+                    if let Step::Reach(cover) = &next {
+                        output::say(&format!("{}{}", cover.whole_words(), listed(request, &next)));
+                    }
+                    lines.forget();
+                    step = next;
+                }
+                Reply::Again(why) => output::say(&why),
             }
         }
         NO
@@ -157,62 +177,26 @@ impl Asker for TerminalAsker {
 }
 
 impl TerminalAsker {
-    /// The question, and what an answer beyond this call would cover.
-    fn words(&self, request: &PermissionRequest) -> String {
-        let asked = Asked {
+    /// The question with its choices, and whether that is all of it.
+    fn words(&self, request: &PermissionRequest) -> (String, bool) {
+        let asked = Shown {
             agent: request.agent,
             label: request.label.as_deref(),
-            tool: &request.tool,
-            what: &request.what,
-            input: request.input.as_str(),
+            asked: request.into(),
             directory: &request.directory,
             why: &request.why,
             warning: request.warning.as_deref(),
         };
-        let columns = self.screen.columns();
-        let mut text = format!("\n{}", question(&styled(YELLOW, "?"), &asked, columns));
-        let covered = match &request.rule {
-            Some(rule) => format!("`{}`", one_line(rule)),
-            None => "this call with these arguments".to_owned(),
-        };
-        let mut line = |words: &str| text.push_str(&format!("\n  {}", styled(DIM, words)));
-        if PermissionScope::Agent.is_within(request.widest) {
-            line(&format!("beyond once: {covered}"));
-        }
-        if request.widest == PermissionScope::Always {
-            line(&format!("always: written into {}", self.user_file.display()));
-        }
-        text
+        let (text, is_whole) = question(&styled(YELLOW, "?"), &asked, self.screen.columns());
+        (format!("\n{text}{}", listed(request, &Step::Answer)), is_whole)
     }
 }
 
-/// What no answer means.
-const NO: Answer = Answer::Deny(PermissionScope::Once);
-
-/// The letters that allow, and how far each one does.
-const LETTERS: [(&str, &str, PermissionScope); 4] = [
-    ("y", "once", PermissionScope::Once),
-    ("a", "this agent", PermissionScope::Agent),
-    ("t", "this tree", PermissionScope::Tree),
-    ("w", "always", PermissionScope::Always),
-];
-
-fn choices(widest: PermissionScope) -> String {
-    let offered = LETTERS.iter().filter(|(_, _, scope)| scope.is_within(widest));
-    let letters: String = offered.map(|(letter, word, _)| format!("[{letter}] {word}, ")).collect();
-    format!("Allow it? {letters}[N] no: ")
-}
-
-fn read_answer(line: &str, widest: PermissionScope) -> Option<Answer> {
-    let scope = match line.trim().to_lowercase().as_str() {
-        "y" | "yes" | "once" => PermissionScope::Once,
-        "a" | "agent" => PermissionScope::Agent,
-        "t" | "tree" => PermissionScope::Tree,
-        "w" | "always" => PermissionScope::Always,
-        "" | "n" | "no" => return Some(NO),
-        _ => return None,
-    };
-    scope.is_within(widest).then_some(Answer::Allow(scope))
+/// Shows all of a question.
+async fn show_whole(request: &PermissionRequest) -> bool {
+    let preview = request.preview().await;
+    output::say(whole(&request.into(), preview.as_ref()).trim_end());
+    true
 }
 
 /// Lines from the terminal. A thread of its own reads them, because a read of a terminal cannot be given up: it is left behind when a
@@ -272,36 +256,5 @@ impl Reader {
             }
         });
         Self { wanted, lines, reading: false }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_clear_yes_is_a_yes_and_only_as_far_as_was_offered() {
-        use PermissionScope::{Agent, Always, Once, Tree};
-        for (line, widest, answer) in [
-            ("y\n", Once, Some(Answer::Allow(Once))),
-            ("YES\n", Always, Some(Answer::Allow(Once))),
-            ("a\n", Tree, Some(Answer::Allow(Agent))),
-            ("t\n", Tree, Some(Answer::Allow(Tree))),
-            ("w\n", Always, Some(Answer::Allow(Always))),
-            ("w\n", Tree, None),
-            ("a\n", Once, None),
-            ("\n", Always, Some(NO)),
-            ("n\n", Once, Some(NO)),
-            ("yy\n", Always, None),
-            ("ja\n", Always, None),
-        ] {
-            assert_eq!(read_answer(line, widest), answer, "{line:?}");
-        }
-    }
-
-    #[test]
-    fn the_choices_are_those_that_count() {
-        insta::assert_snapshot!(choices(PermissionScope::Always), @"Allow it? [y] once, [a] this agent, [t] this tree, [w] always, [N] no: ");
-        insta::assert_snapshot!(choices(PermissionScope::Once), @"Allow it? [y] once, [N] no: ");
     }
 }

@@ -4,45 +4,48 @@ use tine_model::AgentId;
 
 use unicode_width::UnicodeWidthStr;
 
-use tine_tui::words::{
-    BOLD, CYAN, DIM, GREEN, RED, YELLOW, cut, folded, harmless, one_line, styled,
-};
+use tine_tui::figures::plural;
+use tine_tui::question::{Asked, Shade, asked_lines};
+use tine_tui::words::{BOLD, DIM, YELLOW, cut, folded, harmless, one_line, styled};
 
-/// Most lines of an edit that a question shows.
-const EDIT_LINES_MAX: usize = 40;
+/// Most lines of a change that a question shows by itself.
+const CHANGE_LINES_MAX: usize = 40;
 
 /// Columns of the name or task of the one who asks.
 const LABEL_COLUMNS: usize = 50;
 
-/// What is asked.
+/// A question, and what a person should know of it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct Shown<'a> {
     pub(crate) agent: AgentId,
     /// The name or task of the one who asks.
     pub(crate) label: Option<&'a str>,
-    pub(crate) tool: &'a str,
-    /// The call on one line.
-    pub(crate) what: &'a str,
-    pub(crate) input: &'a str,
+    /// The call.
+    pub(crate) asked: Asked<'a>,
     pub(crate) directory: &'a str,
     pub(crate) why: &'a str,
     /// What the call would destroy or change in place.
     pub(crate) warning: Option<&'a str>,
 }
 
-/// The question without its choices, every line ended but the last; `mark` stands before it.
-pub(crate) fn question(mark: &str, asked: &Asked<'_>, columns: usize) -> String {
+/// The question without its choices, every line ended but the last; `mark` stands before it. False if not all of it is there.
+pub(crate) fn question(mark: &str, asked: &Shown<'_>, columns: usize) -> (String, bool) {
     let who = match asked.label {
         None => asked.agent.short(),
         Some(label) => {
             format!("{} ({})", cut(&one_line(label), LABEL_COLUMNS), asked.agent.short())
         }
     };
-    let tool = styled(BOLD, &harmless(asked.tool));
+    let tool = styled(BOLD, &harmless(asked.asked.tool));
     let mut text = format!("{mark} {} wants to use {tool}", styled(BOLD, &who));
-    for line in details(asked) {
+    let (details, hidden) = details(&asked.asked);
+    for line in details {
         text.push_str("\n  ");
         text.push_str(&line);
+    }
+    if hidden > 0 {
+        let more = plural(hidden as u64, "more line");
+        text.push_str(&format!("\n  {}", styled(DIM, &format!("… {more}"))));
     }
     if let Some(warning) = asked.warning {
         text.push_str(&format!("\n  {}: {}", styled(YELLOW, "warning"), one_line(warning)));
@@ -50,11 +53,11 @@ pub(crate) fn question(mark: &str, asked: &Asked<'_>, columns: usize) -> String 
     for line in where_and_why(asked, columns.saturating_sub(2)) {
         text.push_str(&format!("\n  {}", styled(DIM, &line)));
     }
-    text
+    (text, hidden == 0)
 }
 
 /// On one line where that fits; else the reason on lines of its own, so that it can be read on any terminal.
-fn where_and_why(asked: &Asked<'_>, columns: usize) -> Vec<String> {
+fn where_and_why(asked: &Shown<'_>, columns: usize) -> Vec<String> {
     let (place, why) = (one_line(asked.directory), one_line(asked.why));
     let together = format!("in {place}: {why}");
     if together.width() <= columns {
@@ -65,43 +68,17 @@ fn where_and_why(asked: &Asked<'_>, columns: usize) -> Vec<String> {
     lines
 }
 
-/// What the call would do, in full where that decides: a whole command, both sides of an edit.
-fn details(asked: &Asked<'_>) -> Vec<String> {
-    let input: serde_json::Value = serde_json::from_str(asked.input).unwrap_or_default();
-    let field = |name: &str| input.get(name).and_then(serde_json::Value::as_str);
-    let path = || styled(CYAN, &one_line(field("file_path").unwrap_or_default()));
-    match asked.tool {
-        "Bash" => {
-            let command = harmless(field("command").unwrap_or_default());
-            command.lines().map(|line| styled(BOLD, line)).collect()
+/// What the call would do: all of a command, and the first lines of a change. Returns the number of lines that are left out, too.
+fn details(asked: &Asked<'_>) -> (Vec<String>, usize) {
+    let (mut lines, mut changes) = (Vec::new(), 0);
+    for line in asked_lines(asked) {
+        changes += usize::from(!matches!(line.shade, Shade::Subject | Shade::Said));
+        if changes <= CHANGE_LINES_MAX {
+            let text = format!("{}{}", line.shade.sign(), line.text);
+            lines.push(styled(line.shade.style(), &text));
         }
-        "FileEdit" => {
-            let mut lines = vec![path()];
-            lines.extend(side('-', RED, field("old_string").unwrap_or_default()));
-            lines.extend(side('+', GREEN, field("new_string").unwrap_or_default()));
-            lines
-        }
-        "FileWrite" => {
-            let mut lines = vec![path()];
-            lines.extend(side('+', GREEN, field("content").unwrap_or_default()));
-            lines
-        }
-        _ => vec![harmless(asked.what)],
     }
-}
-
-fn side(sign: char, style: anstyle::Style, text: &str) -> Vec<String> {
-    let text = harmless(text);
-    let mut lines: Vec<String> = text
-        .lines()
-        .take(EDIT_LINES_MAX)
-        .map(|line| styled(style, &format!("{sign} {line}")))
-        .collect();
-    let more = text.lines().count().saturating_sub(EDIT_LINES_MAX);
-    if more > 0 {
-        lines.push(styled(DIM, &format!("{sign} … {more} more lines")));
-    }
-    lines
+    (lines, changes.saturating_sub(CHANGE_LINES_MAX))
 }
 
 #[cfg(test)]
@@ -109,17 +86,16 @@ mod tests {
     use super::*;
 
     fn asked(tool: &str, input: &str, label: Option<&str>) -> String {
-        let asked = Asked {
+        let what = format!("{tool}: …");
+        let asked = Shown {
             agent: AgentId::from_random([0x1a; 16]),
             label,
-            tool,
-            what: &format!("{tool}: …"),
-            input,
+            asked: Asked { tool, what: &what, input },
             directory: "/srv/app",
             why: "no rule allows this command",
             warning: (tool == "Bash").then_some("deletes files"),
         };
-        anstream::adapter::strip_str(&question("?", &asked, 100)).to_string()
+        anstream::adapter::strip_str(&question("?", &asked, 100).0).to_string()
     }
 
     #[test]
@@ -152,6 +128,6 @@ mod tests {
         let content = "line\\n".repeat(45);
         let text =
             asked("FileWrite", &format!(r#"{{"file_path":"a","content":"{content}"}}"#), None);
-        assert!(text.contains("+ … 5 more lines"), "{text}");
+        assert!(text.contains("\n  … 5 more lines"), "{text}");
     }
 }

@@ -4,6 +4,12 @@ use crate::pty::{Terminal, plain};
 use crate::run::SCENARIO;
 use crate::support::Home;
 
+/// The end of what stands before the answer to a question.
+const PROMPT: &str = "or what to do instead: ";
+
+/// What stands before the second step of an answer.
+const SECOND_PROMPT: &str = "A number adds this rule";
+
 #[test]
 fn words_appear_between_the_lines_of_the_calls() {
     let home = Home::new();
@@ -32,9 +38,9 @@ fn a_question_is_answered_from_the_keyboard() {
     let home = Home::new();
     let model = home.model(SCENARIO);
     let mut terminal = Terminal::start(&home, &["run", "-m", &model, "the command"]);
-    terminal.until("[N] no: ", 1);
-    terminal.type_in("what\n");
-    terminal.until("[N] no: ", 2);
+    terminal.until(PROMPT, 1);
+    terminal.type_in("a\n");
+    terminal.until(PROMPT, 2);
     terminal.type_in("y\n");
     let (code, text) = terminal.end();
     assert_eq!(code, 0, "{text}");
@@ -47,10 +53,12 @@ fn a_question_is_answered_from_the_keyboard() {
       in [HOME]/work:
       no rule allows this command, and it may do more than read: `exec` at column
       10: not on the list of commands that only read
-      beyond once: `Bash(echo hi; exec false)`
-      always: written into [HOME]/config.toml
-    Allow it? [y] once, [a] this agent, [t] this tree, [w] always, [N] no: what
-    Allow it? [y] once, [a] this agent, [t] this tree, [w] always, [N] no: y
+      1 yes, once
+      2 yes, and from now on `Bash(echo hi; exec false)`
+      3 no
+    Allow it? [y] once, [N] no, a number, [v] all of it, or what to do instead: a
+    `a` is no answer
+    Allow it? [y] once, [N] no, a number, [v] all of it, or what to do instead: y
       ⎿ exit code 1: hi
     It said: hi
     [exit code 1]
@@ -61,12 +69,53 @@ fn a_question_is_answered_from_the_keyboard() {
 }
 
 #[test]
+fn words_at_a_question_deny_and_the_model_is_told() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let mut terminal = Terminal::start(&home, &["run", "-m", &model, "the command"]);
+    terminal.until(PROMPT, 1);
+    terminal.type_in("use make\n");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("It said: Denied by the user: use make."), "{text}");
+}
+
+#[test]
+fn a_long_file_is_allowed_only_after_all_of_it_was_shown() {
+    let home = Home::new();
+    let content: String = (1..=60).map(|number| format!("line {number}\\n")).collect();
+    let model = home.model(&format!(
+        r#"name = "write"
+
+[[turn]]
+when = {{ tool_results = 0 }}
+tool_calls = [{{ name = "FileWrite", input = {{ file_path = "src/a.rs", content = "{content}" }} }}]
+
+[[turn]]
+text = "done"
+"#
+    ));
+    let mut terminal = Terminal::start(&home, &["run", "-m", &model, "go"]);
+    terminal.until("… 20 more lines", 1);
+    terminal.until(PROMPT, 1);
+    terminal.type_in("y\n");
+    terminal.until("there is more of it; read it, and answer again:", 1);
+    terminal.until("a new file of 60 lines", 1);
+    terminal.until("+ line 57", 1);
+    terminal.until(PROMPT, 2);
+    terminal.type_in("y\n");
+    let (code, text) = terminal.end();
+    assert_eq!(code, 0, "{text}");
+    assert!(home.work().join("src/a.rs").exists());
+}
+
+#[test]
 fn enter_alone_and_the_end_of_input_mean_no() {
     let home = Home::new();
     let model = home.model(SCENARIO);
     for key in ["\n", "\u{4}"] {
         let mut terminal = Terminal::start(&home, &["run", "-m", &model, "the command"]);
-        terminal.until("[N] no: ", 1);
+        terminal.until(PROMPT, 1);
         terminal.type_in(key);
         let (code, text) = terminal.end();
         assert_eq!(code, 0, "{text}");
@@ -103,7 +152,7 @@ fn ctrl_c_ends_an_open_question() {
     let home = Home::new();
     let model = home.model(SCENARIO);
     let mut terminal = Terminal::start(&home, &["run", "-m", &model, "the command"]);
-    terminal.until("[N] no: ", 1);
+    terminal.until(PROMPT, 1);
     terminal.type_in("\u{3}");
     let (code, text) = terminal.end();
     assert_eq!(code, 130, "{text}");
@@ -114,7 +163,7 @@ fn a_question_that_is_answered_elsewhere_goes_away() {
     let home = Home::new();
     let model = home.model(SCENARIO);
     let terminal = Terminal::start(&home, &["run", "-m", &model, "the command"]);
-    terminal.until("[N] no: ", 1);
+    terminal.until(PROMPT, 1);
     let asked = home.json(&["permission", "list", "--json"]);
     home.done(&["permission", "allow", asked[0]["id"].as_str().unwrap()]);
     let (code, text) = terminal.end();
@@ -133,8 +182,11 @@ fn always_writes_the_rule_that_was_shown() {
     let home = Home::new();
     let model = home.model(SCENARIO);
     let mut terminal = Terminal::start(&home, &["run", "-m", &model, "the command"]);
-    terminal.until("[N] no: ", 1);
-    terminal.type_in("w\n");
+    terminal.until(PROMPT, 1);
+    terminal.type_in("2\n");
+    terminal.until("Allow `Bash(echo hi; exec false)` without a question:", 1);
+    terminal.until(SECOND_PROMPT, 1);
+    terminal.type_in("3\n");
     let (code, text) = terminal.end();
     assert_eq!(code, 0, "{text}");
     let kept = std::fs::read_to_string(home.path().join("config.toml")).unwrap();
@@ -150,8 +202,10 @@ fn a_fan_has_a_line_for_each_worker_and_asks_above_them() {
     home.import(&model, "base", 2);
     let fan = ["fan", "base", "-d", "look for it", "-d", "run the command", "--confine", "off"];
     let mut terminal = Terminal::start(&home, &fan);
-    terminal.until("[N] no: ", 1);
-    terminal.type_in("a\n");
+    terminal.until(PROMPT, 1);
+    terminal.type_in("2\n");
+    terminal.until(SECOND_PROMPT, 1);
+    terminal.type_in("1\n");
     let (code, text) = terminal.end();
     assert_eq!(code, 0, "{text}");
     let question = plain(&text);

@@ -9,9 +9,10 @@ use crate::commands::listing;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
-use crate::render::question::{Asked, question};
+use crate::render::question::{self, question};
 use crate::render::record::Shown;
 use tine_tui::age::age;
+use tine_tui::question::Asked;
 use tine_tui::words::{DIM, YELLOW, one_line, styled};
 
 pub(super) async fn list(context: &Context, args: ListPermissionsArgs) -> Result<u8, Failure> {
@@ -45,22 +46,20 @@ pub(super) async fn list(context: &Context, args: ListPermissionsArgs) -> Result
 
 /// A request on some lines, the last one ended.
 fn block(row: &PermissionRow, shown: &Shown, now_ms: i64) -> String {
-    let asked = Asked {
+    let asked = question::Shown {
         agent: row.agent,
         label: shown
             .record
             .name
             .as_deref()
             .or_else(|| shown.task.as_ref().map(|task| task.directive.as_str())),
-        tool: &row.tool,
-        what: &row.what,
-        input: &row.input,
+        asked: Asked { tool: &row.tool, what: &row.what, input: &row.input },
         directory: &row.directory,
         why: &row.why,
         warning: row.warning.as_deref(),
     };
     let columns = output::stdout_columns().unwrap_or(usize::MAX);
-    let mut text = question(&styled(YELLOW, &row.id.short()), &asked, columns);
+    let (mut text, _) = question(&styled(YELLOW, &row.id.short()), &asked, columns);
     let mut line = |words: &str| text.push_str(&format!("\n  {}", styled(DIM, words)));
     match row.state {
         PermissionState::Pending => {
