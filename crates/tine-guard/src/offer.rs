@@ -20,7 +20,7 @@ pub struct OfferedRule {
     pub rule: String,
     /// The rule as somebody in the call's directory would write it.
     pub short: String,
-    /// What else a person should know, in a sentence.
+    /// The rest that a person should know, in a sentence.
     pub note: &'static str,
 }
 
@@ -31,7 +31,7 @@ const ANY_ARGUMENTS: &str = "`*` stands for any arguments.";
 const RUNS_PROJECT: &str =
     "`*` stands for any arguments. The command runs code of the project, whatever that is by then.";
 
-/// What a folder's rule leaves out ([`Rule::permits`]).
+/// A folder's rule leaves these out ([`Rule::permits`]).
 const FOLDER: &str =
     "Files in it that may hold secrets, or that can start programs, are asked about still.";
 

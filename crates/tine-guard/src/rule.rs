@@ -233,7 +233,7 @@ impl Pattern {
         self.base(target).is_some_and(|path| path.ancestors().any(|path| glob.is_match(path)))
     }
 
-    /// Whether the pattern's own words have each name on the target's path by which the target can start programs. A pattern
+    /// Returns true if the pattern's own words have each name on the target's path by which the target can start programs. A pattern
     /// for a folder is not meant for what runs later in it.
     fn names_steering_of(&self, target: &Target) -> bool {
         let text = Path::new(self.text());

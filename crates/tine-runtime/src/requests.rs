@@ -17,7 +17,7 @@ use crate::runtime::Runtime;
 const BY_OTHER_TERMINAL: &str = "another terminal";
 
 impl Request {
-    /// What the call would make of its file, as that is now. None for calls that write no file.
+    /// Compares the file that the call would write, as it is now and as it would be. None for calls that write no file.
     pub async fn preview(&self) -> Option<Preview> {
         let (tool, input) = (self.tool.clone(), self.input.clone());
         let directory = PathBuf::from(&self.directory);

@@ -18,21 +18,21 @@ const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 pub enum Preview {
     /// There is no such file yet.
     New {
-        /// What it will hold.
+        /// Its content to be.
         after: String,
     },
     /// The file is there.
     Changed {
-        /// What it holds.
+        /// Its content now.
         before: String,
-        /// What it will hold.
+        /// Its content to be.
         after: String,
     },
     /// It cannot be told. The reason is a fragment without a full stop.
     Unknown(String),
 }
 
-/// What a call would make of its file, as that is now. None for tools that write no file. Blocks.
+/// Compares the file that a call would write, as it is now and as it would be. None for tools that write no file. Blocks.
 pub fn preview(tool: &str, input: &RawJson, directory: &Path) -> Option<Preview> {
     let made = match tool {
         "FileEdit" => file_edit::order(input).and_then(|order| {

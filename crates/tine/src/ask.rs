@@ -20,7 +20,7 @@ use crate::render::question::{Shown, question};
 use crate::render::screen::Screen;
 use reply::{NO, Reply, allows, listed, prompt, read_reply};
 use tine_tui::question::{Step, whole};
-use tine_tui::words::{DIM, YELLOW, one_line, styled};
+use tine_tui::words::{DIM, YELLOW, folded, one_line, styled};
 
 /// Longest line of an answer; a terminal gives at most 4096 bytes at once.
 const ANSWER_BYTES_MAX: u64 = 8192;
@@ -139,7 +139,8 @@ impl Asker for TerminalAsker {
                 Reply::Whole => is_seen = show_whole(request).await,
                 Reply::Next(next) => {
                     if let Step::Reach(cover) = &next {
-                        output::say(&format!("{}{}", cover.whole_words(), listed(request, &next)));
+                        let words = folded(&cover.whole_words(), self.screen.columns()).join("\n");
+                        output::say(&format!("{words}{}", listed(request, &next)));
                     }
                     lines.forget();
                     step = next;

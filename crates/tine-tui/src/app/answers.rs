@@ -164,11 +164,13 @@ impl App {
     /// Lets all of the one in front be read, to show it on a page of its own.
     pub(super) fn show_question(&mut self) -> Vec<Effect> {
         let front = self.questions.front().cloned();
+        self.questions.is_opening = front.is_some();
         front.map(|front| Effect::Open(Box::new(front))).into_iter().collect()
     }
 
     /// Shows all of a question, if it is still in front.
     pub(super) fn question_opened(&mut self, id: PermissionId, text: String) {
+        self.questions.is_opening = false;
         let Some(request) = self.questions.front().filter(|front| front.id == id) else { return };
         let title = format!("{} of {}", request.tool, request.agent.short());
         self.show_page(title, text);

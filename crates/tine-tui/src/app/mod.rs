@@ -137,7 +137,7 @@ pub(crate) struct App {
     pub(crate) word: Option<(String, i64)>,
     /// The time, in milliseconds since the Unix epoch.
     pub(crate) now_ms: i64,
-    /// Lines of the conversation that fit on the screen; said by whoever draws it.
+    /// Lines that fit on the screen of what lies in front, the conversation or a page; said by whoever draws it.
     pub(crate) page: u16,
     /// Lines by which the view is to move, the next time that it is laid out.
     pub(crate) move_lines: i32,

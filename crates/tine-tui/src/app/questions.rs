@@ -41,6 +41,8 @@ pub(crate) struct Questions {
     pub(super) digits: String,
     /// A line that was set aside to answer, and whose line it is.
     set_aside: Option<(Option<AgentId>, String)>,
+    /// True while all of one is read, to be shown.
+    pub(crate) is_opening: bool,
     /// Requests of which all could be seen.
     seen: HashSet<PermissionId>,
     /// True where lines come from a program, which has read nothing too fast.

@@ -69,7 +69,8 @@ fn answers(effects: &[Effect]) -> Vec<&Answer> {
 fn sentences_of_every_first_letter_grant_nothing_at_any_time() {
     let endings = ["hat does this do?", " y yes", "", "es, but first the tests", "o"];
     for delay_ms in [0, 200, 800, 3_000] {
-        for first in ('a'..='z').chain('A'..='Z').chain('0'..='9').chain(['/', '!', '?', ' ']) {
+        let others = ['/', '!', '?', ' ', 'ä', 'Ö', 'ü', 'ß', 'é', 'ж', '是'];
+        for first in ('a'..='z').chain('A'..='Z').chain('0'..='9').chain(others) {
             for ending in endings {
                 let mut app = working();
                 ask(&mut app, 1, 1, PermissionScope::Always);

@@ -34,6 +34,9 @@ use layout::View;
 
 use crate::app::{Action, App, Overlay, ROWS_MAX, Seen};
 
+/// Lines of a page that are its title and its foot.
+const PAGE_FRAME_LINES: u16 = 2;
+
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 const CYAN: Style = Style::new().fg(Color::Cyan);
@@ -88,6 +91,9 @@ pub(crate) fn draw(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>) {
     let over = Rect { height: area.height.saturating_sub(status.height), ..area };
     // What it shows is all of the screen; it comes back with what it has learned of its size.
     let mut overlay = app.overlay.take();
+    if overlay.is_some() {
+        app.page = over.height.saturating_sub(PAGE_FRAME_LINES).max(1);
+    }
     match &mut overlay {
         None => {}
         Some(Overlay::Help(from)) => {

@@ -8,7 +8,7 @@ use super::wrap::{broken, wrapped};
 use super::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::app::{Action, App, Standby, is_command, where_and_why, who_asks};
 use crate::figures::plural;
-use crate::question::{Said, Shade, Step, asked_lines, choices, said};
+use crate::question::{Said, Shade, Step, asked_lines, choices, said, warning};
 use crate::words::{cut, one_line};
 
 /// Lines of what is asked that are worth more than its circumstances.
@@ -51,8 +51,8 @@ fn around(
     let mut lines = vec![Line::from(Span::styled("─".repeat(width), YELLOW))];
     lines.extend(who(app, request, width, is_brief));
     let mut end = Vec::new();
-    if let Some(warning) = &request.warning {
-        let text = format!("warning: {}", one_line(warning));
+    for warning in request.warning.clone().into_iter().chain(warning(&request.into())) {
+        let text = format!("warning: {}", one_line(&warning));
         end.extend(wrapped(&[(text, YELLOW)], width, &indent, &indent));
     }
     match is_brief {
@@ -93,7 +93,7 @@ fn what(request: &PermissionRequest, width: usize, lines: &mut Vec<Line<'static>
             Shade::Said => (DIM, "  "),
         };
         let before = [Span::styled(format!("{indent}{}", line.shade.sign()), style)];
-        lines.extend(broken(&line.text, style, width, &before));
+        lines.extend(broken(&line.text(), style, width, &before));
     }
 }
 

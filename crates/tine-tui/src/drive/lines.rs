@@ -170,8 +170,9 @@ impl Plain<'_> {
 
     /// Whether a line may be taken now.
     fn may_read(&self) -> bool {
+        let questions = &self.session.app.questions;
         self.lines.is_terminal
-            || !self.session.app.questions.is_empty()
+            || (!questions.is_empty() && !questions.is_opening)
             || (self.session.inbox.is_empty()
                 && self.session.app.wait.is_none()
                 && self.session.hands.is_at_rest(self.session.app.focus))

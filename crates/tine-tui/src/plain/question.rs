@@ -3,7 +3,7 @@
 use tine_runtime::PermissionRequest;
 
 use crate::app::{App, where_and_why, who_asks};
-use crate::question::{Step, asked_lines, choices};
+use crate::question::{Step, asked_lines, choices, warning};
 use crate::words::one_line;
 
 /// The question, and the answers to it.
@@ -15,10 +15,10 @@ pub(super) fn text(app: &App, request: &PermissionRequest) -> String {
         text.push_str(&format!("  {}\n", one_line(&standing)));
     }
     for line in asked_lines(&request.into()) {
-        text.push_str(&format!("  {}{}\n", line.shade.sign(), line.text));
+        text.push_str(&format!("  {}{}\n", line.shade.sign(), line.text()));
     }
-    if let Some(warning) = &request.warning {
-        text.push_str(&format!("  warning: {}\n", one_line(warning)));
+    for warning in request.warning.clone().into_iter().chain(warning(&request.into())) {
+        text.push_str(&format!("  warning: {}\n", one_line(&warning)));
     }
     text.push_str(&format!("  {}\n", where_and_why(request)));
     let (step, _) = app.questions.choosing();

@@ -1,9 +1,10 @@
 //! The answers to a question: the choices of its panel, in steps, and the lines that are answers.
 
-use tine_guard::OfferedRule;
+use tine_guard::{OfferedRule, TextUse};
 use tine_model::PermissionScope;
 use tine_runtime::{Answer, PermissionRequest};
 
+use super::look_alike::marked;
 use crate::words::one_line;
 
 /// The part of an answer that is being chosen.
@@ -45,8 +46,8 @@ impl Cover {
     pub fn words(&self) -> String {
         match self {
             Self::Same => "this call with these arguments".to_owned(),
-            Self::Own(rule) => format!("`{}`", one_line(rule)),
-            Self::Wider(offer) => format!("`{}`", one_line(&offer.short)),
+            Self::Own(rule) => format!("`{}`", one_line(&marked(rule, TextUse::Exact))),
+            Self::Wider(offer) => format!("`{}`", one_line(&marked(&offer.short, TextUse::Exact))),
         }
     }
 
@@ -55,7 +56,8 @@ impl Cover {
         match self {
             Self::Same | Self::Own(_) => format!("Allow {} without a question:", self.words()),
             Self::Wider(OfferedRule { rule, note, .. }) => {
-                format!("Allow `{}` without a question. {note}", one_line(rule))
+                let rule = one_line(&marked(rule, TextUse::Exact));
+                format!("Allow `{rule}` without a question. {note}")
             }
         }
     }

@@ -1,11 +1,13 @@
-//! What a question is about, in lines: in short for the panel, and whole with the numbers of lines and what stands around a change.
+//! The call that a question is about, in lines: in short for the panel, and whole with the numbers of lines and what stands around a change.
 
 use std::time::Duration;
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
+use tine_guard::{LookAlike, TextUse, look_alikes};
 use tine_runtime::{PermissionRequest, Preview};
 
+use super::look_alike::marked;
 use crate::figures::plural;
 use crate::words::{BOLD, CYAN, DIM, GREEN, RED, harmless, one_line, styled};
 
@@ -62,7 +64,7 @@ impl Shade {
         }
     }
 
-    /// What stands before such a line of a change.
+    /// The sign before such a line of a change.
     pub fn sign(self) -> &'static str {
         match self {
             Self::Subject | Self::Said => "",
@@ -73,21 +75,41 @@ impl Shade {
     }
 }
 
-/// A line, harmless on any terminal, without its sign.
+/// A line, without its sign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskedLine {
-    /// What it means.
+    /// Its meaning.
     pub shade: Shade,
     /// The number of the line in its file.
     pub number: Option<usize>,
-    /// The text.
-    pub text: String,
+    raw: String,
 }
 
 impl AskedLine {
     fn new(shade: Shade, text: &str) -> Self {
-        let text = harmless(text.trim_end_matches('\n'));
-        Self { shade, number: None, text }
+        Self { shade, number: None, raw: text.trim_end_matches('\n').to_owned() }
+    }
+
+    /// The text, harmless on any terminal, with a mark at each letter that looks like another.
+    pub fn text(&self) -> String {
+        match self.text_use() {
+            Some(text_use) => harmless(&marked(&self.raw, text_use)),
+            None => harmless(&self.raw),
+        }
+    }
+
+    /// The letters that look like others.
+    pub(super) fn look_alikes(&self) -> Vec<LookAlike> {
+        let text_use = self.text_use();
+        text_use.map(|text_use| look_alikes(&self.raw, text_use)).unwrap_or_default()
+    }
+
+    fn text_use(&self) -> Option<TextUse> {
+        match self.shade {
+            Shade::Subject => Some(TextUse::Exact),
+            Shade::Same | Shade::Removed | Shade::Added => Some(TextUse::Content),
+            Shade::Said => None,
+        }
     }
 
     fn numbered(self, number: usize) -> Self {
@@ -149,13 +171,9 @@ pub fn whole(asked: &Asked<'_>, preview: Option<&Preview>) -> String {
 
 /// A line with its number, its sign and its style.
 fn line_with_number(line: &AskedLine, columns: usize) -> String {
-    let AskedLine { shade, number, text } = line;
-    let number = number.map(|number| styled(DIM, &format!("{number:>columns$} ")));
-    format!(
-        "{}{}",
-        number.unwrap_or_default(),
-        styled(shade.style(), &format!("{}{text}", shade.sign()))
-    )
+    let number = line.number.map(|number| styled(DIM, &format!("{number:>columns$} ")));
+    let text = format!("{}{}", line.shade.sign(), line.text());
+    format!("{}{}", number.unwrap_or_default(), styled(line.shade.style(), &text))
 }
 
 fn subject(text: &str) -> Vec<AskedLine> {
@@ -187,6 +205,10 @@ fn shade(tag: ChangeTag) -> Shade {
 
 /// Both sides of a change, all lines of them.
 fn compared(old: &str, new: &str) -> Vec<AskedLine> {
+    if old.is_empty() {
+        // A frame of the screen asks for this often, and a new file may be long.
+        return new.lines().map(|line| AskedLine::new(Shade::Added, line)).collect();
+    }
     let diff = TextDiff::configure().timeout(COMPARE_TIME_MAX).diff_lines(old, new);
     let line = |change: similar::Change<&str>| AskedLine::new(shade(change.tag()), change.value());
     diff.iter_all_changes().map(line).collect()

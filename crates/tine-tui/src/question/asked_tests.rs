@@ -1,10 +1,11 @@
 use ansi_to_tui::IntoText as _;
 
 use super::*;
+use crate::question::warning;
 
 fn brief(tool: &str, what: &str, input: &Value) -> String {
     let asked = Asked { tool, what, input: &input.to_string() };
-    let line = |line: &AskedLine| format!("{}{}", line.shade.sign(), line.text);
+    let line = |line: &AskedLine| format!("{}{}", line.shade.sign(), line.text());
     asked_lines(&asked).iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
@@ -119,4 +120,31 @@ fn the_end_of_a_file_without_a_line_end_is_told() {
     (the file ends here without a line end)
     2 + b
     ");
+}
+
+#[test]
+fn letters_that_look_like_others_are_marked_where_they_stand_and_warned_of() {
+    let warned = |tool: &str, input: &Value| {
+        let asked = Asked { tool, what: "", input: &input.to_string() };
+        format!("{}\n{}", brief(tool, "", input), warning(&asked).unwrap_or_default())
+    };
+    let command = serde_json::json!({"command":"g\u{456}t push \u{2013}f"});
+    insta::assert_snapshot!(warned("Bash", &command), @"
+    gі[U+0456 (Cyrillic), not `i`]t push –[U+2013, not `-`]f
+    2 letters look like another: U+0456 (Cyrillic), not `i`; U+2013, not `-`
+    ");
+    let edit = serde_json::json!({
+        "file_path": "src/m\u{430}in.rs",
+        "old_string": "if user {\n",
+        "new_string": "// \u{43f}\u{440}\u{438}\u{432}\u{435}\u{442} \u{441}\u{43e}\u{440}\nif us\u{435}r {\n",
+    });
+    insta::assert_snapshot!(warned("FileEdit", &edit), @"
+    src/mа[U+0430 (Cyrillic), not `a`]in.rs
+    - if user {
+    + // привет сор
+    + if usе[U+0435 (Cyrillic), not `e`]r {
+    2 letters look like another: U+0430 (Cyrillic), not `a`; U+0435 (Cyrillic), not `e`
+    ");
+    let plain = serde_json::json!({"command":"git commit -m 'größer'"});
+    insta::assert_snapshot!(warned("Bash", &plain), @"git commit -m 'größer'");
 }

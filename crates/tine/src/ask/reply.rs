@@ -1,10 +1,10 @@
-//! What a line says that a person typed at a question of a run.
+//! Reads the lines that a person types at a question of a run.
 
 use tine_model::PermissionScope;
 use tine_runtime::{Answer, PermissionRequest, REASON_BYTES_MAX};
 use tine_tui::question::{Choice, Said, Step, choices, said};
 
-/// What no answer means.
+/// The meaning of no answer.
 pub(super) const NO: Answer = Answer::Deny(PermissionScope::Once);
 
 /// A line, read.
@@ -65,7 +65,7 @@ pub(super) fn listed(request: &PermissionRequest, step: &Step) -> String {
     choices.iter().enumerate().map(line).collect()
 }
 
-/// What is asked behind the choices.
+/// The text behind the choices, before the answer.
 pub(super) fn prompt(step: &Step) -> &'static str {
     match step {
         Step::Answer => {

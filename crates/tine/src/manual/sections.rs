@@ -94,7 +94,7 @@ const MODELS: Section = Section {
 
 const PERMISSIONS: Section = Section {
     heading: "PERMISSIONS",
-    text: "Reading in the working directory is free, also by shell commands of which it is certain that they only read (`tine guard shell` says which, and why not). What changes something is asked for. A rule is Tool or Tool(pattern), for instance Bash(git log*) or FileEdit(src/**). Rules come from your config.toml, from the project's, and from --allow and --deny; wherever they are written, deny beats ask and ask beats allow. A project's file may hold deny and ask rules only, so it can never widen what yours forbids; one that tries is refused with an error. `tine permission rules` lists what is in force, with file and line. The modes, for what no rule speaks of:",
+    text: "Reading in the working directory is free, also by shell commands of which it is certain that they only read (`tine guard shell` says which, and why not). What changes something is asked for. A rule is Tool or Tool(pattern), for instance Bash(git log *), with or without arguments, or FileEdit(src/**). A pattern for a folder does not allow to write files in it that start programs later; such a file needs a rule that names it. Rules come from your config.toml, from the project's, and from --allow and --deny; wherever they are written, deny beats ask and ask beats allow. A project's file may hold deny and ask rules only, so it can never widen what yours forbids; one that tries is refused with an error. `tine permission rules` lists what is in force, with file and line. The modes, for what no rule speaks of:",
     terms: &[
         ("default", "ask before anything changes"),
         (

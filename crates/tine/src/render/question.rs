@@ -5,7 +5,7 @@ use tine_model::AgentId;
 use unicode_width::UnicodeWidthStr;
 
 use tine_tui::figures::plural;
-use tine_tui::question::{Asked, Shade, asked_lines};
+use tine_tui::question::{Asked, Shade, asked_lines, warning};
 use tine_tui::words::{BOLD, DIM, YELLOW, cut, folded, harmless, one_line, styled};
 
 /// Most lines of a change that a question shows by itself.
@@ -47,8 +47,8 @@ pub(crate) fn question(mark: &str, asked: &Shown<'_>, columns: usize) -> (String
         let more = plural(hidden as u64, "more line");
         text.push_str(&format!("\n  {}", styled(DIM, &format!("… {more}"))));
     }
-    if let Some(warning) = asked.warning {
-        text.push_str(&format!("\n  {}: {}", styled(YELLOW, "warning"), one_line(warning)));
+    for warning in asked.warning.map(str::to_owned).into_iter().chain(warning(&asked.asked)) {
+        text.push_str(&format!("\n  {}: {}", styled(YELLOW, "warning"), one_line(&warning)));
     }
     for line in where_and_why(asked, columns.saturating_sub(2)) {
         text.push_str(&format!("\n  {}", styled(DIM, &line)));
@@ -68,13 +68,13 @@ fn where_and_why(asked: &Shown<'_>, columns: usize) -> Vec<String> {
     lines
 }
 
-/// What the call would do: all of a command, and the first lines of a change. Returns the number of lines that are left out, too.
+/// The call: all of a command, and the first lines of a change. Returns the number of lines that are left out, too.
 fn details(asked: &Asked<'_>) -> (Vec<String>, usize) {
     let (mut lines, mut changes) = (Vec::new(), 0);
     for line in asked_lines(asked) {
         changes += usize::from(!matches!(line.shade, Shade::Subject | Shade::Said));
         if changes <= CHANGE_LINES_MAX {
-            let text = format!("{}{}", line.shade.sign(), line.text);
+            let text = format!("{}{}", line.shade.sign(), line.text());
             lines.push(styled(line.shade.style(), &text));
         }
     }

@@ -206,6 +206,56 @@ fn a_yes_for_good_is_written_into_the_settings() {
     check!(home.masked(&home.done(&["permission", "rules", "--json"])), @r#"{"mode":"default","mode_from":null,"deadline_seconds":3600,"default":"deny","wait":true,"rules":[{"list":"allow","rule":"Bash(echo hi > made)","file":"[HOME]/config.toml","line":4}],"answers":[]}"#);
 }
 
+/// A model that writes two files.
+const WRITES: &str = r#"
+name = "writes"
+
+[[turn]]
+when = { tool_results = 0 }
+tool_calls = [
+    { name = "FileWrite", input = { file_path = "src/a.rs", content = "a" } },
+    { name = "FileWrite", input = { file_path = "src/b.rs", content = "b" } },
+]
+
+[[turn]]
+text = "done"
+"#;
+
+#[test]
+fn a_wider_rule_is_one_that_the_list_offers() {
+    let home = Home::new();
+    let model = home.model(WRITES);
+    let child = start(&home, &["run", "--model", &model, "--wait-for-permission", "--json", "go"]);
+    let asked = until_asked(&home);
+    let id = &text(&asked, "id")[..8];
+    check!(home.masked(&asked["offers"].to_string()), @r#"["FileWrite([HOME]/work/src/**)"]"#);
+    let allow = |arguments: &[&str]| {
+        home.shown(&home.ran(&[&["permission", "allow", id][..], arguments].concat()))
+    };
+    check!(allow(&["--rule", "FileWrite(src/**)"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: an answer to one call covers no rule
+    hint: add --scope agent, --scope tree or --scope always
+    ");
+    check!(allow(&["--scope", "tree", "--rule", "FileWrite(**)"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: `FileWrite(**)` is not offered for [AGENT8]
+    hint: `FileWrite([HOME]/work/src/**)` is
+    ");
+    check!(allow(&["--scope", "tree", "--rule", "FileWrite(src/**)"]), @"
+    code: 0
+    --- stdout
+    allowed [AGENT8] FileWrite: src/a.rs (tree: `FileWrite([HOME]/work/src/**)`)
+    --- stderr
+    ");
+    assert_eq!(ended(child).0, 0);
+    assert!(home.work().join("src/b.rs").exists());
+}
+
 #[test]
 fn mistakes_change_nothing_and_say_what_to_do() {
     let home = Home::new();

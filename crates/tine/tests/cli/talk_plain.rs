@@ -8,6 +8,7 @@ use tine_sim::{Scenario, SimOptions, SimServer};
 use crate::pty::{Terminal, plain};
 use crate::run::SCENARIO;
 use crate::support::{Home, Ran};
+use crate::talk_question;
 
 /// A home whose new agents have the model of the scenario.
 fn home() -> Home {
@@ -121,6 +122,15 @@ fn a_model_that_cannot_be_reached_leads_to_those_that_can() {
      1  anthropic/x  ([HOME]/config.toml)
      2  sim/tour  (a tour with the simulator: no model, no key, no network)
     ");
+}
+
+#[test]
+fn a_question_is_shown_with_line_numbers_and_a_no_carries_its_reason() {
+    let text =
+        piped(&talk_question::long_file(), "go\n/answer show\n/answer n use fewer lines", "");
+    assert!(text.contains("a new file of 200 lines\n  1 + line 1\n"), "{text}");
+    assert!(text.contains("\n100 + line 100\n"), "{text}");
+    assert!(text.contains("Denied by the user: use fewer lines."), "{text}");
 }
 
 #[test]

@@ -4,6 +4,25 @@ use crate::pty::Terminal;
 use crate::support::Home;
 use crate::talk;
 
+/// A model that writes a file of two hundred lines.
+pub(crate) fn long_file() -> Home {
+    let content: String = (1..=200).map(|number| format!("line {number}\\n")).collect();
+    let home = Home::new();
+    let model = home.near_model(&format!(
+        r#"name = "write"
+
+[[turn]]
+when = {{ tool_results = 0 }}
+tool_calls = [{{ name = "FileWrite", input = {{ file_path = "src/a.rs", content = "{content}" }} }}]
+
+[[turn]]
+text = "It said: {{{{tool_result.last}}}}"
+"#
+    ));
+    home.write("config.toml", &format!("model = \"{model}\"\n"));
+    home
+}
+
 /// The panel once keys answer it.
 const ARMED: &str = "Enter confirms";
 
@@ -86,4 +105,38 @@ fn always_takes_two_steps_and_the_second_names_the_rule() {
     terminal.see_at_rest("\r", "It said: hi");
     assert_eq!(request(&home), r#""allowed" "always" null"#);
     assert!(settings(&home).contains("allow = [\"Bash(echo hi; exec false)\"]"));
+}
+
+#[test]
+fn sentences_of_any_first_letter_grant_nothing() {
+    for sentence in ["yes, but with make", "2 files are wrong", "\u{fc}brigens: nein"] {
+        let home = talk::home();
+        let before = settings(&home);
+        let mut terminal = asked(&home);
+        terminal.type_in(sentence);
+        terminal.screen(&format!("❯ {sentence}"));
+        terminal.see("\r", "sent; it is read at the next turn");
+        assert_eq!(request(&home), r#""pending" null null"#);
+        terminal.screen(ARMED);
+        terminal.see(sentence, "Enter: no, and");
+        terminal.see_at_rest("\r", "Denied by the user: ");
+        assert!(request(&home).starts_with(r#""denied" "once""#));
+        assert_eq!(settings(&home), before);
+    }
+}
+
+#[test]
+fn a_long_file_is_opened_and_read_to_its_end_before_it_is_allowed() {
+    let home = long_file();
+    let mut terminal = Terminal::start(&home, &[]);
+    terminal.screen("Say what is to be done.");
+    terminal.see("go\r", "Ctrl+O shows all of it");
+    terminal.screen(ARMED);
+    // Enter means yes, and shows what was not seen first.
+    let screen = terminal.see("\r", "a new file of 200 lines");
+    assert!(screen.contains("  1 + line 1"), "{screen}");
+    terminal.see(&"\u{1b}[6~".repeat(4), " 90 + line 90");
+    terminal.see("\u{1b}[F", "200 + line 200");
+    terminal.see("q", ARMED);
+    terminal.see_at_rest("\r", "It said: created");
 }

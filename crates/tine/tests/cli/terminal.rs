@@ -7,7 +7,7 @@ use crate::support::Home;
 /// The end of what stands before the answer to a question.
 const PROMPT: &str = "or what to do instead: ";
 
-/// What stands before the second step of an answer.
+/// The text before the second step of an answer.
 const SECOND_PROMPT: &str = "A number adds this rule";
 
 #[test]
