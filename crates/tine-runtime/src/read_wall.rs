@@ -24,6 +24,9 @@ pub(crate) enum NoReadWall {
     /// The wall failed.
     #[error(transparent)]
     Wall(#[from] WallError),
+    /// It would show secrets that were not found.
+    #[error("the directory has too many files to find all secrets among them")]
+    Unsearched,
     /// The thread that raised it ended early.
     #[error("the wall was not finished")]
     Unfinished,
@@ -62,7 +65,7 @@ impl ReadWalls {
     /// Returns the base wall, if one can stand at this place. The place must be the same for the whole run.
     pub(crate) async fn base(&self, place: &Place) -> Option<BaseWall<'_>> {
         let base = self.base.get_or_init(|| async {
-            let raised = self.raised(place, Vec::new()).await;
+            let raised = self.raised(place, Vec::new()).await.and_then(complete);
             let told = |error: &NoReadWall| {
                 tracing::debug!(%error, "no read-only wall stands; commands are judged strictly");
             };
@@ -75,6 +78,14 @@ impl ReadWalls {
         let (directory, raise) = (place.directory().to_owned(), Arc::clone(&self.raise));
         let raised = tokio::task::spawn_blocking(move || raise(&directory, shown)).await;
         Ok(raised.map_err(|_| NoReadWall::Unfinished)??)
+    }
+}
+
+/// Fails for a wall that may show a secret of its directory.
+fn complete(enclosure: Enclosure) -> Result<Enclosure, NoReadWall> {
+    match enclosure.is_search_complete() {
+        true => Ok(enclosure),
+        false => Err(NoReadWall::Unsearched),
     }
 }
 

@@ -5,6 +5,7 @@ mod git;
 mod process;
 mod strays;
 
+use std::io;
 use std::process::ExitStatus;
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -93,11 +94,25 @@ impl Order {
     }
 }
 
+/// Sees to it that the wall of the place covers what earlier commands have moved.
+async fn refresh(place: &Place) -> io::Result<()> {
+    match place.enclosure() {
+        Some(enclosure) if !enclosure.is_current() => {
+            let enclosure = enclosure.clone();
+            tokio::task::spawn_blocking(move || enclosure.refresh()).await?
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
 async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> ToolOutput {
     if cancel.is_cancelled() {
         return Failure::cancelled().into();
     }
     let limits = place.limits();
+    if let Err(error) = refresh(place).await {
+        return start_failure(place, &StartError::System(error)).into();
+    }
     let process = match Process::start(&SHELLS, &order.command, place) {
         Ok(process) => process,
         Err(error) => return start_failure(place, &error).into(),

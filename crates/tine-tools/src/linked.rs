@@ -62,9 +62,14 @@ impl Linked {
         line(&self.administration.join("commondir")).is_some_and(|named| named == OWN_COMMON)
     }
 
+    /// The folder with the links to what is shared, which stays where it is.
+    pub(crate) fn own_common(&self) -> PathBuf {
+        self.administration.join(OWN_COMMON)
+    }
+
     /// Files that decide which repository, and so which settings and hooks, git takes in this worktree.
     pub(crate) fn steering(&self) -> Vec<PathBuf> {
-        let common = self.administration.join(OWN_COMMON);
+        let common = self.own_common();
         let mut steering = vec![self.top.join(".git")];
         steering.extend(settings_in(&self.administration).chain(settings_in(&common)));
         steering

@@ -7,8 +7,9 @@
 //! and the kernel's settings. Where no namespaces can be made, the second layer is the whole wall. The environment is a
 //! short list. Nothing here judges a command, and nothing depends on what it says.
 //!
-//! Limits. A view protects files that exist when the wall is raised; a command may still make a new `.vscode` or a new
-//! repository in its directory, and the audit reports it. The search for secrets is bounded. Without a view, a worker may also
+//! Limits. A view protects files that exist when a command starts; a command may still make a new `.vscode` or a new
+//! repository in its directory, and the audit reports it. The search for secrets is bounded; [`Enclosure::is_search_complete`]
+//! says whether it came to its end. Without a view, a worker may also
 //! change modes, owners and times of the user's files anywhere, and `.git/hooks` and `.git/config` of its directory. A
 //! worker in a linked worktree may remove objects of its repository. Names of files can be listed where their content is
 //! withheld. Limits of resources count for each process alone. A host that commands may reach can be told whatever they read.
@@ -20,6 +21,7 @@ mod calls;
 mod environment;
 #[cfg(target_os = "linux")]
 mod filter;
+mod finder;
 mod git;
 mod grants;
 #[cfg(target_os = "linux")]
@@ -33,6 +35,7 @@ mod scratch;
 mod search;
 mod support;
 mod survey;
+mod view;
 mod warden;
 
 #[cfg(not(target_os = "linux"))]
@@ -48,7 +51,7 @@ use tine_model::NetworkReach;
 
 use crate::linked::Linked;
 use crate::place::Withheld;
-use crate::repository::repository_settings;
+use finder::Finder;
 use grants::{Access, Grant};
 use kernel::Restriction;
 pub use limits::ResourceLimits;
@@ -58,8 +61,8 @@ pub use namespace::{STAGE_ARGUMENT, StageProgram, stage_of};
 use prelude::Prelude;
 pub(crate) use proxy::{Proxy, Refusals};
 use scratch::Scratch;
-use search::Search;
 pub use support::{Gap, Support};
+use view::View;
 pub(crate) use warden::Warden;
 
 /// What commands may do, as its owner describes it.
@@ -166,25 +169,6 @@ pub enum WallError {
     Network,
 }
 
-/// Entries of the directory and of all homes that are looked at for what a view covers. About 0.1 s on a warm disk.
-const SEARCHED_ENTRIES_MAX: usize = 60_000;
-
-/// A view as its stages are told to build it.
-struct ViewOrder {
-    program: StageProgram,
-    setup: Vec<u8>,
-}
-
-impl ViewOrder {
-    /// Tries the view before it returns it.
-    fn new(program: &StageProgram, wanted: &Wanted<'_>) -> io::Result<Self> {
-        let mut setup = serde_json::to_vec(&namespace::view(wanted)?)?;
-        setup.push(b'\n');
-        namespace::try_view(program, &setup)?;
-        Ok(Self { program: program.clone(), setup })
-    }
-}
-
 fn words(gaps: &[Gap]) -> String {
     gaps.iter().map(|gap| gap.words()).collect::<Vec<_>>().join("; ")
 }
@@ -236,9 +220,7 @@ impl Ground {
 pub struct Enclosure(Arc<Standing>);
 
 struct Standing {
-    restriction: Restriction,
-    /// The view that commands start in; `None` for a wall without namespaces.
-    view: Option<ViewOrder>,
+    layer: Layer,
     environment: Vec<(OsString, OsString)>,
     prelude: Prelude,
     scratch: Scratch,
@@ -253,6 +235,16 @@ struct Standing {
     only_reads: bool,
     /// Real paths that can be read with all below them, secrets among them not.
     readable: Vec<PathBuf>,
+    /// Real paths below those that cannot be read.
+    withheld: Vec<PathBuf>,
+}
+
+/// What a command goes through before it starts.
+enum Layer {
+    /// Stages, which build a view and restrict the command in it.
+    View(Box<View>),
+    /// A thread that restricts itself: the whole wall where no namespaces can be made.
+    Restriction(Restriction),
 }
 
 /// What programs say when the wall refuses something.
@@ -302,8 +294,15 @@ impl Wall {
     pub fn gaps(&self, support: Support, home: Option<&Path>) -> Vec<Gap> {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let mut gaps = support.gaps();
-        if !support.namespaces && self.readable == Readable::Most {
-            gaps.push(Gap::View);
+        match self.readable {
+            Readable::Most if !support.namespaces => gaps.push(Gap::View),
+            // A view covers what it knows of, and shows the rest.
+            Readable::Listed(_) | Readable::Covered(_)
+                if support.landlock == 0 && support.namespaces =>
+            {
+                gaps.push(Gap::Listed);
+            }
+            Readable::Most | Readable::Listed(_) | Readable::Covered(_) => {}
         }
         let home = home.map(real);
         let is_in = |path: &PathBuf| home.as_ref().is_some_and(|home| home.starts_with(real(path)));
@@ -317,15 +316,11 @@ impl Wall {
     /// secret that is made later can be read where a directory without any was granted as a whole. Blocks; the walks are
     /// bounded.
     pub fn raise(&self, directory: &Path, ground: &Ground) -> Result<Enclosure, WallError> {
-        let real = |path: &Path| {
-            path.canonicalize()
-                .map_err(|source| WallError::Directory { path: path.to_owned(), source })
-        };
         let directory = real(directory)?;
         let home = ground.home.as_deref().and_then(|home| home.canonicalize().ok());
         let writable: Vec<PathBuf> =
             self.writable.iter().map(|path| real(path)).collect::<Result<_, _>>()?;
-        let gaps = self.gaps(ground.support, home.as_deref());
+        let mut gaps = self.gaps(ground.support, home.as_deref());
         // Without a view the second layer is the wall, as it always was.
         let lacks = gaps.iter().any(|gap| *gap != Gap::View);
         if self.missing == Missing::Refuse && lacks {
@@ -340,48 +335,35 @@ impl Wall {
             .map_err(|source| WallError::Directory { path: ground.temporary.clone(), source })?;
         let linked = self.linked(&directory, &writable);
         let search_path = self.search_path(ground, &directory);
-        let mut visible = git::outside(&directory);
-        let outside = visible.clone();
+        let outside = git::outside(&directory);
+        let Reading { mut grants, roots, without_programs, private } =
+            self.read_grants(&directory, home.as_deref(), (&outside, &search_path), ground)?;
+        let mut visible = outside;
         visible.extend(git::top(&directory));
-        let mut grants = match self.readable.listed() {
-            None => reads::most(home.as_deref(), &ground.hidden),
-            Some(more) => {
-                let mut roots = vec![directory.clone()];
-                for path in more {
-                    roots.push(self.judged(path, real(path)?)?);
-                }
-                let is_covered = self.is_covered(ground);
-                let deep = if is_covered { &[] } else { roots.as_slice() };
-                let mut listed = reads::listed((deep, &outside), &search_path, &ground.hidden)?;
-                listed.extend(reads::toolchains(home.as_deref(), &ground.variables));
-                if is_covered {
-                    listed.extend(roots.iter().map(|root| Grant::new(root, Access::Read)));
-                }
-                visible.extend(roots);
-                listed
-            }
-        };
+        visible.extend(roots.iter().cloned());
         grants.extend(writable.iter().map(|path| Grant::new(path, Access::Full)));
         grants.extend(git::grants(linked.as_ref()));
         grants.push(Grant::new(scratch.path(), Access::Full));
-        let restriction = Restriction::build(&grants, (sockets, self.metadata), ground.support)
-            .map_err(WallError::Kernel)?;
         let mut environment =
             environment::passed(ground.variables.iter().cloned(), &self.variables);
         let named = environment.iter().map(|(_, value)| PathBuf::from(value));
-        let named = named.filter(|path| path.is_dir());
-        visible
-            .extend(named.chain(search_path.iter().cloned()).filter_map(|path| real(&path).ok()));
+        let named = named
+            .filter(|path| path.is_absolute() && path.is_dir())
+            .chain(search_path.iter().cloned());
+        visible.extend(named.filter_map(|path| real(&path).ok()));
         visible.extend(home.clone());
-        let (masked, mut protected) = self.covered(&directory, home.as_deref(), &writable, ground);
-        protected.extend(linked.iter().flat_map(Linked::steering));
+        let mut hidden_places = ground.private.clone();
+        if ground.support.landlock == 0 {
+            // Services that run keep their keys there.
+            hidden_places.push(PathBuf::from("/run"));
+            visible.extend(reads::running());
+        }
         let wanted = Wanted {
             directory: &directory,
             writable: &[&writable[..], &git::written(linked.as_ref())].concat(),
-            protected: &protected,
-            masked: &masked,
+            without_programs: &without_programs,
             visible: &visible,
-            private: &ground.private,
+            private: &hidden_places,
             scratch: scratch.path(),
             grants: &grants,
             listen: &proxy.as_ref().map(|proxy| proxy.addresses()).unwrap_or_default(),
@@ -389,15 +371,34 @@ impl Wall {
             support: ground.support,
             limits: self.limits,
         };
-        let stage = ground.stage.as_ref().filter(|_| ground.has_view());
         let is_private = |path: &Path| ground.private.iter().any(|place| path.starts_with(place));
         let is_shown = |grant: &&Grant| match grant.access {
-            Access::Read | Access::Full => stage.is_none() || !is_private(&grant.path),
+            Access::Look | Access::Read | Access::Full => {
+                !ground.has_view() || !is_private(&grant.path)
+            }
             Access::List | Access::Device => false,
         };
         let readable = grants.iter().filter(is_shown).map(|grant| grant.path.clone()).collect();
-        let view = stage.map(|program| ViewOrder::new(program, &wanted)).transpose();
-        let view = view.map_err(WallError::View)?;
+        let withheld = private.clone().unwrap_or_default();
+        let layer = match ground.stage.as_ref().filter(|_| ground.has_view()) {
+            None => Layer::Restriction(
+                Restriction::build(&grants, (sockets, self.metadata), ground.support)
+                    .map_err(WallError::Kernel)?,
+            ),
+            Some(program) => {
+                let is_private_known = private.is_some() || ground.support.landlock > 0;
+                let finder = self
+                    .finder((&directory, &roots), home.as_deref(), &writable, ground)
+                    .with_private(private.unwrap_or_default())
+                    .with_linked(linked.clone());
+                let view = View::new(program, &wanted, self.found(finder, &directory));
+                let view = view.map_err(WallError::View)?;
+                if !(view.is_complete() && is_private_known) {
+                    gaps.push(Gap::Unsearched);
+                }
+                Layer::View(Box::new(view))
+            }
+        };
         if let Some(path) = environment.iter_mut().find(|(name, _)| name == "PATH") {
             path.1 = std::env::join_paths(&search_path).unwrap_or_default();
         }
@@ -409,18 +410,18 @@ impl Wall {
             environment.push(("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()));
         }
         Ok(Enclosure(Arc::new(Standing {
-            restriction,
+            layer,
             environment,
             prelude: Prelude::new(self.limits),
             is_scoped: ground.support.landlock >= Support::LANDLOCK_WHOLE,
             search_path,
             line: self.line(&gaps, linked.is_some()),
-            view,
             gaps,
             proxy,
             scratch,
             only_reads: matches!(self.readable, Readable::Covered(_)),
             readable,
+            withheld,
         })))
     }
 
@@ -434,6 +435,49 @@ impl Wall {
             }),
             Readable::Most | Readable::Listed(_) | Readable::Covered(_) => Ok(real),
         }
+    }
+
+    /// What may be read with the directories of git `outside` and the programs on the search path.
+    fn read_grants(
+        &self,
+        directory: &Path,
+        home: Option<&Path>,
+        (outside, search_path): (&[PathBuf], &[PathBuf]),
+        ground: &Ground,
+    ) -> Result<Reading, WallError> {
+        let mut private = if ground.has_view() { reads::private_settings() } else { None };
+        let settings = match private {
+            Some(_) => reads::all_settings(),
+            None => reads::open_settings(),
+        };
+        let Some(listed) = self.readable.listed() else {
+            let grants = reads::most(home, &ground.hidden, settings);
+            return Ok(Reading {
+                grants,
+                roots: Vec::new(),
+                without_programs: Vec::new(),
+                private,
+            });
+        };
+        let mut roots = vec![directory.to_owned()];
+        for path in listed {
+            roots.push(self.judged(path, real(path)?)?);
+        }
+        // What is named is shown, whatever it is: whoever named it was judged.
+        private.iter_mut().for_each(|private| private.retain(|path| !roots.contains(path)));
+        let is_covered = self.is_covered(ground);
+        let deep = if is_covered { &[] } else { roots.as_slice() };
+        let mut grants = reads::listed((deep, outside), search_path, &ground.hidden, settings)?;
+        grants.extend(reads::toolchains(home, &ground.variables));
+        let mut without_programs = Vec::new();
+        if is_covered {
+            without_programs = self::without_programs(&roots, search_path);
+            grants.extend(roots.iter().map(|root| match without_programs.contains(root) {
+                true => Grant::new(root, Access::Look),
+                false => Grant::new(root, Access::Read),
+            }));
+        }
+        Ok(Reading { grants, roots, without_programs, private })
     }
 
     /// Where programs are looked for. Behind a wall that only reads, a program is one of the system and none of the directory's.
@@ -454,41 +498,38 @@ impl Wall {
         matches!(self.readable, Readable::Covered(_)) && ground.has_view()
     }
 
-    /// Secrets that a view covers, and what it protects below the directories that may be written.
-    fn covered(
+    /// Looks for what a view covers and protects.
+    fn finder(
         &self,
-        directory: &Path,
+        (directory, roots): (&Path, &[PathBuf]),
         home: Option<&Path>,
         writable: &[PathBuf],
         ground: &Ground,
-    ) -> (Vec<PathBuf>, Vec<PathBuf>) {
-        if !ground.has_view() {
-            return (Vec::new(), Vec::new());
-        }
-        let mut search = Search::new(&ground.hidden, SEARCHED_ENTRIES_MAX);
-        let mut protected = Vec::new();
-        for root in writable {
-            search.through(root);
-            protected.extend(search::protected_in(root));
-        }
-        let repositories = search.repositories.iter();
-        protected.extend(repositories.flat_map(|repository| repository_settings(repository)));
-        if self.is_covered(ground) {
-            // Nobody has agreed to a key that the repository holds either.
-            search.through(directory);
-            // A file that is named is shown, whatever it is: whoever named it was judged.
-            let named = self.readable.listed().unwrap_or_default();
-            search.secrets.retain(|secret| !named.contains(secret));
-            return (search.secrets, protected);
-        }
-        if self.readable == Readable::Most {
-            for root in reads::secret_roots(home) {
-                search.through(&root);
+    ) -> Finder {
+        let hidden = Arc::clone(&ground.hidden);
+        let finder = match self.readable {
+            Readable::Most => {
+                let (hidden, homes) =
+                    (reads::with_key_stores(home, &hidden), reads::secret_roots(home));
+                let readable = [directory.to_owned()];
+                Finder::new(hidden, finder::roots(writable, &readable, &homes))
             }
-        }
-        let tracked = git::tracked(directory, &search.secrets);
-        search.secrets.retain(|path| !tracked.contains(path));
-        (search.secrets, protected)
+            // The second layer keeps the secrets of what is read.
+            Readable::Listed(_) => Finder::new(hidden, finder::roots(writable, &[], &[])),
+            Readable::Covered(_) => Finder::new(hidden, finder::roots(writable, roots, &[])),
+        };
+        let files = roots.iter().filter(|path| path.is_file());
+        files.fold(finder, |finder, file| finder.with_shown(file))
+    }
+
+    /// What a finder finds for the first time.
+    fn found(&self, mut finder: Finder, directory: &Path) -> (Finder, finder::Found) {
+        let found = match self.readable {
+            Readable::Most | Readable::Listed(_) => finder.find_uncommitted(directory),
+            // Nobody has agreed to a key that the repository holds either.
+            Readable::Covered(_) => finder.find(),
+        };
+        (finder, found)
     }
 
     /// The linked worktree that is worked in, where its files may be written.
@@ -539,7 +580,8 @@ impl Enclosure {
 
     /// Returns true if commands can read this real path, secrets below it aside.
     pub fn shows(&self, path: &Path) -> bool {
-        self.0.readable.iter().any(|root| path.starts_with(root))
+        let is_in = |paths: &[PathBuf]| paths.iter().any(|root| path.starts_with(root));
+        is_in(&self.0.readable) && !is_in(&self.0.withheld)
     }
 
     /// The directory for temporary files.
@@ -557,10 +599,36 @@ impl Enclosure {
         !self.0.only_reads || REFUSALS.iter().any(|words| output.contains(words))
     }
 
+    /// Returns true if all secrets of the directories were looked for, so that none is shown because there were too many files.
+    pub fn is_search_complete(&self) -> bool {
+        match &self.0.layer {
+            Layer::View(view) => view.is_complete(),
+            Layer::Restriction(_) => true,
+        }
+    }
+
     /// The order for the stages, if commands start in a view.
-    pub(crate) fn view(&self) -> Option<(&StageProgram, &[u8])> {
-        let view = self.0.view.as_ref()?;
-        Some((&view.program, &view.setup))
+    pub(crate) fn view(&self) -> Option<(&StageProgram, Arc<[u8]>)> {
+        match &self.0.layer {
+            Layer::View(view) => Some((&view.program, view.order())),
+            Layer::Restriction(_) => None,
+        }
+    }
+
+    /// Returns true if no command has moved what the view covers or protects since its order was made.
+    pub(crate) fn is_current(&self) -> bool {
+        match &self.0.layer {
+            Layer::View(view) => view.is_current(),
+            Layer::Restriction(_) => true,
+        }
+    }
+
+    /// Looks again for what the view covers. Fails where a secret was moved and is not found: then no command may start. Blocks.
+    pub(crate) fn refresh(&self) -> io::Result<()> {
+        match &self.0.layer {
+            Layer::View(view) => view.refresh(),
+            Layer::Restriction(_) => Ok(()),
+        }
     }
 
     /// The way out of the command, if it has a network.
@@ -582,6 +650,27 @@ impl Enclosure {
     ) -> [std::borrow::Cow<'a, str>; 4] {
         ["-c".into(), self.0.prelude.text(shell).into(), shell.to_owned().into(), command.into()]
     }
+}
+
+/// What commands may read.
+struct Reading {
+    grants: Vec<Grant>,
+    /// Directories and files that were named; none where most of the machine is shown.
+    roots: Vec<PathBuf>,
+    /// Those of them from which no program starts.
+    without_programs: Vec<PathBuf>,
+    /// Files of the system's settings that a view covers, if they are all known.
+    private: Option<Vec<PathBuf>>,
+}
+
+fn real(path: &Path) -> Result<PathBuf, WallError> {
+    path.canonicalize().map_err(|source| WallError::Directory { path: path.to_owned(), source })
+}
+
+/// Those of the directories that commands only look at, and in which no program is the system's or the user's choice.
+fn without_programs(roots: &[PathBuf], search_path: &[PathBuf]) -> Vec<PathBuf> {
+    let roots = roots.iter().filter(|root| root.is_dir() && !reads::is_of_the_system(root));
+    roots.filter(|root| !reads::leads_to_programs(root, search_path)).cloned().collect()
 }
 
 fn is_program(file: &Path) -> bool {

@@ -147,7 +147,7 @@ impl Process {
         let mut builder = stages(program);
         builder.env_clear().envs(enclosure.environment().iter().map(|(name, value)| (name, value)));
         let Prepared { builder, mark, output } = prepare(builder, place, count_in(enclosure))?;
-        let (child, reports) = start(builder, setup, (shell, name), command)?;
+        let (child, reports) = start(builder, &setup, (shell, name), command)?;
         let group = Group::led_by(&child, mark, None);
         let mut network = JoinSet::new();
         let refusals = Refusals::default();

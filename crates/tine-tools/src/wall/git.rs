@@ -1,8 +1,7 @@
 //! Where git keeps what belongs to a directory, when that is somewhere else: above it, or in the repository that it is a
 //! worktree of. Reading commands of git need it; commits need to write some of it.
 
-use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -37,24 +36,57 @@ pub(super) fn written(linked: Option<&Linked>) -> Vec<PathBuf> {
     linked.map_or_else(Vec::new, Linked::written)
 }
 
-/// Those of `paths` that the repository of `directory` has in its index. A key that is committed there is a sample or no
-/// secret any more, and builds need it.
-pub(super) fn tracked(directory: &Path, paths: &[PathBuf]) -> HashSet<PathBuf> {
+/// Returns those of `paths` that the last commit of the repository of `directory` holds as they lie there now.
+pub(super) fn committed(directory: &Path, paths: &[PathBuf]) -> HashSet<PathBuf> {
     let Some((top, _)) = nearest(directory) else { return HashSet::new() };
-    let inside: Vec<&PathBuf> = paths.iter().filter(|path| path.starts_with(top)).collect();
+    let inside: Vec<&Path> = paths
+        .iter()
+        .filter(|path| path.symlink_metadata().is_ok_and(|about| about.is_file()))
+        .filter_map(|path| path.strip_prefix(top).ok())
+        .collect();
     if inside.is_empty() {
         return HashSet::new();
     }
+    let Some(listed) = output(top, &["ls-tree", "-r", "-z", "HEAD", "--"], &inside) else {
+        return HashSet::new();
+    };
+    let held: HashMap<&[u8], &[u8]> =
+        listed.split(|byte| *byte == 0).filter_map(tree_entry).collect();
+    let named: Vec<&Path> =
+        inside.into_iter().filter(|path| held.contains_key(path.as_os_str().as_bytes())).collect();
+    // As it lies there: no filter of the repository may say that something else does.
+    let Some(hashes) = output(top, &["hash-object", "--no-filters", "--"], &named) else {
+        return HashSet::new();
+    };
+    let hashes = hashes.split(|byte| *byte == b'\n');
+    let is_held =
+        |(path, hash): &(&Path, &[u8])| held.get(path.as_os_str().as_bytes()) == Some(hash);
+    named.into_iter().zip(hashes).filter(is_held).map(|(path, _)| top.join(path)).collect()
+}
+
+/// The path and the object of a line of `git ls-tree`: `100644 blob HASH<tab>PATH`.
+fn tree_entry(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let tab = line.iter().position(|byte| *byte == b'\t')?;
+    let object = line[..tab].rsplit(|byte| *byte == b' ').next()?;
+    Some((&line[tab + 1..], object))
+}
+
+/// What git prints of these paths; `None` if it fails.
+fn output(top: &Path, arguments: &[&str], paths: &[&Path]) -> Option<Vec<u8>> {
     #[expect(
         clippy::disallowed_methods,
-        reason = "a list of names, which no setting makes run a program"
+        reason = "names and hashes of what is there, for which no setting makes git run a program"
     )]
     let mut git = std::process::Command::new("git");
-    git.arg("-C").arg(top).args(["-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--"]);
-    git.args(&inside).stdin(Stdio::null()).stderr(Stdio::null());
-    let Ok(listed) = git.output() else { return HashSet::new() };
-    let names = listed.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    names.map(|name| top.join(OsStr::from_bytes(name))).collect()
+    git.arg("--literal-pathspecs").arg("-C").arg(top).args(["-c", "core.fsmonitor=false"]);
+    // What is missing is not fetched, which would run a program of the repository's choice.
+    git.env("GIT_NO_LAZY_FETCH", "1");
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE"] {
+        git.env_remove(name);
+    }
+    git.args(arguments).args(paths).stdin(Stdio::null()).stderr(Stdio::null());
+    let output = git.output().ok()?;
+    output.status.success().then_some(output.stdout)
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 pub(super) enum Access {
     /// See which names there are.
     List,
+    /// Read, and run nothing.
+    Look,
     /// Read and run.
     Read,
     /// Everything but devices.
@@ -29,7 +31,8 @@ impl Grant {
 }
 
 /// Devices without a memory. The terminal is not among them: what is typed there and what stands there is the user's.
-const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+pub(super) const DEVICES: [&str; 5] =
+    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
 pub(super) fn devices() -> Vec<Grant> {
     DEVICES.iter().map(|path| Grant::new(*path, Access::Device)).collect()

@@ -175,6 +175,7 @@ fn rights(access: Access, version: ABI) -> BitFlags<AccessFs> {
     let all = AccessFs::from_all(version);
     match access {
         Access::List => AccessFs::ReadDir.into(),
+        Access::Look => AccessFs::ReadFile | AccessFs::ReadDir,
         Access::Read => AccessFs::from_read(version),
         Access::Full => all & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev),
         Access::Device => all & (AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev),

@@ -21,11 +21,12 @@ mod view;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+pub(super) use order::{Identity, Setup};
 pub(super) use start::try_view;
 pub(crate) use start::{Reports, StageEnd, stages, start};
-pub(super) use view::{Wanted, view};
+pub(super) use view::{Anchors, Wanted, cover, view};
 
 /// The first argument of the stages: the binary hands such a call to [`stage_of`] before it does anything else.
 pub const STAGE_ARGUMENT: &str = "__wall-stage";
@@ -33,6 +34,16 @@ pub const STAGE_ARGUMENT: &str = "__wall-stage";
 /// The program that builds the view: a binary that hands calls with [`STAGE_ARGUMENT`] to [`stage_of`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageProgram(PathBuf);
+
+/// Failed trials after which no further one is made.
+const FAILURES_MAX: u8 = 3;
+
+/// What is known of the registered program.
+enum Trials {
+    None,
+    Worked,
+    Failed(u8),
+}
 
 static REGISTERED: OnceLock<StageProgram> = OnceLock::new();
 
@@ -48,20 +59,28 @@ impl StageProgram {
         let _ = REGISTERED.set(Self::at("/proc/self/exe"));
     }
 
-    /// The registered program; `None` if there is none or if this kernel lets this user make no namespaces, which is
-    /// tried once per process.
+    /// The registered program; `None` if there is none or if this kernel lets this user make no namespaces.
     pub fn here() -> Option<Self> {
         REGISTERED.get().filter(|program| program.works()).cloned()
     }
 
-    /// Returns true if the kernel lets this user make the namespaces. Starts two processes; the answer for the
-    /// registered program is kept.
+    /// Returns true if the kernel lets this user make the namespaces. Starts two processes. For the registered program the
+    /// answer is kept: a yes at once, a no when it has come several times, because a busy machine may fail for a moment.
     pub fn works(&self) -> bool {
-        static WORKS: OnceLock<bool> = OnceLock::new();
-        match REGISTERED.get() == Some(self) {
-            true => *WORKS.get_or_init(|| start::try_namespaces(self).is_ok()),
-            false => start::try_namespaces(self).is_ok(),
+        static TRIALS: Mutex<Trials> = Mutex::new(Trials::None);
+        if REGISTERED.get() != Some(self) {
+            return start::try_namespaces(self).is_ok();
         }
+        let mut trials = TRIALS.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = match *trials {
+            Trials::Worked => return true,
+            Trials::Failed(FAILURES_MAX) => return false,
+            Trials::Failed(failed) => failed,
+            Trials::None => 0,
+        };
+        let works = start::try_namespaces(self).is_ok();
+        *trials = if works { Trials::Worked } else { Trials::Failed(failed + 1) };
+        works
     }
 
     fn path(&self) -> &std::path::Path {

@@ -4,6 +4,7 @@
 //! at the system's programs and at their own directory.
 
 use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,7 +22,10 @@ const HOME_DEPTH: usize = 3;
 /// Entries of all homes that are looked at; what comes after them is not granted. Some 50 ms on a slow disk.
 const HOME_ENTRIES_MAX: usize = 30_000;
 
-/// Entries of `/etc` that are looked at. Large systems have some thousands.
+/// Where the system's settings lie.
+const SETTINGS: &str = "/etc";
+
+/// Entries of it that are looked at. Large systems have some thousands.
 const SETTINGS_ENTRIES_MAX: usize = 20_000;
 
 /// Entries of the directories on a short list. Beyond them nobody can say in useful time whether a secret is among them.
@@ -74,16 +78,15 @@ const MACHINE: [&str; 8] = [
 ];
 
 /// Everything but key stores, other processes' keys and devices. Homes are looked into; `hidden` says what is left out there.
-pub(super) fn most(home: Option<&Path>, hidden: &Withheld) -> Vec<Grant> {
-    let homes = homes(home);
-    let omitted = stores_and(&homes, hidden);
+pub(super) fn most(home: Option<&Path>, hidden: &Withheld, settings: Vec<Grant>) -> Vec<Grant> {
+    let (homes, omitted) = (homes(home), with_key_stores(home, hidden));
     let leads = |path: &Path| below(&homes, path).any(leads_to_key_store);
     let mut survey = Survey::new(Omit::Withheld(&omitted), HOME_ENTRIES_MAX).deeper(&leads);
     let mut grants = vec![Grant::new("/", Access::List)];
     grants.extend(devices());
     around(Path::new("/"), &homes, &mut survey, &mut grants);
     grants.extend(RUN.iter().filter_map(existing));
-    grants.extend(settings());
+    grants.extend(settings);
     grants
 }
 
@@ -93,11 +96,12 @@ pub(super) fn listed(
     (roots, repository): (&[PathBuf], &[PathBuf]),
     path: &[PathBuf],
     hidden: &Withheld,
+    settings: Vec<Grant>,
 ) -> Result<Vec<Grant>, WallError> {
     let mut grants = devices();
     grants.extend(PROGRAMS.iter().chain(&MACHINE).filter_map(existing));
     grants.extend(path.iter().filter_map(existing));
-    grants.extend(settings());
+    grants.extend(settings);
     let mut survey = Survey::new(Omit::Withheld(hidden), LISTED_ENTRIES_MAX);
     let deep = roots.iter().map(|root| (root, ALL_THE_WAY));
     // A file that was named is shown, whatever it is: whoever named it was judged.
@@ -122,7 +126,7 @@ fn around(directory: &Path, homes: &[PathBuf], survey: &mut Survey<'_>, grants: 
     let Ok(entries) = std::fs::read_dir(directory) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
         let is_link = path.symlink_metadata().map_or(true, |metadata| metadata.is_symlink());
-        let elsewhere = ["/dev", "/run", "/etc"].iter().any(|special| path == Path::new(special));
+        let elsewhere = ["/dev", "/run", SETTINGS].iter().any(|special| path == Path::new(special));
         if is_link || elsewhere {
             continue;
         }
@@ -203,9 +207,9 @@ fn homes(home: Option<&Path>) -> Vec<PathBuf> {
     real
 }
 
-/// `hidden`, and the key stores of these homes.
-fn stores_and(homes: &[PathBuf], hidden: &Withheld) -> Withheld {
-    let (homes, hidden) = (homes.to_vec(), Arc::clone(hidden));
+/// `hidden`, and the key stores of all homes.
+pub(super) fn with_key_stores(home: Option<&Path>, hidden: &Withheld) -> Withheld {
+    let (homes, hidden) = (homes(home), Arc::clone(hidden));
     Arc::new(move |path: &Path| hidden(path) || below(&homes, path).any(is_key_store))
 }
 
@@ -214,9 +218,52 @@ fn below<'a>(homes: &'a [PathBuf], path: &'a Path) -> impl Iterator<Item = &'a P
     homes.iter().filter_map(|home| path.strip_prefix(home).ok())
 }
 
+/// Returns true for a directory of the system's programs and settings, where no secrets of the user lie.
+pub(super) fn is_of_the_system(path: &Path) -> bool {
+    let system = PROGRAMS.iter().chain(&MACHINE).chain(&[SETTINGS, "/sys", "/proc"]);
+    system.filter(|known| **known != "/opt").any(|known| path.starts_with(known))
+}
+
+/// Returns true if programs are looked for below the directory.
+pub(super) fn leads_to_programs(path: &Path, search_path: &[PathBuf]) -> bool {
+    let known = PROGRAMS.iter().map(PathBuf::from).chain(search_path.iter().cloned());
+    known.filter_map(|known| known.canonicalize().ok()).any(|known| known.starts_with(path))
+}
+
+/// What of `/run` every command may see, where this system has it.
+pub(super) fn running() -> impl Iterator<Item = PathBuf> {
+    RUN.iter().filter_map(|path| Path::new(path).canonicalize().ok())
+}
+
+/// The files and directories of `/etc` that not everybody may read; `None` if it has too many entries to look at.
+pub(super) fn private_settings() -> Option<Vec<PathBuf>> {
+    let (mut private, mut left) = (Vec::new(), vec![PathBuf::from(SETTINGS)]);
+    let mut entries_left = SETTINGS_ENTRIES_MAX;
+    while let Some(directory) = left.pop() {
+        for entry in std::fs::read_dir(directory).ok()?.flatten() {
+            entries_left = entries_left.checked_sub(1)?;
+            let Ok(about) = entry.metadata() else { continue };
+            if about.is_symlink() {
+                continue;
+            }
+            if about.mode() & 0o004 == 0 {
+                private.push(entry.path());
+            } else if about.is_dir() {
+                left.push(entry.path());
+            }
+        }
+    }
+    Some(private)
+}
+
+/// `/etc` as a whole, for a view that covers what is private there.
+pub(super) fn all_settings() -> Vec<Grant> {
+    existing(SETTINGS).into_iter().collect()
+}
+
 /// `/etc`, as far as everybody may read it.
-fn settings() -> Vec<Grant> {
-    Survey::new(Omit::Private, SETTINGS_ENTRIES_MAX).reading(Path::new("/etc"), ALL_THE_WAY)
+pub(super) fn open_settings() -> Vec<Grant> {
+    Survey::new(Omit::Private, SETTINGS_ENTRIES_MAX).reading(Path::new(SETTINGS), ALL_THE_WAY)
 }
 
 /// Reading of a path of the system, where this one has it.

@@ -24,6 +24,10 @@ pub enum Gap {
     Signals,
     /// Nothing rules over system calls.
     Calls,
+    /// What may be read cannot be kept to a list.
+    Listed,
+    /// There are too many files to find all secrets and settings among them.
+    Unsearched,
     /// There is no view of the machine for the command alone.
     View,
     /// The directory holds the home directory, and with it everything that is to be protected.
@@ -49,6 +53,12 @@ impl Gap {
             Self::Calls => {
                 "system calls cannot be filtered here: commands can reach the network, services of the session, and files' metadata"
             }
+            Self::Listed => {
+                "the kernel has no Landlock: commands can read more than programs and their directory"
+            }
+            Self::Unsearched => {
+                "there are more files than are searched: commands can read secrets, and write settings that start programs, that were not found"
+            }
             Self::View => {
                 "no mount namespaces can be made here: commands can change modes, owners and times of the user's files outside, \
                  write settings of git and editors in their directory, and read secrets that lie deep; runs with `--network` are refused"
@@ -73,7 +83,7 @@ impl Support {
     /// What a wall cannot keep with this.
     pub fn gaps(self) -> Vec<Gap> {
         let mut gaps = Vec::new();
-        // A view keeps files and processes by itself.
+        // A view keeps files and processes by itself, apart from what only a list may show: see `Wall::gaps`.
         if self.landlock == 0 && !self.namespaces {
             gaps.push(Gap::Files);
         }

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
 use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 
-use super::Enclosure;
+use super::{Enclosure, Layer, Restriction};
 
 /// How often it is looked whether what was killed is gone, and how long between two looks. A process that is writing to a slow disk
 /// may take that second; it does nothing more for its command.
@@ -68,7 +68,7 @@ fn begin(
     runtime: Handle,
 ) -> io::Result<Child> {
     if enclosure.0.is_scoped {
-        enclosure.0.restriction.enter_outer()?;
+        restriction(&enclosure)?.enter_outer()?;
     }
     let child = start_inside(enclosure, command, runtime)?;
     gate.write_all(b"\n")?;
@@ -80,10 +80,17 @@ fn start_inside(enclosure: Enclosure, mut command: Command, runtime: Handle) -> 
     let body = move || {
         let _runtime = runtime.enter();
         // The command holds the writing ends of its pipe; while it lived on here the pipe would never end.
-        enclosure.0.restriction.enter().and_then(|()| command.spawn())
+        restriction(&enclosure)?.enter().and_then(|()| command.spawn())
     };
     let thread = std::thread::Builder::new().name("tine-wall".to_owned()).spawn(body)?;
     thread.join().map_err(|_| io::Error::other("the thread behind the wall failed"))?
+}
+
+fn restriction(enclosure: &Enclosure) -> io::Result<&Restriction> {
+    match &enclosure.0.layer {
+        Layer::Restriction(restriction) => Ok(restriction),
+        Layer::View(_) => Err(io::Error::other("the stages restrict the commands of a view")),
+    }
 }
 
 fn answer(requests: &Receiver<Request>) {

@@ -12,6 +12,7 @@ const HAS_VIEW: bool = true;
 mod hosts;
 mod limits;
 mod linked;
+mod masks;
 mod network;
 mod processes;
 mod reads;

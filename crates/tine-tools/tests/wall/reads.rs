@@ -81,10 +81,11 @@ async fn a_worker_reads_what_is_no_secret() {
         @HOME/.claude/agents/one.md && ls @OUT /usr >/dev/null";
     let output = run(&world.worker(), &world.fill(command)).await;
     assert!(!output.is_error, "{}", output.text);
-    // What the directory holds of secrets a view covers, unless the repository has it.
+    // What the directory holds of secrets a view covers, unless it is committed.
     let output = run(&world.worker(), "cat .env").await;
     assert_eq!(output.text.contains(SECRET), !crate::HAS_VIEW, "{}", output.text);
-    let command = "git init -q . && git add -f .env";
+    let command =
+        "git init -q . && git add -f .env && git -c user.name=a -c user.email=a@b commit -qm x";
     assert!(!run(&world.open(), command).await.is_error);
     assert!(run(&world.worker(), "cat .env").await.text.contains(SECRET));
 }

@@ -17,7 +17,7 @@ async fn no_metadata_outside_is_changed_by_anybody() {
 }
 
 /// Commands that write what starts programs later, with the file in question.
-const PLANTS: [&str; 14] = [
+const PLANTS: [&str; 26] = [
     "git config diff.external evil",
     "echo '[diff] external = evil' >> .git/config",
     "rm .git/config",
@@ -32,24 +32,62 @@ const PLANTS: [&str; 14] = [
     "sed -i s/a/b/ .tine/config.toml",
     "chmod 777 .git/config",
     "cp own .mcp.json",
+    "mv .git g && cp -r g .git && git config core.fsmonitor evil",
+    "mv sub/.git g && cp -r g sub/.git && git -C sub config core.fsmonitor evil",
+    "git config --file .git/modules/one/config core.fsmonitor evil",
+    "echo evil > .git/modules/one/hooks/post-checkout",
+    "echo /evil > .git/worktrees/tree/commondir",
+    "echo /evil > .git/worktrees/tree/gitdir",
+    "echo evil > app/.vscode/tasks.json",
+    "rm app/.mcp.json; cp own app/.mcp.json",
+    "rm linked/.git/hooks; cp -r own linked/.git/hooks",
+    "rm -rf linked/.git/hooks && mkdir linked/.git/hooks && echo evil > linked/.git/hooks/post-checkout",
+    "ln -sfn /tmp linked/.git/hooks",
+    "echo evil > shared-hooks/post-checkout",
 ];
 
 async fn checkout() -> World {
     let world = World::new();
-    for (name, text) in
-        [(".vscode/tasks.json", "a\n"), (".tine/config.toml", "a\n"), (".mcp.json", "a\n")]
-    {
+    for (name, text) in [
+        (".vscode/tasks.json", "a\n"),
+        (".tine/config.toml", "a\n"),
+        (".mcp.json", "a\n"),
+        ("app/.vscode/tasks.json", "a\n"),
+        ("app/.mcp.json", "a\n"),
+        ("shared-hooks/post-checkout", "a\n"),
+    ] {
         let path = world.path("work").join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
-    let made = run(&world.open(), "git init -q . && git init -q sub").await;
+    let make = "set -e; git init -q . && git init -q sub && git init -q linked; \
+        git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first; \
+        git worktree add -q --detach tree; mkdir .git/modules; cp -r sub/.git .git/modules/one; \
+        rm -r linked/.git/hooks; ln -s ../../shared-hooks linked/.git/hooks";
+    let made = run(&world.open(), make).await;
     assert!(!made.is_error, "{}", made.text);
     world
 }
 
-const KEPT: [&str; 7] =
-    [".git/config", ".git/hooks", ".git/info", "sub/.git/config", ".vscode", ".tine", ".mcp.json"];
+const KEPT: [&str; 17] = [
+    ".git/config",
+    ".git/hooks",
+    ".git/info",
+    ".git/modules/one/config",
+    ".git/modules/one/hooks",
+    ".git/worktrees/tree/commondir",
+    ".git/worktrees/tree/gitdir",
+    "sub/.git/config",
+    "linked/.git/hooks",
+    "linked/.git/config",
+    "shared-hooks",
+    ".vscode",
+    ".tine",
+    ".mcp.json",
+    "app/.vscode",
+    "app/.mcp.json",
+    "tree/.git",
+];
 
 #[tokio::test]
 async fn what_starts_programs_later_stays_as_it_is() {
@@ -64,6 +102,26 @@ async fn what_starts_programs_later_stays_as_it_is() {
         let before = look();
         run(&world.worker(), command).await;
         assert_eq!(changes(&before, &look()), [""; 0].map(std::path::PathBuf::from), "{command}");
+    }
+}
+
+#[tokio::test]
+async fn folders_with_repositories_are_moved_and_their_settings_stay_as_they_are() {
+    let world = checkout().await;
+    let place = world.worker();
+    for command in
+        ["mkdir vendor && mv sub vendor/sub", "mv vendor third_party", "mv app application"]
+    {
+        let output = run(&place, command).await;
+        assert!(!output.is_error, "{command}: {}", output.text);
+    }
+    for command in [
+        "git -C third_party/sub config core.fsmonitor evil",
+        "mv third_party/sub/.git x",
+        "echo evil > application/.vscode/tasks.json",
+    ] {
+        let output = run(&place, command).await;
+        assert!(output.is_error, "{command}: {}", output.text);
     }
 }
 

@@ -1,17 +1,19 @@
 //! Builds the view in the mount namespace of the calling process.
 //!
-//! Every mount becomes read-only first. What may be written was cloned before and is laid over its place again; private
-//! directories take the place of those for temporary files; what nobody may open is covered by something that cannot be
-//! opened. The order matters, and each step names itself in an error.
+//! Every mount becomes read-only and loses its devices first. What may be written, and the devices that everybody may use, were
+//! cloned before and are laid over their places again; private directories take the place of those for temporary files; what
+//! nobody may open is covered by something that cannot be opened. The order matters, and each step names itself in an error.
+//!
+//! No path is resolved twice: each is opened without following links, and what was opened is mounted or mounted on.
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    CWD, FileType, Mode, OFlags, ResolveFlags, StatVfsMountFlags, fstat, openat2, statvfs,
+    CWD, FileType, Mode, OFlags, ResolveFlags, Stat, StatVfsMountFlags, fstat, openat2, statvfs,
 };
 use rustix::io::Errno;
 use rustix::mount::{
@@ -19,7 +21,8 @@ use rustix::mount::{
     mount_bind_recursive, mount_change, mount_remount, move_mount, open_tree,
 };
 
-use super::order::Setup;
+use super::order::{Identity, Masked, PathText, Setup};
+use crate::wall::grants::DEVICES;
 
 /// What of `/proc` is about the machine and can be written by root.
 const MACHINE: [&str; 5] =
@@ -49,10 +52,12 @@ pub(super) fn build(setup: &Setup) -> Result<(), Failed> {
     let root = Path::new("/");
     let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     at("separate", root, mount_change(root, flags))?;
-    let writable = clones(setup.writable.iter().map(|path| path.path()))?;
+    let there = DEVICES.map(PathBuf::from).into_iter().filter(|path| path.exists());
+    let devices = clones(there)?;
+    let writable = clones(paths(&setup.writable))?;
     let private = clones(setup.private.iter().map(|(_, own)| own.path()))?;
     all_read_only()?;
-    let visible = clones(setup.visible.iter().map(|path| path.path()))?;
+    let visible = clones(paths(&setup.visible))?;
     for ((place, _), (_, own)) in setup.private.iter().zip(private) {
         lay(&own, &place.path())?;
     }
@@ -61,11 +66,21 @@ pub(super) fn build(setup: &Setup) -> Result<(), Failed> {
         at("make room for", &path, make_room(&tree, &path))?;
         lay(&tree, &path)?;
     }
-    for path in setup.protected.iter().map(|path| path.path()) {
-        at("protect", &path, mount_bind_recursive(&path, &path))?;
-        make_read_only(&path)?;
+    for (path, device) in devices {
+        lay(&device, &path)?;
     }
-    cover(setup)?;
+    for path in paths(&setup.without_programs) {
+        let tree = bind(&path)?;
+        change(&path, &tree, MountFlags::RDONLY | MountFlags::NOEXEC)?;
+    }
+    // What is a mount point cannot be renamed, and so nothing else be put in its place.
+    for path in paths(&setup.pinned) {
+        bind(&path)?;
+    }
+    for path in paths(&setup.protected) {
+        protect(&path)?;
+    }
+    cover(&setup.masked)?;
     processes()?;
     let directory = setup.directory.path();
     at("enter", &directory, std::env::set_current_dir(&directory))
@@ -85,35 +100,78 @@ fn make_room(tree: &OwnedFd, path: &Path) -> io::Result<()> {
     std::fs::write(path, "")
 }
 
-/// Copies of the trees at these paths as they are now, to be laid over something.
-fn clones(paths: impl Iterator<Item = PathBuf>) -> Result<Vec<(PathBuf, OwnedFd)>, Failed> {
+fn paths(texts: &[PathText]) -> impl Iterator<Item = PathBuf> {
+    texts.iter().map(PathText::path)
+}
+
+/// Opens what lies at a path, to be mounted or mounted on. A symbolic link on the way is refused: somebody has put it there since
+/// the path was looked at. A link at its end is opened itself.
+fn open(step: &str, path: &Path) -> Result<OwnedFd, Failed> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    at(step, path, openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS))
+}
+
+/// Copies the tree below an open file or directory as it is now, to be laid over something.
+fn copy(path: &Path, file: &OwnedFd) -> Result<OwnedFd, Failed> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE
         | OpenTreeFlags::AT_EMPTY_PATH;
-    let how = OFlags::PATH | OFlags::CLOEXEC;
+    at("copy", path, open_tree(file, "", flags))
+}
+
+/// Copies of the trees at these paths.
+fn clones(paths: impl Iterator<Item = PathBuf>) -> Result<Vec<(PathBuf, OwnedFd)>, Failed> {
     paths
         .map(|path| {
-            // No symbolic link anywhere on the way: the path was judged without any.
-            let place = openat2(CWD, &path, how, Mode::empty(), ResolveFlags::NO_SYMLINKS);
-            let tree = at("copy", &path, open_tree(at("open", &path, place)?, "", flags))?;
+            let tree = copy(&path, &open("copy", &path)?)?;
             Ok((path, tree))
         })
         .collect()
 }
 
 fn lay(tree: &OwnedFd, path: &Path) -> Result<(), Failed> {
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
-    at("lay", path, move_mount(tree, "", CWD, path, flags))
+    lay_over(tree, path, &open("lay", path)?)
 }
 
-/// Makes every mount read-only, and changes nothing else about it.
+fn lay_over(tree: &OwnedFd, path: &Path, target: &OwnedFd) -> Result<(), Failed> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    at("lay", path, move_mount(tree, "", target, "", flags))
+}
+
+/// Makes what lies at the path a mount of its own.
+fn bind(path: &Path) -> Result<OwnedFd, Failed> {
+    let file = open("bind", path)?;
+    let tree = copy(path, &file)?;
+    lay_over(&tree, path, &file)?;
+    Ok(tree)
+}
+
+/// Makes a path read-only that is writable otherwise.
+fn protect(path: &Path) -> Result<(), Failed> {
+    let file = open("protect", path)?;
+    let kind = FileType::from_raw_mode(at("look at", path, fstat(&file))?.st_mode);
+    let tree = match copy(path, &file).and_then(|tree| lay_over(&tree, path, &file).map(|()| tree))
+    {
+        Ok(tree) => tree,
+        // Older kernels mount nothing on a symbolic link.
+        Err(_) if kind == FileType::Symlink => return Ok(()),
+        Err(failed) => return Err(failed),
+    };
+    match kind {
+        // A link cannot be written, only replaced, which a mount point is not.
+        FileType::Symlink => Ok(()),
+        _ => change(path, &tree, MountFlags::RDONLY),
+    }
+}
+
+/// Makes every mount read-only and without devices, and changes nothing else about it.
 fn all_read_only() -> Result<(), Failed> {
     let table = Path::new("/proc/self/mountinfo");
     let mounts = at("read", table, std::fs::read(table))?;
     for line in mounts.split(|byte| *byte == b'\n') {
         let Some(path) = line.split(|byte| *byte == b' ').nth(4).map(unescaped) else { continue };
-        match make_read_only(&path) {
+        match remount(&path, &path, MountFlags::RDONLY | MountFlags::NODEV) {
             Ok(()) => {}
             // Under another mount, gone meanwhile, or in a directory that this user cannot enter: nobody behind the wall can.
             Err(failed) if is_unreachable(&failed.error) => {}
@@ -129,9 +187,15 @@ fn is_unreachable(error: &io::Error) -> bool {
         .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
-/// Makes the mount at this path read-only. The kernel refuses a change of its other settings, so they are told again.
-fn make_read_only(path: &Path) -> Result<(), Failed> {
-    const SETTINGS: [(StatVfsMountFlags, MountFlags); 6] = [
+/// Gives a mount that was laid these settings as well. Whatever has its path by now, it is the mount that is changed.
+fn change(path: &Path, tree: &OwnedFd, more: MountFlags) -> Result<(), Failed> {
+    remount(path, Path::new(&format!("/proc/self/fd/{}", tree.as_raw_fd())), more)
+}
+
+/// Gives the mount at `place` these settings as well. The kernel forgets its other settings otherwise, so they are told again.
+fn remount(path: &Path, place: &Path, more: MountFlags) -> Result<(), Failed> {
+    const SETTINGS: [(StatVfsMountFlags, MountFlags); 7] = [
+        (StatVfsMountFlags::RDONLY, MountFlags::RDONLY),
         (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
         (StatVfsMountFlags::NODEV, MountFlags::NODEV),
         (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
@@ -139,20 +203,20 @@ fn make_read_only(path: &Path) -> Result<(), Failed> {
         (StatVfsMountFlags::NODIRATIME, MountFlags::NODIRATIME),
         (StatVfsMountFlags::RELATIME, MountFlags::RELATIME),
     ];
-    let now = at("look at", path, statvfs(path))?.f_flag;
-    let mut flags = MountFlags::BIND | MountFlags::RDONLY;
+    let now = at("look at", path, statvfs(place))?.f_flag;
+    let mut flags = MountFlags::BIND | more;
     for (is, flag) in SETTINGS {
         if now.contains(is) {
             flags |= flag;
         }
     }
-    at("make read-only", path, mount_remount(path, flags, c""))
+    at("change", path, mount_remount(place, flags, c""))
 }
 
 /// Covers what nobody may open: a directory with an empty one, a file with a device that may not be used as one, so that
 /// opening it fails for root as well.
-fn cover(setup: &Setup) -> Result<(), Failed> {
-    if setup.masked.is_empty() {
+fn cover(masked: &[Masked]) -> Result<(), Failed> {
+    if masked.is_empty() {
         return Ok(());
     }
     let workshop = Path::new(WORKSHOP);
@@ -168,12 +232,36 @@ fn cover(setup: &Setup) -> Result<(), Failed> {
     for path in [&file, workshop] {
         at("close", path, mount_remount(path, flags, c""))?;
     }
-    for path in setup.masked.iter().map(|path| path.path()) {
-        let Ok(about) = path.symlink_metadata() else { continue };
-        let covering = if about.is_dir() { &directory } else { &file };
-        at("cover", &path, mount_bind(covering, &path))?;
+    let (file, directory) = (open("open", &file)?, open("open", &directory)?);
+    for masked in masked {
+        cover_one(masked, &file, &directory)?;
     }
     Ok(())
+}
+
+fn cover_one(masked: &Masked, file: &OwnedFd, directory: &OwnedFd) -> Result<(), Failed> {
+    let path = masked.path.path();
+    let target = match open("cover", &path) {
+        Ok(target) => target,
+        // Where nobody behind the wall can move it, it is gone, or out of everybody's reach.
+        Err(failed) if masked.identity.is_none() && is_unreachable(&failed.error) => return Ok(()),
+        Err(failed) => return Err(failed),
+    };
+    let about = at("look at", &path, fstat(&target))?;
+    if masked.identity.is_some_and(|known| known != identity(&about)) {
+        let moved = io::Error::other("another file lies there than when it was looked at");
+        return Err(Failed { step: format!("cover {}", path.display()), error: moved });
+    }
+    let covering = match FileType::from_raw_mode(about.st_mode) {
+        FileType::Directory => directory,
+        _ => file,
+    };
+    let tree = copy(&path, covering)?;
+    lay_over(&tree, &path, &target)
+}
+
+fn identity(about: &Stat) -> Identity {
+    Identity { device: about.st_dev, inode: about.st_ino }
 }
 
 /// The processes of this command and no others, and shared memory of its own.
@@ -183,7 +271,7 @@ fn processes() -> Result<(), Failed> {
     at("mount", proc, mount("proc", proc, "proc", flags, None))?;
     for path in MACHINE.iter().map(Path::new).filter(|path| path.exists()) {
         at("protect", path, mount_bind_recursive(path, path))?;
-        make_read_only(path)?;
+        remount(path, path, MountFlags::RDONLY)?;
     }
     let shared = Path::new(SHARED_MEMORY);
     if shared.is_dir() {

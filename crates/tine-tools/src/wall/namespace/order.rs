@@ -27,7 +27,7 @@ impl From<&Path> for PathText {
 }
 
 impl PathText {
-    pub(super) fn path(&self) -> PathBuf {
+    pub(in crate::wall) fn path(&self) -> PathBuf {
         match self {
             Self::Text(text) => PathBuf::from(text),
             Self::Bytes(bytes) => PathBuf::from(OsString::from_vec(bytes.clone())),
@@ -42,10 +42,14 @@ pub(in crate::wall) struct Setup {
     pub(in crate::wall) directory: PathText,
     /// Directories that can be written.
     pub(in crate::wall) writable: Vec<PathText>,
-    /// Paths below those that stay read-only. All exist.
+    /// Directories from which no program starts.
+    pub(in crate::wall) without_programs: Vec<PathText>,
+    /// Directories below the writable ones that stay where they are. All exist.
+    pub(in crate::wall) pinned: Vec<PathText>,
+    /// Paths below the writable ones that stay read-only. All exist.
     pub(in crate::wall) protected: Vec<PathText>,
-    /// Files and directories that nobody can open. All exist.
-    pub(in crate::wall) masked: Vec<PathText>,
+    /// Files and directories that nobody can open.
+    pub(in crate::wall) masked: Vec<Masked>,
     /// Directories that stay visible below the private directories for temporary files.
     pub(in crate::wall) visible: Vec<PathText>,
     /// Directories for temporary files, and the directory of this wall that stands in place of each.
@@ -54,6 +58,33 @@ pub(in crate::wall) struct Setup {
     pub(in crate::wall) listen: Vec<SocketAddr>,
     /// The second layer, as a wall without namespaces has it.
     pub(in crate::wall) rules: Rules,
+}
+
+/// A file or directory that nobody can open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::wall) struct Masked {
+    pub(in crate::wall) path: PathText,
+    /// What must lie there for the view to stand; `None` where no command could move it.
+    pub(in crate::wall) identity: Option<Identity>,
+}
+
+/// Tells a file from all others, whatever its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(in crate::wall) struct Identity {
+    pub(in crate::wall) device: u64,
+    pub(in crate::wall) inode: u64,
+}
+
+impl Identity {
+    pub(in crate::wall) fn of(about: &std::fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self { device: about.dev(), inode: about.ino() }
+    }
+
+    /// What lies at a path; a link is not followed.
+    pub(in crate::wall) fn at(path: &Path) -> Option<Self> {
+        path.symlink_metadata().ok().map(|about| Self::of(&about))
+    }
 }
 
 /// Landlock's rules, the filter over system calls, and the limits.
@@ -72,6 +103,7 @@ pub(in crate::wall) struct Rules {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::wall) enum Right {
     List,
+    Look,
     Read,
     Full,
     Device,
@@ -127,6 +159,7 @@ impl Rules {
     pub(in crate::wall) fn right(grant: &Grant) -> (PathText, Right) {
         let right = match grant.access {
             Access::List => Right::List,
+            Access::Look => Right::Look,
             Access::Read => Right::Read,
             Access::Full => Right::Full,
             Access::Device => Right::Device,
@@ -138,6 +171,7 @@ impl Rules {
         let grant = |(path, right): &(PathText, Right)| {
             let access = match right {
                 Right::List => Access::List,
+                Right::Look => Access::Look,
                 Right::Read => Access::Read,
                 Right::Full => Access::Full,
                 Right::Device => Access::Device,

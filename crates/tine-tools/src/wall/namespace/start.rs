@@ -3,17 +3,22 @@
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::Interest;
 use tokio::process::{Child, Command};
 
 use super::order::{Job, Limits, PathText, Report, Rules, Setup};
 use super::{STAGE_ARGUMENT, StageProgram, handover};
 use crate::wall::{Proxy, Refusals, ResourceLimits};
+
+/// How long the stages may take to read the order. They do nothing else then, so a machine that needs this long starts no command.
+const ORDER_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// How long a trial may take. It takes a few milliseconds; a machine that needs this long gets no view.
 const TRIAL_TIME_MAX: Duration = Duration::from_secs(10);
@@ -113,6 +118,7 @@ pub(crate) fn start(
     let child = builder.stdin(Stdio::from(OwnedFd::from(theirs))).spawn()?;
     // The builder holds the other end; while it lives nobody would notice that the stages are gone.
     drop(builder);
+    ours.set_write_timeout(Some(ORDER_TIME_MAX))?;
     tell(&ours, setup, &job)?;
     Ok((child, Reports(ours)))
 }
@@ -132,10 +138,12 @@ fn tell(mut socket: &UnixStream, setup: &[u8], job: &Job) -> io::Result<()> {
 pub(in crate::wall) fn try_view(program: &StageProgram, setup: &[u8]) -> io::Result<()> {
     let (ours, theirs) = UnixStream::pair()?;
     let mut builder = stages(program).into_std();
-    builder.env_clear().stdout(Stdio::null()).stderr(Stdio::null());
+    // The inner stage belongs to the same group, and ends with it.
+    builder.env_clear().stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     let mut child = builder.stdin(Stdio::from(OwnedFd::from(theirs))).spawn()?;
     drop(builder);
     ours.set_read_timeout(Some(TRIAL_TIME_MAX))?;
+    ours.set_write_timeout(Some(TRIAL_TIME_MAX))?;
     let reported = tell(&ours, setup, &Job::Trial).and_then(|()| {
         let mut line = Vec::new();
         BufReader::new(&ours).read_until(b'\n', &mut line)?;
@@ -143,6 +151,9 @@ pub(in crate::wall) fn try_view(program: &StageProgram, setup: &[u8]) -> io::Res
     });
     drop(ours);
     if reported.is_err() {
+        if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
         let _ = child.kill();
     }
     child.wait()?;
@@ -159,6 +170,8 @@ pub(super) fn try_namespaces(program: &StageProgram) -> io::Result<()> {
         directory: PathText::from(Path::new("/")),
         writable: Vec::new(),
         protected: Vec::new(),
+        pinned: Vec::new(),
+        without_programs: Vec::new(),
         masked: Vec::new(),
         visible: Vec::new(),
         private: Vec::new(),

@@ -1,10 +1,13 @@
 //! Decides what the view of a wall shows: from the wall's description to the order for the stages.
 
 use std::collections::HashSet;
+use std::fs::File;
 use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::order::{Limits, PathText, Rules, Setup};
+use super::order::{Identity, Limits, Masked, PathText, Right, Rules, Setup};
+use crate::wall::finder::Found;
 use crate::wall::grants::{Access, Grant};
 use crate::wall::support::Support;
 use crate::wall::{Metadata, ResourceLimits};
@@ -13,10 +16,8 @@ use crate::wall::{Metadata, ResourceLimits};
 pub(in crate::wall) struct Wanted<'a> {
     pub(in crate::wall) directory: &'a Path,
     pub(in crate::wall) writable: &'a [PathBuf],
-    /// Paths that stay read-only below what is writable, where they exist.
-    pub(in crate::wall) protected: &'a [PathBuf],
-    /// Secrets, where they exist.
-    pub(in crate::wall) masked: &'a [PathBuf],
+    /// Directories from which no program starts.
+    pub(in crate::wall) without_programs: &'a [PathBuf],
     /// Directories and files that the command needs, wherever they lie.
     pub(in crate::wall) visible: &'a [PathBuf],
     /// Directories for temporary files that the command gets for itself.
@@ -31,7 +32,8 @@ pub(in crate::wall) struct Wanted<'a> {
     pub(in crate::wall) limits: ResourceLimits,
 }
 
-/// The order for the stages. Makes the directories below `scratch` that stand in place of those for temporary files.
+/// The order for the stages, without what [`cover`] adds. Makes the directories below `scratch` that stand in place of those
+/// for temporary files.
 pub(in crate::wall) fn view(wanted: &Wanted<'_>) -> std::io::Result<Setup> {
     let mut writable: Vec<PathBuf> = wanted.writable.to_vec();
     writable.push(wanted.scratch.to_owned());
@@ -41,8 +43,8 @@ pub(in crate::wall) fn view(wanted: &Wanted<'_>) -> std::io::Result<Setup> {
     let mut grants: Vec<_> = wanted.grants.iter().map(Rules::right).collect();
     for (number, place) in wanted.private.iter().enumerate() {
         // A link leads to one that is private already; and what is worked in as a whole cannot be private.
-        let is_directory = place.symlink_metadata().is_ok_and(|about| about.is_dir());
-        if !is_directory || writable.contains(place) || wanted.directory == place {
+        let is_real = place.is_dir() && place.canonicalize().is_ok_and(|real| real == *place);
+        if !is_real || writable.contains(place) || wanted.directory == place {
             continue;
         }
         let own = wanted.scratch.join(format!("private-{number}"));
@@ -64,12 +66,13 @@ pub(in crate::wall) fn view(wanted: &Wanted<'_>) -> std::io::Result<Setup> {
     let visible = wanted.visible.iter().map(PathBuf::as_path).chain([wanted.directory]);
     let visible: Vec<PathBuf> =
         visible.filter(|path| is_hidden(path) && !is_writable(path)).map(Path::to_owned).collect();
-    let masked = masked(wanted, is_writable);
     Ok(Setup {
         directory: PathText::from(wanted.directory),
         writable: texts(&writable),
-        protected: texts(&outermost(existing(wanted.protected, is_writable))),
-        masked: texts(&masked),
+        without_programs: texts(wanted.without_programs),
+        pinned: Vec::new(),
+        protected: Vec::new(),
+        masked: Vec::new(),
         visible: texts(&outermost(visible)),
         private,
         listen: wanted.listen.to_vec(),
@@ -88,10 +91,98 @@ fn texts(paths: &[PathBuf]) -> Vec<PathText> {
     paths.iter().map(|path| PathText::from(path.as_path())).collect()
 }
 
-/// Those that exist, are no links, and lie below something writable.
+/// Secrets that are covered at the most. Each covering costs every command some microseconds.
+const SECRETS_MAX: usize = 256;
+
+/// Secrets of the directories that are held open, so that it can be told whether one was removed or moved.
+const HELD_MAX: usize = 64;
+
+/// How what a view covers, protects and pins lay when the order was made.
+pub(in crate::wall) struct Anchors {
+    /// What else than secrets must be there, and what it must be where that is known.
+    paths: Vec<(PathBuf, Option<Identity>)>,
+    /// Secrets that a command could move with a folder.
+    secrets: Vec<(PathBuf, Identity)>,
+    held: Vec<(File, Identity)>,
+}
+
+impl Anchors {
+    fn add_secret(&mut self, path: PathBuf, identity: Identity) {
+        if self.held.len() < HELD_MAX
+            && let Ok(file) = hold(&path)
+        {
+            self.held.push((file, identity));
+        }
+        self.secrets.push((path, identity));
+    }
+
+    /// Returns true if everything lies where it lay.
+    pub(in crate::wall) fn hold(&self) -> bool {
+        let lies = |path: &Path, known: Option<Identity>| {
+            Identity::at(path).is_some_and(|now| known.is_none_or(|known| known == now))
+        };
+        self.secrets.iter().all(|(path, known)| lies(path, Some(*known)))
+            && self.paths.iter().all(|(path, known)| lies(path, *known))
+    }
+
+    /// The secrets that a command could have moved, without those that were surely removed.
+    pub(in crate::wall) fn left(&self) -> HashSet<Identity> {
+        let is_removed = |known: &Identity| {
+            let held = self.held.iter().find(|(_, identity)| identity == known);
+            held.is_some_and(|(file, _)| file.metadata().is_ok_and(|about| about.nlink() == 0))
+        };
+        let known = self.secrets.iter().map(|(_, identity)| *identity);
+        known.filter(|known| !is_removed(known)).collect()
+    }
+}
+
+/// Puts into the order what was found. Returns how it lies, and whether there was room for all of it.
+pub(in crate::wall) fn cover(setup: &mut Setup, found: &Found) -> (Anchors, bool) {
+    let writable: Vec<PathBuf> = setup.writable.iter().map(PathText::path).collect();
+    let is_writable = |path: &Path| writable.iter().any(|root| path.starts_with(root));
+    let (masked, has_room) = masked(setup, &found.masked, is_writable);
+    let protected = outermost(existing(&found.protected, is_writable));
+    let mut pinned = existing(&found.pinned, is_writable);
+    // A mount below one that is read-only would not be.
+    pinned.retain(|path| !protected.iter().any(|outer| path.starts_with(outer)));
+    let mut anchors = Anchors { paths: Vec::new(), secrets: Vec::new(), held: Vec::new() };
+    setup.masked = Vec::with_capacity(masked.len());
+    for path in masked {
+        let identity = Identity::at(&path).filter(|_| is_writable(&path));
+        setup.masked.push(Masked { path: PathText::from(path.as_path()), identity });
+        match identity {
+            None => anchors.paths.push((path, None)),
+            Some(identity) => anchors.add_secret(path, identity),
+        }
+    }
+    setup.protected = texts(&protected);
+    setup.pinned = texts(&pinned);
+    // A person's editor puts a new file in the place of an old one, and nothing in the place of a folder.
+    let folder = |path: &Path| Identity::at(path).filter(|_| path.is_dir());
+    let others = pinned.into_iter().chain(protected);
+    anchors.paths.extend(others.map(|path| (path.clone(), folder(&path))));
+    (anchors, has_room)
+}
+
+/// Opens a file without the right to read it, so that it can be known again.
+#[cfg(target_os = "linux")]
+fn hold(path: &Path) -> std::io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn hold(_path: &Path) -> std::io::Result<File> {
+    Err(std::io::ErrorKind::Unsupported.into())
+}
+
+/// Those that exist and lie below something writable.
 fn existing(paths: &[PathBuf], is_writable: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
-    let is_there =
-        |path: &Path| path.symlink_metadata().is_ok_and(|about| about.is_dir() || about.is_file());
+    let is_there = |path: &Path| {
+        path.symlink_metadata()
+            .is_ok_and(|about| about.is_dir() || about.is_file() || about.is_symlink())
+    };
     paths.iter().filter(|path| is_writable(path) && is_there(path)).cloned().collect()
 }
 
@@ -108,22 +199,32 @@ fn outermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     kept
 }
 
-/// The secrets that the second layer does not keep back by itself: each covering costs every command some microseconds.
-fn masked(wanted: &Wanted<'_>, is_writable: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
-    let read: HashSet<&Path> = wanted
-        .grants
-        .iter()
-        .filter(|grant| matches!(grant.access, Access::Read | Access::Full))
-        .map(|grant| grant.path.as_path())
-        .collect();
-    let can_be_read = |path: &Path| path.ancestors().any(|above| read.contains(above));
+/// The secrets to be covered. Those that the second layer keeps back by itself are none of them: each covering costs every
+/// command some microseconds. Returns also whether there was room for all of them; near ones come first.
+fn masked(
+    setup: &Setup,
+    secrets: &[PathBuf],
+    is_writable: impl Fn(&Path) -> bool,
+) -> (Vec<PathBuf>, bool) {
+    let has_rules = setup.rules.landlock > 0;
+    let is_read = |right: &Right| matches!(right, Right::Look | Right::Read | Right::Full);
+    let grants = setup.rules.grants.iter().filter(|(_, right)| is_read(right));
+    let read: HashSet<PathBuf> = grants.map(|(path, _)| path.path()).collect();
+    let can_be_read =
+        |path: &Path| !has_rules || path.ancestors().any(|above| read.contains(above));
     let is_there =
         |path: &Path| path.symlink_metadata().is_ok_and(|about| about.is_dir() || about.is_file());
-    let needed = wanted
-        .masked
-        .iter()
-        .filter(|path| (can_be_read(path) || is_writable(path)) && is_there(path));
-    outermost(needed.cloned().collect())
+    let shown = [&setup.writable[..], &setup.visible].concat();
+    let shown: Vec<PathBuf> = shown.iter().chain([&setup.directory]).map(PathText::path).collect();
+    let needed = secrets.iter().filter(|path| {
+        // Who works in a directory of secrets has been given it.
+        let leads_to_shown = shown.iter().any(|shown| shown.starts_with(path));
+        !leads_to_shown && (can_be_read(path) || is_writable(path)) && is_there(path)
+    });
+    let mut needed: Vec<PathBuf> = needed.cloned().collect();
+    let has_room = needed.len() <= SECRETS_MAX;
+    needed.truncate(SECRETS_MAX);
+    (outermost(needed), has_room)
 }
 
 #[cfg(test)]
