@@ -15,6 +15,7 @@ use crate::crew::defined;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
 use crate::inside;
+use crate::instructions::Instructions;
 use crate::output;
 use crate::trust::notes;
 use crate::worktree;
@@ -22,12 +23,6 @@ use tine_fork::{SystemClock, SystemIds};
 
 /// Longest reply unless the user says otherwise. Providers demand a number; this one leaves room for a whole file.
 pub(crate) const OUTPUT_TOKENS_DEFAULT: u32 = 16_384;
-
-/// Largest file of project instructions that is read into the head, in bytes.
-const INSTRUCTIONS_BYTES_MAX: u64 = 64 * 1024;
-
-/// Files that hold a project's instructions; the first that exists in the nearest directory wins.
-const INSTRUCTION_FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
 /// The providers whose keys make a default model, and that model.
 const DEFAULT_MODELS: [(&str, &str); 5] = [
@@ -38,7 +33,7 @@ const DEFAULT_MODELS: [(&str, &str); 5] = [
     ("MINIMAX_API_KEY", "minimax/MiniMax-M3"),
 ];
 
-/// Whether conversations are made shorter by themselves.
+/// Reads the setting that turns compaction on or off.
 fn compacts(config: &Config) -> Result<bool, Failure> {
     match config.compact.as_ref().map(|setting| (setting.value.as_str(), &setting.origin)) {
         None | Some(("auto", _)) => Ok(true),
@@ -116,20 +111,22 @@ impl Context {
         })
     }
 
-    /// Says what of the directory's own settings and agents does not count here. A process in the background says nothing: the one
-    /// that started it has.
+    /// Says which of the directory's own settings, agents and instructions do not count here. A process in the background says nothing:
+    /// the one that started it has.
     pub(crate) fn say_untrusted(&self) {
         if self.detached.is_none() {
             self.untrusted().iter().for_each(|note| output::say(&format!("note: {note}")));
         }
     }
 
-    /// What of the directory's own settings and agents does not count here, each on one line.
+    /// The directory's own settings, agents and instructions that do not count here, each on one line.
     pub(crate) fn untrusted(&self) -> Vec<String> {
         // A file that defines no agent is an error of the run.
         let agents = defined(&self.config, &self.directory).map(|(_, withheld)| withheld);
         let withheld = [self.config.withheld.clone(), agents.unwrap_or_default()].concat();
-        notes(&self.config.projects, &withheld)
+        // So is a file of instructions that cannot be read.
+        let instructions = Instructions::find(&self.directory).unwrap_or_default();
+        notes(&self.config.projects, &withheld).into_iter().chain(instructions.left_out).collect()
     }
 
     /// The agent that a user means by `text`.
@@ -143,7 +140,7 @@ impl Context {
         args: &ModelArgs,
         name: Option<String>,
     ) -> Result<NewRoot, Failure> {
-        let instructions = self.instructions()?;
+        let instructions = Instructions::find(&self.directory)?.text;
         let system = match &args.system {
             Some(system) => system.clone(),
             None => system_prompt(instructions.as_deref()),
@@ -161,29 +158,6 @@ impl Context {
     /// The model that was asked for, here or in the settings.
     pub(crate) fn model_settings(&self, args: &ModelArgs) -> Result<ModelSettings, Failure> {
         model_settings(&self.config, args)
-    }
-
-    /// The nearest file of project instructions.
-    fn instructions(&self) -> Result<Option<String>, Failure> {
-        for directory in self.directory.ancestors() {
-            for name in INSTRUCTION_FILES {
-                let path = directory.join(name);
-                let Ok(metadata) = std::fs::metadata(&path) else { continue };
-                if !metadata.is_file() {
-                    continue;
-                }
-                let shown = path.display();
-                if metadata.len() > INSTRUCTIONS_BYTES_MAX {
-                    return Err(Failure::input(format!("{shown} is larger than 64 KiB"))
-                        .hint("shorten it, or give a system prompt with --system"));
-                }
-                let text = std::fs::read_to_string(&path).map_err(|error| {
-                    Failure::input(format!("cannot read {shown}")).because(&error)
-                })?;
-                return Ok(Some(text));
-            }
-        }
-        Ok(None)
     }
 }
 

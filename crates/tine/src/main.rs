@@ -15,6 +15,7 @@ mod editor;
 mod ending;
 mod fail;
 mod inside;
+mod instructions;
 mod interrupt;
 mod keep_model;
 mod keep_rule;

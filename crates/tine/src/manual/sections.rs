@@ -550,7 +550,7 @@ const FILES: Section = Section {
         ),
         (
             "AGENTS.md, CLAUDE.md",
-            "a project's instructions; the first one in the nearest directory is read when an agent is made",
+            "a project's instructions; the first one in the nearest directory is read when an agent is made; see TRUST",
         ),
     ],
 };

@@ -27,6 +27,10 @@ pub(super) const TRUST: Section = Section {
             "tine --trust COMMAND",
             "lets the nearest content count for one command, as it is now, for CI",
         ),
+        (
+            "AGENTS.md, CLAUDE.md",
+            "count without trust: they are text for the model, widen nothing, and go to your provider when an agent is made. A link among them counts only where it stays in its own directory and names no secret; above the working directory, files of other users do not count. A line says what is left out",
+        ),
         ("tine trust --list, tine trust --revoke [DIR]", "list your trust, and take it back"),
     ],
 };

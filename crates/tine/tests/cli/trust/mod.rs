@@ -2,6 +2,7 @@
 
 mod brought;
 mod hostile;
+mod instructions;
 mod terminal;
 
 use serde_json::Value;
