@@ -20,7 +20,7 @@ use crate::error::RuntimeError;
 use crate::inherit::{Inherit, Inherited};
 use crate::registry::check_name;
 use crate::runtime::Runtime;
-use crate::worktrees::{Operation, Placed, Placement, WORKTREES_AT_ONCE};
+use crate::worktrees::{Cause, Operation, Placed, Placement, WORKTREES_AT_ONCE};
 
 /// What a fork is made of. Without other settings the child keeps its parent's head and model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,7 +151,7 @@ impl Runtime {
             agent.head = self.restated_head(&parent, child, &settings).await?;
             agent.settings = settings;
         }
-        let placed = self.place(child, &parent, &spec.place).await?;
+        let placed = self.place(child, &parent, (&spec.place, Cause::Command)).await?;
         let agent = placed.iter().fold(agent, |agent, placed| placed.moved(agent));
         let worktree = placed.as_ref().map(Placed::row);
         let by_person = matches!(spec.reach, ReachWish::Person(_));
@@ -187,7 +187,8 @@ impl Runtime {
         };
         let agents: Vec<NewAgent> = directives.iter().map(worker).collect();
         let by_person = matches!(wish, ReachWish::Person(_));
-        let places = agents.iter().map(|agent| self.place(agent.id, parent, place));
+        let place = |agent: &NewAgent| self.place(agent.id, parent, (place, Cause::Command));
+        let places = agents.iter().map(place);
         let made: Vec<_> = stream::iter(places).buffered(WORKTREES_AT_ONCE).collect().await;
         let mut placed = Vec::with_capacity(made.len());
         let mut failed = None;

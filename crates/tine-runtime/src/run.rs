@@ -29,7 +29,7 @@ use crate::queue::Queue;
 use crate::read_wall::ReadWalls;
 use crate::rest::Resting;
 use crate::runtime::Runtime;
-use crate::worktrees::Home;
+use crate::worktrees::{Cause, Home};
 use crate::writers::{Writers, Writing};
 
 /// How often a run looks what other processes ask of it. Costs one small read of the store.
@@ -193,7 +193,7 @@ impl Runtime {
     ) -> Result<RunReport, RuntimeError> {
         let Prepared { mut loaded, lease, llm, seat, label, entered, .. } = prepared;
         let agent = lease.agent;
-        let home = self.home(&loaded.record).await?;
+        let home = self.home(&loaded.record, Cause::Run).await?;
         let variables = home.iter().flat_map(Home::variables);
         let place = Place::new(loaded.record.directory.as_ref())?
             .with_withheld(Arc::new(tine_guard::is_secret))

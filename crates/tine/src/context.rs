@@ -98,7 +98,7 @@ impl Context {
             .with_repl(repl)
             .with_crew(config.workers.depth != Some(0))
             .with_compaction(compacts(&config)?);
-        let worktrees = worktree::policy(&config, &dirs.worktrees)?;
+        let worktrees = worktree::policy(&config, &dirs.worktrees, caller.is_none())?;
         let runtime = worktrees.into_iter().fold(runtime, Runtime::with_worktrees);
         Ok(Self {
             config,

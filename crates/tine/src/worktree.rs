@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tine_model::Reach;
+use tine_model::{NetworkReach, Reach};
 use tine_runtime::{Confinement, WorktreePolicy, WorktreePorts};
 
 use crate::cli::LimitArgs;
@@ -19,8 +19,12 @@ const SETUP_TIME_DEFAULT: Duration = Duration::from_secs(600);
 /// outgoing connections (Linux: 32768 and above).
 const FIRST_PORT_DEFAULT: u16 = 21_000;
 
-/// How worktrees are made; `None` where the user wants none.
-pub(crate) fn policy(config: &Config, root: &Path) -> Result<Option<WorktreePolicy>, Failure> {
+/// Reads how worktrees are made; `None` where the user wants none. `by_person` is false in a command that an agent runs.
+pub(crate) fn policy(
+    config: &Config,
+    root: &Path,
+    by_person: bool,
+) -> Result<Option<WorktreePolicy>, Failure> {
     let WorktreeTable { enabled, directory, setup, setup_time, setup_network, .. } =
         config.worktree.clone();
     let WorktreeTable { ports, first_port, environment, .. } = config.worktree.clone();
@@ -46,12 +50,14 @@ pub(crate) fn policy(config: &Config, root: &Path) -> Result<Option<WorktreePoli
         })?,
     };
     // Whatever the flags of one command say: a worktree is also made where no run begins.
-    let confinement = match setup.is_some() {
-        true => usual_workers(config, &LimitArgs::default(), Path::new("/"))?,
-        false => Confinement::default(),
+    let confinement = if setup.is_some() {
+        usual_workers(config, &LimitArgs::default(), Path::new("/"))?
+    } else {
+        Confinement::default()
     };
     let reach = confinement.reach.reach().clone();
-    let network = reach.network.and(&setup_network.unwrap_or_default().0);
+    let setup_network = setup_network.unwrap_or_default().0;
+    let network = reach.network.and(&setup_network);
     let network = network.map_err(|error| {
         Failure::input(format!("worktree.setup_network and confine.network together: {error}"))
             .hint("\"internet\" is all public web servers, \"*.example.com\" all below a name")
@@ -62,6 +68,7 @@ pub(crate) fn policy(config: &Config, root: &Path) -> Result<Option<WorktreePoli
         root,
         setup,
         setup_time_max,
+        persons_network: if by_person { setup_network } else { NetworkReach::none() },
         confinement: Confinement { reach: Reach { network, ..reach }.into(), ..confinement },
         ports: count.map(|count| WorktreePorts { first, count }),
         environment: environment.unwrap_or_default().into_iter().collect(),

@@ -23,7 +23,7 @@ use crate::registry::check_name;
 use crate::run::RunOptions;
 use crate::runtime::{NewHead, Runtime};
 use crate::worker::{Start, WorkerRun};
-use crate::worktrees::{Placed, Placement};
+use crate::worktrees::{Cause, Placed, Placement};
 
 /// Most workers that one run has at the same time, at any depth. More would overrun every provider's rate limits, and the machine's.
 const WORKERS_LIVE_MAX: usize = 256;
@@ -99,7 +99,8 @@ impl Runtime {
         let Inherited { from, context, entries, .. } = self.inherited(parent, at, inherit).await?;
         let child = NewAgent { context, ..child };
         let owner = Some(self.owner()?.name().to_owned());
-        let placed = self.place(agent, parent, &spawn.place).await?;
+        let cause = if spawner.top.is_some() { Cause::Run } else { Cause::Command };
+        let placed = self.place(agent, parent, (&spawn.place, cause)).await?;
         let child = placed.iter().fold(child, |child, placed| placed.moved(child));
         let directory = child.directory.clone();
         let worktree = placed.as_ref().map(Placed::row);

@@ -10,7 +10,7 @@ use tine_tools::{Bash, Limits, Place, Tool};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::Home;
+use super::{Cause, Home};
 use crate::confine::Confinement;
 use crate::crew::AGENT_VARIABLE;
 use crate::error::RuntimeError;
@@ -85,7 +85,7 @@ impl Runtime {
         cancel: &CancellationToken,
     ) -> Result<Checked, RuntimeError> {
         let record = self.store().agent(agent).await?;
-        let home = self.home(&record).await?;
+        let home = self.home(&record, Cause::Command).await?;
         let confinement = &confinement.around(&record.reach);
         let errand = Errand {
             agent,

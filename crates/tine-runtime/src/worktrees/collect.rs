@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use tine_model::{AgentId, WorktreeRecord};
+use tine_model::{AgentId, Reach, WorktreeRecord};
 use tine_store::{Lease, StoreError};
 use tine_worktree::{Found, Name, Repository, Worktree, WorktreeError};
 
+use super::ready::Cause;
 use super::view::{WorktreeState, WorktreeView};
 use super::{any_checkout, blocking, name_of, worktree_of};
 use crate::error::RuntimeError;
@@ -247,7 +248,7 @@ impl Runtime {
         if self.link_again(&record).await? {
             return Ok(Recovered { path, as_of: AsOf::Now });
         }
-        self.make_again(&record).await?;
+        self.make_again(&record, (&Reach::open(), Cause::Command)).await?;
         if record.removed_ms.is_some() {
             return Ok(Recovered { path, as_of: AsOf::Removal });
         }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use tine_fork::ToolFilter;
 use tine_guard::filter::{FilterError, WorkerFilter};
-use tine_model::{AgentId, AgentRecord, RawJson, WorktreeRecord};
+use tine_model::{AgentId, AgentRecord, RawJson, Reach, WorktreeRecord};
 
 use super::place::text;
-use super::ready::Unready;
+use super::ready::{Cause, Unready};
 use super::{any_checkout, blocking, name_of, worktree_of};
 use crate::confine::Confinement;
 use crate::error::RuntimeError;
@@ -78,25 +78,30 @@ async fn is_ready(record: &WorktreeRecord) -> Result<bool, RuntimeError> {
 }
 
 impl Runtime {
-    /// The confinement of an agent's runs by what is stored with it and what is wished for, whether or not it works in a worktree.
+    /// The confinement of an agent's runs, which a command begins, by what is stored with it and what is wished for.
     pub(crate) async fn walled(
         &self,
         agent: &AgentRecord,
         confinement: &Confinement,
     ) -> Result<Confinement, RuntimeError> {
-        let home = self.home(agent).await?;
+        let home = self.home(agent, Cause::Command).await?;
         let confinement = confinement.around(&agent.reach);
         Ok(home.map_or_else(|| confinement.clone(), |home| home.walled(&confinement)))
     }
 
-    /// The worktree that the agent's directory lies in, its own or an ancestor's. One that was removed is made again, as it was.
-    pub(crate) async fn home(&self, agent: &AgentRecord) -> Result<Option<Home>, RuntimeError> {
+    /// The worktree that the agent's directory lies in, its own or an ancestor's. One that was removed is made again, as it was, within
+    /// the reach of the agent and of the worktree's own.
+    pub(crate) async fn home(
+        &self,
+        agent: &AgentRecord,
+        cause: Cause,
+    ) -> Result<Option<Home>, RuntimeError> {
         let Some(record) = self.worktree_around(agent).await? else { return Ok(None) };
         let (owner, path) = (record.agent, PathBuf::from(&record.path));
         let origin = PathBuf::from(&record.origin);
         // One that is there and whose row says otherwise was being made again by somebody who was cut short, or still is.
         if record.removed_ms.is_some() || !is_ready(&record).await? {
-            self.make_again(&record).await?;
+            self.make_again(&record, (&agent.reach, cause)).await?;
         }
         let variables = self
             .worktree_policy()
@@ -127,7 +132,11 @@ impl Runtime {
     /// Makes a worktree again that was removed, or whose making or removal was cut short, as it was when it was last kept. Where
     /// the user's preparations fail it is removed again, and stays kept. What they change counts as the agent's work where it has
     /// done any, for nobody could tell the two apart; else the worktree begins anew behind them.
-    pub(super) async fn make_again(&self, record: &WorktreeRecord) -> Result<(), RuntimeError> {
+    pub(super) async fn make_again(
+        &self,
+        record: &WorktreeRecord,
+        (reach, cause): (&Reach, Cause),
+    ) -> Result<(), RuntimeError> {
         let (agent, now_ms) = (record.agent, self.now_ms());
         let policy = self.worktree_policy().cloned();
         // Others that work there may want the same at the same time; they wait until it can be worked in.
@@ -152,11 +161,14 @@ impl Runtime {
         })
         .await?;
         if let Some(policy) = policy {
+            let owner = self.store().agent(agent).await?;
             let unready = Unready {
                 agent,
                 path: PathBuf::from(&record.path),
                 origin: PathBuf::from(&record.origin),
-                directory: PathBuf::from(self.store().agent(agent).await?.directory),
+                reach: owner.reach.narrowed(reach),
+                directory: PathBuf::from(owner.directory),
+                cause,
             };
             if let Err(error) = unready.make_ready(&policy).await {
                 blocking(move || made.remove(now_ms).map(drop)).await?;

@@ -30,13 +30,14 @@ pub use view::{Progress, Unseen, WorktreeState, WorktreeView};
 
 pub(crate) use home::Home;
 pub(crate) use place::Placed;
+pub(crate) use ready::Cause;
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tine_model::{AgentId, WorktreeRecord};
+use tine_model::{AgentId, NetworkReach, WorktreeRecord};
 use tine_worktree::{Name, Repository, Worktree};
 
 use crate::confine::Confinement;
@@ -54,8 +55,10 @@ pub struct WorktreePolicy {
     pub setup: Option<String>,
     /// How long that may take.
     pub setup_time_max: Duration,
-    /// How that is confined, whoever's worktree it is: what it runs stands in files that agents write.
+    /// How that is confined at the least: what it runs stands in files that agents write. Their reach bounds it further.
     pub confinement: Confinement,
+    /// The hosts that the setup command reaches in a person's command, also for agents that do not.
+    pub persons_network: NetworkReach,
     /// The ports that each gets.
     pub ports: Option<WorktreePorts>,
     /// Variables of the setup command and of commands that agents run there. `{origin}`, `{worktree}`, `{agent}` and `{port}` in a
@@ -176,6 +179,7 @@ mod tests {
             setup: None,
             setup_time_max: Duration::ZERO,
             confinement: Confinement::default(),
+            persons_network: NetworkReach::none(),
             ports: None,
             environment: vec![("CACHE".into(), "{origin}/target:{port}:{agent}".into())],
         };

@@ -4,7 +4,7 @@ use tine_model::{AgentId, TaskStatus};
 use tine_worktree::{Changes, Lines};
 use tokio_util::sync::CancellationToken;
 
-use super::{Check, Checked, blocking, worktree_of};
+use super::{Cause, Check, Checked, blocking, worktree_of};
 use crate::confine::Confinement;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
@@ -112,7 +112,7 @@ impl Runtime {
     ) -> Result<(Option<Checked>, Option<String>), RuntimeError> {
         let record = self.own_worktree(agent).await?;
         // One that was removed is made again.
-        self.home(&self.store().agent(agent).await?).await?;
+        self.home(&self.store().agent(agent).await?, Cause::Command).await?;
         let runs_before = self.is_run_in(&record).await?;
         let (found, now_ms) = (record.clone(), self.now_ms());
         let state = blocking(move || worktree_of(&found)?.state(now_ms)).await?;

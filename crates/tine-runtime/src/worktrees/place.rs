@@ -7,7 +7,7 @@ use tine_model::{AgentId, AgentRecord};
 use tine_store::{NewAgent, NewWorktree as NewWorktreeRow};
 use tine_worktree::{NewWorktree, Operation, Repository, Start, Worktree};
 
-use super::ready::Unready;
+use super::ready::{Cause, Unready};
 use super::{blocking, checkout, name_of};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
@@ -67,7 +67,7 @@ impl Runtime {
         &self,
         child: AgentId,
         parent: &AgentRecord,
-        placement: &Placement,
+        (placement, cause): (&Placement, Cause),
     ) -> Result<Option<Placed>, RuntimeError> {
         let Placement::Worktree(start) = placement else { return Ok(None) };
         let policy = self.worktree_policy().ok_or(RuntimeError::NoWorktrees)?;
@@ -94,6 +94,8 @@ impl Runtime {
             path: placed.path().to_owned(),
             origin: placed.worktree.origin().to_owned(),
             directory: placed.worktree.directory(),
+            reach: parent.reach.clone(),
+            cause,
         };
         let begun = match unready.make_ready(&policy).await {
             Ok(()) if policy.setup.is_some() => placed.begun(now_ms).await,

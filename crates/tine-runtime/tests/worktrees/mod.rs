@@ -59,6 +59,7 @@ async fn repository(model: ScriptedModel) -> (House, PathBuf) {
 
 fn policy(house: &House) -> WorktreePolicy {
     WorktreePolicy {
+        persons_network: tine_model::NetworkReach::none(),
         root: house.home.path().canonicalize().unwrap().join("worktrees"),
         setup: None,
         setup_time_max: std::time::Duration::from_secs(60),

@@ -52,6 +52,31 @@ async fn what_an_agent_wrote_runs_behind_the_wall_when_a_worktree_is_made_ready(
     assert_eq!(std::fs::read_to_string(path.join("install")).unwrap(), evil);
 }
 
+#[cfg(target_os = "linux")] // for the wall
+#[tokio::test]
+async fn a_confined_agent_leads_the_setup_command_nowhere_where_workers_are_not_confined() {
+    let (house, directory) = repository(ScriptedModel::new([])).await;
+    std::fs::write(directory.join("install"), "true\n").unwrap();
+    let policy = WorktreePolicy { setup: Some("sh install".into()), ..policy(&house) };
+    assert_eq!(policy.confinement, Confinement::default());
+    let house = with_policy(house, policy);
+    let root = house.root_in(directory.clone()).await;
+    let fork = async |parent, reach| {
+        let spec = ForkSpec { place: own(), reach, ..ForkSpec::of(parent) };
+        house.runtime.fork(spec).await
+    };
+    let confined = tine_runtime::ReachWish::Person(tine_model::Reach::directory());
+    let parent = fork(root, confined).await.unwrap().child;
+    let path = path_of(&house, parent).await;
+    std::fs::write(path.join("install"), "echo evil > \"$TINE_ORIGIN/a.txt\"\n").unwrap();
+    let refused = fork(parent, Default::default()).await.unwrap_err().to_string();
+    assert!(refused.contains("the setup command of the worktree failed: "), "{refused}");
+    house.runtime.drop_worktree(parent).await.unwrap();
+    let refused = house.runtime.recover_worktree(parent).await.unwrap_err().to_string();
+    assert!(refused.contains("the setup command of the worktree failed: "), "{refused}");
+    assert_eq!(std::fs::read_to_string(directory.join("a.txt")).unwrap(), "one\ntwo\n");
+}
+
 #[tokio::test]
 async fn a_worktree_whose_making_ready_was_cut_short_is_made_ready_before_anybody_works_in_it() {
     let (house, directory) = repository(ScriptedModel::new([Answer::text("Done.")])).await;

@@ -444,11 +444,11 @@ const SETTINGS: Section = Section {
         ),
         (
             "worktree.setup, worktree.setup_time",
-            "a command that bash runs in each new worktree before its agent begins, such as `npm ci`, and how long it may take (10m). Where it fails, nothing is forked. What it runs stands in files that agents write, so it runs as the commands of workers do: behind their wall, without variables that hold keys, whatever the flags of one command say",
+            "a command that bash runs in each new worktree before its agent begins, such as `npm ci`, and how long it may take (10m). Where it fails, nothing is forked. What it runs stands in files that agents write, so it runs as the commands of workers do: behind their wall, without variables that hold keys, whatever the flags of one command say, and within the reach of the agent that the worktree is made for",
         ),
         (
             "worktree.setup_network",
-            "hosts and ports that it reaches besides those of confine.network; true for all public web servers (false)",
+            "hosts and ports that it reaches besides those of confine.network; true for all public web servers (false). For an agent that does not reach them itself, this counts in your own commands alone",
         ),
         (
             "worktree.ports, worktree.first_port",

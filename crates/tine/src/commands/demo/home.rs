@@ -52,6 +52,7 @@ impl Home {
             (below("tine.db"), below("run"), below("worktrees"), directory)
         };
         let policy = WorktreePolicy {
+            persons_network: tine_model::NetworkReach::none(),
             root: worktrees,
             setup: None,
             setup_time_max: Duration::ZERO,

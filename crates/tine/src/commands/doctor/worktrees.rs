@@ -13,7 +13,7 @@ use tine_tui::figures::{plural, span};
 
 /// What there is, and what is set.
 pub(super) fn checks(config: &Config, dirs: &Dirs) -> Vec<Check> {
-    match policy(config, &dirs.worktrees) {
+    match policy(config, &dirs.worktrees, true) {
         Err(failure) => vec![Check::failure("setting worktree", &failure)],
         Ok(None) => vec![Check::ok("worktrees: directory", "turned off by worktree.enabled")],
         Ok(Some(policy)) => {
@@ -76,6 +76,7 @@ mod tests {
     #[test]
     fn settings_are_told_and_a_root_that_is_a_file_is_no_directory() {
         let policy = WorktreePolicy {
+            persons_network: tine_model::NetworkReach::none(),
             root: "/w".into(),
             setup: Some("npm ci".to_owned()),
             setup_time_max: std::time::Duration::from_secs(600),
