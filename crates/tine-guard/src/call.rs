@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use tine_model::RawJson;
 
 use crate::arguments::Arguments;
-use crate::paths::{PathPlace, is_steering, place_of};
+use crate::paths::{PathPlace, place_of};
+use crate::protected::is_steering;
 use crate::secrets::is_secret;
 use crate::verdict::Reason;
 use crate::wildcard::COMMAND_BYTES_MAX;
@@ -214,6 +215,22 @@ pub(crate) fn literal_folders(pattern: &str) -> String {
         _ if rest_climbs => "/".to_owned(),
         folders if folders.is_empty() && pattern.starts_with('/') => "/".to_owned(),
         folders => folders,
+    }
+}
+
+/// The absolute path that a call would write; `None` for calls that write no file by its path.
+pub fn written_path(call: &Call<'_>) -> Option<PathBuf> {
+    match Subject::of(call) {
+        Ok(Subject::Write(target)) => Some(target.absolute),
+        Ok(
+            Subject::Read(_)
+            | Subject::Search(_)
+            | Subject::Command(_)
+            | Subject::Script(_)
+            | Subject::Crew(_)
+            | Subject::Unknown,
+        )
+        | Err(_) => None,
     }
 }
 

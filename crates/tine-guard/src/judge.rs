@@ -3,6 +3,7 @@
 use crate::call::{Call, Subject, Target};
 use crate::command::Judged;
 use crate::paths::PathPlace;
+use crate::protected::steers_agents;
 use crate::rule::{Rule, Rules};
 use crate::shell::Width;
 use crate::verdict::{PermissionMode, Reason, Verdict};
@@ -106,6 +107,9 @@ fn without_rule(tool: &str, mode: PermissionMode, aim: Aim<'_>) -> Verdict {
             match target.place {
                 PathPlace::Inside(_) if target.secret => {
                     format!("`{}` may hold keys or passwords", target.shown())
+                }
+                PathPlace::Inside(ref path) if steers_agents(path) => {
+                    format!("`{}` tells agents what to do", target.shown())
                 }
                 PathPlace::Inside(_) => format!("`{}` can start programs later", target.shown()),
                 PathPlace::Outside(_) => format!("`{}` is outside the directory", target.shown()),

@@ -32,14 +32,16 @@ mod verdict;
 mod warning;
 mod wildcard;
 
-pub use call::{Call, describe};
+pub use call::{Call, describe, written_path};
 pub use command::{CommandRead, CommandReads, command_reads};
 pub use grant::rule_for;
 pub use judge::judge;
 pub use look_alike::{LookAlike, TextUse, look_alikes};
 pub use offer::{OfferedRule, offered_rules};
 pub use paths::{PathPlace, place_of};
-pub use protected::{REPOSITORIES_WITHIN, REPOSITORY_SETTINGS, is_protected, starts_programs};
+pub use protected::{
+    REPOSITORIES_WITHIN, REPOSITORY_SETTINGS, is_protected, starts_programs, steers_agents,
+};
 pub use real_path::{RealCall, RealPathError, real_call, real_path};
 pub use redact::{redact, redact_json};
 pub use rule::{Rule, RuleError, Rules};

@@ -5,8 +5,6 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::protected::is_picked_up_name;
-
 /// A path seen from an agent's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathPlace {
@@ -47,19 +45,6 @@ pub(crate) fn normalise(path: &Path) -> PathBuf {
     out
 }
 
-/// Folders whose programs run under the names of others: those of a project's packages and of its interpreter.
-const PROGRAM_FOLDERS: [&str; 4] = ["node_modules", ".venv", "venv", ".bin"];
-
-/// Returns true if writing the path could make a program run later, or change the permission rules. Looks at names alone.
-pub(crate) fn is_steering(path: &Path) -> bool {
-    path.components().any(|component| {
-        let word = component.as_os_str().to_string_lossy().to_lowercase();
-        is_picked_up_name(&word)
-            || word.ends_with(".git")
-            || PROGRAM_FOLDERS.contains(&word.as_str())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,38 +66,6 @@ mod tests {
         check("/srv/application", outside("/srv/application"));
         check("/../../etc/passwd", outside("/etc/passwd"));
         check("~/.ssh/id_rsa", outside("~/.ssh/id_rsa"));
-    }
-
-    #[test]
-    fn files_that_run_later_are_known_by_name() {
-        for path in [
-            ".git/hooks/pre-commit",
-            "bare.git/config",
-            ".tine/config.toml",
-            ".vscode/tasks.json",
-            ".idea/workspace.xml",
-            ".husky/pre-commit",
-            ".githooks/pre-push",
-            ".devcontainer/devcontainer.json",
-            ".cargo/config.toml",
-            ".gitmodules",
-            ".gitattributes",
-            ".cursor/mcp.json",
-            ".codex/config.toml",
-            ".gemini/settings.json",
-            "opencode.json",
-            ".venv/bin/python",
-            "web/node_modules/.bin/tsc",
-            ".bashrc",
-            "package.json",
-            "Makefile",
-            "tests/conftest.py",
-        ] {
-            assert!(is_steering(Path::new(path)), "{path}");
-        }
-        for path in ["src/main.rs", "docs/git.md", "bin/run.md", ".gitignore", "config.toml"] {
-            assert!(!is_steering(Path::new(path)), "{path}");
-        }
     }
 
     #[test]

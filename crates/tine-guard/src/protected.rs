@@ -7,7 +7,7 @@
 use std::path::{Component, Path};
 
 /// Names that a program picks up because somebody opens the directory, changes into it, commits or pushes. In lower case, sorted.
-const PROTECTED: [&str; 92] = [
+const PROTECTED: [&str; 94] = [
     ".aider.conf.yml",
     ".autoenv",
     ".autoenv.zsh",
@@ -67,6 +67,7 @@ const PROTECTED: [&str; 92] = [
     ".pre-commit-config.yaml",
     ".profile",
     ".pythonrc",
+    ".pythonstartup",
     ".rvmrc",
     ".screenrc",
     ".teamcity",
@@ -79,6 +80,7 @@ const PROTECTED: [&str; 92] = [
     ".windsurf",
     ".woodpecker",
     ".woodpecker.yml",
+    ".worktreeinclude",
     ".zed",
     ".zlogin",
     ".zlogout",
@@ -101,6 +103,13 @@ const PROTECTED: [&str; 92] = [
     "usercustomize.py",
     "wercker.yml",
 ];
+
+/// Names that tell tine or its agents what to do, wherever they lie. Confined agents may write those that are not protected: they
+/// start nothing by themselves, and people are told when they come in. In lower case, sorted.
+const STEERS: [&str; 5] = [".mcp.json", ".tine", ".worktreeinclude", "agents.md", "claude.md"];
+
+/// Folders whose programs run under the names of others: those of a project's packages and of its interpreter.
+const PROGRAM_FOLDERS: [&str; 4] = ["node_modules", ".venv", "venv", ".bin"];
 
 /// Names that run code when somebody builds, tests or formats the project. They are sources like any other there, and a worker
 /// edits them; a note has none of these names. In lower case, sorted.
@@ -161,8 +170,49 @@ pub fn is_protected(below: &Path) -> bool {
 /// Returns true for a path at which some program runs what stands there: because somebody opens the directory, changes into it,
 /// commits or pushes, or because somebody builds or tests the project. People are told of such files when work comes in.
 pub fn starts_programs(below: &Path) -> bool {
-    let names = below.components().map(|part| part.as_os_str().to_string_lossy().to_lowercase());
-    is_protected(below) || names.into_iter().any(|name| is_picked_up_name(&name))
+    is_protected(below) || lower(below).any(|name| is_picked_up_name(&name))
+}
+
+/// Returns true for a path that tells tine or its agents what to do. People are told of such files when work comes in.
+pub fn steers_agents(below: &Path) -> bool {
+    lower(below).any(|name| STEERS.binary_search(&name.as_str()).is_ok())
+}
+
+/// Returns true for a path at which a program picks up what stands there, by the names on the way alone.
+pub(crate) fn is_picked_up_path(below: &Path) -> bool {
+    lower(below).any(|name| {
+        is_picked_up_name(&name)
+            || name.ends_with(".git")
+            || PROGRAM_FOLDERS.contains(&name.as_str())
+    })
+}
+
+/// Returns true if writing the path could make a program run later, steer agents, or change the permission rules. An agent that may
+/// edit without a question is asked here.
+pub(crate) fn is_steering(below: &Path) -> bool {
+    is_picked_up_path(below)
+        || steers_agents(below)
+        || is_command(&lower(below).collect::<Vec<_>>())
+}
+
+/// Returns true for a file that a shell finds by its name where the directory is a home: in `bin` or `.local/bin`. A name with an
+/// ending, such as `bin/main.dart`, is a source, but for a version number.
+fn is_command(names: &[String]) -> bool {
+    let name = match names {
+        [bin, name, ..] if bin == "bin" => name,
+        [local, bin, ..] if local == ".local" && bin == "bin" => return true,
+        _ => return false,
+    };
+    match name.rsplit_once('.') {
+        Some((stem, ending)) => {
+            !stem.is_empty() && ending.bytes().all(|byte| byte.is_ascii_digit())
+        }
+        None => true,
+    }
+}
+
+fn lower(below: &Path) -> impl Iterator<Item = String> {
+    below.components().map(|part| part.as_os_str().to_string_lossy().to_lowercase())
 }
 
 /// Returns true if a path below a repository's own folder is one of its settings, or of those of a submodule or a worktree.
@@ -194,9 +244,57 @@ mod tests {
 
     #[test]
     fn the_lists_are_written_as_they_are_searched() {
-        for list in [PROTECTED.as_slice(), &BUILDS] {
+        for list in [PROTECTED.as_slice(), &BUILDS, &STEERS] {
             assert!(list.is_sorted());
             assert!(list.iter().all(|name| *name == name.to_lowercase()));
+        }
+    }
+
+    #[test]
+    fn files_that_run_later_are_known_by_name() {
+        for path in [
+            ".git/hooks/pre-commit",
+            "bare.git/config",
+            ".tine/config.toml",
+            ".vscode/tasks.json",
+            ".idea/workspace.xml",
+            ".husky/pre-commit",
+            ".githooks/pre-push",
+            ".devcontainer/devcontainer.json",
+            ".cargo/config.toml",
+            ".gitmodules",
+            ".gitattributes",
+            ".cursor/mcp.json",
+            ".codex/config.toml",
+            ".gemini/settings.json",
+            "opencode.json",
+            ".venv/bin/python",
+            "web/node_modules/.bin/tsc",
+            ".bashrc",
+            "package.json",
+            "Makefile",
+            "tests/conftest.py",
+            "AGENTS.md",
+            "sub/Claude.md",
+            ".worktreeinclude",
+            "bin/ls",
+            "bin/python3.11",
+            ".local/bin/run.sh",
+            ".pythonstartup",
+            "lib/usercustomize.py",
+        ] {
+            assert!(is_steering(Path::new(path)), "{path}");
+        }
+        for path in [
+            "src/main.rs",
+            "docs/git.md",
+            "bin/run.md",
+            "bin/main.dart",
+            "src/bin/ls",
+            ".gitignore",
+            "config.toml",
+        ] {
+            assert!(!is_steering(Path::new(path)), "{path}");
         }
     }
 

@@ -10,7 +10,8 @@ use std::str::FromStr;
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::call::{Kind, Subject, Target, literal_folders};
-use crate::paths::{PathPlace, is_steering};
+use crate::paths::PathPlace;
+use crate::protected::is_steering;
 use crate::secrets::is_secret;
 use crate::wildcard;
 
@@ -252,8 +253,13 @@ impl Pattern {
                 .collect()
         };
         let words = names(words);
-        let mut steering = names(below).into_iter().filter(|name| is_steering(name.as_ref()));
-        steering.all(|name| words.contains(&name))
+        let is_named = |name: &String| is_steering(name.as_ref());
+        let mut steering: Vec<String> = names(below).into_iter().filter(is_named).collect();
+        if steering.is_empty() && is_steering(below) {
+            // A program in a folder of programs, which no name alone tells.
+            steering.push("bin".to_owned());
+        }
+        steering.iter().all(|name| words.contains(name))
     }
 
     /// Whether the pattern has no wildcard and is the target itself.

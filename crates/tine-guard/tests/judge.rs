@@ -99,7 +99,9 @@ fn writing_depends_on_the_mode() {
     let check = |path: &str| verdict("FileWrite", &file(path), AcceptEdits, &Rules::default());
     insta::assert_snapshot!(check("../x"), @"ask: `/srv/x` is outside the directory");
     insta::assert_snapshot!(check(".git/hooks/pre-commit"), @"ask: `.git/hooks/pre-commit` can start programs later");
-    insta::assert_snapshot!(check(".tine/config.toml"), @"ask: `.tine/config.toml` can start programs later");
+    insta::assert_snapshot!(check(".tine/config.toml"), @"ask: `.tine/config.toml` tells agents what to do");
+    insta::assert_snapshot!(check("docs/AGENTS.md"), @"ask: `docs/AGENTS.md` tells agents what to do");
+    insta::assert_snapshot!(check(".local/bin/ls"), @"ask: `.local/bin/ls` can start programs later");
     insta::assert_snapshot!(check("deploy/.env"), @"ask: `deploy/.env` may hold keys or passwords");
     insta::assert_snapshot!(check("~/x"), @"ask: `~/x` is outside the directory");
 }

@@ -73,7 +73,8 @@ pub struct Confinement {
     pub variables: Vec<String>,
     /// Whether a run goes on where the kernel cannot keep all of this. Runs that may not write in their directory never do.
     pub accept_gaps: bool,
-    /// tine's own files: neither read by tools nor counted as changed by them. The agent's directory may lie among them.
+    /// tine's own files: confined runs do not read them, no run writes them without a question, and the audit does not look at them.
+    /// The agent's directory may lie among them.
     pub own: Vec<PathBuf>,
     /// Where the agent's directory is a worktree that tine has made, the directory it was made of: nothing there may change
     /// while the run is on, and the worktree is arranged so that git works in it behind the wall.
@@ -150,7 +151,7 @@ impl Confinement {
     }
 
     /// What tine keeps for itself, apart from what lies among it: notes, the agent's directory, and what that was made of.
-    fn kept(&self, directory: &Path) -> Withheld {
+    pub(crate) fn kept(&self, directory: &Path) -> Withheld {
         let (own, notes) = (both_ways(&self.own), self.notes());
         let work: Vec<PathBuf> =
             self.origin.iter().cloned().chain([directory.to_owned()]).collect();
@@ -200,9 +201,9 @@ fn part(parts: bool, directory: &Path) -> Result<(), WallError> {
         .map_err(|source| WallError::Directory { path: directory.to_owned(), source })
 }
 
-/// The paths, and where they really lead.
+/// The paths, and where they really lead, also those that are not there yet.
 fn both_ways(paths: &[PathBuf]) -> Vec<PathBuf> {
-    let real = paths.iter().filter_map(|path| path.canonicalize().ok());
+    let real = paths.iter().filter_map(|path| tine_guard::real_path(path).ok());
     paths.iter().cloned().chain(real).collect()
 }
 

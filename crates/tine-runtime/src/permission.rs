@@ -7,10 +7,11 @@ use async_trait::async_trait;
 use tine_fork::ToolCall;
 use tine_guard::{
     Call, CommandRead, OfferedRule, PermissionMode, RealCall, Reason, Rule, Rules, Verdict, Width,
-    command_reads, describe, judge, offered_rules, real_call, real_path, rule_for,
+    command_reads, describe, judge, offered_rules, real_call, real_path, rule_for, written_path,
 };
 use tine_model::{AgentId, Decision, PermissionId, PermissionScope, RawJson};
 use tine_store::{AnswerPermission, PermissionRow};
+use tine_tools::Withheld;
 use tokio_util::sync::CancellationToken;
 
 use crate::mode::SharedMode;
@@ -137,6 +138,8 @@ pub struct Permissions {
     pub queue: QueuePolicy,
     /// How much counts as a read. Each run sets it anew by what stands around its commands.
     pub width: Width,
+    /// Tine's own files, which no rule and no mode but bypass lets a call write. Each run sets it anew by its confinement.
+    pub own: Withheld,
 }
 
 /// How a call may run.
@@ -176,6 +179,7 @@ impl Permissions {
             asker,
             queue: QueuePolicy::default(),
             width: Width::Strict,
+            own: Arc::new(|_: &Path| false),
         }
     }
 
@@ -185,9 +189,31 @@ impl Permissions {
         Self { width, ..self }
     }
 
+    /// The same permissions for a run from which `own` keeps tine's own files.
+    pub(crate) fn with_own(self, own: Withheld) -> Self {
+        Self { own, ..self }
+    }
+
+    /// The judgement on a call. Tine's own files hold trust, rules and reaches, so writing them is asked about whatever allows the call.
+    fn verdict(&self, call: &Call<'_>, real: Option<&RealCall>) -> Judgement {
+        let judgement = self.judged(call, real);
+        if judgement.verdict != Verdict::Allow || self.mode.get() == PermissionMode::Bypass {
+            return judgement;
+        }
+        let Some(written) = written_path(call) else { return judgement };
+        let led_to = real.map(|real| real.path.clone());
+        match [Some(written), led_to].into_iter().flatten().find(|path| (self.own)(path)) {
+            Some(path) => Judgement::full(Verdict::Ask(Reason::new(format!(
+                "`{}` is tine's own: such files decide what agents may do",
+                path.display()
+            )))),
+            None => judgement,
+        }
+    }
+
     /// Guard's verdict on the call as it was written and as it would really be: the stricter counts. Where both ask, the
     /// reason is the real one, so that whoever says yes knows to what.
-    fn verdict(&self, call: &Call<'_>, real: Option<&RealCall>) -> Judgement {
+    fn judged(&self, call: &Call<'_>, real: Option<&RealCall>) -> Judgement {
         let written = judge(call, self.mode.get(), self.width, &self.rules);
         if call.tool == "Bash" {
             return self.followed(call, written);

@@ -234,12 +234,13 @@ impl Runtime {
             directory: place.real_directory().to_owned(),
             observer: Arc::clone(&options.observer),
         };
+        let own = confinement.kept(place.directory());
         let tools = GuardedTools {
             reads: ReadWalls::new(confinement.hidden(place.directory())),
             writers: Writers::new(self.store(), self.ports(), self.owners(), writing),
             toolbox: Arc::clone(self.toolbox()),
             place,
-            permissions: options.permissions.clone().with_width(Width::Strict),
+            permissions: options.permissions.clone().with_width(Width::Strict).with_own(own),
             queue: Queue {
                 store: Arc::clone(self.store()),
                 ports: self.ports().clone(),

@@ -175,7 +175,7 @@ fn bounded(reach: &Reach, (bounds, caller): (&Reach, &AgentRecord)) -> Result<Re
 fn surroundings(table: &ConfineTable, directory: &Path) -> Result<Confinement, Failure> {
     Ok(Confinement {
         variables: table.variables.clone().unwrap_or_default(),
-        own: own(&Dirs::find(&variable)?, directory),
+        own: Dirs::find(&variable)?.own(directory),
         ..Confinement::default()
     })
 }
@@ -266,21 +266,6 @@ fn writable(table: &ConfineTable) -> Result<Vec<PathBuf>, Failure> {
             .hint("a directory there is an absolute path, or one that begins with ~/")),
     };
     table.writable.iter().flatten().map(read).collect()
-}
-
-/// tine's own files: its whole directory, or the single files where that is also what is worked in.
-fn own(dirs: &Dirs, directory: &Path) -> Vec<PathBuf> {
-    let Some(data) = dirs.database.parent() else { return Vec::new() };
-    if !directory.starts_with(data) {
-        return vec![data.to_owned()];
-    }
-    let beside = |ending: &str| {
-        let mut name = dirs.database.clone().into_os_string();
-        name.push(ending);
-        PathBuf::from(name)
-    };
-    let files = ["", "-wal", "-shm", "-journal"].map(beside);
-    files.into_iter().chain([dirs.owners.clone(), dirs.trust.clone()]).collect()
 }
 
 #[cfg(test)]

@@ -28,6 +28,42 @@ pub(crate) struct Dirs {
 }
 
 impl Dirs {
+    /// The directories that hold tine's own files, without links.
+    pub(crate) fn own_directories(&self) -> Vec<PathBuf> {
+        let holding = [self.config_file.parent(), self.database.parent(), Some(&self.logs)];
+        let mut own: Vec<PathBuf> = holding.into_iter().flatten().map(real).collect();
+        own.sort();
+        own.dedup();
+        own
+    }
+
+    /// tine's own files: each of its directories as a whole, or the single files in it where somebody works in that directory.
+    pub(crate) fn own(&self, directory: &Path) -> Vec<PathBuf> {
+        let beside = |ending: &str| {
+            let mut name = self.database.clone().into_os_string();
+            name.push(ending);
+            PathBuf::from(name)
+        };
+        let database = ["", "-wal", "-shm", "-journal"].map(beside);
+        let others = [
+            &self.config_file,
+            &self.models_file,
+            &self.agents,
+            &self.owners,
+            &self.logs,
+            &self.trust,
+        ];
+        let files: Vec<PathBuf> = database.iter().chain(others).map(|path| real(path)).collect();
+        let mut own = Vec::new();
+        for folder in self.own_directories() {
+            match directory.starts_with(&folder) {
+                true => own.extend(files.iter().filter(|file| file.starts_with(&folder)).cloned()),
+                false => own.push(folder),
+            }
+        }
+        own
+    }
+
     /// `TINE_HOME` for everything, else the XDG directories.
     pub(crate) fn find(variable: &dyn Fn(&str) -> Option<String>) -> Result<Self, Failure> {
         if let Some(home) = variable("TINE_HOME").filter(|home| !home.is_empty()) {
@@ -58,4 +94,9 @@ impl Dirs {
             trust: xdg.data_dir().join("tine/trust"),
         })
     }
+}
+
+/// Where a path leads, as far as it is there.
+fn real(path: &Path) -> PathBuf {
+    tine_guard::real_path(path).unwrap_or_else(|_| path.to_owned())
 }

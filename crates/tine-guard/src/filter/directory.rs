@@ -11,7 +11,8 @@ use super::denial::{Denial, DenialCode};
 use super::fields::Fields;
 use super::planted::is_picked_up;
 use crate::call::shown;
-use crate::paths::{is_steering, normalise};
+use crate::paths::normalise;
+use crate::protected::is_picked_up_path;
 use crate::real_path::{physical_path, real_path};
 
 /// The longest path the system takes (`PATH_MAX` on Linux, with its final NUL).
@@ -146,7 +147,7 @@ impl Directory {
             return Err(target("names a directory"));
         }
         let picked_up = holds == Holds::Notes && is_picked_up(&self.path, below);
-        if is_steering(below) || picked_up {
+        if is_picked_up_path(below) || picked_up {
             return Err(target("decides what other programs run"));
         }
         if below.components().any(|name| name.as_os_str().len() > NAME_BYTES_MAX) {

@@ -9,7 +9,8 @@ use super::directory::{Directory, FilterError, Holds};
 use super::fields::{Fields, misspelled};
 use super::{Judgement, bash, git};
 use crate::call::shown;
-use crate::paths::{is_steering, normalise};
+use crate::paths::normalise;
+use crate::protected::is_picked_up_path;
 use crate::real_path::real_path;
 
 /// For a worker in a worktree: `FileEdit` and `FileWrite` inside the worktree only, and in `Bash` no
@@ -68,7 +69,7 @@ impl WorkerFilter {
         let below = places.iter().flatten().find_map(|place| {
             self.origin.iter().find_map(|origin| place.strip_prefix(origin).ok())
         })?;
-        (!is_steering(below)).then(|| normalise(&self.worktree.path().join(below)))
+        (!is_picked_up_path(below)).then(|| normalise(&self.worktree.path().join(below)))
     }
 
     /// A refusal with the path of the same file in the worktree, where there is one.

@@ -99,7 +99,7 @@ const PERMISSIONS: Section = Section {
         ("default", "ask before anything changes"),
         (
             "accept-edits",
-            "edits in the working directory need no question, but for files that start programs later (.vscode, package.json, hooks); also acceptEdits",
+            "edits in the working directory need no question, but for files that start programs later (.vscode, package.json, hooks, bin) or tell agents what to do (AGENTS.md), and for tine's own files, which no rule opens either; also acceptEdits",
         ),
         ("read-only", "nothing may change, and nothing is asked"),
         ("bypass", "everything may happen that no rule denies"),

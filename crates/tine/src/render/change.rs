@@ -1,7 +1,7 @@
 //! Changed files, commits and conflicts as lists and results print them.
 
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Component, Path};
+use std::path::Path;
 
 use serde::Serialize;
 use tine_runtime::{
@@ -205,16 +205,9 @@ pub(crate) fn mended_line(mended: &Mended) -> String {
     line
 }
 
-/// Files that tell tine or its agents what to do, wherever they lie, besides everything in `.tine`.
-const STEERING_NAMES: [&str; 4] = [".mcp.json", ".worktreeinclude", "agents.md", "claude.md"];
-
 /// Returns true for a file that came and that tells tine or its agents what to do.
 pub(crate) fn steers_agents(file: &FileChange) -> bool {
-    let name = |part: Component<'_>| part.as_os_str().to_string_lossy().to_lowercase();
-    let is_last = |name: &String| STEERING_NAMES.contains(&name.as_str());
-    file.mode.is_some()
-        && (file.path.components().any(|part| name(part) == ".tine")
-            || file.path.components().next_back().map(name).is_some_and(|last| is_last(&last)))
+    file.mode.is_some() && tine_guard::steers_agents(&file.path)
 }
 
 /// Returns true for a file that came and that some program runs by its name.

@@ -47,10 +47,9 @@ impl TrustGate {
     /// The gate of this user. `worktrees` is the directory in which tine makes worktrees.
     pub(crate) fn new(dirs: &Dirs, worktrees: &Path) -> Self {
         let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let own = [dirs.config_file.parent(), dirs.database.parent()];
         Self {
             records: RecordFolder(dirs.trust.clone()),
-            own: own.into_iter().flatten().map(real).collect(),
+            own: dirs.own_directories(),
             worktrees: real(worktrees),
             given: None,
         }

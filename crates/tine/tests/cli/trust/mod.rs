@@ -3,6 +3,7 @@
 mod brought;
 mod hostile;
 mod instructions;
+mod own;
 mod terminal;
 
 use serde_json::Value;
