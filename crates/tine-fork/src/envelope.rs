@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
+use tine_guard::is_unseen;
+
 /// The tags of all frames. [`escape_frame_tags`] recognises these; a new frame belongs in this list.
 pub const FRAME_TAGS: [&str; 11] = [
     "attached-file",
@@ -111,7 +113,7 @@ fn sign(text: &str) -> Option<(Sign, usize)> {
 /// several words counts in any case and with `_` for `-`. One of a single word counts in small letters, or in any case where it
 /// closes: `Vec<Environment>` is code.
 fn frame_tag(rest: &str) -> Option<&'static str> {
-    let mut seen = rest.chars().filter(|c| !is_unseen(*c)).peekable();
+    let mut seen = rest.chars().filter(|c| c.is_whitespace() || !is_unseen(*c)).peekable();
     let mut closes = false;
     while let Some(c) = seen.next_if(|c| c.is_whitespace() || *c == '/') {
         closes |= c == '/';
@@ -129,14 +131,6 @@ const NAME_CHARS_MAX: usize = 24;
 
 fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '.')
-}
-
-/// Characters without width, and control characters that are no blanks: a reader passes over them.
-fn is_unseen(c: char) -> bool {
-    c.is_control() && !c.is_whitespace()
-        || matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}')
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-        || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// A text as XML holds it. Readers trim, and turn every line end into one character, so blanks at its ends and carriage returns

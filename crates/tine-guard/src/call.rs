@@ -11,6 +11,7 @@ use crate::arguments::Arguments;
 use crate::paths::{PathPlace, place_of};
 use crate::protected::is_steering;
 use crate::secrets::is_secret;
+use crate::unseen::is_unseen;
 use crate::verdict::Reason;
 use crate::wildcard::COMMAND_BYTES_MAX;
 
@@ -274,11 +275,7 @@ fn cut(line: &str) -> String {
 pub(crate) fn shown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
-        let unseen = character.is_control()
-            || matches!(character,
-                '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}' | '\u{feff}');
-        if unseen {
+        if is_unseen(character) {
             out.extend(character.escape_default());
         } else {
             out.push(character);

@@ -114,5 +114,5 @@ pub use worktrees::{
     FileChange, FileMode, KeptFile, Lines, MadeCommit, Mended, MendedAs, Merged, Obstacle,
     OnConflict, Operation, Placement, Progress, Recovered, Stage, Start, Uncommitted, Unseen, Work,
     WorktreeError, WorktreePolicy, WorktreePorts, WorktreeRefusal, WorktreeState, WorktreeView,
-    best, git_version, shares_content, try_out,
+    best, git_version, shares_content, try_out, worktrees_folder,
 };

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use tine_fork::{ToolAnswer, ToolCall, is_note_of_neighbours};
-use tine_guard::{Call, describe};
+use tine_guard::{Call, describe, is_unseen};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::figures::plural;
@@ -30,25 +30,24 @@ pub fn styled(style: Style, text: &str) -> String {
 /// A model's or a tool's text with its lines kept and everything else escaped that could move the cursor, change the
 /// terminal or turn the reading direction.
 pub fn harmless(text: &str) -> String {
-    if !text.chars().any(|character| is_unseen(character) && !matches!(character, '\n' | '\t')) {
+    if !text.chars().any(|character| is_harmful(character) && !matches!(character, '\n' | '\t')) {
         return text.to_owned();
     }
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
             '\n' | '\t' => out.push(character),
-            _ if is_unseen(character) => out.extend(character.escape_default()),
+            _ if is_harmful(character) => out.extend(character.escape_default()),
             _ => out.push(character),
         }
     }
     out
 }
 
-/// Returns true for a character that moves the cursor, changes the terminal, turns the reading direction or hides text.
-pub fn is_unseen(character: char) -> bool {
-    character.is_control()
-        || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-        || matches!(character, '\u{e0000}'..='\u{e007f}')
+/// Returns true for a character that moves the cursor, changes the terminal, turns the reading direction or hides text. The joiners
+/// and variants that some scripts and pictures are written with are left to the terminal.
+pub fn is_harmful(character: char) -> bool {
+    is_unseen(character) && !matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }
 
 /// A text on one line: blanks and line ends become one blank each.

@@ -45,7 +45,7 @@ pub(crate) struct File {
     trust: Option<TrustTable>,
 }
 
-/// What the user allows projects that are trusted.
+/// The user's limits for projects that are trusted.
 #[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 struct TrustTable {
@@ -327,11 +327,11 @@ pub(crate) struct Config {
     pub(crate) trust: TrustGate,
     /// The directories around the working directory that have content of their own, the nearest first.
     pub(crate) projects: Vec<Project>,
-    /// What of the trusted project the user's own settings do not allow.
+    /// The wishes of the trusted project that the user's own settings do not allow.
     pub(crate) withheld: Vec<Withheld>,
 }
 
-/// Where settings are read.
+/// The places that settings are read from.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources<'a> {
     pub(crate) dirs: &'a Dirs,
@@ -466,6 +466,14 @@ impl Config {
         self.providers_allowed.extend(file.trust.unwrap_or_default().providers);
         self.files.push(path.to_owned());
     }
+}
+
+/// The gate by the user's own settings alone. Settings that cannot be read name no directory of worktrees: they may be what is wrong.
+pub(crate) fn gate_of_user(dirs: &Dirs) -> TrustGate {
+    let text = read(&dirs.config_file).ok().flatten();
+    let file = text.and_then(|text| parse(&text, &dirs.config_file).ok());
+    let worktrees = file.and_then(|file| file.worktree.directory).map(PathBuf::from);
+    TrustGate::new(dirs, &worktrees.unwrap_or_else(|| dirs.worktrees.clone()))
 }
 
 /// The text of a file; `None` where there is none.

@@ -84,7 +84,7 @@ impl Kind {
         let is_name = |name: &&str| {
             !name.is_empty()
                 && name.len() <= NAME_BYTES_MAX
-                && !name.contains(|c: char| c.is_whitespace() || tine_tui::words::is_unseen(c))
+                && !name.contains(|c: char| c.is_whitespace() || tine_guard::is_unseen(c))
         };
         names.filter(is_name).take(MODELS_MAX).map(str::to_owned).collect()
     }

@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 use terminal_size::{Width, terminal_size_of};
-use tine_guard::{redact, redact_json};
-use tine_tui::words::is_unseen;
+use tine_guard::{is_unseen, redact, redact_json};
 
 use crate::fail::Failure;
 
@@ -76,10 +75,7 @@ pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
 /// Writes text that programs read: byte for byte into a file or a pipe. On a terminal every character that could change the screen or
 /// hide something is written as `\u` and its number, which in JSON means the same character.
 pub(crate) fn data(text: &str) -> Result<(), Failure> {
-    match stdout_is_terminal() {
-        true => exact(&with_unseen_escaped(text)),
-        false => exact(text),
-    }
+    if stdout_is_terminal() { exact(&with_unseen_escaped(text)) } else { exact(text) }
 }
 
 fn with_unseen_escaped(text: &str) -> String {
@@ -112,19 +108,14 @@ fn to_json(value: &impl Serialize) -> Result<String, Failure> {
 
 /// Writes part of a transcript, without keys and passwords unless it is to be `raw`.
 pub(crate) fn transcript(text: &str, raw: bool) -> Result<(), Failure> {
-    match raw {
-        true => write_out(text),
-        false => write_out(&redact(text)),
-    }
+    if raw { write_out(text) } else { write_out(&redact(text)) }
 }
 
 /// Writes a transcript as one line of JSON, without keys and passwords unless it is to be `raw`.
 pub(crate) fn transcript_json(value: &impl Serialize, raw: bool) -> Result<(), Failure> {
     let text = to_json(value)?;
-    match raw {
-        true => data(&format!("{text}\n")),
-        false => data(&format!("{}\n", redact_json(&text))),
-    }
+    let text = if raw { text } else { redact_json(&text).into_owned() };
+    data(&format!("{text}\n"))
 }
 
 /// Writes a line for the person at the terminal.

@@ -69,14 +69,7 @@ pub struct WorktreePolicy {
 impl WorktreePolicy {
     /// Where the worktree of an agent is to be.
     fn path(&self, common_dir: &Path, agent: AgentId) -> PathBuf {
-        let repository = match common_dir.file_name() {
-            Some(name) if name == ".git" => common_dir.parent().and_then(Path::file_name),
-            // That of a bare one, by custom, ends so.
-            Some(_) | None => common_dir.file_stem(),
-        };
-        let name = repository.map_or_else(|| "repository".into(), |name| name.to_string_lossy());
-        let hash = blake3::hash(common_dir.as_os_str().as_encoded_bytes()).to_hex();
-        self.root.join(format!("{name}-{}", &hash[..8])).join(agent.short())
+        self.root.join(worktrees_folder(common_dir)).join(agent.short())
     }
 
     /// While what it returns is held, no process makes a worktree again that was removed; whoever dies with it gives it back.
@@ -116,6 +109,18 @@ impl WorktreePolicy {
         }
         variables
     }
+}
+
+/// The name of the folder that holds all worktrees of a repository, by the repository's own folder.
+pub fn worktrees_folder(common_dir: &Path) -> String {
+    let repository = match common_dir.file_name() {
+        Some(name) if name == ".git" => common_dir.parent().and_then(Path::file_name),
+        // That of a bare one, by custom, ends so.
+        Some(_) | None => common_dir.file_stem(),
+    };
+    let name = repository.map_or_else(|| "repository".into(), |name| name.to_string_lossy());
+    let hash = blake3::hash(common_dir.as_os_str().as_encoded_bytes()).to_hex();
+    format!("{name}-{}", &hash[..8])
 }
 
 /// The name of an agent's worktree among those of its repository.

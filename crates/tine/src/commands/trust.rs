@@ -9,7 +9,7 @@ use tine_fork::{Clock, SystemClock};
 
 use crate::ask::a_person_is_there;
 use crate::cli::TrustArgs;
-use crate::config::{Config, Sources};
+use crate::config::{Config, Sources, gate_of_user};
 use crate::connect::variable;
 use crate::context::work_directory;
 use crate::crew::defined;
@@ -17,15 +17,20 @@ use crate::dirs::Dirs;
 use crate::fail::{Failure, PERMISSION};
 use crate::inside;
 use crate::output;
-use crate::trust::{Project, Record, TrustGate, TrustState, content_text, difference_text};
+use crate::trust::{
+    Project, Record, TrustGate, TrustState, Withheld, content_text, difference_text, summary,
+};
 use tine_tui::age::{moment, rfc3339};
 use tine_tui::figures::plural;
 use tine_tui::words::one_line;
 
+/// Most notes about wishes that do not count. They must not push the content off the screen.
+const NOTES_MAX: usize = 5;
+
 /// Runs the command.
 pub(crate) fn trust(directory: Option<PathBuf>, args: TrustArgs) -> Result<u8, Failure> {
     let dirs = Dirs::find(&variable)?;
-    let gate = TrustGate::new(&dirs, &dirs.worktrees);
+    let gate = gate_of_user(&dirs);
     if args.list {
         return list(&gate, args.json);
     }
@@ -102,13 +107,11 @@ fn revoke(gate: &TrustGate, here: &Path, asked: Option<PathBuf>) -> Result<u8, F
     let forgotten = gate.forget(&directory).map_err(|error| {
         Failure::failed(format!("cannot take the trust in {shown} back")).because(&error)
     })?;
-    match forgotten {
-        true => output::line(&format!("{shown} is not trusted any more"))?,
-        false => {
-            return Err(Failure::input(format!("{shown} was not trusted"))
-                .hint("`tine trust --list` lists the directories that are"));
-        }
+    if !forgotten {
+        return Err(Failure::input(format!("{shown} was not trusted"))
+            .hint("`tine trust --list` lists the directories that are"));
     }
+    output::line(&format!("{shown} is not trusted any more"))?;
     Ok(0)
 }
 
@@ -132,27 +135,29 @@ fn give(dirs: &Dirs, gate: &TrustGate, here: &Path, yes: bool) -> Result<u8, Fai
         }
     }
     output::write_out(&shown(project))?;
-    if !project.content.is_empty() {
-        for line in not_counting(dirs, &project.root)? {
-            output::say(&format!("note: {line}"));
-        }
-    }
-    if !yes && !is_agreed(&root)? {
+    let withheld =
+        if project.content.is_empty() { Vec::new() } else { not_counting(dirs, &project.root)? };
+    say_withheld(&withheld);
+    if !yes && !is_agreed(&root, &summary(project, &withheld))? {
         return Err(Failure::coded(PERMISSION, format!("{root} is not trusted")));
     }
     keep(gate, project)?;
     let files = plural(project.content.0.len() as u64, "file");
-    output::line(&match project.content.is_empty() {
-        true => format!("nothing of {root} is trusted any more"),
-        false => format!("{root} is trusted: {files}"),
+    output::line(&if project.content.is_empty() {
+        format!("nothing of {root} is trusted any more")
+    } else {
+        format!("{root} is trusted: {files}")
     })?;
     Ok(0)
 }
 
 fn keep(gate: &TrustGate, project: &Project) -> Result<(), Failure> {
-    let kept = match project.content.is_empty() {
-        true => gate.forget(&project.root).map(|_| ()),
-        false => gate.keep(&Record::new(&project.root, &project.content, SystemClock.now_ms())),
+    // In a worktree an empty record says that a person knows of the content that is gone.
+    let is_own = project.record.as_ref().is_none_or(|record| record.directory == project.root);
+    let kept = if project.content.is_empty() && is_own {
+        gate.forget(&project.root).map(|_| ())
+    } else {
+        gate.keep(&Record::new(&project.root, &project.content, SystemClock.now_ms()))
     };
     kept.map_err(|error| {
         Failure::failed(format!("cannot write the trust in {}", project.root.display()))
@@ -161,7 +166,7 @@ fn keep(gate: &TrustGate, project: &Project) -> Result<(), Failure> {
     })
 }
 
-/// What a person is to read: the difference to what they trusted, or all of it.
+/// The text that a person is to read: the difference to what they trusted, or all of it.
 fn shown(project: &Project) -> String {
     let root = one_line(&project.root.to_string_lossy());
     match &project.record {
@@ -173,22 +178,34 @@ fn shown(project: &Project) -> String {
     }
 }
 
-/// What of the content does not count even when it is trusted. Content with errors is not trusted: every command would fail.
-fn not_counting(dirs: &Dirs, root: &Path) -> Result<Vec<String>, Failure> {
+/// Says which wishes of the content do not count even when it is trusted.
+fn say_withheld(withheld: &[Withheld]) {
+    for line in withheld.iter().take(NOTES_MAX).map(Withheld::line) {
+        output::say(&format!("note: {line}"));
+    }
+    if withheld.len() > NOTES_MAX {
+        output::say(&format!("note: {} more do not count", withheld.len() - NOTES_MAX));
+    }
+}
+
+/// The wishes of the content that do not count even when it is trusted. Content with errors is not trusted: every command would fail.
+fn not_counting(dirs: &Dirs, root: &Path) -> Result<Vec<Withheld>, Failure> {
     let sources = Sources { dirs, directory: root, variable: &variable, trusts_once: true };
     let config = Config::load(sources)?;
     let (_, agents) = defined(&config, root)?;
-    Ok(config.withheld.iter().chain(&agents).map(crate::trust::Withheld::line).collect())
+    Ok([config.withheld, agents].concat())
 }
 
-fn is_agreed(root: &str) -> Result<bool, Failure> {
-    if !a_person_is_there() {
+/// Asks below the short list of what counts. Only a person who can see the content is asked.
+fn is_agreed(root: &str, summary: &str) -> Result<bool, Failure> {
+    if !a_person_is_there() || !output::stdout_is_terminal() {
         return Err(Failure::coded(
             PERMISSION,
             format!("{root} is not trusted: nobody can be asked"),
         )
         .hint("`tine trust --yes` trusts it as it is now"));
     }
+    output::write_out(summary)?;
     // Keys that were pressed before the question do not answer it.
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);
     output::prompt("Do you trust this content? Type yes or no: ");

@@ -8,7 +8,8 @@ use tine_runtime::{
     Conflict, ConflictKind, ConflictPlace, FileChange, MadeCommit, Mended, MendedAs, Stage,
 };
 
-use tine_tui::words::{is_unseen, one_line};
+use tine_guard::is_unseen;
+use tine_tui::words::one_line;
 
 /// The JSON shape of a changed file. Others rely on it: fields are only ever added.
 #[derive(Debug, Serialize)]

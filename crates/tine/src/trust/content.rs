@@ -23,8 +23,8 @@ pub(crate) const AGENTS_FOLDER: &str = ".tine/agents/";
 /// Most files of a directory's content. A person has to read them.
 const FILES_MAX: usize = 1_000;
 
-/// Most bytes of all files together.
-const BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Most bytes of all files together: some 5,000 lines. A person has to read them, and a difference of more takes long to find.
+const BYTES_MAX: usize = 256 * 1024;
 
 /// Most folders that lie in each other.
 const DEPTH_MAX: usize = 16;
@@ -154,7 +154,7 @@ impl Reading<'_> {
             self.bytes += bytes.len();
         }
         if self.bytes > BYTES_MAX {
-            return Err(format!("it has more than {} MiB", BYTES_MAX / (1024 * 1024)));
+            return Err(format!("it has more than {} KiB", BYTES_MAX / 1024));
         }
         if self.content.0.len() >= FILES_MAX {
             return Err(format!("it has more than {FILES_MAX} files"));
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(read(&many).1.unwrap_err(), "it has more than 1000 files");
         let large = "x".repeat(BYTES_MAX / 2 + 1);
         let large = read(&[(".tine/a", &large), (".tine/b", &large)]).1;
-        assert_eq!(large.unwrap_err(), "it has more than 4 MiB");
+        assert_eq!(large.unwrap_err(), "it has more than 256 KiB");
         let (root, _) = read(&[(".tine/x", "")]);
         let pipe = root.path().join(".tine/pipe");
         rustix::fs::mknodat(

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tine_runtime::worktrees_folder;
+
 use super::content::Content;
 use super::record::{Record, RecordFolder};
 use crate::dirs::Dirs;
@@ -26,7 +28,7 @@ pub(crate) struct Project {
     /// The directory; a real path.
     pub(crate) root: PathBuf,
     pub(crate) content: Content,
-    /// What a person has trusted there.
+    /// The content that a person has trusted there; in a worktree of tine's, else that of the checkout that it was made of.
     pub(crate) record: Option<Record>,
     pub(crate) state: TrustState,
 }
@@ -72,11 +74,12 @@ impl TrustGate {
 
     /// The directory itself, if it has or had content.
     pub(crate) fn project_at(&self, root: &Path) -> Option<Project> {
-        let record = self.records.record(root);
+        let own = self.records.record(root);
+        let record = own.clone().or_else(|| self.origin_record(root));
         let (content, state) = match Content::read(root, &self.own) {
             Ok(content) if content.is_empty() && record.is_none() => return None,
             Ok(content) => {
-                let state = self.state(root, &content, record.as_ref());
+                let state = self.state(root, &content, (own.as_ref(), record.as_ref()));
                 (content, state)
             }
             Err(why) => (Content::default(), TrustState::Unfit(why)),
@@ -84,22 +87,48 @@ impl TrustGate {
         Some(Project { root: root.to_owned(), content, record, state })
     }
 
-    fn state(&self, root: &Path, content: &Content, record: Option<&Record>) -> TrustState {
+    /// The trust in a content. `own` is the record of the directory, `record` that or the one of a worktree's origin.
+    fn state(
+        &self,
+        root: &Path,
+        content: &Content,
+        (own, record): (Option<&Record>, Option<&Record>),
+    ) -> TrustState {
         let is_given = self.given.as_ref().is_some_and(|given| {
             (given.directory == root || self.is_worktree(root)) && given.covers(content)
         });
         match record {
             _ if is_given => TrustState::Trusted,
             Some(record) if record.covers(content) => TrustState::Trusted,
-            Some(_) => TrustState::Changed,
             // A worktree of tine's begins with what its origin holds. The content decides, wherever it was trusted.
-            None if self.is_worktree(root)
+            _ if own.is_none()
+                && self.is_worktree(root)
                 && self.records.all().iter().any(|record| record.covers(content)) =>
             {
                 TrustState::Trusted
             }
+            Some(_) => TrustState::Changed,
             None => TrustState::New,
         }
+    }
+
+    /// The record of the directory that one in a worktree of tine's stands for. What was forbidden there holds here as well, whatever an
+    /// agent has made of the content. The place of the worktree tells its repository; what stands in the worktree is not asked.
+    fn origin_record(&self, root: &Path) -> Option<Record> {
+        if !self.is_worktree(root) {
+            return None;
+        }
+        let stands_for = |record: &Record| {
+            let (common_dir, below) = repository_around(&record.directory)?;
+            let inside = root.strip_prefix(&self.worktrees).ok()?;
+            let inside = inside.strip_prefix(worktrees_folder(&common_dir)).ok()?;
+            // The first name is that of the worktree.
+            let mut names = inside.components();
+            names.next()?;
+            (names.as_path() == below).then_some(())
+        };
+        let records = self.records.all().into_iter();
+        records.filter(|record| stands_for(record).is_some()).max_by_key(|one| one.trusted_ms)
     }
 
     /// Returns true for directories that lie in a worktree of tine's.
@@ -121,6 +150,23 @@ impl TrustGate {
     pub(crate) fn forget(&self, directory: &Path) -> std::io::Result<bool> {
         self.records.forget(directory)
     }
+}
+
+/// The shared folder of the repository that a directory is checked out of, and the directory's path below the checkout's top.
+fn repository_around(directory: &Path) -> Option<(PathBuf, PathBuf)> {
+    let top = directory.ancestors().find(|above| above.join(".git").exists())?;
+    let below = directory.strip_prefix(top).ok()?.to_owned();
+    let git = top.join(".git");
+    if git.is_dir() {
+        return Some((fs::canonicalize(git).ok()?, below));
+    }
+    // A linked worktree of the user's, or a submodule.
+    let own = top.join(fs::read_to_string(git).ok()?.strip_prefix("gitdir: ")?.trim_end());
+    let shared = match fs::read_to_string(own.join("commondir")) {
+        Ok(path) => own.join(path.trim_end()),
+        Err(_) => own,
+    };
+    Some((fs::canonicalize(shared).ok()?, below))
 }
 
 #[cfg(test)]
@@ -222,6 +268,49 @@ mod tests {
         assert_eq!(case.seen("elsewhere"), "elsewhere new");
         case.write("own/worktrees/repo/w/.tine/agents/x.md", "x");
         assert_eq!(case.seen("own/worktrees/repo/w"), "own/worktrees/repo/w new");
+    }
+
+    /// The record that stands behind a project.
+    fn forbidden_by(case: &Case, directory: &str) -> String {
+        let projects = case.gate.projects(&case.path(directory));
+        let record = projects.first().and_then(|project| project.record.as_ref());
+        let text = record.and_then(|record| record.text(".tine/config.toml"));
+        text.unwrap_or_default().to_owned()
+    }
+
+    #[test]
+    fn in_a_worktree_what_its_origin_forbade_holds_whatever_becomes_of_the_content() {
+        let case = Case::new();
+        case.write("repo/.git/HEAD", "");
+        case.write("repo/.tine/config.toml", "a");
+        case.write("repo/sub/.tine/config.toml", "b");
+        case.write("other/.tine/config.toml", "c");
+        ["repo", "repo/sub", "other"].iter().for_each(|name| case.trust(name));
+        let folder = worktrees_folder(&case.path("repo/.git"));
+        let tree = format!("own/worktrees/{folder}/w");
+        let sub = format!("{tree}/sub");
+        case.write(&format!("{tree}/.tine/config.toml"), "a");
+        assert_eq!(case.seen(&tree), format!("{tree} trusted"));
+        case.write(&format!("{tree}/.tine/config.toml"), "a ");
+        assert_eq!(case.seen(&tree), format!("{tree} changed"));
+        fs::remove_dir_all(case.path(&tree).join(".tine")).unwrap();
+        fs::create_dir_all(case.path(&sub)).unwrap();
+        assert_eq!(case.seen(&sub), format!("{sub} changed, {tree} changed"));
+        assert_eq!(
+            (forbidden_by(&case, &tree), forbidden_by(&case, &sub)),
+            ("a".into(), "b".into())
+        );
+        // Not in a worktree of another repository, nor deeper in it.
+        let source = format!("{tree}/src");
+        for (name, expected) in [("own/worktrees/other-00000000/w", ""), (source.as_str(), "a")] {
+            fs::create_dir_all(case.path(name)).unwrap();
+            assert_eq!(forbidden_by(&case, name), expected, "{name}");
+        }
+        // A linked worktree of the user's has the same repository.
+        case.write("repo/.git/worktrees/l/commondir", "../..\n");
+        let gitdir = case.path("repo/.git/worktrees/l").display().to_string();
+        case.write("linked/.git", &format!("gitdir: {gitdir}\n"));
+        assert_eq!(repository_around(&case.path("linked")).unwrap().0, case.path("repo/.git"));
     }
 
     #[test]

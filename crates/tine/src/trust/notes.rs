@@ -8,7 +8,7 @@ use tine_tui::words::one_line;
 /// A wish of a trusted project that the user's own settings do not allow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Withheld {
-    /// What the project wants, such as `model = sim/x`.
+    /// The wish of the project, such as `model = sim/x`.
     pub(crate) wish: String,
     /// The file that says so.
     pub(crate) file: PathBuf,

@@ -14,7 +14,7 @@ use crate::whole_file::write_file;
 /// The version of a record's shape. A record of another version counts as none, so a person is asked again.
 const VERSION: u32 = 1;
 
-/// What a person has trusted of one directory.
+/// The content of one directory that a person has trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     version: u32,

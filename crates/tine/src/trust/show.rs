@@ -1,14 +1,26 @@
 //! Content and its changes as a person reads them before they trust it.
 
-use similar::TextDiff;
-use tine_tui::figures::plural;
-use tine_tui::words::{BOLD, GREEN, RED, is_unseen, one_line, styled};
+use std::time::Duration;
 
-use super::content::{Content, Entry};
+use similar::TextDiff;
+use tine_guard::is_unseen;
+use tine_tui::figures::plural;
+use tine_tui::words::{BOLD, GREEN, RED, one_line, styled};
+
+use super::content::{Content, Entry, SETTINGS_FILE};
 use super::record::{Record, TrustedFile};
 
 /// Unchanged lines around a change.
 const CONTEXT_LINES: usize = 3;
+
+/// Longest time that one file's difference is looked for. After it the rest counts as replaced.
+const DIFFERENCE_TIME_MAX: Duration = Duration::from_secs(1);
+
+/// Most lines of one file that are shown. What stands before the question must be near it.
+const LINES_SHOWN_MAX: usize = 200;
+
+/// Most characters of a line that are shown: some lines of a terminal.
+const LINE_CHARACTERS_MAX: usize = 500;
 
 /// All files of a content, each with its text.
 pub(crate) fn content_text(content: &Content) -> String {
@@ -24,32 +36,48 @@ pub(crate) fn content_text(content: &Content) -> String {
             (Entry::File(bytes), None) => {
                 format!("{head} ({}, not text)\n", plural(bytes.len() as u64, "byte"))
             }
-            (Entry::File(_), Some(text)) => format!("{head}\n{}", indented(text)),
+            (Entry::File(_), Some(text)) => {
+                let lines = text.lines().map(|line| format!("    {}\n", visible(line)));
+                format!("{head}\n{}", bounded(lines))
+            }
         }
     };
-    content.0.iter().map(file).collect()
+    let is_settings = |path: &String| path == SETTINGS_FILE;
+    let (settings, others): (Vec<_>, Vec<_>) =
+        content.0.iter().partition(|(path, _)| is_settings(path));
+    others.into_iter().chain(settings).map(file).collect()
 }
 
 /// The difference between what was trusted and the content.
 pub(crate) fn difference_text(record: &Record, content: &Content) -> String {
     let mut text = String::new();
-    let gone = record.files.keys().filter(|path| !content.0.contains_key(*path));
-    let mut paths: Vec<&String> = content.0.keys().chain(gone).collect();
-    paths.sort();
-    for path in paths {
+    for (path, word) in changes(record, content) {
         let (before, after) = (record.files.get(path), content.0.get(path));
-        if before.map(|file| &file.blake3) == after.map(Entry::hash).as_ref() {
-            continue;
-        }
-        let word = match (before, after) {
-            (None, _) => "new: ",
-            (_, None) => "gone: ",
-            (Some(_), Some(_)) => "changed: ",
-        };
-        text.push_str(&format!("{word}{}\n", styled(BOLD, &one_line(path))));
+        text.push_str(&format!("{word}: {}\n", styled(BOLD, &one_line(path))));
         text.push_str(&lines_between(&before_text(before), &after_text(after)));
     }
     text
+}
+
+/// The files that differ from what was trusted, with `new`, `gone` or `changed`. The settings come last, next to the question.
+pub(super) fn changes<'a>(
+    record: &'a Record,
+    content: &'a Content,
+) -> Vec<(&'a String, &'static str)> {
+    let gone = record.files.keys().filter(|path| !content.0.contains_key(*path));
+    let mut paths: Vec<&String> = content.0.keys().chain(gone).collect();
+    paths.sort_by_key(|path| (*path == SETTINGS_FILE, *path));
+    let change = |path: &'a String| {
+        let (before, after) = (record.files.get(path), content.0.get(path));
+        let word = match (before, after) {
+            _ if before.map(|file| &file.blake3) == after.map(Entry::hash).as_ref() => return None,
+            (None, _) => "new",
+            (_, None) => "gone",
+            (Some(_), Some(_)) => "changed",
+        };
+        Some((path, word))
+    };
+    paths.into_iter().filter_map(change).collect()
 }
 
 fn before_text(file: Option<&TrustedFile>) -> String {
@@ -73,41 +101,46 @@ fn after_text(entry: Option<&Entry>) -> String {
 }
 
 fn lines_between(before: &str, after: &str) -> String {
-    let differences = TextDiff::from_lines(before, after);
-    let mut text = String::new();
-    for group in differences.grouped_ops(CONTEXT_LINES) {
-        for change in group.iter().flat_map(|op| differences.iter_changes(op)) {
-            let line = visible(change.value().trim_end_matches('\n'));
-            text.push_str(&match change.tag() {
-                similar::ChangeTag::Delete => styled(RED, &format!("  - {line}")),
-                similar::ChangeTag::Insert => styled(GREEN, &format!("  + {line}")),
-                similar::ChangeTag::Equal => format!("    {line}"),
-            });
-            text.push('\n');
-        }
+    let differences = TextDiff::configure().timeout(DIFFERENCE_TIME_MAX).diff_lines(before, after);
+    let groups = differences.grouped_ops(CONTEXT_LINES);
+    let changes = groups.iter().flatten().flat_map(|op| differences.iter_changes(op));
+    bounded(changes.map(|change| {
+        let line = visible(change.value().trim_end_matches('\n'));
+        let line = match change.tag() {
+            similar::ChangeTag::Delete => styled(RED, &format!("  - {line}")),
+            similar::ChangeTag::Insert => styled(GREEN, &format!("  + {line}")),
+            similar::ChangeTag::Equal => format!("    {line}"),
+        };
+        format!("{line}\n")
+    }))
+}
+
+/// The first lines, and how many more there are.
+fn bounded(lines: impl Iterator<Item = String>) -> String {
+    let mut lines = lines;
+    let mut text: String = lines.by_ref().take(LINES_SHOWN_MAX).collect();
+    let more = lines.count() as u64;
+    if more > 0 {
+        text.push_str(&format!("    … {}: read the file itself\n", plural(more, "more line")));
     }
     text
 }
 
-/// The text with every character escaped that a person would not see on a terminal. Models read them all.
-fn visible(text: &str) -> String {
-    let is_hidden = |character: char| {
-        (is_unseen(character) && !matches!(character, '\n' | '\t'))
-            || matches!(character, '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}')
-            || matches!(character, '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e01ef}')
-    };
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match is_hidden(character) {
-            true => out.extend(character.escape_unicode()),
-            false => out.push(character),
+/// A line with every character escaped that a person would not see on a terminal, as far as it is shown. Models read them all.
+pub(super) fn visible(text: &str) -> String {
+    let mut out = String::with_capacity(text.len().min(LINE_CHARACTERS_MAX));
+    for character in text.chars().take(LINE_CHARACTERS_MAX) {
+        if is_unseen(character) && !matches!(character, '\n' | '\t') {
+            out.extend(character.escape_unicode());
+        } else {
+            out.push(character);
         }
     }
+    let more = text.chars().skip(LINE_CHARACTERS_MAX).count() as u64;
+    if more > 0 {
+        out.push_str(&format!(" … ({})", plural(more, "more character")));
+    }
     out
-}
-
-fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("    {}\n", visible(line))).collect()
 }
 
 #[cfg(test)]
@@ -138,6 +171,29 @@ mod tests {
             model = "a/b"
             \u{1b}[2Jx\u{200b}\u{e0041}
         "#);
+    }
+
+    #[test]
+    fn long_content_is_bounded_and_the_settings_come_last() {
+        let long = format!("{}\n", "x".repeat(LINE_CHARACTERS_MAX + 3)).repeat(LINES_SHOWN_MAX + 7);
+        let content = content(&[(".tine/config.toml", "a = 1\n"), (".tine/z", &long)]);
+        let text = plain(&content_text(&content));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), LINES_SHOWN_MAX + 4);
+        assert!(lines[1].ends_with("x … (3 more characters)"), "{}", lines[1]);
+        let end = &lines[LINES_SHOWN_MAX + 1..];
+        assert_eq!(
+            end,
+            ["    … 7 more lines: read the file itself", ".tine/config.toml", "    a = 1"]
+        );
+    }
+
+    /// Without a limit this takes most of a minute.
+    #[test]
+    fn a_difference_of_many_lines_is_found_in_time() {
+        let lines = |from: u32| (from..from + 30_000).map(|at| format!("{}\n", at * 7 % 30_011));
+        let (before, after): (String, String) = (lines(0).collect(), lines(13).rev().collect());
+        assert!(lines_between(&before, &after).contains("more lines"));
     }
 
     #[test]
