@@ -14,6 +14,7 @@ use crate::cache::cache_row;
 use crate::cache_note::CacheNote;
 use crate::codec;
 use crate::ports::Ports;
+use crate::registry::from_agent;
 use crate::rest::Resting;
 
 /// Writes one agent's messages under its lease.
@@ -204,9 +205,7 @@ impl Journal for StoreJournal {
 /// Mail as its reader sees it: notices of tasks say by themselves whose they are.
 pub(crate) fn mail_text(row: MailRow) -> String {
     match row.sender {
-        Some(sender) if !row.body.starts_with(NOTICE_BEGIN) => {
-            format!("Message from agent {}:\n{}", sender.short(), row.body)
-        }
+        Some(sender) if !row.body.starts_with(NOTICE_BEGIN) => from_agent(sender, &row.body),
         Some(_) | None => row.body,
     }
 }

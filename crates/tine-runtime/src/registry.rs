@@ -20,6 +20,20 @@ pub(crate) fn mail_body(sender: Option<AgentId>, text: String) -> String {
     }
 }
 
+/// The text of a message that is kept until an agent is done. The store keeps no sender with it, so the text names the agent.
+pub(crate) fn follow_up_body(sender: Option<AgentId>, text: String) -> String {
+    let text = mail_body(sender, text);
+    match sender {
+        Some(sender) => from_agent(sender, &text),
+        None => text,
+    }
+}
+
+/// A message as its reader sees it, with the agent that sent it.
+pub(crate) fn from_agent(sender: AgentId, text: &str) -> String {
+    format!("Message from agent {}:\n{text}", sender.short())
+}
+
 impl Runtime {
     /// Gives an agent a name, or takes it away.
     pub async fn rename(&self, agent: AgentId, name: Option<String>) -> Result<(), RuntimeError> {
@@ -32,8 +46,8 @@ impl Runtime {
         self.send_from(None, agent, text).await
     }
 
-    /// Puts a message of an agent, or of the user, into an agent's mailbox.
-    pub(crate) async fn send_from(
+    /// Puts a message of an agent, or of the user (`None`), into an agent's mailbox.
+    pub async fn send_from(
         &self,
         sender: Option<AgentId>,
         agent: AgentId,
@@ -51,15 +65,20 @@ impl Runtime {
         Ok(id)
     }
 
-    /// Keeps a message of the user until an agent is done with what it does: for a worker it is the next task, for any other agent
-    /// the next turn. One message at a time; none for a worker whose task has ended.
-    pub async fn send_next(&self, agent: AgentId, text: &str) -> Result<(), RuntimeError> {
-        check_mail(text)?;
+    /// Keeps a message of an agent, or of the user (`None`), until an agent is done with what it does: for a worker it is the next
+    /// task, for any other agent the next turn. One message at a time; none for a worker whose task has ended.
+    pub async fn send_next(
+        &self,
+        sender: Option<AgentId>,
+        agent: AgentId,
+        text: String,
+    ) -> Result<(), RuntimeError> {
+        check_mail(&text)?;
         let task = self.store().task(agent).await?;
         if task.is_some_and(|task| task.status.is_final()) {
             return Err(RuntimeError::TaskEnded(agent));
         }
-        match self.store().keep_follow_up(agent, text).await? {
+        match self.store().keep_follow_up(agent, &follow_up_body(sender, text)).await? {
             true => Ok(()),
             false => Err(RuntimeError::FollowUpWaits(agent)),
         }

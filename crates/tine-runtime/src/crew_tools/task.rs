@@ -15,6 +15,7 @@ use super::{CrewTools, Told};
 use crate::crew::{Spawn, SpawnKind};
 use crate::error::RuntimeError;
 use crate::inherit::Inherit;
+use crate::registry::{follow_up_body, mail_body};
 use crate::stop::{Receipt, StopSpec};
 use crate::tasks::{
     OUTPUT_WAIT_DEFAULT, OUTPUT_WAIT_MAX, OutputSpec, Resumed, TaskFilter, TaskView, Waited,
@@ -75,7 +76,7 @@ impl CrewTools {
     }
 
     async fn task_resume(&self, task: &str, prompt: String) -> Result<String, Told> {
-        let prompt = bounded("prompt", prompt)?;
+        let prompt = mail_body(Some(self.record.id), bounded("prompt", prompt)?);
         let view = self.own_task(task).await?;
         let agent = view.task.agent;
         let options = (&self.options, self.top);
@@ -221,7 +222,8 @@ impl CrewTools {
                 Ok(format!("Worker {agent} reads it at its next turn."))
             }
             When::Next => {
-                let kept = self.runtime.store().keep_follow_up(agent, &message).await;
+                let kept = follow_up_body(Some(self.record.id), message);
+                let kept = self.runtime.store().keep_follow_up(agent, &kept).await;
                 match kept.map_err(RuntimeError::from)? {
                     true => Ok(format!("Worker {agent} is told when it has reported.")),
                     false => Err(Told(format!(

@@ -229,7 +229,7 @@ async fn a_person_starts_a_worker_of_an_agent_that_nobody_runs() {
     assert_eq!((task.status, task.spawner), (TaskStatus::Completed, agent));
     assert_eq!(house.runtime.store().unread_mail(agent).await.unwrap().len(), 1);
     assert!(house.runtime.receipt(worker).await.unwrap().over);
-    let late = house.runtime.send_next(worker, "more").await.unwrap_err();
+    let late = house.runtime.send_next(None, worker, "more".into()).await.unwrap_err();
     assert_eq!(late.to_string(), format!("the task of agent {worker} has ended"));
 }
 
@@ -239,8 +239,8 @@ async fn an_agent_without_a_task_is_told_one_thing_when_it_is_done() {
         House::new(model([Answer::text("Done."), Answer::text("That too.")], |_, _| report("")))
             .await;
     let agent = house.root().await;
-    house.runtime.send_next(agent, "and then that").await.unwrap();
-    let second = house.runtime.send_next(agent, "and more").await.unwrap_err();
+    house.runtime.send_next(None, agent, "and then that".into()).await.unwrap();
+    let second = house.runtime.send_next(None, agent, "and more".into()).await.unwrap_err();
     assert!(second.to_string().contains("something else already"));
     let run = say(&house, agent, "this").await;
     assert_eq!(run.report.final_text().as_deref(), Some("That too."));

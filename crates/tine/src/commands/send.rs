@@ -23,7 +23,7 @@ pub(super) struct ToSend {
     pub(super) agent: AgentId,
     /// Read from standard input where there is none.
     pub(super) text: Option<String>,
-    /// Whether it is kept until the agent is done.
+    /// Keep it until the agent is done.
     pub(super) next: bool,
     pub(super) json: bool,
 }
@@ -42,22 +42,21 @@ pub(super) async fn deliver(context: &Context, to_send: ToSend) -> Result<u8, Fa
         Some(text) => text,
         None => text_file::read("-".as_ref())?,
     };
-    let mail = match next {
-        true => {
-            context.runtime.send_next(agent, &text).await?;
-            None
-        }
-        false => Some(context.runtime.send(agent, text).await?.0),
+    // The words of an agent's command are that agent's, also where it speaks through a shell.
+    let sender = context.caller.as_ref().map(|caller| caller.id);
+    let mail = if next {
+        context.runtime.send_next(sender, agent, text).await?;
+        None
+    } else {
+        Some(context.runtime.send_from(sender, agent, text).await?.0)
     };
     if json {
         output::json(&SentJson { agent: agent.to_string(), mail, next })?;
         return Ok(0);
     }
     let short = agent.short();
-    let when = match next {
-        true => "when the agent is done with what it does",
-        false => "at the agent's next turn",
-    };
+    let when =
+        if next { "when the agent is done with what it does" } else { "at the agent's next turn" };
     output::line(&format!("sent to {short}; it is delivered {when}"))?;
     // Who holds its lease runs it, or is about to.
     if context.runtime.store().lease(agent).await?.is_none() {
