@@ -9,7 +9,9 @@ use super::Directory;
 use crate::contract::{
     agent_id, ask_of, create, fork_of, message, new_agent, plain_notice, refused,
 };
-use crate::{Acquire, CreateAgent, ForkFrom, NewMail, OpenOptions, SqliteStore, Store, StoreError};
+use crate::{
+    Acquire, CreateAgent, ForkFrom, NewMail, OpenOptions, SetReach, SqliteStore, Store, StoreError,
+};
 
 async fn execute(directory: &Directory, sql: &'static str) {
     let url = format!("sqlite://{}?mode=rwc", directory.path().display());
@@ -49,7 +51,7 @@ async fn every_connection_is_durable_and_checks_references() {
             ("PRAGMA journal_mode", "wal"),
             ("PRAGMA synchronous", "2"),
             ("PRAGMA foreign_keys", "1"),
-            ("PRAGMA user_version", "9"),
+            ("PRAGMA user_version", "10"),
         ] {
             let row = read.one(sqlx::query(pragma)).await.unwrap().unwrap();
             let found = row
@@ -64,8 +66,8 @@ async fn every_connection_is_durable_and_checks_references() {
 async fn a_newer_schema_is_refused_with_both_versions() {
     let directory = Directory::new();
     directory.sqlite().await.close().await.unwrap();
-    execute(&directory, "PRAGMA user_version = 10").await;
-    refused!(open(&directory).await, StoreError::Newer { found: 10, known: 9, .. });
+    execute(&directory, "PRAGMA user_version = 11").await;
+    refused!(open(&directory).await, StoreError::Newer { found: 11, known: 10, .. });
 }
 
 #[tokio::test]
@@ -109,27 +111,54 @@ async fn every_older_version_gets_its_queue() {
 /// Agents of before version 9 have the reach that their runs had by default: a worker, and who was forked from one, its directory.
 #[tokio::test]
 async fn older_agents_get_the_reach_of_their_standing() {
-    use tine_model::{AgentId, Reach};
     let directory = Directory::new();
     fs::create_dir_all(directory.path().parent().unwrap()).unwrap();
     execute(&directory, include_str!("../../../migrations/sqlite/0001_initial.sql")).await;
-    // Root, its worker, the worker's peer, and the root's peer.
-    let rows = "INSERT INTO heads VALUES (zeroblob(32), 'h');
-        INSERT INTO agents (id, parent, standing, state, context, model, max_tokens, head, \
-            directory, depth, created_ms, updated_ms)
-            SELECT id, parent, standing, 'idle', 'full', 'sim/echo', 9, zeroblob(32), '/', 0, 1, 1
-            FROM (SELECT x'00000000000000000000000000000000' AS id, NULL AS parent, 'root' AS standing
-                UNION ALL SELECT x'00000000000000000000000000000001', x'00000000000000000000000000000000', 'worker'
-                UNION ALL SELECT x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'peer'
-                UNION ALL SELECT x'00000000000000000000000000000003', x'00000000000000000000000000000000', 'peer');";
-    execute(&directory, rows).await;
+    execute(&directory, OLDER_AGENTS).await;
+    check_reaches(&directory.sqlite().await).await;
+}
+
+/// A process of an older version that was open before goes on inserting without the column.
+#[tokio::test]
+async fn agents_of_an_older_program_that_still_runs_get_the_same_reach() {
+    let directory = Directory::new();
     let store = directory.sqlite().await;
-    for (number, reach) in
-        [Reach::open(), Reach::directory(), Reach::directory(), Reach::open()].iter().enumerate()
-    {
-        let mut bytes = [0; 16];
-        bytes[15] = u8::try_from(number).unwrap();
-        assert_eq!(store.agent(AgentId::from_bytes(bytes)).await.unwrap().reach, *reach);
+    execute(&directory, OLDER_AGENTS).await;
+    check_reaches(&store).await;
+    let worker = agent_number(1);
+    let reach = tine_model::Reach::read_only();
+    let change = SetReach { agent: worker, reach: reach.clone(), fence: None, now_ms: 2 };
+    store.set_reach(change).await.unwrap();
+    let below = "INSERT INTO agents (id, parent, standing, state, context, model, max_tokens, head, \
+            directory, depth, created_ms, updated_ms)
+        SELECT x'00000000000000000000000000000004', id, 'worker', state, context, model, max_tokens, \
+            head, directory, 2, 1, 1 FROM agents WHERE id = x'00000000000000000000000000000001';";
+    execute(&directory, below).await;
+    assert_eq!(store.agent(agent_number(4)).await.unwrap().reach, reach);
+}
+
+/// A root, its worker, the worker's peer, and the root's peer, as versions before 9 wrote them.
+const OLDER_AGENTS: &str = "INSERT INTO heads VALUES (zeroblob(32), 'h');
+    INSERT INTO agents (id, parent, standing, state, context, model, max_tokens, head, \
+        directory, depth, created_ms, updated_ms)
+        SELECT id, parent, standing, 'idle', 'full', 'sim/echo', 9, zeroblob(32), '/', 0, 1, 1
+        FROM (SELECT x'00000000000000000000000000000000' AS id, NULL AS parent, 'root' AS standing
+            UNION ALL SELECT x'00000000000000000000000000000001', x'00000000000000000000000000000000', 'worker'
+            UNION ALL SELECT x'00000000000000000000000000000002', x'00000000000000000000000000000001', 'peer'
+            UNION ALL SELECT x'00000000000000000000000000000003', x'00000000000000000000000000000000', 'peer');";
+
+fn agent_number(number: u8) -> tine_model::AgentId {
+    let mut bytes = [0; 16];
+    bytes[15] = number;
+    tine_model::AgentId::from_bytes(bytes)
+}
+
+/// Checks the reaches of [`OLDER_AGENTS`].
+async fn check_reaches(store: &SqliteStore) {
+    use tine_model::Reach;
+    let reaches = [Reach::open(), Reach::directory(), Reach::directory(), Reach::open()];
+    for (number, reach) in (0..).zip(reaches) {
+        assert_eq!(store.agent(agent_number(number)).await.unwrap().reach, reach, "{number}");
     }
 }
 
