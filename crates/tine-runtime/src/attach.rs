@@ -23,6 +23,9 @@ const FILES_MAX: usize = 20;
 /// The tag that a file stands in.
 const ENVELOPE: &str = "attached-file";
 
+/// The tag of earlier versions. It stands in stored conversations.
+const OLDER_ENVELOPE: &str = "file";
+
 /// What a path ends with in a sentence.
 const PUNCTUATION: [char; 9] = ['.', ',', ';', ':', '!', '?', ')', ']', '"'];
 
@@ -51,12 +54,19 @@ pub struct AttachedFile {
 }
 
 impl AttachedFile {
-    /// Reads a text that is nothing but a file.
+    /// Reads a text that is nothing but a file, also in the frame of earlier versions, which escaped nothing.
     pub fn parse(text: &str) -> Option<Self> {
-        let begin = text.strip_prefix('<')?.strip_prefix(ENVELOPE)?.strip_prefix(" path=\"")?;
-        let (path, rest) = begin.split_once("\">\n")?;
-        let text = rest.strip_suffix('>')?.strip_suffix(ENVELOPE)?.strip_suffix("\n</")?;
-        let plain = |text| unescape_frame_tags(text).into_owned();
+        let parts = |envelope: &str| {
+            let begin = text.strip_prefix('<')?.strip_prefix(envelope)?.strip_prefix(" path=\"")?;
+            let (path, rest) = begin.split_once("\">\n")?;
+            let text = rest.strip_suffix('>')?.strip_suffix(envelope)?.strip_suffix("\n</")?;
+            Some((path.to_owned(), text.to_owned()))
+        };
+        if let Some((path, text)) = parts(OLDER_ENVELOPE) {
+            return Some(Self { path, text });
+        }
+        let (path, text) = parts(ENVELOPE)?;
+        let plain = |text: String| unescape_frame_tags(&text).into_owned();
         Some(Self { path: plain(path), text: plain(text) })
     }
 }
@@ -187,6 +197,13 @@ mod tests {
         .env is not handed over: it looks like a secret
         long.txt is not handed over: it is longer than 128 KiB
         "#);
+    }
+
+    #[test]
+    fn a_file_of_an_earlier_version_is_read() {
+        let read = AttachedFile::parse("<file path=\"a.rs\">\nif a &lt; b\n</file>");
+        let file = AttachedFile { path: "a.rs".to_owned(), text: "if a &lt; b".to_owned() };
+        assert_eq!(read, Some(file));
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! What agents may touch: from what is stored with them, the command line and the settings, and who has typed it.
+//! The reach of agents: from the store, the command line and the settings, and by whose word.
 //!
 //! An option that a person types is their word, and may widen. A command that an agent runs, the settings and a resumed run never do.
 
@@ -25,7 +25,7 @@ const ESCAPES_SHOWN_MAX: usize = 10;
 pub(crate) const ADVICE: &str =
     "`tine doctor` says what is missing here; `--confine off` runs commands without a wall";
 
-/// What a new agent without a parent may touch.
+/// The reach of a new agent without a parent.
 pub(crate) fn of_root(context: &Context, args: &LimitArgs) -> Result<Reach, Failure> {
     let typed = typed(&context.config.confine, args, &Reach::open())?;
     match (typed, &context.caller) {
@@ -126,7 +126,10 @@ fn typed(table: &ConfineTable, args: &LimitArgs, base: &Reach) -> Result<Option<
     let reach = match args.confine {
         Some(ConfineArg::Off) => Reach::open(),
         Some(ConfineArg::Directory) => confined(Reach::directory())?,
-        Some(ConfineArg::ReadOnly) => confined(Reach::read_only())?,
+        // What is typed says nowhere, so the setting's directories are not meant.
+        Some(ConfineArg::ReadOnly) => {
+            Reach { writable: Vec::new(), ..confined(Reach::read_only())? }
+        }
         None => match &typed_network {
             Some(network) => Reach { network: network.clone(), ..base.clone() },
             None => return Ok(None),
@@ -139,7 +142,7 @@ fn typed(table: &ConfineTable, args: &LimitArgs, base: &Reach) -> Result<Option<
     Ok(Some(reach))
 }
 
-/// What a worker may touch by the settings.
+/// The reach of a worker by the settings.
 fn usual(table: &ConfineTable) -> Result<Reach, Failure> {
     if !workers(table)? {
         return Ok(Reach::open());
@@ -171,7 +174,7 @@ fn bounded(reach: &Reach, (bounds, caller): (&Reach, &AgentRecord)) -> Result<Re
         .hint(format!("agent {short} runs this command: {AGENT_VARIABLE} is set; a person widens with `--confine`")))
 }
 
-/// What is the same for all runs in a directory.
+/// The confinement that is the same for all runs in a directory.
 fn surroundings(table: &ConfineTable, directory: &Path) -> Result<Confinement, Failure> {
     Ok(Confinement {
         variables: table.variables.clone().unwrap_or_default(),
@@ -310,6 +313,18 @@ mod tests {
         error: --network is for confined runs
         hint: commands that are not confined have the network anyway
         ");
+    }
+
+    #[test]
+    fn read_only_that_is_typed_leaves_the_writable_directories_of_the_settings_out() {
+        let table =
+            ConfineTable { writable: Some(vec!["/cache".to_owned()]), ..ConfineTable::default() };
+        let reach = |confine| {
+            let args = LimitArgs { confine: Some(confine), ..LimitArgs::default() };
+            typed(&table, &args, &Reach::open()).unwrap()
+        };
+        assert_eq!(reach(ConfineArg::ReadOnly), Some(Reach::read_only()));
+        assert_eq!(reach(ConfineArg::Directory).unwrap().writable, [PathBuf::from("/cache")]);
     }
 
     #[test]

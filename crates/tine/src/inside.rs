@@ -46,7 +46,7 @@ pub(crate) async fn caller(store: &dyn Store) -> Result<Option<AgentRecord>, Sto
 
 /// Refuses trust that an agent's command gives: only a person does.
 pub(crate) fn check_trust() -> Result<(), Failure> {
-    match variable(AGENT_VARIABLE) {
+    match variable(AGENT_VARIABLE).filter(|agent| !agent.is_empty()) {
         None => Ok(()),
         Some(_) => Err(Failure::coded(PERMISSION, "an agent's command gives and takes no trust")
             .hint(format!(

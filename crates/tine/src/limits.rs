@@ -57,7 +57,7 @@ pub(crate) fn run_limits(args: &LimitArgs, turns: u32) -> RunLimits {
 const RULE_HINT: &str =
     "a rule is a tool, as `FileWrite`, or a tool and a pattern, as `Bash(git log *)`";
 
-const MODE_HINT: &str = "default asks before it changes things, accept-edits lets files of the directory be written, read-only changes nothing, bypass asks nothing";
+const MODE_HINT: &str = "default asks before it changes things, accept-edits lets files of the directory be written, plan or read-only changes nothing, bypass asks nothing";
 
 pub(crate) fn mode(config: &Config, args: &LimitArgs) -> Result<PermissionMode, Failure> {
     if let Some(text) = &args.permission_mode {

@@ -140,7 +140,7 @@ impl<'a> Talk<'a> {
         ended.failure.map_or(Ok(0), Err)
     }
 
-    /// What the run may do. One that may write nothing asks for nothing that writes, unless somebody has said what it may.
+    /// The permissions of the run. One that may write nothing asks for nothing that writes, unless somebody has said what it may.
     fn permissions(&self, reach: &Reach) -> Permissions {
         let permissions = self.guarded.permissions.clone();
         match reach.writes == Writes::Nowhere && self.limits.permission_mode.is_none() {

@@ -12,6 +12,16 @@ pub(crate) struct Reach {
 }
 
 impl Command {
+    /// Returns true where the user wants to see the result alone.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let output = match self {
+            Self::Run(args) => Some(&args.output),
+            Self::Fork(args) => Some(&args.output),
+            _ => None,
+        };
+        output.is_some_and(|output| output.quiet)
+    }
+
     /// How far it reaches.
     pub(crate) fn reach(&self) -> Reach {
         let reach = |starts_agents, runs_models| Reach { starts_agents, runs_models };

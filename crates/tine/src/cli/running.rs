@@ -37,7 +37,7 @@ pub(crate) struct LimitArgs {
     /// Stop once this many tokens are used
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<u64>,
-    /// What may happen without a question: default, accept-edits, read-only, bypass
+    /// What may happen without a question: default, accept-edits, plan (read-only) or bypass
     #[arg(long, value_name = "MODE")]
     pub(crate) permission_mode: Option<String>,
     /// Allow a tool call, as Tool or Tool(pattern); may be repeated
@@ -46,7 +46,7 @@ pub(crate) struct LimitArgs {
     /// Refuse a tool call, as Tool or Tool(pattern); may be repeated
     #[arg(long, value_name = "RULE")]
     pub(crate) deny: Vec<String>,
-    /// What commands and file tools may touch; stored with the agent [default: as stored; new workers: directory, others: off]
+    /// Confine commands and file tools; stored with the agent [default: as stored; new workers: directory, others: off]
     #[arg(long, value_enum, value_name = "REACH")]
     pub(crate) confine: Option<ConfineArg>,
     /// Hosts and ports that confined commands reach, such as crates.io:443,localhost:5432 [without one: all public web servers]
@@ -62,7 +62,7 @@ pub(crate) struct LimitArgs {
     pub(crate) tree: TreeCaps,
 }
 
-/// Where confined commands may write.
+/// The places that confined commands may write in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ConfineArg {
     /// Wherever you can

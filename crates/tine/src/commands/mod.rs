@@ -63,9 +63,9 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
     };
     if cli.talk.is_given() {
         return Err(Failure::usage(
-            "--continue, --resume and --plain before a command mean nothing",
+            "--continue, --resume, --plain and --permission-mode before a command mean nothing",
         )
-        .hint("put the first two behind `tine run`, or leave the command out"));
+        .hint("put them behind `tine run` (it has no --plain), or leave the command out"));
     }
     match command {
         // These need neither settings nor a store.
@@ -113,7 +113,7 @@ fn in_runtime(surroundings: Surroundings, command: Command) -> Result<u8, Failur
             other => {
                 let context = Context::open(surroundings).await?;
                 let reach = other.reach();
-                if reach.starts_agents || reach.runs_models {
+                if (reach.starts_agents || reach.runs_models) && !other.is_quiet() {
                     context.say_untrusted();
                 }
                 with_context(context, other).await

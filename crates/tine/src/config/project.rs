@@ -48,7 +48,7 @@ pub(super) fn bounded(file: File, user: &Config, path: &Path) -> (File, Vec<With
     (file, withheld)
 }
 
-/// What of a file only forbids. It holds although the file has changed since a person trusted it.
+/// Takes the settings of a file that only forbid. They hold although the file has changed since a person trusted it.
 pub(super) fn only_narrowing(file: File) -> File {
     File {
         model: None,
@@ -203,7 +203,7 @@ mod tests {
         Some(Setting { value, origin: "/c.toml".to_owned() })
     }
 
-    /// What of a project's file is withheld from a user.
+    /// The wishes of a project's file that are withheld from a user.
     fn withheld(user: &Config, project: &str) -> String {
         let path = Path::new("/p/.tine/config.toml");
         let file = super::super::parse(project, path).unwrap();

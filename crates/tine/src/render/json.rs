@@ -123,7 +123,7 @@ pub(crate) struct ForkShape {
     moved_from: Option<i64>,
     /// `null` where it works in its parent's directory.
     worktree: Option<PlaceShape>,
-    /// What its commands and file tools may touch: `open`, `directory`, `read-only` or `notes`.
+    /// The reach of its commands and file tools: `open`, `directory`, `read-only` or `notes`.
     reach: &'static str,
 }
 

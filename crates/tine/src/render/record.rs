@@ -30,11 +30,11 @@ pub(crate) struct AgentJson<'a> {
     context: &'static str,
     model: String,
     directory: &'a str,
-    /// What its commands and file tools may touch: `open`, `directory`, `read-only` or `notes`.
+    /// The reach of its commands and file tools: `open`, `directory`, `read-only` or `notes`.
     reach: &'static str,
     /// Directories that they may write in besides.
     writable: Vec<String>,
-    /// Whether commands may use a network.
+    /// True where commands may use a network.
     network: bool,
     /// The hosts and ports that they reach: empty without a network, and where the reach is open, which is all.
     hosts: Vec<String>,
