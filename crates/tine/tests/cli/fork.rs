@@ -114,7 +114,7 @@ fn what_cannot_be_forked_is_said() {
     --- stdout
     --- stderr
     error: --permission-mode: unknown permission mode `yolo`, expected default, accept-edits, read-only or bypass
-    hint: default asks before it changes things, accept-edits lets files of the directory be written, read-only changes nothing, bypass asks nothing
+    hint: default asks before it changes things, accept-edits lets files of the directory be written, plan or read-only changes nothing, bypass asks nothing
     ");
     home.done(&["kill", "base", "--root"]);
     let dead = home.json(&["ps", "--all", "--json"])[0]["id"].as_str().unwrap().to_owned();
