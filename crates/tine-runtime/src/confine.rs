@@ -71,8 +71,8 @@ pub struct Confinement {
     pub reach: ReachWish,
     /// Variables that are passed on to commands beyond the short list.
     pub variables: Vec<String>,
-    /// Whether a run goes on where the kernel cannot keep all of this. Runs that may not write in their directory never do.
-    pub accept_gaps: bool,
+    /// What happens where the kernel cannot keep all of this. Runs that may not write in their directory are refused there.
+    pub missing: Missing,
     /// tine's own files: confined runs do not read them, no run writes them without a question, and the audit does not look at them.
     /// The agent's directory may lie among them.
     pub own: Vec<PathBuf>,
@@ -104,6 +104,11 @@ impl Confinement {
         }
     }
 
+    /// Returns true if no command of a run in `directory` starts here, because the kernel cannot keep it in a directory.
+    pub fn refuses_commands(&self, directory: &Path) -> bool {
+        self.wall(directory).is_some_and(|wall| wall.refuses_commands(Support::of_this_kernel()))
+    }
+
     /// `None` without a wall.
     fn wall(&self, directory: &Path) -> Option<Wall> {
         let reach = self.reach.reach();
@@ -113,10 +118,8 @@ impl Confinement {
             Writes::Nowhere => Wall::maintenance(Vec::new()),
             Writes::Notes(notes) => Wall::maintenance(vec![notes.clone()]),
         };
-        let missing = match self.accept_gaps && reach.writes == Writes::Directory {
-            true => Missing::Accept,
-            false => Missing::Refuse,
-        };
+        let missing =
+            if reach.writes == Writes::Directory { self.missing } else { Missing::Refuse };
         let more = reach.writable.iter().filter(|path| path.exists()).cloned();
         Some(Wall {
             writable: wall.writable.iter().cloned().chain(more).collect(),
@@ -335,7 +338,8 @@ mod tests {
     fn only_a_worker_may_go_on_where_the_kernel_falls_short() {
         let missing = |reach: Reach| {
             let reach = reach.into();
-            let confinement = Confinement { reach, accept_gaps: true, ..Confinement::default() };
+            let missing = Missing::Accept;
+            let confinement = Confinement { reach, missing, ..Confinement::default() };
             confinement.wall(Path::new("/work")).map(|wall| wall.missing)
         };
         assert_eq!(missing(Reach::open()), None);

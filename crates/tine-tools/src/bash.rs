@@ -109,6 +109,9 @@ async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> To
     if cancel.is_cancelled() {
         return Failure::cancelled().into();
     }
+    if let Some(refusal) = place.enclosure().and_then(Enclosure::refusal) {
+        return Failure::new(refusal).into();
+    }
     let limits = place.limits();
     if let Err(error) = refresh(place).await {
         return start_failure(place, &StartError::System(error)).into();

@@ -65,6 +65,19 @@ pub fn hide_environment() -> io::Result<()> {
     Ok(())
 }
 
+/// Returns true if the memory and first environment of this process are closed to other processes of the user.
+pub fn is_environment_hidden() -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, dumpable_behavior};
+        dumpable_behavior().is_ok_and(|now| now == DumpableBehavior::NotDumpable)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        false
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,8 +110,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_hidden_environment_is_closed_to_other_processes() {
-        use rustix::process::{DumpableBehavior, dumpable_behavior};
         hide_environment().unwrap();
-        assert_eq!(dumpable_behavior().unwrap(), DumpableBehavior::NotDumpable);
+        assert!(is_environment_hidden());
     }
 }

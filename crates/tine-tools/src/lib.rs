@@ -39,7 +39,7 @@ mod wall;
 pub use audit::{Change, ESCAPES_MAX, Escape, Snapshot, Watch};
 pub use bash::{Bash, is_withheld_variable};
 pub use caller::Caller;
-pub use detached::{Detached, hide_environment, leave_session};
+pub use detached::{Detached, hide_environment, is_environment_hidden, leave_session};
 pub use editor::edit_file;
 pub use file_edit::FileEdit;
 pub use file_read::FileRead;

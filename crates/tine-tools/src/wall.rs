@@ -126,11 +126,14 @@ pub enum Metadata {
 }
 
 /// What happens where the kernel cannot keep all that is described.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Missing {
     /// The wall is not raised, and so the run does not start.
+    #[default]
     Refuse,
-    /// What can be kept is kept; [`Enclosure::gaps`] says what is not.
+    /// What can be kept is kept; [`Enclosure::gaps`] says what is not. Where nothing rules over files, no command starts.
+    RefuseCommands,
+    /// What can be kept is kept, even if that is nothing.
     Accept,
 }
 
@@ -237,6 +240,8 @@ struct Standing {
     readable: Vec<PathBuf>,
     /// Real paths below those that cannot be read.
     withheld: Vec<PathBuf>,
+    /// Whether no command may start, because nothing rules over files.
+    refuses_commands: bool,
 }
 
 /// What a command goes through before it starts.
@@ -246,6 +251,10 @@ enum Layer {
     /// A thread that restricts itself: the whole wall where no namespaces can be made.
     Restriction(Restriction),
 }
+
+/// What the model is told of a command that does not start.
+const REFUSED: &str = "commands are not run here: this system can neither make namespaces nor use Landlock, so nothing would keep \
+    a command in its directory. Work with the file tools. Only the user can change this: `tine doctor` says how";
 
 /// What programs say when the wall refuses something.
 const REFUSALS: [&str; 5] = [
@@ -268,7 +277,7 @@ impl Wall {
             metadata: Metadata::Free,
             limits: ResourceLimits::WORKER,
             variables: Vec::new(),
-            missing: Missing::Accept,
+            missing: Missing::RefuseCommands,
         }
     }
 
@@ -310,6 +319,11 @@ impl Wall {
             gaps.push(Gap::Home);
         }
         gaps
+    }
+
+    /// Returns true if no command starts behind it with this support.
+    pub fn refuses_commands(&self, support: Support) -> bool {
+        self.missing == Missing::RefuseCommands && support.gaps().contains(&Gap::Files)
     }
 
     /// Builds the wall for commands that work in `directory`. Looks through homes or the directory for secrets, once: a
@@ -422,6 +436,7 @@ impl Wall {
             only_reads: matches!(self.readable, Readable::Covered(_)),
             readable,
             withheld,
+            refuses_commands: self.refuses_commands(ground.support),
         })))
     }
 
@@ -547,6 +562,9 @@ impl Wall {
             true => "no network".to_owned(),
             false => format!("network by the proxy in HTTPS_PROXY: {}", self.network),
         };
+        if self.missing == Missing::RefuseCommands && gaps.contains(&Gap::Files) {
+            return "confined: no command runs here, the kernel cannot confine it".to_owned();
+        }
         if gaps.contains(&Gap::Files) {
             return format!("confined: {network}; files are not, the kernel cannot");
         }
@@ -582,6 +600,11 @@ impl Enclosure {
     pub fn shows(&self, path: &Path) -> bool {
         let is_in = |paths: &[PathBuf]| paths.iter().any(|root| path.starts_with(root));
         is_in(&self.0.readable) && !is_in(&self.0.withheld)
+    }
+
+    /// Why no command may start behind it; `None` where commands may.
+    pub(crate) fn refusal(&self) -> Option<&'static str> {
+        self.0.refuses_commands.then_some(REFUSED)
     }
 
     /// The directory for temporary files.

@@ -143,7 +143,7 @@ pub(crate) struct ConfineTable {
     pub(crate) writable: Option<Vec<String>>,
     /// Names of variables that are passed on.
     pub(crate) variables: Option<Vec<String>>,
-    /// `warn` or `refuse`, where the kernel cannot keep all of a wall.
+    /// `refuse`, `warn` or `accept`, where the kernel cannot keep all of a wall.
     pub(crate) missing: Option<String>,
 }
 
@@ -552,6 +552,7 @@ mod tests {
             "[confine]\nwritable = [\"/\"]",
             "[confine]\nvariables = [\"API_KEY\"]",
             "[confine]\nmissing = \"warn\"",
+            "[confine]\nmissing = \"accept\"",
             "[permissions]\nallow = [\"Bash\"]",
             "[permissions]\ndefault = \"allow\"",
             "[permissions]\ndeadline = \"1s\"",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use tine_model::{AgentRecord, NetworkReach, Reach, Standing};
-use tine_runtime::{AGENT_VARIABLE, AuditReport, Confinement, ReachWish};
+use tine_runtime::{AGENT_VARIABLE, AuditReport, Confinement, Missing, ReachWish};
 
 use crate::cli::{ConfineArg, LimitArgs};
 use crate::config::{Config, ConfineTable};
@@ -24,6 +24,14 @@ const ESCAPES_SHOWN_MAX: usize = 10;
 /// What is said where a user asked for commands without a wall's means.
 pub(crate) const ADVICE: &str =
     "`tine doctor` says what is missing here; `--confine off` runs commands without a wall";
+
+/// What follows for workers where no layer of a wall can keep files.
+pub(crate) const NO_COMMANDS: &str = "this system can neither make namespaces nor use Landlock: commands of workers and of other confined runs are refused, \
+     their file tools work";
+
+/// How a person has such commands run all the same.
+pub(crate) const ACCEPTING: &str = "`missing = \"accept\"` under [confine] in your own config.toml lets them run without a wall; \
+     `--confine off` does for one agent";
 
 /// The reach of a new agent without a parent.
 pub(crate) fn of_root(context: &Context, args: &LimitArgs) -> Result<Reach, Failure> {
@@ -55,10 +63,7 @@ pub(crate) fn of_agent(
     };
     Ok(Confinement {
         reach,
-        // Whoever asks for a wall gets a whole one or none; a worker's by default is as good as the kernel has it.
-        accept_gaps: agent.standing == Standing::Worker
-            && args.confine.is_none()
-            && !refuses(table)?,
+        missing: missing(table, args, agent.standing == Standing::Worker)?,
         ..surroundings(table, Path::new(&agent.directory))?
     })
 }
@@ -111,7 +116,7 @@ pub(crate) fn usual_workers(
     let reach = typed(table, args, &usual)?.unwrap_or(usual);
     Ok(Confinement {
         reach: ReachWish::Run(reach),
-        accept_gaps: args.confine.is_none() && !refuses(table)?,
+        missing: missing(table, args, true)?,
         ..surroundings(table, directory)?
     })
 }
@@ -183,9 +188,14 @@ fn surroundings(table: &ConfineTable, directory: &Path) -> Result<Confinement, F
     })
 }
 
-/// Says once what the kernel cannot keep of a wall that is raised all the same.
+/// Says once what the kernel cannot keep of a wall that is raised all the same, or that no command starts behind it.
 pub(crate) fn warn_of_gaps(confinement: &Confinement, directory: &Path) {
-    if !confinement.accept_gaps {
+    if confinement.missing == Missing::Refuse {
+        return;
+    }
+    if confinement.refuses_commands(directory) {
+        output::say(&format!("warning: {NO_COMMANDS}"));
+        output::say(&format!("hint: {ACCEPTING}"));
         return;
     }
     for gap in confinement.gaps(directory) {
@@ -237,25 +247,38 @@ pub(crate) fn tell(audit: &AuditReport) {
 
 /// Whether workers are confined by default.
 pub(crate) fn workers(table: &ConfineTable) -> Result<bool, Failure> {
-    choice("workers", table.workers.as_deref(), ("on", "off"), true)
+    match table.workers.as_deref() {
+        None | Some("on") => Ok(true),
+        Some("off") => Ok(false),
+        Some(word) => {
+            Err(Failure::input(format!("unknown confine.workers `{word}`")).hint("it is on or off"))
+        }
+    }
 }
 
-fn refuses(table: &ConfineTable) -> Result<bool, Failure> {
-    choice("missing", table.missing.as_deref(), ("refuse", "warn"), false)
+/// What happens to a run where the kernel has not all that a wall needs. Whoever asks for a wall gets a whole one or none; a
+/// worker's, which nobody asked for, is as good as the kernel has it.
+fn missing(table: &ConfineTable, args: &LimitArgs, is_worker: bool) -> Result<Missing, Failure> {
+    let set = missing_setting(table)?;
+    if args.confine.is_some() {
+        return Ok(Missing::Refuse);
+    }
+    Ok(match set {
+        None if is_worker => Missing::RefuseCommands,
+        None => Missing::Refuse,
+        Some(set) => set,
+    })
 }
 
-fn choice(
-    key: &str,
-    set: Option<&str>,
-    (yes, no): (&str, &str),
-    otherwise: bool,
-) -> Result<bool, Failure> {
-    match set {
-        None => Ok(otherwise),
-        Some(word) if word == yes => Ok(true),
-        Some(word) if word == no => Ok(false),
-        Some(word) => Err(Failure::input(format!("unknown confine.{key} `{word}`"))
-            .hint(format!("it is {yes} or {no}"))),
+/// The setting `confine.missing`.
+pub(crate) fn missing_setting(table: &ConfineTable) -> Result<Option<Missing>, Failure> {
+    match table.missing.as_deref() {
+        None => Ok(None),
+        Some("refuse") => Ok(Some(Missing::Refuse)),
+        Some("warn") => Ok(Some(Missing::RefuseCommands)),
+        Some("accept") => Ok(Some(Missing::Accept)),
+        Some(word) => Err(Failure::input(format!("unknown confine.missing `{word}`"))
+            .hint("it is refuse, warn or accept")),
     }
 }
 
@@ -280,7 +303,7 @@ mod tests {
         config.confine.workers = workers.map(str::to_owned);
         let args = LimitArgs { confine, ..LimitArgs::default() };
         match usual_workers(&config, &args, Path::new("/work")) {
-            Ok(found) => format!("{} {}", found.reach.reach().as_str(), found.accept_gaps),
+            Ok(found) => format!("{} {:?}", found.reach.reach().as_str(), found.missing),
             Err(failure) => failure.text(),
         }
     }
@@ -288,13 +311,34 @@ mod tests {
     #[test]
     fn workers_are_confined_by_default_and_otherwise_when_asked() {
         use ConfineArg::{Off, ReadOnly};
-        assert_eq!(shown(None, None), "directory true");
-        assert_eq!(shown(None, Some("off")), "open true");
-        assert_eq!(shown(Some(Off), None), "open false");
-        assert_eq!(shown(Some(ReadOnly), Some("off")), "read-only false");
+        assert_eq!(shown(None, None), "directory RefuseCommands");
+        assert_eq!(shown(None, Some("off")), "open RefuseCommands");
+        assert_eq!(shown(Some(Off), None), "open Refuse");
+        assert_eq!(shown(Some(ReadOnly), Some("off")), "read-only Refuse");
         insta::assert_snapshot!(shown(None, Some("yes")), @"
         error: unknown confine.workers `yes`
         hint: it is on or off
+        ");
+    }
+
+    #[test]
+    fn only_the_setting_lets_commands_run_without_a_wall() {
+        use Missing::{Accept, Refuse, RefuseCommands};
+        let found = |word: &str, is_worker| {
+            let table = ConfineTable { missing: Some(word.to_owned()), ..ConfineTable::default() };
+            let typed = LimitArgs { confine: Some(ConfineArg::Directory), ..LimitArgs::default() };
+            assert_eq!(missing(&table, &typed, is_worker).ok(), Some(Refuse));
+            missing(&table, &LimitArgs::default(), is_worker).map_err(|failure| failure.text())
+        };
+        for (word, expected) in [("refuse", Refuse), ("warn", RefuseCommands), ("accept", Accept)] {
+            assert_eq!((found(word, true), found(word, false)), (Ok(expected), Ok(expected)));
+        }
+        let unset = |is_worker| missing(&ConfineTable::default(), &LimitArgs::default(), is_worker);
+        assert_eq!((unset(true).ok(), unset(false).ok()), (Some(RefuseCommands), Some(Refuse)));
+        let table = ConfineTable { missing: Some("yes".to_owned()), ..ConfineTable::default() };
+        insta::assert_snapshot!(missing_setting(&table).unwrap_err().text(), @"
+        error: unknown confine.missing `yes`
+        hint: it is refuse, warn or accept
         ");
     }
 

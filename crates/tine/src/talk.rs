@@ -84,7 +84,7 @@ impl<'a> Talk<'a> {
         let confinement = of_agent(self.context, self.limits, &record)?;
         let reach = confinement.reach.within(&record.reach);
         tell_widened(&confinement.reach, (&record.reach, &agent.short()));
-        warn_of_gaps(&confinement, directory);
+        warn_of_gaps(&confinement.around(&record.reach), directory);
         let view = self.view(&record);
         view.begin(&record);
         if let (View::Text(_), false, Some(line)) = (&view, self.quiet, line(&reach)) {

@@ -62,7 +62,10 @@ fn a_kernel_without_the_means_is_refused_or_told_of() {
     insta::assert_snapshot!(error, @"commands cannot be confined here: the kernel has no Landlock: commands can write and read whatever the user can");
     let worker = Wall::worker(&world.path("work")).raise(&world.path("work"), &ground()).unwrap();
     assert_eq!(worker.gaps(), [Gap::Files, Gap::View]);
-    insta::assert_snapshot!(worker.line(), @"confined: no network; files are not, the kernel cannot");
+    insta::assert_snapshot!(worker.line(), @"confined: no command runs here, the kernel cannot confine it");
+    let accepted = Wall { missing: Missing::Accept, ..Wall::worker(&world.path("work")) };
+    let accepted = accepted.raise(&world.path("work"), &ground()).unwrap();
+    insta::assert_snapshot!(accepted.line(), @"confined: no network; files are not, the kernel cannot");
     let strict = Wall { missing: Missing::Refuse, ..Wall::worker(&world.path("home")) };
     let error = strict.raise(&world.path("work"), &world.ground()).unwrap_err();
     let expected = if crate::HAS_VIEW { vec![Gap::Home] } else { vec![Gap::View, Gap::Home] };
@@ -70,14 +73,21 @@ fn a_kernel_without_the_means_is_refused_or_told_of() {
 }
 
 #[tokio::test]
-async fn without_landlock_the_filter_still_holds() {
+async fn where_nothing_rules_over_files_no_command_starts_until_a_person_accepts_it() {
     let world = World::new();
-    let ground = Ground {
+    let ground = || Ground {
         support: Support { landlock: 0, filter: true, namespaces: false },
         ..world.ground()
     };
     let place = world.open();
-    let enclosure = Wall::worker(place.directory()).raise(place.directory(), &ground).unwrap();
+    let enclosure = Wall::worker(place.directory()).raise(place.directory(), &ground()).unwrap();
+    let refused = run(&place.with_enclosure(enclosure), "echo x > made").await;
+    assert!(refused.is_error && !world.path("work/made").exists());
+    insta::assert_snapshot!(refused.text, @"commands are not run here: this system can neither make namespaces nor use Landlock, so nothing would keep a command in its directory. Work with the file tools. Only the user can change this: `tine doctor` says how");
+    // What is left of the wall holds all the same.
+    let place = world.open();
+    let accepted = Wall { missing: Missing::Accept, ..Wall::worker(place.directory()) };
+    let enclosure = accepted.raise(place.directory(), &ground()).unwrap();
     let output = run(&place.with_enclosure(enclosure), "echo x > /dev/tcp/127.0.0.1/1").await;
     assert!(output.text.contains("ermission denied"), "{}", output.text);
 }

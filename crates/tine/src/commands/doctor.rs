@@ -108,7 +108,7 @@ pub(crate) async fn doctor(surroundings: Surroundings, args: JsonArgs) -> Result
         }
     }
     checks.extend(checks::programs(variable("PATH").unwrap_or_default().as_ref()));
-    checks.extend(confinement::checks(config.as_ref()));
+    checks.extend(confinement::checks(config.as_ref(), &directory));
     checks.push(checks::terminal());
     checks.push(trial::simulator(&directory).await);
 

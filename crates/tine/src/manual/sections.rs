@@ -201,7 +201,7 @@ const CONVERSATIONS: Section = Section {
 
 const CONFINEMENT: Section = Section {
     heading: "CONFINEMENT",
-    text: "A permission is a judgement and may err; a wall holds whatever was allowed. The kernel keeps it, for the commands of Bash and all that they start: a mount namespace in which all is read-only but what may be written, behind it Landlock and a filter over system calls. Where no namespaces can be made, those two are the wall. A command that runs unasked because it only reads runs behind a read-only wall, also where the run has none. `tine doctor` says what this kernel can keep. What an agent may touch is stored with it: whoever runs it again, in whatever way, runs it so, and its forks and workers touch no more (`tine show` names it). After a confined run the directories around it and the top of your home are compared with what they were; changes are reported, whoever made them.",
+    text: "A permission is a judgement and may err; a wall holds whatever was allowed. The kernel keeps it, for the commands of Bash and all that they start: a mount namespace in which all is read-only but what may be written, behind it Landlock and a filter over system calls. Where no namespaces can be made, those two are the wall. Where there is no Landlock either, commands of confined runs are refused unless you accept that once (confine.missing). A command that runs unasked because it only reads runs behind a read-only wall, also where the run has none; where no such wall can stand, the simplest reads run without one, and the others are asked about. `tine doctor` says what this kernel can keep. What an agent may touch is stored with it: whoever runs it again, in whatever way, runs it so, and its forks and workers touch no more (`tine show` names it). After a confined run the directories around it and the top of your home are compared with what they were; changes are reported, whoever made them.",
     terms: &[
         (
             "--confine directory",
@@ -424,7 +424,10 @@ const SETTINGS: Section = Section {
             "confine.writable, confine.variables",
             "lists of directories that confined commands may write in besides their own, and of variables that they get besides the usual ones; for the user's file only",
         ),
-        ("confine.missing", "warn or refuse, where the kernel cannot keep workers confined (warn)"),
+        (
+            "confine.missing",
+            "where the kernel cannot keep all of a wall: `warn` lets workers run and says what is not kept, `refuse` lets no worker run (warn). Where it has neither namespaces nor Landlock, `warn` lets workers run without commands; `accept`, for the user's file only, lets their commands run without a wall",
+        ),
         (
             "trust.providers",
             "a list of providers whose models a trusted project may name, besides those that your settings name; for the user's file only",

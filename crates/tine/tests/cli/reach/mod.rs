@@ -1,5 +1,7 @@
 //! What an agent may touch is stored with it, whatever door its next run comes through.
 
+#[cfg(target_os = "linux")] // for the wall
+mod bare;
 mod doors;
 mod tools;
 

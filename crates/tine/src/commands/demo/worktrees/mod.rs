@@ -17,7 +17,7 @@ use tine_guard::PermissionMode;
 use tine_model::{AgentId, Reach, TaskStatus};
 use tine_runtime::{
     Applied, BringSpec, Brought, BroughtOutcome, Candidate, Check, Confinement, FanReport, FanSpec,
-    FanWatcher, OnConflict, Placement, RunOptions, Runtime, RuntimeError, Start, Work,
+    FanWatcher, Missing, OnConflict, Placement, RunOptions, Runtime, RuntimeError, Start, Work,
     WorktreeError, WorktreeRefusal, best, try_out,
 };
 use tokio_util::sync::CancellationToken;
@@ -129,7 +129,7 @@ async fn tell(
     // Its commands see no more of this process's environment than the wall lets through: a variable could lead git elsewhere.
     let confinement = Confinement {
         reach: Reach::directory().into(),
-        accept_gaps: true,
+        missing: Missing::RefuseCommands,
         ..Confinement::default()
     };
     let options = RunOptions { confinement: confinement.clone(), ..options(permissions, cancel) };
