@@ -1,5 +1,6 @@
 //! Foreign text on a terminal: made harmless, put on one line, cut to a width.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
@@ -48,6 +49,66 @@ pub fn harmless(text: &str) -> String {
 /// and variants that some scripts and pictures are written with are left to the terminal.
 pub fn is_harmful(character: char) -> bool {
     is_unseen(character) && !matches!(character, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
+}
+
+/// A text as it may be sent to a model: line ends and tabs stay, other control characters go, and with them the terminal's own
+/// sequences. The number of those that went is returned, too. Marks that turn the reading direction are text, and stay.
+pub fn sendable(text: &str) -> (Cow<'_, str>, usize) {
+    let goes = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
+    if !text.contains(goes) {
+        return (Cow::Borrowed(text), 0);
+    }
+    let (mut out, mut gone) = (String::with_capacity(text.len()), 0);
+    let mut rest = text;
+    while let Some(at) = rest.find(goes) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        // A line end of another system is one.
+        if let Some(after) = rest.strip_prefix('\r') {
+            rest = after.strip_prefix('\n').unwrap_or(after);
+            out.push('\n');
+            continue;
+        }
+        let length = sequence(rest).or(rest.chars().next().map(char::len_utf8));
+        rest = &rest[length.unwrap_or(rest.len())..];
+        gone += 1;
+    }
+    out.push_str(rest);
+    (Cow::Owned(out), gone)
+}
+
+/// The bytes of the terminal's sequence that a text begins with, such as a colour or an arrow key.
+fn sequence(text: &str) -> Option<usize> {
+    let (introducer, body) = match text.strip_prefix('\u{9b}') {
+        Some(body) => ('[', body),
+        None => {
+            let mut body = text.strip_prefix('\u{1b}')?.chars();
+            (body.next()?, body.as_str())
+        }
+    };
+    let before = text.len() - body.len();
+    match introducer {
+        '[' => {
+            let end = body.find(|c: char| !(' '..='?').contains(&c))?;
+            matches!(body.as_bytes().get(end), Some(b'@'..=b'~')).then_some(before + end + 1)
+        }
+        'O' => {
+            let key = body.chars().next().filter(char::is_ascii_alphabetic)?;
+            Some(before + key.len_utf8())
+        }
+        ']' => {
+            let end = body.find(['\u{7}', '\u{1b}', '\n'])?;
+            let mut closes = ["\u{7}", "\u{1b}\\"].into_iter();
+            let close = closes.find(|close| body[end..].starts_with(close))?;
+            Some(before + end + close.len())
+        }
+        _ => None,
+    }
+}
+
+/// Says that so many control characters were left out.
+pub fn left_out(count: usize) -> String {
+    format!("{} left out: they cannot be sent", plural(count as u64, "control character"))
 }
 
 /// A text on one line: blanks and line ends become one blank each.
@@ -141,6 +202,25 @@ mod tests {
     fn foreign_text_cannot_drive_the_terminal() {
         assert_eq!(harmless("a\u{1b}[2Jb\tc\nd\r"), "a\\u{1b}[2Jb\tc\nd\\r");
         assert_eq!(harmless("\u{202e}evil"), "\\u{202e}evil");
+    }
+
+    #[test]
+    fn what_is_sent_has_no_control_characters_but_line_ends_and_tabs() {
+        let cases = [
+            ("plain\ttext\n", "plain\ttext\n", 0),
+            ("a\r\nb\rc", "a\nb\nc", 0),
+            ("\u{1b}[1;31mred\u{1b}[0m", "red", 2),
+            ("up\u{1b}[A\u{1b}OB\u{9b}2Kdown", "updown", 3),
+            ("\u{1b}]0;title\u{7}a\u{1b}]8;;x\u{1b}\\b", "ab", 2),
+            ("\u{1b}", "", 1),
+            ("\u{1b}[é\u{1b}]none\n", "[é]none\n", 2),
+            ("nul\0 del\u{7f} c1\u{85}", "nul del c1", 3),
+            ("\u{202e}turned\u{200f}", "\u{202e}turned\u{200f}", 0),
+        ];
+        for (text, sent, gone) in cases {
+            assert_eq!(sendable(text), (sent.into(), gone), "{text:?}");
+        }
+        assert_eq!(left_out(1), "1 control character left out: they cannot be sent");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! All agents that are known: a list with an index, so that each is found at once however many there are.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Deref;
 
 use tine_model::{AgentId, AgentRecord, AgentState};
@@ -15,6 +15,8 @@ pub(crate) struct Agents {
     running: Vec<usize>,
     /// How many are dead.
     dead: usize,
+    /// Those that were made here, and that no list has held yet: one that was read before may come after.
+    new: HashSet<AgentId>,
     /// Counts the changes, so that what was made of the list is made anew after one.
     revision: u64,
 }
@@ -24,11 +26,13 @@ impl Agents {
     pub(super) fn replace(&mut self, list: Vec<AgentRecord>) {
         self.list = list;
         self.changed();
+        self.new.retain(|agent| !self.places.contains_key(agent));
     }
 
     /// Adds one that is not known yet.
     pub(super) fn add(&mut self, record: AgentRecord) {
         if !self.places.contains_key(&record.id) {
+            self.new.insert(record.id);
             self.list.push(record);
             self.changed();
         }
@@ -41,6 +45,11 @@ impl Agents {
             record.into_iter().for_each(|record| record.state = AgentState::Dead);
         }
         self.changed();
+    }
+
+    /// Returns true for an agent that was made here and that no list has held yet.
+    pub(super) fn is_new(&self, agent: AgentId) -> bool {
+        self.new.contains(&agent)
     }
 
     /// The row of an agent.

@@ -1,13 +1,12 @@
 //! What commands do.
 
 use tine_model::{AgentId, AgentState, Named, WordError, meant};
-use tine_runtime::{ForkWords, parse_fork};
 
 use super::command::Verb;
 use super::keys::Action;
 use super::piece::{Body, Tone};
 use super::room::Room;
-use super::{App, Effect, Overlay, TOOLS_WAIT_MS, Waiting};
+use super::{App, Effect, Overlay};
 use crate::words::one_line;
 
 /// What an agent is told that was cut off within its reply.
@@ -175,61 +174,6 @@ impl App {
     pub(super) fn refuse_while_it_runs(&mut self) -> Vec<Effect> {
         let key = self.keys.or(Action::Interrupt, "/stop");
         self.refuse(&format!("the agent runs; {key} interrupts it first"))
-    }
-
-    /// Whether a fork is being made, which is said.
-    pub(super) fn is_forking(&mut self) -> bool {
-        let is_forking = self.forking.is_some() || self.waiting.is_some();
-        if is_forking {
-            self.say(None, Tone::Warning, "Fork already in progress".to_owned());
-        }
-        is_forking
-    }
-
-    /// A fork as it is written. What is wrong with it is said before anything waits.
-    pub(super) fn fork(&mut self, parent: AgentId, arguments: &str) -> Vec<Effect> {
-        if self.is_forking() {
-            return Vec::new();
-        }
-        let words = match parse_fork(arguments) {
-            Ok(words) => words,
-            Err(error) => return self.refuse(&error.to_string()),
-        };
-        self.fork_with(parent, words)
-    }
-
-    /// The same, once it is read.
-    pub(super) fn fork_with(&mut self, parent: AgentId, words: ForkWords) -> Vec<Effect> {
-        let is_busy = self.lives.get(&parent).is_some_and(|live| !live.running.is_empty());
-        // What stood before its tools began does not wait for them.
-        if is_busy && words.at.is_none() {
-            let key = self.keys.hint(Action::Interrupt);
-            let key = key.map(|key| format!(" ({key} gives it up)")).unwrap_or_default();
-            self.say(None, Tone::Plain, format!("Waiting for tools to complete...{key}"));
-            let until_ms = self.now_ms + TOOLS_WAIT_MS;
-            self.waiting = Some(Waiting { parent, words, until_ms });
-            return Vec::new();
-        }
-        let speaks = self.lives.get(&parent).is_some_and(|live| !live.stopping);
-        if speaks && words.at.is_none() {
-            let text = "The fork begins before the reply that comes in now; this agent goes on";
-            self.say(None, Tone::Plain, text.to_owned());
-        }
-        self.begin_fork(parent, words)
-    }
-
-    fn begin_fork(&mut self, parent: AgentId, words: ForkWords) -> Vec<Effect> {
-        self.forking = Some(parent);
-        vec![Effect::Fork(parent, words)]
-    }
-
-    /// Goes on with a fork that waited for this agent's tools, once none runs any more and their results are written.
-    pub(super) fn tools_ended(&mut self, agent: AgentId) -> Vec<Effect> {
-        let is_busy = self.lives.get(&agent).is_some_and(|live| !live.running.is_empty());
-        match self.waiting.take_if(|waiting| waiting.parent == agent && !is_busy) {
-            Some(Waiting { parent, words, .. }) => self.begin_fork(parent, words),
-            None => Vec::new(),
-        }
     }
 
     /// Without a label, back to before the last words of the person, which come back into the line.

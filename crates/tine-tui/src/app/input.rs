@@ -1,8 +1,13 @@
 //! The line that a person types: an editor with a history.
 
+use std::borrow::Cow;
+use std::mem;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Style;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+
+use crate::words::sendable;
 
 /// Most texts that one agent's history keeps.
 const HISTORY_MAX: usize = 500;
@@ -17,11 +22,13 @@ pub(crate) struct Input {
     history: Vec<String>,
     /// Which text of the history is shown, and what was being written before it was.
     recalled: Option<(usize, String)>,
+    /// How many control characters were left out of what came in.
+    left_out: usize,
 }
 
 impl Default for Input {
     fn default() -> Self {
-        Self { area: area(Vec::new()), history: Vec::new(), recalled: None }
+        Self { area: area(Vec::new()), history: Vec::new(), recalled: None, left_out: 0 }
     }
 }
 
@@ -41,8 +48,21 @@ impl Input {
         &self.area
     }
 
+    /// What comes in is what is sent: nothing in it drives a terminal.
+    fn sendable<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        let (text, left_out) = sendable(text);
+        self.left_out += left_out;
+        text
+    }
+
+    /// How many control characters were left out since this was asked last.
+    pub(crate) fn take_left_out(&mut self) -> usize {
+        mem::take(&mut self.left_out)
+    }
+
     /// Puts a text in the place of what stands there, with the cursor behind it.
     pub(crate) fn set(&mut self, text: &str) {
+        let text = self.sendable(text);
         self.area = area(text.split('\n').map(str::to_owned).collect());
         self.area.move_cursor(CursorMove::Bottom);
         self.area.move_cursor(CursorMove::End);
@@ -60,7 +80,7 @@ impl Input {
         for _ in 0..characters {
             self.area.delete_char();
         }
-        self.area.insert_str(text);
+        self.paste(text);
     }
 
     /// Takes the text away to be sent, and keeps it in the history.
@@ -84,9 +104,10 @@ impl Input {
         self.history.push(text.to_owned());
     }
 
-    /// Inserts a pasted text as it is, but for carriage returns.
+    /// Inserts a text as it is, but for control characters; carriage returns are line ends.
     pub(crate) fn paste(&mut self, text: &str) {
-        self.area.insert_str(text.replace("\r\n", "\n").replace('\r', "\n"));
+        let text = self.sendable(text);
+        self.area.insert_str(text);
     }
 
     /// Takes a key of a person who writes. Keys that mean something to the screen do not come here.
@@ -99,6 +120,7 @@ impl Input {
                 self.area.insert_newline();
             }
             KeyCode::Enter => self.area.insert_newline(),
+            KeyCode::Char(letter) if letter.is_control() => self.left_out += 1,
             _ => drop(self.area.input(key)),
         }
     }
@@ -160,6 +182,17 @@ mod tests {
             seen.push(input.text());
         }
         assert_eq!(seen, ["two", "one", "one", "two", "draft"]);
+    }
+
+    #[test]
+    fn control_characters_stay_out_however_a_text_comes_in() {
+        let mut input = Input::default();
+        input.paste("a\u{1b}[31mb\tc\u{0}");
+        input.key(KeyEvent::new(KeyCode::Char('\u{9b}'), KeyModifiers::NONE));
+        assert_eq!((input.text().as_str(), input.take_left_out()), ("ab\tc", 3));
+        input.set("one\u{7}\ntwo \u{202e}three");
+        assert_eq!((input.text().as_str(), input.take_left_out()), ("one\ntwo \u{202e}three", 1));
+        assert_eq!(input.take_left_out(), 0);
     }
 
     #[test]

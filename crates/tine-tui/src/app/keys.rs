@@ -181,6 +181,13 @@ impl Keys {
         Ok(keys)
     }
 
+    /// The keys of a session without a screen: those that a terminal makes signals and the end of the input of.
+    pub(crate) fn in_lines() -> Self {
+        let break_off = Key { code: KeyCode::Char('c'), modifiers: CONTROL };
+        let end = Key { code: KeyCode::Char('d'), modifiers: CONTROL };
+        Self(vec![(break_off, Action::Interrupt), (break_off, Action::Cancel), (end, Action::Quit)])
+    }
+
     /// What a key means; `None` where it writes.
     pub(crate) fn action(&self, event: KeyEvent) -> Option<Action> {
         let is_meant = |key: &Key| key.code == event.code && key.modifiers == event.modifiers;

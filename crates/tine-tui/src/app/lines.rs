@@ -1,12 +1,32 @@
 //! What a person does who has no screen: lines, and the keys that have no other way.
 
+use super::escape::Escape;
 use super::piece::{Body, CallPiece, Piece, Tone};
 use super::{App, Effect, Standby};
+
+/// How a person and the session talk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Face {
+    /// By a screen, which has the line that is being written, and every key.
+    #[default]
+    Screen,
+    /// By lines of a terminal, which keeps a line until Enter: nobody sees that one is begun.
+    Lines,
+    /// By lines of a program, which were all written before.
+    Pipe,
+}
 
 impl App {
     /// A whole line, or several that belong together: words, a command, or the answer to the question.
     pub(super) fn typed_line(&mut self, text: &str) -> Vec<Effect> {
         self.overlay.take_if(|overlay| overlay.is_whole());
+        if is_escape(text) && self.face == Face::Lines {
+            // The terminal wrote the key into the line.
+            return self.interrupt();
+        }
+        if !text.trim().is_empty() && self.asks_for_the_dead(text) {
+            return Vec::new();
+        }
         if self.standby() == Standby::Armed
             && let Some(effects) = self.answered(text.trim())
         {
@@ -25,10 +45,9 @@ impl App {
 
     /// Ctrl+C: interrupts the turn that is seen; where none runs, the second one leaves.
     pub(super) fn break_off(&mut self) -> Vec<Effect> {
-        let is_waiting = self.waiting.is_some() || self.wait.is_some() || self.shell.is_some();
-        match is_waiting || self.focus.is_some_and(|focus| self.runs(focus)) {
-            true => self.interrupt(),
-            false => self.cancel(),
+        match self.interruption() {
+            Escape::Nothing => self.cancel(),
+            _ => self.interrupt(),
         }
     }
 
@@ -80,6 +99,12 @@ impl App {
         }
         Vec::new()
     }
+}
+
+/// Returns true for a line of nothing but the character of Esc.
+fn is_escape(line: &str) -> bool {
+    let line = line.trim();
+    !line.is_empty() && line.chars().all(|character| character == '\u{1b}')
 }
 
 /// What is shown in a line and opens to more, in order: the first has the number 1.

@@ -5,11 +5,14 @@ mod answers;
 mod command;
 mod commands;
 mod complete;
+mod deaths;
+mod escape;
 mod event;
 mod facts;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod forest;
+mod forking;
 mod input;
 mod key;
 mod keys;
@@ -36,13 +39,14 @@ use std::collections::{HashMap, HashSet};
 use crossterm::event::{KeyEventKind, MouseButton, MouseEventKind};
 use tine_guard::PermissionMode;
 use tine_model::{AgentId, AgentRecord, AgentState, Block, EntryBody, Role, TaskRecord};
-use tine_runtime::{FoldedEntry, ForkWords};
+use tine_runtime::FoldedEntry;
 
-use crate::words::first_line;
+use crate::words::{first_line, left_out};
 
 pub(crate) use answers::is_command;
 pub(crate) use command::COMMANDS;
 pub(crate) use complete::Offer;
+pub(crate) use escape::Escape;
 pub(crate) use event::{Effect, Event};
 pub(crate) use facts::{Fact, Facts, Peek};
 pub(crate) use forest::{Doing, Row, state_word};
@@ -50,7 +54,7 @@ pub(crate) use input::{Input, ROWS_MAX};
 pub use key::KeyError;
 pub use keys::Keys;
 pub(crate) use keys::{Action, KEYS};
-pub(crate) use lines::is_folded;
+pub(crate) use lines::{Face, is_folded};
 pub(crate) use live::{Happening, Live};
 pub(crate) use mode::mode_word;
 pub(crate) use overlay::{Overlay, Page};
@@ -65,6 +69,8 @@ pub(crate) use tree_keys::TREE_KEYS;
 
 use agents::Agents;
 use complete::Offers;
+use deaths::Bequest;
+use forking::PendingFork;
 use notice::Notices;
 use wait::Wait;
 
@@ -73,9 +79,6 @@ const WORD_MS: i64 = 4_000;
 
 /// How soon a second Ctrl+C leaves, in milliseconds: as long as the screen says so.
 const LEAVE_MS: i64 = WORD_MS;
-
-/// How long a fork waits for running tools before it is given up, in milliseconds: as long as the longest command usually takes.
-const TOOLS_WAIT_MS: i64 = 10 * 60_000;
 
 /// Lines that the wheel of a mouse scrolls.
 const WHEEL_LINES: i32 = 3;
@@ -86,14 +89,6 @@ struct Files {
     of: Option<AgentId>,
     /// Their paths, once they are found.
     paths: Option<Vec<String>>,
-}
-
-/// A fork that waits for the tools of its parent.
-#[derive(Debug, Clone)]
-pub(crate) struct Waiting {
-    parent: AgentId,
-    words: ForkWords,
-    until_ms: i64,
 }
 
 /// The screen.
@@ -129,10 +124,12 @@ pub(crate) struct App {
     pub(crate) questions: Questions,
     /// What lies over the conversation.
     pub(crate) overlay: Option<Overlay>,
-    /// A fork that waits for tools.
-    pub(crate) waiting: Option<Waiting>,
-    /// A fork that is being made.
-    pub(crate) forking: Option<AgentId>,
+    /// How the person and the session talk.
+    pub(crate) face: Face,
+    /// Forks that were asked for and are not there yet, by their parents.
+    pub(crate) forks: HashMap<AgentId, PendingFork>,
+    /// A line that may have been written for a dead agent.
+    bequest: Option<Bequest>,
     /// A word at the bottom, and until when.
     pub(crate) word: Option<(String, i64)>,
     /// The time, in milliseconds since the Unix epoch.
@@ -143,8 +140,6 @@ pub(crate) struct App {
     pub(crate) move_lines: i32,
     /// Which piece each line of the conversation on the screen is of; said by whoever draws it.
     pub(crate) seen: Seen,
-    /// What will stand in the line of the fork that is being made.
-    pub(crate) draft: Option<String>,
     /// Whether the terminal has the mouse, and not the screen.
     pub(crate) mouse_is_away: bool,
     /// What else is known of them.
@@ -183,6 +178,7 @@ impl App {
     /// Takes in what happened, and says what is to be done.
     pub(crate) fn update(&mut self, event: Event) -> Vec<Effect> {
         let mut effects = self.take_in(event);
+        self.tell_left_out();
         effects.extend(self.refresh_tree());
         effects
     }
@@ -259,30 +255,9 @@ impl App {
             }
             Event::Forked(forked) => {
                 let (made, record, words) = *forked;
-                self.forking = None;
-                let draft = self.draft.take();
-                let prompt = words.prompt;
-                if words.background {
-                    // The log of the parent says it, too, and for good.
-                    self.tell(format!("Forked child {}", made.child.short()));
-                    self.agents.add(record);
-                    return prompt
-                        .map(|prompt| Effect::Run(made.child, Some(prompt)))
-                        .into_iter()
-                        .collect();
-                }
-                let mut effects = self.enter(record);
-                self.begin_fork_room(&made, draft);
-                if let Some(prompt) = prompt {
-                    effects.extend(self.say_to(made.child, prompt));
-                }
-                effects
+                self.forked(&made, record, words)
             }
-            Event::NotForked(parent, why) => {
-                (self.forking, self.draft) = (None, None);
-                self.say(Some(parent), Tone::Error, why);
-                Vec::new()
-            }
+            Event::NotForked(parent, why) => self.not_forked(parent, why),
             Event::Killed(agents) => self.killed(&agents),
             Event::Told(agent, tone, text) => {
                 self.say(agent, tone, text);
@@ -355,6 +330,14 @@ impl App {
         }
     }
 
+    /// Says that control characters were left out of the line.
+    fn tell_left_out(&mut self) {
+        match self.input().take_left_out() {
+            0 => {}
+            count => self.tell(left_out(count)),
+        }
+    }
+
     /// The row of an agent, as it is known.
     pub(crate) fn record(&self, agent: AgentId) -> Option<&AgentRecord> {
         self.agents.get(agent)
@@ -409,7 +392,8 @@ impl App {
         tells_ages
             || self.word.is_some()
             || self.wait.is_some()
-            || self.waiting.is_some()
+            || self.forks_wait()
+            || self.bequest.is_some()
             || !self.questions.is_empty()
             || !self.notices.ended.is_empty()
             || self.room().is_some_and(has_time)
@@ -423,11 +407,8 @@ impl App {
         }
         self.tell_notices();
         self.look_at_wait();
-        if self.waiting.take_if(|waiting| waiting.until_ms <= self.now_ms).is_some() {
-            let text = "Error: the tools did not complete; nothing was forked\n\
-                hint: /fork --at ENTRY forks from before them";
-            self.say(None, Tone::Error, text.to_owned());
-        }
+        self.give_up_late_forks();
+        self.settle_bequest();
         match self.questions.is_overdue(self.now_ms) {
             true => vec![Effect::LookAtQueue],
             false => Vec::new(),
@@ -495,6 +476,7 @@ impl App {
 
     fn registry(&mut self, agents: Vec<AgentRecord>, tasks: Vec<TaskRecord>) -> Vec<Effect> {
         let focus = self.focus;
+        let lost = self.lost_focus(&agents);
         let before = focus.and_then(|focus| self.record(focus)).map(|record| record.updated_ms);
         for record in &agents {
             if let Some(room) = self.rooms.get_mut(&record.id) {
@@ -503,6 +485,10 @@ impl App {
                 let is_told = focus == Some(record.id) && self.lives.contains_key(&record.id);
                 room.is_stale |= room.record.updated_ms != record.updated_ms && !is_told;
                 room.record = record.clone();
+            }
+            let is_lost = lost.as_ref().is_some_and(|(dead, _)| *dead == record.id);
+            if record.state == AgentState::Dead && !is_lost {
+                self.forget_work_of(record.id);
             }
         }
         self.notice(&agents, &tasks);
@@ -515,6 +501,9 @@ impl App {
         self.tell_notices();
         self.look_at_wait();
         self.look_again();
+        if let Some(lost) = lost {
+            return self.mourn(lost);
+        }
         let Some(focus) = focus else { return Vec::new() };
         let now = self.record(focus).map(|record| record.updated_ms);
         // Another process may have written.
@@ -568,35 +557,8 @@ impl App {
             false => vec![Effect::Run(agent, Some(text))],
         }
     }
-
-    fn killed(&mut self, agents: &[AgentId]) -> Vec<Effect> {
-        for id in agents {
-            self.lives.remove(id);
-        }
-        self.agents.bury(agents);
-        let text = match agents {
-            [one] => format!("Agent {one} terminated"),
-            several => format!("Killed {} agents", several.len()),
-        };
-        let Some(focus) = self.focus.filter(|focus| agents.contains(focus)) else {
-            self.tell(text);
-            return Vec::new();
-        };
-        // Who looked at one of them looks at the nearest above that lives.
-        let parent = |id: &AgentId| self.record(*id)?.parent;
-        let above = std::iter::successors(Some(focus), parent).find(|id| !agents.contains(id));
-        self.tell(text);
-        match above {
-            Some(above) => self.go(above),
-            None => {
-                self.focus = None;
-                Vec::new()
-            }
-        }
-    }
 }
 
-/// Whether it is a message of the model.
 /// Words to the agent, and no answers of tools.
 fn is_of_user(folded: &FoldedEntry) -> bool {
     let is_text = |block: &Block| block.as_text().is_some();
@@ -604,10 +566,13 @@ fn is_of_user(folded: &FoldedEntry) -> bool {
         if message.role() == Role::User && message.blocks().iter().any(is_text))
 }
 
+/// Whether it is a message of the model.
 fn is_of_model(folded: &FoldedEntry) -> bool {
     matches!(&folded.entry.body, EntryBody::Message(message) if message.role() == Role::Assistant)
 }
 
+#[cfg(test)]
+mod focus_tests;
 #[cfg(test)]
 mod notice_tests;
 #[cfg(test)]

@@ -25,6 +25,8 @@ enum What {
     Done,
     /// Nobody runs it any more, though it was not done.
     CutOff,
+    /// Another process has killed it.
+    Killed,
     /// Somebody else has forked it from another.
     Forked,
     /// A run elsewhere has started it as its worker.
@@ -113,7 +115,14 @@ impl App {
                 let text = format!("{name} was interrupted; it can be resumed");
                 self.add_notice(record.id, What::CutOff, text);
             }
-            (AgentState::Running, AgentState::Running | AgentState::Dead)
+            (
+                AgentState::Running | AgentState::Idle | AgentState::Interrupted,
+                AgentState::Dead,
+            ) => {
+                self.add_ended(record.id, false, "killed".to_owned());
+                self.add_notice(record.id, What::Killed, format!("{name} was killed"));
+            }
+            (AgentState::Running, AgentState::Running)
             | (AgentState::Idle | AgentState::Interrupted | AgentState::Dead, _) => {}
         }
     }
@@ -122,7 +131,7 @@ impl App {
         // What runs here forks and starts before the person's eyes.
         let Some(parent) = record
             .parent
-            .filter(|parent| !self.lives.contains_key(parent) && self.forking != Some(*parent))
+            .filter(|parent| !self.lives.contains_key(parent) && !self.forks.contains_key(parent))
         else {
             return;
         };
@@ -216,6 +225,7 @@ fn counted(notices: &[Notice]) -> String {
             What::Ended(status) => format!("{count} {}", how(*status)),
             What::Done => format!("{} done", plural(*count, "agent")),
             What::CutOff => format!("{} interrupted", plural(*count, "agent")),
+            What::Killed => format!("{} killed", plural(*count, "agent")),
             What::Forked => format!("{} made", plural(*count, "fork")),
             What::Started => format!("{} started", plural(*count, "worker")),
         }

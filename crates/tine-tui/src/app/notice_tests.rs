@@ -84,7 +84,7 @@ fn forks_of_others_and_ends_of_their_runs_are_told() {
     texts.extend(at(&mut app, AgentState::Running, &[]));
     texts.extend(at(&mut app, AgentState::Interrupted, &[agent(4, Some(3))]));
     // One that the person forks is told where they are.
-    app.forking = Some(id(1));
+    app.begin_fork(id(1), None);
     texts.extend(at(&mut app, AgentState::Interrupted, &[agent(4, Some(3)), agent(5, Some(1))]));
     insta::assert_snapshot!(texts.join("\n"), @"
     03030303 is done

@@ -161,16 +161,15 @@ impl App {
         let (Some(parent), Some(piece)) = (self.focus, self.pointed()) else { return Vec::new() };
         let entry = piece.entry;
         let prompt = prompt(piece);
-        if self.is_forking() {
+        if self.is_forking(parent) {
             return Vec::new();
         }
         let before = self.room().and_then(|room| room.before(entry));
         let at = if prompt.is_some() { before } else { Some(entry) };
-        self.draft = prompt;
         match at {
-            Some(_) => self.fork_with(parent, ForkWords { at, ..ForkWords::default() }),
+            Some(_) => self.fork_with(parent, ForkWords { at, ..ForkWords::default() }, prompt),
             None => {
-                self.forking = Some(parent);
+                self.begin_fork(parent, prompt);
                 vec![Effect::ForkEmpty(parent)]
             }
         }

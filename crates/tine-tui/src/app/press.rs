@@ -4,6 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tine_model::AgentId;
 
 use super::command::{self, Typed};
+use super::escape::Escape;
 use super::keys::Action;
 use super::room::Scroll;
 use super::{App, Effect, LEAVE_MS, Overlay, Page, title};
@@ -12,6 +13,7 @@ use crate::words::one_line;
 
 impl App {
     pub(super) fn key(&mut self, key: KeyEvent) -> Vec<Effect> {
+        self.settle_bequest();
         self.pressed_ms = self.now_ms;
         match &self.overlay {
             Some(Overlay::Tree(_)) => return self.tree_key(key),
@@ -121,31 +123,32 @@ impl App {
         Vec::new()
     }
 
-    /// Esc stops the one turn that is seen, or the fork that waits, and says which.
+    /// Stops the one thing that Esc stops now, and says which.
     pub(super) fn interrupt(&mut self) -> Vec<Effect> {
-        if self.waiting.take().is_some() {
-            self.tell("the fork is given up; nothing has changed");
-            return Vec::new();
-        }
-        if self.wait.take().is_some() {
-            self.tell("you wait no more; nothing was stopped");
-            return Vec::new();
-        }
-        if let Some(command) = &self.shell {
-            let text = format!("stopping `{}`", one_line(command));
-            self.tell(text);
-            return vec![Effect::EndShell];
-        }
-        let again = self.interrupted.take_if(|(_, at_ms)| self.now_ms - *at_ms <= LEAVE_MS);
-        match self.focus {
-            Some(focus) if again.is_some_and(|(agent, _)| agent == focus) => {
+        match (self.interruption(), self.focus) {
+            (Escape::GiveUpFork, Some(focus)) => {
+                self.give_up_fork(focus);
+                self.tell("the fork is given up; nothing has changed");
+            }
+            (Escape::WaitNoMore, _) => {
+                self.wait = None;
+                self.tell("you wait no more; nothing was stopped");
+            }
+            (Escape::StopCommand, _) => {
+                let command = self.shell.as_deref().unwrap_or_default();
+                self.tell(format!("stopping `{}`", one_line(command)));
+                return vec![Effect::EndShell];
+            }
+            (Escape::StopBelow, Some(focus)) => {
+                self.interrupted = None;
                 let below = self.running_below(focus);
                 self.tell(format!("interrupting {} below as well", plural(below, "agent")));
-                vec![Effect::StopAll(focus)]
+                return vec![Effect::StopAll(focus)];
             }
-            Some(focus) if self.runs(focus) => self.stop(focus),
-            Some(_) | None => Vec::new(),
+            (Escape::Interrupt, Some(focus)) => return self.stop(focus),
+            _ => {}
         }
+        Vec::new()
     }
 
     fn running_below(&self, agent: AgentId) -> u64 {
@@ -214,6 +217,9 @@ impl App {
             self.input().set(&format!("{line}\n"));
             return Vec::new();
         }
+        if self.asks_for_the_dead(&text) {
+            return Vec::new();
+        }
         if let Some(effects) = self.answer_line(&text) {
             return effects;
         }
@@ -232,6 +238,7 @@ impl App {
                 Vec::new()
             }
             None if text.trim_start().starts_with('!') => self.submit_shell(),
+            None if self.is_at_the_dead() => Vec::new(),
             None => {
                 let text = self.input().take();
                 match self.focus {

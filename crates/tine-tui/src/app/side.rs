@@ -73,7 +73,7 @@ impl App {
             KeyCode::Char('f') => {
                 let Some(side) = page.whole.take() else { return Vec::new() };
                 self.overlay = None;
-                self.forking = Some(side.agent);
+                self.begin_fork(side.agent, None);
                 return vec![Effect::Promote(side)];
             }
             KeyCode::Esc if !is_over => {

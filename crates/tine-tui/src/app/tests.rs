@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tine_model::{ContextMode, Entry, EntryId, Message, PermissionScope, ToolCallId};
-use tine_runtime::ForkMade;
+use tine_runtime::{ForkMade, ForkWords};
 
 use super::fixture::{agent, id, request};
 use super::*;
@@ -30,7 +30,7 @@ pub(super) fn control(app: &mut App, letter: char) -> Vec<Effect> {
     press(app, KeyCode::Char(letter), KeyModifiers::CONTROL)
 }
 
-fn type_in(app: &mut App, text: &str) -> Vec<Effect> {
+pub(super) fn type_in(app: &mut App, text: &str) -> Vec<Effect> {
     app.input().set(text);
     key(app, KeyCode::Enter)
 }
@@ -45,7 +45,7 @@ pub(super) fn said(app: &App) -> Vec<String> {
     asides.chain(app.word.iter().map(|(word, _)| word.clone())).collect()
 }
 
-fn forked(parent: u8, child: u8, words: ForkWords) -> Event {
+pub(super) fn forked(parent: u8, child: u8, words: ForkWords) -> Event {
     let made = ForkMade {
         child: id(child),
         parent: id(parent),
@@ -59,7 +59,7 @@ fn forked(parent: u8, child: u8, words: ForkWords) -> Event {
     Event::Forked(Box::new((made, agent(child, Some(parent)), words)))
 }
 
-fn tool(app: &mut App, begins: bool) -> Vec<Effect> {
+pub(super) fn tool(app: &mut App, begins: bool) -> Vec<Effect> {
     let id_of = || ToolCallId("t1".to_owned());
     let happening = match begins {
         true => Happening::ToolStarted { id: id_of(), tool: "Bash".into(), line: "ls".into() },
@@ -129,7 +129,7 @@ fn fork_says_what_is_wrong_before_anything_waits() {
     tool(&mut app, true);
     for text in ["/fork try", "/fork \"try", "/fork \"a\" b", "/fork --at x", "/fork --model"] {
         assert_eq!(type_in(&mut app, text), []);
-        assert!(app.waiting.is_none(), "{text}");
+        assert!(app.forks.is_empty(), "{text}");
     }
     insta::assert_snapshot!(said(&app).join("\n"), @r#"
     Error: Prompt must be quoted (usage: /fork "prompt")
@@ -163,7 +163,7 @@ fn a_fork_that_waits_too_long_for_tools_is_given_up() {
     app.update(Event::Happened(id(1), Happening::Began));
     tool(&mut app, true);
     type_in(&mut app, "/fork \"a\"");
-    app.now_ms += TOOLS_WAIT_MS;
+    app.now_ms += forking::TOOLS_WAIT_MS;
     app.update(Event::Tick);
     assert_eq!(tool(&mut app, false), []);
     insta::assert_snapshot!(said(&app).join("\n"), @"
@@ -193,7 +193,7 @@ fn escape_gives_a_waiting_fork_up_before_it_interrupts_anything() {
     tool(&mut app, true);
     type_in(&mut app, "/fork");
     assert_eq!(key(&mut app, KeyCode::Esc), []);
-    assert!(app.waiting.is_none());
+    assert!(app.forks.is_empty());
     assert_eq!(tool(&mut app, false), []);
     assert_eq!(key(&mut app, KeyCode::Esc), [Effect::Stop(id(1))]);
 }

@@ -6,6 +6,7 @@ use tine_model::{AgentId, AgentState};
 use super::keys::Action;
 use super::tree::{Asks, Tree};
 use super::{App, Effect, Overlay, WHEEL_LINES};
+use crate::words::{left_out, sendable};
 
 /// The keys of the tree and what they do, the most important first: as many as fit stand at its foot.
 pub(crate) const TREE_KEYS: [(&str, &str); 18] = [
@@ -133,7 +134,7 @@ impl App {
             KeyCode::Char('u') if is_held => {
                 foot_text(tree).into_iter().for_each(String::clear);
             }
-            KeyCode::Char(letter) if !is_held => {
+            KeyCode::Char(letter) if !is_held && !letter.is_control() => {
                 foot_text(tree).into_iter().for_each(|text| text.push(letter));
             }
             KeyCode::Backspace => {
@@ -174,7 +175,12 @@ impl App {
     /// A text is pasted: into the line at the foot, where there is one.
     pub(super) fn paste_in_tree(&mut self, pasted: &str) {
         let Some(Overlay::Tree(tree)) = &mut self.overlay else { return };
-        foot_text(tree).into_iter().for_each(|text| text.push_str(pasted.trim_end_matches('\n')));
+        let Some(text) = foot_text(tree) else { return };
+        let (pasted, count) = sendable(pasted);
+        text.push_str(pasted.trim_end_matches('\n'));
+        if count > 0 {
+            self.tell(left_out(count));
+        }
     }
 
     /// The mouse: a click marks a row, one on the marked row goes there, the wheel moves the mark.

@@ -6,6 +6,7 @@ use super::fixture::{busy, id};
 use super::tests::{key, press, said};
 use super::*;
 use crossterm::event::{KeyCode, KeyModifiers};
+use tine_runtime::ForkWords;
 
 /// The time of the session.
 const NOW_MS: i64 = 3_600_000;

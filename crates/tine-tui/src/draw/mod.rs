@@ -1,5 +1,7 @@
 //! A frame of what is on the screen.
 
+#[cfg(test)]
+mod escape_screens;
 mod growing;
 mod help;
 mod highlight;

@@ -177,7 +177,7 @@ fn a_conversation_on_a_large_screen() {
       auto-denied in 1m
     ── 01010101 · 1 fork ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
     ❯
-    sim/echo · 1 question (Ctrl+P) · 2 running · default (Shift+Tab)
+    sim/echo · Esc answers later · 1 question (Ctrl+P) · 2 running · default (Shift+Tab)
     ");
 }
 

@@ -8,8 +8,9 @@ use tine_store::BudgetRow;
 use unicode_width::UnicodeWidthStr;
 
 use super::{BOLD, CYAN, DIM, RED, YELLOW};
-use crate::app::{Action, App, POINT_KEYS, Scroll, mode_word, title};
+use crate::app::{Action, App, Escape, POINT_KEYS, Scroll, Standby, is_command, mode_word, title};
 use crate::figures::{money, plural, span, tokens};
+use crate::question::{Said, said};
 use crate::words::{cut, fit};
 
 /// A budget with less than this share left is shown before what costs nothing, in percent.
@@ -44,6 +45,9 @@ pub(super) fn rule(app: &App, width: usize) -> Line<'static> {
     match below.count() {
         0 => {}
         forks => parts.push(plural(forks as u64, "fork")),
+    }
+    if record.state == AgentState::Dead {
+        parts.push("dead".to_owned());
     }
     if record.state == AgentState::Interrupted && !app.runs(record.id) {
         parts.push("interrupted: /resume goes on".to_owned());
@@ -89,6 +93,8 @@ pub(super) fn line(app: &App, width: usize) -> Line<'static> {
         PermissionMode::Default => None,
     };
     style.into_iter().for_each(|style| add(mode.clone(), style));
+    let escape = app.escape_hint().filter(|_| is_said_here(app));
+    escape.into_iter().for_each(|hint| add(hint, CYAN));
     match app.questions.len() {
         0 => {}
         count => {
@@ -129,6 +135,32 @@ pub(super) fn line(app: &App, width: usize) -> Line<'static> {
         add(mode, DIM);
     }
     line
+}
+
+/// Returns true if what Esc does stands nowhere else on the screen.
+fn is_said_here(app: &App) -> bool {
+    match app.escape() {
+        Escape::NoOffers => true,
+        // The panel says it where Enter would confirm, or tell what to do instead.
+        Escape::AnswerAnew | Escape::AnswerLater => {
+            let text = app.line().text();
+            let is_instead = !is_command(&text) && matches!(said(&text), Said::Instead(_));
+            let is_word = !text.trim().is_empty() && !is_instead;
+            app.standby() != Standby::Armed || is_word
+        }
+        // The strip, the foot of the tree or page, or the keys of the pointing.
+        Escape::LeaveFoot
+        | Escape::ShowAll
+        | Escape::Close
+        | Escape::TakeBack
+        | Escape::PointNoMore
+        | Escape::GiveUpFork
+        | Escape::WaitNoMore
+        | Escape::StopCommand
+        | Escape::StopBelow
+        | Escape::Interrupt
+        | Escape::Nothing => false,
+    }
 }
 
 /// What is left of the cap of a tree that is nearest to its end; nothing where no cap holds its requests back.

@@ -5,8 +5,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use tine_model::{AgentId, AgentRecord};
 
-use super::{CYAN, DIM, GREEN, RED, YELLOW};
-use crate::app::{Action, App, Live, title};
+use super::{CYAN, DIM, GREEN, RED};
+use crate::app::{Action, App, Escape, Live, title};
 use crate::figures::span;
 use crate::words::{cut, one_line};
 
@@ -19,6 +19,9 @@ const SCREEN_ROWS_EACH: usize = 8;
 /// What an agent does whose call waits for a word.
 const ASKS: &str = "asks for permission";
 
+/// What an agent does that runs elsewhere.
+const ELSEWHERE: &str = "running in another process";
+
 /// The lines, on a screen of so many columns and rows.
 pub(super) fn lines(app: &App, width: usize, height: usize) -> Vec<Line<'static>> {
     let line = |sign: &'static str, style: Style, text: &str| {
@@ -26,27 +29,35 @@ pub(super) fn lines(app: &App, width: usize, height: usize) -> Vec<Line<'static>
         Line::from(vec![Span::styled(sign, style), Span::styled(text, DIM)])
     };
     let mut lines = Vec::new();
-    if let Some((focus, live)) = app.focus.and_then(|focus| Some((focus, app.lives.get(&focus)?))) {
-        let since = u64::try_from(app.now_ms - live.began_ms).unwrap_or(0);
-        // At a question the key is for the question.
-        let key = match app.question_is_active() {
-            true => String::new(),
-            false => format!(" · {} interrupts", app.keys.or(Action::Interrupt, "/stop")),
-        };
-        let text = format!("{} · {}{key}", doing(app, focus, live), span(since));
-        lines.push(line("… ", CYAN, &text));
-    } else if app.waiting.is_some() {
-        lines.push(Line::from(Span::styled("… Waiting for tools to complete...", YELLOW)));
-    }
-    let key = |what: &str| match app.keys.hint(Action::Interrupt) {
-        Some(key) => format!(" · {key} {what}"),
-        None => String::new(),
+    // The key does one thing at a time: it stands behind that.
+    let (escape, hint) = (app.escape(), app.escape_hint());
+    let key = |does: Escape| match &hint {
+        Some(hint) if escape == does => format!(" · {hint}"),
+        _ => String::new(),
     };
+    match app.focus.map(|focus| (focus, app.lives.get(&focus))) {
+        Some((focus, Some(live))) => {
+            let since = u64::try_from(app.now_ms - live.began_ms).unwrap_or(0);
+            let doing = format!("{} · {}", doing(app, focus, live), span(since));
+            lines.push(line("… ", CYAN, &format!("{doing}{}", key(Escape::Interrupt))));
+        }
+        Some((focus, None)) if app.runs(focus) => {
+            lines.push(line("… ", CYAN, &format!("{ELSEWHERE}{}", key(Escape::Interrupt))));
+        }
+        Some((_, None)) | None => {}
+    }
+    let waits = app.focus.is_some_and(|focus| app.fork_waits(focus));
     let asides = [
-        app.waiting_for().map(|what| format!("{what}{}", key("waits no more"))),
-        app.shell.as_ref().map(|command| format!("! {}{}", one_line(command), key("stops it"))),
+        (waits.then(|| "a fork waits for the tools".to_owned()), Escape::GiveUpFork),
+        (app.waiting_for(), Escape::WaitNoMore),
+        (app.shell.as_ref().map(|command| format!("! {}", one_line(command))), Escape::StopCommand),
+        (
+            (escape == Escape::StopBelow).then(|| "what runs below goes on".to_owned()),
+            Escape::StopBelow,
+        ),
     ];
-    lines.extend(asides.into_iter().flatten().map(|aside| line("… ", CYAN, &aside)));
+    let asides = asides.into_iter().filter_map(|(what, does)| Some((what?, key(does))));
+    lines.extend(asides.map(|(what, key)| line("… ", CYAN, &format!("{what}{key}"))));
     let running = app.at_work().filter(|agent| Some(agent.id) != app.focus);
     let running = running.map(|agent| (agent.id, "◦ ", CYAN, running_line(app, agent)));
     let ended = app.notices.ended.iter().filter(|ended| !app.runs(ended.agent)).map(|ended| {
@@ -95,7 +106,7 @@ fn running_line(app: &App, agent: &AgentRecord) -> String {
     let doing = match live {
         Some(live) => doing(app, agent.id, live),
         None if app.questions.of(agent.id).is_some() => ASKS.to_owned(),
-        None => "running in another process".to_owned(),
+        None => ELSEWHERE.to_owned(),
     };
     let began_ms = match (live, app.tasks.get(&agent.id)) {
         (Some(live), _) => Some(live.began_ms),

@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 use super::peek;
 use super::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::age::age;
-use crate::app::{App, Asks, Doing, Row, TREE_KEYS, Tree, title};
+use crate::app::{App, Asks, Doing, Escape, Row, TREE_KEYS, Tree, title};
 use crate::figures::plural;
 use crate::words::{cut, fit, one_line};
 
@@ -245,7 +245,7 @@ pub(super) fn style(doing: Doing) -> Style {
 fn at_foot(app: &App, tree: &Tree, width: usize) -> Line<'static> {
     let name = |id: AgentId| one_line(&app.record(id).map_or_else(|| id.short(), title));
     let (question, text) = match &tree.asks {
-        None => return keys(width),
+        None => return keys(tree, width),
         Some(Asks::Name(agent, text)) => (format!("new name of {}: ", name(*agent)), text.as_str()),
         Some(Asks::Words(agent, text)) => (format!("to {}: ", name(*agent)), text.as_str()),
         Some(Asks::Filter) => ("find: ".to_owned(), tree.filter.as_str()),
@@ -257,8 +257,9 @@ fn at_foot(app: &App, tree: &Tree, width: usize) -> Line<'static> {
             (format!("kill {}{them}? y/n", name(*agent)), "")
         }
     };
+    let escape = format!("  Esc {}", tree.escape().words());
     // The end of what is written is seen.
-    let room = width.saturating_sub(question.width() + 1);
+    let room = width.saturating_sub(question.width() + escape.width() + 1);
     let text = one_line_kept(text);
     let hidden = text.chars().count().saturating_sub(room);
     let cursor = if matches!(tree.asks, Some(Asks::Kill(..))) { "" } else { "▏" };
@@ -266,6 +267,7 @@ fn at_foot(app: &App, tree: &Tree, width: usize) -> Line<'static> {
         Span::styled(cut(&question, width), YELLOW),
         Span::raw(text.chars().skip(hidden).collect::<String>()),
         Span::styled(cursor, CYAN),
+        Span::styled(escape, DIM),
     ])
 }
 
@@ -275,9 +277,13 @@ fn one_line_kept(text: &str) -> String {
 }
 
 /// As many keys as fit, whole.
-fn keys(width: usize) -> Line<'static> {
+fn keys(tree: &Tree, width: usize) -> Line<'static> {
     let mut line = Line::default();
     for (key, what) in TREE_KEYS {
+        let what = match tree.escape() {
+            Escape::ShowAll if key == "Esc" => "show all",
+            _ => what,
+        };
         let between = if line.spans.is_empty() { "" } else { BETWEEN_KEYS };
         if line.width() + between.len() + key.width() + 1 + what.width() > width {
             break;

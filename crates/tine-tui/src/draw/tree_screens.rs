@@ -158,8 +158,8 @@ fn what_is_asked_stands_at_the_foot() {
     };
     let all = [foot("cx"), foot("nr2")];
     insta::assert_snapshot!(all.join("\n"), @"
-    kill faster and 3 agents below? y/n
-    new name of faster: faster2▏
+    kill faster and 3 agents below? y/n  Esc gives up
+    new name of faster: faster2▏  Esc gives up
     ");
 }
 

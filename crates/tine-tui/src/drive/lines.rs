@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::{Session, Start, TICK};
-use crate::app::{Effect, Event, Tone};
+use crate::app::{Effect, Event, Face, Keys, Tone};
 use crate::host::Host;
 use crate::plain::Printer;
 
@@ -50,10 +50,13 @@ pub async fn run_plain(host: Arc<dyn Host>, start: Start) -> io::Result<Option<A
     let mut session = Session::new(host, start.model, start.look)?;
     let interrupts = signal(SignalKind::interrupt())?;
     let is_terminal = io::stdin().is_terminal();
+    session.app.face = Face::Lines;
+    session.app.keys = Keys::in_lines();
     if !is_terminal {
         // A line of a pipe was written for this conversation, and answers nobody else.
         session.hands.queue.close();
         session.app.questions.counts_at_once = true;
+        session.app.face = Face::Pipe;
     }
     session.begin(start.agent, start.notes).await;
     let lines =

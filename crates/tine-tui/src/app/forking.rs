@@ -1,0 +1,195 @@
+//! Forks that a person has asked for: the wait for the tools of their parent, and who follows to the child.
+
+use std::mem;
+
+use tine_model::{AgentId, AgentRecord};
+use tine_runtime::{ForkMade, ForkWords, parse_fork};
+
+use super::keys::Action;
+use super::piece::Tone;
+use super::room::Room;
+use super::{App, Effect, Face, title};
+
+/// How long a fork waits for running tools before it is given up, in milliseconds: as long as the longest command usually takes.
+pub(super) const TOOLS_WAIT_MS: i64 = 10 * 60_000;
+
+/// A fork that was asked for and is not there yet. An agent has at most one.
+#[derive(Debug, Clone)]
+pub(crate) struct PendingFork {
+    stage: Stage,
+    /// True once it has waited.
+    waited: bool,
+    /// What stood in the parent's line when it was asked for.
+    line: String,
+    /// What will stand in the line of the child.
+    draft: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+enum Stage {
+    /// It waits for the tools of its parent, until this time.
+    Waits { words: ForkWords, until_ms: i64 },
+    /// It is being made.
+    Made,
+}
+
+impl App {
+    /// Returns true, and says so, if a fork of this agent is under way.
+    pub(super) fn is_forking(&mut self, parent: AgentId) -> bool {
+        let is_forking = self.forks.contains_key(&parent);
+        if is_forking {
+            self.say(None, Tone::Warning, "Fork already in progress".to_owned());
+        }
+        is_forking
+    }
+
+    /// Returns true if a fork waits for the tools of this agent.
+    pub(crate) fn fork_waits(&self, parent: AgentId) -> bool {
+        let fork = self.forks.get(&parent);
+        fork.is_some_and(|fork| matches!(fork.stage, Stage::Waits { .. }))
+    }
+
+    /// Returns true if any fork waits.
+    pub(super) fn forks_wait(&self) -> bool {
+        self.forks.keys().any(|parent| self.fork_waits(*parent))
+    }
+
+    /// A fork as it is written. What is wrong with it is said before anything waits.
+    pub(super) fn fork(&mut self, parent: AgentId, arguments: &str) -> Vec<Effect> {
+        let words = match parse_fork(arguments) {
+            Ok(words) => words,
+            Err(error) => return self.refuse(&error.to_string()),
+        };
+        match self.is_forking(parent) {
+            true => Vec::new(),
+            false => self.fork_with(parent, words, None),
+        }
+    }
+
+    /// The same, once it is read. `draft` will stand in the line of the child.
+    pub(super) fn fork_with(
+        &mut self,
+        parent: AgentId,
+        words: ForkWords,
+        draft: Option<String>,
+    ) -> Vec<Effect> {
+        let is_busy = self.lives.get(&parent).is_some_and(|live| !live.running.is_empty());
+        // What stood before its tools began does not wait for them.
+        if is_busy && words.at.is_none() {
+            let key = self.keys.hint(Action::Interrupt);
+            let key = key.map(|key| format!(" ({key} gives it up)")).unwrap_or_default();
+            self.say(Some(parent), Tone::Plain, format!("Waiting for tools to complete...{key}"));
+            let until_ms = self.now_ms + TOOLS_WAIT_MS;
+            self.add_fork(parent, Stage::Waits { words, until_ms }, draft);
+            return Vec::new();
+        }
+        let speaks = self.lives.get(&parent).is_some_and(|live| !live.stopping);
+        if speaks && words.at.is_none() {
+            let text = "The fork begins before the reply that comes in now; this agent goes on";
+            self.say(None, Tone::Plain, text.to_owned());
+        }
+        self.begin_fork(parent, draft);
+        vec![Effect::Fork(parent, words)]
+    }
+
+    /// A fork of this agent is being made.
+    pub(super) fn begin_fork(&mut self, parent: AgentId, draft: Option<String>) {
+        self.add_fork(parent, Stage::Made, draft);
+    }
+
+    fn add_fork(&mut self, parent: AgentId, stage: Stage, draft: Option<String>) {
+        let waited = matches!(stage, Stage::Waits { .. });
+        let line = self.rooms.get(&parent).map(|room| room.input.text()).unwrap_or_default();
+        self.forks.insert(parent, PendingFork { stage, waited, line, draft });
+    }
+
+    /// Goes on with a fork that waited for this agent's tools, once none runs any more and their results are written.
+    pub(super) fn tools_ended(&mut self, agent: AgentId) -> Vec<Effect> {
+        let is_busy = self.lives.get(&agent).is_some_and(|live| !live.running.is_empty());
+        let Some(fork) = self.forks.get_mut(&agent).filter(|_| !is_busy) else { return Vec::new() };
+        match mem::replace(&mut fork.stage, Stage::Made) {
+            Stage::Waits { words, .. } => vec![Effect::Fork(agent, words)],
+            Stage::Made => Vec::new(),
+        }
+    }
+
+    /// Gives up the fork that waits for this agent's tools; false where none does.
+    pub(super) fn give_up_fork(&mut self, parent: AgentId) -> bool {
+        self.fork_waits(parent) && self.forks.remove(&parent).is_some()
+    }
+
+    /// Gives up forks that have waited too long.
+    pub(super) fn give_up_late_forks(&mut self) {
+        let now_ms = self.now_ms;
+        let is_late = |fork: &PendingFork| matches!(fork.stage, Stage::Waits { until_ms, .. } if until_ms <= now_ms);
+        let late = self.forks.iter().filter(|(_, fork)| is_late(fork));
+        let late: Vec<AgentId> = late.map(|(parent, _)| *parent).collect();
+        for parent in late {
+            self.forks.remove(&parent);
+            let text = "Error: the tools did not complete; nothing was forked\n\
+                hint: /fork --at ENTRY forks from before them";
+            self.say(Some(parent), Tone::Error, text.to_owned());
+        }
+    }
+
+    /// A fork was not made.
+    pub(super) fn not_forked(&mut self, parent: AgentId, why: String) -> Vec<Effect> {
+        self.forks.remove(&parent);
+        self.say(Some(parent), Tone::Error, why);
+        Vec::new()
+    }
+
+    /// A fork was made. The focus moves to it with a person who waits for it and writes nothing else.
+    pub(super) fn forked(
+        &mut self,
+        made: &ForkMade,
+        record: AgentRecord,
+        words: ForkWords,
+    ) -> Vec<Effect> {
+        let fork = self.forks.remove(&made.parent);
+        let child = made.child;
+        if words.background {
+            // The log of the parent says it, too, and for good.
+            self.tell(format!("Forked child {}", child.short()));
+            self.agents.add(record);
+            let prompt = words.prompt.map(|prompt| Effect::Run(child, Some(prompt)));
+            return prompt.into_iter().collect();
+        }
+        let mut effects = match self.follows(made.parent, fork.as_ref()) {
+            true => self.enter(record),
+            false => {
+                self.agents.add(record.clone());
+                self.rooms.entry(child).or_insert_with(|| Room::new(record));
+                self.announce(Tone::Plain, self.way_to(made));
+                Vec::new()
+            }
+        };
+        self.begin_fork_room(made, fork.and_then(|fork| fork.draft));
+        if let Some(prompt) = words.prompt {
+            effects.extend(self.say_to(child, prompt));
+        }
+        effects
+    }
+
+    /// Returns true if the person is still at the parent of a fork, and has written nothing there since it was asked for.
+    fn follows(&self, parent: AgentId, fork: Option<&PendingFork>) -> bool {
+        let waited = fork.is_some_and(|fork| fork.waited);
+        let is_there = self.focus == Some(parent) && self.overlay.is_none();
+        let line = self.line().text();
+        let is_unwritten = line.is_empty() || fork.is_some_and(|fork| fork.line == line);
+        // Nobody sees a line that is begun where the terminal itself keeps it.
+        let is_hidden = self.face == Face::Lines;
+        is_there && is_unwritten && !(waited && (is_hidden || self.is_pointing()))
+    }
+
+    /// Says where a fork is to which the person was not taken.
+    fn way_to(&self, made: &ForkMade) -> String {
+        let child = made.child.short();
+        if self.focus == Some(made.parent) {
+            let key = self.keys.or(Action::Child, "/child");
+            return format!("Forked child {child}; {key} goes to it");
+        }
+        let parent = self.record(made.parent).map_or_else(|| made.parent.short(), title);
+        format!("Forked child {child} from {parent}; /resume {child} goes to it")
+    }
+}
