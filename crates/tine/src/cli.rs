@@ -47,6 +47,7 @@ pub(crate) use self::worktree::{
     WorktreePathArgs,
 };
 use crate::manual::examples;
+use crate::prompt::sendable;
 
 /// Exit codes, for the manual and the help.
 const EXIT_CODES: &str = "Exit codes: 0 success, 1 failure, 2 usage, 42 bad input, 53 turn limit, \
@@ -226,6 +227,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// What to say; read from standard input when it is not given. `/fork` and `/fork "prompt"` fork the agent
+    #[arg(value_parser = sendable)]
     pub(crate) prompt: Option<String>,
     /// Go on with the agent that was last used in this directory
     #[arg(short, long = "continue", conflicts_with = "resume")]
@@ -250,6 +252,7 @@ pub(crate) struct ForkArgs {
     /// The agent to fork: its name, or the first characters of its id
     pub(crate) agent: String,
     /// What to say to the fork; without it nothing is sent
+    #[arg(value_parser = sendable)]
     pub(crate) prompt: Option<String>,
     /// Inherit up to this entry only (see `tine show`)
     #[arg(long, value_name = "ENTRY")]
@@ -275,7 +278,7 @@ pub(crate) struct FanArgs {
     /// The agent to fork: its name, or the first characters of its id
     pub(crate) agent: String,
     /// One worker's task; repeat it for each worker
-    #[arg(short, long = "directive", value_name = "TEXT", required = true)]
+    #[arg(short, long = "directive", value_name = "TEXT", required = true, value_parser = sendable)]
     pub(crate) directives: Vec<String>,
     /// Say why they start as they do
     #[arg(long)]
@@ -363,6 +366,7 @@ pub(crate) struct SendArgs {
     /// Who gets it: a name, or the first characters of an id
     pub(crate) agent: String,
     /// The message; read from standard input when it is not given
+    #[arg(value_parser = sendable)]
     pub(crate) text: Option<String>,
     /// Keep it until the agent is done with what it does; one message at a time
     #[arg(long)]

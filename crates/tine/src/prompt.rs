@@ -1,6 +1,8 @@
 //! The prompt: from the command line, from standard input, or from both.
 
+use std::convert::Infallible;
 use std::io::{self, BufRead, IsTerminal, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
@@ -16,6 +18,9 @@ const STDIN_BYTES_MAX: u64 = 1024 * 1024;
 /// How long to wait for the first byte of standard input when there is a prompt already. Programs that start others often
 /// leave an open pipe there on which nothing ever comes; waiting for its end would be waiting for ever.
 const STDIN_WAIT: Duration = Duration::from_secs(3);
+
+/// True once it was said that something is left out.
+static SAID: AtomicBool = AtomicBool::new(false);
 
 /// What the user said.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -69,6 +74,17 @@ impl Prompt {
     }
 }
 
+/// Reads an argument that is sent to a model. Control characters are left out, which is said once.
+pub(crate) fn sendable(text: &str) -> Result<String, Infallible> {
+    let (text, left_out) = tine_tui::words::sendable(text);
+    if left_out > 0 && !SAID.swap(true, Ordering::Relaxed) {
+        output::say(
+            "note: control characters are left out of what is sent, but for line ends and tabs",
+        );
+    }
+    Ok(text.into_owned())
+}
+
 /// Standard input, if it begins or ends soon.
 fn soon() -> Result<Option<String>, Failure> {
     let (begun, begins) = mpsc::channel();
@@ -114,6 +130,7 @@ fn as_text(bytes: Vec<u8>) -> Result<Option<String>, Failure> {
         Failure::input(format!("standard input is not UTF-8 text (byte {at})"))
             .hint("name a binary file in the prompt instead of piping it")
     })?;
+    let Ok(text) = sendable(&text);
     Ok(Some(text).filter(|text| !text.trim().is_empty()))
 }
 

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::SpreadArgs;
+use crate::prompt::sendable;
 
 /// `tine pick`
 #[derive(Debug, Args)]
@@ -10,7 +11,7 @@ pub(crate) struct PickArgs {
     /// The agent to fork: its name, or the first characters of its id
     pub(crate) agent: Option<String>,
     /// The task; every fork gets the same
-    #[arg(short, long, value_name = "TEXT")]
+    #[arg(short, long, value_name = "TEXT", value_parser = sendable)]
     pub(crate) directive: Option<String>,
     /// How many forks
     #[arg(short = 'n', long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(2..=64))]

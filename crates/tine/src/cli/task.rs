@@ -4,6 +4,7 @@ use clap::{Args, Subcommand, value_parser};
 
 use super::{LimitArgs, PlaceArgs};
 use crate::manual::examples;
+use crate::prompt::sendable;
 
 /// Longest wait for the end of a task, in seconds, as for models: longer waits are `tine wait`'s.
 const BLOCK_SECONDS_MAX: u64 = 600;
@@ -41,6 +42,7 @@ pub(crate) struct StartTaskArgs {
     #[arg(value_name = "AGENT")]
     pub(crate) spawner: String,
     /// What the worker is to do
+    #[arg(value_parser = sendable)]
     pub(crate) prompt: String,
     /// Start from AGENT's conversation, not from the prompt alone
     #[arg(long)]
@@ -82,6 +84,7 @@ pub(crate) struct ResumeTaskArgs {
     /// The task: its worker's name, or the first characters of its id
     pub(crate) task: String,
     /// What the worker is told; one that still runs is told when it is done
+    #[arg(value_parser = sendable)]
     pub(crate) prompt: String,
     #[command(flatten)]
     pub(crate) how: WorkArgs,
@@ -157,6 +160,7 @@ pub(crate) struct SendTaskArgs {
     /// The task: its worker's name, or the first characters of its id
     pub(crate) task: String,
     /// The message; read from standard input when it is not given
+    #[arg(value_parser = sendable)]
     pub(crate) text: Option<String>,
     /// Keep it until the worker has reported: its next task. One message at a time
     #[arg(long)]

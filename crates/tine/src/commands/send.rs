@@ -8,6 +8,7 @@ use crate::commands::{listing, text_file};
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
+use crate::prompt::sendable;
 
 /// The JSON shape of a sent message. Others rely on it: fields are only ever added.
 #[derive(Serialize)]
@@ -40,7 +41,10 @@ pub(super) async fn deliver(context: &Context, to_send: ToSend) -> Result<u8, Fa
     let ToSend { agent, text, next, json } = to_send;
     let text = match text {
         Some(text) => text,
-        None => text_file::read("-".as_ref())?,
+        None => {
+            let Ok(text) = sendable(&text_file::read("-".as_ref())?);
+            text
+        }
     };
     // The words of an agent's command are that agent's, also where it speaks through a shell.
     let sender = context.caller.as_ref().map(|caller| caller.id);

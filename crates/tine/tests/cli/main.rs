@@ -50,6 +50,7 @@ mod support;
 mod talk;
 mod talk_commands;
 mod talk_errands;
+mod talk_focus;
 mod talk_mistakes;
 mod talk_modes;
 mod talk_plain;

@@ -111,6 +111,28 @@ fn stdout_is_the_last_text_byte_for_byte() {
 }
 
 #[test]
+fn control_characters_are_left_out_of_what_is_sent_and_that_is_said_once() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let prompt = "a\u{1b}[31mred\u{1b}[0m\tb\u{7}";
+    let run = ["run", "-q", "--model", &model, "--name", "base", prompt];
+    let ran = piped(&home, &run, "\u{1b}[1mbold\u{1b}[0m\r\n");
+    assert_eq!(ran.stdout, "You said: ared\tb\n\n<stdin>\nbold\n</stdin>\n");
+    let said = "note: control characters are left out of what is sent, but for line ends and tabs";
+    assert_eq!(ran.stderr.trim_end(), said);
+    let lines: [&[&str]; 2] =
+        [&["fork", "base", "-q", "one\u{1b}[A"], &["send", "base", "one\u{9b}2J"]];
+    for line in lines {
+        let ran = home.ran(line);
+        assert_eq!(ran.code, 0, "{line:?}: {}", ran.stderr);
+        assert_eq!(ran.stderr.matches(said).count(), 1, "{line:?}: {}", ran.stderr);
+    }
+    // Marks that turn the reading direction are text.
+    let ran = home.ran(&["run", "-q", "--resume", "base", "\u{202e}turned"]);
+    assert!(ran.stdout.contains("\u{202e}turned"), "{}", ran.stdout);
+}
+
+#[test]
 fn a_prompt_may_be_piped_alone_or_beside_an_argument() {
     let home = Home::new();
     let model = home.model(SCENARIO);
