@@ -85,6 +85,8 @@ pub struct CommandRead {
     pub path: PathBuf,
     /// Whether what is in it is printed, and not only its name or size.
     pub contents: bool,
+    /// Whether the command goes there: what follows, git among it, may run there.
+    pub moves: bool,
 }
 
 /// The files and folders that a read-only command names, so that a caller who can see the file system may follow links and
@@ -108,6 +110,7 @@ pub fn command_reads(
     reads.paths.extend(reached.into_iter().map(|reached| CommandRead {
         path: literal(reached.absolute, reached.glob),
         contents: reached.contents,
+        moves: reached.moves,
     }));
     for path in verdict.paths.iter().filter(|path| path.tilde) {
         // What comes behind may begin there.
@@ -117,6 +120,7 @@ pub fn command_reads(
                 let path = CommandRead {
                     path: literal(normalise(&home.join(rest)), path.glob),
                     contents: path.contents,
+                    moves: path.moves,
                 };
                 reads.paths.push(path);
             }

@@ -30,4 +30,5 @@ mod word;
 
 pub(crate) use utility::ReadPath;
 pub use verdict::{ShellVerdict, shell_verdict};
+pub(crate) use wide::UNKNOWN;
 pub use width::Width;

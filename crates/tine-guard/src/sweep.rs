@@ -1,62 +1,156 @@
-//! Reads that name no file: searches through folders, and what git prints of its history.
+//! Reads that name no file: searches through folders, files that only the data of a command names, and what git prints of its history.
 //!
-//! It goes by the words of a command, wherever they stand, and errs on the side of a look too many: whoever can see the files looks
-//! whether there is a secret among them, and asks only then.
+//! It goes by the words that the verdict resolved, command by command, and errs on the side of a look too many: whoever can see the
+//! files looks whether there is a secret among them, and asks only then. What is not known of a word counts as anything. Of git it
+//! knows what prints no content; everything else counts as printing some.
 
-/// What a command that only reads goes through.
+mod history;
+
+use crate::shell::{UNKNOWN, Width, shell_verdict};
+
+/// What a command that only reads goes through beside the files that it names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sweep {
-    /// It may print what is in the files below the folders that it names, or below its directory where it names none.
+    /// It may print what is in the files below the folders that it names.
     pub folders: bool,
     /// Hidden and ignored files, too.
     pub all: bool,
+    /// It may print files that only its data names, such as what `find` found.
+    pub data: bool,
     /// It may print what is in files that git tracks or once tracked.
     pub history: bool,
     /// It may print git's settings or the addresses of remotes.
     pub settings: bool,
+    /// Git goes to a repository that the text does not name, or into submodules, and may print what is there.
+    pub elsewhere: bool,
 }
 
-/// Subcommands of git that print changes of their own accord, or where an option says so.
-const PRINT_CHANGES: [&str; 5] = ["show", "diff", "grep", "whatchanged", "stash"];
-const PRINT_WITH_OPTION: [&str; 6] =
-    ["log", "reflog", "diff-tree", "diff-index", "diff-files", "cat-file"];
+/// Programs that search through folders by themselves, without files that are hidden or ignored.
+const SEARCH: [&str; 3] = ["rg", "ag", "ack"];
+
+/// Programs that search through folders where an option says so.
+const SEARCH_WITH_OPTION: [&str; 8] =
+    ["grep", "egrep", "fgrep", "zgrep", "zegrep", "zfgrep", "ugrep", "diff"];
+
+/// Commands that print nothing of what is in the files that they name, or that run another command, which counts for itself.
+const PRINT_NO_CONTENT: [&str; 52] = [
+    ":",
+    "[",
+    "[[",
+    "b2sum",
+    "basename",
+    "break",
+    "cd",
+    "cksum",
+    "command",
+    "continue",
+    "date",
+    "df",
+    "dirname",
+    "du",
+    "echo",
+    "env",
+    "exit",
+    "export",
+    "expr",
+    "false",
+    "file",
+    "find",
+    "git",
+    "ionice",
+    "ls",
+    "mapfile",
+    "md5sum",
+    "nice",
+    "printf",
+    "pwd",
+    "read",
+    "readarray",
+    "readlink",
+    "realpath",
+    "return",
+    "seq",
+    "set",
+    "sha1sum",
+    "sha256sum",
+    "sha512sum",
+    "shopt",
+    "sleep",
+    "stat",
+    "test",
+    "time",
+    "timeout",
+    "tree",
+    "true",
+    "type",
+    "unset",
+    "wc",
+    "xargs",
+];
 
 impl Sweep {
-    /// What a command goes through, by its words.
-    pub fn of(command: &str) -> Self {
-        let separates = |c: char| {
-            c.is_whitespace() || matches!(c, ';' | '|' | '&' | '(' | ')' | '`' | '"' | '\'')
-        };
-        let words: Vec<&str> = command.split(separates).filter(|word| !word.is_empty()).collect();
-        let program = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
-        let has = |names: &[&str]| words.iter().any(|word| names.contains(&&*program(word)));
-        let short = |letters: &[char]| {
-            words.iter().any(|word| {
-                word.starts_with('-') && !word.starts_with("--") && word.contains(letters)
-            })
-        };
-        let long = |names: &[&str]| {
-            words.iter().any(|word| names.iter().any(|name| word.starts_with(name)))
-        };
-        let ripgrep = has(&["rg", "ag", "ack"]);
-        let recursive = short(&['r', 'R', 'd'])
-            || long(&["--recurs", "--dereference-r", "--direct", "--no-index", "--untracked"]);
-        let searches = has(&["grep", "egrep", "fgrep", "rgrep", "zgrep", "ugrep", "diff"]);
-        let each = has(&["xargs", "-exec", "-execdir", "for", "while", "awk"]);
-        let git = has(&["git"]);
-        let patch = short(&['p', 'u', 'L', 'c', 'm', 'U', 'W'])
-            || long(&["--patch", "--unified", "--cc", "--remerge", "--function-c", "--word-d"])
-            || long(&["--color-w", "--binary", "--full-i", "--batch"]);
-        Self {
-            folders: ripgrep || searches && recursive || each || has(&["rgrep"]),
-            all: searches && recursive
-                || each
-                || long(&["--hidden", "--no-ignore", "--unres"])
-                || short(&['u', '.']),
-            history: git && (has(&PRINT_CHANGES) || has(&PRINT_WITH_OPTION) && patch),
-            settings: git && has(&["config", "remote", "var", "ls-remote"])
-                || words.iter().any(|word| word.contains(".git/") || word.ends_with(".gitconfig")),
+    /// What a command goes through. Nothing for a command that is not read-only.
+    pub fn of(command: &str, width: Width) -> Self {
+        let verdict = shell_verdict(command, width);
+        let mut all = Self::default();
+        let mut is_moved = false;
+        for words in &verdict.commands {
+            let Some((name, arguments)) = words.split_first() else { continue };
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let one = match name.as_str() {
+                "cd" => {
+                    is_moved |= arguments.iter().any(|word| is_unknown(word));
+                    Self::default()
+                }
+                "git" => history::of_git(&arguments, is_moved),
+                name => of_program(name, &arguments),
+            };
+            all = all.or(one);
         }
+        // A search or a list of files does not pass over git's own folder.
+        all.settings |= all.folders && all.all || all.data;
+        all
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self {
+            folders: self.folders || other.folders,
+            all: self.all || other.all,
+            data: self.data || other.data,
+            history: self.history || other.history,
+            settings: self.settings || other.settings,
+            elsewhere: self.elsewhere || other.elsewhere,
+        }
+    }
+}
+
+/// Returns true if the word, or a part of it, is not known.
+fn is_unknown(word: &str) -> bool {
+    word.contains(UNKNOWN)
+}
+
+/// Returns true if a word is a cluster of short options with one of the letters.
+fn has_letter(word: &str, letters: &[char]) -> bool {
+    word.starts_with('-') && !word.starts_with("--") && word.contains(letters)
+}
+
+fn of_program(name: &str, arguments: &[&str]) -> Sweep {
+    let long = |names: &[&str]| {
+        arguments.iter().any(|word| names.iter().any(|name| word.starts_with(name)))
+    };
+    let short = |letters: &[char]| arguments.iter().any(|word| has_letter(word, letters));
+    let recurses = short(&['r', 'R', 'd'])
+        || long(&["--recurs", "--dereference-r", "--direct"])
+        || arguments.iter().any(|word| word.starts_with('-') && is_unknown(word));
+    let is_search = SEARCH.contains(&name);
+    let is_deep = name == "rgrep" || SEARCH_WITH_OPTION.contains(&name) && recurses;
+    let sees_all = long(&["--hidden", "--no-ignore", "--unres"]) || short(&['u', '.']);
+    let is_named_by_data = arguments.iter().any(|word| is_unknown(word)) || long(&["--files0"]);
+    Sweep {
+        folders: is_search || is_deep,
+        all: is_deep || is_search && sees_all,
+        data: is_named_by_data && !PRINT_NO_CONTENT.contains(&name),
+        ..Sweep::default()
     }
 }
 
@@ -64,42 +158,137 @@ impl Sweep {
 mod tests {
     use super::*;
 
+    fn shown(command: &str) -> String {
+        assert!(shell_verdict(command, Width::Wide).read_only, "{command}");
+        let Sweep { folders, all, data, history, settings, elsewhere } =
+            Sweep::of(command, Width::Wide);
+        let words = [
+            (folders, "folders"),
+            (all, "all"),
+            (data, "data"),
+            (history, "history"),
+            (settings, "settings"),
+            (elsewhere, "elsewhere"),
+        ];
+        let words = words.into_iter().filter(|(is, _)| *is).map(|(_, word)| word);
+        words.collect::<Vec<_>>().join(" ")
+    }
+
     #[test]
-    fn searches_and_histories_are_known_by_their_words() {
-        let shown = |command: &str| {
-            let Sweep { folders, all, history, settings } = Sweep::of(command);
-            let words =
-                [(folders, "folders"), (all, "all"), (history, "history"), (settings, "settings")];
-            words
-                .into_iter()
-                .filter(|(is, _)| *is)
-                .map(|(_, word)| word)
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
+    fn the_list_of_commands_is_written_as_it_is_read() {
+        assert!(PRINT_NO_CONTENT.is_sorted());
+    }
+
+    #[test]
+    fn searches_are_known_by_the_words_that_run() {
         for (command, expected) in [
-            ("grep -rn '' .", "folders all"),
-            ("grep -r API . --include=.env", "folders all"),
-            ("cd a && egrep --recursive x b", "folders all"),
+            ("grep -rn '' .", "folders all settings"),
+            ("grep -'r' SECRET .", "folders all settings"),
+            ("grep -r API . --include=.env", "folders all settings"),
+            ("cd a && egrep --recursive x b", "folders all settings"),
             ("rg API", "folders"),
-            ("rg -uu API", "folders all"),
-            ("rg --hidden API", "folders all"),
-            ("diff -rN e .", "folders all"),
-            ("git grep '' HEAD", "history"),
-            ("git diff --no-index e .", "folders all history"),
-            ("git log -p", "history"),
-            ("git --no-pager log --patch -3", "history"),
-            ("git show HEAD", "history"),
-            ("git stash show -p", "history"),
-            ("find . -name a -exec cat {} +", "folders all"),
-            ("git remote -v", "settings"),
-            ("git config --list", "settings"),
-            ("cat .git/config", "settings"),
-            ("ls -la", ""),
+            ("rg -uu API", "folders all settings"),
+            ("rg --hidden API", "folders all settings"),
+            ("diff -rN e .", "folders all settings"),
             ("grep API src/a.rs", ""),
-            ("git log --oneline -5", ""),
-            ("git status", ""),
+            ("echo 'grep -r x .'", ""),
             ("cat a b | sort", ""),
+            ("ls -la", ""),
+        ] {
+            assert_eq!(shown(command), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn files_that_only_data_names_are_known_and_what_prints_none_is_free() {
+        for command in [
+            "cat $(find pkg -type f)",
+            "find . -name a -exec cat {} +",
+            "find . -type f | xargs head -n 1",
+            "mapfile -t f < <(find pkg -type f); cat \"${f[@]}\"",
+            "for f in *; do head -n 3 \"$f\"; done",
+            "ls | while read -r f; do cat \"$f\"; done",
+        ] {
+            assert_eq!(shown(command), "data settings", "{command}");
+        }
+        for command in [
+            "awk '{print $1}' a",
+            "awk 'BEGIN{print 1}'",
+            "for i in 1 2 3; do echo $i; done",
+            "git status --short | while read x f; do echo \"$f\"; done",
+            "ls *.md | xargs wc -l",
+            "find . -name '*.rs' -exec wc -l {} +",
+            "for f in a b; do cat \"$f\"; done",
+        ] {
+            assert_eq!(shown(command), "", "{command}");
+        }
+    }
+
+    #[test]
+    fn git_prints_content_unless_its_words_say_that_it_does_not() {
+        for command in [
+            "git log -p",
+            "git l'o'g -p",
+            "git log -'p'",
+            "git --no-pager log --patch -3",
+            "git log --dd",
+            "git log --cc",
+            "git log -c",
+            "git log -L 1,3:a",
+            "git log -g -p",
+            "git reflog -p",
+            "git sh\\ow HEAD~1",
+            "x=show; git $x HEAD~1",
+            "git show HEAD",
+            "git stash show -p",
+            "git stash list -p",
+            "git cat-file blob abc1234",
+            "git cat-file -p HEAD:a",
+            "git range-diff a b c",
+            "git diff",
+            "git diff --stat -p",
+            "git diff-tree -p HEAD",
+            "git blame a",
+            "git grep API 'HEAD@{1}'",
+            "git status -v",
+            "git for-each-ref --format='%(raw)'",
+            "git -C sub log -p",
+            "cd sub && git show HEAD~1",
+        ] {
+            assert_eq!(shown(command), "history", "{command}");
+        }
+        for command in [
+            "git log --oneline -5",
+            "git log -n 3 --format='%h %s' --since=2.weeks -- src",
+            "git log -5 --stat",
+            "git status",
+            "git status -sb",
+            "git diff --stat HEAD~1",
+            "git diff --name-only",
+            "git ls-files",
+            "git branch -a",
+            "git rev-parse HEAD",
+            "git stash list",
+            "git reflog",
+            "git cat-file -t HEAD",
+            "git remote",
+            "git --version",
+        ] {
+            assert_eq!(shown(command), "", "{command}");
+        }
+    }
+
+    #[test]
+    fn settings_and_other_repositories_are_known() {
+        for (command, expected) in [
+            ("git remote -v", "settings"),
+            ("git -C sub remote -v", "settings"),
+            ("git config --list", "settings"),
+            ("git diff --no-index e .", "folders all history settings"),
+            ("git grep --untracked x", "folders all history settings"),
+            ("git grep --recurse-submodules x", "history elsewhere"),
+            ("for d in */; do git -C \"$d\" log -p; done", "history elsewhere"),
+            ("for d in */; do git -C \"$d\" status -s; done", ""),
         ] {
             assert_eq!(shown(command), expected, "{command}");
         }

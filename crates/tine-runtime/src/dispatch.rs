@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tine_fork::{CallContext, InnerCalls, ToolAnswer, ToolCall, ToolDispatcher};
-use tine_guard::{PermissionMode, Width, real_call};
+use tine_guard::{PermissionMode, real_call};
 use tine_model::RawJson;
 use tine_tools::{Caller, Effect, Place, Repl, ToolOutput, Toolbox};
 
@@ -96,8 +96,8 @@ impl ToolDispatcher for GuardedTools {
             true => self.reads.base(&self.place).await,
             false => None,
         };
-        let width = if wall.is_some() { Width::Wide } else { Width::Strict };
-        let permissions = self.permissions.clone().with_width(width);
+        let enclosure = wall.as_ref().map(|wall| wall.enclosure().clone());
+        let permissions = self.permissions.clone().behind(enclosure);
         let judged = permissions.check(&self.queue, directory, call, real.as_ref(), cancel);
         let permit = match judged.await {
             Ok(permit) => permit,

@@ -11,12 +11,12 @@ use tine_guard::{
 };
 use tine_model::{AgentId, Decision, PermissionId, PermissionScope, RawJson};
 use tine_store::{AnswerPermission, PermissionRow};
-use tine_tools::Withheld;
+use tine_tools::{Enclosure, Withheld};
 use tokio_util::sync::CancellationToken;
 
 use crate::mode::SharedMode;
 use crate::queue::{Question, Queue, QueuePolicy};
-use crate::swept::objection;
+use crate::swept::Look;
 
 /// A call that needs somebody's word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,8 +136,8 @@ pub struct Permissions {
     pub asker: Arc<dyn Asker>,
     /// How it is asked.
     pub queue: QueuePolicy,
-    /// How much counts as a read. Each run sets it anew by what stands around its commands.
-    pub width: Width,
+    /// The read-only wall that stands around what the guard calls a read. Each call sets it anew.
+    pub wall: Option<Enclosure>,
     /// Tine's own files, which no rule and no mode but bypass lets a call write. Each run sets it anew by its confinement.
     pub own: Withheld,
 }
@@ -178,15 +178,23 @@ impl Permissions {
             rules: Arc::new(rules),
             asker,
             queue: QueuePolicy::default(),
-            width: Width::Strict,
+            wall: None,
             own: Arc::new(|_: &Path| false),
         }
     }
 
-    /// The same permissions for one run. `width` may be wide only where a read-only wall stands for its commands, behind which
-    /// the caller runs every call whose permit is [`Permit::Read`].
-    pub(crate) fn with_width(self, width: Width) -> Self {
-        Self { width, ..self }
+    /// The same permissions for one call. The caller runs every call whose permit is [`Permit::Read`] behind this wall, or
+    /// behind one that shows what was judged as well.
+    pub(crate) fn behind(self, wall: Option<Enclosure>) -> Self {
+        Self { wall, ..self }
+    }
+
+    /// How much counts as a read.
+    fn width(&self) -> Width {
+        match self.wall {
+            Some(_) => Width::Wide,
+            None => Width::Strict,
+        }
     }
 
     /// The same permissions for a run from which `own` keeps tine's own files.
@@ -214,7 +222,7 @@ impl Permissions {
     /// Guard's verdict on the call as it was written and as it would really be: the stricter counts. Where both ask, the
     /// reason is the real one, so that whoever says yes knows to what.
     fn judged(&self, call: &Call<'_>, real: Option<&RealCall>) -> Judgement {
-        let written = judge(call, self.mode.get(), self.width, &self.rules);
+        let written = judge(call, self.mode.get(), self.width(), &self.rules);
         if call.tool == "Bash" {
             return self.followed(call, written);
         }
@@ -222,7 +230,7 @@ impl Permissions {
             return Judgement::full(written);
         };
         let real = Call { tool: call.tool, input, directory };
-        let real = judge(&real, self.mode.get(), self.width, &self.rules);
+        let real = judge(&real, self.mode.get(), self.width(), &self.rules);
         Judgement::full(match (written, real) {
             // The agent's directory may itself be behind a link, which changes nothing.
             (written, real) if written == real => written,
@@ -246,13 +254,13 @@ impl Permissions {
         };
         let home = std::env::home_dir();
         let reads = command.as_deref().and_then(|command| {
-            command_reads(call.directory, command, self.width, home.as_deref())
+            command_reads(call.directory, command, self.width(), home.as_deref())
         });
         let (Some(command), Some(reads)) = (command, reads) else {
             return Judgement::full(written);
         };
         let (mut shown, mut asked) = (Vec::new(), None);
-        for CommandRead { path, contents } in &reads.paths {
+        for CommandRead { path, contents, .. } in &reads.paths {
             let given = serde_json::json!({ "file_path": path.to_string_lossy() }).to_string();
             let Ok(given) = RawJson::parse(&given) else { continue };
             let real = match real_path(call.directory)
@@ -270,7 +278,7 @@ impl Permissions {
             }
             let Some(input) = input else { continue };
             let read = Call { tool: "FileRead", input: &input, directory: &directory };
-            match judge(&read, self.mode.get(), self.width, &self.rules) {
+            match judge(&read, self.mode.get(), self.width(), &self.rules) {
                 Verdict::Deny(reason) => {
                     return Judgement::full(Verdict::Deny(through_link(&reason)));
                 }
@@ -281,8 +289,9 @@ impl Permissions {
             }
         }
         if written == Verdict::Read && asked.is_none() {
-            let paths: Vec<PathBuf> = reads.paths.iter().map(|read| read.path.clone()).collect();
-            asked = objection(call.directory, &command, &paths).map(Verdict::Ask);
+            let (directory, wall) = (call.directory, self.wall.as_ref());
+            let look = Look { directory, command: &command, reads: &reads.paths, wall };
+            asked = look.objection().map(Verdict::Ask);
         }
         let verdict = asked.unwrap_or(written);
         let is_machine = |path: &PathBuf| MACHINE.iter().any(|place| path.starts_with(place));

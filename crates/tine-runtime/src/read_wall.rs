@@ -90,6 +90,11 @@ fn complete(enclosure: Enclosure) -> Result<Enclosure, NoReadWall> {
 }
 
 impl BaseWall<'_> {
+    /// The wall itself.
+    pub(crate) fn enclosure(&self) -> &Enclosure {
+        self.enclosure
+    }
+
     /// The place behind a wall that lets nothing be written, and shows its directory and those of the `judged` real paths
     /// that the base wall does not show. An error means that the command must not run.
     pub(crate) async fn around(

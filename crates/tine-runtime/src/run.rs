@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tine_fork::{Compactor, Observer, Run, RunEvent, RunLimits, RunReport, Seat, ToolFilter};
-use tine_guard::Width;
 use tine_model::{
     AgentId, AgentRecord, AgentState, Block, Message, Outcome, Role, Standing, StopKind,
 };
@@ -240,7 +239,7 @@ impl Runtime {
             writers: Writers::new(self.store(), self.ports(), self.owners(), writing),
             toolbox: Arc::clone(self.toolbox()),
             place,
-            permissions: options.permissions.clone().with_width(Width::Strict).with_own(own),
+            permissions: options.permissions.clone().with_own(own),
             queue: Queue {
                 store: Arc::clone(self.store()),
                 ports: self.ports().clone(),

@@ -1,50 +1,102 @@
-//! Secrets that a command would print without naming them: below a folder that it searches, or in git's history.
+//! Secrets that a command would print without naming them: below a folder that it searches, in files that only its data names, or in
+//! git's history.
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use tine_guard::{Reason, Sweep, is_secret, redact};
-use tine_tools::{Swept, sweep};
-use tine_worktree::{find_in_history, git_settings};
+use tine_guard::{CommandRead, Reason, Sweep, Width, is_secret, redact};
+use tine_tools::{Enclosure, Swept, sweep};
+use tine_worktree::{SettingsScope, find_in_history, git_settings};
 
 /// Files that stay out by themselves when the same is asked of another tool.
 const INSTEAD: &str = "the Grep tool leaves such files out";
 
-/// Returns why a command that only reads needs somebody's word, if a secret lies among what it goes through. `reads` are the files and
-/// folders that it names.
-pub(crate) fn objection(directory: &Path, command: &str, reads: &[PathBuf]) -> Option<Reason> {
-    let found = Sweep::of(command);
-    let below = || {
-        let named: Vec<&Path> =
-            reads.iter().map(PathBuf::as_path).filter(|path| path.is_dir()).collect();
-        let folders = if named.is_empty() { vec![directory] } else { named };
-        folders.into_iter().find_map(|folder| in_folder(directory, folder, found.all))
-    };
-    let before = || in_history(directory);
-    let settings = || {
-        let holds_key = matches!(redact(&git_settings(directory)), Cow::Owned(_));
-        holds_key.then(|| "git's settings here hold a key or a password".to_owned())
-    };
-    let folders = found.folders.then(below).flatten();
-    let history = || found.history.then(before).flatten();
-    let settings = || found.settings.then(settings).flatten();
-    folders.or_else(history).or_else(settings).map(Reason::new)
+/// A command that only reads, as far as its secrets are concerned.
+pub(crate) struct Look<'a> {
+    pub(crate) directory: &'a Path,
+    pub(crate) command: &'a str,
+    /// What it names.
+    pub(crate) reads: &'a [CommandRead],
+    /// The wall that it will run behind. What that covers is no concern.
+    pub(crate) wall: Option<&'a Enclosure>,
 }
 
-fn in_folder(directory: &Path, folder: &Path, all: bool) -> Option<String> {
-    match sweep(folder, all, is_secret) {
-        Swept::Nothing => None,
-        Swept::Found(path) => {
-            let path = path.strip_prefix(directory).unwrap_or(&path);
-            let path = path.to_string_lossy();
-            Some(format!(
-                "it would read `{}`, which may hold keys or passwords; {INSTEAD}",
-                path.escape_debug()
-            ))
+impl Look<'_> {
+    /// Returns why the command needs somebody's word, if a secret lies among what it goes through.
+    pub(crate) fn objection(&self) -> Option<Reason> {
+        let width = if self.wall.is_some() { Width::Wide } else { Width::Strict };
+        let found = Sweep::of(self.command, width);
+        if found.elsewhere {
+            let why = "git would go to a repository that the command does not name, which may hold keys or passwords";
+            return Some(Reason::new(why));
         }
-        Swept::TooMany => Some(format!(
-            "it goes through too many files to tell whether keys or passwords are among them; {INSTEAD}"
-        )),
+        let all = found.all || found.data;
+        let below =
+            || self.folders(found).into_iter().find_map(|folder| self.in_folder(folder, all));
+        let folders = (found.folders || found.data).then(below).flatten();
+        let before = || self.repositories().into_iter().find_map(in_history);
+        let history = || found.history.then(before).flatten();
+        let is_gits = |read: &CommandRead| {
+            read.contents && read.path.components().any(|part| part.as_os_str() == ".git")
+        };
+        let has_settings = found.settings || self.reads.iter().any(is_gits);
+        let keys =
+            || self.repositories().into_iter().find_map(|directory| self.in_settings(directory));
+        let settings = || has_settings.then(keys).flatten();
+        folders.or_else(history).or_else(settings).map(Reason::new)
+    }
+
+    /// Folders whose files the command may print.
+    fn folders(&self, found: Sweep) -> Vec<&Path> {
+        let is_folder = |read: &&CommandRead| {
+            let is_outside = !read.path.starts_with(self.directory);
+            (read.contents && found.folders || is_outside && found.data) && read.path.is_dir()
+        };
+        let named = self.reads.iter().filter(is_folder).map(|read| read.path.as_path());
+        named.chain(found.data.then_some(self.directory)).collect()
+    }
+
+    /// Directories in which git may run.
+    fn repositories(&self) -> Vec<&Path> {
+        let moves = self.reads.iter().filter(|read| read.moves && read.path.is_dir());
+        [self.directory].into_iter().chain(moves.map(|read| read.path.as_path())).collect()
+    }
+
+    fn in_folder(&self, folder: &Path, all: bool) -> Option<String> {
+        let is_inside = folder.starts_with(self.directory);
+        let is_covered = |path: &Path| {
+            let wall = self.wall.filter(|_| is_inside);
+            wall.is_some_and(|wall| path.canonicalize().is_ok_and(|real| wall.covers(&real)))
+        };
+        match sweep(folder, all, |path| is_secret(path) && !is_covered(path)) {
+            Swept::Nothing => None,
+            Swept::Found(path) => {
+                let path = path.strip_prefix(self.directory).unwrap_or(&path);
+                let path = path.to_string_lossy();
+                Some(format!(
+                    "it would read `{}`, which may hold keys or passwords; {INSTEAD}",
+                    path.escape_debug()
+                ))
+            }
+            Swept::TooMany => Some(format!(
+                "it goes through too many files to tell whether keys or passwords are among them; {INSTEAD}"
+            )),
+        }
+    }
+
+    fn in_settings(&self, directory: &Path) -> Option<String> {
+        // Behind a wall the user's own settings are out of reach.
+        let scope = match self.wall {
+            Some(_) => SettingsScope::Repository,
+            None => SettingsScope::Everything,
+        };
+        match git_settings(directory, scope) {
+            Ok(settings) => {
+                let holds_key = matches!(redact(&settings), Cow::Owned(_));
+                holds_key.then(|| "git's settings here hold a key or a password".to_owned())
+            }
+            Err(_) => Some("git's settings here cannot be looked through for keys".to_owned()),
+        }
     }
 }
 
@@ -65,6 +117,10 @@ fn in_history(directory: &Path) -> Option<String> {
 #[expect(clippy::disallowed_methods, reason = "a repository to look through")]
 mod tests {
     use std::process::Command;
+    use std::sync::Arc;
+
+    use tine_guard::{command_reads, shell_verdict};
+    use tine_tools::{Ground, Wall};
 
     use super::*;
 
@@ -75,9 +131,28 @@ mod tests {
         assert!(done.status.success(), "{arguments:?}: {done:?}");
     }
 
+    fn behind(directory: &Path, command: &str, wall: Option<&Enclosure>) -> String {
+        let width = if wall.is_some() { Width::Wide } else { Width::Strict };
+        let Some(reads) = command_reads(directory, command, width, None) else {
+            return format!("no read: {}", shell_verdict(command, width).reason);
+        };
+        let look = Look { directory, command, reads: &reads.paths, wall };
+        look.objection().map_or("nothing".to_owned(), |reason| reason.to_string())
+    }
+
     fn check(directory: &Path, command: &str) -> String {
-        let found = objection(directory, command, &[]);
-        found.map_or("nothing".to_owned(), |reason| reason.to_string())
+        behind(directory, command, None)
+    }
+
+    fn wall(directory: &Path) -> Enclosure {
+        let ground = Ground::here(Arc::new(is_secret));
+        Wall::reading(Vec::new()).raise(directory, &ground).unwrap()
+    }
+
+    fn commit(directory: &Path, name: &str) {
+        std::fs::write(directory.join(name), "A=1\n").unwrap();
+        git(directory, &["add", "-f", name]);
+        git(directory, &["commit", "-qm", name]);
     }
 
     #[test]
@@ -85,9 +160,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let at = directory.path();
         git(at, &["init", "-q"]);
-        std::fs::write(at.join("a.rs"), "fn main() {}\n").unwrap();
-        git(at, &["add", "."]);
-        git(at, &["commit", "-qm", "one"]);
+        commit(at, "a.rs");
         for command in ["grep -rn x .", "git log -p", "git show HEAD", "git remote -v", "rg x"] {
             assert_eq!(check(at, command), "nothing", "{command}");
         }
@@ -102,12 +175,164 @@ mod tests {
         git(at, &["rm", "-q", ".env"]);
         git(at, &["commit", "-qm", "three"]);
         assert_eq!(check(at, "grep -rn x ."), "nothing");
-        for command in ["git log -p", "git show HEAD~1", "git diff HEAD~1", "git grep x HEAD~1"] {
+        for command in [
+            "git log -p",
+            "git show HEAD~1",
+            "git diff HEAD~1",
+            "git grep x HEAD~1",
+            "git l'o'g -p",
+            "git log -'p'",
+            "git sh\\ow HEAD~1",
+            "git log --dd",
+            "git cat-file -p abc1234",
+            "git range-diff a b c",
+        ] {
             assert!(check(at, command).starts_with("git's history here holds `.env`"), "{command}");
         }
         assert_eq!(check(at, "git log --oneline"), "nothing");
         let address = ["https://me:hunter2x", "@example.com/a.git"].concat();
         git(at, &["remote", "add", "origin", &address]);
-        insta::assert_snapshot!(check(at, "git remote -v"), @"git's settings here hold a key or a password");
+        for command in ["git remote -v", "cat .git/config", "grep -r url ."] {
+            assert_eq!(
+                check(at, command),
+                "git's settings here hold a key or a password",
+                "{command}"
+            );
+        }
     }
+
+    #[test]
+    fn every_corner_of_a_history_is_looked_at() {
+        let check = |prepare: &dyn Fn(&Path), command: &str| {
+            let directory = tempfile::tempdir().unwrap();
+            let at = directory.path();
+            git(at, &["init", "-q", "-b", "main"]);
+            commit(at, "a.rs");
+            prepare(at);
+            check(at, command)
+        };
+        let holds = "git's history here holds `.env`, which may hold keys or passwords";
+        let gone = |at: &Path| {
+            commit(at, ".env");
+            git(at, &["reset", "-q", "--hard", "HEAD~1"]);
+        };
+        for command in ["git log -g -p", "git reflog -p", "git grep API 'HEAD@{1}'"] {
+            assert_eq!(check(&gone, command), holds, "{command}");
+        }
+        let stashed = |at: &Path| {
+            std::fs::write(at.join(".env"), "A=1\n").unwrap();
+            git(at, &["stash", "push", "-q", "-u"]);
+        };
+        assert_eq!(check(&stashed, "git stash show -p"), holds);
+        let unborn = |at: &Path| {
+            commit(at, ".env");
+            git(at, &["branch", "keep"]);
+            git(at, &["checkout", "-q", "--orphan", "new"]);
+            git(at, &["rm", "-rqf", "."]);
+        };
+        assert_eq!(check(&unborn, "git show keep"), holds);
+        let broken = |at: &Path| std::fs::write(at.join(".git/index"), "no index").unwrap();
+        insta::assert_snapshot!(check(&broken, "git show"), @"git's history here cannot be looked through for keys and passwords");
+        let nowhere = tempfile::tempdir().unwrap();
+        assert_eq!(behind(nowhere.path(), "git show", None), "nothing");
+    }
+
+    #[cfg(target_os = "linux")] // for the wall
+    #[test]
+    fn every_repository_that_a_command_reaches_is_looked_at() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = directory.path().canonicalize().unwrap();
+        for place in [at.clone(), at.join("sub")] {
+            std::fs::create_dir_all(&place).unwrap();
+            git(&place, &["init", "-q"]);
+        }
+        commit(&at, "a.rs");
+        commit(&at.join("sub"), ".env");
+        git(&at.join("sub"), &["rm", "-q", ".env"]);
+        git(&at.join("sub"), &["commit", "-qm", "two"]);
+        let address = ["https://me:hunter2x", "@example.com/a.git"].concat();
+        git(&at.join("sub"), &["remote", "add", "origin", &address]);
+        let wall = wall(&at);
+        for (command, starts) in [
+            ("git log -p", "nothing"),
+            ("git -C sub log -p", "git's history here holds `.env`"),
+            ("cd sub && git show HEAD~1", "git's history here holds `.env`"),
+            ("x=show; git -C sub $x HEAD~1", "git's history here holds `.env`"),
+            ("git -C sub remote -v", "git's settings here hold"),
+            ("for d in */; do git -C \"$d\" log -p; done", "git would go to a repository"),
+            ("git -C sub log --oneline", "nothing"),
+        ] {
+            let said = behind(&at, command, Some(&wall));
+            assert!(said.starts_with(starts), "{command}: {said}");
+        }
+    }
+
+    #[cfg(target_os = "linux")] // for the wall
+    #[test]
+    fn what_the_wall_covers_is_not_asked_about_and_a_newer_secret_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = directory.path().canonicalize().unwrap();
+        std::fs::create_dir_all(at.join("pkg")).unwrap();
+        std::fs::write(at.join(".env"), "A=1\n").unwrap();
+        let old = wall(&at);
+        let commands = [
+            "grep -r x .",
+            "cat $(find pkg -type f)",
+            "mapfile -t f < <(find . -type f); cat \"${f[@]}\"",
+            "find . -type f -exec head -n 1 {} +",
+        ];
+        for command in commands {
+            assert_eq!(behind(&at, command, Some(&old)), "nothing", "{command}");
+        }
+        std::fs::write(at.join("pkg/.env"), "A=1\n").unwrap();
+        for command in commands {
+            let said = behind(&at, command, Some(&old));
+            assert!(said.starts_with("it would read `pkg/.env`"), "{command}: {said}");
+            assert_eq!(behind(&at, command, Some(&wall(&at))), "nothing", "{command}");
+        }
+    }
+
+    #[cfg(target_os = "linux")] // for the wall
+    #[test]
+    fn plain_reads_are_not_asked_about_in_a_project_with_a_secret() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = directory.path().canonicalize().unwrap();
+        for folder in ["src", "docs", "tests"] {
+            std::fs::create_dir(at.join(folder)).unwrap();
+        }
+        git(&at, &["init", "-q"]);
+        commit(&at, "a.rs");
+        std::fs::write(at.join(".env"), "A=1\n").unwrap();
+        let wall = wall(&at);
+        let plain = include_str!("../../tine-guard/tests/corpus/plain.txt");
+        let is_command =
+            |line: &&str| !line.is_empty() && !line.starts_with(['#', '=']) && !line.contains('⟦');
+        let commands: Vec<String> = plain
+            .lines()
+            .filter(is_command)
+            .map(|line| line.replace('⏎', "\n").replace('⇥', "\t"))
+            .chain(ASKED_ONCE.map(str::to_owned))
+            .collect();
+        assert!(commands.len() >= 780, "{} plain reads", commands.len());
+        // What is no read, or lies outside, is asked about for that.
+        let is_inside = |command: &&String| {
+            let reads = command_reads(&at, command, Width::Wide, None);
+            reads.is_some_and(|reads| reads.paths.iter().all(|read| read.path.starts_with(&at)))
+        };
+        let said = |command: &String| match behind(&at, command, Some(&wall)) {
+            said if said == "nothing" => None,
+            said => Some(format!("{command:?}: {said}")),
+        };
+        let asked: Vec<String> = commands.iter().filter(is_inside).filter_map(said).collect();
+        assert!(asked.len() * 1_000 <= commands.len() * 9, "{}", asked.join("\n"));
+    }
+
+    /// Reads that were asked about in every project with a secret, for nothing.
+    const ASKED_ONCE: [&str; 5] = [
+        "awk '{print $1}' a",
+        "awk 'BEGIN{print 1}'",
+        "for i in 1 2 3; do echo $i; done",
+        "git status --short | while read x f; do echo \"$f\"; done",
+        "ls *.md | xargs wc -l",
+    ];
 }

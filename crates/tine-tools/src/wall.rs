@@ -236,7 +236,7 @@ struct Standing {
     line: String,
     /// Whether it stands around commands that only read.
     only_reads: bool,
-    /// Real paths that can be read with all below them, secrets among them not.
+    /// Real paths that can be read with all below them, but for what is covered.
     readable: Vec<PathBuf>,
     /// Real paths below those that cannot be read.
     withheld: Vec<PathBuf>,
@@ -594,6 +594,15 @@ impl Enclosure {
     /// What it keeps, in one line: `confined: …`.
     pub fn line(&self) -> &str {
         &self.0.line
+    }
+
+    /// Returns true if no command can read this real path: the view covers it as a secret, or it lies outside of what is shown.
+    pub fn covers(&self, path: &Path) -> bool {
+        let is_masked = match &self.0.layer {
+            Layer::View(view) => view.masks(path),
+            Layer::Restriction(_) => false,
+        };
+        is_masked || !self.shows(path)
     }
 
     /// Returns true if commands can read this real path, secrets below it aside.

@@ -46,7 +46,7 @@ pub use commits::{CherryPick, FastForward, Merge, Merged, Uncommitted};
 pub use error::{Refusal, WorktreeError};
 pub use ids::{Commit, Name, Tree};
 pub use merge_tree::{Conflict, ConflictKind, Place, Stage};
-pub use names::{find_in_history, git_settings};
+pub use names::{SettingsScope, find_in_history, git_settings};
 pub use obstacle::Obstacle;
 pub use ports::Ports;
 pub use repository::{Operation, Repository};

@@ -25,6 +25,8 @@ pub(crate) struct Reached {
     pub(crate) glob: bool,
     /// Whether what is in it is printed.
     pub(crate) contents: bool,
+    /// Whether the shell or git goes there.
+    pub(crate) moves: bool,
 }
 
 /// Where the paths of an accepted command lead, and the first thing about them that needs somebody's word.
@@ -72,7 +74,12 @@ pub(crate) fn reach(directory: &Path, paths: &[ReadPath]) -> (Vec<Reached>, Opti
                 break;
             }
         }
-        let reached = |absolute| Reached { absolute, glob: path.glob, contents: path.contents };
+        let reached = |absolute| Reached {
+            absolute,
+            glob: path.glob,
+            contents: path.contents,
+            moves: path.moves,
+        };
         all.extend(targets.into_iter().map(reached));
     }
     (all, objection)

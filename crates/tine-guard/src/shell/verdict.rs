@@ -5,8 +5,9 @@ use super::grammar::{SimpleCommand, recognise};
 use super::refusal::Refusal;
 use super::table;
 use super::utility::ReadPath;
-use super::wide::{self, Wide};
+use super::wide::{self, UNKNOWN, Wide};
 use super::width::Width;
+use super::word::Word;
 use crate::wildcard::COMMAND_BYTES_MAX;
 
 /// Whether a command text only reads, and why.
@@ -19,6 +20,9 @@ pub struct ShellVerdict {
     pub reason: String,
     /// What an accepted text would read, in order; empty for a refused one.
     pub(crate) paths: Vec<ReadPath>,
+    /// The words of every command that may run, its name first; empty for a refused text. What is not known stands as
+    /// [`UNKNOWN`](super::UNKNOWN).
+    pub(crate) commands: Vec<Vec<String>>,
     /// The first command of a text that the strict grammar accepts which may start programs that settings of a repository name.
     pub(crate) may_start_programs: Option<String>,
 }
@@ -30,6 +34,7 @@ impl ShellVerdict {
             read_only: false,
             reason: reason.into(),
             paths: Vec::new(),
+            commands: Vec::new(),
             may_start_programs: None,
         }
     }
@@ -47,7 +52,8 @@ pub fn shell_verdict(command: &str, width: Width) -> ShellVerdict {
             let names = commands.iter().map(|command| command.words[0].text.as_str());
             let reason = accepted(names);
             let may_start_programs = commands.iter().find_map(starts_programs);
-            ShellVerdict { read_only: true, reason, paths, may_start_programs }
+            let commands = commands.iter().map(known_words).collect();
+            ShellVerdict { read_only: true, reason, paths, commands, may_start_programs }
         }
         Err(_) if width == Width::Wide => wide_verdict(command),
         Err(refusal) => ShellVerdict::refused(refusal.told(command)),
@@ -60,10 +66,20 @@ fn wide_verdict(command: &str) -> ShellVerdict {
         Ok(Wide { commands, paths }) => {
             let names = commands.iter().filter_map(|words| words.first()).map(String::as_str);
             let reason = accepted(names);
-            ShellVerdict { read_only: true, reason, paths, may_start_programs: None }
+            ShellVerdict { read_only: true, reason, paths, commands, may_start_programs: None }
         }
         Err(refusal) => ShellVerdict::refused(wide::shown(&refusal.told(command))),
     }
+}
+
+/// The words of a command, without what its variables hold.
+fn known_words(command: &SimpleCommand) -> Vec<String> {
+    let known = |word: &Word| match (word.is_known(), word.text.starts_with('-')) {
+        (true, _) => word.text.clone(),
+        (false, true) => format!("-{UNKNOWN}"),
+        (false, false) => UNKNOWN.to_string(),
+    };
+    command.words.iter().map(known).collect()
 }
 
 /// The command as it is told, if it may start programs that the settings of a repository name.

@@ -1,6 +1,7 @@
 //! The view of a wall as its stages are told to build it, kept true while commands of the wall move files about.
 
 use std::io;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::finder::{Finder, Found};
@@ -55,6 +56,11 @@ impl View {
     /// Returns true if all secrets were looked for.
     pub(super) fn is_complete(&self) -> bool {
         self.state().is_complete
+    }
+
+    /// Returns true if the path is covered, or lies below what is covered.
+    pub(super) fn masks(&self, path: &Path) -> bool {
+        self.state().setup.masked.iter().any(|secret| path.starts_with(secret.path.path()))
     }
 
     /// Returns true if what the order names still lies where it says.

@@ -12,7 +12,7 @@ use crate::shell::variable::Variable;
 use crate::shell::word::Word;
 
 /// Stands in a word for what is not known. No accepted text holds it.
-pub(super) const MARK: char = '\u{f8ff}';
+pub(crate) const MARK: char = '\u{f8ff}';
 
 /// Stands before a wildcard that begins a word: names of files, none of which is meant for an option.
 pub(super) const NAMES: char = '\u{f8fe}';

@@ -24,6 +24,7 @@ mod value;
 mod word;
 
 use self::evaluate::Evaluator;
+pub(crate) use self::expand::MARK as UNKNOWN;
 use self::value::Value;
 use super::characters::is_allowed;
 use super::refusal::Refusal;
