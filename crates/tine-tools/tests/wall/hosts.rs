@@ -184,16 +184,15 @@ async fn a_command_talks_to_its_own_servers() {
     let server = "perl -MSocket -e 'socket(S, PF_INET, SOCK_STREAM, 0); bind(S, sockaddr_in(8080, INADDR_LOOPBACK)); listen(S, 1); \
         print STDERR \"up\\n\"; accept(C, S); syswrite(C, \"own\\n\")'";
     let command = format!("{{ {server} & }} 2>&1 | head -1; cat </dev/tcp/127.0.0.1/8080");
-    let output = run(&online(&world, "crates.io"), &command).await;
-    insta::assert_snapshot!(output.text, @"
-    up
-    own
-    [exit code 0]
-    ");
+    // The server may still be on its way out when the shell ends, which the last line would say.
+    let printed = async |place: &Place| -> String {
+        let output = run(place, &command).await;
+        output.text.lines().filter(|line| !line.starts_with('[')).collect::<Vec<_>>().join(" ")
+    };
     // Two commands of one wall have a network each.
     let place = online(&world, "crates.io");
-    let (first, second) = tokio::join!(run(&place, &command), run(&place, &command));
-    assert_eq!(first.text, second.text);
+    let (first, second) = tokio::join!(printed(&place), printed(&place));
+    assert_eq!([first, second], ["up own", "up own"]);
 }
 
 #[tokio::test]
