@@ -55,7 +55,7 @@ fn layers(found: &Found) -> Vec<Check> {
     let mut checks = vec![if namespaces {
         Check::ok(
             "confinement: namespaces",
-            "commands see the machine read-only but for their directory and a /tmp of their own, no other processes, and secrets covered; settings of git, editors and CI in their directory stay as they are",
+            "commands see the machine read-only but for their directory and a /tmp of their own, no other processes, no network but the hosts of `--network`, and secrets covered; settings of git, editors and CI in their directory stay as they are",
         )
     } else {
         warning("confinement: namespaces", Gap::View).hint(NAMESPACES_HINT)
@@ -182,7 +182,7 @@ mod tests {
     fn a_whole_kernel_is_told_layer_by_layer() {
         let support = Support { landlock: 7, filter: true, namespaces: true };
         insta::assert_snapshot!(shown(support, true, None), @"
-        Ok confinement: namespaces: commands see the machine read-only but for their directory and a /tmp of their own, no other processes, and secrets covered; settings of git, editors and CI in their directory stay as they are
+        Ok confinement: namespaces: commands see the machine read-only but for their directory and a /tmp of their own, no other processes, no network but the hosts of `--network`, and secrets covered; settings of git, editors and CI in their directory stay as they are
         Ok confinement: Landlock: version 7: commands write only where they may, read no key stores, and signal no other process
         Ok confinement: system calls: a filter refuses sockets, the kernel's settings and other processes
         Ok confinement: reads: commands that only read run behind a read-only wall, in every run; loops, substitutions and awk that only read count among them
