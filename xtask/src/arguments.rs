@@ -12,6 +12,8 @@ Usage: cargo xtask COMMAND
                                 crate or a test binary is over its budget of CPU time;
                                 --all tries every case of the tests that usually try a fixed share;
                                 arguments go to the test runner (cargo-nextest if installed)
+  attack [--all]                attack the walls, the guard and what keeps secrets, with namespaces and without them, and print
+                                a table of each; --all tries every case
   bench [FILTER]                run every bench of the workspace, or those whose name contains FILTER
   soak terminal [--agents N] [--minutes N]
                                 the terminal with N agents that all stream (default 200) for N minutes (default 10):
@@ -53,6 +55,11 @@ pub(crate) enum Task {
     Timed {
         /// A directory, a program and the program's arguments.
         arguments: Vec<String>,
+    },
+    /// Attack tine's own walls.
+    Attack {
+        /// Every case of every group, not the usual share.
+        every_case: bool,
     },
     /// Run benches.
     Bench {
@@ -106,6 +113,7 @@ impl Task {
         match command {
             "tidy" => no_more(rest).map(|()| Self::Tidy),
             "test" => Ok(test(rest)),
+            "attack" => attack(rest),
             "bench" => bench(rest),
             "soak" => soak(rest),
             "cast" => no_more(rest).map(|()| Self::Cast),
@@ -124,6 +132,11 @@ fn test(rest: &[String]) -> Task {
     let rest = all.unwrap_or(rest);
     let rest = rest.strip_prefix(&["--".to_owned()]).unwrap_or(rest);
     Task::Test { every_case: all.is_some(), runner_arguments: rest.to_vec() }
+}
+
+fn attack(rest: &[String]) -> Result<Task, String> {
+    let all = rest.strip_prefix(&["--all".to_owned()]);
+    no_more(all.unwrap_or(rest)).map(|()| Task::Attack { every_case: all.is_some() })
 }
 
 fn bench(rest: &[String]) -> Result<Task, String> {
@@ -212,6 +225,8 @@ mod tests {
         check("test --all", Ok(Task::Test { every_case: true, runner_arguments: vec![] }));
         check("checklist", Ok(Task::Checklist));
         check("embed", Ok(Task::Embed));
+        check("attack", Ok(Task::Attack { every_case: false }));
+        check("attack --all", Ok(Task::Attack { every_case: true }));
         check("bench", Ok(Task::Bench { filter: None }));
         check("bench fork", Ok(Task::Bench { filter: Some("fork".to_owned()) }));
         check("cast", Ok(Task::Cast));
@@ -243,6 +258,7 @@ mod tests {
     fn a_mistake_is_named() {
         check("tidi", Err("unknown command `tidi`"));
         check("tidy now", Err("unexpected argument `now`"));
+        check("attack now", Err("unexpected argument `now`"));
         check("bench --fast", Err("unexpected argument `--fast`"));
         check("bench a b", Err("unexpected argument `b`"));
         check("crash often", Err("unexpected argument `often`"));

@@ -9,6 +9,7 @@
 )]
 
 mod arguments;
+mod attack;
 mod bench;
 mod cast;
 mod checklist;
@@ -53,6 +54,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Timed { arguments } => return times::timed(&arguments),
         Task::Tidy => tidy::run()?,
         Task::Test { every_case, runner_arguments } => test::run(every_case, &runner_arguments)?,
+        Task::Attack { every_case } => attack::run(every_case)?,
         Task::Bench { filter } => bench::run(filter.as_deref())?,
         Task::Soak { agents, minutes } => soak::run(agents, minutes)?,
         Task::Cast => cast::run()?,

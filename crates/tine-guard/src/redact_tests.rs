@@ -58,6 +58,8 @@ fn a_private_key_goes_as_a_whole() {
     {
         let key = format!("-----BEGIN {label}-----\n{body}-----END {label}-----");
         assert_eq!(redact(&format!("a\n{key}\nb")), "a\n[redacted: private key]\nb", "{label}");
+        let coloured = key.replace('\n', "\x1b[0m\n  \x1b[2;31m");
+        assert_eq!(redact(&coloured), "[redacted: private key]", "{label}");
         let escaped = key.replace('\n', "\\n");
         assert_eq!(redact(&format!("\"{escaped}\"")), "\"[redacted: private key]\"");
         let twice = key.replace('\n', "\\\\n");

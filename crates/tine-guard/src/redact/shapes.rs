@@ -27,6 +27,14 @@ pub(super) fn secret_behind_id(bytes: &[u8], at: usize) -> Option<Find> {
         .then_some(Find { range: at..at + SECRET_BYTES, kind: "AWS secret key" })
 }
 
+/// The end of a colour, which faces set anew in each line.
+fn colour(bytes: &[u8], at: usize) -> Option<usize> {
+    const NUMBERS_MAX: usize = 24;
+    bytes.get(at..)?.strip_prefix(b"\x1b[")?;
+    let behind = run(bytes, at + 2, NUMBERS_MAX, |byte| byte.is_ascii_digit() || byte == b';');
+    (bytes.get(behind) == Some(&b'm')).then_some(behind + 1)
+}
+
 const PEM_BEGIN: &[u8] = b"-----BEGIN ";
 
 /// Fewest characters of base64 in a private key. The shortest keys have 32 bytes, which are 43 characters. Less is a placeholder, as
@@ -64,6 +72,10 @@ pub(super) fn private_key(bytes: &[u8], at: usize) -> Option<Find> {
             });
             end = run(bytes, last, 5, |byte| byte == b'-');
             break;
+        }
+        if let Some(behind) = colour(bytes, end) {
+            end = behind;
+            continue;
         }
         // A line end as JSON writes it, however often it was escaped; a line that source text continues; a dash of a header.
         let slashes = run(bytes, end, 8, |byte| byte == b'\\');

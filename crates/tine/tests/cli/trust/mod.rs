@@ -1,7 +1,6 @@
 //! Trust in what a checkout brings along: `tine trust`, and what counts before and after it.
 
 mod brought;
-mod hostile;
 mod instructions;
 mod own;
 mod terminal;

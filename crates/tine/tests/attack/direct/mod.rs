@@ -1,0 +1,242 @@
+//! Direct attempts: a hostile command in each reach does all that it can think of, and the world is looked at afterwards.
+
+mod files;
+mod kernel;
+mod metadata;
+mod processes;
+mod scene;
+mod sockets;
+
+use std::fmt::Write as _;
+
+use crate::ground::Ground;
+use crate::report::{Row, cannot_run};
+use crate::world::Call;
+use scene::Scene;
+
+/// What an attempt needs to have an effect where there is no wall.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    Nothing,
+    /// A user who is root.
+    Root,
+    /// It is not tried without a wall: it could harm the machine, or has no effect of its own.
+    Wall,
+}
+
+/// What an attempt touches, as far as a reach allows some of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Other,
+    Metadata,
+    /// Makes a device where it may write: needs a directory of its own.
+    Device,
+}
+
+#[derive(Debug, Clone)]
+struct Attempt {
+    text: String,
+    needs: Needs,
+    kind: Kind,
+}
+
+/// All of them, in the order of their numbers.
+fn attempts() -> Vec<Attempt> {
+    use Kind::{Device, Metadata, Other};
+    use Needs::{Nothing, Root, Wall};
+    let six = if std::net::TcpListener::bind("[::1]:0").is_ok() { Nothing } else { Wall };
+    let tables: [(&[&str], Needs, Kind); 15] = [
+        (files::WRITES, Nothing, Other),
+        (files::THROUGH, Nothing, Other),
+        (files::CALLS, Nothing, Other),
+        (files::CALLS_OF_ROOT, Root, Other),
+        (files::NAMESPACES, Nothing, Other),
+        (metadata::METADATA, Nothing, Metadata),
+        (sockets::INTERNET, Nothing, Other),
+        (sockets::INTERNET_SIX, six, Other),
+        (sockets::LOCAL, Nothing, Other),
+        (sockets::OTHER_SOCKETS, Wall, Other),
+        (processes::TOUCHES, Nothing, Other),
+        (processes::READS, Nothing, Other),
+        (processes::DESCRIPTORS, Nothing, Other),
+        (kernel::KEPT, Nothing, Other),
+        (kernel::DEVICES, Root, Device),
+    ];
+    let listed = tables.into_iter().flat_map(|(texts, needs, kind)| {
+        texts.iter().map(move |text| Attempt { text: (*text).to_owned(), needs, kind })
+    });
+    let place = |needs| {
+        move |place: &&str| Attempt {
+            text: format!("echo x > {place}/@MARK || mkdir {place}/@MARK"),
+            needs,
+            kind: Other,
+        }
+    };
+    let entering = Attempt {
+        text: "nsenter -t 1 -m sh -c 'echo x > @OUT/file'".to_owned(),
+        needs: Wall,
+        kind: Other,
+    };
+    let places = kernel::COMMON_PLACES.iter().map(place(Wall));
+    let of_root = kernel::PLACES_OF_ROOT.iter().map(place(Wall));
+    listed.chain([entering]).chain(places).chain(of_root).collect()
+}
+
+/// What every Perl attempt begins with: `k` calls the kernel by number, with arguments that may be written.
+const PERL: &str = "sub k { my @a = @_; my $n = shift @a; syscall $n, @a }";
+
+/// A Perl attempt as a word of the shell.
+fn perl_word(code: &str) -> String {
+    format!("'{PERL} {}'", code.replace('\'', r"'\''"))
+}
+
+/// Runs Perl outside every wall, for the judge's own looks; what it prints.
+fn perl(code: &str) -> String {
+    let ran = assert_cmd::Command::new("perl").args(["-e", &format!("{PERL} {code}")]).output();
+    String::from_utf8(ran.unwrap().stdout).unwrap()
+}
+
+/// The script that makes the attempts of these numbers, one after another, and prints which of them showed the secret.
+fn script(attempts: &[(usize, String)]) -> String {
+    let mut text = "{\n".to_owned();
+    for (id, attempt) in attempts {
+        let command = match attempt.strip_prefix('%') {
+            Some(code) => format!("perl -MSocket -MFcntl -e {}", perl_word(code)),
+            None => attempt.clone(),
+        };
+        write!(
+            text,
+            "echo; echo @@{id}\n(cd @HERE/id{id:03} && {command}\n) < /dev/null 2> /dev/null\n"
+        )
+        .unwrap();
+    }
+    text.push_str(
+        "} 2> /dev/null | perl -ne '$i = $1, $n++ if /^\\@\\@(\\d+)$/; print \"leak $i\\n\" if /@SECRET/; \
+         END { print \"made $n\\n\" }'\n",
+    );
+    text
+}
+
+/// Where attempts are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// In no wall at all, to show that they work.
+    Open,
+    ReadOnly,
+    Directory,
+    Network,
+    /// Behind the wall around what counts as a read, in a run that is not confined.
+    Read,
+}
+
+impl Reach {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Open => "without a wall",
+            Self::ReadOnly => "direct, read-only",
+            Self::Directory => "direct, directory",
+            Self::Network => "direct, directory and network",
+            Self::Read => "direct, a read of an open run",
+        }
+    }
+
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::Open | Self::Read => &[],
+            Self::ReadOnly => &["--permission-mode", "bypass", "--confine", "read-only"],
+            Self::Directory => &["--permission-mode", "bypass", "--confine", "directory"],
+            // Public web servers: no listener of this machine is one.
+            Self::Network => {
+                &["--permission-mode", "bypass", "--confine", "directory", "--network"]
+            }
+        }
+    }
+
+    fn may_write_here(self) -> bool {
+        matches!(self, Self::Open | Self::Directory | Self::Network)
+    }
+}
+
+/// The attempts on metadata outside that the second layer alone lets through. One more opens the file to write.
+const METADATA_OF_FALLBACK: usize = 27;
+
+/// The attempts that each reach withstands at least.
+const ATTEMPTS_MIN: usize = 140;
+
+#[test]
+fn each_attempt_works_where_there_is_no_wall() {
+    let scene = Scene::new();
+    let is_root = rustix::process::getuid().is_root();
+    let all = attempts();
+    let tried = |attempt: &Attempt| match attempt.needs {
+        Needs::Nothing => true,
+        Needs::Root => is_root,
+        Needs::Wall => false,
+    };
+    let ids: Vec<usize> = (0..all.len()).filter(|id| tried(&all[*id])).collect();
+    scene.without_wall(&script(&scene.filled(&all, &ids)));
+    let effects = scene.effects(&ids, Reach::Open);
+    let idle: Vec<String> = ids
+        .iter()
+        .filter(|id| !effects.ids.contains(id))
+        .map(|id| format!("{id}: {}", all[*id].text))
+        .collect();
+    assert_eq!(idle, [""; 0], "these do nothing, and so show nothing");
+}
+
+fn check(reach: Reach) {
+    for ground in Ground::ALL {
+        if cannot_run(reach.name(), ground) {
+            continue;
+        }
+        let scene = Scene::new();
+        let all = attempts();
+        let ids: Vec<usize> = (0..all.len()).collect();
+        let command = scene.plant(&script(&scene.filled(&all, &ids)), reach);
+        let played = scene.play(ground, reach, &[Call::bash(command)]);
+        let is_refused = reach == Reach::Network && ground == Ground::Fallback;
+        assert_eq!(played.code == 0, !is_refused, "{}", played.stderr);
+        let result = played.results.first().map(String::as_str).unwrap_or_default();
+        let has_tried = result.contains(&format!("made {}\n", ids.len()));
+        assert!(has_tried || is_refused, "{result}");
+        let mut effects = scene.effects(&ids, reach);
+        effects.ids.extend(scene::leaks_in(result));
+        let mut row = Row::new(reach.name(), ids.len());
+        let is_known = |id: usize| {
+            let writes = reach == Reach::Directory;
+            ground == Ground::Fallback && writes && all[id].kind == Kind::Metadata
+        };
+        row.known = effects.ids.iter().filter(|id| is_known(**id)).count();
+        let escaped = effects.ids.iter().filter(|id| !is_known(**id));
+        row.escaped = escaped.map(|id| format!("{id}: {}", all[*id].text)).collect();
+        row.escaped.extend(effects.others);
+        let known = if (0..all.len()).any(is_known) { METADATA_OF_FALLBACK } else { 0 };
+        if known > 0 {
+            row.note = "modes, owners, times and attributes of files outside";
+        }
+        if is_refused {
+            row.note = "such a run is refused here, so that nothing is tried";
+        }
+        row.settle(ground, ATTEMPTS_MIN, known);
+    }
+}
+
+#[test]
+fn nothing_gets_out_of_a_run_that_only_reads() {
+    check(Reach::ReadOnly);
+}
+
+#[test]
+fn nothing_gets_out_of_a_run_in_its_directory() {
+    check(Reach::Directory);
+}
+
+#[test]
+fn nothing_gets_out_of_a_run_with_a_network() {
+    check(Reach::Network);
+}
+
+#[test]
+fn nothing_gets_out_of_a_read_of_an_open_run() {
+    check(Reach::Read);
+}
