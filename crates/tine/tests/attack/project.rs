@@ -20,7 +20,7 @@ input.command = "touch mark"
 text = "done"
 "#;
 
-/// What a project brings along beside its settings. `@MARK` leaves a mark, `@TCP` is a listener.
+/// What a project brings along beside its settings. Each would make the file `mark`, or reach the listener at `@TCP`.
 const FILES: &[(&str, &str)] = &[
     (".mcp.json", "{\"mcpServers\": {\"x\": {\"command\": \"touch\", \"args\": [\"mark\"]}}}"),
     (
