@@ -178,7 +178,7 @@ mod tests {
         let permission_mode = Some("yolo".to_owned());
         insta::assert_snapshot!(check(LimitArgs { permission_mode, ..LimitArgs::default() }), @"
         2 error: --permission-mode: unknown permission mode `yolo`, expected default, accept-edits, read-only or bypass
-        hint: default asks before it changes things, accept-edits lets files of the directory be written, read-only changes nothing, bypass asks nothing
+        hint: default asks before it changes things, accept-edits lets files of the directory be written, plan or read-only changes nothing, bypass asks nothing
         ");
     }
 

@@ -71,7 +71,7 @@ fn a_worker_runs_no_command_where_nothing_can_keep_it_and_its_file_tools_work() 
     let report: serde_json::Value = serde_json::from_str(&refused.stdout).unwrap();
     let task = &report["tasks"][0];
     assert_eq!(task["error"], serde_json::Value::Null);
-    check!(task["report"].as_str().unwrap_or_default(), @"
+    check!(task["report"]["raw"].as_str().unwrap_or_default(), @"
     Scope: the try
     Result: commands are not run here: this system can neither make namespaces nor use Landlock, so nothing would keep a command in its directory. Work with the file tools. Only the user can change this: `tine doctor` says how
     ");

@@ -41,7 +41,11 @@ fn planted() -> Home {
 fn next_run_is_the_users(home: &Home) {
     let ran = home.ran(&["run", "--name", "next", "please run the tests"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("do not count until you trust them"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("have changed since you trusted them; only what they forbade holds"),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(model_of(home, "next"), "sim/echo");
     assert!(!home.work().join("mark").exists(), "the planted command ran");
 }
@@ -132,7 +136,7 @@ fn commits_that_come_by_merge_are_told_in_the_same_words() {
     --- stderr
     note: programs run these files by their names; read them first: Makefile
     note: these files tell tine or its agents what to do; read them first: .tine/config.toml, .tine/inside, .tine/up
-    note: links came in: .tine/inside -> ../a.txt, .tine/up -> ../../up (outside the checkout)
+    note: links came in: .tine/up -> ../../up (outside the checkout), .tine/inside -> ../a.txt
     ");
     let came = home.json(&["merge", "apart", "--json"]);
     let links: Vec<&Value> =
