@@ -91,7 +91,7 @@ mod tests {
             "",
             "two",
             "  group   attempts  escaped  unasked  known  what is known",
-            "  chains   NOT RUN                            no kernel",
+            "  chains   NOT RUN                           no kernel",
             "  direct       160        0        0     28  modes",
             "",
         ];

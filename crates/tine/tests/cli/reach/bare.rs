@@ -77,14 +77,13 @@ fn a_worker_runs_no_command_where_nothing_can_keep_it_and_its_file_tools_work() 
     ");
     assert_eq!((is_there("written"), is_there("own")), (true, false));
 
-    // A project does not say it.
+    // A project does not say it: content that does cannot be trusted.
     home.write("work/.tine/config.toml", "[confine]\nmissing = \"accept\"\n");
-    home.trust();
-    let project = on_a_bare_kernel(&home, &fan);
-    check!(home.masked(&said(&project)), @"
+    check!(home.masked(&said(&home.ran(&["trust", "--yes"]))), @"
     error: [HOME]/work/.tine/config.toml may not set confine.missing
     hint: a project's file can only narrow permissions; put this into your own config.toml
     ");
+    on_a_bare_kernel(&home, &fan);
     assert!(!is_there("own"));
     std::fs::remove_dir_all(home.work().join(".tine")).unwrap();
 

@@ -41,11 +41,7 @@ fn planted() -> Home {
 fn next_run_is_the_users(home: &Home) {
     let ran = home.ran(&["run", "--name", "next", "please run the tests"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("have changed since you trusted them; only what they forbade holds"),
-        "{}",
-        ran.stderr
-    );
+    assert!(ran.stderr.contains("do not count until you trust them"), "{}", ran.stderr);
     assert_eq!(model_of(home, "next"), "sim/echo");
     assert!(!home.work().join("mark").exists(), "the planted command ran");
 }
@@ -158,6 +154,10 @@ fn a_worktree_has_the_trust_of_its_origin_until_its_content_changes() {
     assert_eq!(model_of(&home, "there"), "sim/echo@openai");
     std::fs::write(format!("{path}/.tine/config.toml"), "model = \"sim/echo@gemini\"\n").unwrap();
     let ran = home.ran(&["-C", &path, "run", "--name", "changed", "hello"]);
-    assert!(ran.stderr.contains("do not count until you trust them"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("have changed since you trusted them; only what they forbade holds"),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(model_of(&home, "changed"), "sim/echo");
 }
