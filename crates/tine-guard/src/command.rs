@@ -69,12 +69,12 @@ impl Read {
     }
 }
 
-/// What a read-only command names.
+/// The files and folders that a read-only command names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandReads {
     /// The files and folders.
     pub paths: Vec<CommandRead>,
-    /// Whether these are all: no other depends on a variable.
+    /// True if these are all. False if a name depends on a home directory that is not known.
     pub is_complete: bool,
 }
 
@@ -83,9 +83,9 @@ pub struct CommandReads {
 pub struct CommandRead {
     /// Its absolute path. A name with wildcards stands as the folder where the wildcard begins.
     pub path: PathBuf,
-    /// Whether what is in it is printed, and not only its name or size.
+    /// True if the content is printed, and not only the name or the size.
     pub contents: bool,
-    /// Whether the command goes there: what follows, git among it, may run there.
+    /// True if the command changes to this directory. Later commands, git among them, may run there.
     pub moves: bool,
 }
 

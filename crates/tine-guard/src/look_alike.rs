@@ -9,7 +9,7 @@ use unicode_security::mixed_script::MixedScript as _;
 /// A character that can be taken for one of ASCII.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LookAlike {
-    /// Where it stands, in bytes.
+    /// The place in the text, in bytes.
     pub at: usize,
     /// The character.
     pub character: char,

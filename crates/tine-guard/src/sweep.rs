@@ -8,7 +8,7 @@ mod history;
 
 use crate::shell::{UNKNOWN, Width, shell_verdict};
 
-/// What a command that only reads goes through beside the files that it names.
+/// The content that a read-only command searches or prints beside the files that it names.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sweep {
     /// It may print what is in the files below the folders that it names.
@@ -89,7 +89,7 @@ const PRINT_NO_CONTENT: [&str; 52] = [
 ];
 
 impl Sweep {
-    /// What a command goes through. Nothing for a command that is not read-only.
+    /// Finds what a command searches or prints. Empty for a command that is not read-only.
     pub fn of(command: &str, width: Width) -> Self {
         let verdict = shell_verdict(command, width);
         let mut all = Self::default();

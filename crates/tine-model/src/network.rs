@@ -46,7 +46,7 @@ pub struct Destination {
     pub port: u16,
 }
 
-/// Where confined commands may connect to. Without destinations there is no network. None of the destinations covers another.
+/// The destinations that confined commands may connect to. Without any there is no network. None covers another.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct NetworkReach(BTreeSet<Destination>);
 
@@ -145,7 +145,7 @@ impl NetworkReach {
         Self(all.iter().filter(|own| !is_covered(own)).cloned().collect())
     }
 
-    /// What either of them reaches.
+    /// The union: everything that either of them reaches.
     pub fn and(&self, other: &Self) -> Result<Self, NetworkError> {
         Self::new(self.0.iter().chain(&other.0).cloned())
     }
@@ -165,7 +165,7 @@ impl NetworkReach {
         self.0.iter().all(|own| other.0.iter().any(|others| others.covers(own)))
     }
 
-    /// What both of them reach. Two destinations have nothing in common unless one covers the other.
+    /// The intersection: everything that both reach. Two destinations have nothing in common unless one covers the other.
     #[must_use]
     pub fn narrowed(&self, other: &Self) -> Self {
         let within = |one: &Self, other: &Self| -> Vec<Destination> {

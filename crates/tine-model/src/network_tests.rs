@@ -136,7 +136,7 @@ fn narrowed_is_the_widest_reach_within_both() {
     }
 }
 
-/// What is narrowed permits exactly what both permit.
+/// A narrowed reach permits exactly what both permit.
 #[test]
 fn narrowed_permits_what_both_permit() {
     let hosts = [

@@ -71,7 +71,7 @@ pub struct Confinement {
     pub reach: ReachWish,
     /// Variables that are passed on to commands beyond the short list.
     pub variables: Vec<String>,
-    /// What happens where the kernel cannot keep all of this. Runs that may not write in their directory are refused there.
+    /// The choice where the kernel cannot keep all of this. Runs that may not write in their directory are refused there.
     pub missing: Missing,
     /// tine's own files: confined runs do not read them, no run writes them without a question, and the audit does not look at them.
     /// The agent's directory may lie among them.

@@ -19,7 +19,7 @@ use crate::writers::Writers;
 /// What is told of a call that an agent makes after it was asked to stop.
 const STOPPING: &str = "Refused: you were asked to stop. Answer with what you have.";
 
-/// What is told of a read whose wall cannot be raised.
+/// The message to the model if the wall of a read cannot be raised.
 fn not_run(error: &NoReadWall) -> String {
     let mut why = vec![error.to_string()];
     let mut source = error.source();

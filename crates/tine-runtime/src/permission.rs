@@ -189,7 +189,7 @@ impl Permissions {
         Self { wall, ..self }
     }
 
-    /// How much counts as a read.
+    /// The width of the verdict on reads.
     fn width(&self) -> Width {
         match self.wall {
             Some(_) => Width::Wide,

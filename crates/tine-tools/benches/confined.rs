@@ -68,7 +68,7 @@ fn main() {
     audit(&path);
 }
 
-/// What it costs a command that it has a network, which it does not use.
+/// The cost of a network that a command does not use.
 fn network(path: &Path, runtime: &tokio::runtime::Runtime, ground: &Ground) {
     let timed = |wall: Wall| {
         let enclosure = wall.raise(path, ground).unwrap();

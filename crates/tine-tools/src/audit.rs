@@ -25,7 +25,7 @@ const HOME_DEPTH: usize = 2;
 /// Deeper than any path the system takes.
 const ALL_THE_WAY: usize = 4_096;
 
-/// Where a repository has its branches, tags and stashes.
+/// The places of a repository's branches, tags and stashes.
 const SHARED: [&str; 5] = ["HEAD", "packed-refs", "refs/heads", "refs/tags", "refs/stash"];
 
 /// Directories of a home in which programs write all the time and from which nothing is run.

@@ -240,11 +240,11 @@ struct Standing {
     readable: Vec<PathBuf>,
     /// Real paths below those that cannot be read.
     withheld: Vec<PathBuf>,
-    /// Whether no command may start, because nothing rules over files.
+    /// True if no command may start, because nothing protects files.
     refuses_commands: bool,
 }
 
-/// What a command goes through before it starts.
+/// The steps of a command before it starts.
 enum Layer {
     /// Stages, which build a view and restrict the command in it.
     View(Box<View>),
@@ -252,7 +252,7 @@ enum Layer {
     Restriction(Restriction),
 }
 
-/// What the model is told of a command that does not start.
+/// The message to the model about a command that does not start.
 const REFUSED: &str = "commands are not run here: this system can neither make namespaces nor use Landlock, so nothing would keep \
     a command in its directory. Work with the file tools. Only the user can change this: `tine doctor` says how";
 
@@ -684,7 +684,7 @@ impl Enclosure {
     }
 }
 
-/// What commands may read.
+/// The files that commands may read.
 struct Reading {
     grants: Vec<Grant>,
     /// Directories and files that were named; none where most of the machine is shown.

@@ -25,7 +25,7 @@ pub(crate) struct Reached {
     pub(crate) glob: bool,
     /// Whether what is in it is printed.
     pub(crate) contents: bool,
-    /// Whether the shell or git goes there.
+    /// True if the shell or git changes to this directory.
     pub(crate) moves: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a git command prints of files: nothing where the lists here say so, anything else otherwise.
+//! Git commands that print no content of files. Every other one counts as printing all.
 
 use super::{Sweep, has_letter, is_unknown};
 

@@ -33,11 +33,11 @@ pub(super) struct Found {
     pub(super) protected: Vec<PathBuf>,
     /// Repositories' own folders.
     pub(super) pinned: Vec<PathBuf>,
-    /// Whether everything was looked at.
+    /// True if the search looked at everything.
     pub(super) is_complete: bool,
 }
 
-/// Where to look, and for what.
+/// The places to search, and the names to find.
 pub(super) struct Finder {
     hidden: Withheld,
     /// In the order in which they are looked through.

@@ -38,7 +38,7 @@ pub struct StageProgram(PathBuf);
 /// Failed trials after which no further one is made.
 const FAILURES_MAX: u8 = 3;
 
-/// What is known of the registered program.
+/// The facts about the registered program.
 enum Trials {
     None,
     Worked,

@@ -22,7 +22,7 @@ const HOME_DEPTH: usize = 3;
 /// Entries of all homes that are looked at; what comes after them is not granted. Some 50 ms on a slow disk.
 const HOME_ENTRIES_MAX: usize = 30_000;
 
-/// Where the system's settings lie.
+/// The directory of the system's settings.
 const SETTINGS: &str = "/etc";
 
 /// Entries of it that are looked at. Large systems have some thousands.

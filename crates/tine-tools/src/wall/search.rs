@@ -86,7 +86,7 @@ pub(super) struct Seen {
     pub(super) repositories: Vec<PathBuf>,
     /// Files and folders below what may be written that start programs by themselves.
     pub(super) protected: Vec<PathBuf>,
-    /// Whether everything was looked at.
+    /// True if the search looked at everything.
     pub(super) is_complete: bool,
 }
 

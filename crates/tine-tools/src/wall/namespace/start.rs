@@ -17,7 +17,7 @@ use super::order::{Job, Limits, PathText, Report, Rules, Setup};
 use super::{STAGE_ARGUMENT, StageProgram, handover};
 use crate::wall::{Proxy, Refusals, ResourceLimits};
 
-/// How long the stages may take to read the order. They do nothing else then, so a machine that needs this long starts no command.
+/// The time limit for the stages to read the order. They do nothing else then, so a machine that needs this long starts no command.
 const ORDER_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// How long a trial may take. It takes a few milliseconds; a machine that needs this long gets no view.

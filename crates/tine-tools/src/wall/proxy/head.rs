@@ -22,7 +22,7 @@ const OWN_FIELDS: [&str; 8] = [
     "upgrade",
 ];
 
-/// What a client wants.
+/// The request of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Request {
     /// A connection to this host (`CONNECT`).

@@ -35,13 +35,13 @@ const PORT: u16 = 3128;
 /// tine's, which often has a thousand for everything.
 const CONNECTIONS_MAX: usize = 32;
 
-/// How long a client may take to send the head of its request.
+/// The time limit for a client to send the head of its request.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// How long a client that was refused is listened to, so that it can read why.
+/// The time for which a refused client is still read from, so that it can read the reason.
 const FAREWELL_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// How long it is waited after a failure to accept, which happens when descriptors run out.
+/// The pause after a failure to accept, which happens when descriptors run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Refused hosts that are told at the end of a command.
@@ -63,7 +63,7 @@ pub(crate) struct Proxy {
     port: u16,
     /// Ports of this machine's loopback that are reached without the proxy: where the command finds each, and where it leads.
     forwards: Vec<(SocketAddr, Vec<SocketAddr>)>,
-    /// Where names lead.
+    /// Resolves names to addresses.
     names: Arc<dyn Names>,
 }
 

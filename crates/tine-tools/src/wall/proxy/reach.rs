@@ -9,7 +9,7 @@ use tine_model::{Destination, Host, LOOPBACK, NetworkReach, is_public};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// How long a name may take to resolve, and each address to answer.
+/// The time limit for a name to resolve, and for each address to answer.
 const RESOLVE_TIME_MAX: Duration = Duration::from_secs(20);
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 
@@ -27,7 +27,7 @@ pub(super) enum Denied {
     Unreachable(io::Error),
 }
 
-/// Where names lead.
+/// Resolves names to addresses.
 #[async_trait]
 pub(super) trait Names: Send + Sync {
     async fn addresses(&self, name: &str) -> io::Result<Vec<IpAddr>>;

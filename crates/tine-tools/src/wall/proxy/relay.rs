@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// How long a connection may be without a byte in either direction. A build server that thinks this long has gone away.
+/// The time limit for a connection without a byte in either direction. A build server that thinks this long has gone away.
 const IDLE_TIME_MAX: Duration = Duration::from_secs(300);
 
 /// Bytes taken at once.
