@@ -6,13 +6,18 @@
 //! is not known here.
 
 mod lists;
+mod places;
+mod telling;
 
+use std::borrow::Cow;
 use std::path::{Component, Path};
 
 use lists::{
     BEGINNINGS, COMMON_NAMES, COPIES, DEVICES, ENDINGS, FILE_ENDINGS, FILE_NAMES, FOLDERS,
-    KEY_BEGINNINGS, NAMES, OPEN, PLACES, PUBLIC, SAMPLE_ENDINGS, SAMPLES, STORES, TEXT_ENDINGS,
+    KEY_BEGINNINGS, NAMES, OPEN, PLACES, SAMPLE_ENDINGS, SAMPLES, STORES, TEXT_ENDINGS,
 };
+use places::Places;
+use telling::{HISTORY, may_tell};
 
 /// Most endings that are taken off a name: a copy of a copy of one of several.
 const COPIES_MAX: usize = 3;
@@ -21,13 +26,18 @@ const COPIES_MAX: usize = 3;
 /// `/home/*`, `/Users/*`, `~`); [`is_secret_in`] is for whoever knows another one.
 pub fn is_secret(path: &Path) -> bool {
     let words = words(path);
-    if path.is_absolute() && starts_with_any(&words, &PUBLIC) {
+    if path.is_absolute() && Places::public().hold(&words) {
         return false;
     }
-    words.iter().any(|word| FOLDERS.contains(&word.as_str()) || is_secret_name(word))
-        || words.last().is_some_and(|word| is_secret_file(word))
+    may_tell(path) && has_secret_name(&words)
         || path.is_absolute() && is_secret_place(&words)
         || below_home(path, &words).is_some_and(is_store)
+}
+
+/// Returns true if a word of a path is the name of a secret, whatever lies above it.
+fn has_secret_name(words: &[Cow<'_, str>]) -> bool {
+    words.iter().any(|word| FOLDERS.contains(&word.as_ref()) || is_secret_name(word))
+        || words.last().is_some_and(|word| is_secret_file(word))
 }
 
 /// As [`is_secret`], where `home` is a home too.
@@ -52,7 +62,7 @@ pub(crate) fn leads_to_secrets(directory: &Path, homes: &[&Path]) -> bool {
     let words = words(directory);
     let above = |place: &Path| place.starts_with(directory);
     words.is_empty()
-        || matches!(words.as_slice(), [top] if ["home", "users", "proc", "dev"].contains(&top.as_str()))
+        || matches!(words.as_slice(), [top] if ["home", "users", "proc", "dev"].contains(&top.as_ref()))
         || PLACES.iter().any(|place| is_above(&words, place) && place.len() > 1)
         || below_home(directory, &words).is_some_and(leads_to_store)
         || homes
@@ -86,14 +96,21 @@ pub(crate) fn copied(name: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(name), |name| without_copy(name)).take(COPIES_MAX + 1)
 }
 
-fn words(path: &Path) -> Vec<String> {
+/// The words of a path in lower case.
+fn words(path: &Path) -> Vec<Cow<'_, str>> {
     let words = path.components().filter_map(|component| match component {
-        Component::Normal(word) => Some(word.to_string_lossy().to_lowercase()),
+        Component::Normal(word) => Some(lower(word.to_string_lossy())),
         Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
             None
         }
     });
     words.collect()
+}
+
+/// The same in lower case. Most words are, and cost nothing.
+fn lower(word: Cow<'_, str>) -> Cow<'_, str> {
+    let is_lower = word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+    if is_lower { word } else { Cow::Owned(word.to_lowercase()) }
 }
 
 fn is_secret_name(name: &str) -> bool {
@@ -115,17 +132,26 @@ fn is_secret_file(name: &str) -> bool {
 }
 
 fn is_telling(name: &str) -> bool {
-    if is_sample(name) {
-        return false;
-    }
     let is_text = || TEXT_ENDINGS.iter().any(|ending| name.ends_with(ending));
     let is_key = |key: &&str| name.starts_with(key) && !name.ends_with(".pub") && !is_text();
-    NAMES.binary_search(&name).is_ok()
+    let tells = NAMES.binary_search(&name).is_ok()
         || COMMON_NAMES.binary_search(&name).is_ok()
         || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
         || KEY_BEGINNINGS.iter().any(is_key)
-        || ENDINGS.iter().any(|ending| name.ends_with(ending))
-        || name.starts_with('.') && name.ends_with("_history")
+        || without_ending(name, &ENDINGS).is_some()
+        || name.starts_with('.') && name.ends_with(HISTORY);
+    tells && !is_sample(name)
+}
+
+/// The beginning of a name that ends with one of these sorted endings, the longest. Each begins with a mark, one of `.`, `-` and
+/// `~`, and has at most two.
+fn without_ending<'a>(name: &'a str, endings: &[&str]) -> Option<&'a str> {
+    let mark = |name: &str| name.bytes().rposition(|byte| matches!(byte, b'.' | b'-' | b'~'));
+    let last = mark(name)?;
+    let places = [mark(&name[..last]), Some(last)];
+    let place =
+        places.into_iter().flatten().find(|at| endings.binary_search(&&name[*at..]).is_ok())?;
+    Some(&name[..place])
 }
 
 /// Whether the last word of a name, or the last before a common ending, says that it is a sample.
@@ -156,13 +182,12 @@ fn without_copy(name: &str) -> Option<&str> {
         let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
         is_number.then_some(rest)
     };
-    let copy = COPIES.iter().find_map(|ending| name.strip_suffix(ending));
-    copy.or_else(numbered).filter(plain)
+    without_ending(name, &COPIES).or_else(numbered).filter(plain)
 }
 
 /// What of a path lies below a home, by the usual places of homes.
-fn below_home<'a>(path: &Path, words: &'a [String]) -> Option<&'a [String]> {
-    let first = words.first()?.as_str();
+fn below_home<'a, 'p>(path: &Path, words: &'a [Cow<'p, str>]) -> Option<&'a [Cow<'p, str>]> {
+    let first = words.first()?.as_ref();
     let depth = match (path.is_absolute(), first) {
         (false, first) if first.starts_with('~') => 1,
         (true, "root") => 1,
@@ -174,49 +199,33 @@ fn below_home<'a>(path: &Path, words: &'a [String]) -> Option<&'a [String]> {
     words.get(depth..)
 }
 
-fn is_store(below: &[String]) -> bool {
-    if below.is_empty() || !starts_with_any(below, &STORES) {
-        return false;
-    }
-    !OPEN.iter().any(|open| begins_with(below, open) || is_above(below, open))
+fn is_store(below: &[Cow<'_, str>]) -> bool {
+    Places::stores().hold(below)
+        && !Places::open().hold(below)
+        && !OPEN.iter().any(|open| is_above(below, open))
 }
 
-fn leads_to_store(below: &[String]) -> bool {
+fn leads_to_store(below: &[Cow<'_, str>]) -> bool {
     below.is_empty()
         || STORES.iter().any(|store| is_above(below, store))
         || OPEN.iter().any(|open| is_above(below, open))
 }
 
-fn is_secret_place(words: &[String]) -> bool {
-    let number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
-    match words {
-        [top, process, ..] if top == "proc" && number(process) => true,
-        [top, device, ..] if top == "dev" => !DEVICES.contains(&device.as_str()),
-        _ => starts_with_any(words, &PLACES),
+fn is_secret_place(words: &[Cow<'_, str>]) -> bool {
+    let Some((top, [next, ..])) = words.split_first() else {
+        return Places::private().hold(words);
+    };
+    match top.as_ref() {
+        "proc" if next.bytes().all(|byte| byte.is_ascii_digit()) => true,
+        "dev" => !DEVICES.contains(&next.as_ref()),
+        _ => Places::private().hold(words),
     }
 }
 
-fn starts_with_any(words: &[String], places: &[&str]) -> bool {
-    // Most paths are told apart by one character; a walk asks for some hundred thousand of them.
-    let first = words.first().and_then(|word| word.chars().next());
-    let top = |place: &str| place.trim_start_matches('/').chars().next();
-    places.iter().any(|place| top(place) == first && begins_with(words, place))
-}
-
-/// Whether the words are those of `place`, or go on below it. A copy of its last name counts.
-fn begins_with(words: &[String], place: &str) -> bool {
-    let mut words = words.iter();
-    place.split('/').filter(|part| !part.is_empty()).all(|part| {
-        words.next().is_some_and(|word| {
-            word == part || word.starts_with(part) && copied(word).any(|name| name == part)
-        })
-    })
-}
-
 /// Whether `place` lies further down than the words.
-fn is_above(words: &[String], place: &str) -> bool {
+fn is_above(words: &[Cow<'_, str>], place: &str) -> bool {
     let mut parts = place.split('/').filter(|part| !part.is_empty());
-    words.iter().all(|word| parts.next() == Some(word.as_str())) && parts.next().is_some()
+    words.iter().all(|word| parts.next() == Some(word.as_ref())) && parts.next().is_some()
 }
 
 #[cfg(test)]

@@ -172,10 +172,18 @@ pub(super) const SAMPLE_ENDINGS: [&str; 8] =
 
 /// Endings that editors, package managers and people give to a copy, or to one of several of a kind.
 pub(super) const COPIES: [&str; 39] = [
-    "~",
     "-",
-    ".bak",
+    "-backup",
+    "-bak",
+    "-dev",
+    "-local",
+    "-old",
+    "-prod",
+    "-production",
+    "-staging",
+    "-test",
     ".backup",
+    ".bak",
     ".bkp",
     ".copy",
     ".dev",
@@ -202,15 +210,7 @@ pub(super) const COPIES: [&str; 39] = [
     ".swp",
     ".test",
     ".tmp",
-    "-backup",
-    "-bak",
-    "-dev",
-    "-local",
-    "-old",
-    "-prod",
-    "-production",
-    "-staging",
-    "-test",
+    "~",
 ];
 
 /// Key stores below a home that their names do not give away, and what was typed or visited there.

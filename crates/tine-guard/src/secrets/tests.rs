@@ -1,5 +1,9 @@
 use std::path::Path;
 
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
 use super::*;
 
 /// Each holds keys, passwords, or what was typed among them.
@@ -118,14 +122,40 @@ fn what_lies_above_secrets_is_known() {
     }
 }
 
+proptest! {
+    /// Names of the lists, their copies, and other writings of them.
+    #[test]
+    fn the_quick_look_passes_over_no_name_of_a_secret(
+        name in select([&FOLDERS[..], &NAMES, &COMMON_NAMES, &ENDINGS, &BEGINNINGS, &FILE_NAMES, &FILE_ENDINGS, &KEY_BEGINNINGS].concat()),
+        before in select(vec!["", "x", "a/b/", "#", ".", "/home/user/"]),
+        copies in vec(select([&COPIES[..], &[".3", "x", "#", "/c.rs", "\u{212a}"]].concat()), 0..4),
+        is_upper: bool,
+    ) {
+        let plain = match name.rsplit_once('.') {
+            // `credentials-prod.json`
+            Some((stem, ending)) if !stem.is_empty() => format!("{before}{stem}{}.{ending}", copies.concat()),
+            _ => format!("{before}{name}{}", copies.concat()),
+        };
+        let path = if is_upper { plain.to_uppercase() } else { plain };
+        let path = Path::new(&path);
+        prop_assert!(may_tell(path) || !has_secret_name(&words(path)), "{}", path.display());
+    }
+}
+
 #[test]
 fn the_lists_are_written_as_they_are_compared() {
-    assert!(NAMES.is_sorted() && COMMON_NAMES.is_sorted());
-    let all = [&FOLDERS[..], &NAMES, &COMMON_NAMES, &ENDINGS, &STORES, &OPEN, &PLACES, &PUBLIC];
+    for sorted in [&FOLDERS[..], &NAMES, &COMMON_NAMES, &ENDINGS, &COPIES] {
+        assert!(sorted.is_sorted());
+    }
+    for ending in ENDINGS.iter().chain(&COPIES) {
+        assert_eq!(without_ending(&format!("x.y-z{ending}"), &[ending]), Some("x.y-z"), "{ending}");
+    }
+    let all =
+        [&FOLDERS[..], &NAMES, &COMMON_NAMES, &ENDINGS, &STORES, &OPEN, &PLACES, &lists::PUBLIC];
     for text in all.concat() {
         assert_eq!(text, text.to_lowercase());
     }
     for (open, below) in OPEN.iter().map(|open| (open, words(Path::new(open)))) {
-        assert!(starts_with_any(&below, &STORES), "{open} opens nothing");
+        assert!(Places::stores().hold(&below), "{open} opens nothing");
     }
 }
