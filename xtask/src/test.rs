@@ -40,12 +40,13 @@ pub(crate) fn run(every_case: bool, runner_arguments: &[String]) -> Result<()> {
     let (root, _) = workspace::metadata()?;
     process::step("formatting", &root, cargo(&["fmt", "--all", "--check"]))?;
     tidy_step()?;
-    let mut clippy = whole("clippy");
-    clippy.args(["--all-targets", "--", "-D", "warnings"]);
-    process::step("clippy", &root, clippy)?;
     let target = workspace::target()?;
-    tests(&root, &target, every_case, runner_arguments)?;
-    let mut doctests = whole("test");
+    let times = Times::begin(&target)?;
+    let mut build = judged(whole("build"));
+    build.arg("--all-targets");
+    process::step("clippy, and building everything", &root, build)?;
+    tests(&root, &times, every_case, runner_arguments)?;
+    let mut doctests = judged(whole("test"));
     doctests.arg("--doc");
     process::step("doctests", &root, doctests)?;
     embed::check(&root, &target)?;
@@ -53,19 +54,15 @@ pub(crate) fn run(every_case: bool, runner_arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Builds the tests, so that their time is apart, and runs them.
-fn tests(root: &Path, target: &Path, every_case: bool, arguments: &[String]) -> Result<()> {
+/// Runs the tests, which are built.
+fn tests(root: &Path, times: &Times, every_case: bool, arguments: &[String]) -> Result<()> {
     let has_nextest = process::succeeds(cargo(&["nextest", "--version"]));
     if has_nextest {
         eprintln!("==> tests run by cargo-nextest");
     } else {
         eprintln!("==> tests run by `cargo test`: cargo-nextest is not installed");
     }
-    let mut build = runner(has_nextest);
-    build.arg("--no-run");
-    process::step("building the tests", root, build)?;
-    let times = Times::begin(target)?;
-    let mut run = runner(has_nextest);
+    let mut run = judged(runner(has_nextest));
     run.arg("--config").arg(times.option()?);
     if has_nextest {
         run.arg("--test-threads").arg(test_threads().to_string());
@@ -107,6 +104,14 @@ fn tidy_step() -> Result<()> {
 /// A command over the whole workspace, with the features that all of them share.
 fn whole(command: &str) -> Command {
     cargo(&[command, "--workspace", "--features", FEATURES])
+}
+
+/// The same command with clippy as the compiler of our own crates, as `cargo clippy` has it, and every warning an error. Where
+/// clippy only checks, all crates are compiled twice.
+fn judged(mut command: Command) -> Command {
+    command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
+    command.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
+    command
 }
 
 /// The test runner that this machine has. Benches are left out of both: they run by `cargo xtask bench`.
@@ -169,4 +174,26 @@ fn need_component(command: &str, component: &str) -> Result<()> {
         return Ok(());
     }
     bail!("`cargo {command}` is not installed\nhint: rustup component add {component}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The variables above are an agreement between cargo and clippy, which may change.
+    #[test]
+    fn a_warning_of_clippy_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let compiles = |text: &str| {
+            std::fs::write(folder.path().join("lib.rs"), text).unwrap();
+            let mut driver = judged(process::program("clippy-driver"));
+            driver.args(["rustc", "--crate-type=lib", "--emit=metadata", "lib.rs"]);
+            process::succeeds({
+                driver.current_dir(folder.path());
+                driver
+            })
+        };
+        assert!(compiles("pub fn same(x: u8) -> u8 { x }"));
+        assert!(!compiles("pub fn same(x: u8) -> u8 { return x; }"));
+    }
 }

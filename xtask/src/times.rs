@@ -60,6 +60,9 @@ const TICK_MS: u64 = 10;
 /// The environment variable that names the file in which tests say what they leave out (`tine_testkit::share`).
 const SHARES: &str = "TINE_TEST_SHARES";
 
+/// The copy of this program that starts the tests.
+const RUNNER: &str = "runner";
+
 /// The files that one run of the tests fills.
 #[derive(Debug)]
 pub(crate) struct Times {
@@ -78,7 +81,8 @@ struct Record {
 }
 
 impl Times {
-    /// Begins a run below the target directory, and forgets the last one.
+    /// Begins a run below the target directory, and forgets the last one. Comes before a build, which may put another program in
+    /// the place of this one.
     pub(crate) fn begin(target: &Path) -> Result<Self> {
         let directory = target.join("test-times");
         if directory.exists() {
@@ -86,13 +90,14 @@ impl Times {
         }
         fs::create_dir_all(&directory)
             .with_context(|| format!("cannot make {}", directory.display()))?;
+        let program = std::env::current_exe().context("cannot find xtask's own program")?;
+        fs::copy(program, directory.join(RUNNER)).context("cannot copy xtask's own program")?;
         Ok(Self { directory })
     }
 
     /// The option that has cargo and nextest start tests through the runner.
     pub(crate) fn option(&self) -> Result<String> {
-        let program = std::env::current_exe().context("cannot find xtask's own program")?;
-        let words = [program.as_path(), Path::new("timed"), &self.directory];
+        let words = [&self.directory.join(RUNNER), Path::new("timed"), &self.directory];
         // A list of JSON strings is one of TOML, too.
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         let words = serde_json::to_string(&words).context("cannot name the runner")?;
