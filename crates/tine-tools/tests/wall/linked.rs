@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use tine_testkit::share;
 use tine_tools::{Place, Wall, part_linked_worktree};
 
 use super::world::{Seen, World, changes, run};
@@ -81,7 +82,7 @@ fn fill(world: &World, command: &str) -> String {
 
 #[tokio::test]
 async fn each_command_would_change_what_is_shared() {
-    for command in SHARED {
+    for command in share("commands on what is shared", 0, SHARED) {
         let world = world().await;
         let before = shared(&world);
         run(&world.open(), &fill(&world, command)).await;
@@ -91,7 +92,7 @@ async fn each_command_would_change_what_is_shared() {
 
 #[tokio::test]
 async fn a_worker_in_a_worktree_changes_nothing_that_is_shared() {
-    for command in SHARED {
+    for command in share("commands on what is shared", 1, SHARED) {
         let world = world().await;
         let before = shared(&world);
         run(&world.worker(), &fill(&world, command)).await;

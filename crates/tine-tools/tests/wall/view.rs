@@ -1,5 +1,7 @@
 //! What only a view keeps: metadata outside, settings inside, secrets wherever they lie, and files of other runs.
 
+use tine_testkit::share;
+
 use super::world::{SECRET, World, changes, run};
 use super::writes::METADATA;
 
@@ -91,7 +93,7 @@ const KEPT: [&str; 17] = [
 
 #[tokio::test]
 async fn what_starts_programs_later_stays_as_it_is() {
-    for command in PLANTS {
+    for command in share("plants", 0, PLANTS) {
         let world = checkout().await;
         let look = || {
             let mut seen = world.look_around(&["tmp"]);

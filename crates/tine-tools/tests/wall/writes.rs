@@ -1,4 +1,7 @@
-//! Nothing outside is written, made, removed, moved or touched.
+//! Nothing outside is written, made, removed, moved or touched. The attacks of `crates/tine/tests/attack` try the same and more on
+//! the whole program; here a share of the cases is usual.
+
+use tine_testkit::share;
 
 use super::world::{World, changes, run};
 
@@ -89,14 +92,14 @@ async fn changed(command: &str, own: &[&str], wall: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn each_command_would_change_something() {
-    for command in WRITES.iter().chain(&THROUGH).chain(&METADATA) {
+    for command in share("writes", 0, WRITES.iter().chain(&THROUGH).chain(&METADATA)) {
         assert!(!changed(command, &["work"], "none").await.is_empty(), "{command}");
     }
 }
 
 #[tokio::test]
 async fn a_worker_changes_nothing_outside_its_directory() {
-    for command in WRITES.iter().chain(&THROUGH) {
+    for command in share("writes", 1, WRITES.iter().chain(&THROUGH)) {
         assert_eq!(changed(command, &["work"], "worker").await, [""; 0], "{command}");
     }
 }
@@ -104,7 +107,8 @@ async fn a_worker_changes_nothing_outside_its_directory() {
 #[tokio::test]
 async fn a_reader_changes_nothing_at_all() {
     let own = ["rm -rf .", "echo x > own", "echo x > new", "rm own .env", "touch own", "mkdir d"];
-    for command in WRITES.iter().chain(&THROUGH).chain(&METADATA).chain(&own) {
+    let writes = share("writes", 2, WRITES.iter().chain(&THROUGH).chain(&METADATA));
+    for command in writes.into_iter().chain(&own) {
         assert_eq!(changed(command, &[], "reader").await, [""; 0], "{command}");
     }
 }
@@ -112,7 +116,8 @@ async fn a_reader_changes_nothing_at_all() {
 #[tokio::test]
 async fn a_note_taker_changes_its_notes_alone() {
     let into_notes = ["ln @OUT/file @NOTES/x; echo x > @NOTES/x", "mv own @NOTES/own"];
-    for command in WRITES.iter().chain(&THROUGH).chain(&METADATA).chain(&into_notes) {
+    let writes = share("writes", 3, WRITES.iter().chain(&THROUGH).chain(&METADATA));
+    for command in writes.into_iter().chain(&into_notes) {
         assert_eq!(changed(command, &["notes"], "notes").await, [""; 0], "{command}");
     }
     let world = World::new();
