@@ -572,7 +572,11 @@ fn is_of_model(folded: &FoldedEntry) -> bool {
 }
 
 #[cfg(test)]
+mod complete_tests;
+#[cfg(test)]
 mod focus_tests;
+#[cfg(test)]
+mod fork_tests;
 #[cfg(test)]
 mod notice_tests;
 #[cfg(test)]
