@@ -30,6 +30,11 @@ fn keys_are_known_by_their_shape() {
         (format!("hf_{}", chance(34)), "Hugging Face token"),
         (format!("eyJ{}.eyJ{}.{}", chance(20), chance(60), chance(43)), "JWT"),
         (format!("SG.{}.{}", chance(22), chance(43)), "sendgrid api token"),
+        (format!("CCIPAT_{}_{hex}01234567", chance(22)), "CircleCI token"),
+        (format!("live_{hex}012"), "Lob key"),
+        (format!("pat{}.{hex}{hex}", chance(14)), "Airtable token"),
+        (format!("rnd_{}", chance(32)), "Render key"),
+        (format!("tfp_{}", chance(44)), "Typeform token"),
     ];
     for (key, kind) in cases {
         let marked = format!("[redacted: {kind}]");
@@ -112,6 +117,7 @@ fn values_are_known_by_their_names() {
     check(&format!("api_key: {key}"), "api_key: [redacted: API key]");
     check(&format!("{{\"apiKey\": \"{key}\"}}"), "{\"apiKey\": \"[redacted: API key]\"}");
     check(&format!("\\\"token\\\":\\\"{key}\\\","), "\\\"token\\\":\\\"[redacted: token]\\\",");
+    check(&format!("sonar.login={}", chance(40)), "sonar.login=[redacted: sonar api token]");
     check("password = 'Tr0ub4dor&3'", "password = '[redacted: password]'");
     check("curl --password=hunter2 x", "curl --password=[redacted: password] x");
     check(&format!("?access_token={key}&a=b"), "?access_token=[redacted: token]&a=b");
@@ -133,6 +139,31 @@ fn values_are_known_by_their_names() {
     check(
         &format!("//registry.npmjs.org/:_authToken={key}"),
         "//registry.npmjs.org/:_authToken=[redacted: token]",
+    );
+}
+
+#[test]
+fn addresses_with_a_key_in_their_path_lose_it() {
+    let uuid = "1a2b3c4d-0000-4000-8000-123456789abc";
+    let check = |text: &str, expected: &str| assert_eq!(redact(text), expected, "{text}");
+    check(
+        &format!("https://discord.com/api/webhooks/123456789012345678/{}", chance(68)),
+        "https://discord.com/api/webhooks/[redacted: Discord webhook]",
+    );
+    check(
+        &format!(
+            "https://acme.webhook.office.com/webhookb2/{uuid}@{uuid}/IncomingWebhook/{}/{uuid}",
+            "0123456789abcdef".repeat(2)
+        ),
+        "https://acme.webhook.office.com/webhookb2/[redacted: Teams webhook]",
+    );
+    check(
+        &format!("https://a.logic.azure.com/x?sp=run&sv=1.0&sig={} now", chance(43)),
+        "https://a.logic.azure.com/x?sp=run&sv=1.0&sig=[redacted: signature of an address] now",
+    );
+    check(
+        &format!("{{\"auth\": \"{}\"}}", chance(40)),
+        "{\"auth\": \"[redacted: registry password]\"}",
     );
 }
 

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::fail::{Failure, INTERRUPTED};
 use crate::output;
 use crate::render::entry::EntryJson;
-use crate::render::transcript::summary;
+use crate::render::transcript::{Secrets, summary};
 use crate::watch::{Watch, interrupted};
 use tine_tui::age::moment;
 use tine_tui::words::{DIM, styled};
@@ -58,14 +58,16 @@ async fn print_after(
     for entry in &entries {
         match args.json {
             true => output::transcript_json(&EntryJson::of(entry), args.raw)?,
-            false => output::transcript(&format!("{}\n", line(entry)), args.raw)?,
+            false => {
+                output::transcript(&format!("{}\n", line(entry, Secrets::of(args.raw))), args.raw)?
+            }
         }
     }
     Ok(entries.last().map(|entry| entry.id).or(last))
 }
 
-fn line(entry: &Entry) -> String {
+fn line(entry: &Entry, secrets: Secrets) -> String {
     let id = entry.id.to_string();
     let margin = styled(DIM, &format!("{}  {id:>ID_COLUMNS$}", moment(entry.at_ms)));
-    format!("{margin}  {}", summary(entry, LINE_COLUMNS))
+    format!("{margin}  {}", summary(entry, LINE_COLUMNS, secrets))
 }

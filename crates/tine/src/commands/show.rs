@@ -11,7 +11,7 @@ use crate::fail::Failure;
 use crate::output;
 use crate::render::entry::EntryJson;
 use crate::render::record::{AgentJson, Shown};
-use crate::render::transcript::{Detail, Transcript};
+use crate::render::transcript::{Detail, Secrets, Transcript};
 use tine_tui::age::{age, moment};
 use tine_tui::figures::plural;
 use tine_tui::words::{BOLD, DIM, one_line, styled};
@@ -43,8 +43,9 @@ pub(crate) async fn show(context: &Context, args: ShowArgs) -> Result<u8, Failur
         output::transcript_json(&ShowJson::of(&agent, &fold), args.raw)?;
     } else {
         let detail = if args.full { Detail::Full } else { Detail::Short };
+        let how = (detail, Secrets::of(args.raw));
         let now_ms = context.runtime.ports().clock.now_ms();
-        let text = [header(&agent, now_ms), conversation(&agent, &fold, detail)].concat();
+        let text = [header(&agent, now_ms), conversation(&agent, &fold, how)].concat();
         output::transcript(&text, args.raw)?;
     }
     Ok(0)
@@ -85,11 +86,11 @@ fn header(agent: &Shown, now_ms: i64) -> String {
     text
 }
 
-fn conversation(agent: &Shown, fold: &Fold, detail: Detail) -> String {
+fn conversation(agent: &Shown, fold: &Fold, how: (Detail, Secrets)) -> String {
     let entries = fold.entries();
     let id = agent.record.id;
     let margin = entries.last().map_or(0, |last| last.entry.id.to_string().len());
-    let mut transcript = Transcript::new(detail, margin, agent.record.directory.as_str().into());
+    let mut transcript = Transcript::new(how, margin, agent.record.directory.as_str().into());
     let mut part: Option<AgentId> = None;
     for (at, folded) in entries.iter().enumerate() {
         let owner = folded.entry.agent;

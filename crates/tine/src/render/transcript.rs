@@ -1,13 +1,16 @@
 //! A conversation as text: entry ids in the margin, one paragraph a block.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anstyle::Style;
 use tine_fork::{MergeNote, directive_task};
-use tine_guard::{Call, describe};
-use tine_model::{Block, Entry, EntryBody, ForkRole, Message, Role, ToolCallId, ToolInput};
+use tine_guard::{Call, describe, redact, redact_json};
+use tine_model::{
+    Block, Entry, EntryBody, ForkRole, Message, RawJson, Role, ToolCallId, ToolInput,
+};
 
 use crate::render::entry::role_word;
 use tine_tui::figures::plural;
@@ -21,6 +24,34 @@ const LINE_COLUMNS: usize = 120;
 
 /// Text of a block that is looked at for a one-line summary, in characters: enough for any terminal's width.
 const SUMMARY_CHARS: usize = 1_000;
+
+/// Keys and passwords in what is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Secrets {
+    /// Each is replaced, before anything is cut: the beginning of a key may not be known as one.
+    Redacted,
+    /// Left in.
+    Raw,
+}
+
+impl Secrets {
+    /// For a command that was told to leave them in, or not.
+    pub(crate) fn of(raw: bool) -> Self {
+        if raw { Self::Raw } else { Self::Redacted }
+    }
+
+    fn text(self, text: &str) -> Cow<'_, str> {
+        match self {
+            Self::Redacted => redact(text),
+            Self::Raw => Cow::Borrowed(text),
+        }
+    }
+
+    fn json(self, json: &RawJson) -> RawJson {
+        let redacted = || RawJson::parse(&redact_json(json.as_str())).ok();
+        (self == Self::Redacted).then(redacted).flatten().unwrap_or_else(|| json.clone())
+    }
+}
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +67,7 @@ pub(crate) enum Detail {
 pub(crate) struct Transcript {
     text: String,
     detail: Detail,
+    secrets: Secrets,
     margin: usize,
     /// Where the agent works: paths of its calls are shown from there.
     directory: PathBuf,
@@ -45,8 +77,12 @@ pub(crate) struct Transcript {
 
 impl Transcript {
     /// A transcript whose entry ids have at most `margin` digits.
-    pub(crate) fn new(detail: Detail, margin: usize, directory: PathBuf) -> Self {
-        Self { text: String::new(), detail, margin, directory, tools: HashMap::new() }
+    pub(crate) fn new(
+        (detail, secrets): (Detail, Secrets),
+        margin: usize,
+        directory: PathBuf,
+    ) -> Self {
+        Self { text: String::new(), detail, secrets, margin, directory, tools: HashMap::new() }
     }
 
     /// A line across, which tells one part from the next.
@@ -134,6 +170,7 @@ impl Transcript {
     fn call(&mut self, name: &str, input: &ToolInput) {
         let line = match (input, self.detail) {
             (ToolInput::Valid(input), Detail::Short) => {
+                let input = &self.secrets.json(input);
                 describe(&Call { tool: name, input, directory: &self.directory })
             }
             (ToolInput::Valid(input), Detail::Full) => {
@@ -165,6 +202,7 @@ impl Transcript {
                 Detail::Full => usize::MAX,
                 Detail::Short => RESULT_LINES,
             };
+            let text = self.secrets.text(text);
             for line in text.lines().take(shown) {
                 let line = match self.detail {
                     Detail::Full => line.to_owned(),
@@ -182,7 +220,7 @@ impl Transcript {
     fn fit(&self, text: &str) -> String {
         match self.detail {
             Detail::Full => one_line(text),
-            Detail::Short => cut(&one_line(text), LINE_COLUMNS),
+            Detail::Short => cut(&one_line(&self.secrets.text(text)), LINE_COLUMNS),
         }
     }
 
@@ -201,18 +239,20 @@ impl Transcript {
 }
 
 /// One entry on one line of at most `columns` columns, for a log.
-pub(crate) fn summary(entry: &Entry, columns: usize) -> String {
+pub(crate) fn summary(entry: &Entry, columns: usize, secrets: Secrets) -> String {
     let line = match &entry.body {
         EntryBody::Message(message) => {
-            let parts: Vec<String> = message.blocks().iter().map(block_summary).collect();
+            let parts: Vec<String> =
+                message.blocks().iter().map(|block| block_summary(block, secrets)).collect();
             format!("{:<9}  {}", role_word(message.role()), parts.join("  "))
         }
-        event => one_line(&event_words(event)),
+        event => one_line(&secrets.text(&event_words(event))),
     };
     cut(&line, columns)
 }
 
-fn block_summary(block: &Block) -> String {
+fn block_summary(block: &Block, secrets: Secrets) -> String {
+    let start = |text: &str| start(&secrets.text(text));
     match block {
         Block::Text(text) => match MergeNote::parse(text) {
             Some(note) => format!("({}) {}", brought_back(&note), start(&note.text)),
@@ -227,7 +267,8 @@ fn block_summary(block: &Block) -> String {
             format!("→ {} {}", one_line(name), start(input))
         }
         Block::ToolResult { content, is_error, .. } => {
-            let texts: Vec<String> = content.iter().map(block_summary).collect();
+            let texts: Vec<String> =
+                content.iter().map(|block| block_summary(block, secrets)).collect();
             format!("{} {}", if *is_error { "✗" } else { "←" }, texts.join("  "))
         }
         Block::Image(_) => "(an image)".to_owned(),
@@ -287,7 +328,7 @@ fn role_style(role: Role) -> Style {
 
 #[cfg(test)]
 mod tests {
-    use tine_model::{AgentId, EntryId, RawJson};
+    use tine_model::{AgentId, EntryId};
 
     use super::*;
 
@@ -318,7 +359,7 @@ mod tests {
     }
 
     fn transcript(detail: Detail) -> String {
-        let mut transcript = Transcript::new(detail, 2, "/home/user".into());
+        let mut transcript = Transcript::new((detail, Secrets::Raw), 2, "/home/user".into());
         transcript.rule("inherited");
         for entry in sample() {
             transcript.entry(&entry, entry.id.0 == 1);
@@ -370,7 +411,8 @@ mod tests {
 
     #[test]
     fn a_log_line_sums_a_message_up() {
-        let lines: Vec<String> = sample().iter().map(|entry| summary(entry, 60)).collect();
+        let lines: Vec<String> =
+            sample().iter().map(|entry| summary(entry, 60, Secrets::Raw)).collect();
         insta::assert_snapshot!(lines.join("\n"), @r#"
         user       hello\u{1b}[2J
         assistant  (thinking)  I look. Now.  → Bash {"command": "ls…
@@ -379,5 +421,30 @@ mod tests {
         fork: 02020202 was forked from here
         rewind: back to entry 1
         "#);
+    }
+
+    /// The end of this key is what it is known by.
+    #[test]
+    fn a_key_at_the_end_of_a_line_is_known_before_the_line_is_cut() {
+        let key = format!("xoxp-{0}-{0}-{0}-{1}", "123456789012", "0123456789abcdef".repeat(2));
+        let text = format!("{}{key}", "word ".repeat(18));
+        let message = |block| EntryBody::Message(Message::new(Role::User, vec![block]).into());
+        let json = RawJson::parse(&format!("{{\"command\":\"{text}{text}\"}}")).unwrap();
+        let call = ToolCallId("c1".into());
+        let (name, input) = ("Bash".to_owned(), ToolInput::Valid(json));
+        let entries = [
+            entry(1, message(Block::result(call.clone(), &text, false))),
+            entry(2, message(Block::ToolUse { id: call, name, input })),
+        ];
+        for (secrets, is_shown) in [(Secrets::Redacted, false), (Secrets::Raw, true)] {
+            let mut transcript = Transcript::new((Detail::Short, secrets), 2, "/home/user".into());
+            for entry in &entries {
+                let line = summary(entry, 130, secrets);
+                assert_eq!(line.contains("xoxp"), is_shown, "{line}");
+                transcript.entry(entry, true);
+            }
+            let shown = transcript.into_text();
+            assert_eq!(shown.contains("xoxp"), is_shown, "{shown}");
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::fail::{Failure, TIMED_OUT};
 use crate::output;
 use crate::render::entry::EntryJson;
 use crate::render::task::{TaskShape, head};
-use crate::render::transcript::{Detail, Transcript};
+use crate::render::transcript::{Detail, Secrets, Transcript};
 use crate::watch::interrupted;
 use tine_tui::words::one_line;
 
@@ -58,7 +58,7 @@ pub(super) async fn output(context: &Context, args: OutputTaskArgs) -> Result<u8
         let mut text = format!("{}\n", head(&told.view, now_ms));
         text.push_str(&conversation(
             &told,
-            Transcript::new(detail, margin(&told), directory.into()),
+            Transcript::new((detail, Secrets::of(args.raw)), margin(&told), directory.into()),
         ));
         if let Some(error) = &told.view.task.error {
             text.push_str(&format!("\n{}: {}\n", told.view.task.status.as_str(), one_line(error)));
