@@ -235,6 +235,21 @@ pub fn written_path(call: &Call<'_>) -> Option<PathBuf> {
     }
 }
 
+/// The absolute path of which a call of a tool would show content; `None` for calls that show none by a path.
+pub fn read_path(call: &Call<'_>) -> Option<PathBuf> {
+    match Subject::of(call) {
+        Ok(Subject::Read(target) | Subject::Search(target)) => Some(target.absolute),
+        Ok(
+            Subject::Write(_)
+            | Subject::Command(_)
+            | Subject::Script(_)
+            | Subject::Crew(_)
+            | Subject::Unknown,
+        )
+        | Err(_) => None,
+    }
+}
+
 fn without_nul(field: &str, text: &str) -> Result<(), String> {
     if text.contains('\0') { Err(format!("`{field}` holds a NUL character")) } else { Ok(()) }
 }

@@ -51,6 +51,12 @@ pub fn judge(call: &Call<'_>, mode: PermissionMode, width: Width, rules: &Rules)
     without_rule(call.tool, mode, aim)
 }
 
+/// Returns true if an allow rule covers a call.
+pub fn allowed_by_rule(call: &Call<'_>, rules: &Rules) -> bool {
+    let covers = |subject: Subject| rules.allow.iter().any(|rule| rule.allows(call.tool, &subject));
+    Subject::of(call).is_ok_and(covers)
+}
+
 /// What a call comes down to where no rule speaks.
 enum Aim<'a> {
     Look(&'a Target),

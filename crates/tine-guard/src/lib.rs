@@ -33,10 +33,10 @@ mod verdict;
 mod warning;
 mod wildcard;
 
-pub use call::{Call, describe, written_path};
+pub use call::{Call, describe, read_path, written_path};
 pub use command::{CommandRead, CommandReads, command_reads};
 pub use grant::rule_for;
-pub use judge::judge;
+pub use judge::{allowed_by_rule, judge};
 pub use look_alike::{LookAlike, TextUse, look_alikes};
 pub use offer::{OfferedRule, offered_rules};
 pub use paths::{PathPlace, place_of};

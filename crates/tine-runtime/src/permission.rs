@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use tine_fork::ToolCall;
 use tine_guard::{
     Call, CommandRead, OfferedRule, PermissionMode, RealCall, Reason, Rule, Rules, Verdict, Width,
-    command_reads, describe, judge, offered_rules, real_call, real_path, rule_for, written_path,
+    allowed_by_rule, command_reads, describe, judge, offered_rules, read_path, real_call,
+    real_path, rule_for, written_path,
 };
 use tine_model::{AgentId, Decision, PermissionId, PermissionScope, RawJson};
 use tine_store::{AnswerPermission, PermissionRow};
@@ -16,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::mode::SharedMode;
 use crate::queue::{Question, Queue, QueuePolicy};
-use crate::swept::Look;
+use crate::swept::{Look, keys_of_git};
 
 /// A call that needs somebody's word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -205,6 +206,9 @@ impl Permissions {
     /// The judgement on a call. Tine's own files hold trust, rules and reaches, so writing them is asked about whatever allows the call.
     fn verdict(&self, call: &Call<'_>, real: Option<&RealCall>) -> Judgement {
         let judgement = self.judged(call, real);
+        if let (Verdict::Allow, Some(reason)) = (&judgement.verdict, self.keys_of_git(call, real)) {
+            return Judgement::full(Verdict::Ask(reason));
+        }
         if judgement.verdict != Verdict::Allow || self.mode.get() == PermissionMode::Bypass {
             return judgement;
         }
@@ -217,6 +221,17 @@ impl Permissions {
             )))),
             None => judgement,
         }
+    }
+
+    /// Returns why a call of a reading tool needs somebody's word, if no rule allows it and it may show keys in git's settings. A
+    /// command that prints them is asked about as well.
+    fn keys_of_git(&self, call: &Call<'_>, real: Option<&RealCall>) -> Option<Reason> {
+        if self.mode.get() == PermissionMode::Bypass || allowed_by_rule(call, &self.rules) {
+            return None;
+        }
+        let read = read_path(call)?;
+        let led_to = real.map(|real| real.path.clone());
+        [Some(read), led_to].into_iter().flatten().find_map(|path| keys_of_git(&path))
     }
 
     /// Guard's verdict on the call as it was written and as it would really be: the stricter counts. Where both ask, the

@@ -2,7 +2,7 @@
 //! git's history.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use tine_guard::{CommandRead, Reason, Sweep, Width, is_secret, redact};
 use tine_tools::{Enclosure, Swept, sweep};
@@ -90,13 +90,27 @@ impl Look<'_> {
             Some(_) => SettingsScope::Repository,
             None => SettingsScope::Everything,
         };
-        match git_settings(directory, scope) {
-            Ok(settings) => {
-                let holds_key = matches!(redact(&settings), Cow::Owned(_));
-                holds_key.then(|| "git's settings here hold a key or a password".to_owned())
-            }
-            Err(_) => Some("git's settings here cannot be looked through for keys".to_owned()),
+        keys_in_settings(directory, scope)
+    }
+}
+
+/// Returns why reading a path below `.git` needs somebody's word, if the repository's settings hold a key.
+pub(crate) fn keys_of_git(path: &Path) -> Option<Reason> {
+    let is_gits = |part: &Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
+    let gits = path.components().position(|part| is_gits(&part))?;
+    let repository: PathBuf = path.components().take(gits).collect();
+    let is_there = repository.join(".git").exists();
+    let keys = || keys_in_settings(&repository, SettingsScope::Repository);
+    is_there.then(keys).flatten().map(Reason::new)
+}
+
+fn keys_in_settings(directory: &Path, scope: SettingsScope) -> Option<String> {
+    match git_settings(directory, scope) {
+        Ok(settings) => {
+            let holds_key = matches!(redact(&settings), Cow::Owned(_));
+            holds_key.then(|| "git's settings here hold a key or a password".to_owned())
         }
+        Err(_) => Some("git's settings here cannot be looked through for keys".to_owned()),
     }
 }
 
@@ -199,6 +213,29 @@ mod tests {
                 "{command}"
             );
         }
+    }
+
+    #[test]
+    fn keys_in_gits_settings_are_asked_about_below_dot_git_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = directory.path();
+        let said = |path: &str| keys_of_git(&at.join(path)).map(|reason| reason.to_string());
+        git(at, &["init", "-q"]);
+        assert_eq!(said(".git/config"), None);
+        let address = ["https://me:hunter2x", "@example.com/a.git"].concat();
+        git(at, &["remote", "add", "origin", &address]);
+        let holds = Some("git's settings here hold a key or a password".to_owned());
+        for path in [".git/config", ".git", ".GIT/config", ".git/FETCH_HEAD"] {
+            assert_eq!(said(path), holds, "{path}");
+        }
+        for path in ["a.rs", "config", "sub/.git/config"] {
+            assert_eq!(said(path), None, "{path}");
+        }
+        std::fs::create_dir(at.join("sub")).unwrap();
+        git(&at.join("sub"), &["init", "-q"]);
+        assert_eq!(said("sub/.git/config"), None);
+        git(&at.join("sub"), &["remote", "add", "origin", &address]);
+        assert_eq!(said("sub/.git/config"), holds);
     }
 
     #[test]

@@ -91,7 +91,7 @@ enum Run {
 }
 
 /// Returns true for ways that are known to lead to what was shown in this run.
-fn is_known(run: Run, ground: Ground, shown: Kind, way: Kind) -> bool {
+fn is_known(run: Run, ground: Ground, shown: Kind) -> bool {
     match (run, ground, shown) {
         // What a repository holds is everybody's who works in it.
         (Run::Confined(_), _, Kind::History | Kind::Settings) => true,
@@ -99,8 +99,6 @@ fn is_known(run: Run, ground: Ground, shown: Kind, way: Kind) -> bool {
         (Run::Confined("directory"), Ground::Fallback, Kind::Project | Kind::Deep | Kind::Tool) => {
             true
         }
-        // The file tools know `.git/config` for no secret, whatever stands in it.
-        (Run::Asking, _, Kind::Settings) => way == Kind::Tool,
         (Run::Confined(_) | Run::Asking, _, _) => false,
     }
 }
@@ -130,7 +128,7 @@ fn check(run: Run, ground: Ground, known: usize) {
             false if result.contains(PASSWORD) => Kind::Settings,
             false => continue,
         };
-        match (is_known(run, ground, shown, *kind), run) {
+        match (is_known(run, ground, shown), run) {
             (true, _) => row.known += 1,
             (false, Run::Asking) => row.unasked.push(name.clone()),
             (false, Run::Confined(_)) => row.escaped.push(name.clone()),
@@ -138,7 +136,7 @@ fn check(run: Run, ground: Ground, known: usize) {
     }
     if known > 0 {
         row.note = match (run, ground) {
-            (Run::Asking, _) => "a password in .git/config, by FileRead and Grep",
+            (Run::Asking, _) => "",
             (Run::Confined("directory"), Ground::Fallback) => {
                 "the repository's history and settings, secrets of the directory and deep ones of the home"
             }
@@ -151,7 +149,7 @@ fn check(run: Run, ground: Ground, known: usize) {
 #[test]
 fn no_secret_is_read_without_a_question() {
     for ground in Ground::ALL {
-        check(Run::Asking, ground, 2);
+        check(Run::Asking, ground, 0);
     }
 }
 
