@@ -53,6 +53,8 @@ pub use repl::Repl;
 pub use sweep::{SWEEP_ENTRIES_MAX, Swept, sweep};
 pub use tool::{Effect, Tool, ToolOutput, ToolSpec};
 pub use toolbox::{Toolbox, ToolboxError};
+#[cfg(feature = "fuzzing")]
+pub use wall::read_request;
 pub use wall::{
     Enclosure, Gap, Ground, Metadata, Missing, Readable, ResourceLimits, STAGE_ARGUMENT,
     StageProgram, Support, Wall, WallError, stage_of,

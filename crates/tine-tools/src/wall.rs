@@ -59,6 +59,8 @@ use namespace::Wanted;
 pub(crate) use namespace::{Reports, StageEnd, stages, start};
 pub use namespace::{STAGE_ARGUMENT, StageProgram, stage_of};
 use prelude::Prelude;
+#[cfg(feature = "fuzzing")]
+pub use proxy::read_request;
 pub(crate) use proxy::{Proxy, Refusals};
 use scratch::Scratch;
 pub use support::{Gap, Support};

@@ -6,6 +6,8 @@
 //! know no proxy. The proxy decides by name, resolves the name itself, checks the addresses, and connects to one that it has
 //! checked. It never looks into what it passes on.
 
+#[cfg(any(test, feature = "fuzzing"))]
+mod fuzzing;
 mod head;
 mod reach;
 mod relay;
@@ -24,6 +26,8 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+#[cfg(feature = "fuzzing")]
+pub use fuzzing::read_request;
 use head::{Head, Request};
 use reach::{Denied, Names, SystemNames, connect};
 use relay::relay;
