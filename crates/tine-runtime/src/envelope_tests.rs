@@ -13,7 +13,7 @@ use crate::attach::AttachedFile;
 use crate::compact::preface_text;
 use crate::crew::{AgentDefinition, Definitions};
 use crate::prompt::{environment_note, system_prompt, worktree_notice};
-use crate::registry::{follow_up_body, mail_body};
+use crate::registry::{attributed, mail_body};
 use crate::shell::UserCommand;
 
 /// Every frame that tine writes, with `text` wherever it takes a text of others.
@@ -69,7 +69,7 @@ fn frames(text: &str) -> Vec<(&'static str, String)> {
         ("digest", digest(DigestProfile::Fixed)),
         ("graduated digest", digest(DigestProfile::Graduated)),
         ("mail of an agent", mail_body(Some(id), own())),
-        ("follow-up of an agent", follow_up_body(Some(id), own())),
+        ("follow-up of an agent", attributed(Some(id), own())),
     ]
 }
 

@@ -95,7 +95,7 @@ pub use permission::{
 pub use ports::{ConnectError, Connector, Ports};
 pub use prompt::{environment_note, system_prompt};
 pub use queue::{DEADLINE_DEFAULT, QueuePolicy};
-pub use registry::MAIL_BYTES_MAX;
+pub use registry::{MAIL_BYTES_MAX, attributed};
 pub use run::{RunOptions, RunOutcome};
 pub use runtime::{NewRoot, Runtime};
 pub use shell::UserCommand;

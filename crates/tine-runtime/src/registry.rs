@@ -20,8 +20,9 @@ pub(crate) fn mail_body(sender: Option<AgentId>, text: String) -> String {
     }
 }
 
-/// The text of a message that is kept until an agent is done. The store keeps no sender with it, so the text names the agent.
-pub(crate) fn follow_up_body(sender: Option<AgentId>, text: String) -> String {
+/// The words of an agent, or of the user (`None`), for a place that keeps no sender with them: the text names the agent, and has no
+/// frame of tine's.
+pub fn attributed(sender: Option<AgentId>, text: String) -> String {
     let text = mail_body(sender, text);
     match sender {
         Some(sender) => from_agent(sender, &text),
@@ -78,7 +79,7 @@ impl Runtime {
         if task.is_some_and(|task| task.status.is_final()) {
             return Err(RuntimeError::TaskEnded(agent));
         }
-        match self.store().keep_follow_up(agent, &follow_up_body(sender, text)).await? {
+        match self.store().keep_follow_up(agent, &attributed(sender, text)).await? {
             true => Ok(()),
             false => Err(RuntimeError::FollowUpWaits(agent)),
         }

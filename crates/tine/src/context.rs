@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tine_model::{AgentId, AgentRecord, Effort, ModelRef, ModelSettings, Reach, Thinking};
-use tine_runtime::{Connector, NewRoot, Ports, Runtime, system_prompt};
+use tine_runtime::{Connector, NewRoot, Ports, Runtime, attributed, system_prompt};
 use tine_store::{OpenOptions, SqliteStore};
 
 use crate::caching;
@@ -132,6 +132,12 @@ impl Context {
     /// The agent that a user means by `text`.
     pub(crate) async fn agent(&self, text: &str) -> Result<AgentId, Failure> {
         Ok(self.runtime.store().resolve(text).await?)
+    }
+
+    /// The words of this command as their reader sees them: those of an agent's command are that agent's, also where it speaks
+    /// through a shell, and no frame of tine's.
+    pub(crate) fn words(&self, text: String) -> String {
+        attributed(self.caller.as_ref().map(|caller| caller.id), text)
     }
 
     /// A new lineage in this directory.

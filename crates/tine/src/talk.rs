@@ -106,6 +106,7 @@ impl<'a> Talk<'a> {
             crew,
             on_budget: on_budget(&self.limits.tree),
         };
+        let prompt = prompt.map(|prompt| self.context.words(prompt));
         let run = Box::pin(runtime.run(agent, prompt, &options));
         let ran = interruptible(run, &cancel, || view.note(&self.screen, STOPPING)).await?;
         let mut requests = Vec::new();

@@ -15,7 +15,7 @@ use super::{CrewTools, Told};
 use crate::crew::{Spawn, SpawnKind};
 use crate::error::RuntimeError;
 use crate::inherit::Inherit;
-use crate::registry::{follow_up_body, mail_body};
+use crate::registry::{attributed, mail_body};
 use crate::stop::{Receipt, StopSpec};
 use crate::tasks::{
     OUTPUT_WAIT_DEFAULT, OUTPUT_WAIT_MAX, OutputSpec, Resumed, TaskFilter, TaskView, Waited,
@@ -222,7 +222,7 @@ impl CrewTools {
                 Ok(format!("Worker {agent} reads it at its next turn."))
             }
             When::Next => {
-                let kept = follow_up_body(Some(self.record.id), message);
+                let kept = attributed(Some(self.record.id), message);
                 let kept = self.runtime.store().keep_follow_up(agent, &kept).await;
                 match kept.map_err(RuntimeError::from)? {
                     true => Ok(format!("Worker {agent} is told when it has reported.")),

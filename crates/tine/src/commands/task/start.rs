@@ -93,6 +93,7 @@ async fn go_on(
     let confinement = of_agent(context, &how.limits, &record)?;
     tell_widened(&confinement.reach, (&record.reach, &task.short()));
     let work = Work::new(context, how, (confinement, Path::new(&record.directory)))?;
+    let prompt = context.words(prompt);
     let resumed = context.runtime.resume_task(task, prompt, (&work.options, task)).await?;
     let begun = Begun::resumed(context, (task, spawner), resumed).await?;
     match resumed {
