@@ -1,19 +1,23 @@
 //! The read-only walls of a run: what the guard lets through as a read runs behind one of them, also where the run itself is not
 //! confined.
 //!
-//! The base wall is raised when the first command asks for it, and kept for the run, as is a failure to raise it. Where it
-//! stands, reads are judged widely, and no read runs without a wall any more. A command that may read something that the base
+//! The base wall is raised when the first command asks for it, and kept for the run, as is a failure to raise it. After a failure that
+//! may pass, such as a full disk, a later command tries again, a few times. Where it stands, reads are judged widely, and no read runs without a wall any more. A command that may read something that the base
 //! wall does not show gets a wall that shows those paths as well. Only paths that were judged are shown, and none is followed again.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tine_tools::{Enclosure, Ground, Place, Wall, WallError, Withheld};
 use tokio::sync::{Mutex, OnceCell};
 
 /// Walls that are kept for different paths beside the base wall; a run that reads at more places raises them anew.
 const KEPT_MAX: usize = 7;
+
+/// Most attempts to raise the base wall of a run. Each may search the whole directory.
+const ATTEMPTS_MAX: usize = 3;
 
 /// Raises a wall around a directory that shows these paths as well. Blocks.
 type Raise = Arc<dyn Fn(&Path, Vec<PathBuf>) -> Result<Enclosure, WallError> + Send + Sync>;
@@ -32,12 +36,24 @@ pub(crate) enum NoReadWall {
     Unfinished,
 }
 
+impl NoReadWall {
+    /// Returns true where another attempt may succeed.
+    fn is_passing(&self) -> bool {
+        match self {
+            Self::Wall(error) => error.is_passing(),
+            Self::Unsearched | Self::Unfinished => false,
+        }
+    }
+}
+
 /// The walls of one run. Shared by its calls.
 pub(crate) struct ReadWalls {
     hidden: Withheld,
     raise: Raise,
-    /// Shows the directory alone. `None` where no wall can stand.
+    /// Shows the directory alone. `None` where no wall can stand; empty while it is not known.
     base: OnceCell<Option<Enclosure>>,
+    /// Attempts to raise it that have failed.
+    failures: AtomicUsize,
     /// By the paths beside the directory that each shows. An async mutex, because raising a wall waits and is done once.
     others: Mutex<HashMap<Vec<PathBuf>, Enclosure>>,
 }
@@ -59,19 +75,28 @@ impl ReadWalls {
     }
 
     fn raised_by(hidden: Withheld, raise: Raise) -> Self {
-        Self { hidden, raise, base: OnceCell::new(), others: Mutex::default() }
+        Self {
+            hidden,
+            raise,
+            base: OnceCell::new(),
+            failures: AtomicUsize::new(0),
+            others: Mutex::default(),
+        }
     }
 
     /// Returns the base wall, if one can stand at this place. The place must be the same for the whole run.
     pub(crate) async fn base(&self, place: &Place) -> Option<BaseWall<'_>> {
-        let base = self.base.get_or_init(|| async {
-            let raised = self.raised(place, Vec::new()).await.and_then(complete);
-            let told = |error: &NoReadWall| {
-                tracing::debug!(%error, "no read-only wall stands; commands are judged strictly");
+        let base = self.base.get_or_try_init(|| async {
+            let error = match self.raised(place, Vec::new()).await.and_then(complete) {
+                Ok(enclosure) => return Ok(Some(enclosure)),
+                Err(error) => error,
             };
-            raised.inspect_err(told).ok()
+            tracing::debug!(%error, "no read-only wall stands; commands are judged strictly");
+            let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
+            if error.is_passing() && failures < ATTEMPTS_MAX { Err(error) } else { Ok(None) }
         });
-        base.await.as_ref().map(|enclosure| BaseWall { walls: self, enclosure })
+        let enclosure = base.await.ok()?.as_ref()?;
+        Some(BaseWall { walls: self, enclosure })
     }
 
     async fn raised(&self, place: &Place, shown: Vec<PathBuf>) -> Result<Enclosure, NoReadWall> {
@@ -137,9 +162,12 @@ impl BaseWall<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::io;
 
     use super::*;
+
+    /// The error of a process that can start no other one for now.
+    const TRY_AGAIN: i32 = 11;
 
     fn is_hidden(path: &Path) -> bool {
         path.ends_with(".env")
@@ -151,7 +179,7 @@ mod tests {
         let counted = Arc::clone(&count);
         let raise = move |directory: &Path, shown: Vec<PathBuf>| {
             if counted.fetch_add(1, Ordering::Relaxed) >= fails_from {
-                return Err(WallError::Kernel(std::io::Error::other("no more")));
+                return Err(WallError::Kernel(io::Error::other("no more")));
             }
             Wall::reading(shown).raise(directory, &Ground::here(Arc::new(is_hidden)))
         };
@@ -197,6 +225,39 @@ mod tests {
             assert!(walls.base(&place).await.is_none());
         }
         assert_eq!(count.load(Ordering::Relaxed), 1);
+    }
+
+    /// Walls whose raising counts itself, and meets a lack of processes until the given attempt.
+    fn lacking(until: usize) -> (ReadWalls, Arc<AtomicUsize>) {
+        let count = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&count);
+        let raise = move |directory: &Path, shown: Vec<PathBuf>| {
+            if counted.fetch_add(1, Ordering::Relaxed) < until {
+                return Err(WallError::View(io::Error::from_raw_os_error(TRY_AGAIN)));
+            }
+            Wall::reading(shown).raise(directory, &Ground::here(Arc::new(is_hidden)))
+        };
+        (ReadWalls::raised_by(Arc::new(is_hidden), Arc::new(raise)), count)
+    }
+
+    #[tokio::test]
+    async fn a_base_wall_that_a_passing_lack_kept_down_is_raised_for_a_later_command() {
+        let (_world, _root, place) = world();
+        let (walls, count) = lacking(1);
+        let stands = [walls.base(&place).await.is_some(), walls.base(&place).await.is_some()];
+        assert_eq!(stands, [false, true]);
+        walls.base(&place).await.unwrap();
+        assert_eq!(count.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test]
+    async fn a_lack_that_does_not_pass_is_kept_at_last() {
+        let (_world, _root, place) = world();
+        let (walls, count) = lacking(usize::MAX);
+        for _ in 0..5 {
+            assert!(walls.base(&place).await.is_none());
+        }
+        assert_eq!(count.load(Ordering::Relaxed), ATTEMPTS_MAX);
     }
 
     #[tokio::test]

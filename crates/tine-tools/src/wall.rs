@@ -47,6 +47,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::io::Errno;
 use tine_model::NetworkReach;
 
 use crate::linked::Linked;
@@ -139,6 +140,18 @@ pub enum Missing {
     Accept,
 }
 
+/// Errors of a machine that lacks something at the moment.
+const PASSING: [Errno; 8] = [
+    Errno::AGAIN,
+    Errno::INTR,
+    Errno::NOMEM,
+    Errno::MFILE,
+    Errno::NFILE,
+    Errno::NOSPC,
+    Errno::DQUOT,
+    Errno::BUSY,
+];
+
 /// Why a wall could not be raised.
 #[derive(Debug, thiserror::Error)]
 pub enum WallError {
@@ -172,6 +185,18 @@ pub enum WallError {
         "commands cannot be kept to named hosts here, because no network namespaces can be made"
     )]
     Network,
+}
+
+impl WallError {
+    /// Returns true for a lack that may be over soon: of processes, memory, descriptors or room on the disk.
+    pub fn is_passing(&self) -> bool {
+        let source = match self {
+            Self::Directory { source, .. } | Self::Kernel(source) | Self::View(source) => source,
+            Self::Missing(_) | Self::TooLarge { .. } | Self::Network => return false,
+        };
+        let lack = Errno::from_io_error(source);
+        lack.is_some_and(|lack| PASSING.contains(&lack))
+    }
 }
 
 fn words(gaps: &[Gap]) -> String {
