@@ -20,7 +20,7 @@ mod worktree;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Arg, ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use self::bring::{ApplyArgs, CherryPickArgs, DiffArgs, MergeArgs, OntoArgs};
 pub(crate) use self::budget::{BudgetArgs, Changes, MICRO, TreeCaps, micro_usd, milliseconds};
@@ -104,6 +104,11 @@ impl TalkArgs {
     }
 }
 
+/// `--trust` for a command that reads no settings of the directory: taken, and not shown in its help.
+fn trusts_nothing() -> Arg {
+    Arg::new("trust").long("trust").action(ArgAction::SetTrue).global(true).hide(true)
+}
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -117,22 +122,22 @@ pub(crate) enum Command {
     #[command(after_help = examples::FAN)]
     Fan(FanArgs),
     /// List agents
-    #[command(after_help = examples::PS)]
+    #[command(after_help = examples::PS, arg = trusts_nothing())]
     Ps(ListArgs),
     /// Draw the tree of agents
-    #[command(after_help = examples::TREE)]
+    #[command(after_help = examples::TREE, arg = trusts_nothing())]
     Tree(TreeArgs),
     /// Show an agent and its conversation
-    #[command(after_help = examples::SHOW)]
+    #[command(after_help = examples::SHOW, arg = trusts_nothing())]
     Show(ShowArgs),
     /// Print an agent's log
-    #[command(after_help = examples::LOGS)]
+    #[command(after_help = examples::LOGS, arg = trusts_nothing())]
     Logs(LogsArgs),
     /// Wait until agents have nothing left to do
-    #[command(after_help = examples::WAIT)]
+    #[command(after_help = examples::WAIT, arg = trusts_nothing())]
     Wait(WaitArgs),
     /// Put a message into an agent's mailbox; it reads it at its next turn
-    #[command(after_help = examples::SEND)]
+    #[command(after_help = examples::SEND, arg = trusts_nothing())]
     Send(SendArgs),
     /// Make an agent's conversation shorter: a summary takes the place of its older part
     #[command(after_help = examples::COMPACT)]
@@ -144,13 +149,13 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Task(TaskCommand),
     /// Stop what an agent does, and all that works for it; everything stopped can be resumed
-    #[command(after_help = examples::STOP)]
+    #[command(after_help = examples::STOP, arg = trusts_nothing())]
     Stop(StopArgs),
     /// Kill an agent and all its forks, for good
-    #[command(after_help = examples::KILL)]
+    #[command(after_help = examples::KILL, arg = trusts_nothing())]
     Kill(KillArgs),
     /// Take dead agents off the lists
-    #[command(after_help = examples::REAP)]
+    #[command(after_help = examples::REAP, arg = trusts_nothing())]
     Reap(ReapArgs),
     /// Show what an agent has changed in its worktree
     #[command(after_help = examples::DIFF)]
@@ -180,46 +185,46 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Permission(PermissionCommand),
     /// Show the settings, agents and servers that a directory brings along, and trust them
-    #[command(after_help = examples::TRUST)]
+    #[command(after_help = examples::TRUST, arg = trusts_nothing())]
     Trust(TrustArgs),
     /// Give an agent a name
-    #[command(after_help = examples::RENAME)]
+    #[command(after_help = examples::RENAME, arg = trusts_nothing())]
     Rename(RenameArgs),
     /// Make an agent of a conversation in a file
     #[command(after_help = examples::IMPORT)]
     Import(ImportArgs),
     /// Write an agent's conversation as provider messages
-    #[command(after_help = examples::EXPORT)]
+    #[command(after_help = examples::EXPORT, arg = trusts_nothing())]
     Export(ExportArgs),
     /// Show what agents cost
-    #[command(after_help = examples::COST)]
+    #[command(after_help = examples::COST, arg = trusts_nothing())]
     Cost(CostArgs),
     /// Show or change what a whole tree of agents may use: tokens, money, time, workers
-    #[command(after_help = examples::BUDGET)]
+    #[command(after_help = examples::BUDGET, arg = trusts_nothing())]
     Budget(BudgetArgs),
     /// What providers' caches served, and why
-    #[command(subcommand)]
+    #[command(subcommand, arg = trusts_nothing())]
     Cache(CacheCommand),
     /// Ask the guard, without running anything
-    #[command(subcommand)]
+    #[command(subcommand, arg = trusts_nothing())]
     Guard(GuardCommand),
     /// The provider simulator
-    #[command(subcommand)]
+    #[command(subcommand, arg = trusts_nothing())]
     Sim(SimCommand),
     /// Run scripted prompts through forks, and check what becomes of them
     #[command(after_help = examples::EVAL)]
     Eval(EvalArgs),
     /// See forks at work on this directory: no key, no network
-    #[command(after_help = examples::DEMO)]
+    #[command(after_help = examples::DEMO, arg = trusts_nothing())]
     Demo(DemoArgs),
     /// Check that everything tine needs is there
     #[command(after_help = examples::DOCTOR)]
     Doctor(JsonArgs),
     /// Print shell completions
-    #[command(after_help = examples::COMPLETIONS)]
+    #[command(after_help = examples::COMPLETIONS, arg = trusts_nothing())]
     Completions(CompletionsArgs),
     /// Print the manual as a man page
-    #[command(after_help = examples::MAN)]
+    #[command(after_help = examples::MAN, arg = trusts_nothing())]
     Man,
 }
 

@@ -117,7 +117,6 @@ fn the_help_of_a_command_ends_with_examples() {
       -a, --all              Dead and hidden agents too
       -C, --directory <DIR>  Work in this directory instead of the current one
           --json             Print JSON
-          --trust            Trust the directory's own settings, for this command only
       -h, --help             Print help
 
     Examples:
@@ -133,7 +132,6 @@ fn the_help_of_a_command_ends_with_examples() {
       -C, --directory <DIR>      Work in this directory instead of the current one
           --scenario <SCENARIO>  A built-in scenario or a TOML file [default: echo]
       -p, --port <PORT>          Port on loopback; 0 takes a free one [default: 0]
-          --trust                Trust the directory's own settings, for this command only
           --clock <CLOCK>        The clock that cache lifetimes go by; a manual one stands still until
                                  POST /sim/clock {"advance_ms": N} [default: system] [possible values:
                                  system, manual]
