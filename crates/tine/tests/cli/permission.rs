@@ -5,6 +5,7 @@ use std::process::Child;
 use serde_json::Value;
 
 use crate::crash::start;
+use crate::reach::lacks_namespaces;
 use crate::support::{Home, Ran};
 
 /// A worker with a command to run, and one without.
@@ -48,6 +49,38 @@ fn ended(child: Child) -> (i32, String) {
 
 fn agents(home: &Home) -> Vec<Value> {
     home.json(&["ps", "--all", "--json"]).as_array().unwrap().clone()
+}
+
+/// A wall covers so many secrets. Where it leaves one open, a command that it would not stop from reading that one is asked about.
+#[test]
+fn reads_are_judged_strictly_where_a_wall_may_show_a_secret() {
+    /// More than a wall covers.
+    const SECRETS: usize = 300;
+    let home = Home::new();
+    if lacks_namespaces(&home) {
+        return;
+    }
+    let model = home.model(
+        r#"name = "reads"
+
+[[turn]]
+when = { tool_results = 0 }
+tool_calls = [{ name = "Bash", input = { command = "for f in own; do cat $f; done" } }]
+
+[[turn]]
+text = "It said: {{tool_result.last}}"
+"#,
+    );
+    home.write("work/own", "mine\n");
+    let run = || home.ran(&["run", "-q", "--model", &model, "go"]);
+    let wide = run();
+    assert!(wide.stdout.starts_with("It said: mine\n"), "{}", wide.stdout);
+    for number in 0..SECRETS {
+        home.write(&format!("work/keys/{number}/credentials.toml"), "token = 1\n");
+    }
+    let strict = run();
+    assert_eq!(strict.code, 56, "{}", strict.stdout);
+    assert!(!strict.stdout.contains("mine"), "{}", strict.stdout);
 }
 
 #[test]
