@@ -384,6 +384,11 @@ impl App {
             || !self.ended.contains(&agent) && self.record(agent).is_some_and(is_running)
     }
 
+    /// Returns true where a run of this process has ended, and the agent's row from before that is all that is known.
+    pub(crate) fn is_ending(&self, agent: AgentId) -> bool {
+        self.ended.contains(&agent)
+    }
+
     /// Whether time alone changes what is seen.
     pub(crate) fn moves_with_time(&self) -> bool {
         let tells_ages = matches!(self.overlay, Some(Overlay::Tree(_)));

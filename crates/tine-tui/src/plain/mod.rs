@@ -119,7 +119,7 @@ impl Printer {
         }
         (self.focus, self.is_new, self.looked) = (Some(app.focus), true, None);
         self.streamed = Streamed::default();
-        self.ran = app.focus.is_some_and(|focus| app.runs(focus));
+        self.ran = app.focus.is_some_and(|focus| app.runs(focus) || app.is_ending(focus));
         match app.room() {
             Some(room) => self.lines(&head(app, room)),
             None => {
@@ -286,10 +286,12 @@ impl Printer {
         self.others = others;
         let Some(room) = app.room() else { return };
         let runs = app.runs(room.record.id);
-        if self.ran && !runs && !room.is_stale {
+        // Until its new row has come, the one that is known says that it runs.
+        let is_known = !room.is_stale && !app.is_ending(room.record.id);
+        if self.ran && !runs && is_known {
             self.lines(&head(app, room));
         }
-        self.ran = runs || (self.ran && room.is_stale);
+        self.ran = runs || (self.ran && !is_known);
     }
 
     /// Adds a text that stands on lines of its own.
@@ -322,10 +324,8 @@ impl Printer {
 /// Who is seen, with which model, and what it does.
 fn head(app: &App, room: &Room) -> String {
     let record = &room.record;
-    let state = match app.runs(record.id) {
-        true => "running",
-        false => state_word(record, app.tasks.get(&record.id)),
-    };
+    let state =
+        if app.runs(record.id) { "running" } else { state_word(record, app.tasks.get(&record.id)) };
     format!("[agent {} · {} · {state}]", one_line(&room.title()), record.settings.model)
 }
 

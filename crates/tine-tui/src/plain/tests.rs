@@ -1,7 +1,8 @@
 //! Sessions as events in and lines out.
 
 use tine_model::{
-    Block, Entry, EntryBody, Message, PermissionId, PermissionScope, RawJson, Role, ToolInput,
+    AgentRecord, AgentState, Block, Entry, EntryBody, Message, PermissionId, PermissionScope,
+    RawJson, Role, ToolInput,
 };
 use tine_runtime::{FoldedEntry, PermissionRequest};
 
@@ -44,6 +45,12 @@ impl Session {
 
     fn happened(&mut self, happening: Happening) {
         self.event(Event::Happened(id(1), happening));
+    }
+
+    /// The run has ended, and its row says so.
+    fn ended(&mut self, agents: &[tine_model::AgentRecord]) {
+        self.happened(Happening::Ended);
+        self.event(Event::Registry(agents.to_vec(), Vec::new()));
     }
 
     fn log(&mut self, agent: AgentId, after: Option<i64>, messages: Vec<(i64, Message)>) {
@@ -120,7 +127,7 @@ fn a_turn_is_told_in_order_and_once() {
     session.log(id(1), Some(1), vec![(2, call("Bash")), (3, answer())]);
     session.happened(Happening::Written);
     session.log(id(1), Some(3), vec![(4, says("There are two. Both old."))]);
-    session.happened(Happening::Ended);
+    session.ended(&[agent(1, None)]);
     session.log(id(1), Some(4), Vec::new());
     session.event(Event::Told(Some(id(1)), Tone::Plain, "A word.".into()));
     session.event(Event::Tick);
@@ -137,6 +144,24 @@ fn a_turn_is_told_in_order_and_once() {
     [agent 01010101 · sim/echo · idle]
     A word.
     ");
+}
+
+/// The row from during the run says that the agent runs, and the log may be read before it is read again.
+#[test]
+fn where_an_agent_stands_is_told_when_its_row_is_read_again() {
+    let running = AgentRecord { state: AgentState::Running, ..agent(1, None) };
+    let mut session = Session::at(&[agent(1, None), agent(2, None)]);
+    session.log(id(1), None, Vec::new());
+    session.happened(Happening::Began);
+    session.event(Event::Registry(vec![running.clone(), agent(2, None)], Vec::new()));
+    session.happened(Happening::Ended);
+    session.log(id(1), None, vec![(1, says("Done."))]);
+    session.event(Event::Told(Some(id(1)), Tone::Plain, "A word.".into()));
+    session.shown.clear();
+    let interrupted = AgentRecord { state: AgentState::Interrupted, ..agent(1, None) };
+    session.event(Event::Registry(vec![interrupted, agent(2, None)], Vec::new()));
+    session.log(id(1), None, vec![(1, says("Done."))]);
+    assert_eq!(session.shown, "[agent 01010101 · sim/echo · interrupted]\n");
 }
 
 #[test]
