@@ -1,5 +1,7 @@
 //! A question at the keyboard: letters go to the line, and each answer takes its steps.
 
+use std::time::Duration;
+
 use crate::pty::Terminal;
 use crate::support::Home;
 use crate::talk;
@@ -123,6 +125,54 @@ fn sentences_of_any_first_letter_grant_nothing() {
         assert!(request(&home).starts_with(r#""denied" "once""#));
         assert_eq!(settings(&home), before);
     }
+}
+
+/// The delay is what is tested here, from a question that was not read to one that was, so real time passes: no other test waits so.
+#[test]
+fn no_first_letter_grants_anything_soon_or_late() {
+    const DELAYS_MS: [u64; 4] = [0, 200, 800, 3_000];
+    let check = |delay_ms: u64| {
+        let home = Home::new();
+        let model = home.near_model(
+            r#"name = "ran"
+
+[[turn]]
+when = { tool_results = 0 }
+tool_calls = [{ name = "Bash", input = { command = "echo hi > ran; exec false" } }]
+
+[[turn]]
+text = "It said: {{tool_result.last}}"
+"#,
+        );
+        home.write("config.toml", &format!("model = \"{model}\"\n"));
+        let before = settings(&home);
+        let mut terminal = asked(&home);
+        std::thread::sleep(Duration::from_millis(delay_ms));
+        let sentence = |first: char| format!("{first}es, but");
+        let typed_and_deleted = |first| {
+            let sentence = sentence(first);
+            let delete = "\u{7f}".repeat(sentence.len());
+            sentence + &delete
+        };
+        terminal.type_in(&('a'..='z').map(typed_and_deleted).collect::<String>());
+        // The last one is there once all before were taken.
+        let last = sentence('y') + " why?";
+        terminal.type_in(&last);
+        terminal.screen(&format!("❯ {last}"));
+        terminal.type_in("\r");
+        terminal.screen_where("the words are sent, or mean no", |screen| {
+            screen.contains("sent; it is read at the next turn") || screen.contains("It said: ")
+        });
+        let state = request(&home);
+        assert!(!state.contains("allowed"), "{state} after {delay_ms} ms");
+        terminal.kill();
+        assert!(!home.work().join("ran").exists(), "it ran after {delay_ms} ms");
+        assert_eq!(settings(&home), before);
+    };
+    std::thread::scope(|scope| {
+        let each = DELAYS_MS.map(|delay_ms| scope.spawn(move || check(delay_ms)));
+        each.into_iter().for_each(|one| one.join().unwrap());
+    });
 }
 
 #[test]
