@@ -18,9 +18,9 @@ fn check(text: &str, width: Width) {
     let verdict = shell_verdict(text, width);
     assert!(!verdict.reason.is_empty() && !verdict.reason.chars().any(char::is_control));
     assert_eq!(verdict, shell_verdict(text, width));
-    let reads = command_reads(Path::new("/somewhere"), text, width);
-    assert!(verdict.read_only || reads.is_empty());
-    assert!(reads.iter().all(|path| path.is_absolute()));
+    let reads = command_reads(Path::new("/somewhere"), text, width, Some(Path::new("/home/user")));
+    assert_eq!(reads.is_some(), verdict.read_only);
+    assert!(reads.is_none_or(|reads| reads.paths.iter().all(|read| read.path.is_absolute())));
     // An escaped line end would join the two lines.
     if !text.ends_with('\\') {
         assert!(!shell_verdict(&format!("{text}\nrm x"), width).read_only);

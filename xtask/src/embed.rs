@@ -13,10 +13,6 @@ use crate::{process, workspace};
 /// What the crate prints when its fork works.
 const EXPECTED: &str = "It is rising. (1 call)";
 
-/// The workspace's profile: with the same one, the crates of others that clippy has checked need no second check.
-const PROFILE: &[&str] =
-    &[r#"profile.dev.debug="line-tables-only""#, r#"profile.dev.package."*".debug=false"#];
-
 /// Builds it from nothing, so that the time is that of an embedder's first build, and runs it.
 pub(crate) fn clean() -> Result<()> {
     let (root, _) = workspace::metadata()?;
@@ -48,9 +44,7 @@ pub(crate) fn check(root: &Path, target: &Path) -> Result<()> {
     let shared = |command: &str| {
         let mut command = cargo(root, command);
         command.arg("--quiet").arg("--target-dir").arg(target);
-        for setting in PROFILE {
-            command.arg("--config").arg(setting);
-        }
+        command.args(workspace::PROFILE);
         command
     };
     process::step("a crate that embeds tine-fork", root, shared("check"))?;

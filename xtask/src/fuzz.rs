@@ -36,6 +36,15 @@ pub(crate) fn run(target: Option<&str>, seconds: u32) -> Result<()> {
     Ok(())
 }
 
+/// Checks that all targets compile, without the engine, which needs a compiler for C++.
+pub(crate) fn check(root: &Path, target: &Path) -> Result<()> {
+    let mut check = process::cargo();
+    check.args(["check", "--quiet", "--manifest-path"]).arg(root.join("fuzz/Cargo.toml"));
+    check.args(["--bins", "--no-default-features", "--target-dir"]).arg(target);
+    check.args(workspace::PROFILE);
+    process::step("fuzz targets", root, check)
+}
+
 fn cargo_fuzz(arguments: &[&str]) -> Command {
     let mut command = process::cargo();
     command.arg("fuzz").args(arguments);

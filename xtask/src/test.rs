@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::times::Times;
-use crate::{embed, process, tidy, workspace};
+use crate::{embed, fuzz, process, tidy, workspace};
 
 /// What the tests start, and the Debian package that brings it.
 const PROGRAMS: &[(&str, &str)] = &[("git", "git"), ("bash", "bash")];
@@ -50,6 +50,7 @@ pub(crate) fn run(every_case: bool, runner_arguments: &[String]) -> Result<()> {
     doctests.arg("--doc");
     process::step("doctests", &root, doctests)?;
     embed::check(&root, &target)?;
+    fuzz::check(&root, &target)?;
     process::passed("everything", start);
     Ok(())
 }

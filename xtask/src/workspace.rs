@@ -7,6 +7,15 @@ use serde_json::Value;
 
 use crate::process;
 
+/// Options that give a crate outside of the workspace the workspace's profile: the crates of others that one of them has checked
+/// need no second check for the next.
+pub(crate) const PROFILE: &[&str] = &[
+    "--config",
+    r#"profile.dev.debug="line-tables-only""#,
+    "--config",
+    r#"profile.dev.package."*".debug=false"#,
+];
+
 /// When a dependency is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
