@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tine_model::{AgentRecord, Reach, Writes};
 use tine_store::{Lease, SetReach};
 use tine_tools::{
-    Change, Escape, Gap, Ground, Missing, Place, Snapshot, Support, Wall, WallError, Watch,
-    Withheld, part_linked_worktree,
+    Change, CommandLimitsSet, Escape, Gap, Ground, Missing, Place, ResourceLimits, Snapshot,
+    Support, Wall, WallError, Watch, Withheld, part_linked_worktree,
 };
 
 use crate::error::RuntimeError;
@@ -71,6 +71,8 @@ pub struct Confinement {
     pub reach: ReachWish,
     /// Variables that are passed on to commands beyond the short list.
     pub variables: Vec<String>,
+    /// Limits of a whole command that are set.
+    pub limits: CommandLimitsSet,
     /// The choice where the kernel cannot keep all of this. Runs that may not write in their directory are refused there.
     pub missing: Missing,
     /// tine's own files: confined runs do not read them, no run writes them without a question, and the audit does not look at them.
@@ -121,7 +123,9 @@ impl Confinement {
         let missing =
             if reach.writes == Writes::Directory { self.missing } else { Missing::Refuse };
         let more = reach.writable.iter().filter(|path| path.exists()).cloned();
+        let command = wall.limits.command.with(self.limits);
         Some(Wall {
+            limits: ResourceLimits { command, ..wall.limits },
             writable: wall.writable.iter().cloned().chain(more).collect(),
             network: reach.network.clone(),
             variables: self.variables.clone(),

@@ -107,7 +107,7 @@ pub use tasks::{
     WaitStatus, Waited, WaitedAgent,
 };
 pub use tine_fork::{Clock, Ids, MergeNote, VALUE_PER_SECOND_DEFAULT, Wording};
-pub use tine_tools::{Change, Escape, Gap, Missing, Preview, Support, WallError};
+pub use tine_tools::{Change, CommandLimitsSet, Escape, Gap, Missing, Preview, Support, WallError};
 pub use worktrees::{
     Applied, AsOf, BringSpec, Brought, BroughtOutcome, Candidate, ChangeStatus, Changes, Check,
     Checked, CollectSpec, Collected, Conflict, ConflictKind, ConflictPlace, FastForward, Fate,

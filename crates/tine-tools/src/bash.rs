@@ -131,6 +131,12 @@ async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> To
         Some(enclosure) => format!("\n[{}]", enclosure.line()),
         None => String::new(),
     };
+    if let Ending::Exceeded(limit) = &ending
+        && place.enclosure().is_some_and(|enclosure| !enclosure.only_reads())
+    {
+        let setting = limit.setting();
+        wall.push_str(&format!("\n[a person changes it: `{setting}` below [confine]]"));
+    }
     let refused = std::mem::take(&mut *refusals.lock().unwrap_or_else(PoisonError::into_inner));
     if !refused.is_empty() {
         // The programs themselves often say no more than "403".
@@ -167,6 +173,10 @@ fn note(ending: &Ending, limit: Duration) -> (String, bool) {
             let limit_ms = limit.as_millis();
             (format!("[timed out after {limit_ms} ms; the command was stopped]"), true)
         }
+        Ending::Exceeded(limit) => (
+            format!("[stopped: its processes used more than {limit}, the limit of a command]"),
+            true,
+        ),
         Ending::Cancelled => ("[cancelled; the command was stopped]".to_owned(), true),
         Ending::Lost(error) => (format!("[the command's end was not seen: {error}]"), true),
     }

@@ -56,6 +56,6 @@ pub use toolbox::{Toolbox, ToolboxError};
 #[cfg(feature = "fuzzing")]
 pub use wall::read_request;
 pub use wall::{
-    Enclosure, Gap, Ground, Metadata, Missing, Readable, ResourceLimits, STAGE_ARGUMENT,
-    StageProgram, Support, Wall, WallError, stage_of,
+    CommandLimit, CommandLimits, CommandLimitsSet, Enclosure, Gap, Ground, Metadata, Missing,
+    Readable, ResourceLimits, STAGE_ARGUMENT, StageProgram, Support, Wall, WallError, stage_of,
 };

@@ -12,7 +12,8 @@
 //! says whether it came to its end. Without a view, a worker may also
 //! change modes, owners and times of the user's files anywhere, and `.git/hooks` and `.git/config` of its directory. A
 //! worker in a linked worktree may remove objects of its repository. Names of files can be listed where their content is
-//! withheld. Limits of resources count for each process alone. A host that commands may reach can be told whatever they read.
+//! withheld. What the processes of a command use together is counted ten times a second (`usage.rs`), so it may pass a limit for
+//! that long. A host that commands may reach can be told whatever they read.
 
 #[cfg(not(target_os = "linux"))]
 mod absent;
@@ -35,6 +36,7 @@ mod scratch;
 mod search;
 mod support;
 mod survey;
+mod usage;
 mod view;
 mod warden;
 
@@ -55,7 +57,7 @@ use crate::place::Withheld;
 use finder::Finder;
 use grants::{Access, Grant};
 use kernel::Restriction;
-pub use limits::ResourceLimits;
+pub use limits::{CommandLimit, CommandLimits, CommandLimitsSet, ResourceLimits};
 use namespace::Wanted;
 pub(crate) use namespace::{Reports, StageEnd, stages, start};
 pub use namespace::{STAGE_ARGUMENT, StageProgram, stage_of};
@@ -79,7 +81,7 @@ pub struct Wall {
     pub network: NetworkReach,
     /// Whether modes, owners, times and attributes of files may be changed.
     pub metadata: Metadata,
-    /// What each process may use.
+    /// What each process, and all of them together, may use.
     pub limits: ResourceLimits,
     /// Variables that are passed on beyond the short list.
     pub variables: Vec<String>,
@@ -269,6 +271,8 @@ struct Standing {
     withheld: Vec<PathBuf>,
     /// True if no command may start, because nothing protects files.
     refuses_commands: bool,
+    /// What all processes of a command may use together.
+    limits: CommandLimits,
 }
 
 /// The steps of a command before it starts.
@@ -464,6 +468,7 @@ impl Wall {
             readable,
             withheld,
             refuses_commands: self.refuses_commands(ground.support),
+            limits: self.limits.command,
         })))
     }
 
@@ -641,6 +646,11 @@ impl Enclosure {
     /// Why no command may start behind it; `None` where commands may.
     pub(crate) fn refusal(&self) -> Option<&'static str> {
         self.0.refuses_commands.then_some(REFUSED)
+    }
+
+    /// Returns true if it stands around commands that only read.
+    pub(crate) fn only_reads(&self) -> bool {
+        self.0.only_reads
     }
 
     /// The directory for temporary files.

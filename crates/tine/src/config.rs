@@ -143,6 +143,12 @@ pub(crate) struct ConfineTable {
     pub(crate) writable: Option<Vec<String>>,
     /// Names of variables that are passed on.
     pub(crate) variables: Option<Vec<String>>,
+    /// Seconds of processor time of a whole command.
+    pub(crate) command_cpu_seconds: Option<u64>,
+    /// Mebibytes of memory of a whole command.
+    pub(crate) command_memory_mib: Option<u64>,
+    /// Processes and threads of a whole command at a time.
+    pub(crate) command_processes: Option<u64>,
     /// `refuse`, `warn` or `accept`, where the kernel cannot keep all of a wall.
     pub(crate) missing: Option<String>,
 }
@@ -155,6 +161,9 @@ impl ConfineTable {
             network: later.network.or(self.network),
             writable: later.writable.or(self.writable),
             variables: later.variables.or(self.variables),
+            command_cpu_seconds: later.command_cpu_seconds.or(self.command_cpu_seconds),
+            command_memory_mib: later.command_memory_mib.or(self.command_memory_mib),
+            command_processes: later.command_processes.or(self.command_processes),
             missing: later.missing.or(self.missing),
         }
     }

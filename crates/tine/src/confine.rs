@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use tine_model::{AgentRecord, NetworkReach, Reach, Standing};
-use tine_runtime::{AGENT_VARIABLE, AuditReport, Confinement, Missing, ReachWish};
+use tine_runtime::{
+    AGENT_VARIABLE, AuditReport, CommandLimitsSet, Confinement, Missing, ReachWish,
+};
 
 use crate::cli::{ConfineArg, LimitArgs};
 use crate::config::{Config, ConfineTable};
@@ -183,8 +185,24 @@ fn bounded(reach: &Reach, (bounds, caller): (&Reach, &AgentRecord)) -> Result<Re
 fn surroundings(table: &ConfineTable, directory: &Path) -> Result<Confinement, Failure> {
     Ok(Confinement {
         variables: table.variables.clone().unwrap_or_default(),
+        limits: command_limits(table)?,
         own: Dirs::find(&variable)?.own(directory),
         ..Confinement::default()
+    })
+}
+
+/// The limits of a whole command that the settings name.
+fn command_limits(table: &ConfineTable) -> Result<CommandLimitsSet, Failure> {
+    let at_least_one = |key: &str, value: Option<u64>| match value {
+        Some(0) => Err(Failure::input(format!("confine.{key} is 0"))
+            .hint("no command runs with that; leave it out for the usual limit")),
+        value => Ok(value),
+    };
+    let mebibytes = at_least_one("command_memory_mib", table.command_memory_mib)?;
+    Ok(CommandLimitsSet {
+        processor_seconds: at_least_one("command_cpu_seconds", table.command_cpu_seconds)?,
+        memory_bytes: mebibytes.map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
+        processes: at_least_one("command_processes", table.command_processes)?,
     })
 }
 

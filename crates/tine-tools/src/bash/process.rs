@@ -24,7 +24,7 @@ use super::git;
 use super::strays::{self, Mark};
 use crate::linked::Linked;
 use crate::place::Place;
-use crate::wall::{Enclosure, Refusals, Reports, StageEnd, Warden, stages, start};
+use crate::wall::{CommandLimit, Enclosure, Refusals, Reports, StageEnd, Warden, stages, start};
 
 /// Shells in the order in which they are tried; `sh` serves small systems without bash.
 pub(super) const SHELLS: [&str; 2] = ["bash", "sh"];
@@ -65,6 +65,8 @@ pub(super) enum Ending {
         left_behind: bool,
     },
     TimedOut,
+    /// Its processes passed a limit together, and were ended.
+    Exceeded(CommandLimit),
     Cancelled,
     /// The system did not tell.
     Lost(io::Error),
@@ -214,11 +216,13 @@ impl Process {
         match ending {
             // What a command leaves behind outside its group when it ends by itself, it leaves on purpose.
             Ending::Exited { .. } => {}
-            Ending::TimedOut | Ending::Cancelled | Ending::Lost(_) => self.group.mark.kill(),
+            Ending::TimedOut | Ending::Exceeded(_) | Ending::Cancelled | Ending::Lost(_) => {
+                self.group.mark.kill()
+            }
         }
         self.network.abort_all();
         // Behind a wall nothing outlives its command.
-        let found = self.group.warden.take().is_some_and(|warden| warden.end_all());
+        let left = self.group.warden.take().map(|warden| warden.end_all()).unwrap_or_default();
         self.read_rest(&mut buffer, excerpt);
         match ending {
             Ending::Exited { status, .. } => match self.reports.map(Reports::end) {
@@ -227,11 +231,13 @@ impl Process {
                 }
                 Some(StageEnd::Failed(error)) => Ending::Lost(error),
                 Some(StageEnd::NoShell) => Ending::Lost(ErrorKind::NotFound.into()),
-                Some(StageEnd::Silent) | None => {
-                    Ending::Exited { status, left_behind: stopped || found }
-                }
+                Some(StageEnd::Exceeded(limit)) => Ending::Exceeded(limit),
+                Some(StageEnd::Silent) | None => match left.exceeded {
+                    Some(limit) => Ending::Exceeded(limit),
+                    None => Ending::Exited { status, left_behind: stopped || left.any },
+                },
             },
-            Ending::TimedOut | Ending::Cancelled | Ending::Lost(_) => ending,
+            Ending::TimedOut | Ending::Exceeded(_) | Ending::Cancelled | Ending::Lost(_) => ending,
         }
     }
 

@@ -1,8 +1,12 @@
 //! What one command may use of the machine.
 
-/// Limits of each process of a confined command. They stop accidents, and slow down what is meant: a command of many
-/// processes can use each limit many times. The time limit of the call ends them all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Limits of a confined command: of each of its processes, which the kernel keeps, and of all of them together, which tine
+/// counts. The time limit of the call ends them all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceLimits {
     /// Seconds of processor time of one process.
     pub processor_seconds: u64,
@@ -17,6 +21,73 @@ pub struct ResourceLimits {
     pub file_bytes: u64,
     /// Descriptors that one process has open.
     pub open_files: u64,
+    /// What all processes of the command may use together.
+    pub command: CommandLimits,
+}
+
+/// Limits of all processes of a command together. Where one is passed, the command is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandLimits {
+    /// Seconds of processor time, those of processes that have ended included.
+    pub processor_seconds: u64,
+    /// Bytes of memory that each process has for itself; `None` for three quarters of the machine's.
+    pub memory_bytes: Option<u64>,
+    /// Processes and their threads that exist at one time.
+    pub processes: u64,
+}
+
+/// A limit of a whole command, with its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CommandLimit {
+    /// Seconds of processor time.
+    ProcessorSeconds(u64),
+    /// Bytes of memory.
+    MemoryBytes(u64),
+    /// Processes and threads.
+    Processes(u64),
+}
+
+impl fmt::Display for CommandLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ProcessorSeconds(most) => write!(f, "{most} s of processor time"),
+            Self::MemoryBytes(most) => write!(f, "{} MiB of memory", most >> 20),
+            Self::Processes(most) => write!(f, "{most} processes and threads at a time"),
+        }
+    }
+}
+
+impl CommandLimit {
+    /// The setting below `[confine]` that changes it.
+    pub fn setting(&self) -> &'static str {
+        match self {
+            Self::ProcessorSeconds(_) => "command_cpu_seconds",
+            Self::MemoryBytes(_) => "command_memory_mib",
+            Self::Processes(_) => "command_processes",
+        }
+    }
+}
+
+/// Limits of a whole command that a person has set; what is `None` stays as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommandLimitsSet {
+    /// Seconds of processor time.
+    pub processor_seconds: Option<u64>,
+    /// Bytes of memory.
+    pub memory_bytes: Option<u64>,
+    /// Processes and threads.
+    pub processes: Option<u64>,
+}
+
+impl CommandLimits {
+    /// The same, with what is set.
+    pub fn with(self, set: CommandLimitsSet) -> Self {
+        Self {
+            processor_seconds: set.processor_seconds.unwrap_or(self.processor_seconds),
+            memory_bytes: set.memory_bytes.or(self.memory_bytes),
+            processes: set.processes.unwrap_or(self.processes),
+        }
+    }
 }
 
 impl ResourceLimits {
@@ -33,6 +104,13 @@ impl ResourceLimits {
         file_bytes: 16 << 30,
         // Watchers and bundlers open many; more than the usual 1,024 must be possible.
         open_files: 16_384,
+        command: CommandLimits {
+            // Ten minutes on sixty cores.
+            processor_seconds: 36_000,
+            memory_bytes: None,
+            // A build on many cores, or a browser with its tests, has some hundred.
+            processes: 4_096,
+        },
     };
 
     /// For a maintenance run, which looks things up and writes notes.
@@ -43,5 +121,10 @@ impl ResourceLimits {
         processes: 4_096,
         file_bytes: 256 << 20,
         open_files: 1_024,
+        command: CommandLimits {
+            processor_seconds: 600,
+            memory_bytes: Some(8 << 30),
+            processes: 512,
+        },
     };
 }

@@ -97,6 +97,7 @@ mod tests {
             processes: 7,
             file_bytes: 4096,
             open_files: 9,
+            ..ResourceLimits::WORKER
         };
         let prelude = Prelude { limits, inherited: vec![3, 10] };
         insta::assert_snapshot!(prelude.text("bash"), @r#"read -r go&&exec </dev/null&&exec 3>&- 10>&-&&ulimit -c 0&&ulimit -t 5&&ulimit -d 1024&&ulimit -v 2048&&ulimit -f 4&&ulimit -n 9&&ulimit -u 7&&exec bash -c "$1";exit 126"#);

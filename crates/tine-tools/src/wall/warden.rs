@@ -5,22 +5,32 @@
 //! enters the wall and starts the command.
 
 use std::io::{self, PipeWriter, Write};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
 use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 
-use super::{Enclosure, Layer, Restriction};
+use super::usage::{Usage, processes};
+use super::{CommandLimit, Enclosure, Layer, Restriction};
 
 /// How often it is looked whether what was killed is gone, and how long between two looks. A process that is writing to a slow disk
 /// may take that second; it does nothing more for its command.
 const LOOKS_MAX: usize = 500;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
 
-/// A request to end everything behind the wall, and the way to say whether there was something.
-type Request = Sender<bool>;
+/// A request to end everything behind the wall, and the way to say what there was.
+type Request = Sender<Left>;
+
+/// The rest of a command that was ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Left {
+    /// True if there was a process.
+    pub(crate) any: bool,
+    /// The limit that all processes passed together, for which they were ended before.
+    pub(crate) exceeded: Option<CommandLimit>,
+}
 
 /// The thread; it ends when this is dropped.
 #[derive(Debug)]
@@ -40,11 +50,12 @@ impl Warden {
         let runtime = Handle::current();
         let enclosure = enclosure.clone();
         let is_scoped = enclosure.0.is_scoped;
+        let usage = Usage::new(enclosure.0.limits);
         let (started, start) = channel();
         let (requests, asked) = channel::<Request>();
         let body = move || {
             if started.send(begin(enclosure, command, gate, runtime)).is_ok() {
-                answer(&asked);
+                answer(&asked, usage);
             }
         };
         std::thread::Builder::new().name("tine-warden".to_owned()).spawn(body)?;
@@ -52,11 +63,14 @@ impl Warden {
         Ok((child, Self { requests: is_scoped.then_some(requests) }))
     }
 
-    /// Ends every process of the command that is left. Returns whether there was one.
-    pub(crate) fn end_all(&self) -> bool {
-        let Some(requests) = &self.requests else { return false };
+    /// Ends every process of the command that is left.
+    pub(crate) fn end_all(&self) -> Left {
+        let Some(requests) = &self.requests else { return Left::default() };
         let (reply, answer) = channel();
-        requests.send(reply).is_ok() && answer.recv().unwrap_or_default()
+        match requests.send(reply) {
+            Ok(()) => answer.recv().unwrap_or_default(),
+            Err(_) => Left::default(),
+        }
     }
 }
 
@@ -93,10 +107,23 @@ fn restriction(enclosure: &Enclosure) -> io::Result<&Restriction> {
     }
 }
 
-fn answer(requests: &Receiver<Request>) {
-    while let Ok(reply) = requests.recv() {
-        // Whoever asked may be gone.
-        let _ = reply.send(end_everything_inside());
+/// Answers requests, and meanwhile counts what the processes use together.
+fn answer(requests: &Receiver<Request>, mut usage: Usage) {
+    let mut exceeded = None;
+    loop {
+        match requests.recv_timeout(usage.pause()) {
+            Ok(reply) => {
+                // Whoever asked may be gone.
+                let _ = reply.send(Left { any: end_everything_inside(), exceeded });
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(limit) = usage.look_at(processes_inside()) {
+                    exceeded = Some(limit);
+                    end_everything_inside();
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
     }
 }
 
@@ -122,17 +149,15 @@ fn end_everything_inside() -> bool {
 
 /// What those are that this thread may signal.
 fn states_inside() -> Vec<State> {
-    let own = rustix::process::getpid();
-    let reached = processes()
-        .into_iter()
-        .filter(|process| *process != own && test_kill_process(*process).is_ok());
-    reached.map(State::of).collect()
+    processes_inside().map(State::of).collect()
 }
 
-fn processes() -> Vec<Pid> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    numbers.filter_map(Pid::from_raw).collect()
+/// Those that this thread may signal.
+fn processes_inside() -> impl Iterator<Item = Pid> {
+    let own = rustix::process::getpid();
+    processes()
+        .into_iter()
+        .filter(move |process| *process != own && test_kill_process(*process).is_ok())
 }
 
 /// What a process is, by its threads: the first of them may have ended before the others.

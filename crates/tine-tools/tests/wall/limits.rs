@@ -1,6 +1,6 @@
 //! What one command may use.
 
-use tine_tools::{Gap, Ground, Missing, ResourceLimits, Support, Wall, WallError};
+use tine_tools::{CommandLimits, Gap, Ground, Missing, ResourceLimits, Support, Wall, WallError};
 
 use super::world::{World, run};
 
@@ -28,6 +28,45 @@ async fn memory_files_and_time_run_out() {
     assert!(output.text.contains("ended by signal"), "{}", output.text);
     let output = run(&place, "ulimit -c; ulimit -Hn; ulimit -n 4096 || echo no").await;
     assert!(output.text.starts_with("0\n20\n") && output.text.contains("no\n"), "{}", output.text);
+}
+
+/// The output of a command that all of its processes run under these limits.
+async fn together(limits: CommandLimits, command: &str) -> String {
+    let world = World::new();
+    let limits = ResourceLimits { command: limits, ..ResourceLimits::WORKER };
+    let wall = Wall { limits, ..Wall::worker(&world.path("work")) };
+    let text = run(&world.behind(&wall), command).await.text;
+    // How much a shell complains before it is stopped is chance.
+    let lines = text.lines().filter(|line| line.starts_with('['));
+    lines.filter(|line| !line.starts_with("[confined")).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn all_processes_together_run_out_of_what_each_has() {
+    let usual = ResourceLimits::WORKER.command;
+    let few = CommandLimits { processes: 40, ..usual };
+    insta::assert_snapshot!(together(few, "for i in $(seq 60); do sleep 60 & done; wait").await, @"
+    [stopped: its processes used more than 40 processes and threads at a time, the limit of a command]
+    [a person changes it: `command_processes` below [confine]]
+    ");
+    // Each starts two more.
+    insta::assert_snapshot!(together(few, "b() { sleep 0.01; b & b & wait; }; b").await, @"
+    [stopped: its processes used more than 40 processes and threads at a time, the limit of a command]
+    [a person changes it: `command_processes` below [confine]]
+    ");
+    let small = CommandLimits { memory_bytes: Some(200 << 20), ..usual };
+    let eight = "for i in $(seq 8); do perl -e '$x = \"a\" x (60 << 20); sleep 60' & done; wait";
+    insta::assert_snapshot!(together(small, eight).await, @"
+    [stopped: its processes used more than 200 MiB of memory, the limit of a command]
+    [a person changes it: `command_memory_mib` below [confine]]
+    ");
+    let short = CommandLimits { processor_seconds: 1, ..usual };
+    let many = "while :; do perl -e '1 for 1..100000'; done";
+    insta::assert_snapshot!(together(short, many).await, @"
+    [stopped: its processes used more than 1 s of processor time, the limit of a command]
+    [a person changes it: `command_cpu_seconds` below [confine]]
+    ");
+    insta::assert_snapshot!(together(small, "for i in $(seq 30); do perl -e 1 & done; wait").await, @"[exit code 0]");
 }
 
 #[tokio::test]

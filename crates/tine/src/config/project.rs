@@ -156,11 +156,14 @@ fn confine_key(table: &ConfineTable) -> Option<&'static str> {
     if table.missing.as_deref().is_some_and(|word| word != "refuse") {
         return Some("confine.missing");
     }
-    match (&table.writable, &table.variables) {
-        (Some(_), _) => Some("confine.writable"),
-        (None, Some(_)) => Some("confine.variables"),
-        (None, None) => None,
-    }
+    let said = [
+        (table.writable.is_some(), "confine.writable"),
+        (table.variables.is_some(), "confine.variables"),
+        (table.command_cpu_seconds.is_some(), "confine.command_cpu_seconds"),
+        (table.command_memory_mib.is_some(), "confine.command_memory_mib"),
+        (table.command_processes.is_some(), "confine.command_processes"),
+    ];
+    said.into_iter().find_map(|(is_said, key)| is_said.then_some(key))
 }
 
 /// The setting of worktrees that a project may not decide: where files go, and what is run.

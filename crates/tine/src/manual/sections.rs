@@ -221,6 +221,10 @@ const CONFINEMENT: Section = Section {
         ),
         ("--confine off", "no wall"),
         (
+            "limits",
+            "a confined command is stopped where its processes together pass a limit of processor time, of memory or of their number, which the result names; tine counts ten times a second, so that it may pass one for that long. The kernel limits each process alone (files, descriptors, memory)",
+        ),
+        (
             "file tools",
             "in a confined run FileRead, Grep and Glob open no key stores, no secrets and none of tine's files, and FileWrite and FileEdit write none of the files that start programs later: .git, .tine, .mcp.json, settings of editors, shells, agents and CI. Files that only a build reads, such as a Makefile, are written",
         ),
@@ -423,6 +427,10 @@ const SETTINGS: Section = Section {
         (
             "confine.writable, confine.variables",
             "lists of directories that confined commands may write in besides their own, and of variables that they get besides the usual ones; for the user's file only",
+        ),
+        (
+            "confine.command_cpu_seconds, confine.command_memory_mib, confine.command_processes",
+            "what all processes of a confined command may use together: processor time (36000; 600 where nothing may be written), memory that each has for itself (three quarters of the machine's; 8192), processes and threads at a time (4096; 512). Whoever passes one is stopped; for the user's file only",
         ),
         (
             "confine.missing",

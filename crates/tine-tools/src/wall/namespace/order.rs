@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::wall::grants::{Access, Grant};
-use crate::wall::{Metadata, ResourceLimits, Sockets};
+use crate::wall::{CommandLimit, Metadata, ResourceLimits, Sockets};
 
 /// A path as text where it is one, else as its bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,7 +97,7 @@ pub(in crate::wall) struct Rules {
     pub(in crate::wall) landlock: u32,
     /// Whether system calls are filtered.
     pub(in crate::wall) filter: bool,
-    pub(in crate::wall) limits: Limits,
+    pub(in crate::wall) limits: ResourceLimits,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,52 +107,6 @@ pub(in crate::wall) enum Right {
     Read,
     Full,
     Device,
-}
-
-/// [`ResourceLimits`] as they travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::wall) struct Limits {
-    processor_seconds: u64,
-    memory_bytes: u64,
-    address_bytes: Option<u64>,
-    processes: u64,
-    file_bytes: u64,
-    open_files: u64,
-}
-
-impl From<ResourceLimits> for Limits {
-    fn from(limits: ResourceLimits) -> Self {
-        let ResourceLimits {
-            processor_seconds,
-            memory_bytes,
-            address_bytes,
-            processes,
-            file_bytes,
-            open_files,
-        } = limits;
-        Self { processor_seconds, memory_bytes, address_bytes, processes, file_bytes, open_files }
-    }
-}
-
-impl Limits {
-    pub(super) fn limits(self) -> ResourceLimits {
-        let Self {
-            processor_seconds,
-            memory_bytes,
-            address_bytes,
-            processes,
-            file_bytes,
-            open_files,
-        } = self;
-        ResourceLimits {
-            processor_seconds,
-            memory_bytes,
-            address_bytes,
-            processes,
-            file_bytes,
-            open_files,
-        }
-    }
 }
 
 impl Rules {
@@ -206,6 +160,8 @@ pub(super) enum Report {
     Stands,
     /// The command ended by itself.
     Ended { code: Option<i32>, signal: Option<i32>, left_behind: bool },
+    /// Its processes passed a limit together, and were ended.
+    Exceeded(CommandLimit),
     /// The shell is not there.
     NoShell,
     /// The wall could not be built.

@@ -27,7 +27,8 @@ use super::order::{Job, Report, Rules, Setup};
 use super::{STAGE_ARGUMENT, handover, loopback, mounts};
 use crate::wall::kernel::Restriction;
 use crate::wall::support::Support;
-use crate::wall::{Metadata, ResourceLimits};
+use crate::wall::usage::Usage;
+use crate::wall::{CommandLimits, Metadata, ResourceLimits};
 
 /// The exit code of a stage that could not do its work. Its report says why.
 const FAILED: u8 = 125;
@@ -135,6 +136,10 @@ fn inner(arguments: &[String]) -> Result<u8, Report> {
     // Nobody behind the wall may look into this process, which has read the whole order.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(|error| failed("hide the stage", error))?;
+    if matches!(job, Job::Command { .. }) {
+        // Before the restrictions: a thread of the stage looks at the processes of the command, which nobody inside may.
+        watch_usage(setup.rules.limits.command).map_err(|error| failed("count", error))?;
+    }
     restrict(&setup.rules).map_err(|error| failed("restrict", error))?;
     match job {
         Job::Trial => {
@@ -146,7 +151,7 @@ fn inner(arguments: &[String]) -> Result<u8, Report> {
                 .and_then(|socket| handover::hand_over(&socket, &listeners))
                 .map_err(|error| failed("hand over the network", error))?;
             drop(listeners);
-            limit(setup.rules.limits.limits()).map_err(|error| failed("set limits", error))?;
+            limit(setup.rules.limits).map_err(|error| failed("set limits", error))?;
             end_with_tine().map_err(|error| failed("watch tine", error))?;
             run(&program.path(), &name, &command)
         }
@@ -203,6 +208,22 @@ fn limit(limits: ResourceLimits) -> io::Result<()> {
         Some(bytes) => set(Resource::As, bytes),
         None => Ok(()),
     }
+}
+
+/// Ends this process, and with it the command, when its processes pass a limit together.
+fn watch_usage(limits: CommandLimits) -> io::Result<()> {
+    let mut usage = Usage::new(limits);
+    let watch = move || {
+        loop {
+            std::thread::sleep(usage.pause());
+            if let Some(limit) = usage.look_from_within() {
+                // Tine may be gone.
+                let _ = send(&Report::Exceeded(limit));
+                std::process::exit(128 + libc::SIGKILL);
+            }
+        }
+    };
+    std::thread::Builder::new().name("tine-usage".to_owned()).spawn(watch).map(drop)
 }
 
 /// Ends this process, and with it the command, when the other end of its input is gone.

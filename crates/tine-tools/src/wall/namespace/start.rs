@@ -13,9 +13,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::Interest;
 use tokio::process::{Child, Command};
 
-use super::order::{Job, Limits, PathText, Report, Rules, Setup};
+use super::order::{Job, PathText, Report, Rules, Setup};
 use super::{STAGE_ARGUMENT, StageProgram, handover};
-use crate::wall::{Proxy, Refusals, ResourceLimits};
+use crate::wall::{CommandLimit, Proxy, Refusals, ResourceLimits};
 
 /// The time limit for the stages to read the order. They do nothing else then, so a machine that needs this long starts no command.
 const ORDER_TIME_MAX: Duration = Duration::from_secs(10);
@@ -35,6 +35,8 @@ pub(crate) enum StageEnd {
         status: ExitStatus,
         left_behind: bool,
     },
+    /// Its processes passed a limit together, and were ended.
+    Exceeded(CommandLimit),
     NoShell,
     Failed(io::Error),
     /// They were killed before they could say anything.
@@ -73,6 +75,7 @@ impl Reports {
                 let raw = code.map(|code| code << 8).or(signal).unwrap_or_default();
                 StageEnd::Ended { status: ExitStatus::from_raw(raw), left_behind }
             }
+            Ok(Some(Report::Exceeded(limit))) => StageEnd::Exceeded(limit),
             Ok(Some(Report::NoShell)) => StageEnd::NoShell,
             Ok(Some(Report::Failed { step, error })) => {
                 StageEnd::Failed(io::Error::other(format!("the wall: {step}: {error}")))
@@ -160,7 +163,9 @@ pub(in crate::wall) fn try_view(program: &StageProgram, setup: &[u8]) -> io::Res
     match reported? {
         Report::Stands => Ok(()),
         Report::Failed { step, error } => Err(io::Error::other(format!("{step}: {error}"))),
-        Report::Ended { .. } | Report::NoShell => Err(io::Error::other("an unknown report")),
+        Report::Ended { .. } | Report::Exceeded(_) | Report::NoShell => {
+            Err(io::Error::other("an unknown report"))
+        }
     }
 }
 
@@ -182,7 +187,7 @@ pub(super) fn try_namespaces(program: &StageProgram) -> io::Result<()> {
             may_change_metadata: false,
             landlock: 0,
             filter: false,
-            limits: Limits::from(ResourceLimits::WORKER),
+            limits: ResourceLimits::WORKER,
         },
     };
     let mut text = serde_json::to_vec(&setup)?;

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::order::{Identity, Limits, Masked, PathText, Right, Rules, Setup};
+use super::order::{Identity, Masked, PathText, Right, Rules, Setup};
 use crate::wall::finder::Found;
 use crate::wall::grants::{Access, Grant};
 use crate::wall::support::Support;
@@ -82,7 +82,7 @@ pub(in crate::wall) fn view(wanted: &Wanted<'_>) -> std::io::Result<Setup> {
             may_change_metadata: wanted.metadata == Metadata::Free,
             landlock: wanted.support.landlock,
             filter: wanted.support.filter,
-            limits: Limits::from(wanted.limits),
+            limits: wanted.limits,
         },
     })
 }

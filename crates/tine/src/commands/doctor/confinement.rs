@@ -120,7 +120,7 @@ fn conclusion(found: &Found, table: &ConfineTable) -> Check {
     match missing {
         _ if gaps.is_empty() => Check::ok(
             "confinement",
-            format!("kernel {kernel}: commands of workers are confined; limits hold for each process alone, and that on processes not for root"),
+            format!("kernel {kernel}: commands of workers are confined; what the processes of one use together is counted ten times a second"),
         ),
         Missing::RefuseCommands if nothing_keeps_files => {
             Check::warning("confinement", format!("kernel {kernel}: {NO_COMMANDS}")).hint(ACCEPTING)
@@ -187,7 +187,7 @@ mod tests {
         Ok confinement: system calls: a filter refuses sockets, the kernel's settings and other processes
         Ok confinement: reads: commands that only read run behind a read-only wall, in every run; loops, substitutions and awk that only read count among them
         Ok confinement: keys: other processes find no keys in tine's memory and environment
-        Ok confinement: kernel 6.1.0: commands of workers are confined; limits hold for each process alone, and that on processes not for root
+        Ok confinement: kernel 6.1.0: commands of workers are confined; what the processes of one use together is counted ten times a second
         ");
     }
 
