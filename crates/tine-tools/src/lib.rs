@@ -57,5 +57,6 @@ pub use toolbox::{Toolbox, ToolboxError};
 pub use wall::read_request;
 pub use wall::{
     CommandLimit, CommandLimits, CommandLimitsSet, Enclosure, Gap, Ground, Metadata, Missing,
-    Readable, ResourceLimits, STAGE_ARGUMENT, StageProgram, Support, Wall, WallError, stage_of,
+    Readable, ResourceLimits, STAGE_ARGUMENT, StageProgram, Support, Wall, WallError,
+    has_control_groups, stage_of,
 };

@@ -19,6 +19,7 @@
 mod absent;
 #[cfg(target_os = "linux")]
 mod calls;
+mod cgroup;
 mod environment;
 #[cfg(target_os = "linux")]
 mod filter;
@@ -54,6 +55,8 @@ use tine_model::NetworkReach;
 
 use crate::linked::Linked;
 use crate::place::Withheld;
+pub(crate) use cgroup::ControlGroup;
+pub use cgroup::has_control_groups;
 use finder::Finder;
 use grants::{Access, Grant};
 use kernel::Restriction;
@@ -646,6 +649,11 @@ impl Enclosure {
     /// Why no command may start behind it; `None` where commands may.
     pub(crate) fn refusal(&self) -> Option<&'static str> {
         self.0.refuses_commands.then_some(REFUSED)
+    }
+
+    /// A control group for a command; `None` where none can be made.
+    pub(crate) fn control_group(&self) -> Option<ControlGroup> {
+        ControlGroup::new(self.0.limits)
     }
 
     /// Returns true if it stands around commands that only read.

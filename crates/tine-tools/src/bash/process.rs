@@ -4,7 +4,7 @@
 //! at once where the future is dropped. What has left the group is found by its mark. Nothing here knows about tools.
 
 use std::borrow::Cow;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
@@ -24,7 +24,9 @@ use super::git;
 use super::strays::{self, Mark};
 use crate::linked::Linked;
 use crate::place::Place;
-use crate::wall::{CommandLimit, Enclosure, Refusals, Reports, StageEnd, Warden, stages, start};
+use crate::wall::{
+    CommandLimit, ControlGroup, Enclosure, Refusals, Reports, StageEnd, Warden, stages, start,
+};
 
 /// Shells in the order in which they are tried; `sh` serves small systems without bash.
 pub(super) const SHELLS: [&str; 2] = ["bash", "sh"];
@@ -83,6 +85,8 @@ pub(super) struct Process {
     /// Serves the command's network. It ends with the process.
     network: JoinSet<()>,
     refusals: Refusals,
+    /// The control group of a confined command, where there can be one.
+    control: Option<ControlGroup>,
 }
 
 /// A command that is put together, and the reading end of what it will print.
@@ -113,7 +117,7 @@ impl Process {
 
     fn without_network(child: Child, group: Group, output: Receiver) -> Self {
         let (network, refusals) = (JoinSet::new(), Refusals::default());
-        Self { child, group, output, reports: None, network, refusals }
+        Self { child, group, output, reports: None, network, refusals, control: None }
     }
 
     /// The hosts that the command is refused. It grows while the command runs.
@@ -146,7 +150,8 @@ impl Process {
         enclosure: &Enclosure,
     ) -> io::Result<Option<Self>> {
         let Some((program, setup)) = enclosure.view() else { return Ok(None) };
-        let mut builder = stages(program);
+        let control = enclosure.control_group();
+        let mut builder = stages(program, control.as_ref());
         builder.env_clear().envs(enclosure.environment().iter().map(|(name, value)| (name, value)));
         let Prepared { builder, mark, output } = prepare(builder, place, count_in(enclosure))?;
         let (child, reports) = start(builder, &setup, (shell, name), command)?;
@@ -159,7 +164,7 @@ impl Process {
             network.spawn(async { drop(serving.await) });
         }
         let reports = Some(reports);
-        Ok(Some(Self { child, group, output, reports, network, refusals }))
+        Ok(Some(Self { child, group, output, reports, network, refusals, control }))
     }
 
     fn start_confined(
@@ -177,11 +182,17 @@ impl Process {
         builder.arg0(shell).args(enclosure.arguments(shell, command).iter().map(|part| &**part));
         builder.env_clear().envs(enclosure.environment().iter().map(|(name, value)| (name, value)));
         let Prepared { mut builder, mark, output } = prepare(builder, place, count_in(enclosure))?;
-        let (held, gate) = io::pipe()?;
+        let (held, mut gate) = io::pipe()?;
         builder.stdin(held);
-        let (child, warden) = Warden::start(enclosure, builder, gate)?;
+        let (child, warden) = Warden::start(enclosure, builder)?;
+        let control = enclosure.control_group();
+        if let (Some(control), Some(id)) = (&control, child.id()) {
+            // Where this fails, tine counts all the same.
+            let _ = control.take(id);
+        }
+        gate.write_all(b"\n")?;
         let group = Group::led_by(&child, mark, Some(warden));
-        Ok(Self::without_network(child, group, output))
+        Ok(Self { control, ..Self::without_network(child, group, output) })
     }
 
     /// Waits for the end, whichever comes first, and collects what is printed until then.
@@ -223,6 +234,7 @@ impl Process {
         self.network.abort_all();
         // Behind a wall nothing outlives its command.
         let left = self.group.warden.take().map(|warden| warden.end_all()).unwrap_or_default();
+        let killed = self.control.as_ref().and_then(ControlGroup::exceeded);
         self.read_rest(&mut buffer, excerpt);
         match ending {
             Ending::Exited { status, .. } => match self.reports.map(Reports::end) {
@@ -232,7 +244,7 @@ impl Process {
                 Some(StageEnd::Failed(error)) => Ending::Lost(error),
                 Some(StageEnd::NoShell) => Ending::Lost(ErrorKind::NotFound.into()),
                 Some(StageEnd::Exceeded(limit)) => Ending::Exceeded(limit),
-                Some(StageEnd::Silent) | None => match left.exceeded {
+                Some(StageEnd::Silent) | None => match left.exceeded.or(killed) {
                     Some(limit) => Ending::Exceeded(limit),
                     None => Ending::Exited { status, left_behind: stopped || left.any },
                 },

@@ -80,6 +80,11 @@ pub struct CommandLimitsSet {
 }
 
 impl CommandLimits {
+    /// Bytes of memory, also where none are named.
+    pub(super) fn memory_bytes_max(&self) -> u64 {
+        self.memory_bytes.or_else(three_quarters).unwrap_or(u64::MAX)
+    }
+
     /// The same, with what is set.
     pub fn with(self, set: CommandLimitsSet) -> Self {
         Self {
@@ -88,6 +93,14 @@ impl CommandLimits {
             processes: set.processes.unwrap_or(self.processes),
         }
     }
+}
+
+/// Three quarters of the machine's memory, in bytes.
+fn three_quarters() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kibibytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kibibytes * 1024 / 4 * 3)
 }
 
 impl ResourceLimits {

@@ -47,7 +47,7 @@ struct Process {
 
 impl Usage {
     pub(super) fn new(limits: CommandLimits) -> Self {
-        let memory_bytes_max = limits.memory_bytes.or_else(three_quarters).unwrap_or(u64::MAX);
+        let memory_bytes_max = limits.memory_bytes_max();
         let seen = HashMap::new();
         Self { limits, memory_bytes_max, seen, gone_ticks: 0, pause: PAUSE }
     }
@@ -141,14 +141,6 @@ impl Process {
     fn as_reaper(&self) -> Self {
         Self { ticks: 0, threads: 0, memory_bytes: 0, ..self.clone() }
     }
-}
-
-/// Three quarters of the machine's memory, in bytes.
-fn three_quarters() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let kibibytes: u64 = line.split_whitespace().next()?.parse().ok()?;
-    Some(kibibytes * 1024 / 4 * 3)
 }
 
 /// All processes that this one sees.

@@ -4,7 +4,7 @@
 //! nobody but whom is behind the wall, and nobody there can reach it: it is another thread, gone before the command begins, that
 //! enters the wall and starts the command.
 
-use std::io::{self, PipeWriter, Write};
+use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -40,13 +40,9 @@ pub(crate) struct Warden {
 }
 
 impl Warden {
-    /// Starts `command` inside; it waits for a line on its input, the other end of which is `gate`. Must be called within a tokio
-    /// runtime; blocks until the command runs, about as long as starting it takes.
-    pub(crate) fn start(
-        enclosure: &Enclosure,
-        command: Command,
-        gate: PipeWriter,
-    ) -> io::Result<(Child, Self)> {
+    /// Starts `command` inside; it waits for a line on its input. Must be called within a tokio runtime; blocks about as long as
+    /// starting a command takes.
+    pub(crate) fn start(enclosure: &Enclosure, command: Command) -> io::Result<(Child, Self)> {
         let runtime = Handle::current();
         let enclosure = enclosure.clone();
         let is_scoped = enclosure.0.is_scoped;
@@ -54,7 +50,7 @@ impl Warden {
         let (started, start) = channel();
         let (requests, asked) = channel::<Request>();
         let body = move || {
-            if started.send(begin(enclosure, command, gate, runtime)).is_ok() {
+            if started.send(begin(enclosure, command, runtime)).is_ok() {
                 answer(&asked, usage);
             }
         };
@@ -74,19 +70,12 @@ impl Warden {
     }
 }
 
-/// Takes this thread to its place, has the command started, and lets it go.
-fn begin(
-    enclosure: Enclosure,
-    command: Command,
-    mut gate: PipeWriter,
-    runtime: Handle,
-) -> io::Result<Child> {
+/// Takes this thread to its place and has the command started.
+fn begin(enclosure: Enclosure, command: Command, runtime: Handle) -> io::Result<Child> {
     if enclosure.0.is_scoped {
         restriction(&enclosure)?.enter_outer()?;
     }
-    let child = start_inside(enclosure, command, runtime)?;
-    gate.write_all(b"\n")?;
-    Ok(child)
+    start_inside(enclosure, command, runtime)
 }
 
 /// Starts the command from a thread that has entered the wall, and is gone when this returns: the command could look into it.

@@ -130,3 +130,19 @@ async fn where_nothing_rules_over_files_no_command_starts_until_a_person_accepts
     let output = run(&place.with_enclosure(enclosure), "echo x > /dev/tcp/127.0.0.1/1").await;
     assert!(output.text.contains("ermission denied"), "{}", output.text);
 }
+
+#[tokio::test]
+async fn a_control_group_holds_what_is_counted_too_late() {
+    if !tine_tools::has_control_groups() {
+        println!("NOT RUN: no control group of version 2 was given to this user");
+        return;
+    }
+    let usual = ResourceLimits::WORKER.command;
+    let small = CommandLimits { memory_bytes: Some(200 << 20), ..usual };
+    // Shared memory, which is not counted.
+    let shared = "perl -e 'open(F, \"+>&=\", syscall(319, my $n = \"x\", 0)); print F \"a\" x (8 << 20) for 1..60; sleep 60'";
+    insta::assert_snapshot!(together(small, shared).await, @"
+    [stopped: its processes used more than 200 MiB of memory, the limit of a command]
+    [a person changes it: `command_memory_mib` below [confine]]
+    ");
+}

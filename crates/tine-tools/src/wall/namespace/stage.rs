@@ -39,7 +39,7 @@ const ORDER_BYTES_MAX: u64 = 64 << 20;
 /// The stage that the arguments ask for.
 pub(super) fn run_stage(arguments: &[String]) -> ExitCode {
     let done = match arguments.split_first() {
-        Some((stage, _)) if stage == "outer" => outer(),
+        Some((stage, rest)) if stage == "outer" => outer(rest.first()),
         Some((stage, rest)) if stage == "inner" => inner(rest),
         _ => Err(failed("start", io::Error::other("no stage is named"))),
     };
@@ -57,11 +57,15 @@ fn failed(step: &str, error: impl Into<io::Error>) -> Report {
     Report::Failed { step: step.to_owned(), error: error.into().to_string() }
 }
 
-/// Makes the namespaces and waits for the inner stage.
-fn outer() -> Result<u8, Report> {
+/// Makes the namespaces and waits for the inner stage. `group` is the file by which it becomes part of a control group.
+fn outer(group: Option<&String>) -> Result<u8, Report> {
     // Who asks the command to end must not end this stage, which waits until all of it is gone.
     SigSet::all().thread_block().map_err(|error| failed("block signals", error))?;
     close_inherited().map_err(|error| failed("close descriptors", error))?;
+    if let Some(group) = group {
+        // Where this fails, tine counts all the same.
+        let _ = std::fs::write(group, "0");
+    }
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
     let mut flags = CloneFlags::CLONE_NEWNS
         | CloneFlags::CLONE_NEWPID

@@ -15,7 +15,7 @@ use tokio::process::{Child, Command};
 
 use super::order::{Job, PathText, Report, Rules, Setup};
 use super::{STAGE_ARGUMENT, StageProgram, handover};
-use crate::wall::{CommandLimit, Proxy, Refusals, ResourceLimits};
+use crate::wall::{CommandLimit, ControlGroup, Proxy, Refusals, ResourceLimits};
 
 /// The time limit for the stages to read the order. They do nothing else then, so a machine that needs this long starts no command.
 const ORDER_TIME_MAX: Duration = Duration::from_secs(10);
@@ -98,10 +98,10 @@ impl Reports {
     }
 }
 
-/// The stages of `program` as a command to be put together further.
-pub(crate) fn stages(program: &StageProgram) -> Command {
+/// The stages of `program` as a command to be put together further. They become part of the control group.
+pub(crate) fn stages(program: &StageProgram, group: Option<&ControlGroup>) -> Command {
     let mut builder = Command::new(program.path());
-    builder.args([STAGE_ARGUMENT, "outer"]);
+    builder.args([STAGE_ARGUMENT, "outer"]).args(group.map(ControlGroup::processes));
     builder
 }
 
@@ -140,7 +140,7 @@ fn tell(mut socket: &UnixStream, setup: &[u8], job: &Job) -> io::Result<()> {
 /// Builds the view once, without a command in it.
 pub(in crate::wall) fn try_view(program: &StageProgram, setup: &[u8]) -> io::Result<()> {
     let (ours, theirs) = UnixStream::pair()?;
-    let mut builder = stages(program).into_std();
+    let mut builder = stages(program, None).into_std();
     // The inner stage belongs to the same group, and ends with it.
     builder.env_clear().stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     let mut child = builder.stdin(Stdio::from(OwnedFd::from(theirs))).spawn()?;

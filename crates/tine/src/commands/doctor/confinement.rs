@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tine_model::NetworkReach;
 use tine_runtime::{Gap, Missing, Support};
-use tine_tools::{Ground, Wall, is_environment_hidden};
+use tine_tools::{Ground, Wall, has_control_groups, is_environment_hidden};
 
 use super::Check;
 use crate::config::{Config, ConfineTable};
@@ -23,6 +23,8 @@ struct Found {
     reads: bool,
     /// Whether the keys of this process are closed to other processes.
     hidden: bool,
+    /// True if the kernel limits whole commands.
+    control_groups: bool,
 }
 
 /// What there is, what is missing, and what the settings make of it.
@@ -33,6 +35,7 @@ pub(super) fn checks(config: Option<&Config>, directory: &Path) -> Vec<Check> {
         support: Support::of_this_kernel(),
         reads: can_read_behind_a_wall(directory),
         hidden: is_environment_hidden(),
+        control_groups: has_control_groups(),
     };
     let table = config.map(|config| config.confine.clone()).unwrap_or_default();
     let mut checks = layers(&found);
@@ -94,6 +97,13 @@ fn layers(found: &Found) -> Vec<Check> {
             "no read-only wall can stand: only the simplest reads run unasked, and they run without a wall",
         )
     });
+    checks.push(Check::ok(
+        "confinement: limits",
+        match found.control_groups {
+            true => "a control group holds each command's processes to their number and memory, and tine counts what they use together",
+            false => "tine counts ten times a second what the processes of a command use together; no control group was given to this user that would hold them to it in between",
+        },
+    ));
     checks.push(if found.hidden {
         Check::ok(
             "confinement: keys",
@@ -120,7 +130,7 @@ fn conclusion(found: &Found, table: &ConfineTable) -> Check {
     match missing {
         _ if gaps.is_empty() => Check::ok(
             "confinement",
-            format!("kernel {kernel}: commands of workers are confined; what the processes of one use together is counted ten times a second"),
+            format!("kernel {kernel}: commands of workers are confined"),
         ),
         Missing::RefuseCommands if nothing_keeps_files => {
             Check::warning("confinement", format!("kernel {kernel}: {NO_COMMANDS}")).hint(ACCEPTING)
@@ -167,8 +177,13 @@ mod tests {
     use super::*;
 
     fn shown(support: Support, is_whole: bool, missing: Option<&str>) -> String {
-        let found =
-            Found { kernel: "6.1.0".to_owned(), support, reads: is_whole, hidden: is_whole };
+        let found = Found {
+            kernel: "6.1.0".to_owned(),
+            support,
+            reads: is_whole,
+            hidden: is_whole,
+            control_groups: is_whole,
+        };
         let table = ConfineTable { missing: missing.map(str::to_owned), ..ConfineTable::default() };
         let checks = layers(&found).into_iter().chain([conclusion(&found, &table)]);
         let line = |check: Check| {
@@ -186,8 +201,9 @@ mod tests {
         Ok confinement: Landlock: version 7: commands write only where they may, read no key stores, and signal no other process
         Ok confinement: system calls: a filter refuses sockets, the kernel's settings and other processes
         Ok confinement: reads: commands that only read run behind a read-only wall, in every run; loops, substitutions and awk that only read count among them
+        Ok confinement: limits: a control group holds each command's processes to their number and memory, and tine counts what they use together
         Ok confinement: keys: other processes find no keys in tine's memory and environment
-        Ok confinement: kernel 6.1.0: commands of workers are confined; what the processes of one use together is counted ten times a second
+        Ok confinement: kernel 6.1.0: commands of workers are confined
         ");
     }
 
@@ -203,6 +219,7 @@ mod tests {
         Warning confinement: Landlock: the kernel's Landlock is older than 6.12: commands can end other processes of the user
         Ok confinement: system calls: a filter refuses sockets, the kernel's settings and other processes
         Warning confinement: reads: no read-only wall can stand: only the simplest reads run unasked, and they run without a wall
+        Ok confinement: limits: tine counts ten times a second what the processes of a command use together; no control group was given to this user that would hold them to it in between
         Warning confinement: keys: other processes of yours can read the keys in tine's environment
         Warning confinement: kernel 6.1.0: workers run all the same and say what is not kept; runs that may write nothing are refused
           hint: `missing = "refuse"` under [confine] refuses workers as well
@@ -218,6 +235,7 @@ mod tests {
         Warning confinement: Landlock: the kernel has no Landlock: commands can write and read whatever the user can
         Warning confinement: system calls: system calls cannot be filtered here: commands can reach the network, services of the session, and files' metadata
         Warning confinement: reads: no read-only wall can stand: only the simplest reads run unasked, and they run without a wall
+        Ok confinement: limits: tine counts ten times a second what the processes of a command use together; no control group was given to this user that would hold them to it in between
         Warning confinement: keys: other processes of yours can read the keys in tine's environment
         Warning confinement: kernel 6.1.0: this system can neither make namespaces nor use Landlock: commands of workers and of other confined runs are refused, their file tools work
           hint: `missing = "accept"` under [confine] in your own config.toml lets them run without a wall; `--confine off` does for one agent
