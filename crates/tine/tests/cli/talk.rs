@@ -92,6 +92,20 @@ fn words_are_answered_and_a_fork_takes_their_place() {
     assert!(text.contains(SCREEN_GIVEN_BACK), "{text}");
 }
 
+/// A program that types, or a paste into a terminal that does not mark pastes, is faster than any reader.
+#[test]
+fn what_is_typed_at_once_is_read_to_its_end_whatever_its_length() {
+    let home = home();
+    let mut terminal = Terminal::start(&home, &[]);
+    terminal.screen("Say what is to be done.");
+    for length in [1_500, 3_500] {
+        terminal.type_in(&("x".repeat(length) + "END"));
+        terminal.screen("xEND");
+        terminal.type_in("\u{15}");
+        terminal.screen_where("an empty line", |screen| !screen.contains("xEND"));
+    }
+}
+
 #[test]
 fn mistakes_in_fork_change_nothing() {
     let home = home();
