@@ -6,6 +6,7 @@ mod process;
 mod strays;
 
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -105,6 +106,13 @@ async fn refresh(place: &Place) -> io::Result<()> {
     }
 }
 
+/// Renames what the command has made for git to run.
+async fn set_aside(place: &Place) -> Vec<PathBuf> {
+    let Some(enclosure) = place.enclosure().cloned() else { return Vec::new() };
+    // A thread that fails leaves the look to the end of the wall.
+    tokio::task::spawn_blocking(move || enclosure.set_aside()).await.unwrap_or_default()
+}
+
 async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> ToolOutput {
     if cancel.is_cancelled() {
         return Failure::cancelled().into();
@@ -116,6 +124,9 @@ async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> To
     if let Err(error) = refresh(place).await {
         return start_failure(place, &StartError::System(error)).into();
     }
+    if let Some(enclosure) = place.enclosure() {
+        enclosure.begin();
+    }
     let process = match Process::start(&SHELLS, &order.command, place) {
         Ok(process) => process,
         Err(error) => return start_failure(place, &error).into(),
@@ -124,6 +135,7 @@ async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> To
     let mut excerpt = Excerpt::new(limits.command_output_characters);
     let ending = process.run(order.limit, limits.command_grace, cancel, &mut excerpt).await;
     let output = excerpt.finish();
+    let set_aside = set_aside(place).await;
     let (note, is_error) = note(&ending, order.limit);
     // Who meets the wall is told where it stands, so that it can go on another way.
     let told = |enclosure: &&Enclosure| is_error && enclosure.may_have_refused(&output);
@@ -143,6 +155,13 @@ async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> To
         let hosts = refused.into_iter().collect::<Vec<_>>().join(", ");
         wall.push_str(&format!(
             "\n[the network was refused: {hosts}; a person allows hosts with `--network HOST:PORT`]"
+        ));
+    }
+    if !set_aside.is_empty() {
+        let paths: Vec<String> = set_aside.iter().map(|path| path.display().to_string()).collect();
+        let paths = paths.join(", ");
+        wall.push_str(&format!(
+            "\n[git could have run programs by these, so they were renamed: {paths}]"
         ));
     }
     let break_line = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };

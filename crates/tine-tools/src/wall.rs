@@ -7,8 +7,8 @@
 //! and the kernel's settings. Where no namespaces can be made, the second layer is the whole wall. The environment is a
 //! short list. Nothing here judges a command, and nothing depends on what it says.
 //!
-//! Limits. A view protects files that exist when a command starts; a command may still make a new `.vscode` or a new
-//! repository in its directory, and the audit reports it. The search for secrets is bounded; [`Enclosure::is_search_complete`]
+//! Limits. A view protects files that exist when a command starts; a command may still make a new `.vscode` in its directory, and
+//! the audit reports it. New repositories are looked at when a command has ended (`planted.rs`). The search for secrets is bounded; [`Enclosure::is_search_complete`]
 //! says whether it came to its end. Without a view, a worker may also
 //! change modes, owners and times of the user's files anywhere, and `.git/hooks` and `.git/config` of its directory. A
 //! worker in a linked worktree may remove objects of its repository. Names of files can be listed where their content is
@@ -30,6 +30,7 @@ mod grants;
 mod kernel;
 mod limits;
 mod namespace;
+mod planted;
 mod prelude;
 mod proxy;
 mod reads;
@@ -64,6 +65,7 @@ pub use limits::{CommandLimit, CommandLimits, CommandLimitsSet, ResourceLimits};
 use namespace::Wanted;
 pub(crate) use namespace::{Reports, StageEnd, stages, start};
 pub use namespace::{STAGE_ARGUMENT, StageProgram, stage_of};
+use planted::Repositories;
 use prelude::Prelude;
 #[cfg(feature = "fuzzing")]
 pub use proxy::read_request;
@@ -276,6 +278,7 @@ struct Standing {
     refuses_commands: bool,
     /// What all processes of a command may use together.
     limits: CommandLimits,
+    repositories: Repositories,
 }
 
 /// The steps of a command before it starts.
@@ -472,6 +475,7 @@ impl Wall {
             withheld,
             refuses_commands: self.refuses_commands(ground.support),
             limits: self.limits.command,
+            repositories: Repositories::new(writable, linked.as_ref()),
         })))
     }
 
@@ -654,6 +658,17 @@ impl Enclosure {
     /// A control group for a command; `None` where none can be made.
     pub(crate) fn control_group(&self) -> Option<ControlGroup> {
         ControlGroup::new(self.0.limits)
+    }
+
+    /// Says that a command starts, after which [`Self::set_aside`] looks at what it has made.
+    pub(crate) fn begin(&self) {
+        self.0.repositories.begin();
+    }
+
+    /// Renames settings in repositories that commands have made, by which git could run a program outside, and returns their new
+    /// paths. No command may run. Blocks.
+    pub(crate) fn set_aside(&self) -> Vec<PathBuf> {
+        self.0.repositories.set_aside()
     }
 
     /// Returns true if it stands around commands that only read.

@@ -13,6 +13,8 @@ mod linked;
 mod network;
 #[path = "wall/no_hosts.rs"]
 mod no_hosts;
+#[path = "wall/planted.rs"]
+mod planted;
 #[path = "wall/processes.rs"]
 mod processes;
 #[path = "wall/reads.rs"]

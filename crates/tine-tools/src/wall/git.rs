@@ -64,6 +64,20 @@ pub(super) fn committed(directory: &Path, paths: &[PathBuf]) -> HashSet<PathBuf>
     named.into_iter().zip(hashes).filter(is_held).map(|(path, _)| top.join(path)).collect()
 }
 
+/// Checkouts of other repositories that the index of the repository of `directory` names below it.
+pub(super) fn repositories_in_index(directory: &Path) -> Vec<PathBuf> {
+    let Some((top, _)) = nearest(directory) else { return Vec::new() };
+    let Some(listed) = output(top, &["ls-files", "--stage", "-z", "--"], &[]) else {
+        return Vec::new();
+    };
+    let paths = listed.split(|byte| *byte == 0).filter_map(|line| {
+        let line = line.strip_prefix(b"160000 ")?;
+        let tab = line.iter().position(|byte| *byte == b'\t')?;
+        Some(top.join(std::ffi::OsStr::from_bytes(&line[tab + 1..])))
+    });
+    paths.filter(|path| path.starts_with(directory)).collect()
+}
+
 /// The path and the object of a line of `git ls-tree`: `100644 blob HASH<tab>PATH`.
 fn tree_entry(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let tab = line.iter().position(|byte| *byte == b'\t')?;

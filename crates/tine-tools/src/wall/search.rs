@@ -179,13 +179,18 @@ impl<'a> Search<'a> {
         if self.is_thorough {
             return false;
         }
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let (build, mark) = BUILD_DIRECTORY;
-        PACKAGES.binary_search(&name).is_ok()
-            || name == build && path.join(mark).is_file()
-            || part == Part::Home && name == HOME_CACHE && path.parent() == Some(root)
-            || PACKAGE_STORES.iter().any(|store| path.ends_with(store))
+        let is_cache = || path.parent() == Some(root) && path.ends_with(HOME_CACHE);
+        part == Part::Home && is_cache() || is_passed_over(path)
     }
+}
+
+/// Returns true for a directory of packages or of build products.
+pub(super) fn is_passed_over(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let (build, mark) = BUILD_DIRECTORY;
+    PACKAGES.binary_search(&name).is_ok()
+        || name == build && path.join(mark).is_file()
+        || PACKAGE_STORES.iter().any(|store| path.ends_with(store))
 }
 
 impl Seen {

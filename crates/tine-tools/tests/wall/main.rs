@@ -14,6 +14,7 @@ mod limits;
 mod linked;
 mod masks;
 mod network;
+mod planted;
 mod processes;
 mod reads;
 mod view;

@@ -181,7 +181,7 @@ async fn a_planted_repository_runs_nothing_in_any_place() {
     let world = World::new();
     // The same with git as the user would start it, to show that the plant works.
     let as_ever = "unset GIT_CONFIG_COUNT; git status";
-    for (place, name) in [(world.open(), "open"), (world.worker(), "worker")] {
+    for name in ["open", "worker"] {
         let planted = world.path("work").join(name);
         for folder in ["objects", "refs"] {
             std::fs::create_dir_all(planted.join(folder)).unwrap();
@@ -191,6 +191,8 @@ async fn a_planted_repository_runs_nothing_in_any_place() {
             fsmonitor = \"touch ran; false\"\n";
         std::fs::write(planted.join("config"), config).unwrap();
         let ran = planted.join("ran");
+        // It was there before the wall, so it stays as it is.
+        let place = if name == "open" { world.open() } else { world.worker() };
         run(&place, &format!("cd {name} && git status; git diff; git log")).await;
         assert!(!ran.exists(), "{name}");
         let output = run(&world.open(), &format!("cd {name} && {as_ever}")).await;

@@ -1,6 +1,6 @@
 //! Chains from a confined worker to code outside its wall: it plants something, and what runs later is to obey it.
 //!
-//! What a person's own command does in a checkout that a worker had is not tried here.
+//! What a person's own command does in a checkout that a worker had is tried for git, which runs programs unasked, and for no other.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -223,6 +223,24 @@ fn no_worker_runs_anything_through_its_worktree() {
             &["worktree", "drop", &worker],
         ] {
             checkout.with_bad_path(arguments);
+        }
+    });
+}
+
+/// E2 again, and then a person calls git there.
+#[test]
+fn no_worker_runs_anything_through_the_git_of_a_person() {
+    check("chain E2, a person's git", PLANTS.len(), |checkout| {
+        checkout.settings("default");
+        checkout.parent();
+        let fan =
+            ["fan", "p", "-d", "PLANT", "--permission-mode", "bypass", "--worktree", "--json"];
+        let fan: Value = serde_json::from_str(&checkout.done(&fan)).unwrap();
+        let worktree = fan["tasks"][0]["worktree"]["path"].as_str().unwrap();
+        for look in LOOKS.iter().filter(|look| look.contains("git ")) {
+            let mut shell = assert_cmd::Command::new("bash");
+            shell.args(["--norc", "-c", look]).current_dir(worktree);
+            drop(shell.env("HOME", checkout.world.home()).output().unwrap());
         }
     });
 }

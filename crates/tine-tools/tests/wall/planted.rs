@@ -1,0 +1,153 @@
+//! Repositories that a worker makes: git runs nothing in them afterwards, whoever calls it.
+
+use tine_testkit::share;
+
+use super::world::{World, run};
+
+/// What makes a repository `sub` whose settings run a program that leaves `ran` behind, and the call of git that would run it.
+/// `@RUN` is the program.
+const PLANTS: [(&str, &str); 14] = [
+    (
+        "git init -q sub; cd sub; git config filter.x.clean @RUN; echo '* filter=x' > .gitattributes; echo 1 > f; git add f; echo 2 > f",
+        "git -C sub status",
+    ),
+    ("git init -q sub; git -C sub config core.fsmonitor @RUN", "git -C sub status"),
+    (
+        "git init -q sub; git -C sub config core.hooksPath ../h; mkdir h; cp @RUN h/post-index-change; echo 1 > sub/f",
+        "git -C sub add f",
+    ),
+    (
+        "git init -q sub; mkdir -p sub/.git/hooks; cp @RUN sub/.git/hooks/post-index-change; echo 1 > sub/f",
+        "git -C sub add f",
+    ),
+    (
+        "git init -q sub; cd sub; echo 1 > f; git add f; echo 2 > f; git config diff.external @RUN",
+        "git -C sub diff",
+    ),
+    (
+        "git init -q sub; echo '[core] fsmonitor = @RUN' > evil; git -C sub config include.path ../../evil",
+        "git -C sub status",
+    ),
+    (
+        "git init -q --separate-git-dir=apart sub; git -C sub config core.fsmonitor @RUN",
+        "git -C sub status",
+    ),
+    (
+        "git init -q apart; git -C apart config core.fsmonitor @RUN; mkdir sub; ln -s ../apart/.git sub/.git",
+        "git -C sub status",
+    ),
+    (
+        "git init -q apart; git -C apart config core.fsmonitor @RUN; git init -q sub; echo ../../apart/.git > sub/.git/commondir",
+        "git -C sub status",
+    ),
+    (
+        "git init -q --bare sub; git -C sub config core.worktree ..; git -C sub config core.bare false; git -C sub config core.fsmonitor @RUN",
+        "git -C sub status",
+    ),
+    (
+        "git init -q sub; git -C sub config extensions.worktreeConfig true; git -C sub config --worktree core.fsmonitor @RUN",
+        "git -C sub status",
+    ),
+    (
+        "git init -q sub; echo 1 > sub/f; git -C sub add f; git -C sub -c user.name=a -c user.email=a@b commit -qm 1; git add sub 2>/dev/null; git -C sub config core.fsmonitor @RUN",
+        "git status",
+    ),
+    (
+        "git init -q node_modules/sub; cd node_modules/sub; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m 1; cd ../..; git add -f node_modules/sub 2>/dev/null; git -C node_modules/sub config core.fsmonitor @RUN",
+        "git status",
+    ),
+    (
+        "echo ../other > .git/commondir; mkdir -p other/objects other/refs; cp .git/config other; git config --file other/config core.fsmonitor @RUN",
+        "git status",
+    ),
+];
+
+/// A checkout with one commit, and a program beside it.
+async fn checkout() -> World {
+    let world = World::new();
+    let make = world.fill(
+        "printf '#!/bin/sh\\ntouch @OUT/ran\\nfalse\\n' > @OUT/run; chmod +x @OUT/run; \
+         git init -q -b main .; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first",
+    );
+    let made = run(&world.open(), &make).await;
+    assert!(!made.is_error, "{}", made.text);
+    world
+}
+
+fn filled(world: &World, command: &str) -> String {
+    // Git as a person calls it: without what tine sets for commands.
+    let plain = "unset GIT_CONFIG_COUNT; ";
+    world.fill(&format!("{plain}{}", command.replace("@RUN", "@OUT/run")))
+}
+
+#[tokio::test]
+async fn git_runs_nothing_in_what_a_worker_has_made() {
+    let plants = match crate::HAS_VIEW {
+        true => PLANTS.to_vec(),
+        false => share("plants of repositories", 0, PLANTS),
+    };
+    for (plant, call) in plants {
+        // Without a wall it runs, so that each is a real one.
+        for is_confined in [false, true] {
+            let world = checkout().await;
+            let place = if is_confined { world.worker() } else { world.open() };
+            let told = run(&place, &filled(&world, plant)).await.text;
+            run(&world.open(), &filled(&world, call)).await;
+            assert_eq!(world.path("outside/ran").exists(), !is_confined, "{plant}\n{told}");
+            assert_eq!(told.contains("so they were renamed: "), is_confined, "{plant}\n{told}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn repositories_of_every_day_stay_as_they_are() {
+    let world = checkout().await;
+    let place = world.worker();
+    let user = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b;";
+    for command in [
+        "git init -q new && cd new && echo 1 > f && git add f && git commit -qm 1",
+        "git clone -q new copy && cd copy && git remote -v && git checkout -qb other",
+        "cd copy && git commit -q --allow-empty -m 2 && git config user.name me && git push -q origin other",
+        "git init -q --bare bare.git && git -C new push -q ../bare.git HEAD:main && git worktree add -q --detach tree",
+        "cd tree && git status --short && git -C ../new log --format=%s && test \"$(git -C ../copy config user.name)\" = me",
+    ] {
+        let output = run(&place, &format!("{user} {command}")).await;
+        assert!(!output.is_error && !output.text.contains("renamed"), "{command}: {}", output.text);
+    }
+}
+
+#[tokio::test]
+async fn what_was_there_keeps_its_settings_wherever_it_is_moved() {
+    let world = checkout().await;
+    let make = "git init -q lib/own; git -C lib/own config filter.lfs.clean 'git-lfs clean'; mkdir -p lib/own/.git/hooks; \
+        echo '#!/bin/sh' > lib/own/.git/hooks/pre-commit";
+    run(&world.open(), make).await;
+    let output = run(&world.worker(), "mv lib moved && git -C moved/own status --short").await;
+    assert!(!output.text.contains("renamed"), "{}", output.text);
+    for kept in ["moved/own/.git/config", "moved/own/.git/hooks/pre-commit"] {
+        assert!(world.path("work").join(kept).exists(), "{kept}: {}", output.text);
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_is_cut_off_is_looked_after_and_no_name_is_taken() {
+    let world = checkout().await;
+    let plant = "git init -q sub; git -C sub config core.fsmonitor x; touch sub/.git/config.set-aside; kill -9 $$";
+    let output = run(&world.worker(), plant).await;
+    assert!(output.text.contains("work/sub/.git/config.set-aside-1]"), "{}", output.text);
+    assert_eq!(std::fs::read_to_string(world.path("work/sub/.git/config.set-aside")).unwrap(), "");
+    // A caller that does not wait.
+    let place = world.worker();
+    let planted = world.path("work/two/.git/config");
+    let long = "git init -q two; git -C two config core.fsmonitor x; sleep 60";
+    tokio::select! {
+        _ = run(&place, long) => unreachable!("it sleeps"),
+        () = async {
+            while !std::fs::read_to_string(&planted).is_ok_and(|text| text.contains("fsmonitor")) {
+                tokio::task::yield_now().await;
+            }
+        } => {}
+    }
+    drop(place);
+    assert!(!planted.exists() && planted.with_file_name("config.set-aside").exists());
+}
