@@ -6,13 +6,10 @@ use std::fs;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{process, workspace};
+use crate::{process, test, workspace};
 
 /// The environment variable that names the file in which the tests write their rows.
 const ROWS: &str = "TINE_ATTACK_ROWS";
-
-/// The features that the tests are built with elsewhere, so that nothing is built twice.
-const FEATURES: &str = "tine-fork/otel";
 
 /// Runs the attacks one after another, shows what they print, and prints the tables. `every_case` tries all cases of long groups.
 pub(crate) fn run(every_case: bool) -> Result<()> {
@@ -24,9 +21,9 @@ pub(crate) fn run(every_case: bool) -> Result<()> {
         }
         Ok(()) | Err(_) => {}
     }
-    let mut command = process::cargo();
-    command.args(["test", "-p", "tine", "--features", FEATURES, "--test", "attack", "--"]);
-    command.arg("--nocapture").env(ROWS, &rows);
+    // As the tests are built elsewhere, so that nothing is built twice.
+    let mut command = test::judged(test::whole("test"));
+    command.args(["--test", "attack", "--", "--nocapture"]).env(ROWS, &rows);
     if every_case {
         command.env("TINE_TEST_ALL", "1");
     }

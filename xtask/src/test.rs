@@ -103,13 +103,13 @@ fn tidy_step() -> Result<()> {
 }
 
 /// A command over the whole workspace, with the features that all of them share.
-fn whole(command: &str) -> Command {
+pub(crate) fn whole(command: &str) -> Command {
     cargo(&[command, "--workspace", "--features", FEATURES])
 }
 
 /// The same command with clippy as the compiler of our own crates, as `cargo clippy` has it, and every warning an error. Where
 /// clippy only checks, all crates are compiled twice.
-fn judged(mut command: Command) -> Command {
+pub(crate) fn judged(mut command: Command) -> Command {
     command.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver");
     command.env("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__");
     command

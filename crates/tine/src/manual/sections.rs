@@ -205,7 +205,7 @@ const CONFINEMENT: Section = Section {
     terms: &[
         (
             "--confine directory",
-            "commands write in the agent's directory and in a temporary one ($TMPDIR), read everything but key stores, reach no network and no service of the machine, neither see into nor end other processes, and end with their call. This is how workers run. Files that start programs later (.git/config, .git/hooks, .vscode, .tine, CI's settings) stay as they are where they exist, and /tmp is private. Without mount namespaces those files, and modes, owners and times of your other files, are not protected; the comparison reports them",
+            "commands write in the agent's directory and in a temporary one ($TMPDIR), read everything but key stores, reach no network and no service of the machine, neither see into nor end other processes, and end with their call. This is how workers run. Files that start programs later (.git/config, .git/hooks, .vscode, .tine, CI's settings) stay as they are where they exist, and /tmp is private. In git repositories that a command makes, settings and hooks by which git could run a program are renamed when it has ended. Without mount namespaces those files, and modes, owners and times of your other files, are not protected; the comparison reports them",
         ),
         (
             "--confine read-only",

@@ -121,7 +121,10 @@ impl Checkout {
 
     /// An agent `p`, whose workers plant when they are told PLANT, and which looks when it is told LOOK.
     fn parent(&self) {
-        let plant: Vec<Call> = PLANTS.iter().map(|plant| Call::bash(self.filled(plant))).collect();
+        let plain = PLANTS.iter().map(|plant| self.filled(plant));
+        // In a worktree, words of git that reach further are refused.
+        let hidden = PLANTS.iter().map(|plant| hidden(&self.filled(plant)));
+        let plant: Vec<Call> = plain.chain(hidden).map(Call::bash).collect();
         let look: Vec<Call> = LOOKS.iter().map(|look| Call::bash(*look)).collect();
         let model = self.world.turns("chain", &[("PLANT", &plant), ("LOOK", &look)]);
         self.done(&["run", "-q", "--name", "p", "--model", &model, "hello"]);
@@ -156,6 +159,12 @@ impl Checkout {
         };
         ids.iter().map(name).collect()
     }
+}
+
+/// The same command without its words.
+fn hidden(command: &str) -> String {
+    let bytes: String = command.bytes().map(|byte| format!("\\x{byte:02x}")).collect();
+    format!("eval \"$(printf '{bytes}')\"")
 }
 
 /// Plays one chain on each ground. Nobody is asked in any of them, so what runs outside runs unasked.
