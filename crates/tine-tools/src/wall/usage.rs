@@ -18,6 +18,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Looks take at most one of so many parts of the time.
 const PARTS: u32 = 20;
 
+/// Processes above one that are looked at. Numbers that are used again could go round.
+const ABOVE_MAX: usize = 64;
+
 /// Where the kernel shows processes.
 const PROCESSES: &str = "/proc";
 
@@ -88,9 +91,12 @@ impl Usage {
         let ids: HashSet<i32> = processes.iter().map(|one| one.id).collect();
         let now: HashMap<_, _> =
             processes.into_iter().map(|one| ((one.id, one.started), one)).collect();
-        // Where the parent lives, the time of a process that is gone has become that of a child it has waited for.
+        // Where a process above it lives, the time of one that is gone has become that of a child which was waited for.
+        let parents: HashMap<i32, i32> =
+            self.seen.values().map(|one| (one.id, one.parent)).collect();
         let is_lost = |(key, one): &(&(i32, u64), &Process)| {
-            !now.contains_key(*key) && !ids.contains(&one.parent)
+            let above = std::iter::successors(Some(one.parent), |id| parents.get(id).copied());
+            !now.contains_key(*key) && !above.take(ABOVE_MAX).any(|id| ids.contains(&id))
         };
         let lost = self.seen.iter().filter(is_lost).map(|(_, one)| one.ticks + one.waited_ticks);
         self.gone_ticks += lost.sum::<u64>();
@@ -202,6 +208,12 @@ mod tests {
         let parent = Process { waited_ticks: 600, ..process(2, 1, 0) };
         assert_eq!(usage.count(vec![parent, process(4, 1, 300)], 100), None);
         assert_eq!(usage.gone_ticks, 0);
+        // One and its child go together, and the one above them has waited.
+        let all = [process(2, 1, 0), process(3, 2, 0), process(4, 3, 600)];
+        let mut chain = Usage::new(LIMITS);
+        assert_eq!(chain.count(all.to_vec(), 100), None);
+        let waited = Process { waited_ticks: 600, ..process(2, 1, 0) };
+        assert_eq!((chain.count(vec![waited], 100), chain.gone_ticks), (None, 0));
         // Both go, and nobody who is seen has waited for them.
         assert_eq!(usage.count(vec![process(5, 1, 100)], 100), None);
         assert_eq!(usage.gone_ticks, 900);
