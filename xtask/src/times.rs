@@ -335,7 +335,7 @@ mod tests {
         assert_eq!(over_budget(&[short]), <[String; 0]>::default());
         let long = || record("none::a", "x", 31_000);
         let expected = [
-            "  crate none: 62 s of CPU time, its budget is 20 s",
+            "  crate none: 62 s of CPU time, its budget is 30 s",
             "  binary none::a: 62 s of CPU time, its budget is 60 s",
         ];
         assert_eq!(over_budget(&[long(), long()]), expected);
@@ -347,7 +347,7 @@ mod tests {
         let expected = "\
 ==> time of the tests (budgets in xtask/src/times.rs)
     crate               runs     CPU s    budget   clock s
-    a                      2       0.5        20       1.0
+    a                      2       0.5        30       1.0
     all                    2       0.5                 1.0
 ==> the slowest tests
       clock s     CPU s
