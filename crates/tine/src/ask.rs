@@ -14,6 +14,7 @@ use tine_store::PermissionRow;
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use crate::inside;
 use crate::keep_rule::keep_rule;
 use crate::output;
 use crate::render::question::{Shown, question};
@@ -31,9 +32,9 @@ const LINES_MAX: usize = 20;
 /// Most refused calls that are remembered for the closing words.
 const REFUSALS_MAX: usize = 100;
 
-/// Whether questions reach a person.
+/// True where questions reach a person: at a terminal that no agent's command has made for itself.
 pub(crate) fn a_person_is_there() -> bool {
-    !output::is_caught() && io::stdin().is_terminal() && io::stderr().is_terminal()
+    !inside::is_inside() && !output::is_caught() && io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// A call that was refused because nobody could be asked.

@@ -1,5 +1,5 @@
-//! Commands that an agent runs by its own tools: who may start no agents by those may start none by a command either, and no such
-//! command widens what an agent may touch (`confine.rs`).
+//! Commands that an agent runs by its own tools: who may start no agents by those may start none by a command either, no such command
+//! widens what an agent may touch (`confine.rs`), and none answers, trusts or talks in a person's place.
 //!
 //! The second line behind the gate at the tools, for models that mean well: a command that changes its environment, or another home,
 //! is not held back here. What it may write is the wall's to decide.
@@ -44,13 +44,23 @@ pub(crate) async fn caller(store: &dyn Store) -> Result<Option<AgentRecord>, Sto
     }
 }
 
-/// Refuses trust that an agent's command gives: only a person does.
-pub(crate) fn check_trust() -> Result<(), Failure> {
-    match variable(AGENT_VARIABLE).filter(|agent| !agent.is_empty()) {
-        None => Ok(()),
-        Some(_) => Err(Failure::coded(PERMISSION, "an agent's command gives and takes no trust")
-            .hint(format!(
-                "a person runs `tine trust` in a terminal; {AGENT_VARIABLE} is set here"
-            ))),
+/// Refuses to an agent's command what only a person does; `refused` goes on from "an agent's command".
+///
+/// An agent of another home counts, too: whoever is there, it is no person.
+pub(crate) fn only_a_person(refused: &str, hint: &str) -> Result<(), Failure> {
+    if !is_inside() {
+        return Ok(());
     }
+    Err(Failure::coded(PERMISSION, format!("an agent's command {refused}"))
+        .hint(format!("{hint}; {AGENT_VARIABLE} is set here")))
+}
+
+/// Refuses trust that an agent's command gives or takes.
+pub(crate) fn check_trust() -> Result<(), Failure> {
+    only_a_person("gives and takes no trust", "a person runs `tine trust` in a terminal")
+}
+
+/// True in a command that an agent runs by its own tools.
+pub(crate) fn is_inside() -> bool {
+    variable(AGENT_VARIABLE).is_some_and(|agent| !agent.is_empty())
 }

@@ -83,6 +83,10 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
 
 /// `tine` alone.
 fn talk(surroundings: Surroundings, args: TalkArgs) -> Result<u8, Failure> {
+    inside::only_a_person(
+        "talks in no person's place",
+        "`tine run \"PROMPT\"` and `tine send AGENT TEXT` speak as the agent",
+    )?;
     let is_terminal = io::stdin().is_terminal() && output::stdout_is_terminal();
     if !is_terminal && !args.plain {
         return Err(Failure::usage("there is no terminal to talk in")

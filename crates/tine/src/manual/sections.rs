@@ -517,7 +517,7 @@ const ENVIRONMENT: Section = Section {
         ),
         (
             "TINE_AGENT",
-            "set for the commands that an agent runs: its id; where that agent may start none, `tine run`, `tine fork`, `tine fan`, `tine task start` and `tine task resume` are refused",
+            "set for the commands that an agent runs: its id; where that agent may start none, `tine run`, `tine fork`, `tine fan`, `tine task start` and `tine task resume` are refused, and everywhere what only a person does: to answer, to trust, to talk in the terminal",
         ),
         (
             "TINE_WORKTREE, TINE_ORIGIN, TINE_PORT, TINE_PORT_COUNT",

@@ -239,6 +239,41 @@ fn a_yes_for_good_is_written_into_the_settings() {
     check!(home.masked(&home.done(&["permission", "rules", "--json"])), @r#"{"mode":"default","mode_from":null,"deadline_seconds":3600,"default":"deny","wait":true,"rules":[{"list":"allow","rule":"Bash(echo hi > made)","file":"[HOME]/config.toml","line":4}],"answers":[]}"#);
 }
 
+#[test]
+fn an_agents_command_answers_no_question() {
+    let home = Home::new();
+    home.write("config.toml", "[permissions]\nwait = true\n");
+    let model = home.model(SCENARIO);
+    let child = start(&home, &["run", "--model", &model, "--json", "the command"]);
+    let asked = until_asked(&home);
+    let (id, agent) = (&text(&asked, "id")[..8], text(&asked, "agent"));
+    let inside = |arguments: &[&str]| {
+        let mut command = home.tine(arguments);
+        Ran::of(command.env("TINE_AGENT", agent).write_stdin("/answer y\ny\n"))
+    };
+    check!(home.shown(&inside(&["permission", "allow", id, "--scope", "always"])), @"
+    code: 56
+    --- stdout
+    --- stderr
+    error: an agent's command answers no question
+    hint: a person answers in a terminal; TINE_AGENT is set here
+    ");
+    check!(home.shown(&inside(&["--plain", "--resume", agent])), @"
+    code: 56
+    --- stdout
+    --- stderr
+    error: an agent's command talks in no person's place
+    hint: `tine run \"PROMPT\"` and `tine send AGENT TEXT` speak as the agent; TINE_AGENT is set here
+    ");
+    for refused in [&["permission", "deny", id] as &[&str], &["permission", "revoke", id], &[]] {
+        assert_eq!(inside(refused).code, 56, "{refused:?}");
+    }
+    assert_eq!(home.json(&["permission", "list", "--json"]), Value::Array(vec![asked.clone()]));
+    home.done(&["permission", "deny", id]);
+    assert_eq!(ended(child).0, 0);
+    assert!(!home.path().join("work/made").exists());
+}
+
 /// A model that writes two files.
 const WRITES: &str = r#"
 name = "writes"

@@ -68,6 +68,18 @@ fn a_question_is_answered_from_the_keyboard() {
     ");
 }
 
+/// A terminal that an agent's command has made for itself holds no person.
+#[test]
+fn nobody_is_asked_where_an_agents_command_runs() {
+    let home = Home::new();
+    let model = home.model(SCENARIO);
+    let agent = [("TINE_AGENT", "00000000-0000-4000-8000-000000000000")];
+    let arguments = ["run", "-m", &model, "the command"];
+    let (code, text) = Terminal::start_with(&home, &arguments, &agent).end();
+    assert_eq!(code, 56, "{text}");
+    assert!(!text.contains(PROMPT), "{text}");
+}
+
 #[test]
 fn words_at_a_question_deny_and_the_model_is_told() {
     let home = Home::new();

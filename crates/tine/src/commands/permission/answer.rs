@@ -8,6 +8,7 @@ use super::{PermissionJson, bring_up_to_date, offers};
 use crate::cli::{AllowArgs, DenyArgs, RevokeArgs, ScopeArg};
 use crate::context::Context;
 use crate::fail::Failure;
+use crate::inside::only_a_person;
 use crate::keep_rule::keep_rule;
 use crate::output;
 use tine_tui::words::one_line;
@@ -26,7 +27,13 @@ impl From<ScopeArg> for PermissionScope {
     }
 }
 
+/// An agent that could answer would allow itself whatever it asked for.
+fn check_answers() -> Result<(), Failure> {
+    only_a_person("answers no question", "a person answers in a terminal")
+}
+
 pub(super) async fn allow(context: &Context, args: AllowArgs) -> Result<u8, Failure> {
+    check_answers()?;
     if args.rule.is_some() && args.scope == ScopeArg::Once {
         return Err(Failure::input("an answer to one call covers no rule")
             .hint("add --scope agent, --scope tree or --scope always"));
@@ -37,6 +44,7 @@ pub(super) async fn allow(context: &Context, args: AllowArgs) -> Result<u8, Fail
 }
 
 pub(super) async fn deny(context: &Context, args: DenyArgs) -> Result<u8, Failure> {
+    check_answers()?;
     let reason = args.reason.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     if reason.as_ref().is_some_and(|text| text.len() > REASON_BYTES_MAX) {
         return Err(Failure::input(format!("the reason is longer than {REASON_BYTES_MAX} bytes"))
@@ -47,6 +55,7 @@ pub(super) async fn deny(context: &Context, args: DenyArgs) -> Result<u8, Failur
 }
 
 pub(super) async fn revoke(context: &Context, args: RevokeArgs) -> Result<u8, Failure> {
+    check_answers()?;
     let now_ms = bring_up_to_date(context).await?;
     let mut rows = Vec::new();
     for id in resolved(context, &args.requests).await? {
