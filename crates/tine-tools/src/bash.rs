@@ -6,7 +6,6 @@ mod process;
 mod strays;
 
 use std::io;
-use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -18,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::arguments::Arguments;
 use crate::place::{Limits, Place};
 use crate::tool::{Effect, Failure, Tool, ToolOutput, ToolSpec};
-use crate::wall::Enclosure;
+use crate::wall::{Enclosure, SetAside};
 use excerpt::Excerpt;
 pub use process::is_withheld_variable;
 use process::{Ending, Process, SHELLS, StartError};
@@ -107,8 +106,8 @@ async fn refresh(place: &Place) -> io::Result<()> {
 }
 
 /// Renames what the command has made for git to run.
-async fn set_aside(place: &Place) -> Vec<PathBuf> {
-    let Some(enclosure) = place.enclosure().cloned() else { return Vec::new() };
+async fn set_aside(place: &Place) -> SetAside {
+    let Some(enclosure) = place.enclosure().cloned() else { return SetAside::default() };
     // A thread that fails leaves the look to the end of the wall.
     tokio::task::spawn_blocking(move || enclosure.set_aside()).await.unwrap_or_default()
 }
@@ -157,12 +156,18 @@ async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> To
             "\n[the network was refused: {hosts}; a person allows hosts with `--network HOST:PORT`]"
         ));
     }
-    if !set_aside.is_empty() {
-        let paths: Vec<String> = set_aside.iter().map(|path| path.display().to_string()).collect();
+    if !set_aside.renamed.is_empty() {
+        let paths: Vec<String> =
+            set_aside.renamed.iter().map(|path| path.display().to_string()).collect();
         let paths = paths.join(", ");
         wall.push_str(&format!(
             "\n[git could have run programs by these, so they were renamed: {paths}]"
         ));
+    }
+    if set_aside.is_cut_short {
+        wall.push_str(
+            "\n[so many files are here now that not all repositories were looked at: a new one may have git run a program]",
+        );
     }
     let break_line = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
     ToolOutput { text: format!("{output}{break_line}{note}{wall}"), is_error }

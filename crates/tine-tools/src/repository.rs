@@ -12,7 +12,7 @@ use crate::linked::OWN_COMMON;
 /// Folders that are looked at for submodules and linked worktrees of one repository. Large projects have some hundred.
 const FOLDERS_MAX: usize = 1_024;
 
-/// Returns the paths that decide which programs git runs in the repository of `git`, a path named `.git`: its settings, and
+/// Returns the paths that decide which programs git runs in the repository of `git`, its own folder or a file named `.git`: its settings, and
 /// those of its submodules and linked worktrees. Settings of the repository itself are named whether they exist or not. Where
 /// `git` is no folder, it is itself the path that says which repository this is.
 pub(crate) fn repository_settings(git: &Path) -> Vec<PathBuf> {
@@ -45,6 +45,14 @@ pub(crate) fn repository_settings(git: &Path) -> Vec<PathBuf> {
 /// The settings of the repository whose own folder this is, whether they exist or not.
 pub(crate) fn settings_in(folder: &Path) -> impl Iterator<Item = PathBuf> + use<'_> {
     REPOSITORY_SETTINGS.iter().map(move |name| folder.join(name))
+}
+
+/// The names by which [`is_repository`] tells.
+pub(crate) const REPOSITORY_PARTS: [&str; 4] = ["HEAD", "commondir", "objects", "refs"];
+
+/// Returns true if git takes a folder with these names in it for a repository, whatever its own name.
+pub(crate) fn is_repository(holds: impl Fn(&str) -> bool) -> bool {
+    holds("HEAD") && (holds("commondir") || holds("objects") && holds("refs"))
 }
 
 /// The folders in a folder. Links to folders are none.

@@ -66,6 +66,7 @@ use namespace::Wanted;
 pub(crate) use namespace::{Reports, StageEnd, stages, start};
 pub use namespace::{STAGE_ARGUMENT, StageProgram, stage_of};
 use planted::Repositories;
+pub(crate) use planted::SetAside;
 use prelude::Prelude;
 #[cfg(feature = "fuzzing")]
 pub use proxy::read_request;
@@ -665,9 +666,9 @@ impl Enclosure {
         self.0.repositories.begin();
     }
 
-    /// Renames settings in repositories that commands have made, by which git could run a program outside, and returns their new
-    /// paths. No command may run. Blocks.
-    pub(crate) fn set_aside(&self) -> Vec<PathBuf> {
+    /// Renames settings in repositories that commands have made, by which git could run a program outside. No command may run.
+    /// Blocks.
+    pub(crate) fn set_aside(&self) -> SetAside {
         self.0.repositories.set_aside()
     }
 

@@ -34,7 +34,10 @@ const REFUSALS_MAX: usize = 100;
 
 /// True where questions reach a person: at a terminal that no agent's command has made for itself.
 pub(crate) fn a_person_is_there() -> bool {
-    !inside::is_inside() && !output::is_caught() && io::stdin().is_terminal() && io::stderr().is_terminal()
+    !inside::is_inside()
+        && !output::is_caught()
+        && io::stdin().is_terminal()
+        && io::stderr().is_terminal()
 }
 
 /// A call that was refused because nobody could be asked.

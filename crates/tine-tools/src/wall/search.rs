@@ -12,6 +12,7 @@ use tine_guard::is_protected;
 
 use super::namespace::Identity;
 use crate::place::Withheld;
+use crate::repository::{REPOSITORY_PARTS, is_repository};
 
 /// Directories of other people's packages: thousands of files, and no secrets of the user's. Their names are used for nothing
 /// else.
@@ -82,7 +83,7 @@ pub(super) struct Search<'a> {
 pub(super) struct Seen {
     /// Files and directories that hold secrets.
     pub(super) secrets: Vec<PathBuf>,
-    /// Directories named `.git`, and files of that name, below what may be written.
+    /// Directories named `.git`, files of that name, and other folders that git takes for repositories, below what may be written.
     pub(super) repositories: Vec<PathBuf>,
     /// Files and folders below what may be written that start programs by themselves.
     pub(super) protected: Vec<PathBuf>,
@@ -123,17 +124,25 @@ impl<'a> Search<'a> {
         let mut left = VecDeque::from([root.to_owned()]);
         while let Some(directory) = left.pop_front() {
             let Ok(entries) = std::fs::read_dir(&directory) else { continue };
+            let mut parts = HashSet::new();
             for entry in entries.flatten() {
                 if self.entries_left == 0 || self.seen.secrets.len() == SECRETS_SEEN_MAX {
                     self.seen.is_complete = false;
                     return;
                 }
                 self.entries_left -= 1;
+                let name = entry.file_name();
+                parts.extend(REPOSITORY_PARTS.into_iter().filter(|part| name == *part));
                 if let Some(below) = self.look(&entry, part)
                     && !self.passes_over(&below, root, part)
                 {
                     left.push_back(below);
                 }
+            }
+            // One that is named `.git` is known by its name.
+            let has_name = directory.ends_with(".git");
+            if part == Part::Writable && !has_name && is_repository(|name| parts.contains(name)) {
+                self.note_repository(directory);
             }
         }
         self.done.push(root.to_owned());
@@ -144,17 +153,13 @@ impl<'a> Search<'a> {
         let (kind, name) = (entry.file_type().ok()?, entry.file_name());
         let is_git = name == ".git";
         if part == Part::Writable {
-            let seen = &mut self.seen;
-            let list = match is_git {
-                true => Some((&mut seen.repositories, REPOSITORIES_MAX)),
-                false => {
-                    is_protected(Path::new(&name)).then_some((&mut seen.protected, PROTECTED_MAX))
+            if is_git {
+                self.note_repository(entry.path());
+            } else if is_protected(Path::new(&name)) {
+                match self.seen.protected.len() < PROTECTED_MAX {
+                    true => self.seen.protected.push(entry.path()),
+                    false => self.seen.is_complete = false,
                 }
-            };
-            match list {
-                Some((list, max)) if list.len() < max => list.push(entry.path()),
-                Some(_) => seen.is_complete = false,
-                None => {}
             }
         }
         if kind.is_symlink() {
@@ -170,6 +175,13 @@ impl<'a> Search<'a> {
             return None;
         }
         (kind.is_dir() && (!is_git || self.is_thorough)).then_some(path)
+    }
+
+    fn note_repository(&mut self, path: PathBuf) {
+        match self.seen.repositories.len() < REPOSITORIES_MAX {
+            true => self.seen.repositories.push(path),
+            false => self.seen.is_complete = false,
+        }
     }
 
     fn passes_over(&self, path: &Path, root: &Path, part: Part) -> bool {
@@ -255,6 +267,13 @@ mod tests {
             "node_modules/x/key",
             "sub/.git/key",
             "a/.git",
+            "bare.git/HEAD",
+            "bare.git/objects/x",
+            "bare.git/refs/x",
+            "apart/HEAD",
+            "apart/commondir",
+            "no-repository/HEAD",
+            "no-repository/objects",
             ".vscode/x",
             "a/.vscode/x",
             "x",
@@ -272,7 +291,10 @@ mod tests {
             shown(&root, &search.seen.secrets),
             ["a/b/c/d/key", "a/target/key", "key", "pkg/key"]
         );
-        assert_eq!(shown(&root, &search.seen.repositories), ["a/.git", "sub/.git"]);
+        assert_eq!(
+            shown(&root, &search.seen.repositories),
+            ["a/.git", "apart", "bare.git", "sub/.git"]
+        );
         assert_eq!(shown(&root, &search.seen.protected), [".vscode", "a/.vscode"]);
         let mut short = Search::new(&hidden, &known);
         short.allow(8);

@@ -6,7 +6,7 @@ use super::world::{World, run};
 
 /// What makes a repository `sub` whose settings run a program that leaves `ran` behind, and the call of git that would run it.
 /// `@RUN` is the program.
-const PLANTS: [(&str, &str); 14] = [
+const PLANTS: [(&str, &str); 23] = [
     (
         "git init -q sub; cd sub; git config filter.x.clean @RUN; echo '* filter=x' > .gitattributes; echo 1 > f; git add f; echo 2 > f",
         "git -C sub status",
@@ -60,6 +60,46 @@ const PLANTS: [(&str, &str); 14] = [
         "echo ../other > .git/commondir; mkdir -p other/objects other/refs; cp .git/config other; git config --file other/config core.fsmonitor @RUN",
         "git status",
     ),
+    // A folder that only settings in a folder above make a repository.
+    (
+        "mkdir -p up/objects up/refs up/sub/.git; echo ref: refs/heads/main > up/sub/.git/HEAD; echo ../.. > up/sub/.git/commondir; cp .git/config up; git config --file up/config core.fsmonitor @RUN",
+        "git -C up/sub status",
+    ),
+    (
+        "mkdir -p up/objects up/refs up/worktrees/.git; echo ref: refs/heads/main > up/worktrees/.git/HEAD; echo ../.. > up/worktrees/.git/commondir; cp .git/config up; git config --file up/config core.fsmonitor @RUN",
+        "git -C up/worktrees status",
+    ),
+    // One without the parts of a repository.
+    (
+        "mkdir -p sub c/objects c/refs; echo ref: refs/heads/main > sub/HEAD; echo ../c > sub/commondir; cp .git/config c; git config --file c/config core.fsmonitor @RUN; git config --file c/config extensions.worktreeConfig true; git config --file sub/config.worktree core.worktree ..; git config --file sub/config.worktree core.bare false",
+        "git -C sub status",
+    ),
+    // Files that say where the repository is, in ways that only git reads.
+    (
+        r#"git init -q sub; git -C sub config core.fsmonitor @RUN; mkdir sub/node_modules; D="$(printf 'sub/node_modules/a\nb ')"; mv sub/.git "$D"; printf 'gitdir: node_modules/a\nb \n' > sub/.git"#,
+        "git -C sub status",
+    ),
+    (
+        "git init -q sub; git -C sub config core.fsmonitor @RUN; mkdir sub/node_modules; mv sub/.git sub/node_modules/a; echo 'gitdir: node_modules/a' > sub/named; ln -s named sub/.git",
+        "git -C sub status",
+    ),
+    (
+        r#"git init -q sub; git -C sub config core.fsmonitor @RUN; mkdir sub/node_modules; D="$(printf 'sub/node_modules/\377')"; mv sub/.git "$D"; printf 'gitdir: node_modules/\377\n' > sub/.git"#,
+        "git -C sub status",
+    ),
+    (
+        r#"git init -q sub; git -C sub config core.fsmonitor @RUN; mkdir sub/node_modules; mv sub/.git sub/node_modules/a; { printf 'gitdir: node_modules/a'; head -c 100000 /dev/zero | tr '\0' '\n'; } > sub/.git"#,
+        "git -C sub status",
+    ),
+    (
+        r#"git init -q sub; mkdir -p 'sub/.. /objects' 'sub/.. /refs'; cp sub/.git/config 'sub/.. '; git config --file 'sub/.. /config' core.fsmonitor @RUN; printf '../.. \n' > sub/.git/commondir"#,
+        "git -C sub status",
+    ),
+    // Somebody else's checkout would be overwritten.
+    (
+        "git init -q sub; git -C sub config core.worktree @OUT; cd sub; git update-index --add --cacheinfo 100755,$(git hash-object -w .git/HEAD),ran",
+        "git -C sub checkout ran",
+    ),
 ];
 
 /// A checkout with one commit, and a program beside it.
@@ -97,6 +137,44 @@ async fn git_runs_nothing_in_what_a_worker_has_made() {
             assert_eq!(told.contains("so they were renamed: "), is_confined, "{plant}\n{told}");
         }
     }
+}
+
+/// Repositories without the name `.git` that were there before.
+#[tokio::test]
+async fn a_bare_repository_keeps_its_settings_and_takes_commits() {
+    let world = checkout().await;
+    let make = "git init -q --bare -b main all.git; git init -q --separate-git-dir=apart sub; \
+        echo '#!/bin/sh' > all.git/hooks/update; chmod +x all.git/hooks/update";
+    assert!(!run(&world.open(), make).await.is_error);
+    let place = world.worker();
+    let push =
+        run(&place, "git push -q all.git main && git --git-dir=all.git log --format=%s").await;
+    assert!(push.text.contains("first") && !push.text.contains("renamed"), "{}", push.text);
+    if !crate::HAS_VIEW {
+        return;
+    }
+    for plant in [
+        "git config --file all.git/config core.fsmonitor x",
+        "echo x > all.git/hooks/post-update",
+        "echo x > all.git/hooks/update",
+        "mv all.git/hooks all.git/h && mkdir all.git/hooks",
+        "git -C sub config core.fsmonitor x",
+        "echo x > apart/hooks/post-index-change",
+    ] {
+        let told = run(&place, plant).await;
+        assert!(told.is_error, "{plant}: {}", told.text);
+    }
+    // In one as the directory itself.
+    let bare = world.path("work/all.git");
+    let place = tine_tools::Place::new(&bare).unwrap();
+    let wall = tine_tools::Wall::worker(&bare).raise(place.directory(), &world.ground()).unwrap();
+    let inner = place.with_enclosure(wall);
+    let commit = "export GIT_DIR=.; git commit-tree -m two HEAD^{tree} | xargs git update-ref refs/heads/two && git log --format=%s two";
+    let user = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b;";
+    let told = run(&inner, &format!("{user} {commit}")).await;
+    assert!(told.text.starts_with("two"), "{}", told.text);
+    let told = run(&inner, "git --git-dir=. config core.fsmonitor x").await;
+    assert!(told.is_error, "{}", told.text);
 }
 
 #[tokio::test]
