@@ -20,7 +20,9 @@ mod absent;
 #[cfg(target_os = "linux")]
 mod calls;
 mod cgroup;
+mod enclosure;
 mod environment;
+mod error;
 #[cfg(target_os = "linux")]
 mod filter;
 mod finder;
@@ -46,18 +48,19 @@ mod warden;
 use absent as kernel;
 
 use std::ffi::OsString;
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::io::Errno;
 use tine_model::NetworkReach;
 
 use crate::linked::Linked;
 use crate::place::Withheld;
 pub(crate) use cgroup::ControlGroup;
 pub use cgroup::has_control_groups;
+pub use enclosure::Enclosure;
+use enclosure::{Layer, Standing};
+pub use error::WallError;
 use finder::Finder;
 use grants::{Access, Grant};
 use kernel::Restriction;
@@ -148,69 +151,6 @@ pub enum Missing {
     Accept,
 }
 
-/// Errors of a machine that lacks something at the moment.
-const PASSING: [Errno; 8] = [
-    Errno::AGAIN,
-    Errno::INTR,
-    Errno::NOMEM,
-    Errno::MFILE,
-    Errno::NFILE,
-    Errno::NOSPC,
-    Errno::DQUOT,
-    Errno::BUSY,
-];
-
-/// Why a wall could not be raised.
-#[derive(Debug, thiserror::Error)]
-pub enum WallError {
-    /// The kernel cannot keep it.
-    #[error("commands cannot be confined here: {}", words(.0))]
-    Missing(Vec<Gap>),
-    /// Secrets cannot be told from the rest.
-    #[error("`{}` has more than {entries_max} entries: its secrets cannot be kept apart from the rest", .path.display())]
-    TooLarge {
-        /// The directory.
-        path: PathBuf,
-        /// How many entries are looked at.
-        entries_max: usize,
-    },
-    /// A directory of the wall is not there.
-    #[error("the directory `{}` cannot be used", .path.display())]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// The kernel refused.
-    #[error("the kernel refused the rules of the wall")]
-    Kernel(#[source] io::Error),
-    /// The view could not be built.
-    #[error("the view of the wall could not be built")]
-    View(#[source] io::Error),
-    /// Commands can be given no network of their own, so they could not be kept to the hosts that were named.
-    #[error(
-        "commands cannot be kept to named hosts here, because no network namespaces can be made"
-    )]
-    Network,
-}
-
-impl WallError {
-    /// Returns true for a lack that may be over soon: of processes, memory, descriptors or room on the disk.
-    pub fn is_passing(&self) -> bool {
-        let source = match self {
-            Self::Directory { source, .. } | Self::Kernel(source) | Self::View(source) => source,
-            Self::Missing(_) | Self::TooLarge { .. } | Self::Network => return false,
-        };
-        let lack = Errno::from_io_error(source);
-        lack.is_some_and(|lack| PASSING.contains(&lack))
-    }
-}
-
-fn words(gaps: &[Gap]) -> String {
-    gaps.iter().map(|gap| gap.words()).collect::<Vec<_>>().join("; ")
-}
-
 /// What a wall stands on: the machine as tine sees it.
 pub struct Ground {
     /// The user's home.
@@ -252,56 +192,6 @@ impl Ground {
         path.map(|(_, value)| std::env::split_paths(value).collect()).unwrap_or_default()
     }
 }
-
-/// A wall that stands. Clones are the same wall; its directory for temporary files goes with the last of them.
-#[derive(Clone)]
-pub struct Enclosure(Arc<Standing>);
-
-struct Standing {
-    layer: Layer,
-    environment: Vec<(OsString, OsString)>,
-    prelude: Prelude,
-    scratch: Scratch,
-    gaps: Vec<Gap>,
-    /// The way out; `None` without a network.
-    proxy: Option<Arc<Proxy>>,
-    /// Whether processes of the wall cannot signal others, so that those that can be signalled from inside are its own.
-    is_scoped: bool,
-    search_path: Vec<PathBuf>,
-    line: String,
-    /// Whether it stands around commands that only read.
-    only_reads: bool,
-    /// Real paths that can be read with all below them, but for what is covered.
-    readable: Vec<PathBuf>,
-    /// Real paths below those that cannot be read.
-    withheld: Vec<PathBuf>,
-    /// True if no command may start, because nothing protects files.
-    refuses_commands: bool,
-    /// What all processes of a command may use together.
-    limits: CommandLimits,
-    repositories: Repositories,
-}
-
-/// The steps of a command before it starts.
-enum Layer {
-    /// Stages, which build a view and restrict the command in it.
-    View(Box<View>),
-    /// A thread that restricts itself: the whole wall where no namespaces can be made.
-    Restriction(Restriction),
-}
-
-/// The message to the model about a command that does not start.
-const REFUSED: &str = "commands are not run here: this system can neither make namespaces nor use Landlock, so nothing would keep \
-    a command in its directory. Work with the file tools. Only the user can change this: `tine doctor` says how";
-
-/// What programs say when the wall refuses something.
-const REFUSALS: [&str; 5] = [
-    "ermission denied",
-    "Read-only file system",
-    "not permitted",
-    "No such file or directory",
-    "unreachable",
-];
 
 impl Wall {
     /// A worker's: everything in `directory` may be written, everything but key stores read. Where it is a linked worktree of
@@ -625,126 +515,6 @@ impl Wall {
     }
 }
 
-impl Enclosure {
-    /// What this wall does not keep, because the kernel cannot.
-    pub fn gaps(&self) -> &[Gap] {
-        &self.0.gaps
-    }
-
-    /// What it keeps, in one line: `confined: …`.
-    pub fn line(&self) -> &str {
-        &self.0.line
-    }
-
-    /// Returns true if no command can read this real path: the view covers it as a secret, or it lies outside of what is shown.
-    pub fn covers(&self, path: &Path) -> bool {
-        let is_masked = match &self.0.layer {
-            Layer::View(view) => view.masks(path),
-            Layer::Restriction(_) => false,
-        };
-        is_masked || !self.shows(path)
-    }
-
-    /// Returns true if commands can read this real path, secrets below it aside.
-    pub fn shows(&self, path: &Path) -> bool {
-        let is_in = |paths: &[PathBuf]| paths.iter().any(|root| path.starts_with(root));
-        is_in(&self.0.readable) && !is_in(&self.0.withheld)
-    }
-
-    /// Why no command may start behind it; `None` where commands may.
-    pub(crate) fn refusal(&self) -> Option<&'static str> {
-        self.0.refuses_commands.then_some(REFUSED)
-    }
-
-    /// A control group for a command; `None` where none can be made.
-    pub(crate) fn control_group(&self) -> Option<ControlGroup> {
-        ControlGroup::new(self.0.limits)
-    }
-
-    /// Says that a command starts, after which [`Self::set_aside`] looks at what it has made.
-    pub(crate) fn begin(&self) {
-        self.0.repositories.begin();
-    }
-
-    /// Renames settings in repositories that commands have made, by which git could run a program outside. No command may run.
-    /// Blocks.
-    pub(crate) fn set_aside(&self) -> SetAside {
-        self.0.repositories.set_aside()
-    }
-
-    /// Returns true if it stands around commands that only read.
-    pub(crate) fn only_reads(&self) -> bool {
-        self.0.only_reads
-    }
-
-    /// The directory for temporary files.
-    pub fn temporary(&self) -> &Path {
-        self.0.scratch.path()
-    }
-
-    pub(crate) fn environment(&self) -> &[(OsString, OsString)] {
-        &self.0.environment
-    }
-
-    /// Returns true if a failed command may have met the wall, so that the model should be told where it stands. A read that
-    /// finds nothing has not.
-    pub(crate) fn may_have_refused(&self, output: &str) -> bool {
-        !self.0.only_reads || REFUSALS.iter().any(|words| output.contains(words))
-    }
-
-    /// Returns true if all secrets of the directories were looked for, so that none is shown because there were too many files.
-    pub fn is_search_complete(&self) -> bool {
-        match &self.0.layer {
-            Layer::View(view) => view.is_complete(),
-            Layer::Restriction(_) => true,
-        }
-    }
-
-    /// The order for the stages, if commands start in a view.
-    pub(crate) fn view(&self) -> Option<(&StageProgram, Arc<[u8]>)> {
-        match &self.0.layer {
-            Layer::View(view) => Some((&view.program, view.order())),
-            Layer::Restriction(_) => None,
-        }
-    }
-
-    /// Returns true if no command has moved what the view covers or protects since its order was made.
-    pub(crate) fn is_current(&self) -> bool {
-        match &self.0.layer {
-            Layer::View(view) => view.is_current(),
-            Layer::Restriction(_) => true,
-        }
-    }
-
-    /// Looks again for what the view covers. Fails where a secret was moved and is not found: then no command may start. Blocks.
-    pub(crate) fn refresh(&self) -> io::Result<()> {
-        match &self.0.layer {
-            Layer::View(view) => view.refresh(),
-            Layer::Restriction(_) => Ok(()),
-        }
-    }
-
-    /// The way out of the command, if it has a network.
-    pub(crate) fn proxy(&self) -> Option<&Arc<Proxy>> {
-        self.0.proxy.as_ref()
-    }
-
-    /// The file of a program, as the commands would find it.
-    pub(crate) fn find(&self, program: &str) -> Option<PathBuf> {
-        let files = self.0.search_path.iter().map(|directory| directory.join(program));
-        files.filter(|file| file.is_absolute()).find(|file| is_program(file))
-    }
-
-    /// Arguments with which `shell` sets the limits and becomes the command.
-    pub(crate) fn arguments<'a>(
-        &self,
-        shell: &str,
-        command: &'a str,
-    ) -> [std::borrow::Cow<'a, str>; 4] {
-        ["-c".into(), self.0.prelude.text(shell).into(), shell.to_owned().into(), command.into()]
-    }
-}
-
 /// The files that commands may read.
 struct Reading {
     grants: Vec<Grant>,
@@ -764,15 +534,4 @@ fn real(path: &Path) -> Result<PathBuf, WallError> {
 fn without_programs(roots: &[PathBuf], search_path: &[PathBuf]) -> Vec<PathBuf> {
     let roots = roots.iter().filter(|root| root.is_dir() && !reads::is_of_the_system(root));
     roots.filter(|root| !reads::leads_to_programs(root, search_path)).cloned().collect()
-}
-
-fn is_program(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-}
-
-impl fmt::Debug for Enclosure {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.line())
-    }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod examples;
 mod json;
 mod sections;
+mod settings;
 mod trust;
 mod worktrees;
 

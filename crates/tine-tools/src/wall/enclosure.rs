@@ -1,0 +1,199 @@
+//! A wall that stands: what a command gets of it at its start, and what is looked at after its end.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::cgroup::ControlGroup;
+use super::kernel::Restriction;
+use super::limits::CommandLimits;
+use super::namespace::StageProgram;
+use super::planted::{Repositories, SetAside};
+use super::prelude::Prelude;
+use super::proxy::Proxy;
+use super::scratch::Scratch;
+use super::support::Gap;
+use super::view::View;
+
+/// A wall that stands. Clones are the same wall; its directory for temporary files goes with the last of them.
+#[derive(Clone)]
+pub struct Enclosure(pub(super) Arc<Standing>);
+
+pub(super) struct Standing {
+    pub(super) layer: Layer,
+    pub(super) environment: Vec<(OsString, OsString)>,
+    pub(super) prelude: Prelude,
+    pub(super) scratch: Scratch,
+    pub(super) gaps: Vec<Gap>,
+    /// The way out; `None` without a network.
+    pub(super) proxy: Option<Arc<Proxy>>,
+    /// Whether processes of the wall cannot signal others, so that those that can be signalled from inside are its own.
+    pub(super) is_scoped: bool,
+    pub(super) search_path: Vec<PathBuf>,
+    pub(super) line: String,
+    /// Whether it stands around commands that only read.
+    pub(super) only_reads: bool,
+    /// Real paths that can be read with all below them, but for what is covered.
+    pub(super) readable: Vec<PathBuf>,
+    /// Real paths below those that cannot be read.
+    pub(super) withheld: Vec<PathBuf>,
+    /// True if no command may start, because nothing protects files.
+    pub(super) refuses_commands: bool,
+    /// What all processes of a command may use together.
+    pub(super) limits: CommandLimits,
+    pub(super) repositories: Repositories,
+}
+
+/// The steps of a command before it starts.
+pub(super) enum Layer {
+    /// Stages, which build a view and restrict the command in it.
+    View(Box<View>),
+    /// A thread that restricts itself: the whole wall where no namespaces can be made.
+    Restriction(Restriction),
+}
+
+/// The message to the model about a command that does not start.
+const REFUSED: &str = "commands are not run here: this system can neither make namespaces nor use Landlock, so nothing would keep \
+    a command in its directory. Work with the file tools. Only the user can change this: `tine doctor` says how";
+
+/// What programs say when the wall refuses something.
+const REFUSALS: [&str; 5] = [
+    "ermission denied",
+    "Read-only file system",
+    "not permitted",
+    "No such file or directory",
+    "unreachable",
+];
+
+impl Enclosure {
+    /// What this wall does not keep, because the kernel cannot.
+    pub fn gaps(&self) -> &[Gap] {
+        &self.0.gaps
+    }
+
+    /// What it keeps, in one line: `confined: …`.
+    pub fn line(&self) -> &str {
+        &self.0.line
+    }
+
+    /// Returns true if no command can read this real path: the view covers it as a secret, or it lies outside of what is shown.
+    pub fn covers(&self, path: &Path) -> bool {
+        let is_masked = match &self.0.layer {
+            Layer::View(view) => view.masks(path),
+            Layer::Restriction(_) => false,
+        };
+        is_masked || !self.shows(path)
+    }
+
+    /// Returns true if commands can read this real path, secrets below it aside.
+    pub fn shows(&self, path: &Path) -> bool {
+        let is_in = |paths: &[PathBuf]| paths.iter().any(|root| path.starts_with(root));
+        is_in(&self.0.readable) && !is_in(&self.0.withheld)
+    }
+
+    /// Why no command may start behind it; `None` where commands may.
+    pub(crate) fn refusal(&self) -> Option<&'static str> {
+        self.0.refuses_commands.then_some(REFUSED)
+    }
+
+    /// A control group for a command; `None` where none can be made.
+    pub(crate) fn control_group(&self) -> Option<ControlGroup> {
+        ControlGroup::new(self.0.limits)
+    }
+
+    /// Says that a command starts, after which [`Self::set_aside`] looks at what it has made.
+    pub(crate) fn begin(&self) {
+        self.0.repositories.begin();
+    }
+
+    /// Renames settings in repositories that commands have made, by which git could run a program outside. No command may run.
+    /// Blocks.
+    pub(crate) fn set_aside(&self) -> SetAside {
+        self.0.repositories.set_aside()
+    }
+
+    /// Returns true if it stands around commands that only read.
+    pub(crate) fn only_reads(&self) -> bool {
+        self.0.only_reads
+    }
+
+    /// The directory for temporary files.
+    pub fn temporary(&self) -> &Path {
+        self.0.scratch.path()
+    }
+
+    pub(crate) fn environment(&self) -> &[(OsString, OsString)] {
+        &self.0.environment
+    }
+
+    /// Returns true if a failed command may have met the wall, so that the model should be told where it stands. A read that
+    /// finds nothing has not.
+    pub(crate) fn may_have_refused(&self, output: &str) -> bool {
+        !self.0.only_reads || REFUSALS.iter().any(|words| output.contains(words))
+    }
+
+    /// Returns true if all secrets of the directories were looked for, so that none is shown because there were too many files.
+    pub fn is_search_complete(&self) -> bool {
+        match &self.0.layer {
+            Layer::View(view) => view.is_complete(),
+            Layer::Restriction(_) => true,
+        }
+    }
+
+    /// The order for the stages, if commands start in a view.
+    pub(crate) fn view(&self) -> Option<(&StageProgram, Arc<[u8]>)> {
+        match &self.0.layer {
+            Layer::View(view) => Some((&view.program, view.order())),
+            Layer::Restriction(_) => None,
+        }
+    }
+
+    /// Returns true if no command has moved what the view covers or protects since its order was made.
+    pub(crate) fn is_current(&self) -> bool {
+        match &self.0.layer {
+            Layer::View(view) => view.is_current(),
+            Layer::Restriction(_) => true,
+        }
+    }
+
+    /// Looks again for what the view covers. Fails where a secret was moved and is not found: then no command may start. Blocks.
+    pub(crate) fn refresh(&self) -> io::Result<()> {
+        match &self.0.layer {
+            Layer::View(view) => view.refresh(),
+            Layer::Restriction(_) => Ok(()),
+        }
+    }
+
+    /// The way out of the command, if it has a network.
+    pub(crate) fn proxy(&self) -> Option<&Arc<Proxy>> {
+        self.0.proxy.as_ref()
+    }
+
+    /// The file of a program, as the commands would find it.
+    pub(crate) fn find(&self, program: &str) -> Option<PathBuf> {
+        let files = self.0.search_path.iter().map(|directory| directory.join(program));
+        files.filter(|file| file.is_absolute()).find(|file| is_program(file))
+    }
+
+    /// Arguments with which `shell` sets the limits and becomes the command.
+    pub(crate) fn arguments<'a>(
+        &self,
+        shell: &str,
+        command: &'a str,
+    ) -> [std::borrow::Cow<'a, str>; 4] {
+        ["-c".into(), self.0.prelude.text(shell).into(), shell.to_owned().into(), command.into()]
+    }
+}
+
+fn is_program(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+impl fmt::Debug for Enclosure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.line())
+    }
+}
