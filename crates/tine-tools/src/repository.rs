@@ -12,8 +12,8 @@ use crate::linked::OWN_COMMON;
 /// Folders that are looked at for submodules and linked worktrees of one repository. Large projects have some hundred.
 const FOLDERS_MAX: usize = 1_024;
 
-/// Returns the paths that decide which programs git runs in the repository of `git`, its own folder or a file named `.git`: its settings, and
-/// those of its submodules and linked worktrees. Settings of the repository itself are named whether they exist or not. Where
+/// Returns the paths that decide which programs git runs in the repository of `git`, its own folder or a file named `.git`: its
+/// settings, and those of its submodules and linked worktrees. Settings of the repository itself are named whether they exist or not. Where
 /// `git` is no folder, it is itself the path that says which repository this is.
 pub(crate) fn repository_settings(git: &Path) -> Vec<PathBuf> {
     if !git.is_dir() {

@@ -29,11 +29,11 @@ pub(super) struct Standing {
     pub(super) gaps: Vec<Gap>,
     /// The way out; `None` without a network.
     pub(super) proxy: Option<Arc<Proxy>>,
-    /// Whether processes of the wall cannot signal others, so that those that can be signalled from inside are its own.
+    /// True if processes of the wall can signal no others, so that those that can be signalled from inside are its own.
     pub(super) is_scoped: bool,
     pub(super) search_path: Vec<PathBuf>,
     pub(super) line: String,
-    /// Whether it stands around commands that only read.
+    /// True if it stands around commands that only read.
     pub(super) only_reads: bool,
     /// Real paths that can be read with all below them, but for what is covered.
     pub(super) readable: Vec<PathBuf>,
@@ -41,7 +41,7 @@ pub(super) struct Standing {
     pub(super) withheld: Vec<PathBuf>,
     /// True if no command may start, because nothing protects files.
     pub(super) refuses_commands: bool,
-    /// What all processes of a command may use together.
+    /// The limits of all processes of a command together.
     pub(super) limits: CommandLimits,
     pub(super) repositories: Repositories,
 }
@@ -58,7 +58,7 @@ pub(super) enum Layer {
 const REFUSED: &str = "commands are not run here: this system can neither make namespaces nor use Landlock, so nothing would keep \
     a command in its directory. Work with the file tools. Only the user can change this: `tine doctor` says how";
 
-/// What programs say when the wall refuses something.
+/// Words of programs to which the wall refused something.
 const REFUSALS: [&str; 5] = [
     "ermission denied",
     "Read-only file system",
@@ -68,12 +68,12 @@ const REFUSALS: [&str; 5] = [
 ];
 
 impl Enclosure {
-    /// What this wall does not keep, because the kernel cannot.
+    /// The gaps of this wall, which the kernel leaves.
     pub fn gaps(&self) -> &[Gap] {
         &self.0.gaps
     }
 
-    /// What it keeps, in one line: `confined: …`.
+    /// Its rules in one line: `confined: …`.
     pub fn line(&self) -> &str {
         &self.0.line
     }
@@ -93,7 +93,7 @@ impl Enclosure {
         is_in(&self.0.readable) && !is_in(&self.0.withheld)
     }
 
-    /// Why no command may start behind it; `None` where commands may.
+    /// The reason why no command may start behind it; `None` where commands may.
     pub(crate) fn refusal(&self) -> Option<&'static str> {
         self.0.refuses_commands.then_some(REFUSED)
     }

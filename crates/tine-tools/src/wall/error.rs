@@ -30,7 +30,7 @@ pub enum WallError {
     TooLarge {
         /// The directory.
         path: PathBuf,
-        /// How many entries are looked at.
+        /// The most entries that are looked at.
         entries_max: usize,
     },
     /// A directory of the wall is not there.

@@ -38,7 +38,7 @@ const OPTIONAL: [&str; 3] = ["commondir", "config.worktree", "hooks"];
 /// A repository, whatever its path: the identity of its own folder, and when that was made, since numbers are used again.
 type Known = (Identity, Option<SystemTime>);
 
-/// What was found after a command.
+/// The result of the look after a command.
 #[derive(Debug, Default)]
 pub(crate) struct SetAside {
     /// The new paths of settings by which git could have run a program.
