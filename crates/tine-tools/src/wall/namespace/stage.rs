@@ -9,7 +9,7 @@
     reason = "a stage is a process of its own: it starts the next one and ends itself"
 )]
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
@@ -142,7 +142,7 @@ fn inner(arguments: &[String]) -> Result<u8, Report> {
         .map_err(|error| failed("hide the stage", error))?;
     if matches!(job, Job::Command { .. }) {
         // Before the restrictions: a thread of the stage looks at the processes of the command, which nobody inside may.
-        watch_usage(setup.rules.limits.command).map_err(|error| failed("count", error))?;
+        watch(setup.rules.limits.command).map_err(|error| failed("watch", error))?;
     }
     restrict(&setup.rules).map_err(|error| failed("restrict", error))?;
     match job {
@@ -156,7 +156,6 @@ fn inner(arguments: &[String]) -> Result<u8, Report> {
                 .map_err(|error| failed("hand over the network", error))?;
             drop(listeners);
             limit(setup.rules.limits).map_err(|error| failed("set limits", error))?;
-            end_with_tine().map_err(|error| failed("watch tine", error))?;
             run(&program.path(), &name, &command)
         }
     }
@@ -214,29 +213,29 @@ fn limit(limits: ResourceLimits) -> io::Result<()> {
     }
 }
 
-/// Ends this process, and with it the command, when its processes pass a limit together.
-fn watch_usage(limits: CommandLimits) -> io::Result<()> {
+/// Ends this process, and with it the command, when the other end of its input is gone, or when its processes pass a limit
+/// together.
+fn watch(limits: CommandLimits) -> io::Result<()> {
+    let mut input = socket()?;
     let mut usage = Usage::new(limits);
     let watch = move || {
+        let mut byte = [0];
         loop {
-            std::thread::sleep(usage.pause());
+            let told =
+                input.set_read_timeout(Some(usage.pause())).and_then(|()| input.read(&mut byte));
+            let is_quiet = told.is_err_and(|error| {
+                matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+            });
+            // Nothing more comes: else tine is gone or has let go.
+            if !is_quiet {
+                break;
+            }
             if let Some(limit) = usage.look_from_within() {
                 // Tine may be gone.
                 let _ = send(&Report::Exceeded(limit));
-                std::process::exit(128 + libc::SIGKILL);
+                break;
             }
         }
-    };
-    std::thread::Builder::new().name("tine-usage".to_owned()).spawn(watch).map(drop)
-}
-
-/// Ends this process, and with it the command, when the other end of its input is gone.
-fn end_with_tine() -> io::Result<()> {
-    let mut input = socket()?;
-    let watch = move || {
-        let mut byte = [0];
-        // Nothing more comes: whatever this returns, tine is gone or has let go.
-        let _ = input.read(&mut byte);
         std::process::exit(128 + libc::SIGKILL);
     };
     std::thread::Builder::new().name("tine-watch".to_owned()).spawn(watch).map(drop)
