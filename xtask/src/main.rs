@@ -15,12 +15,14 @@ mod cast;
 mod checklist;
 mod crash;
 mod embed;
+mod engine;
 mod fuzz;
 mod process;
 mod soak;
 mod test;
 mod tidy;
 mod times;
+mod wire;
 mod workspace;
 
 use std::process::ExitCode;
@@ -61,6 +63,8 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Checklist => checklist::print()?,
         Task::Crash { times, seed } => crash::run(times, seed)?,
         Task::Embed => embed::clean()?,
+        Task::Wire => wire::check(&workspace::metadata()?.0, &workspace::target()?)?,
+        Task::Engine { optional } => engine::run(optional)?,
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds)?,
     }
     Ok(ExitCode::SUCCESS)

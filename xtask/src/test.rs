@@ -7,10 +7,23 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::times::Times;
-use crate::{embed, fuzz, process, tidy, workspace};
+use crate::{embed, fuzz, process, tidy, wire, workspace};
 
 /// What the tests start, and the Debian package that brings it.
-const PROGRAMS: &[(&str, &str)] = &[("git", "git"), ("bash", "bash")];
+const PROGRAMS: &[Program] = &[
+    Program { name: "git", proof: &["--version"], package: "git" },
+    Program { name: "bash", proof: &["--version"], package: "bash" },
+    // Debian has the part of Python that makes environments in a package of its own.
+    Program { name: "python3", proof: &["-c", "import ensurepip, venv"], package: "python3-venv" },
+];
+
+/// A program of the tests.
+struct Program {
+    name: &'static str,
+    /// The arguments with which it is started to see whether it is there, and whole.
+    proof: &'static [&'static str],
+    package: &'static str,
+}
 
 /// Cargo's own checks, and the rustup component that brings each.
 const COMPONENTS: &[(&str, &str)] = &[("fmt", "rustfmt"), ("clippy", "clippy")];
@@ -31,8 +44,8 @@ const SEED_DEFAULT: &str = "17";
 /// Runs every step; the first that fails ends the run.
 pub(crate) fn run(every_case: bool, runner_arguments: &[String]) -> Result<()> {
     let start = Instant::now();
-    for (program, package) in PROGRAMS {
-        need_program(program, package)?;
+    for program in PROGRAMS {
+        need_program(program)?;
     }
     for (command, component) in COMPONENTS {
         need_component(command, component)?;
@@ -45,7 +58,12 @@ pub(crate) fn run(every_case: bool, runner_arguments: &[String]) -> Result<()> {
     let mut build = judged(whole("build"));
     build.arg("--all-targets");
     process::step("clippy, and building everything", &root, build)?;
+    wire::begin(&target)?;
     tests(&root, &times, every_case, runner_arguments)?;
+    // Chosen tests may send nothing.
+    if runner_arguments.is_empty() || wire::has_bodies(&target) {
+        wire::check(&root, &target)?;
+    }
     let mut doctests = judged(whole("test"));
     doctests.arg("--doc");
     process::step("doctests", &root, doctests)?;
@@ -64,6 +82,7 @@ fn tests(root: &Path, times: &Times, every_case: bool, arguments: &[String]) -> 
         eprintln!("==> tests run by `cargo test`: cargo-nextest is not installed");
     }
     let mut run = judged(runner(has_nextest));
+    run.env(wire::BODIES, wire::bodies(&workspace::target()?));
     run.arg("--config").arg(times.option()?);
     if has_nextest {
         run.arg("--test-threads").arg(test_threads().to_string());
@@ -81,9 +100,9 @@ fn tests(root: &Path, times: &Times, every_case: bool, arguments: &[String]) -> 
     result.and(report)
 }
 
-/// Tests that run at once. A test waits for disks and for other processes about half of its time.
+/// Tests that run at once. A test waits for disks and for other processes about two thirds of its time.
 fn test_threads() -> usize {
-    2 * std::thread::available_parallelism().map_or(1, usize::from)
+    3 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn cargo(arguments: &[&str]) -> Command {
@@ -125,8 +144,9 @@ fn runner(has_nextest: bool) -> Command {
     command
 }
 
-fn need_program(name: &str, package: &str) -> Result<()> {
-    if present(name) {
+fn need_program(program: &Program) -> Result<()> {
+    let Program { name, package, .. } = program;
+    if present(program) {
         return Ok(());
     }
     if !Path::new("/etc/debian_version").exists() || !is_root() {
@@ -144,15 +164,15 @@ fn need_program(name: &str, package: &str) -> Result<()> {
             bail!("cannot install `{package}`\nhint: apt-get install -y {package}");
         }
     }
-    if !present(name) {
-        bail!("the package {package} was installed but brings no `{name}`");
+    if !present(program) {
+        bail!("the package {package} was installed but brings no `{name}` that works");
     }
     Ok(())
 }
 
-fn present(name: &str) -> bool {
-    let mut command = process::program(name);
-    command.arg("--version");
+fn present(program: &Program) -> bool {
+    let mut command = process::program(program.name);
+    command.args(program.proof);
     process::succeeds(command)
 }
 

@@ -37,6 +37,8 @@ pub struct Facts {
     pub whole_requests: bool,
     /// When siblings can read what a request writes.
     pub shares_at: SharesAt,
+    /// The number of slots of a server whose cache is one conversation a slot; `None` where requests share what is kept.
+    pub slots: Option<u32>,
     /// Whether the provider says why a cache missed, when asked.
     pub diagnoses: bool,
     /// Longest prompt.
@@ -48,6 +50,8 @@ pub struct Facts {
     /// Whether the model forgets its earlier reasoning when somebody speaks to it, as opposed to tools answering: then words that
     /// stand behind open calls change what stands before them.
     pub strips_reasoning: bool,
+    /// True if the model decides itself how much it thinks, and a request that gives it a budget is refused.
+    pub thinks_adaptively: bool,
     /// `false` where the provider promises nothing, and a miss is no fault.
     pub reliable: bool,
 }

@@ -6,6 +6,7 @@
 mod answer;
 mod expectation;
 mod shelf;
+mod slots;
 mod view;
 
 use std::collections::HashMap;
@@ -13,6 +14,7 @@ use std::collections::HashMap;
 use tine_model::{Boundary, CacheScheme, Lifetime, Usage};
 
 pub use expectation::{Expectation, Missing, Place, PlaceState};
+pub use slots::{SlotPass, SlotReach};
 
 use crate::facts::{Facts, SharesAt};
 use shelf::{Entry, Shelf};
@@ -98,11 +100,66 @@ impl Ledger {
         request: &[Boundary],
         now_ms: i64,
     ) -> Expectation {
+        self.expect_in(None, scope, facts, request, now_ms)
+    }
+
+    /// Returns what a request should read that has taken a slot of its server.
+    pub fn expect_in(
+        &self,
+        pass: Option<SlotPass>,
+        scope: &Scope,
+        facts: &Facts,
+        request: &[Boundary],
+        now_ms: i64,
+    ) -> Expectation {
         let shelf = self.shelves.get(scope);
-        let known = request
-            .iter()
-            .map(|boundary| shelf.map(|shelf| shelf.known(boundary, now_ms)).unwrap_or_default());
+        let held = match (facts.slots, shelf) {
+            (None, _) | (_, None) => Vec::new(),
+            (Some(_), Some(shelf)) => shelf.slots.held(request, pass),
+        };
+        let known = request.iter().enumerate().map(|(index, boundary)| Known {
+            held: held.get(index).copied(),
+            ..shelf.map(|shelf| shelf.known(boundary, now_ms)).unwrap_or_default()
+        });
         View::new(facts, request, known, now_ms).expectation()
+    }
+
+    /// Takes up what other processes left in the slots of a scope's server, beside [`Self::load`].
+    pub fn learn_slots(&mut self, scope: Scope, facts: &Facts, entries: &[LiveEntry]) {
+        if let Some(count) = facts.slots {
+            let slots = &mut self.shelves.entry(scope).or_default().slots;
+            slots.resize(count);
+            slots.learn(entries);
+        }
+    }
+
+    /// Returns the part of a request that the slots of its server hold; nothing where it has none.
+    pub fn slot_reach(&self, scope: &Scope, facts: &Facts, request: &[Boundary]) -> SlotReach {
+        match (facts.slots, self.shelves.get(scope)) {
+            (None, _) | (_, None) => SlotReach::default(),
+            (Some(_), Some(shelf)) => shelf.slots.reach(request),
+        }
+    }
+
+    /// Takes the slot that the server will compute a request in; `None` where it has no slots. Must come back through
+    /// [`Self::free_slot`].
+    pub fn take_slot(
+        &mut self,
+        scope: &Scope,
+        facts: &Facts,
+        request: &[Boundary],
+    ) -> Option<SlotPass> {
+        let count = facts.slots?;
+        let slots = &mut self.shelves.entry(*scope).or_default().slots;
+        slots.resize(count);
+        Some(slots.take(request))
+    }
+
+    /// Frees the slot of a request, which holds all of it when it was answered.
+    pub fn free_slot(&mut self, scope: &Scope, pass: SlotPass, answered: bool) {
+        if let Some(shelf) = self.shelves.get_mut(scope) {
+            shelf.slots.free(pass, answered);
+        }
     }
 
     /// A request is being sent: what it is about to write is in flight for all others.
@@ -146,6 +203,7 @@ impl Ledger {
     ) -> Vec<LiveEntry> {
         let shelf = self.shelves.entry(*scope).or_default();
         shelf.withdraw(flight.id, &flight.writes());
+        shelf.slots.noted(flight.started_ms);
         let rows = match facts.scheme {
             CacheScheme::Marks | CacheScheme::Breakpoints => {
                 answer::marked(shelf, facts, &flight, usage)

@@ -21,7 +21,10 @@ pub use explicit::{explicit_break_even, pays_explicit};
 pub use facts::{Facts, SharesAt};
 pub use fan::{FanCost, Sibling, fan_cost, fork_costs};
 pub use forms::{Bill, Forms, Shape, closed_forms};
-pub use ledger::{Expectation, InFlight, Ledger, LiveEntry, Missing, Place, PlaceState, Scope};
+pub use ledger::{
+    Expectation, InFlight, Ledger, LiveEntry, Missing, Place, PlaceState, Scope, SlotPass,
+    SlotReach,
+};
 pub use models::{Models, ModelsError};
 pub use plan::{
     Asked, FIRST_EVENT_MS, Launch, Plan, PlanCosts, REQUEST_MS, Situation, Warmth, plan,

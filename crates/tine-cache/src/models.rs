@@ -2,7 +2,7 @@
 
 mod table;
 
-use tine_model::{ModelRef, Provider};
+use tine_model::{Engine, ModelRef, Provider, Served};
 
 use crate::facts::Facts;
 use crate::price::Price;
@@ -66,7 +66,7 @@ impl Models {
         self.layers.push(table.model);
         for row in &self.layers[added] {
             if let Some(like) = &row.like {
-                let (rows, name) = (self.rows(like), row.name.clone());
+                let (rows, name) = (self.rows(like, None), row.name.clone());
                 if like_of(&rows).is_some() {
                     return Err(ModelsError::Chained { name, like: like.clone() });
                 }
@@ -89,9 +89,22 @@ impl Models {
 
     /// What is known of `provider/name`. Of a model that no row names it is what holds for its provider, without a price.
     /// `sim/NAME@PROVIDER` has the rules of a named model of that provider, and `openai-chat/NAME` those of `openai/NAME`
-    /// with what is different in chat.
+    /// with what is different in chat. A Claude model behind a gateway (`openai-compat/anthropic/claude-…`) has those of the model at
+    /// Anthropic with what is different there.
     pub fn facts(&self, model: &str) -> Facts {
-        self.resolved(model).facts()
+        self.resolved(model, None).facts()
+    }
+
+    /// Returns the facts about a model whose server was asked what it is. The rules of its engine come before those of the model's
+    /// name, and what the server says of its slots and its window before both.
+    pub fn facts_served(&self, model: &str, served: Option<&Served>) -> Facts {
+        let served = served.copied().unwrap_or_default();
+        let facts = self.resolved(model, served.engine).facts();
+        Facts {
+            slots: facts.slots.map(|usual| served.slots.unwrap_or(usual)),
+            context_tokens: served.window_tokens.or(facts.context_tokens),
+            ..facts
+        }
     }
 
     /// What tokens of `model` cost; `None` when it is not known.
@@ -101,7 +114,7 @@ impl Models {
 
     /// The model whose prices stand in for those of `model`, where it has none of its own.
     pub fn priced_as(&self, model: &str) -> Option<&str> {
-        let rows = self.rows(model);
+        let rows = self.rows(model, None);
         let own = rows.iter().rposition(|row| row.has_prices() && row.like.is_none());
         let like = rows.iter().rposition(|row| row.like.is_some())?;
         let stands_in = own.is_none_or(|own| own < like);
@@ -110,14 +123,14 @@ impl Models {
 
     /// Where the row of `model` is from, when that is not one of the sources that the whole file names.
     pub fn source(&self, model: &str) -> Option<&str> {
-        self.rows(model).last()?.source.as_deref()
+        self.rows(model, None).last()?.source.as_deref()
     }
 
-    fn resolved(&self, model: &str) -> Row {
+    fn resolved(&self, model: &str, engine: Option<Engine>) -> Row {
         let mut sum = Row::default();
-        let rows = self.rows(model);
+        let rows = self.rows(model, engine);
         let like = like_of(&rows);
-        for row in like.map(|like| self.rows(like)).unwrap_or_default() {
+        for row in like.map(|like| self.rows(like, None)).unwrap_or_default() {
             sum.lay_over(row);
         }
         // What holds for every model has no place over what holds for the one that this is like.
@@ -128,14 +141,19 @@ impl Models {
     }
 
     /// The rows that apply, the weakest first.
-    fn rows(&self, model: &str) -> Vec<&Row> {
-        let names = spellings(model);
+    fn rows(&self, model: &str, engine: Option<Engine>) -> Vec<&Row> {
+        let mut names = spellings(model);
+        if let (Some(engine), Some((_, name))) = (engine, model.split_once('/')) {
+            let name = format!("{}/{name}", engine.as_str());
+            names.push(Spelling { name, patterns: |_| true });
+        }
         let mut rows: Vec<(Strength, &Row)> = Vec::new();
         for (layer, table) in self.layers.iter().enumerate() {
             for row in table {
                 let exact = !row.name.contains('*');
                 let fits = names.iter().position(|spelling| {
-                    (exact || spelling.patterns) && matches(&row.name, &spelling.name)
+                    let takes = exact || (spelling.patterns)(&row.name);
+                    takes && matches(&row.name, &spelling.name)
                 });
                 if let Some(spelling) = fits {
                     rows.push(((layer, spelling, exact, row.name.len()), row));
@@ -159,13 +177,22 @@ type Strength = (usize, usize, bool, usize);
 /// A name under which rows may speak of a model.
 struct Spelling {
     name: String,
-    /// Whether patterns may, too.
-    patterns: bool,
+    /// Which patterns may, too.
+    patterns: fn(&str) -> bool,
+}
+
+fn any(_pattern: &str) -> bool {
+    true
+}
+
+/// True if the pattern stands for all models of a provider.
+fn wide(pattern: &str) -> bool {
+    pattern.ends_with("/*")
 }
 
 /// Under which names rows may speak of a model, the weakest first.
 fn spellings(model: &str) -> Vec<Spelling> {
-    let spelling = |name: String| Spelling { name, patterns: true };
+    let spelling = |name: String| Spelling { name, patterns: any };
     let own = spelling(model.to_owned());
     let Ok(parsed) = model.parse::<ModelRef>() else { return vec![own] };
     match parsed.provider {
@@ -173,14 +200,22 @@ fn spellings(model: &str) -> Vec<Spelling> {
             let (scenario, provider) = parsed.scenario();
             let whole = spelling(format!("sim/{scenario}@{}", provider.as_str()));
             // An `@` in a scenario's own name is no provider: patterns see the whole spelling only.
-            vec![whole, Spelling { patterns: false, ..own }]
+            vec![whole, Spelling { patterns: |_| false, ..own }]
         }
         Provider::OpenAiChat => {
             vec![spelling(format!("{}/{}", Provider::OpenAi.as_str(), parsed.name)), own]
         }
+        // Behind a gateway a model has the rules that it has at its maker's, with what is different there.
+        Provider::OpenAiCompat => match parsed.claude() {
+            Some(claude) => vec![
+                Spelling { name: own.name.clone(), patterns: wide },
+                spelling(format!("{}/{claude}", Provider::Anthropic.as_str())),
+                Spelling { patterns: |pattern| !wide(pattern), ..own },
+            ],
+            None => vec![own],
+        },
         Provider::Anthropic
         | Provider::OpenAi
-        | Provider::OpenAiCompat
         | Provider::Gemini
         | Provider::DeepSeek
         | Provider::MiniMax => vec![own],

@@ -59,6 +59,38 @@ fn chat_has_the_prices_of_responses_and_less_of_its_cache() {
 }
 
 #[test]
+fn claude_behind_a_gateway_has_anthropics_rules_and_prices() {
+    let models = Models::bundled();
+    let check = |gateway: &str, own: &str| {
+        let (gateway, own) = (models.facts(gateway), models.facts(own));
+        assert_eq!(gateway.price, own.price);
+        assert_eq!(gateway.scheme, CacheScheme::Marks);
+        assert_eq!((gateway.min_tokens, gateway.step_tokens), (own.min_tokens, 1));
+        assert_eq!((gateway.long_ms, gateway.lookback_blocks), (own.long_ms, own.lookback_blocks));
+        assert_eq!(gateway.context_tokens, own.context_tokens);
+        assert!(!gateway.diagnoses && !gateway.caches_output && !gateway.reliable);
+        assert!(own.price.is_some());
+    };
+    check("openai-compat/anthropic/claude-opus-5.5", "anthropic/claude-opus-5-5");
+    check("openai-compat/claude-haiku-4-5", "anthropic/claude-haiku-4-5");
+    check("openai-compat/us.anthropic.claude-sonnet-4-6-v1:0", "anthropic/claude-sonnet-4-6");
+    let own = "[[model]]\nname = \"openai-compat/*claude*\"\nmin_tokens = 7\n";
+    let models = Models::bundled().overlaid(own).unwrap();
+    assert_eq!(models.facts("openai-compat/claude-opus-5-5").min_tokens, 7);
+}
+
+#[test]
+fn models_that_refuse_a_thinking_budget_are_known() {
+    let adaptive = |model: &str| Models::bundled().facts(model).thinks_adaptively;
+    for model in ["claude-opus-4-7", "claude-opus-5-5", "claude-sonnet-5", "claude-fable-5-2"] {
+        assert!(adaptive(&format!("anthropic/{model}")), "{model}");
+    }
+    for model in ["claude-opus-4-6", "claude-sonnet-4-6", "claude-haiku-4-5"] {
+        assert!(!adaptive(&format!("anthropic/{model}")), "{model}");
+    }
+}
+
+#[test]
 fn an_unknown_model_has_the_rules_of_its_provider_and_no_price() {
     let models = Models::bundled();
     let facts = |provider: &str| models.facts(&format!("{provider}/nobody-knows"));
@@ -172,4 +204,30 @@ fn stars_stand_for_any_text() {
     check("*ab", "ab", true);
     check("ab*ba", "aba", false);
     check("a", "ab", false);
+}
+
+#[test]
+fn what_serves_a_model_has_rules_of_its_own() {
+    use tine_model::{Engine, Served};
+    let models = Models::bundled();
+    let of = |model: &str, engine, slots, window_tokens| {
+        models.facts_served(model, Some(&Served { engine, slots, window_tokens }))
+    };
+    let llama = of("openai-compat/m", Some(Engine::LlamaServer), Some(4), Some(8_192));
+    assert_eq!((llama.slots, llama.context_tokens), (Some(4), Some(8_192)));
+    assert_eq!((llama.shares_at, llama.step_tokens), (SharesAt::End, 1));
+    let silent = of("openai-compat/m", Some(Engine::LlamaServer), None, None);
+    assert_eq!(silent.slots, Some(1));
+    assert_eq!(of("openai-compat/m", Some(Engine::Ollama), None, None).slots, Some(1));
+    for engine in [Engine::Vllm, Engine::Sglang] {
+        let shared = of("openai-compat/m", Some(engine), Some(4), None);
+        assert_eq!((shared.slots, shared.shares_at), (None, SharesAt::FirstEvent), "{engine:?}");
+    }
+    // The engine's rules come before those of the vendor that has a model of this name; its prices stay.
+    let named = of("openai-compat/kimi-k3", Some(Engine::LlamaServer), Some(2), None);
+    assert_eq!((named.step_tokens, named.slots), (1, Some(2)));
+    assert_eq!(models.facts_served("openai-compat/m", None), models.facts("openai-compat/m"));
+    let own = models.overlaid("[[model]]\nname = \"llama-server/*\"\nslots = 0\n").unwrap();
+    let served = Served { engine: Some(Engine::LlamaServer), ..Served::default() };
+    assert_eq!(own.facts_served("openai-compat/m", Some(&served)).slots, None);
 }

@@ -6,10 +6,13 @@
 //! everybody who lands on a cold machine writes the prefix there: one goes first there too, when that saves more than it
 //! takes in time.
 
+mod slots;
+
 use tine_model::Lifetime;
 
 use crate::facts::{Facts, SharesAt};
-use crate::forms::{Bill, Course, Shape, bill, closed_forms, closed_forms_on};
+use crate::forms::{Bill, Course, Forms, Shape, bill, closed_forms, closed_forms_on};
+use crate::price::Price;
 use crate::tokens::counted;
 
 /// How long a model takes to its first event, where it was not measured: the middle of what large models take with a long
@@ -54,6 +57,8 @@ pub struct Situation {
     pub asked: Asked,
     /// Requests of the same key and beginning that went out within the last minute: they count toward what one machine takes.
     pub recent_requests: usize,
+    /// The number of slots that hold as much of the prefix as any does, where the server has slots.
+    pub slots_holding: usize,
 }
 
 impl Default for Situation {
@@ -69,6 +74,7 @@ impl Default for Situation {
             lifetime: Lifetime::Short,
             asked: Asked::Auto,
             recent_requests: 0,
+            slots_holding: 0,
         }
     }
 }
@@ -99,6 +105,8 @@ pub enum Launch {
     Together,
     /// One first, the rest on its first event: the prefix is cold.
     LeaderFirst,
+    /// As many at a time as slots hold the prefix: slots share nothing, and whoever gets another one computes all of it.
+    InTurn,
 }
 
 /// How much of the prefix is live.
@@ -141,8 +149,10 @@ pub struct PlanCosts {
 /// How a fan-out starts, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// Together, or one first.
+    /// Together, one first, or in turn.
     pub launch: Launch,
+    /// The most that may have a request at the server at the same time, where they go in turn; `None` for no limit.
+    pub at_once: Option<usize>,
     /// How much of the prefix is live.
     pub warmth: Warmth,
     /// How many go one after another before the rest: 0 together, 1 leader first, 2 where what is shared is kept only once
@@ -168,15 +178,12 @@ pub struct Plan {
 /// `v·TTFT`. Without a price they wait for any gap that the cache would keep.
 pub fn plan(situation: &Situation, facts: &Facts) -> Plan {
     let shape = situation.shape();
+    if let Some(slots) = facts.slots {
+        return slots::plan(situation, &shape, slots, facts);
+    }
     let waves = waves(situation, facts);
     let forms = closed_forms_on(&waves, &shape, facts);
-    let costs = facts.price.as_ref().map(|price| PlanCosts {
-        together: forms.together.dollars(price),
-        leader_first: forms.leader_first.dollars(price),
-        warm: forms.warm.dollars(price),
-        ideal: forms.ideal.dollars(price),
-        uncached: forms.uncached.dollars(price),
-    });
+    let costs = facts.price.as_ref().map(|price| costs(&forms, price));
     let wait_ms = wait_ms(situation, facts);
     let price = situation.worth_ms(wait_ms);
     let saved = saved_by_leading(waves.first().copied().unwrap_or(0), &shape, facts);
@@ -188,12 +195,13 @@ pub fn plan(situation: &Situation, facts: &Facts) -> Plan {
         Launch::LeaderFirst if facts.whole_requests && shape.gap_tokens > 0 => {
             2.min(situation.siblings)
         }
-        Launch::LeaderFirst => 1,
+        Launch::LeaderFirst | Launch::InTurn => 1,
     };
     let further = Further::of(&waves, situation, &shape, facts);
     reason.push_str(&further.reason(&waves, facts));
     Plan {
         launch,
+        at_once: None,
         warmth: warmth(&shape),
         leaders,
         stages: stages(leaders, &waves, further.led),
@@ -202,6 +210,16 @@ pub fn plan(situation: &Situation, facts: &Facts) -> Plan {
         saved_by_waiting: saved,
         price_of_waiting: price,
         reason,
+    }
+}
+
+fn costs(forms: &Forms, price: &Price) -> PlanCosts {
+    PlanCosts {
+        together: forms.together.dollars(price),
+        leader_first: forms.leader_first.dollars(price),
+        warm: forms.warm.dollars(price),
+        ideal: forms.ideal.dollars(price),
+        uncached: forms.uncached.dollars(price),
     }
 }
 

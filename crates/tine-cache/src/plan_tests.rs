@@ -182,3 +182,76 @@ fn the_reason_reads_well() {
     all 100,000 tokens of the prefix are in the cache; 15 requests a minute are what one machine takes, so 2 hold the prefix: one goes first on each
     ");
 }
+
+/// llama-server as it was measured: 4 slots, of which one holds the prefix of a warm parent.
+fn in_slots(slots: u32, situation: &Situation) -> Plan {
+    let facts = Models::bundled().facts("llama-server/any");
+    plan(situation, &Facts { slots: Some(slots), ..facts })
+}
+
+#[test]
+fn where_slots_share_nothing_siblings_go_in_turn() {
+    let check = |slots, slots_holding, siblings, gap, launch, at_once| {
+        let plan = in_slots(slots, &Situation { slots_holding, ..situation(siblings, gap) });
+        assert_eq!((plan.launch, plan.at_once), (launch, at_once), "{}", plan.reason);
+        assert_eq!(plan.stages, Vec::<usize>::new());
+    };
+    check(4, 1, 4, 0, Launch::InTurn, Some(1));
+    check(4, 0, 4, 100_000, Launch::InTurn, Some(1));
+    check(4, 2, 4, 0, Launch::InTurn, Some(2));
+    check(4, 4, 4, 0, Launch::Together, None);
+    check(4, 9, 5, 0, Launch::InTurn, Some(4));
+    check(4, 1, 1, 0, Launch::Together, None);
+    check(1, 1, 4, 0, Launch::InTurn, Some(1));
+    let together = Situation { asked: Asked::Together, ..situation(4, 0) };
+    assert_eq!(in_slots(4, &together).launch, Launch::Together);
+    let leader = Situation { asked: Asked::Leader, ..situation(4, 0) };
+    assert_eq!(in_slots(4, &leader).launch, Launch::InTurn);
+}
+
+/// Each sibling that starts at once in a slot of its own pays for the whole prefix.
+#[test]
+fn what_slots_cost_counts_the_prefix_once_a_slot() {
+    let priced = Models::bundled().facts("openai/gpt-5.4");
+    let facts = Facts { slots: Some(4), min_tokens: 1, step_tokens: 1, ..priced };
+    let price = facts.price.unwrap();
+    let warm = Situation { slots_holding: 1, ..situation(4, 0) };
+    let dollars =
+        |situation: &Situation| plan(situation, &facts).bill(situation, &facts).dollars(&price);
+    let (whole, read) = (100_000.0 * price.base.input / 1e6, 100_000.0 * price.base.read / 1e6);
+    let own = 4.0 * 500.0 * price.base.input / 1e6;
+    let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");
+    near(dollars(&warm), 4.0 * read + own);
+    near(dollars(&Situation { asked: Asked::Together, ..warm }), read + 3.0 * whole + own);
+    let cold = Situation { slots_holding: 0, ..situation(4, 100_000) };
+    near(dollars(&cold), whole + 3.0 * read + own);
+    assert!(plan(&warm, &facts).saved_by_waiting > 0.0);
+}
+
+#[test]
+fn the_reason_of_slots_reads_well() {
+    let reason = |slots, slots_holding, siblings, gap| {
+        in_slots(slots, &Situation { slots_holding, ..situation(siblings, gap) }).reason
+    };
+    let together = Situation { asked: Asked::Together, ..situation(4, 0) };
+    let reasons = [
+        reason(4, 1, 4, 0),
+        reason(4, 2, 4, 0),
+        reason(4, 4, 4, 0),
+        reason(4, 0, 4, 100_000),
+        reason(1, 1, 4, 0),
+        reason(1, 0, 4, 20_000),
+        reason(4, 1, 1, 0),
+        in_slots(4, &together).reason,
+    ];
+    insta::assert_snapshot!(reasons.join("\n"), @r"
+    all 100,000 tokens of the prefix are in the cache, but each of the server's 4 slots has a cache of its own, and one holds them: in turn, each reads them
+    all 100,000 tokens of the prefix are in the cache, but each of the server's 4 slots has a cache of its own, and 2 hold them: 2 at a time, each reads them
+    all 100,000 tokens of the prefix are in the cache, in a slot for each
+    100,000 of 100,000 tokens are not in the cache, and each of the server's 4 slots has a cache of its own: in turn, only the first computes them
+    all 100,000 tokens of the prefix are in the cache, and the server computes one request at a time: in turn, each reads them
+    20,000 of 100,000 tokens are not in the cache, and the server computes one request at a time: in turn, only the first computes them
+    there is nobody to share the prefix with
+    all start together, as asked, though each of the server's 4 slots has a cache of its own
+    ");
+}

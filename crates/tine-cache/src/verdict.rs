@@ -292,6 +292,11 @@ impl<'a> Case<'a> {
                 let why = "another request was still writing the prefix when this one was sent";
                 (Verdict::Race, why.to_owned())
             }
+            Missing::SlotBusy => (Verdict::Race, self.slot_was_busy()),
+            Missing::Displaced => {
+                let why = "the slot that held it has gone to another conversation since";
+                (Verdict::Expired, why.to_owned())
+            }
             Missing::BelowMinimum => below_minimum(self.expected.prefix, self.facts),
             Missing::OutOfReach => {
                 let why = "an entry lives where no mark of this request finds it";
@@ -307,10 +312,17 @@ impl<'a> Case<'a> {
             let why = "another request was still writing the prefix when this one was sent";
             return (Verdict::Race, why.to_owned());
         }
+        if self.expected.missing == Missing::SlotBusy {
+            return (Verdict::Race, self.slot_was_busy());
+        }
         if !self.facts.reports_writes() || !self.facts.reliable {
             let (read, expected) = (counted(read), counted(self.expected.read));
+            let causes = match self.facts.slots {
+                Some(_) => "another program took the slot, or the server began anew",
+                None => "routing, eviction or chance",
+            };
             let why = format!(
-                "the cache served {read} of {expected} tokens that it was shown before: routing, eviction or chance"
+                "the cache served {read} of {expected} tokens that it was shown before: {causes}"
             );
             return (Verdict::Unreliable, why);
         }
@@ -331,6 +343,16 @@ impl<'a> Case<'a> {
             }
         };
         (Verdict::Race, why)
+    }
+
+    fn slot_was_busy(&self) -> String {
+        let slots = match self.facts.slots {
+            Some(1) | None => "the only slot".to_owned(),
+            Some(slots) => format!("one of {slots} slots"),
+        };
+        format!(
+            "the prefix is held by {slots}, which was at work for another request, and slots share nothing"
+        )
     }
 
     /// Whether the tokens read reach `tokens`, as well as that is known.

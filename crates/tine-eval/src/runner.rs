@@ -11,7 +11,7 @@ use tine_fork::{
     ParentContext, ParentRequest, QuerySource, worker_directive,
 };
 use tine_llm::LlmClient;
-use tine_model::{ModelRef, ModelSettings, Outcome};
+use tine_model::{ModelRef, ModelSettings, Outcome, in_full};
 use tine_wire::{HeadParts, Lifetimes};
 use tokio_util::sync::CancellationToken;
 
@@ -198,15 +198,4 @@ fn judged(case: &Case, result: ForkResult, files: Vec<String>) -> RunReport {
         turns: result.turns,
         duration: result.duration,
     }
-}
-
-fn in_full(error: &dyn Error) -> String {
-    let (mut texts, mut cause) = (Vec::new(), Some(error));
-    while let Some(error) = cause {
-        texts.push(error.to_string());
-        cause = error.source();
-    }
-    // Some errors say their cause themselves.
-    texts.dedup();
-    texts.join(": ")
 }

@@ -14,11 +14,13 @@ use tine_cache::{
 };
 use tine_model::{Boundary, BoundaryKind, EntryId, Message, ModelRef, Provider, Segment, Usage};
 use tine_wire::{Diagnosis, DroppedReasoning};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::conversation::{Conversation, Held};
 use crate::flight::{Flight, Ticket, leader_wait_max};
+use crate::slots::{KeptSlot, SlotUse, SlotWait};
 
 /// How much the newest measurement of the time to the first event counts: the average follows a change within a few requests
 /// and is not thrown by one.
@@ -61,13 +63,17 @@ type Flights = HashMap<PlaceKey, Weak<Flight>>;
 /// What one process knows of its providers' caches.
 #[derive(Debug, Default)]
 pub struct CacheEngine {
-    ledger: Mutex<Ledger>,
+    pub(crate) ledger: Mutex<Ledger>,
     /// Who is about to write which place.
     flights: Mutex<Flights>,
     /// Time to the first event, in milliseconds, as an average that follows.
     first_events: Mutex<HashMap<Scope, f64>>,
     /// When the requests of the last minute went out, by the hash of their head, which has the key in it.
     recent: Mutex<HashMap<PlaceKey, Vec<i64>>>,
+    /// Slots that are kept for the next request of a run.
+    pub(crate) kept_slots: Mutex<Vec<KeptSlot>>,
+    /// Told when a slot becomes free.
+    pub(crate) slot_freed: Notify,
 }
 
 impl CacheEngine {
@@ -80,9 +86,14 @@ impl CacheEngine {
     pub fn load(&self, scope: Scope, entries: Vec<LiveEntry>) {
         lock(&self.ledger).load(scope, entries);
     }
+
+    /// Adds what a store remembers of a model that is served from slots: what earlier requests left in them is taken up, too.
+    pub fn load_slots(&self, scope: Scope, facts: &Facts, entries: &[LiveEntry]) {
+        lock(&self.ledger).learn_slots(scope, facts, entries);
+    }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -100,6 +111,8 @@ pub struct CacheLane {
     /// Longest wait for whoever writes what others wait for; [`leader_wait_max`](crate::leader_wait_max()) unless the caller
     /// says otherwise.
     pub leader_wait_max: Duration,
+    /// The wait of its requests for a slot, where the server has slots.
+    pub slot_wait: SlotWait,
 }
 
 impl CacheLane {
@@ -108,7 +121,13 @@ impl CacheLane {
         let scope = cache_scope(model, account);
         let leader_wait_max = leader_wait_max(facts.shares_at);
         let value_per_second = VALUE_PER_SECOND_DEFAULT;
-        Self { engine, scope, facts, value_per_second, leader_wait_max }
+        let slot_wait = SlotWait::default();
+        Self { engine, scope, facts, value_per_second, leader_wait_max, slot_wait }
+    }
+
+    /// Lets siblings that start by a plan wait for slots as it says.
+    pub fn waiting_as(self, plan: &Plan) -> Self {
+        Self { slot_wait: SlotWait::of(plan), ..self }
     }
 
     /// What is known before children of `base` start that are told these texts, as they are sent.
@@ -134,8 +153,14 @@ impl CacheLane {
             lifetime: base.lifetimes().messages(),
             asked,
             recent_requests: self.recent_requests(&places, now_ms),
+            slots_holding: self.slots_holding(&places),
             ..Situation::default()
         }
+    }
+
+    /// The number of the server's slots that hold as much of a request as any does.
+    fn slots_holding(&self, places: &[Boundary]) -> usize {
+        lock(&self.engine.ledger).slot_reach(&self.scope, &self.facts, places).holding
     }
 
     /// What the cache should serve of a request that starts at `now_ms`.
@@ -259,8 +284,21 @@ impl CacheLane {
     /// Notes that a request goes out at `now_ms`, with what the provider holds of it under a name. Such a request reads what
     /// is held, all of it and nothing else, and nobody says that it writes anything.
     pub fn begin(&self, boundaries: &[Boundary], held: Option<&Held>, now_ms: i64) -> Watched {
+        self.begin_in(SlotUse::take(self, boundaries), boundaries, held, now_ms)
+    }
+
+    /// Does as [`begin`](Self::begin) does, for a request that has taken a slot.
+    pub(crate) fn begin_in(
+        &self,
+        slot: Option<SlotUse>,
+        boundaries: &[Boundary],
+        held: Option<&Held>,
+        now_ms: i64,
+    ) -> Watched {
         let mut ledger = lock(&self.engine.ledger);
-        let expectation = ledger.expect(&self.scope, &self.facts, boundaries, now_ms);
+        let pass = slot.as_ref().map(SlotUse::pass);
+        let (scope, facts) = (&self.scope, &self.facts);
+        let expectation = ledger.expect_in(pass, scope, facts, boundaries, now_ms);
         let (expectation, flight) = match held {
             Some(held) => (expectation.held(held.tokens, held.exact, held.bytes), None),
             None => (expectation, Some(ledger.started(&self.scope, boundaries, now_ms))),
@@ -268,7 +306,7 @@ impl CacheLane {
         drop(ledger);
         self.note_request(boundaries, now_ms);
         let lane = self.clone();
-        Watched { lane, expectation, flight, sent: Instant::now(), first_event: None }
+        Watched { lane, expectation, flight, slot, sent: Instant::now(), first_event: None }
     }
 
     /// Requests of one key and beginning that went out within the last minute, where the provider counts them.
@@ -322,6 +360,7 @@ pub struct Watched {
     lane: CacheLane,
     expectation: Expectation,
     flight: Option<InFlight>,
+    slot: Option<SlotUse>,
     sent: Instant,
     first_event: Option<Duration>,
 }
@@ -373,6 +412,11 @@ impl Watched {
         judge(&self.expectation, usage, &self.lane.facts, None).missed > 0
     }
 
+    /// Takes the slot out that the request was computed in, to keep or to free it.
+    pub(crate) fn take_slot(&mut self) -> Option<SlotUse> {
+        self.slot.take()
+    }
+
     /// The reply is complete, or as complete as it will be.
     pub fn answered(
         mut self,
@@ -381,6 +425,7 @@ impl Watched {
         boundaries: &[Boundary],
     ) -> CacheRecord {
         let judgement = judge(&self.expectation, usage, &self.lane.facts, difference);
+        self.slot.iter_mut().for_each(SlotUse::answered);
         let entries = match self.flight.take() {
             None => Vec::new(),
             Some(flight) => {

@@ -9,8 +9,8 @@ use tine_llm::Request;
 use tine_model::{CacheScheme, Effort, ModelRef, Provider};
 use tine_model::{EntryId, Message, ModelSettings, RawJson, Role, Segment, Thinking, ToolChoice};
 use tine_wire::{
-    Head, HeadParts, Lifetimes, MarkPoints, ReadRequestError, SystemBlock, ToolDeclaration,
-    ToolOrder, first_difference, read_request,
+    Endpoint, Head, HeadParts, Lifetimes, MarkPoints, ReadRequestError, SentRequest, SystemBlock,
+    ToolDeclaration, ToolOrder, first_difference, read_request,
 };
 
 use crate::conversation::Conversation;
@@ -32,11 +32,19 @@ pub struct ParentRequest {
 }
 
 impl ParentRequest {
-    /// Takes over the body of a request that another program has sent to this provider, word for word and tool for tool. So
-    /// far Anthropic's format is read; headers and lifetimes are the caller's to add.
+    /// Takes over the body of a request that another program has sent to this provider: forks send its own bytes, and their words
+    /// where its messages end, so what is not known of it passes through. Headers and lifetimes are the caller's to add. For
+    /// Gemini, whose bodies name no model, [`Self::read_of`] reads it.
     pub fn read(provider: Provider, body: &[u8]) -> Result<Self, ReadRequestError> {
-        let (mut head, messages) = read_request(provider.format(), body)?;
-        head.settings.model.provider = provider;
+        Self::taken(read_request(provider, None, body)?)
+    }
+
+    /// Takes over the body of a request whose address names this model.
+    pub fn read_of(model: &ModelRef, body: &[u8]) -> Result<Self, ReadRequestError> {
+        Self::taken(read_request(model.provider, Some(&model.name), body)?)
+    }
+
+    fn taken((head, messages): (HeadParts, Vec<Message>)) -> Result<Self, ReadRequestError> {
         Ok(Self { head, headers: Vec::new(), lifetimes: Lifetimes::default(), messages })
     }
 }
@@ -84,14 +92,21 @@ pub struct CacheSafeParams {
     pub drop_foreign_thinking: bool,
     /// How long cache entries are asked to live.
     pub lifetimes: Lifetimes,
+    /// The parent's request in its own bytes, where it was read of them ([`ParentRequest::read`]). They are sent as long as the
+    /// other fields say the same.
+    pub sent: Option<Arc<SentRequest>>,
     /// The parent's messages, bit for bit, calls without an answer included.
     pub fork_context_messages: ContextMessages,
 }
 
 impl CacheSafeParams {
-    /// Everything of a parent's request, bit for bit.
+    /// Everything of a parent's request, bit for bit. Where it says what the present version of the provider's API refuses, and its
+    /// headers name no version, it was written for the version before: forks then name that one.
     pub fn from_parent_request(request: &ParentRequest) -> Self {
-        let ParentRequest { head, headers, lifetimes, messages } = request.clone();
+        let ParentRequest { head, mut headers, lifetimes, messages } = request.clone();
+        let head = head.streamed();
+        headers.extend(Endpoint::version_of(&head, &messages, &headers));
+        let messages = ContextMessages::from(messages).behind(&head);
         Self {
             system_prompt: head.system.into(),
             system_blocks: head.system_blocks.into(),
@@ -111,13 +126,14 @@ impl CacheSafeParams {
             cache_key: head.cache_key,
             drop_foreign_thinking: head.drop_foreign_thinking,
             lifetimes,
-            fork_context_messages: ContextMessages::from(messages).behind(&request.head),
+            sent: head.sent,
+            fork_context_messages: messages,
         }
     }
 
-    /// What the request's head is made of.
+    /// Returns the parts of the request's head, without what the version of the API refuses that the headers name.
     pub fn head(&self) -> HeadParts {
-        HeadParts {
+        let parts = HeadParts {
             settings: ModelSettings {
                 model: self.model.clone(),
                 max_tokens: self.max_tokens,
@@ -137,7 +153,9 @@ impl CacheSafeParams {
             scheme: self.scheme,
             cache_key: self.cache_key.clone(),
             drop_foreign_thinking: self.drop_foreign_thinking,
-        }
+            sent: self.sent.clone(),
+        };
+        Endpoint::for_version(parts, &self.headers)
     }
 
     /// Tells settings apart that share no cache: the same on every machine and in every build. It changes with each field that

@@ -6,8 +6,8 @@ use tine_history::History;
 use tine_llm::Request;
 use tine_model::{Boundary, BoundaryKind, EntryId, Message, Segment};
 use tine_wire::{
-    Assembled, Body, CachedPrefix, Comparison, Head, Lifetimes, MarkPoints, RequestOptions,
-    assemble, cached_content, first_difference, framer,
+    Assembled, Body, CachedPrefix, Comparison, Dialect, Head, Lifetimes, MarkPoints,
+    RequestOptions, assemble, cached_content, first_difference, framer,
 };
 
 /// What is known of the lineage's last answered request.
@@ -46,17 +46,21 @@ pub struct ToHold {
 /// A head, a history, and where the lineage's last request ended.
 #[derive(Debug)]
 pub struct Conversation {
-    head: Arc<Head>,
-    history: History,
-    points: MarkPoints,
-    lifetimes: Lifetimes,
-    last: Arc<LastSent>,
+    pub(crate) head: Arc<Head>,
+    pub(crate) history: History,
+    pub(crate) points: MarkPoints,
+    pub(crate) lifetimes: Lifetimes,
+    pub(crate) last: Arc<LastSent>,
     /// The bytes of the lineage's last answered request, when this process sent it. Shares them with the history.
-    body: Option<Arc<Body>>,
+    pub(crate) body: Option<Arc<Body>>,
     /// What need not be sent. Inherited by forks.
-    held: Option<Arc<Held>>,
+    pub(crate) held: Option<Arc<Held>>,
     /// HTTP headers that every request carries beside the usual ones. Inherited by forks.
-    headers: Arc<[(String, String)]>,
+    pub(crate) headers: Arc<[(String, String)]>,
+    /// The members that requests leave out; head and history are without them. Inherited by forks.
+    pub(crate) dialect: Arc<Dialect>,
+    /// Most tokens of a reply, where the server has room for fewer than the head asks for. Inherited by forks.
+    pub(crate) reply_max: Option<u32>,
 }
 
 impl Conversation {
@@ -64,6 +68,7 @@ impl Conversation {
     /// known.
     pub fn new(head: Arc<Head>, history: History, points: MarkPoints) -> Self {
         let (lifetimes, last) = (Lifetimes::default(), Arc::default());
+        let headers = head.headers().into();
         Self {
             head,
             history,
@@ -72,12 +77,23 @@ impl Conversation {
             last,
             body: None,
             held: None,
-            headers: Arc::default(),
+            headers,
+            dialect: Arc::default(),
+            reply_max: None,
         }
     }
 
-    /// The same conversation, whose requests carry these HTTP headers too.
+    /// Returns the same conversation, whose lineage's last request held this.
+    pub fn at(self, points: MarkPoints) -> Self {
+        Self { points, ..self }
+    }
+
+    /// Returns the same conversation, whose requests carry these HTTP headers beside those of its head.
     pub fn carrying(self, headers: Arc<[(String, String)]>) -> Self {
+        let headers = match self.head.headers() {
+            [] => headers,
+            own => own.iter().chain(&*headers).cloned().collect(),
+        };
         Self { headers, ..self }
     }
 
@@ -106,8 +122,21 @@ impl Conversation {
         let inherited = self.points.inherited.filter(|_| fresh);
         let inherited = inherited.map(|inherited| inherited.min(history.len()));
         let points = MarkPoints { sent: None, inherited };
-        let (lifetimes, headers) = (self.lifetimes, self.headers);
-        Self { head, history, points, lifetimes, last, body, held: None, headers }
+        let (lifetimes, headers, reply_max) = (self.lifetimes, self.headers, self.reply_max);
+        let dialect = Arc::default();
+        Self {
+            head,
+            history,
+            points,
+            lifetimes,
+            last,
+            body,
+            held: None,
+            headers,
+            dialect,
+            reply_max,
+        }
+        .speaking(self.dialect)
     }
 
     /// The same conversation, whose cache entries are asked to live this long.
@@ -128,6 +157,8 @@ impl Conversation {
             body: self.body.clone(),
             held: self.held.clone(),
             headers: Arc::clone(&self.headers),
+            dialect: Arc::clone(&self.dialect),
+            reply_max: self.reply_max,
         }
     }
 
@@ -160,6 +191,7 @@ impl Conversation {
 
     /// Appends a message that the log already holds.
     pub fn push(&mut self, entry: EntryId, message: Arc<Message>) {
+        let message = self.dialect.message(&message).map_or(message, Arc::new);
         self.history.push(entry, message);
     }
 
@@ -199,6 +231,7 @@ impl Conversation {
     pub fn request(&mut self, diagnosed: bool) -> (Request, Assembled) {
         let options = self.options(diagnosed);
         let assembled = assemble(&self.head, &mut self.history, &options);
+        let assembled = assembled.replying(&self.head, self.reply_max);
         (self.sending(&assembled), assembled)
     }
 
@@ -218,7 +251,7 @@ impl Conversation {
 
     fn options(&self, diagnosed: bool) -> RequestOptions {
         let comparison = match &self.last.reply {
-            _ if !diagnosed => Comparison::None,
+            _ if !diagnosed || self.dialect.refuses_comparison() => Comparison::None,
             Some(reply) => Comparison::With(reply.clone()),
             None => Comparison::First,
         };

@@ -20,7 +20,7 @@ use crate::outcome::{ForkError, ForkResult};
 use crate::params::{ForkOverrides, ForkParams, ParentContext, QuerySource};
 use crate::run::TURNS_DEFAULT;
 use crate::subagent::ForkSubagent;
-use crate::tools::{CallContext, ToolAnswer, ToolCall, ToolDispatcher};
+use crate::tools::{CallContext, OpenCall, ToolAnswer, ToolCall, ToolDispatcher};
 use arguments::Arguments;
 
 pub use arguments::{
@@ -202,6 +202,13 @@ impl DelegateTool {
 
 #[async_trait]
 impl ToolDispatcher for DelegateTool {
+    fn own_name<'a>(&self, tool: &'a str) -> &'a str {
+        match tool == DELEGATE_TOOL {
+            true => tool,
+            false => self.rest.own_name(tool),
+        }
+    }
+
     /// A delegation is not: what the other agent does with its tools is not known beforehand.
     fn is_read_only(&self, tool: &str) -> bool {
         tool != DELEGATE_TOOL && self.rest.is_read_only(tool)
@@ -211,8 +218,11 @@ impl ToolDispatcher for DelegateTool {
         tool != DELEGATE_TOOL && self.rest.forks(tool)
     }
 
-    async fn never_began(&self, call: &ToolCall) -> bool {
-        call.name != DELEGATE_TOOL && self.rest.never_began(call).await
+    async fn open_call(&self, call: &ToolCall) -> OpenCall {
+        match call.name == DELEGATE_TOOL {
+            true => OpenCall::Unknown,
+            false => self.rest.open_call(call).await,
+        }
     }
 
     async fn dispatch(&self, call: &ToolCall, context: &CallContext) -> ToolAnswer {

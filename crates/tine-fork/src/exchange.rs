@@ -3,13 +3,16 @@
 
 use tine_llm::{LlmError, Progress};
 use tine_model::{CapReached, Message, StopReason, Usage};
-use tine_wire::{Assembled, Event, FailureKind, Partial, Reply};
+use tine_wire::{Assembled, FailureKind, Partial, Reply};
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::{CacheRecord, Watched};
+use crate::compactor::in_window;
 use crate::flight::Ticket;
 use crate::journal::{Permit, RequestRecord};
+use crate::resend::Resends;
 use crate::run::{RunError, RunEvent, Turns};
+use crate::slots::SlotUse;
 use crate::stopping::stopping;
 use crate::telemetry::{FirstAnswer, Traced, warn_of_a_drop};
 
@@ -30,15 +33,38 @@ pub(crate) struct Exchanged {
 }
 
 impl Turns<'_> {
-    /// One request and its reply; `None` when it was cancelled, or a budget ends the run.
+    /// One request and its reply; `None` when it was cancelled, or a budget ends the run. A reply that breaks off, or that is no
+    /// answer, is asked for again: nothing has been done with it, and what came of it is accounted for.
     pub(crate) async fn exchange(
         &mut self,
         cancel: &CancellationToken,
     ) -> Result<Option<Exchanged>, RunError> {
+        let mut resends = Resends::new(self.run.llm);
         loop {
-            match self.try_exchange(cancel).await {
-                Err(RunError::Llm(error)) if self.may_send_whole(&error) => {}
+            let mut begun = false;
+            self.speak_as_known().await?;
+            let error = match self.try_exchange(&mut begun, cancel).await {
+                Err(RunError::Llm(error)) => error,
                 result => return result,
+            };
+            if self.may_send_whole(&error) {
+                continue;
+            }
+            if self.leave_out_refused(&error).await? {
+                continue;
+            }
+            // An empty reply is one too.
+            let begun = begun || matches!(error, LlmError::NoAnswer { .. });
+            let wait = match begun {
+                true => resends.next(&error, self.run.agent),
+                false => None,
+            };
+            let Some(wait) = wait else { return Err(error.into()) };
+            let attempt = resends.count();
+            tracing::info!(attempt, ?wait, cause = %error, "asking again for a reply that gave nothing");
+            self.run.observer.on_event(&RunEvent::Retry { attempt, wait, cause: &error });
+            if cancel.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
+                return Ok(None);
             }
         }
     }
@@ -61,28 +87,33 @@ impl Turns<'_> {
         again
     }
 
+    /// `begun` becomes true with the first part of the reply.
     async fn try_exchange(
         &mut self,
+        begun: &mut bool,
         cancel: &CancellationToken,
     ) -> Result<Option<Exchanged>, RunError> {
         let lane = self.run.cache.clone();
         let diagnosed = lane.as_ref().is_some_and(|lane| lane.facts.diagnoses);
         let (request, assembled) = self.run.conversation.request(diagnosed);
         let mut ticket = self.take_off(&assembled, cancel).await;
+        let slot = self.enter_slot(&assembled, cancel).await;
         // Behind that wait and not before it: what is reserved is kept from others, and whoever is waited for may be one of them.
         if !self.may_spend(&assembled, cancel).await? {
             return Ok(None);
         }
         let started_ms = self.run.journal.now_ms();
         let held = self.run.conversation.held();
-        let mut watched = lane.map(|lane| lane.begin(&assembled.boundaries, held, started_ms));
+        let mut watched =
+            lane.map(|lane| lane.begin_in(slot, &assembled.boundaries, held, started_ms));
         let observer = self.run.observer;
         observer.on_event(&RunEvent::Request { turn: self.report.turns + 1 });
         let traced = Traced::chat();
         let mut on_progress = |progress: Progress<'_>| match progress {
             Progress::Event(event) => {
                 // A sign of life is not the beginning of the reply: the cache entry may not exist yet.
-                if !matches!(event, Event::Ping | Event::Other) {
+                if event.is_of_the_reply() {
+                    *begun = true;
                     watched.iter_mut().for_each(Watched::begun);
                     ticket.iter_mut().for_each(Ticket::begun);
                 }
@@ -109,6 +140,9 @@ impl Turns<'_> {
             }
         };
         traced.chat_ended(&result);
+        let result = result
+            .and_then(LlmError::answered)
+            .and_then(|reply| in_window(self.run.compactor, reply));
         let mut sent = Sent { assembled, started_ms, watched, cache: None };
         let reply = match result {
             Ok(reply) => reply,
@@ -120,6 +154,8 @@ impl Turns<'_> {
         };
         sent.watched.iter_mut().for_each(Watched::begun);
         ticket.iter_mut().for_each(Ticket::ended);
+        let slot = sent.watched.as_mut().and_then(Watched::take_slot);
+        self.slot.keep(slot, reply.stop == StopReason::ToolUse);
         self.judge(&mut sent, &reply.usage);
         if let Some(cache) = &mut sent.cache {
             cache.diagnosis.clone_from(&reply.diagnosis);
@@ -130,6 +166,18 @@ impl Turns<'_> {
         self.report.turns += 1;
         self.count(reply.usage);
         Ok(Some(Exchanged { reply, sent }))
+    }
+
+    /// Waits for the slot that holds what the request begins with.
+    async fn enter_slot(
+        &mut self,
+        assembled: &Assembled,
+        cancel: &CancellationToken,
+    ) -> Option<SlotUse> {
+        let lane = self.run.cache.as_ref()?;
+        let observer = self.run.observer;
+        let on_wait = || observer.on_event(&RunEvent::Waiting);
+        self.slot.enter(lane, &assembled.boundaries, &on_wait, cancel).await
     }
 
     /// Asks for the right to spend what the request may cost; `false` when there is none, or the run is cancelled.
@@ -161,6 +209,8 @@ impl Turns<'_> {
             (None, None) => None,
             // What is held is there: nobody has to write it.
             (None, Some(_)) if self.run.conversation.held().is_some() => None,
+            // Whoever has slots is waited for by them.
+            (None, Some(lane)) if lane.facts.slots.is_some() => None,
             (None, Some(lane)) => {
                 let observer = self.run.observer;
                 let on_wait = || observer.on_event(&RunEvent::Waiting);
@@ -264,14 +314,20 @@ impl Turns<'_> {
         Ok(())
     }
 
-    /// What arrived of a reply that broke is kept beside the conversation, so that the request can be sent again.
+    /// Keeps what arrived of a reply that broke, or that is no answer, beside the conversation, so that the request can be sent
+    /// again.
     async fn keep_broken(&mut self, error: LlmError, sent: Sent) -> Result<RunError, RunError> {
+        let (stop, what) = match &error {
+            LlmError::NoAnswer { reason, .. } => {
+                ("no_answer", format!("A reply that is no answer ({reason}):"))
+            }
+            _ => ("broken", "Part of a reply that broke off:".to_owned()),
+        };
         if let Some(partial) = error.partial() {
-            self.record_partial(partial, "broken", sent).await?;
+            self.record_partial(partial, stop, sent).await?;
             let text = partial.message.as_ref().map(Message::text).unwrap_or_default();
             if !text.is_empty() {
-                let notice = format!("Part of a reply that broke off:\n{text}");
-                self.run.journal.notice(&notice).await?;
+                self.run.journal.notice(&format!("{what}\n{text}")).await?;
             }
         }
         self.run.journal.release().await?;

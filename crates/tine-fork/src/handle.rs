@@ -23,7 +23,8 @@ pub struct ForkHandle {
     completion: Option<ForkCompletion>,
 }
 
-/// The end of a fork, to be awaited once. Dropped before that, it cancels the fork as its handle would.
+/// The end of a fork, to be awaited once. Dropped before that, it cancels the fork as its handle would; once it has given the
+/// result, the fork's token stays as it is, so that what its tools started under it goes on.
 #[derive(Debug)]
 #[must_use = "dropping the completion cancels the fork; `detach` lets it go on"]
 pub struct ForkCompletion {
@@ -107,6 +108,10 @@ impl Future for ForkCompletion {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let result = std::task::ready!(Pin::new(&mut self.result).poll(context));
+        // The fork is over: nothing of it is left to cancel.
+        if let Some(guard) = self.guard.take() {
+            drop(guard.disarm());
+        }
         Poll::Ready(result.map_err(|_| ForkError::Lost))
     }
 }

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use async_trait::async_trait;
-use tine_model::{CapReached, EntryId, Message, StopReason, Usage};
+use tine_model::{CapReached, DialectChange, EntryId, Message, StopReason, Usage};
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::CacheRecord;
 use crate::host::Clock;
+use crate::speaking::ServerDialect;
 
 /// A message could not be written down. The run ends: what was not written was not acknowledged.
 #[derive(Debug, thiserror::Error)]
@@ -72,6 +73,17 @@ pub trait Journal: Send + Sync {
 
     /// The request that was granted came to nothing that is to be noted.
     async fn release(&self) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    /// The dialect of the server that answers, as it is known now: siblings of one process learn from each other.
+    fn server(&self) -> ServerDialect {
+        ServerDialect::default()
+    }
+
+    /// Records that the requests of this lineage leave members out from here on. When this returns, later runs of it render the same
+    /// bytes.
+    async fn dialect_changed(&self, _change: &DialectChange) -> Result<(), JournalError> {
         Ok(())
     }
 

@@ -47,6 +47,7 @@ mod delegate;
 mod digest;
 mod envelope;
 mod exchange;
+mod fitting;
 mod flight;
 mod handle;
 mod host;
@@ -61,8 +62,11 @@ mod params;
 mod placed;
 mod registry;
 mod report;
+mod resend;
 mod run;
+mod slots;
 mod snapshot;
+mod speaking;
 mod stopping;
 pub mod stray;
 mod subagent;
@@ -96,21 +100,24 @@ pub use journal::{Journal, JournalError, MemoryJournal, Permit, RequestRecord, R
 pub use merge_note::{MergeNote, Wording};
 pub use neighbour::{Neighbour, is_note_of_neighbours};
 pub use notification::{
-    NotificationStatus, NotificationUsage, SUMMARY_CHARS_MAX, TaskNotification,
+    EndedTask, NotificationStatus, NotificationUsage, SUMMARY_CHARS_MAX, TaskNotification,
 };
 pub use on_message::{FilesTouched, ForkMessage, LogMessages, OnMessage, OnMessageChain};
 pub use outcome::{ForkError, ForkResult, ForkRunId};
 pub use params::{DelegateMode, ForkOverrides, ForkParams, ParentContext, QuerySource};
 pub use registry::{ForkEntry, ForkRegistry};
 pub use report::Report;
+pub use resend::Resends;
 pub use run::{Observer, Run, RunError, RunEvent, RunLimits, RunReport, TURNS_DEFAULT};
+pub use slots::{SLOT_WAIT_MAX, SlotWait};
 pub use snapshot::Snapshot;
+pub use speaking::ServerDialect;
 pub use subagent::{DefaultForkSubagent, FanOut, ForkSubagent, SIBLINGS_MAX, Sibling};
 pub use tine_guard::filter::{
     All, AllowAllFilter, Any, AutoMemFilter, Denial, FilterError, Not, ReadOnlyFilter, ToolFilter,
     WorkerFilter, all, any, not,
 };
-pub use tools::{CallContext, ToolAnswer, ToolCall, ToolDispatcher};
+pub use tools::{CallContext, OpenCall, ToolAnswer, ToolCall, ToolDispatcher};
 pub use worker::{
     BOILERPLATE_TAG, Inherits, REPORT_WORDS_MAX, WORKER_TURNS_DEFAULT, directive_task,
     fresh_directive, is_workers_history, worker_directive, workers_directive,
@@ -126,7 +133,8 @@ pub use tine_model::{
     ToolInput, Usage, WireFormat,
 };
 pub use tine_wire::{
-    Event, HeadParts, HeadPartsError, Lifetimes, Reply, SystemBlock, ToolDeclaration, ToolOrder,
+    Event, HeadParts, HeadPartsError, Lifetimes, ReadRequestError, Reply, SentRequest, SystemBlock,
+    ToolDeclaration, ToolOrder,
 };
 pub use tokio_util::sync::CancellationToken;
 

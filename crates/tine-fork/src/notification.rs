@@ -11,6 +11,7 @@ use tine_model::Outcome;
 pub(crate) use self::parse::{Elements, content};
 use crate::envelope::XmlText;
 use crate::outcome::{ForkResult, in_words};
+use crate::report::Report;
 
 /// Longest summary, in characters: it stands on one line of a list.
 pub const SUMMARY_CHARS_MAX: usize = 80;
@@ -106,6 +107,28 @@ pub struct TaskNotification {
     pub usage: Option<NotificationUsage>,
 }
 
+/// The end of a task, for [`TaskNotification::of_end`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndedTask {
+    /// Which task.
+    pub task_id: String,
+    /// Its status at the end.
+    pub status: NotificationStatus,
+    /// Why it did not complete; ignored for a task that did.
+    pub cause: Option<String>,
+    /// Its last words.
+    pub last_words: Option<String>,
+    /// The worktree that holds its changes.
+    pub worktree: Option<String>,
+    /// Its usage.
+    pub usage: NotificationUsage,
+}
+
+/// Returns the text that a report says under its result, unless it is blank.
+fn finding(report: Report) -> Option<String> {
+    report.result.filter(|result| !result.trim().is_empty())
+}
+
 impl TaskNotification {
     /// The first line of `told` that is not blank, else `otherwise`; cut to [`SUMMARY_CHARS_MAX`] characters.
     pub fn summary_of(told: Option<&str>, otherwise: &str) -> String {
@@ -114,6 +137,23 @@ impl TaskNotification {
         let line = lines.map(str::trim).find(|line| !line.is_empty()).unwrap_or(otherwise);
         let cut: String = line.chars().take(SUMMARY_CHARS_MAX).collect();
         cut.trim_end().to_owned()
+    }
+
+    /// The notice of an end, whoever has seen it. What completed is summed up by the first line of its result
+    /// ([`Report::result`]), or of whatever it said last; every other end by its cause.
+    pub fn of_end(end: EndedTask) -> Self {
+        let EndedTask { task_id, status, cause, last_words, worktree, usage } = end;
+        let words = last_words.as_deref();
+        let summary = match status {
+            NotificationStatus::Completed => match words.map(Report::parse).and_then(finding) {
+                Some(result) => Self::summary_of(Some(&result), ""),
+                None => Self::summary_of(words, status.as_str()),
+            },
+            NotificationStatus::Failed
+            | NotificationStatus::Killed
+            | NotificationStatus::Timeout => Self::summary_of(cause.as_deref(), status.as_str()),
+        };
+        Self { task_id, status, summary, result: last_words, worktree, usage: Some(usage) }
     }
 
     /// Reads the first envelope in `text` that says which task it is of and how that ended; `None` where there is none. Lenient
@@ -127,7 +167,7 @@ impl TaskNotification {
 
 impl ForkResult {
     /// The notice of this end: killed where somebody stopped the fork, timeout where its time was up, failed for every other
-    /// end but completion. The summary is the first line of its last words, else the outcome in words.
+    /// end but completion. The summary of a completed fork is the first line of its result, of every other one the cause.
     ///
     /// ```
     /// # use tine_fork::ForkResult;
@@ -136,19 +176,18 @@ impl ForkResult {
     /// }
     /// ```
     pub fn to_task_notification(&self) -> TaskNotification {
-        let told = self.final_text.as_deref();
-        TaskNotification {
+        TaskNotification::of_end(EndedTask {
             task_id: self.run_id.to_string(),
             status: NotificationStatus::from(&self.outcome),
-            summary: TaskNotification::summary_of(told, &in_words(&self.outcome)),
-            result: self.final_text.clone(),
+            cause: Some(in_words(&self.outcome)),
+            last_words: self.final_text.clone(),
             worktree: None,
-            usage: Some(NotificationUsage {
+            usage: NotificationUsage {
                 total_tokens: self.usage.prompt() + self.usage.output,
                 tool_uses: self.tool_uses,
                 duration_ms: Some(u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX)),
-            }),
-        }
+            },
+        })
     }
 }
 
@@ -193,6 +232,43 @@ mod tests {
         check(None, "turn limit");
         check(Some(&"é".repeat(200)), &"é".repeat(80));
         check(Some(&format!("{} {}", "a".repeat(79), "b")), &"a".repeat(79));
+    }
+
+    fn summed_up(status: NotificationStatus, cause: Option<&str>, words: Option<&str>) -> String {
+        let notice = TaskNotification::of_end(EndedTask {
+            task_id: "t".to_owned(),
+            status,
+            cause: cause.map(str::to_owned),
+            last_words: words.map(str::to_owned),
+            worktree: None,
+            usage: NotificationUsage::default(),
+        });
+        assert_eq!(notice.result.as_deref(), words);
+        notice.summary
+    }
+
+    #[test]
+    fn a_completed_task_is_summed_up_by_its_result_and_not_by_its_task() {
+        let check = |words: Option<&str>, expected: &str| {
+            assert_eq!(summed_up(NotificationStatus::Completed, None, words), expected);
+        };
+        check(Some("Scope: count files\nResult: 3 files\nKey files: a"), "3 files");
+        check(Some("**Scope:** count\n**Result:**\n\n  3 files:\n  a, b"), "3 files:");
+        check(Some("I counted.\nThree."), "I counted.");
+        check(Some("Scope: count\nResult: \nIssues: none"), "Scope: count");
+        check(Some(" \n"), "completed");
+        check(None, "completed");
+    }
+
+    #[test]
+    fn every_other_end_is_summed_up_by_its_cause() {
+        let words = Some("Scope: x\nResult: half");
+        for status in NotificationStatus::ALL {
+            if status != NotificationStatus::Completed {
+                assert_eq!(summed_up(status, Some("turn limit"), words), "turn limit");
+                assert_eq!(summed_up(status, None, words), status.as_str());
+            }
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use crate::params::ParentContext;
-use crate::tools::{CallContext, ToolAnswer, ToolCall, ToolDispatcher};
+use crate::tools::{CallContext, OpenCall, ToolAnswer, ToolCall, ToolDispatcher};
 
 /// Passes calls on. What only forks know is added to their context here, so that the turn loop needs to know nothing of it.
 pub(crate) struct Placed<'a> {
@@ -13,6 +13,10 @@ pub(crate) struct Placed<'a> {
 
 #[async_trait]
 impl ToolDispatcher for Placed<'_> {
+    fn own_name<'a>(&self, tool: &'a str) -> &'a str {
+        self.tools.own_name(tool)
+    }
+
     fn is_read_only(&self, tool: &str) -> bool {
         self.tools.is_read_only(tool)
     }
@@ -21,8 +25,8 @@ impl ToolDispatcher for Placed<'_> {
         self.tools.forks(tool)
     }
 
-    async fn never_began(&self, call: &ToolCall) -> bool {
-        self.tools.never_began(call).await
+    async fn open_call(&self, call: &ToolCall) -> OpenCall {
+        self.tools.open_call(call).await
     }
 
     async fn dispatch(&self, call: &ToolCall, context: &CallContext) -> ToolAnswer {

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use tine_guard::filter::ToolFilter;
 use tine_llm::{HoldReason, LlmClient, LlmError};
-use tine_model::{Block, CapReached, Message, Outcome, Role, StopReason, Usage};
-use tine_wire::{Event, Reply};
+use tine_model::{
+    Block, CapReached, DialectChange, Leftover, Message, Outcome, Role, StopReason, Usage, in_full,
+};
+use tine_wire::{Dialect, Event, Partial, Reply};
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::CacheLane;
@@ -17,11 +19,16 @@ use crate::exchange::Exchanged;
 use crate::flight::Seat;
 use crate::journal::{Journal, JournalError, RequestRecord, Rest};
 use crate::neighbour::Neighbour;
+use crate::slots::RunSlot;
 use crate::snapshot::Snapshot;
 use crate::tools::{Dispatch, ToolAnswer, ToolCall, ToolDispatcher};
 
 /// Most turns of a run unless the caller says otherwise.
 pub const TURNS_DEFAULT: u32 = 50;
+
+/// Most times that room is made for one request: for its reply, by a summary of the older part, and by leaving out all that may
+/// be left out.
+const ROOM_ROUNDS_MAX: u32 = 3;
 
 /// Where a run stops by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +80,12 @@ pub enum RunEvent<'a> {
     Paused(CapReached),
     /// Others write where the run does. Told once in a run, at the first call that met somebody.
     Shared(&'a [Neighbour]),
+    /// A write of the journal waits: another process holds the store's lock. Told once for each wait, to one run of the process.
+    StoreWaits,
+    /// Processes of calls that were cut off still ran when the run began. Each was ended or may still run.
+    LeftBehind(&'a [Leftover]),
+    /// The server has refused members of requests: the lineage's requests leave them out from here on.
+    Dialect(&'a DialectChange),
     /// A reply is complete.
     Answered(&'a RequestRecord),
     /// A message was written to the log.
@@ -204,6 +217,8 @@ impl Run<'_> {
                 error: None,
                 reached: None,
             },
+            considered: None,
+            slot: RunSlot::default(),
         };
         let mut timed_out = false;
         let outcome = {
@@ -226,7 +241,7 @@ impl Run<'_> {
             Ok(Outcome::Aborted) if timed_out => Outcome::TimedOut,
             Ok(outcome) => outcome,
             Err(error) => {
-                let outcome = Outcome::Failed(in_words(&error));
+                let outcome = Outcome::Failed(in_full(&error));
                 turns.report.error = Some(error);
                 outcome
             }
@@ -235,21 +250,13 @@ impl Run<'_> {
     }
 }
 
-/// An error with its causes, on one line.
-fn in_words(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
-}
-
 pub(crate) struct Turns<'a> {
     pub(crate) run: Run<'a>,
     pub(crate) report: RunReport,
+    /// The dialect of the server as it was known when it was last looked at.
+    pub(crate) considered: Option<Dialect>,
+    /// The slot in which its requests are computed, where the server has slots.
+    pub(crate) slot: RunSlot,
 }
 
 impl Turns<'_> {
@@ -270,14 +277,20 @@ impl Turns<'_> {
                 self.deliver_mail().await?;
             }
             self.compact(cancel).await?;
-            let Some(Exchanged { reply, sent }) = self.exchange(cancel).await? else {
+            let Some(Exchanged { reply, sent }) = self.exchange_in_room(cancel).await? else {
                 let is_spent = self.report.reached.is_some();
                 return Ok(if is_spent { Outcome::BudgetExhausted } else { Outcome::Aborted });
             };
+            let no_answer = reply.no_answer();
             let Reply { id, model, message, stop, usage, .. } = reply;
             // The reply first: it is paid for, and worth more than the note of what it cost.
             let message = self.keep(message).await?;
             self.record((id, model), (usage, stop.clone()), sent).await?;
+            // Its words are kept: they may be all that was meant. Nobody may take them for the answer.
+            if let Some(reason) = no_answer {
+                let partial = Partial { message: None, usage, id: None };
+                return Err(LlmError::NoAnswer { partial: Box::new(partial), reason }.into());
+            }
             match self.ended(&stop, &message) {
                 // Without a turn to go on with there is nothing to rest for.
                 Some(Outcome::Completed) if turn + 1 == self.run.limits.turns => {
@@ -308,6 +321,32 @@ impl Turns<'_> {
         let taken = compactor.compact(self.run.conversation, last, cancel).await?;
         taken.into_iter().for_each(|usage| self.count(usage));
         Ok(())
+    }
+
+    /// One request and its reply. Where the model finds the conversation too long, room is made and it is asked again.
+    async fn exchange_in_room(
+        &mut self,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Exchanged>, RunError> {
+        let mut round = 0;
+        loop {
+            let error = match self.exchange(cancel).await {
+                Err(RunError::Llm(error)) => error,
+                result => return result,
+            };
+            let room = match (error.overflow(), self.run.compactor) {
+                (Some(overflow), Some(compactor)) if round < ROOM_ROUNDS_MAX => {
+                    let conversation = &mut *self.run.conversation;
+                    compactor.make_room(conversation, &overflow, round, cancel).await?
+                }
+                _ => None,
+            };
+            let Some(taken) = room else { return Err(error.into()) };
+            taken.into_iter().for_each(|usage| self.count(usage));
+            round += 1;
+            let (attempt, wait) = (round, Duration::ZERO);
+            self.run.observer.on_event(&RunEvent::Retry { attempt, wait, cause: &error });
+        }
     }
 
     /// Runs the calls that an earlier run left open and has not begun.
@@ -381,12 +420,14 @@ impl Turns<'_> {
     /// Whether the run is over after a reply.
     fn ended(&self, stop: &StopReason, message: &Message) -> Option<Outcome> {
         match stop {
-            StopReason::MaxTokens | StopReason::ContextExceeded => return Some(Outcome::LengthCut),
+            StopReason::MaxTokens => return Some(Outcome::LengthCut),
             StopReason::Refusal => return Some(Outcome::Refused),
             StopReason::EndTurn
             | StopReason::ToolUse
             | StopReason::StopSequence
             | StopReason::Pause
+            // Has ended as a reply that is no answer.
+            | StopReason::ContextExceeded
             | StopReason::Other(_) => {}
         }
         let spent = self.report.usage.prompt() + self.report.usage.output;

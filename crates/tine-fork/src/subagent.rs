@@ -159,6 +159,7 @@ impl DefaultForkSubagent {
         let told: Vec<String> = params.iter().map(ForkParams::told).collect();
         let now_ms = self.clock.now_ms();
         let plan = lane.plan(lane.situation(&mut base, &told, asked, now_ms));
+        let lane = lane.waiting_as(&plan);
         let first = shortest(&told);
         let (stages, wait_max) = (plan.stages.clone(), lane.leader_wait_max);
         let flight = Flight::staged(first, stages, lane.facts.shares_at, wait_max);

@@ -76,6 +76,17 @@ pub struct CallContext {
     pub traceparent: Option<String>,
 }
 
+/// A call that an earlier run left open.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OpenCall {
+    /// Nothing is known of it.
+    Unknown,
+    /// It has certainly not begun, so that it may be dispatched now.
+    NeverBegan,
+    /// It was cut off when its process died. The model is told these sentences about what is left of it.
+    CutOff(String),
+}
+
 /// Runs tools.
 #[async_trait]
 pub trait ToolDispatcher: Send + Sync {
@@ -88,9 +99,15 @@ pub trait ToolDispatcher: Send + Sync {
         false
     }
 
-    /// Whether a call that an earlier run left open has certainly not begun, so that it may be dispatched now.
-    async fn never_began(&self, _call: &ToolCall) -> bool {
-        false
+    /// Says what is known of a call that an earlier run left open.
+    async fn open_call(&self, _call: &ToolCall) -> OpenCall {
+        OpenCall::Unknown
+    }
+
+    /// The tool that answers calls of this name: another one where a history from elsewhere calls it otherwise, with the same
+    /// arguments. Filters, permissions and events go by it.
+    fn own_name<'a>(&self, tool: &'a str) -> &'a str {
+        tool
     }
 
     /// Runs one call; an unknown tool is an error answer that names it. Must return soon after `context.cancel`.
@@ -121,10 +138,20 @@ impl Asked<'_> {
 }
 
 impl Dispatch<'_> {
+    fn asked<'a>(&self, block: &'a Block) -> Option<Asked<'a>> {
+        match block {
+            Block::ToolUse { id, name, input } => {
+                Some(Asked { id, name: self.tools.own_name(name), input })
+            }
+            _ => None,
+        }
+    }
+
     /// Answers every call of `message` with one user message, results in call order. Neighbouring read-only calls run
     /// at the same time. A cancelled call is answered too, so that the log has no hole.
     pub(crate) async fn answer(&self, message: &Message) -> Message {
-        let calls: Vec<Asked<'_>> = message.blocks().iter().filter_map(asked).collect();
+        let calls: Vec<Asked<'_>> =
+            message.blocks().iter().filter_map(|block| self.asked(block)).collect();
         let mut blocks = Vec::with_capacity(calls.len());
         let groups = calls
             .chunk_by(|a, b| self.tools.is_read_only(a.name) && self.tools.is_read_only(b.name));
@@ -139,26 +166,28 @@ impl Dispatch<'_> {
         Message::new(Role::User, blocks)
     }
 
-    /// Answers the calls that an earlier run left open, where there is one among them that never began: that one is run now,
-    /// and of the others it is told that nobody knows. `None` where there is none; such calls are closed when
-    /// a request is built.
+    /// Answers the calls that an earlier run left open, where something is known of one of them: what never began is run now, and of
+    /// the others it is told that nobody knows, and what is left of them. `None` where nothing is known; such calls are closed
+    /// when a request is built.
     pub(crate) async fn reopen(&self, message: &Message) -> Option<Message> {
-        let calls: Vec<Asked<'_>> = message.blocks().iter().filter_map(asked).collect();
-        let mut waiting = Vec::with_capacity(calls.len());
+        let calls: Vec<Asked<'_>> =
+            message.blocks().iter().filter_map(|block| self.asked(block)).collect();
+        let mut known = Vec::with_capacity(calls.len());
         for call in &calls {
-            waiting.push(match call.input {
-                ToolInput::Valid(input) => self.tools.never_began(&call.call(input)).await,
-                ToolInput::Invalid(_) => false,
+            known.push(match call.input {
+                ToolInput::Valid(input) => self.tools.open_call(&call.call(input)).await,
+                ToolInput::Invalid(_) => OpenCall::Unknown,
             });
         }
-        if !waiting.contains(&true) {
+        if known.iter().all(|known| *known == OpenCall::Unknown) {
             return None;
         }
         let mut blocks = Vec::with_capacity(calls.len());
-        for (call, waiting) in calls.iter().zip(waiting) {
-            let answer = match waiting {
-                true => self.answer_one(call).await,
-                false => ToolAnswer::error(CUT_OFF),
+        for (call, known) in calls.iter().zip(known) {
+            let answer = match known {
+                OpenCall::NeverBegan => self.answer_one(call).await,
+                OpenCall::Unknown => ToolAnswer::error(CUT_OFF),
+                OpenCall::CutOff(left) => ToolAnswer::error(format!("{CUT_OFF} {left}")),
             };
             blocks.push(Block::result(call.id.clone(), answer.text, answer.is_error));
         }
@@ -241,13 +270,6 @@ impl Dispatch<'_> {
             }
             None => (ToolAnswer::error(STOPPED), CallEnd::Stopped),
         }
-    }
-}
-
-fn asked(block: &Block) -> Option<Asked<'_>> {
-    match block {
-        Block::ToolUse { id, name, input } => Some(Asked { id, name, input }),
-        _ => None,
     }
 }
 

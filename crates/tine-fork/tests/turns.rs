@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tine_fork::{
-    AllowAllFilter, AutoMemFilter, CallContext, Conversation, Journal, JournalError, MemoryJournal,
-    Observer, RequestRecord, Run, RunEvent, RunLimits, RunReport, ToolAnswer, ToolCall,
-    ToolDispatcher, ToolFilter,
+    AllowAllFilter, AutoMemFilter, CallContext, Compactor, Conversation, Journal, JournalError,
+    MemoryJournal, Observer, RequestRecord, Run, RunEvent, RunLimits, RunReport, ToolAnswer,
+    ToolCall, ToolDispatcher, ToolFilter,
 };
 use tine_history::History;
 use tine_llm::{BrokenCause, LlmError};
 use tine_model::{Block, EntryId, Message, ModelSettings, Outcome, RawJson, StopReason, Usage};
 use tine_testkit::{Answer, ScriptedModel};
-use tine_wire::{Head, HeadParts, MarkPoints, Partial};
+use tine_wire::{FailureKind, Head, HeadParts, MarkPoints, Overflow, Partial};
 use tokio::sync::Barrier;
 use tokio_util::sync::CancellationToken;
 
@@ -131,6 +131,15 @@ impl Setup {
         observer: &dyn Observer,
         filter: &dyn ToolFilter,
     ) -> RunReport {
+        self.run_with(model, observer, (filter, None)).await
+    }
+
+    async fn run_with(
+        &self,
+        model: &ScriptedModel,
+        observer: &dyn Observer,
+        (filter, compactor): (&dyn ToolFilter, Option<&dyn Compactor>),
+    ) -> RunReport {
         let run = Run {
             conversation: &mut conversation(),
             llm: model,
@@ -143,7 +152,7 @@ impl Setup {
             reminder: None,
             seat: None,
             cache: None,
-            compactor: None,
+            compactor,
             cancel: self.cancel.clone(),
         };
         run.go(Some(Message::user("go"))).await
@@ -304,6 +313,164 @@ async fn a_broken_reply_is_kept_beside_the_conversation() {
     assert_eq!(notices, ["Part of a reply that broke off:\nhalf"]);
 }
 
+fn cut_off(uncached: u64) -> Answer {
+    let partial = Partial {
+        message: Some(tine_testkit::replies::text("half")),
+        usage: Usage { uncached, ..Usage::default() },
+        id: None,
+    };
+    let cause = BrokenCause::Ended;
+    Answer::text_then_error("half", LlmError::Broken { partial: Box::new(partial), cause })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_breaks_off_is_asked_for_again_and_paid_for() {
+    let model = ScriptedModel::new([cut_off(7), cut_off(8), Answer::text("whole")]);
+    let setup = Setup::default();
+    let seen = Mutex::new(Vec::new());
+    let observer = |event: &RunEvent<'_>| {
+        let line = match event {
+            RunEvent::Request { turn } => format!("request {turn}"),
+            RunEvent::Retry { attempt, cause, .. } => format!("retry {attempt}: {cause}"),
+            RunEvent::Message(message) => format!("message {}", message.text()),
+            _ => return,
+        };
+        seen.lock().unwrap().push(line);
+    };
+    let report = setup.run(&model, &observer).await;
+    assert_eq!((report.outcome, report.turns), (Outcome::Completed, 1));
+    assert_eq!(report.requests.iter().map(|usage| usage.uncached).take(2).sum::<u64>(), 15);
+    assert_eq!(report.requests.len(), 3);
+    let [first, .., last] = &model.requests()[..] else { panic!("no requests") };
+    assert_eq!(first, last, "the same bytes again");
+    insta::assert_snapshot!(seen.lock().unwrap().join("\n"), @"
+    message go
+    request 1
+    retry 1: the reply broke off
+    request 1
+    retry 2: the reply broke off
+    request 1
+    message whole
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_is_no_answer_is_asked_for_again_and_is_never_a_success() {
+    let stopped =
+        |text: &str, word: &str| Answer::text(text).with_stop(StopReason::Other(word.to_owned()));
+    let malformed = move || stopped("half a call", "MALFORMED_FUNCTION_CALL");
+    let model = ScriptedModel::new([malformed(), Answer::text(" "), Answer::text("whole")]);
+    let setup = Setup::default();
+    let report = setup.run(&model, &nobody).await;
+    assert_eq!((report.outcome, report.turns), (Outcome::Completed, 1));
+    assert_eq!((report.messages.len(), report.requests.len()), (2, 3), "all are paid for");
+    let notices = setup.notes.notices.lock().unwrap().clone();
+    insta::assert_snapshot!(notices.join("\n"), @"
+    A reply that is no answer (the provider ended the reply with `MALFORMED_FUNCTION_CALL`: the model wrote a tool call that cannot be read):
+    half a call
+    A reply that is no answer (the reply holds neither words nor a tool call):
+     
+    ");
+
+    // It never becomes one: the conversation stays as it was, and the reason is told.
+    let model = ScriptedModel::answering(move |_| malformed());
+    let report = Setup::default().run(&model, &nobody).await;
+    assert_eq!((model.requests().len(), report.messages.len()), (3, 1));
+    let Outcome::Failed(why) = report.outcome else { panic!("{:?}", report.outcome) };
+    insta::assert_snapshot!(why, @"the model gave no answer: the provider ended the reply with `MALFORMED_FUNCTION_CALL`: the model wrote a tool call that cannot be read");
+    assert_eq!(report.error.map(|error| matches!(error, tine_fork::RunError::Llm(_))), Some(true));
+
+    // Words behind an unknown end are kept, and are no success either.
+    let model = ScriptedModel::new([stopped("all of it?", "eclipse")]);
+    let report = Setup::default().run(&model, &nobody).await;
+    assert_eq!(report.final_text().as_deref(), Some("all of it?"));
+    assert!(matches!(&report.outcome, Outcome::Failed(why) if why.contains("`eclipse`")));
+
+    // A window that is full is called that.
+    let full = Answer::text("half").with_stop(StopReason::ContextExceeded);
+    let report = Setup::default().run(&ScriptedModel::new([full]), &nobody).await;
+    assert!(matches!(&report.outcome, Outcome::Failed(why) if why.contains("model's window")));
+}
+
+/// Has a window that each cut reply fills, and makes room so often.
+struct Roomy {
+    left: AtomicUsize,
+}
+
+#[async_trait]
+impl Compactor for Roomy {
+    async fn compact(
+        &self,
+        _conversation: &mut Conversation,
+        _last: Option<&Usage>,
+        _cancel: &CancellationToken,
+    ) -> Result<Option<Usage>, JournalError> {
+        Ok(None)
+    }
+
+    fn is_full(&self, _usage: &Usage) -> bool {
+        true
+    }
+
+    async fn make_room(
+        &self,
+        _conversation: &mut Conversation,
+        _overflow: &Overflow,
+        _round: u32,
+        _cancel: &CancellationToken,
+    ) -> Result<Option<Vec<Usage>>, JournalError> {
+        let is_left = |left: usize| left.checked_sub(1);
+        let made = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_left);
+        Ok(made.is_ok().then(|| vec![Usage { uncached: 5, ..Usage::default() }]))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn room_is_made_where_the_window_is_full_a_few_times() {
+    let cut = || Answer::text("half").with_stop(StopReason::MaxTokens);
+    let long = || Answer::refused(FailureKind::Overflow, "prompt is too long");
+    let run = async |answers: Vec<Answer>, left: usize| {
+        let model = ScriptedModel::new(answers);
+        let (setup, roomy) = (Setup::default(), Roomy { left: AtomicUsize::new(left) });
+        let report = setup.run_with(&model, &nobody, (&AllowAllFilter, Some(&roomy))).await;
+        (report, model.requests().len())
+    };
+    let (report, requests) = run(vec![long(), cut(), Answer::text("whole")], 9).await;
+    assert_eq!((&report.outcome, requests), (&Outcome::Completed, 3));
+    assert_eq!(report.messages.len(), 2, "the cut reply is not part of the conversation");
+    // Two summaries and two replies are paid for.
+    assert_eq!(report.requests.len(), 4);
+
+    let (report, requests) = run((0..9).map(|_| long()).collect(), 9).await;
+    assert!(matches!(report.outcome, Outcome::Failed(_)), "{:?}", report.outcome);
+    assert_eq!(requests, 4, "three rounds, and no more");
+
+    let (report, requests) = run((0..9).map(|_| long()).collect(), 1).await;
+    assert!(matches!(report.outcome, Outcome::Failed(_)), "{:?}", report.outcome);
+    assert_eq!(requests, 2, "nothing more could be left out");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_always_breaks_off_ends_the_run() {
+    let model = ScriptedModel::answering(|_| cut_off(7));
+    let report = Setup::default().run(&model, &nobody).await;
+    assert!(matches!(report.outcome, Outcome::Failed(_)), "{:?}", report.outcome);
+    assert_eq!(model.requests().len(), 11);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_another_try_can_be_cancelled() {
+    let model = ScriptedModel::answering(|_| cut_off(7));
+    let setup = Setup::default();
+    let stop = |event: &RunEvent<'_>| {
+        if matches!(event, RunEvent::Retry { .. }) {
+            setup.cancel.cancel();
+        }
+    };
+    let report = setup.run(&model, &stop).await;
+    assert_eq!((report.outcome, model.requests().len()), (Outcome::Aborted, 1));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_cut_reply_and_a_refusal_are_outcomes_of_their_own() {
     for (stop, outcome) in
@@ -331,7 +498,8 @@ async fn a_panicking_observer_does_not_end_the_run() {
 
 #[tokio::test(start_paused = true)]
 async fn the_final_text_is_never_the_parents() {
-    let model = ScriptedModel::new([Answer::calls([("a", "Write", "{}")]), Answer::text("")]);
+    let nothing = Answer::text("").with_stop(StopReason::Refusal);
+    let model = ScriptedModel::new([Answer::calls([("a", "Write", "{}")]), nothing]);
     let mut parent = conversation();
     parent.push(EntryId(1), Arc::new(Message::user("q")));
     parent.push(EntryId(2), Arc::new(tine_testkit::replies::text("the parent's words")));

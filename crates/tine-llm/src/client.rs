@@ -81,6 +81,18 @@ pub trait LlmClient: Send + Sync {
         cancel: &CancellationToken,
     ) -> Result<Reply, LlmError>;
 
+    /// How long whoever asks again for a reply that broke off may wait for it altogether. A client that sends again by itself
+    /// returns the limit that it keeps to.
+    fn patience(&self) -> Duration {
+        PATIENCE_DEFAULT
+    }
+
+    /// The first wait before a reply that broke off is asked for again; the waits double. A client that sends again by
+    /// itself returns its own first wait.
+    fn backoff(&self) -> Duration {
+        BACKOFF_DEFAULT
+    }
+
     /// Keeps a prefix at the provider (Gemini's explicit cached content), and returns the provider's answer, which names it. It
     /// costs until it expires or is deleted. Dropping the future cancels; what the provider had begun may then exist without a name
     /// here.
@@ -97,5 +109,11 @@ pub trait LlmClient: Send + Sync {
     }
 }
 
+/// The patience of a client that does not say its own: an outage is over by then, or a person has to look.
+pub const PATIENCE_DEFAULT: Duration = Duration::from_secs(600);
+
 /// What a client without it calls it in the error.
 pub(crate) const CACHED_CONTENT: &str = "cached content";
+
+/// The first wait before a request goes out again, unless a client says otherwise.
+pub const BACKOFF_DEFAULT: Duration = Duration::from_millis(500);

@@ -7,7 +7,7 @@ use std::fmt;
 use std::time::Duration;
 
 use tine_model::{Provider, WireFormat};
-use tine_wire::{DecodeError, Failure, FailureKind, Partial};
+use tine_wire::{DecodeError, Failure, FailureKind, NoAnswer, Overflow, Partial, Reply};
 
 /// Why a request has no reply, or why a client cannot be made. The same type with and without HTTP, so that a match over it means the
 /// same in both.
@@ -107,6 +107,15 @@ pub enum LlmError {
         /// What is wrong.
         source: DecodeError,
     },
+    /// The reply came whole, and is no answer. Clients return such a reply; whoever wants an answer makes this error of it
+    /// ([`answered`](Self::answered)).
+    #[error("the model gave no answer: {reason}")]
+    NoAnswer {
+        /// The reply that came.
+        partial: Box<Partial>,
+        /// Why it is none.
+        reason: NoAnswer,
+    },
     /// A time limit of this client struck.
     #[error("the limit of {} {} passed", seconds(*allowed), limit.as_str())]
     Timeout {
@@ -126,11 +135,41 @@ pub enum LlmError {
 }
 
 impl LlmError {
+    /// Returns the reply when it may pass for an answer, else the error. A reply with words that ended for an unknown reason
+    /// passes: its words are worth keeping, and whoever keeps them asks [`Reply::no_answer`] again.
+    pub fn answered(reply: Reply) -> Result<Reply, Self> {
+        match reply.no_answer() {
+            None | Some(NoAnswer::UnknownEnd(_)) => Ok(reply),
+            Some(reason) => Err(Self::no_answer(reply, reason)),
+        }
+    }
+
+    /// Makes the error of a reply that is no answer.
+    pub fn no_answer(reply: Reply, reason: NoAnswer) -> Self {
+        let Reply { id, message, usage, .. } = reply;
+        let message = (!message.blocks().is_empty()).then_some(message);
+        Self::NoAnswer { partial: Box::new(Partial { message, usage, id }), reason }
+    }
+
+    /// Returns the figures of a conversation that is too long for the model, as far as they are known. None for other errors.
+    pub fn overflow(&self) -> Option<Overflow> {
+        match self {
+            Self::Refused { failure, .. }
+            | Self::Broken { cause: BrokenCause::Provider(failure), .. } => match failure.kind {
+                FailureKind::TooLarge => Some(Overflow::default()),
+                _ => failure.overflow(),
+            },
+            Self::NoAnswer { reason: NoAnswer::WindowFull, .. } => Some(Overflow::default()),
+            _ => None,
+        }
+    }
+
     /// What had arrived before the error; `None` where nothing can have arrived.
     pub fn partial(&self) -> Option<&Partial> {
         match self {
             Self::Broken { partial, .. }
             | Self::Protocol { partial, .. }
+            | Self::NoAnswer { partial, .. }
             | Self::Timeout { partial, .. }
             | Self::Cancelled { partial } => Some(partial),
             Self::MissingKey { .. }
@@ -147,11 +186,21 @@ impl LlmError {
         }
     }
 
+    /// Whether the provider's own word for what went wrong is of the kind that passes by itself; `false` where it said nothing.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Refused { failure, .. }
+            | Self::Broken { cause: BrokenCause::Provider(failure), .. } => is_passing(failure),
+            _ => false,
+        }
+    }
+
     /// Whether the same request may succeed later, so that offering to try again makes sense. The client itself is more careful: it sends again
     /// only while nothing of the reply has been reported.
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Broken { .. } | Self::Timeout { .. } => true,
+            Self::NoAnswer { reason, .. } => reason.is_passing(),
             Self::Refused { failure, .. } => is_passing(failure),
             Self::MissingKey { .. }
             | Self::MissingBaseUrl { .. }
@@ -178,12 +227,15 @@ pub(crate) const TOO_MANY_REQUESTS: u16 = 429;
 pub(crate) const OVERLOADED: u16 = 529;
 
 /// Statuses of a gateway in front of the provider: they pass too, whatever page comes with them. Some of them use 529 for overload.
-const GATEWAY_STATUSES: [u16; 5] = [TOO_MANY_REQUESTS, 502, 503, 504, OVERLOADED];
+pub(crate) const GATEWAY_STATUSES: [u16; 5] = [TOO_MANY_REQUESTS, 502, 503, 504, OVERLOADED];
 
 /// Whether a failure is of the kind that passes by itself.
 pub(crate) fn is_passing(failure: &Failure) -> bool {
     match failure.kind {
-        FailureKind::SpendLimit => false,
+        FailureKind::SpendLimit
+        | FailureKind::NoCredit
+        | FailureKind::TooLarge
+        | FailureKind::Overflow => false,
         FailureKind::NotTheApi => {
             failure.status.is_some_and(|status| GATEWAY_STATUSES.contains(&status))
         }
@@ -195,7 +247,6 @@ pub(crate) fn is_passing(failure: &Failure) -> bool {
         | FailureKind::Permission
         | FailureKind::NotFound
         | FailureKind::InvalidRequest
-        | FailureKind::TooLarge
         | FailureKind::Other => match failure.status {
             // An error inside an answer that began with 200 is known by its kind alone.
             None | Some(200..=299) => matches!(
@@ -233,6 +284,8 @@ pub enum TimeLimit {
     FirstEvent,
     /// Between two pieces of the answer.
     Idle,
+    /// For one reply, from sending to its end.
+    Reply,
     /// For everything, retries and waits included.
     Whole,
 }
@@ -244,6 +297,7 @@ impl TimeLimit {
             Self::Connect => "for the connection",
             Self::FirstEvent => "for the first part of the reply",
             Self::Idle => "between two parts of the reply",
+            Self::Reply => "for one reply",
             Self::Whole => "for the whole request",
         }
     }
@@ -343,6 +397,8 @@ mod tests {
             check(Other, Some(status), false);
         }
         check(SpendLimit, Some(429), false);
+        check(TooLarge, Some(429), false);
+        check(Overflow, Some(500), false);
         check(NotTheApi, Some(200), false);
         check(NotTheApi, Some(500), false);
         check(NotTheApi, Some(502), true);

@@ -8,7 +8,7 @@
 //! Without it the crate is the port alone, and brings no HTTP or TLS library: for whoever has a client of their own.
 //!
 //! This crate knows no agents and no provider's JSON. It never changes a request, never follows a redirect, never
-//! sends a request again once a part of its reply has been reported, and never shows a key.
+//! sends a request again by itself once a part of its reply has been reported, and never shows a key.
 
 mod client;
 mod error;
@@ -16,11 +16,11 @@ mod hold;
 #[cfg(feature = "http")]
 mod http;
 
-pub use client::{LlmClient, Progress, Request};
+pub use client::{BACKOFF_DEFAULT, LlmClient, PATIENCE_DEFAULT, Progress, Request};
 pub use error::{BrokenCause, LlmError, TimeLimit, TransportError};
 pub use hold::HoldReason;
 #[cfg(feature = "http")]
 pub use http::{
-    ERROR_BYTES_MAX, HttpClient, HttpLimits, HttpOptions, HttpOverrides, REPLY_BYTES_MAX,
-    RateGates, RetryLimits, Secret, ensure_crypto,
+    ERROR_BYTES_MAX, HttpClient, HttpLimits, HttpOptions, HttpOverrides, PROBE_WAIT_MAX, RateGates,
+    RetryLimits, Secret, ensure_crypto, is_own_server, probe,
 };

@@ -1,5 +1,6 @@
 //! The append-only log of an agent.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::{AgentId, EntryId, Message};
@@ -62,6 +63,55 @@ pub enum EntryBody {
         /// What stands for those left out: a summary, a digest, or the word that there was more.
         preface: Arc<Message>,
     },
+    /// Requests leave members out from here on. A rewind does not undo it: the server would refuse them again.
+    Dialect(Arc<DialectChange>),
+}
+
+/// Requests of a lineage leave out members that their server refuses.
+///
+/// All that the server said stays in the log as it came. From this change on every request of the lineage renders its messages, earlier
+/// ones too, without the members, and always with the same bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DialectChange {
+    /// The server, as people know it; empty where nobody knows it.
+    pub host: String,
+    /// The members, such as `messages.reasoning` or `prompt_cache_key`.
+    pub left_out: Vec<String>,
+    /// The server's words when it refused; `None` where it was known before.
+    pub refusal: Option<String>,
+    /// The first message whose bytes are others than before; `None` where no message had the members.
+    pub from: Option<EntryId>,
+    /// True if answered requests held other bytes, so that the cache does not serve what follows them.
+    pub rewrites: bool,
+    /// Tokens that the cache would have served and does not.
+    pub lost_tokens: u64,
+    /// The cost of that loss, in millionths of a USD; `None` where no price is known.
+    pub lost_micro_usd: Option<u64>,
+}
+
+impl fmt::Display for DialectChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let members: Vec<String> = self.left_out.iter().map(|name| format!("`{name}`")).collect();
+        let host = if self.host.is_empty() { "the server" } else { &self.host };
+        let how = if self.refusal.is_some() { "refuses" } else { "is known to refuse" };
+        write!(f, "requests leave out {} from here on, which {host} {how}", members.join(", "))?;
+        if let Some(from) = self.from {
+            write!(f, "; messages from entry {} on are rendered without", from.0)?;
+        }
+        match (self.lost_tokens, self.lost_micro_usd) {
+            (0, _) if self.refusal.is_some() => f.write_str("; no cache is lost"),
+            (0, _) => Ok(()),
+            (tokens, None) => write!(f, "; the cache of {tokens} tokens is lost"),
+            (tokens, Some(price)) => {
+                write!(f, "; the cache of {tokens} tokens is lost, which costs ")?;
+                // The last digit that is shown.
+                match price {
+                    0..100 => f.write_str("less than $0.0001"),
+                    price => write!(f, "${:.4}", price as f64 / 1e6),
+                }
+            }
+        }
+    }
 }
 
 impl EntryBody {
@@ -75,6 +125,7 @@ impl EntryBody {
             Self::Rewind { .. } => "rewind",
             Self::Notice(_) => "notice",
             Self::Compact { .. } => "compact",
+            Self::Dialect(_) => "dialect",
         }
     }
 }

@@ -7,6 +7,8 @@ mod agent;
 mod budget;
 mod entry;
 mod id;
+mod in_full;
+mod leftover;
 mod message;
 mod model;
 mod name;
@@ -17,6 +19,7 @@ mod prefix;
 mod public_address;
 mod raw;
 mod reach;
+mod served;
 mod usage;
 
 pub use agent::{
@@ -24,10 +27,12 @@ pub use agent::{
     WorktreeRecord,
 };
 pub use budget::{Cap, CapReached};
-pub use entry::{Entry, EntryBody, ForkRole};
+pub use entry::{DialectChange, Entry, EntryBody, ForkRole};
 pub use id::{
     AgentId, AgentPrefix, EntryId, IdError, PREFIX_CHARS_MIN, PermissionId, RequestId, ToolCallId,
 };
+pub use in_full::{in_full, with_causes};
+pub use leftover::Leftover;
 pub use message::{Block, Message, RawMessage, Role, ToolInput};
 pub use model::{
     Effort, ModelError, ModelRef, ModelSettings, Provider, Thinking, ToolChoice, WireFormat,
@@ -42,4 +47,5 @@ pub use prefix::{Boundary, BoundaryKind, CacheScheme, Lifetime, Segment};
 pub use public_address::is_public;
 pub use raw::{RawJson, RawJsonError};
 pub use reach::{Reach, Writes};
+pub use served::{Engine, Served};
 pub use usage::Usage;

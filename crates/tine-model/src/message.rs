@@ -111,10 +111,31 @@ impl Message {
         self.raw.as_ref()
     }
 
-    /// All text blocks, joined by an empty line.
+    /// All text blocks, joined by an empty line. Providers cut one text into several blocks where a part of it has citations or a
+    /// signature: in a model's reply, blocks that follow each other directly are one text. Mistral puts the references between them.
     pub fn text(&self) -> String {
-        let texts: Vec<&str> = self.blocks.iter().filter_map(Block::as_text).collect();
-        texts.join("\n\n")
+        let format =
+            self.raw.as_ref().filter(|_| self.role == Role::Assistant).map(|raw| raw.format);
+        let (is_cut, has_references) = match format {
+            Some(WireFormat::Anthropic | WireFormat::Gemini) => (true, false),
+            Some(WireFormat::OpenAiChat | WireFormat::OpenAiChatParts) => (true, true),
+            // Each item is a message of its own.
+            Some(WireFormat::OpenAiResponses) | None => (false, false),
+        };
+        let mut joined = String::new();
+        let mut goes_on = false;
+        for block in &self.blocks {
+            let text = block.as_text();
+            if let Some(text) = text {
+                if !joined.is_empty() && !goes_on {
+                    joined.push_str("\n\n");
+                }
+                joined.push_str(text);
+            }
+            let is_reference = has_references && matches!(block, Block::Unknown(_));
+            goes_on = is_cut && (text.is_some() || goes_on && is_reference);
+        }
+        joined
     }
 
     /// The tool calls of this message, in call order.

@@ -164,7 +164,23 @@ impl ModelRef {
 
     /// The wire format in which new conversations with this model are held.
     pub fn format(&self) -> WireFormat {
-        self.served_as().format()
+        match self.claude() {
+            Some(_) => WireFormat::OpenAiChatParts,
+            None => self.served_as().format(),
+        }
+    }
+
+    /// Anthropic's name of a Claude model behind a gateway that speaks OpenAI's chat format, such as LiteLLM or OpenRouter. Its cache
+    /// is told what to keep by marks on the parts of contents.
+    pub fn claude(&self) -> Option<String> {
+        if self.provider != Provider::OpenAiCompat {
+            return None;
+        }
+        let name = self.name.to_ascii_lowercase();
+        let name = &name[name.find("claude")?..];
+        // OpenRouter writes versions with dots, and variants behind a colon, as Bedrock does revisions.
+        let name = name.split(':').next().unwrap_or(name);
+        Some(name.replace('.', "-"))
     }
 }
 
@@ -198,30 +214,46 @@ pub enum Thinking {
     Budget(u32),
 }
 
-/// How much work the model is asked to put in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The levels of work that the model is asked to put in, the least first. No provider takes all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effort {
-    /// Least.
+    /// No reasoning at all.
+    None,
+    /// Hardly any.
+    Minimal,
+    /// Little.
     Low,
     /// Middle.
     Medium,
-    /// Most.
+    /// Much.
     High,
+    /// More than that.
+    XHigh,
+    /// All that the model has.
+    Max,
 }
 
 impl Effort {
-    /// The word of both wire formats.
+    /// Every effort, the least first.
+    pub const ALL: [Self; 7] =
+        [Self::None, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::XHigh, Self::Max];
+
+    /// The word of all wire formats.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::None => "none",
+            Self::Minimal => "minimal",
             Self::Low => "low",
             Self::Medium => "medium",
             Self::High => "high",
+            Self::XHigh => "xhigh",
+            Self::Max => "max",
         }
     }
 
     /// Reads the word.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Low, Self::Medium, Self::High].into_iter().find(|effort| effort.as_str() == name)
+        Self::ALL.into_iter().find(|effort| effort.as_str() == name)
     }
 }
 
@@ -278,6 +310,25 @@ mod tests {
             let expected = (whole.to_owned(), Provider::Anthropic, WireFormat::Anthropic);
             assert_eq!(played(&format!("sim/{whole}")), expected);
         }
+    }
+
+    #[test]
+    fn claude_is_known_behind_a_gateway() {
+        let check = |text: &str, name: Option<&str>| {
+            let model: ModelRef = text.parse().unwrap();
+            assert_eq!(model.claude().as_deref(), name, "{text}");
+            let is_in_parts = model.format() == WireFormat::OpenAiChatParts;
+            assert_eq!(is_in_parts, name.is_some(), "{text}");
+        };
+        check("openai-compat/anthropic/claude-opus-4.6:beta", Some("claude-opus-4-6"));
+        check("openai-compat/claude-opus-5-5", Some("claude-opus-5-5"));
+        check(
+            "openai-compat/us.anthropic.claude-haiku-4-5-20251001-v1:0",
+            Some("claude-haiku-4-5-20251001-v1"),
+        );
+        check("openai-compat/qwen3", None);
+        check("sim/claude@openai-compat", None);
+        check("anthropic/claude-opus-5-5", None);
     }
 
     #[test]

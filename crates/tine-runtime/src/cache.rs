@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use tine_cache::{Facts, Keep, LiveEntry, Scope, keep};
-use tine_fork::{CacheLane, LastSent, VALUE_PER_SECOND_DEFAULT, cache_scope};
+use tine_fork::{CacheLane, LastSent, SlotWait, VALUE_PER_SECOND_DEFAULT, cache_scope};
 use tine_model::{AgentId, AgentRecord, Lifetime, ModelRef};
 use tine_store::{CacheRow, RequestRow};
 use tine_wire::Lifetimes;
@@ -43,6 +43,8 @@ pub struct CachePolicy {
     pub value_per_second: f64,
     /// Longest wait for a leader; `None` for the usual one of the provider.
     pub leader_wait_max: Option<Duration>,
+    /// The wait of requests for the slot that holds their prefix, where a server has slots.
+    pub slot_wait: SlotWait,
 }
 
 impl Default for CachePolicy {
@@ -52,14 +54,16 @@ impl Default for CachePolicy {
             keep_warm: false,
             value_per_second: VALUE_PER_SECOND_DEFAULT,
             leader_wait_max: None,
+            slot_wait: SlotWait::default(),
         }
     }
 }
 
 impl Runtime {
-    /// What is known of a model: its prices and the rules of its cache.
+    /// Returns the facts about a model: its prices and the rules of its cache, which may be those of the server that serves it.
     pub fn facts(&self, model: &ModelRef) -> Facts {
-        self.ports().facts.facts(&model.to_string())
+        let served = self.ports().models.served(model);
+        self.ports().facts.facts_served(&model.to_string(), served.as_ref())
     }
 
     /// The cache that requests to a model meet, with what the store remembers of it.
@@ -68,6 +72,7 @@ impl Runtime {
         model: &ModelRef,
         policy: CachePolicy,
     ) -> Result<CacheLane, RuntimeError> {
+        self.ports().models.ask_server(model).await;
         let facts = self.facts(model);
         let account = self.ports().models.account(model);
         let scope = cache_scope(model, &account);
@@ -82,11 +87,14 @@ impl Runtime {
         let mut rows = self.store().cache_entries(scope.0, since_ms).await?;
         // From before the clock was set back: nobody knows how old they are.
         rows.retain(|row| row.used_ms <= now_ms);
-        self.cache_engine().load(scope, rows.into_iter().map(live_entry).collect());
+        let entries: Vec<LiveEntry> = rows.into_iter().map(live_entry).collect();
+        self.cache_engine().load_slots(scope, &facts, &entries);
+        self.cache_engine().load(scope, entries);
         let lane = CacheLane::new(self.cache_engine().clone(), model, &account, facts);
         Ok(CacheLane {
             value_per_second: policy.value_per_second,
             leader_wait_max: policy.leader_wait_max.unwrap_or(lane.leader_wait_max),
+            slot_wait: policy.slot_wait,
             ..lane
         })
     }

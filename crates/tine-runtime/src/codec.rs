@@ -8,7 +8,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tine_model::{
-    Block, Entry, EntryBody, EntryId, Message, RawJson, Role, ToolCallId, ToolInput, WireFormat,
+    Block, DialectChange, Entry, EntryBody, EntryId, Message, RawJson, Role, ToolCallId, ToolInput,
+    WireFormat,
 };
 use tine_store::{EntryKind, EntryRow, ForkEvent, NewEntry};
 
@@ -69,6 +70,18 @@ struct StoredCompact {
     preface: StoredMessage,
 }
 
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredDialect {
+    host: String,
+    left_out: Vec<String>,
+    refusal: Option<String>,
+    from: Option<i64>,
+    rewrites: bool,
+    lost_tokens: u64,
+    lost_micro_usd: Option<u64>,
+}
+
 /// A row for the log. Fork events are not among them: the store writes those itself.
 pub(crate) fn message_row(message: &Message, at_ms: i64) -> NewEntry {
     NewEntry { kind: EntryKind::Message, body: to_text(&store_message(message)), at_ms }
@@ -94,6 +107,20 @@ fn store_message(message: &Message) -> StoredMessage {
 pub(crate) fn compact_row(keep: Option<EntryId>, preface: &Message, at_ms: i64) -> NewEntry {
     let stored = StoredCompact { keep: keep.map(|entry| entry.0), preface: store_message(preface) };
     NewEntry { kind: EntryKind::Compact, body: to_text(&stored), at_ms }
+}
+
+pub(crate) fn dialect_row(change: &DialectChange, at_ms: i64) -> NewEntry {
+    let DialectChange { host, left_out, refusal, from, .. } = change.clone();
+    let stored = StoredDialect {
+        host,
+        left_out,
+        refusal,
+        from: from.map(|entry| entry.0),
+        rewrites: change.rewrites,
+        lost_tokens: change.lost_tokens,
+        lost_micro_usd: change.lost_micro_usd,
+    };
+    NewEntry { kind: EntryKind::Dialect, body: to_text(&stored), at_ms }
 }
 
 pub(crate) fn notice_row(text: &str, at_ms: i64) -> NewEntry {
@@ -141,6 +168,18 @@ fn read_body(kind: EntryKind, body: &str) -> Result<EntryBody, String> {
             let compact: StoredCompact = parse(body)?;
             let preface = Arc::new(unstore_message(compact.preface)?);
             EntryBody::Compact { keep: compact.keep.map(EntryId), preface }
+        }
+        EntryKind::Dialect => {
+            let stored: StoredDialect = parse(body)?;
+            EntryBody::Dialect(Arc::new(DialectChange {
+                host: stored.host,
+                left_out: stored.left_out,
+                refusal: stored.refusal,
+                from: stored.from.map(EntryId),
+                rewrites: stored.rewrites,
+                lost_tokens: stored.lost_tokens,
+                lost_micro_usd: stored.lost_micro_usd,
+            }))
         }
     })
 }

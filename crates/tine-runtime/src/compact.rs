@@ -2,11 +2,14 @@
 //!
 //! The request for the summary goes on from the conversation as it was sent, so that the cache serves it. The log keeps
 //! everything; forks that were made before keep what they inherited; the agent, and who is forked from it later, begin a prefix
-//! of their own. Whatever fails leaves the agent as it was.
+//! of their own. Where the conversation does not fit into a request, its oldest messages leave the question; where the model cannot
+//! be asked at all, a digest stands for the older part. Any other failure leaves the agent as it was.
 
 mod auto;
 mod cut;
 mod preface;
+mod room;
+mod summary;
 
 #[cfg(test)]
 pub(crate) use preface::preface_text;
@@ -18,7 +21,6 @@ use tine_model::{AgentId, EntryId, Message, Usage};
 use tine_store::{Lease, StoreError};
 use tokio_util::sync::CancellationToken;
 
-use crate::aside::Aside;
 use crate::cache::CachePolicy;
 use crate::codec;
 use crate::error::RuntimeError;
@@ -26,6 +28,9 @@ use crate::load::Loaded;
 use crate::runtime::Runtime;
 
 use cut::Cut;
+use room::Room;
+pub use summary::CompactedBy;
+use summary::{Otherwise, Told};
 
 /// Tokens that a compaction keeps word for word unless the caller says otherwise: enough for the work at hand, and a tenth of
 /// the smallest window in use.
@@ -79,6 +84,19 @@ pub struct Compacted {
     pub usage: Usage,
     /// What stands for the messages that were left out.
     pub preface: Message,
+    /// The way in which it was made.
+    pub by: CompactedBy,
+}
+
+/// The cut, the room and the fallback of one compaction.
+#[derive(Debug, Clone, Copy)]
+struct Making {
+    /// The place at which the conversation is cut; None where nothing can be left out.
+    cut: Option<Cut>,
+    /// The room that it has.
+    room: Room,
+    /// The fallback where there is no summary.
+    otherwise: Otherwise,
 }
 
 impl Runtime {
@@ -93,8 +111,12 @@ impl Runtime {
         let lease = self.acquire(agent).await?;
         let compacted = async {
             let mut loaded = self.load(agent, options.caching).await?;
-            let cut = cut::choose(&items(&loaded.conversation), options.keep_tokens);
-            self.compact_loaded(&lease, &mut loaded, cut, (&*llm, options)).await
+            let window = self.window(&record.settings.model).await?;
+            let room = Room::of(window, &loaded.conversation);
+            let keep_tokens = room.kept(options.keep_tokens);
+            let cut = cut::choose(&items(&loaded.conversation), keep_tokens);
+            let making = Making { cut, room, otherwise: Otherwise::DigestIfTooLong };
+            self.compact_loaded(&lease, &mut loaded, making, (&*llm, options)).await
         };
         let compacted = compacted.await;
         self.store().release(&lease).await?;
@@ -106,16 +128,19 @@ impl Runtime {
         &self,
         lease: &Lease,
         loaded: &mut Loaded,
-        cut: Option<Cut>,
+        making: Making,
         (llm, options): (&dyn LlmClient, &CompactOptions),
     ) -> Result<Compacted, RuntimeError> {
         let agent = lease.agent;
+        let Making { cut, room, otherwise } = making;
         let cut = cut.ok_or(RuntimeError::NothingToCompact(agent))?;
         let items = items(&loaded.conversation);
         let kept = &items[cut.start..];
-        let (summary, usage) = self.summary(lease, loaded, (llm, options)).await?;
+        let how = (cut.start, room, otherwise);
+        let told = self.stand_in(lease, loaded, how, (llm, options)).await?;
         let parts = items.split_at(cut.start);
-        let preface = self.preface(&loaded.record, &summary, parts).await?;
+        let preface = self.preface(&loaded.record, &told, parts).await?;
+        let Told { by, usage, .. } = told;
         let keep = kept.first().map(|item| item.entry);
         let row = codec::compact_row(keep, &preface, self.now_ms());
         let appended = self.store().append(agent, lease.fence, &[row]).await?;
@@ -130,28 +155,8 @@ impl Runtime {
             tokens_after: cut.kept_tokens + cut::tokens_of(&preface),
             usage,
             preface,
+            by,
         })
-    }
-
-    /// What the model says of the conversation, and what that took.
-    async fn summary(
-        &self,
-        lease: &Lease,
-        loaded: &mut Loaded,
-        (llm, options): (&dyn LlmClient, &CompactOptions),
-    ) -> Result<(String, Usage), RuntimeError> {
-        let question = preface::question(options.instructions.as_deref());
-        let Loaded { record, conversation } = loaded;
-        let aside = Aside {
-            record,
-            owner: &lease.owner,
-            question: Message::user(question),
-            stop_word: STOP_WORD,
-            caching: options.caching,
-            cancel: &options.cancel,
-        };
-        let reply = self.ask_aside(conversation, llm, aside, &mut |_| {}).await?;
-        Ok((reply.message.text(), reply.usage))
     }
 }
 

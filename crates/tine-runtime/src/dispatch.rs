@@ -1,15 +1,15 @@
 //! Tool calls of a run: permission first, then the toolbox.
 
-use std::error::Error;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use tine_fork::{CallContext, InnerCalls, ToolAnswer, ToolCall, ToolDispatcher};
+use tine_fork::{CallContext, InnerCalls, OpenCall, ToolAnswer, ToolCall, ToolDispatcher};
 use tine_guard::{PermissionMode, real_call};
-use tine_model::RawJson;
+use tine_model::{RawJson, in_full};
 use tine_tools::{Caller, Effect, Place, Repl, ToolOutput, Toolbox};
 
 use crate::crew_tools::{CrewTool, CrewTools, spawns};
+use crate::leftovers::CutOffCalls;
 use crate::live::Stop;
 use crate::permission::{Permissions, Permit};
 use crate::queue::Queue;
@@ -21,15 +21,9 @@ const STOPPING: &str = "Refused: you were asked to stop. Answer with what you ha
 
 /// The message to the model if the wall of a read cannot be raised.
 fn not_run(error: &NoReadWall) -> String {
-    let mut why = vec![error.to_string()];
-    let mut source = error.source();
-    while let Some(error) = source {
-        why.push(error.to_string());
-        source = error.source();
-    }
     format!(
         "Not run: the read-only wall for this command cannot be raised: {}. Try again, or use another tool.",
-        why.join(": ")
+        in_full(error)
     )
 }
 
@@ -43,6 +37,8 @@ pub(crate) struct GuardedTools {
     pub(crate) stop: Arc<Stop>,
     pub(crate) writers: Writers,
     pub(crate) reads: ReadWalls,
+    /// Calls that the run before left open when its process died.
+    pub(crate) cut_off: CutOffCalls,
 }
 
 #[async_trait]
@@ -59,8 +55,24 @@ impl ToolDispatcher for GuardedTools {
         tool == Repl::NAME || spawns(tool)
     }
 
-    async fn never_began(&self, call: &ToolCall) -> bool {
-        self.queue.is_open(&call.id, &call.name, call.input.as_str()).await
+    /// Conversations that are gone on from as Claude Code sent them call the file tools by its names; their arguments are the same.
+    fn own_name<'a>(&self, tool: &'a str) -> &'a str {
+        match tool {
+            _ if self.toolbox.get(tool).is_some() => tool,
+            "Read" => "FileRead",
+            "Write" => "FileWrite",
+            "Edit" => "FileEdit",
+            _ => tool,
+        }
+    }
+
+    async fn open_call(&self, call: &ToolCall) -> OpenCall {
+        if self.queue.is_open(&call.id, &call.name, call.input.as_str()).await {
+            return OpenCall::NeverBegan;
+        }
+        let effect = self.toolbox.get(&call.name).map(|tool| tool.spec().effect);
+        let runs = matches!(effect, Some(Effect::Runs | Effect::Calls));
+        self.cut_off.told(&call.id, runs).map_or(OpenCall::Unknown, OpenCall::CutOff)
     }
 
     async fn dispatch(&self, call: &ToolCall, context: &CallContext) -> ToolAnswer {
@@ -103,7 +115,8 @@ impl ToolDispatcher for GuardedTools {
             Ok(permit) => permit,
             Err(told) => return ToolAnswer::error(told),
         };
-        let place = self.place.with_caller(Arc::new(Inner(context.calls.clone())));
+        let place =
+            self.place.with_caller(Arc::new(Inner(context.calls.clone()))).with_call(&call.id.0);
         let place = match &real {
             Some(real) => place.judged(&real.path),
             None => place,

@@ -67,6 +67,25 @@ pub enum RuntimeError {
     /// The agent's worktree was removed.
     #[error("the worktree of agent {0} is removed already")]
     WorktreeRemoved(AgentId),
+    /// The agent's worktree was removed, and what was kept of it was purged.
+    #[error("what was kept of the worktree of agent {0} was purged")]
+    WorktreePurged(AgentId),
+    /// Somebody removed the files of the agent's worktree without tine, and nothing of them was kept.
+    #[error("the files of the worktree of agent {agent} are gone, and nothing of them was kept: {}", .path.display())]
+    WorktreeLost {
+        /// The agent.
+        agent: AgentId,
+        /// The path that they had.
+        path: std::path::PathBuf,
+    },
+    /// The repository of the agent's worktree is not where it was.
+    #[error("the repository of the worktree of agent {agent} is no longer at {}", .path.display())]
+    RepositoryMoved {
+        /// The agent.
+        agent: AgentId,
+        /// The path that git's folder of it had.
+        path: std::path::PathBuf,
+    },
     /// The agent's worktree needs no recovery.
     #[error("the worktree of agent {agent} is there: {}", .path.display())]
     WorktreeThere {
@@ -195,6 +214,12 @@ pub enum RuntimeError {
     /// The conversation was asked for in full, and what the file holds cannot be replayed.
     #[error("the conversation can only be taken as a digest: {reason}")]
     DigestNeeded {
+        /// Why, as the rest of a sentence.
+        reason: String,
+    },
+    /// The last request of a file was asked for as it was sent, and the file does not hold it so.
+    #[error("the last request cannot be taken over as it was sent: {reason}")]
+    NotAsSent {
         /// Why, as the rest of a sentence.
         reason: String,
     },

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use tine_cache::{Asked, Plan, Situation};
-use tine_fork::{CacheLane, Conversation, Flight, RunEvent, worker_directive};
+use tine_fork::{CacheLane, Conversation, Flight, RunEvent, SlotWait, worker_directive};
 use tine_llm::LlmClient;
 use tine_model::{AgentId, AgentRecord, Block, Message, Role};
 use tine_store::{Forked, Lease};
 use tokio_util::sync::CancellationToken;
 
+use crate::cache::CachePolicy;
 use crate::cached_content::{Holding, Resource};
 use crate::confine::Audit;
 use crate::error::RuntimeError;
@@ -172,6 +173,8 @@ impl Runtime {
             self.planned(parent, &mut base, (&lane, spec.plan, &told), llm, &options.cancel).await;
         watcher.on_start(&workers, &plan);
         let facts = lane.facts.clone();
+        let caching = CachePolicy { slot_wait: SlotWait::of(&plan), ..options.caching };
+        let options = &RunOptions { caching, ..options.clone() };
         let (stages, wait_max) = (plan.stages.clone(), lane.leader_wait_max);
         let flight = Flight::staged(leader, stages, facts.shares_at, wait_max);
         let warm = KeepWarm {

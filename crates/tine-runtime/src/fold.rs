@@ -1,7 +1,8 @@
 //! From log entries to effective messages.
 
 use tine_history::{History, Item};
-use tine_model::{Entry, EntryBody, EntryId};
+use tine_model::{AgentId, DialectChange, Entry, EntryBody, EntryId};
+use tine_wire::{Dialect, Member};
 
 /// An entry, and whether its message still counts.
 #[derive(Debug, Clone)]
@@ -33,6 +34,7 @@ impl Fold {
                 | EntryBody::Fork { .. }
                 | EntryBody::Mark { .. }
                 | EntryBody::Notice(_)
+                | EntryBody::Dialect(_)
                 | EntryBody::Compact { .. } => {}
             }
             let effective = matches!(entry.body, EntryBody::Message(_) | EntryBody::Compact { .. });
@@ -78,6 +80,26 @@ impl Fold {
         self.entries.get(self.compact?)
     }
 
+    /// The members that requests leave out, as the logs of these agents say. A rewind does not undo it: the server would refuse them again.
+    pub(crate) fn dialect(&self, is_of_head: impl Fn(AgentId) -> bool) -> Dialect {
+        let changes = self.changes().filter(|(entry, _)| is_of_head(entry.agent));
+        let members = changes.flat_map(|(_, change)| &change.left_out);
+        Dialect::of(members.filter_map(|text| Member::parse(text)))
+    }
+
+    /// The last change for which bytes that had been sent were rendered anew.
+    pub(crate) fn rewritten(&self) -> Option<EntryId> {
+        let rewriting = self.changes().filter(|(_, change)| change.rewrites);
+        rewriting.last().map(|(entry, _)| entry.id)
+    }
+
+    fn changes(&self) -> impl Iterator<Item = (&Entry, &DialectChange)> {
+        self.entries.iter().filter_map(|folded| match &folded.entry.body {
+            EntryBody::Dialect(change) => Some((&folded.entry, &**change)),
+            _ => None,
+        })
+    }
+
     /// The entries whose messages count, in the order in which they do: a preface first.
     pub(crate) fn effective(&self) -> impl Iterator<Item = (&Entry, Item)> {
         let messages = self.entries.iter().filter(|folded| folded.effective);
@@ -91,7 +113,8 @@ impl Fold {
                 | EntryBody::Clear
                 | EntryBody::Mark { .. }
                 | EntryBody::Rewind { .. }
-                | EntryBody::Notice(_) => return None,
+                | EntryBody::Notice(_)
+                | EntryBody::Dialect(_) => return None,
             };
             Some((&folded.entry, Item { entry: folded.entry.id, message: message.clone() }))
         })

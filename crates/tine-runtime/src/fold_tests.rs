@@ -73,7 +73,10 @@ fn naive(log: &[Entry]) -> Vec<String> {
                 });
                 now.insert(0, (entry.id, preface.text()));
             }
-            EntryBody::Fork { .. } | EntryBody::Mark { .. } | EntryBody::Notice(_) => {}
+            EntryBody::Fork { .. }
+            | EntryBody::Mark { .. }
+            | EntryBody::Notice(_)
+            | EntryBody::Dialect(_) => {}
         }
         states.push((entry.id, now.clone()));
     }

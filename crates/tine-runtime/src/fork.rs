@@ -20,7 +20,7 @@ use crate::error::RuntimeError;
 use crate::inherit::{Inherit, Inherited};
 use crate::registry::check_name;
 use crate::runtime::Runtime;
-use crate::worktrees::{Cause, Operation, Placed, Placement, WORKTREES_AT_ONCE};
+use crate::worktrees::{Cause, LeftOut, Operation, Placed, Placement, WORKTREES_AT_ONCE};
 
 /// What a fork is made of. Without other settings the child keeps its parent's head and model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +88,10 @@ pub struct ForkWorktree {
     pub path: PathBuf,
     /// What the checkout is in the middle of that it was made from; the files are the same, the rest does not come with them.
     pub during: Option<Operation>,
+    /// The parts of the checkout that the worktree did not get.
+    pub left_out: Vec<LeftOut>,
+    /// Submodules of that checkout that have files. The worktree has none of them; they stay at the commits that are staged.
+    pub submodules: Vec<PathBuf>,
 }
 
 /// Parents of forks that are under way in this process.
@@ -164,8 +168,12 @@ impl Runtime {
             }
         };
         drop(guard);
-        let worktree = placed
-            .map(|placed| ForkWorktree { path: placed.path().to_owned(), during: placed.during });
+        let worktree = placed.map(|placed| ForkWorktree {
+            path: placed.path().to_owned(),
+            during: placed.during,
+            left_out: placed.left_out,
+            submodules: placed.submodules,
+        });
         let fork_point = made.first().and_then(|forked| forked.fork_point);
         let reach = self.store().agent(child).await?.reach;
         let parent = parent.id;
@@ -284,7 +292,10 @@ impl Runtime {
                 | EntryBody::Clear
                 | EntryBody::Rewind { .. }
                 | EntryBody::Compact { .. } => break,
-                EntryBody::Fork { .. } | EntryBody::Mark { .. } | EntryBody::Notice(_) => {}
+                EntryBody::Fork { .. }
+                | EntryBody::Mark { .. }
+                | EntryBody::Notice(_)
+                | EntryBody::Dialect(_) => {}
             }
         }
         Ok(asked)

@@ -4,8 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use tine_cache::Models;
-use tine_fork::{Clock, Ids, Journal, JournalError, Permit, RequestRecord, Rest};
-use tine_model::{AgentId, CapReached, EntryId, Message, RequestId, StopReason, Usage};
+use tine_fork::{Clock, Ids, Journal, JournalError, Permit, RequestRecord, Rest, ServerDialect};
+use tine_model::{
+    AgentId, CapReached, DialectChange, EntryId, Message, RequestId, StopReason, Usage,
+};
 use tine_store::{CacheRow, Fence, MailId, MailRow, NewEntry, RequestRow, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 
@@ -16,6 +18,7 @@ use crate::codec;
 use crate::ports::Ports;
 use crate::registry::from_agent;
 use crate::rest::Resting;
+use crate::servers::{Server, Servers};
 
 /// Writes one agent's messages under its lease.
 pub(crate) struct StoreJournal {
@@ -29,6 +32,7 @@ pub(crate) struct StoreJournal {
     purse: Option<Purse>,
     state: Mutex<State>,
     resting: Option<Resting>,
+    server: Option<(Arc<Servers>, Server)>,
 }
 
 #[derive(Default)]
@@ -64,8 +68,13 @@ impl StoreJournal {
     ) -> Self {
         let (clock, ids) = (Arc::clone(&ports.clock), Arc::clone(&ports.ids));
         let facts = Arc::clone(&ports.facts);
-        let (state, resting, purse) = (Mutex::default(), None, None);
-        Self { store, clock, ids, agent, fence, model, facts, purse, state, resting }
+        let (state, resting, purse, server) = (Mutex::default(), None, None, None);
+        Self { store, clock, ids, agent, fence, model, facts, purse, state, resting, server }
+    }
+
+    /// Returns the journal with the server that answers its requests, and with what is known of servers.
+    pub(crate) fn answered_by(self, server: (Arc<Servers>, Server)) -> Self {
+        Self { server: Some(server), ..self }
     }
 
     /// The same, whose requests keep within the budget of the tree.
@@ -170,6 +179,19 @@ impl Journal for StoreJournal {
             Some(purse) => purse.release().await.map_err(failed),
             None => Ok(()),
         }
+    }
+
+    fn server(&self) -> ServerDialect {
+        let server = self.server.as_ref();
+        server.map(|(servers, server)| servers.dialect(server)).unwrap_or_default()
+    }
+
+    async fn dialect_changed(&self, change: &DialectChange) -> Result<(), JournalError> {
+        let now_ms = self.clock.now_ms();
+        // The lineage first: without it a restart would render other bytes. What the host refuses can be learnt again.
+        self.append(codec::dialect_row(change, now_ms)).await?;
+        let Some((servers, server)) = &self.server else { return Ok(()) };
+        servers.learn(&*self.store, server, (change, now_ms)).await.map_err(failed)
     }
 
     async fn notice(&self, text: &str) -> Result<(), JournalError> {

@@ -29,6 +29,7 @@ mod fork_registry;
 mod import;
 mod inherit;
 mod journal;
+mod leftovers;
 mod live;
 mod load;
 mod merge_back;
@@ -47,13 +48,16 @@ mod rest;
 mod rewrite;
 mod run;
 mod runtime;
+mod servers;
 mod shell;
 mod side;
 mod slash;
 mod stop;
+mod store_waits;
 mod swept;
 mod tasks;
 mod warm;
+mod window;
 mod worker;
 mod worktrees;
 mod writers;
@@ -66,12 +70,12 @@ pub use budget::OnBudget;
 pub use cache::{CachePolicy, LifetimeChoice};
 pub use cache_note::{CacheNote, PlaceNote, VendorNote};
 pub use cached_content::HeldCost;
-pub use compact::{CompactOptions, Compacted, KEEP_TOKENS_DEFAULT};
+pub use compact::{CompactOptions, Compacted, CompactedBy, KEEP_TOKENS_DEFAULT};
 pub use confine::{AuditReport, Confinement, ReachWish};
 pub use cost::{CauseLine, CostLine, CostReport};
 pub use crew::{
-    AGENT_VARIABLE, AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, DefinitionError,
-    Definitions, ForkChoice, Spawn, SpawnKind, SpawnPolicy, Unwatched,
+    AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, DefinitionError, Definitions,
+    ForkChoice, Spawn, SpawnKind, SpawnPolicy, Unwatched,
 };
 pub use error::RuntimeError;
 pub use estimate::{EstimateSpec, ForkEstimate};
@@ -82,12 +86,12 @@ pub use fan_report::{CacheReport, FanReport, FanTask};
 pub use fold::{Fold, FoldedEntry};
 pub use fork::{ForkMade, ForkSpec, ForkWorktree};
 pub use fork_registry::StoreRegistry;
-pub use import::{ImportContext, ImportSpec, Imported};
+pub use import::{FirstFork, ImportContext, ImportSpec, Imported};
 pub use inherit::{Inherit, Inherited};
 pub use merge_back::{Arrival, Draft, DraftOptions, ForkPart, MergeBack, MergedBack};
 pub use mode::SharedMode;
 pub use model_words::{ModelWords, ThinkingLevel};
-pub use owner::{Owner, OwnerError};
+pub use owner::{Owner, OwnerError, sweep_owners};
 pub use permission::{
     Answer, Asker, DenyAll, Permissions, REASON_BYTES_MAX, Request as PermissionRequest,
     wider_rules,
@@ -102,17 +106,22 @@ pub use shell::UserCommand;
 pub use side::Side;
 pub use slash::{ForkWords, SlashError, parse_fork};
 pub use stop::{Receipt, StopSpec};
+pub use store_waits::{Listening, StoreWaits, WaitListener};
 pub use tasks::{
     OUTPUT_WAIT_DEFAULT, OUTPUT_WAIT_MAX, OutputSpec, Resumed, TaskFilter, TaskOutput, TaskView,
     WaitStatus, Waited, WaitedAgent,
 };
 pub use tine_fork::{Clock, Ids, MergeNote, VALUE_PER_SECOND_DEFAULT, Wording};
-pub use tine_tools::{Change, CommandLimitsSet, Escape, Gap, Missing, Preview, Support, WallError};
+pub use tine_tools::{
+    AGENT_VARIABLE, Change, CommandLimitsSet, Escape, Gap, Missing, Preview, Support, WallError,
+};
 pub use worktrees::{
     Applied, AsOf, BringSpec, Brought, BroughtOutcome, Candidate, ChangeStatus, Changes, Check,
-    Checked, CollectSpec, Collected, Conflict, ConflictKind, ConflictPlace, FastForward, Fate,
-    FileChange, FileMode, KeptFile, Lines, MadeCommit, Mended, MendedAs, Merged, Obstacle,
-    OnConflict, Operation, Placement, Progress, Recovered, Stage, Start, Uncommitted, Unseen, Work,
-    WorktreeError, WorktreePolicy, WorktreePorts, WorktreeRefusal, WorktreeState, WorktreeView,
-    best, git_version, shares_content, try_out, worktrees_folder,
+    Checked, CollectSpec, Collected, Conflict, ConflictKind, ConflictPlace, DuePurge, FastForward,
+    Fate, FileChange, FileMode, HalfChanged, Holds, KeptFile, LeftOut as WorktreeLeftOut,
+    LeftOutKind, Lines, MadeCommit, MayLose, Mended, MendedAs, Merged, Obstacle, OnConflict,
+    Operation, Placement, Progress, PurgePlan, PurgeSpec, Recovered, Repair, Repaired, Stage,
+    Standing, Start, Uncommitted, Unseen, Work, WorktreeError, WorktreePolicy, WorktreePorts,
+    WorktreeRefusal, WorktreeState, WorktreeView, best, git_version, open_mirrors, shares_content,
+    try_out, worktrees_being_made, worktrees_folder,
 };

@@ -7,13 +7,14 @@ use tine_history::{History, Item};
 use tine_model::{
     AgentId, AgentRecord, Block, Entry, EntryBody, EntryId, Message, Role, WireFormat,
 };
-use tine_wire::{Head, MarkPoints};
+use tine_wire::{Endpoint, Head, MarkPoints};
 
 use crate::cache::CachePolicy;
 use crate::codec;
 use crate::error::RuntimeError;
 use crate::fold::Fold;
 use crate::runtime::Runtime;
+use crate::window::reply_max;
 
 /// An agent's record and everything that it remembers.
 pub(crate) struct Loaded {
@@ -53,38 +54,33 @@ impl Runtime {
             true => LastSent::default(),
             false => self.last_sent(agent).await?,
         };
-        let history = self.native(&record, &fold).await?;
-        let conversation = Conversation::new(Arc::new(head), history, points)
+        let other_heads = self.other_heads(&record).await?;
+        let history = native(&fold, &other_heads);
+        // Imported messages may be older than the API's present version.
+        let model = &record.settings.model;
+        let said = history.iter().map(|item| &*item.message);
+        let version = Endpoint::version_of_messages(model.provider, said, head.headers());
+        let dialect = fold.dialect(|agent| !other_heads.contains(&agent));
+        // The dialect before the places: what was sent last had these bytes already.
+        let conversation = Conversation::new(Arc::new(head), history, MarkPoints::default())
+            .carrying(version.into_iter().collect())
+            .speaking(Arc::new(dialect))
+            .at(points)
             .after(last)
             .living(self.lifetimes(&record, policy).await?);
-        Ok(Loaded { record, conversation })
+        let window = self.window(&record.settings.model).await?;
+        let reply_max = reply_max(window, &conversation);
+        Ok(Loaded { record, conversation: conversation.replying(reply_max) })
     }
 
-    /// The effective messages, without reasoning that is bound to other words before it: what ancestors said behind another head,
-    /// and, where a provider binds it to the messages too, what was said before the conversation was made shorter.
-    async fn native(&self, record: &AgentRecord, fold: &Fold) -> Result<History, RuntimeError> {
+    /// The ancestors whose head is another one: their words were said behind others.
+    async fn other_heads(&self, record: &AgentRecord) -> Result<Vec<AgentId>, RuntimeError> {
         let line = match record.parent {
             Some(parent) => self.store().ancestry(parent).await?,
             None => Vec::new(),
         };
-        let other_heads: Vec<AgentId> = line
-            .iter()
-            .filter(|ancestor| ancestor.head != record.head)
-            .map(|ancestor| ancestor.id)
-            .collect();
-        let compact = fold.compact().map(|folded| folded.entry.id);
-        if other_heads.is_empty() && compact.is_none() {
-            return Ok(fold.history());
-        }
-        let of_here = |(entry, item): (&Entry, Item)| {
-            let is_bound = is_bound_to_its_prefix(&item.message);
-            let is_moved = is_bound && compact.is_some_and(|compact| entry.id < compact);
-            match is_moved || other_heads.contains(&entry.agent) {
-                true => without_thinking(item),
-                false => item,
-            }
-        };
-        Ok(History::from_items(fold.effective().map(of_here).collect()))
+        let others = line.iter().filter(|ancestor| ancestor.head != record.head);
+        Ok(others.map(|ancestor| ancestor.id).collect())
     }
 
     /// The head that the agent's lineage began with, byte for byte.
@@ -95,18 +91,40 @@ impl Runtime {
     }
 }
 
-/// Whether nothing was sent since the conversation was made shorter: its next request is the first of its kind, and no other is
-/// its beginning.
-fn begins_anew(fold: &Fold) -> bool {
-    let Some(compact) = fold.compact() else { return false };
-    let is_reply = |(entry, item): (&Entry, Item)| {
-        entry.id > compact.entry.id && item.message.role() == Role::Assistant
+/// The effective messages, without reasoning that is bound to other words before it: what ancestors said behind another head,
+/// and, where a provider binds it to the messages too, what was said before the conversation was made shorter.
+fn native(fold: &Fold, other_heads: &[AgentId]) -> History {
+    let compact = fold.compact().map(|folded| folded.entry.id);
+    if other_heads.is_empty() && compact.is_none() {
+        return fold.history();
+    }
+    let of_here = |(entry, item): (&Entry, Item)| {
+        let is_bound = is_bound_to_its_prefix(&item.message);
+        let is_moved = is_bound && compact.is_some_and(|compact| entry.id < compact);
+        match is_moved || other_heads.contains(&entry.agent) {
+            true => without_thinking(item),
+            false => item,
+        }
     };
+    History::from_items(fold.effective().map(of_here).collect())
+}
+
+/// The entry behind which the present words begin: the compaction that stands, or a later place at which what had been sent was
+/// rendered anew.
+fn begin_of_words(fold: &Fold) -> Option<EntryId> {
+    fold.compact().map(|compact| compact.entry.id).max(fold.rewritten())
+}
+
+/// Returns true if nothing was sent since the present words began: the next request is the first of its kind, and no other is its beginning.
+fn begins_anew(fold: &Fold) -> bool {
+    let Some(begin) = begin_of_words(fold) else { return false };
+    let is_reply =
+        |(entry, item): (&Entry, Item)| entry.id > begin && item.message.role() == Role::Assistant;
     !fold.effective().any(is_reply)
 }
 
-/// The last reply stands at the index at which the request that it answered ended. Replies from before a compaction answered
-/// requests of other words.
+/// The last reply stands at the index at which the request that it answered ended. Replies from before a compaction, or
+/// from before a change of dialect, answered requests of other words.
 pub(crate) fn mark_points(fold: &Fold, record: &AgentRecord) -> MarkPoints {
     let compact = fold.compact().map(|folded| &folded.entry);
     let own_compact = compact.filter(|compact| compact.agent == record.id);
@@ -118,9 +136,10 @@ pub(crate) fn mark_points(fold: &Fold, record: &AgentRecord) -> MarkPoints {
             entry.agent == record.id && entry.id < compact.id && is_message
         })
     });
+    let begin = begin_of_words(fold);
     let (mut sent, mut inherited) = (None, 0);
     for (index, (entry, item)) in fold.effective().enumerate() {
-        let is_of_these_words = compact.is_none_or(|compact| entry.id > compact.id);
+        let is_of_these_words = begin.is_none_or(|begin| entry.id > begin);
         if is_of_these_words && item.message.role() == Role::Assistant {
             sent = Some(index);
         }
@@ -139,7 +158,7 @@ fn is_bound_to_its_prefix(message: &Message) -> bool {
 }
 
 /// The message without reasoning; in our own words, where it had any.
-fn without_thinking(item: Item) -> Item {
+pub(crate) fn without_thinking(item: Item) -> Item {
     let is_thinking =
         |block: &Block| matches!(block, Block::Thinking { .. } | Block::RedactedThinking(_));
     let blocks = item.message.blocks();

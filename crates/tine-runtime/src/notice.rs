@@ -1,10 +1,10 @@
 //! What a spawner reads when a worker's task has ended.
 
-use tine_fork::{NotificationStatus, NotificationUsage, TaskNotification};
+use tine_fork::{EndedTask, NotificationStatus, NotificationUsage, TaskNotification};
 use tine_model::{TaskRecord, TaskStatus, TaskWorktree};
 
-/// The notice of a task that has ended: one envelope for every way in which it can end. How long it took is left out: a task
-/// that was resumed has waited for somebody in between.
+/// The notice of a task that has ended: one envelope for every way in which it can end. Its duration runs from when the task was
+/// made to its end, as in lists of tasks; of a task that was resumed, the time in between counts.
 pub(crate) fn task_notice(task: &TaskRecord) -> String {
     let status = match task.status {
         TaskStatus::Completed => NotificationStatus::Completed,
@@ -16,23 +16,26 @@ pub(crate) fn task_notice(task: &TaskRecord) -> String {
         | TaskStatus::Interrupted
         | TaskStatus::Lost => NotificationStatus::Failed,
     };
-    let told = match task.status {
-        TaskStatus::Interrupted => Some("its process died; the task can be resumed"),
-        TaskStatus::Lost => Some("its process died before it began; the task can be resumed"),
-        _ => task.error.as_deref().or(task.report.as_deref()),
+    let cause = match task.status {
+        TaskStatus::Interrupted => Some("its process died; the task can be resumed".to_owned()),
+        TaskStatus::Lost => {
+            Some("its process died before it began; the task can be resumed".to_owned())
+        }
+        _ => Some(task.error.clone().unwrap_or_else(|| task.status.as_str().to_owned())),
     };
-    let notification = TaskNotification {
+    let duration_ms = task.ended_ms.map(|ended_ms| ended_ms.saturating_sub(task.created_ms));
+    let notification = TaskNotification::of_end(EndedTask {
         task_id: task.agent.to_string(),
         status,
-        summary: TaskNotification::summary_of(told, task.status.as_str()),
-        result: task.report.clone(),
+        cause,
+        last_words: task.report.clone(),
         worktree: task.worktree.as_ref().and_then(changes),
-        usage: Some(NotificationUsage {
+        usage: NotificationUsage {
             total_tokens: task.usage.prompt() + task.usage.output,
             tool_uses: task.tool_uses,
-            duration_ms: None,
-        }),
-    };
+            duration_ms: duration_ms.and_then(|duration_ms| u64::try_from(duration_ms).ok()),
+        },
+    });
     notification.to_string()
 }
 
@@ -81,10 +84,10 @@ mod tests {
         <task-notification>
         <task-id>01010101-0101-4101-8101-010101010101</task-id>
         <status>completed</status>
-        <summary>Scope: count &lt;files&gt;</summary>
+        <summary>3</summary>
         <result>Scope: count &lt;files&gt;
         Result: 3</result>
-        <usage><total_tokens>15</total_tokens><tool_uses>1</tool_uses></usage>
+        <usage><total_tokens>15</total_tokens><tool_uses>1</tool_uses><duration_ms>1</duration_ms></usage>
         </task-notification>
         ");
         let path = "/w/01010101".to_owned();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tine_fork::{Clock, Ids};
 use tine_llm::{LlmClient, LlmError};
-use tine_model::ModelRef;
+use tine_model::{ModelRef, Served};
 
 /// Why a model cannot be reached at all.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +32,25 @@ pub trait Connector: Send + Sync {
     /// Whose account requests to a model are billed to, as a text that tells nothing of the key: agents share a cache when it is
     /// the same. For a cache that ends with the process, a text that no other process gives.
     fn account(&self, model: &ModelRef) -> String;
+
+    /// The host that requests to a model go to, with its port where it is not the usual one: what is learnt of a server is kept under
+    /// it. `None` where no later process would meet the same server under that name.
+    fn host(&self, model: &ModelRef) -> Option<String> {
+        let _ = model;
+        None
+    }
+
+    /// Asks the server behind a model what it is, where it is one of the user's own and has not been asked lately. Takes a second
+    /// or two at most; what is learnt is [`Self::served`] from then on.
+    async fn ask_server(&self, model: &ModelRef) {
+        let _ = model;
+    }
+
+    /// The facts that the server behind a model has told about itself, to this process or to an earlier one.
+    fn served(&self, model: &ModelRef) -> Option<Served> {
+        let _ = model;
+        None
+    }
 }
 
 /// Everything from outside.

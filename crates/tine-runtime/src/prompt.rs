@@ -1,6 +1,6 @@
 //! What a new agent is told.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tine_fork::{escape_frame_line, escape_frame_tags};
 
@@ -27,12 +27,16 @@ pub fn system_prompt(instructions: Option<&str>) -> String {
     }
 }
 
+/// Most submodules that an agent is told by name.
+const SUBMODULES_TOLD_MAX: usize = 10;
+
 /// What an agent is told of its worktree. The first two are its directory and the one that it stands for, the next two the tops
 /// of both checkouts.
 pub(crate) fn worktree_notice(
     (directory, before): (&str, &str),
     (path, origin): (&str, &str),
     ports: Option<(u16, u16)>,
+    submodules: &[PathBuf],
     has_history: bool,
 ) -> String {
     let [directory, before, path, origin] =
@@ -55,6 +59,21 @@ pub(crate) fn worktree_notice(
     if let Some((first, last)) = ports {
         notice
             .push_str(&format!("\nPrograms that you start may listen on ports {first} to {last}."));
+    }
+    if !submodules.is_empty() {
+        let shown: Vec<String> = submodules
+            .iter()
+            .take(SUBMODULES_TOLD_MAX)
+            .map(|path| escape_frame_line(&path.to_string_lossy()))
+            .collect();
+        let more = match submodules.len() - shown.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        notice.push_str(&format!(
+            "\nSubmodules have no files here and stay at their commits: {}{more}.",
+            shown.join(", ")
+        ));
     }
     notice.push_str("\n</worktree>");
     notice

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tine_guard::{Call, Reason, Rule, describe, warning};
 use tine_model::{AgentId, Decision, PermissionId, PermissionScope, PermissionState, ToolCallId};
 use tine_store::{AnswerPermission, AskPermission, PermissionRow, Store, StoreError};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::permission::{Answer, Permissions, Request, command_of, wider_rules};
@@ -22,6 +23,9 @@ const ANSWER_POLL: Duration = Duration::from_millis(250);
 /// How long a question waits unless the user says otherwise: longer than most absences from a desk, and short enough that an
 /// unattended run comes to its end on the same day.
 pub const DEADLINE_DEFAULT: Duration = Duration::from_secs(60 * 60);
+
+/// Whose word it is when a deadline has passed.
+const BY_DEADLINE: &str = "the deadline";
 
 /// Whose word it is when there is nobody to ask.
 const BY_NOBODY: &str = "nobody to ask";
@@ -162,7 +166,7 @@ impl Queue {
         let request = self.request(question, row);
         let quiet = cancel.child_token();
         let asking = permissions.asker.ask(&request, &quiet);
-        let watching = self.watch(question, row, cancel);
+        let watching = self.watch(question, row, permissions, cancel);
         tokio::pin!(asking, watching);
         // Whichever branch is not taken is polled on below, or has only waited.
         let answer = tokio::select! {
@@ -221,17 +225,22 @@ impl Queue {
     }
 
     /// Returns when the request no longer waits, or when `cancel` is. May be dropped at any time.
+    ///
+    /// The deadline counts the time in which this process has waited, awake: a clock that is set ends no question, nor does a machine
+    /// that sleeps, nor a process whose clock is ahead.
     async fn watch(
         &self,
         question: &Question<'_>,
         row: &PermissionRow,
+        permissions: &Permissions,
         cancel: &CancellationToken,
     ) -> Result<PermissionRow, StoreError> {
         let mut seen = None;
+        let deadline = Instant::now() + permissions.queue.deadline;
         loop {
-            let now_ms = self.ports.clock.now_ms();
-            if now_ms >= row.deadline_ms {
-                self.store.expire_permissions(now_ms).await?;
+            if Instant::now() >= deadline {
+                let now_ms = self.ports.clock.now_ms();
+                return self.store.default_permission(row.id, BY_DEADLINE, now_ms).await;
             }
             if (question.is_free)() {
                 self.allow_by_mode(row.id).await?;
@@ -249,9 +258,9 @@ impl Queue {
                     continue;
                 }
             }
-            let left = u64::try_from(row.deadline_ms.saturating_sub(now_ms)).unwrap_or_default();
+            let left = deadline.saturating_duration_since(Instant::now());
             tokio::select! {
-                () = tokio::time::sleep(ANSWER_POLL.min(Duration::from_millis(left))) => {}
+                () = tokio::time::sleep(ANSWER_POLL.min(left)) => {}
                 () = cancel.cancelled() => return self.store.permission(row.id).await,
             }
         }

@@ -28,16 +28,10 @@ impl Request {
 }
 
 impl Runtime {
-    /// All requests that wait for a word, the oldest first. Those whose deadline is past do not wait any more: their defaults count
-    /// now.
+    /// All requests that wait for a word, the oldest first.
     pub async fn requests_waiting(&self) -> Result<Vec<Request>, RuntimeError> {
         let store = self.store();
-        let now_ms = self.now_ms();
-        let mut rows = store.permissions(None, PermissionFilter::Pending).await?;
-        if rows.iter().any(|row| row.deadline_ms <= now_ms) {
-            store.expire_permissions(now_ms).await?;
-            rows.retain(|row| row.deadline_ms > now_ms);
-        }
+        let rows = store.permissions(None, PermissionFilter::Pending).await?;
         let mut labels = HashMap::new();
         for row in &rows {
             if let Entry::Vacant(place) = labels.entry(row.agent) {

@@ -3,19 +3,21 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tine_fork::{Compactor, Observer, Run, RunEvent, RunLimits, RunReport, Seat, ToolFilter};
+use tine_fork::{
+    Compactor, Observer, Run, RunError, RunEvent, RunLimits, RunReport, Seat, ToolFilter,
+};
 use tine_model::{
     AgentId, AgentRecord, AgentState, Block, Message, Outcome, Role, Standing, StopKind,
 };
 use tine_store::{Lease, SetState, StoreError};
-use tine_tools::Place;
+use tine_tools::{AGENT_VARIABLE, Place};
 use tokio_util::sync::CancellationToken;
 
 use crate::attach::Prompt;
 use crate::budget::{OnBudget, Purse};
 use crate::cache::CachePolicy;
 use crate::confine::{AuditReport, Confinement};
-use crate::crew::{AGENT_VARIABLE, Crew, Definitions, SpawnKind, worker_options};
+use crate::crew::{Crew, Definitions, SpawnKind, worker_options};
 use crate::crew_tools::CrewTools;
 use crate::dispatch::GuardedTools;
 use crate::error::RuntimeError;
@@ -28,6 +30,7 @@ use crate::queue::Queue;
 use crate::read_wall::ReadWalls;
 use crate::rest::Resting;
 use crate::runtime::Runtime;
+use crate::servers::{Server, Servers};
 use crate::worktrees::{Cause, Home};
 use crate::writers::{Writers, Writing};
 
@@ -205,7 +208,11 @@ impl Runtime {
         };
         let place = confinement.raise(place).await?;
         let lane = self.lane(&loaded.record.settings.model, options.caching).await?;
+        let cut_off = self.end_leftovers(&loaded.record, &*options.observer).await?;
         self.mark(&lease, AgentState::Running).await?;
+        let observer = Arc::clone(&options.observer);
+        let _listening =
+            self.store_waits().listen(Arc::new(move || observer.on_event(&RunEvent::StoreWaits)));
         let stop = &entered.stop;
         // What was asked of it while it waited for its place.
         loaded.record.stop.into_iter().for_each(|how| stop.ask(how));
@@ -215,7 +222,8 @@ impl Runtime {
             (agent, lease.fence),
             loaded.record.settings.model.to_string(),
         )
-        .spending(self.purse(&loaded.record, &lease, options.on_budget));
+        .spending(self.purse(&loaded.record, &lease, options.on_budget))
+        .answered_by(self.served(&loaded).await?);
         let journal = match prepared.prompt_first {
             true => journal.behind_the_prompt(),
             false => journal,
@@ -256,6 +264,7 @@ impl Runtime {
                 journal: Arc::clone(&journal),
             },
             stop: Arc::clone(stop),
+            cut_off,
         };
         let filter = match &home {
             Some(home) => home.confined(&options.filter)?,
@@ -282,6 +291,9 @@ impl Runtime {
             // Never ends; dropping it loses nothing.
             never = self.heed(agent, stop) => match never {},
         };
+        if let Some(RunError::Llm(error)) = &report.error {
+            self.learn_from(&loaded.record.settings.model, error).await?;
+        }
         // Whoever looks at the queue should not be asked for a run that is over.
         self.store().withdraw_permissions(agent, self.now_ms()).await?;
         // The place and its wall are gone by now, and with them what the commands had left.
@@ -294,6 +306,15 @@ impl Runtime {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// The server that answers an agent, with what is known of it.
+    async fn served(&self, loaded: &Loaded) -> Result<(Arc<Servers>, Server), RuntimeError> {
+        let model = &loaded.record.settings.model;
+        let server = Server::of(model, self.ports().models.host(model));
+        let format = loaded.conversation.head().format();
+        self.servers().look_up(&**self.store(), &server, format).await?;
+        Ok((Arc::clone(self.servers()), server))
     }
 
     /// What the journal of an agent's run asks for the right to spend.

@@ -22,6 +22,8 @@ use crate::notice::task_notice;
 use crate::owner::{self, Owner, OwnerError};
 use crate::ports::Ports;
 use crate::registry::check_name;
+use crate::servers::Servers;
+use crate::store_waits::StoreWaits;
 use crate::worktrees::WorktreePolicy;
 
 /// An agent without a parent.
@@ -69,6 +71,8 @@ pub struct Runtime {
     tasks: TaskTracker,
     worktrees: Option<Arc<WorktreePolicy>>,
     live: Arc<Live>,
+    servers: Arc<Servers>,
+    store_waits: StoreWaits,
 }
 
 impl Runtime {
@@ -90,6 +94,8 @@ impl Runtime {
             tasks: TaskTracker::new(),
             worktrees: None,
             live: Arc::default(),
+            servers: Arc::default(),
+            store_waits: StoreWaits::default(),
         }
     }
 
@@ -105,6 +111,16 @@ impl Runtime {
         Self { declares_crew, ..self }
     }
 
+    /// The same runtime, whose store tells of waits here.
+    pub fn with_store_waits(self, store_waits: StoreWaits) -> Self {
+        Self { store_waits, ..self }
+    }
+
+    /// Those who hear of writes that wait.
+    pub fn store_waits(&self) -> &StoreWaits {
+        &self.store_waits
+    }
+
     /// The same runtime, which makes worktrees in this way. Without it there are none.
     pub fn with_worktrees(self, policy: WorktreePolicy) -> Self {
         Self { worktrees: Some(Arc::new(policy)), ..self }
@@ -113,6 +129,11 @@ impl Runtime {
     /// How worktrees are made; `None` where they are not.
     pub(crate) fn worktree_policy(&self) -> Option<&Arc<WorktreePolicy>> {
         self.worktrees.as_ref()
+    }
+
+    /// The knowledge that this process has of servers.
+    pub(crate) fn servers(&self) -> &Arc<Servers> {
+        &self.servers
     }
 
     /// The runs of this process.
@@ -204,7 +225,6 @@ impl Runtime {
         entries: Vec<tine_store::NewEntry>,
         (foreign_thinking, context): (bool, ContextMode),
     ) -> Result<AgentId, RuntimeError> {
-        check_name(new.name.as_deref())?;
         let id = self.new_id();
         let head = NewHead {
             system: &new.system,
@@ -213,6 +233,18 @@ impl Runtime {
             drop_foreign_thinking: foreign_thinking,
         };
         let head = self.render_head((id, &new.settings), head);
+        self.create_behind((id, head), new, entries, context).await
+    }
+
+    /// Makes an agent that has no parent, behind a head that was rendered for it.
+    pub(crate) async fn create_behind(
+        &self,
+        (id, head): (AgentId, Head),
+        new: NewRoot,
+        entries: Vec<tine_store::NewEntry>,
+        context: ContextMode,
+    ) -> Result<AgentId, RuntimeError> {
+        check_name(new.name.as_deref())?;
         let agent = NewAgent {
             id,
             name: new.name,
@@ -235,12 +267,6 @@ impl Runtime {
         let is_alive = |name: &str| owner::is_alive(&self.owners, name);
         let recover = Recover { is_alive: &is_alive, notice: &task_notice, now_ms: self.now_ms() };
         Ok(self.store.recover(recover).await?)
-    }
-
-    /// Kills an agent and its descendants; returns those that were alive, ancestors first.
-    pub async fn kill(&self, agent: AgentId) -> Result<Vec<AgentId>, RuntimeError> {
-        let kill = tine_store::Kill { agent, notice: &task_notice, now_ms: self.now_ms() };
-        Ok(self.store.kill(kill).await?)
     }
 
     /// Takes dead agents off the lists: one with all below it, or all. Their rows stay. Returns those that were on a list.

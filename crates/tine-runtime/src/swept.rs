@@ -78,8 +78,8 @@ impl Look<'_> {
                     path.escape_debug()
                 ))
             }
-            Swept::TooMany => Some(format!(
-                "it goes through too many files to tell whether keys or passwords are among them; {INSTEAD}"
+            Swept::Unknown => Some(format!(
+                "it goes through too many files, or through folders that change, to tell whether keys or passwords are among them; {INSTEAD}"
             )),
         }
     }

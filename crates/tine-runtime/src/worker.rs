@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tine_fork::stray::{Finding, examine_worker, nudge};
+use tine_fork::stray::{Done, Evidence, Finding, examine, nudge};
 use tine_fork::{Conversation, Observer, Report, RunEvent, RunLimits, RunReport, Seat};
 use tine_llm::LlmClient;
 use tine_model::{
@@ -231,12 +231,14 @@ impl Runtime {
         let inherited = conversation.fork();
         let prepared = self.prepared(&once, (conversation, seat), is_first).await?;
         let report = self.drive(prepared, told, options).await?;
-        let findings = examined(&report, &inherited, &task);
+        let done = self.done_in_worktree(agent).await;
+        let findings = examined(&report, &inherited, &task, done);
         let report = match self.nudged(&once, (&report, &findings), (began, options)).await {
             None => return Ok((report, words(&findings))),
             Some(second) => joined(report, second),
         };
-        let findings = examined(&report, &inherited, &task);
+        let done = self.done_in_worktree(agent).await;
+        let findings = examined(&report, &inherited, &task, done);
         Ok((report, words(&findings)))
     }
 
@@ -354,7 +356,7 @@ impl Runtime {
             Some(row) if !row.status.is_final() => row,
             _ => return Ok(()),
         };
-        row.status = task.status;
+        (row.status, row.ended_ms) = (task.status, Some(now_ms));
         row.report = task.report.as_ref().map(|report| report.raw.clone());
         row.error = task.error.clone();
         row.usage = task.usage;
@@ -396,9 +398,16 @@ pub(crate) struct Once<'a> {
 }
 
 /// What the checks see in a worker's run.
-fn examined(report: &RunReport, inherited: &Conversation, task: &str) -> Vec<Finding> {
+fn examined(
+    report: &RunReport,
+    inherited: &Conversation,
+    task: &str,
+    done: Option<Done>,
+) -> Vec<Finding> {
     let inherited = inherited.history().iter().map(|item| &*item.message);
-    examine_worker(report, inherited, task)
+    let own = report.messages.iter().map(|message| &**message);
+    let evidence = Evidence::of_worker(own, &report.outcome, inherited, task);
+    examine(&Evidence { done, ..evidence })
 }
 
 fn words(findings: &[Finding]) -> Vec<String> {

@@ -7,11 +7,13 @@ mod budgets;
 mod confined;
 mod contexts;
 mod crew;
+mod dialects;
 mod fixture;
 mod library;
 mod merged;
 #[cfg(target_os = "linux")] // for the wall
 mod reads;
+mod waits;
 mod worktrees;
 mod writers;
 

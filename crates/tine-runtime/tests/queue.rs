@@ -209,7 +209,14 @@ async fn a_run_that_waits_for_another_process_is_answered_or_comes_to_its_deadli
                     _ => tokio::task::yield_now().await,
                 }
             };
-            house.clock.advance_ms(second.deadline_ms - second.created_ms);
+            // A clock that is set ends no question, nor does another process that looks.
+            house.clock.advance_ms(2 * (second.deadline_ms - second.created_ms));
+            assert_eq!(house.runtime.requests_waiting().await.unwrap().len(), 1);
+            assert_eq!(until_pending(&house, 1).await[0].id, second.id);
+            // The time in which the run has waited does.
+            tokio::time::pause();
+            tokio::time::advance(patient().deadline).await;
+            tokio::time::resume();
         };
         let (run, ()) = tokio::join!(run, elsewhere);
         assert_eq!(run.unwrap().report.outcome, Outcome::Completed);

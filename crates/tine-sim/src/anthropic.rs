@@ -3,6 +3,7 @@
 
 mod diagnosis;
 mod marks;
+mod members;
 mod models;
 mod pairing;
 mod prompt;

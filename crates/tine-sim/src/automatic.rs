@@ -7,6 +7,7 @@
 //! | vLLM ([`chunks`]) | whole blocks of 16 tokens, never the last token | prompts and answers, up to a capacity | as computed: at once; answers when they end |
 //! | SGLang ([`radix`]) | any prefix but the last token | prompts and answers, up to a capacity | when the response begins; answers when they end |
 //! | llama.cpp ([`slots`]) | what the slot holds, never the last token | one conversation a slot | when the response ends |
+//! | Ollama ([`slots`]) | what the slot with the longest common prefix holds, never the last token | one conversation a slot | when the response ends |
 //! | Gemini ([`chance`]) | any prefix from a minimum on, by chance | prompts | when the response ends |
 //!
 //! They compare tokens, which the lines of a prompt are cut into ([`tokens`]); the template that makes lines of a Chat

@@ -125,6 +125,11 @@ pub trait Cache: Send {
     fn abandoned(&mut self, ticket: u64) {
         let _ = ticket;
     }
+
+    /// Which slots are at work, where the model has slots.
+    fn busy_slots(&self) -> Vec<bool> {
+        Vec::new()
+    }
 }
 
 /// Hash of some parts, each preceded by its length so that borders count.

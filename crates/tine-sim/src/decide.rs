@@ -10,6 +10,8 @@ use tine_model::Usage;
 
 use crate::answer::{self, Answer};
 use crate::cache::{Charge, Digest, Prompt, PromptUsage};
+use crate::chat::Host;
+use crate::collect::collect_reply;
 use crate::conversation::Conversation;
 use crate::endpoint::Endpoint;
 use crate::exchange::{Arrival, ServerState, Shared};
@@ -19,6 +21,7 @@ use crate::quota;
 use crate::refusal::{self, Refusal};
 use crate::scenario::AnswerTemplate;
 use crate::stream::{self, Dialect, Frame, Step};
+use crate::window::{ReplyRoom, Sizes};
 
 /// Counters behind the ids, so that a run can be repeated to the byte.
 #[derive(Debug, Default)]
@@ -199,11 +202,22 @@ impl Shared {
         }
     }
 
+    /// The room for a reply in the model's window, or the refusal.
+    fn reply_room(
+        &self,
+        endpoint: Endpoint,
+        profile: Profile,
+        (prompt, reply): (u64, u64),
+    ) -> Result<ReplyRoom, Refusal> {
+        let window = self.scenario.window_tokens();
+        ReplyRoom::find(window, (endpoint, profile), Sizes { prompt, reply })
+    }
+
     /// The answer and the fault that it meets, or the decision that takes the answer's place.
     fn answer_of(
         &self,
         seen: &Conversation<'_>,
-        max_tokens: u64,
+        room: ReplyRoom,
         endpoint: Endpoint,
         is_stream: bool,
     ) -> Result<(Answer, Option<&Fault>), Box<Decision>> {
@@ -232,9 +246,10 @@ impl Shared {
             None | Some(Ending::ErrorEvent { .. } | Ending::Cut { .. } | Ending::Stall { .. }) => {}
         }
         let mut answer = match answer {
-            Some(template) => answer::fill(template, seen, max_tokens),
-            None => answer::unmatched(self.scenario.name(), max_tokens),
+            Some(template) => answer::fill(template, seen, room.tokens),
+            None => answer::unmatched(self.scenario.name(), room.tokens),
         };
+        answer = room.told(answer, endpoint);
         if fault.is_some_and(|fault| fault.broken_tool_input) {
             for call in &mut answer.calls {
                 call.input.truncate(call.input.floor_char_boundary(call.input.len() / 2));
@@ -243,8 +258,8 @@ impl Shared {
         Ok((answer, fault))
     }
 
-    /// The first rule that matches and still has something to say: one that is there for its fault alone steps aside once
-    /// the fault has been used up.
+    /// The first rule that matches and still has something to say: one that is there for its fault alone steps aside where
+    /// the fault does not strike.
     fn choose(&self, seen: &Conversation<'_>) -> Choice<'_> {
         let rules = self.scenario.rules.iter().enumerate();
         for (index, rule) in rules.filter(|(_, rule)| rule.matches(seen)) {
@@ -257,11 +272,10 @@ impl Shared {
     }
 
     fn use_fault(&self, rule: usize, fault: &Fault) -> bool {
-        let Some(times) = fault.times else { return true };
-        let used = &mut self.state().faults_used[rule];
-        let is_left = *used < times;
-        *used += u32::from(is_left);
-        is_left
+        // Each rule has a sequence of its own, so that one fault does not follow another.
+        let sequence = self.scenario.seed.wrapping_add(rule as u64);
+        let now_ms = self.clock.now_ms();
+        fault.strikes(&mut self.state().faults_used[rule], sequence, now_ms)
     }
 
     fn first_byte_ms(&self, fault: Option<&Fault>) -> u64 {
@@ -284,6 +298,11 @@ impl Shared {
             0 => 0,
             tokens => self.scenario.delta_delay_ms(tokens),
         };
+        // Mistral says contents in parts, which are in no type of OpenAI's.
+        if fault.is_none() && self.scenario.host != Some(Host::Mistral) {
+            let bytes: Vec<&[u8]> = frames.iter().map(|frame| &frame.bytes[..]).collect();
+            collect_reply(dialect.name, is_stream, &bytes.concat());
+        }
         let pings = fault.filter(|fault| fault.pings > 0 && !is_stream);
         let without_pings = pings.map(|fault| Fault { pings: 0, ..fault.clone() });
         stream::plan(

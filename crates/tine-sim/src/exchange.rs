@@ -17,9 +17,10 @@ use tokio_util::task::TaskTracker;
 
 use crate::cache::{Cache, Digest};
 use crate::clock::Clock;
+use crate::collect::{CollectedBody, collect};
 use crate::decide::{Decision, Ids, Reply, Written};
 use crate::endpoint::Endpoint;
-use crate::fault::ErrorBody;
+use crate::fault::{ErrorBody, FaultUse};
 use crate::gemini::CachedContents;
 use crate::limits::{BODY_BYTES_MAX, DRAIN_BYTES_MAX};
 use crate::log::{Answered, BodyLog, Captured, CapturedRequest};
@@ -54,7 +55,7 @@ pub(crate) struct ServerState {
     pub(crate) totals: Totals,
     pub(crate) ids: Ids,
     /// Uses of each rule's fault.
-    pub(crate) faults_used: Vec<u32>,
+    pub(crate) faults_used: Vec<FaultUse>,
 }
 
 impl ServerState {
@@ -123,7 +124,7 @@ impl Shared {
             quota: Meter::new(scenario.limits.clone()),
             totals: Totals::default(),
             ids: Ids::default(),
-            faults_used: vec![0; scenario.rules.len()],
+            faults_used: vec![FaultUse::default(); scenario.rules.len()],
         });
         Self { scenario, clock, log, tracker, stop, state }
     }
@@ -205,6 +206,11 @@ impl Shared {
     fn capture(&self, parts: Parts, body: Bytes) -> Arrival {
         let Parts { method, uri, headers, .. } = parts;
         let (path, query) = (uri.path().to_owned(), uri.query().unwrap_or_default().to_owned());
+        let sent: Vec<(&str, &str)> = headers
+            .iter()
+            .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
+            .collect();
+        collect(CollectedBody { path: &path, headers: &sent, body: &body });
         let mut state = self.state();
         let at_ms = self.clock.now_ms();
         let number = state.captured.push(&path, headers.clone(), body.clone(), at_ms);

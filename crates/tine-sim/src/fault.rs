@@ -2,12 +2,18 @@
 
 use serde::Deserialize;
 
+use crate::draw::draw;
+
 /// A fault of one rule, as written under `[turn.fault]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "RawFault")]
 pub(crate) struct Fault {
     /// Only the first so many matching requests meet the fault.
     pub(crate) times: Option<u32>,
+    /// Only so many of a hundred matching requests meet it, drawn by the scenario's seed.
+    pub(crate) percent: Option<u8>,
+    /// Only matching requests meet it that come within so many milliseconds of the first.
+    pub(crate) within_ms: Option<u64>,
     /// How the exchange ends, if not well.
     pub(crate) ending: Option<Ending>,
     /// Silence before the first byte.
@@ -20,6 +26,32 @@ pub(crate) struct Fault {
     pub(crate) broken_tool_input: bool,
     /// The answer does not report its usage.
     pub(crate) no_usage: bool,
+}
+
+/// How often a rule's fault came up.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FaultUse {
+    /// Requests that matched.
+    asked: u64,
+    /// Requests that met it.
+    met: u32,
+    /// When the first matched, in milliseconds since the Unix epoch.
+    first_ms: Option<u64>,
+}
+
+impl Fault {
+    /// Whether the next matching request meets it.
+    pub(crate) fn strikes(&self, used: &mut FaultUse, sequence: u64, now_ms: u64) -> bool {
+        let since = now_ms.saturating_sub(*used.first_ms.get_or_insert(now_ms));
+        used.asked += 1;
+        let strikes = self.times.is_none_or(|times| used.met < times)
+            && self.within_ms.is_none_or(|within| since < within)
+            && self
+                .percent
+                .is_none_or(|percent| draw(sequence, used.asked) * 100.0 < f64::from(percent));
+        used.met += u32::from(strikes);
+        strikes
+    }
 }
 
 /// How an exchange ends badly. Events are counted from the start of the stream; one line or block of a stream is one
@@ -51,6 +83,8 @@ pub(crate) enum ErrorBody {
 #[serde(deny_unknown_fields)]
 struct RawFault {
     times: Option<u32>,
+    percent: Option<u8>,
+    within_ms: Option<u64>,
     status: Option<u16>,
     retry_after: Option<u64>,
     message: Option<String>,
@@ -93,6 +127,8 @@ pub(crate) enum FaultError {
     HtmlMessage,
     #[error("more than {PINGS_MAX} `pings`")]
     Pings,
+    #[error("`percent` is from 1 to 100")]
+    Percent,
 }
 
 /// Pings of one answer; they are built in memory.
@@ -121,6 +157,8 @@ impl TryFrom<RawFault> for Fault {
         }
         let fault = Self {
             times: raw.times,
+            percent: raw.percent,
+            within_ms: raw.within_ms,
             ending,
             first_byte_ms: raw.first_byte_ms,
             pings: raw.pings,
@@ -128,7 +166,8 @@ impl TryFrom<RawFault> for Fault {
             broken_tool_input: raw.broken_tool_input,
             no_usage: raw.no_usage,
         };
-        match fault == (Self { times: fault.times, ..Self::default() }) {
+        let Self { times, percent, within_ms, .. } = fault;
+        match fault == (Self { times, percent, within_ms, ..Self::default() }) {
             true => Err(FaultError::Nothing),
             false => Ok(fault),
         }
@@ -153,6 +192,9 @@ impl RawFault {
             Some(status) if !(400..600).contains(&status) => Err(FaultError::Status(status)),
             _ if self.html && self.message.is_some() => Err(FaultError::HtmlMessage),
             _ if self.pings > PINGS_MAX => Err(FaultError::Pings),
+            _ if self.percent.is_some_and(|percent| !(1..=100).contains(&percent)) => {
+                Err(FaultError::Percent)
+            }
             _ => Ok(()),
         }
     }

@@ -1,6 +1,7 @@
 //! The Gemini format as its server sees it: what a valid request is, which cached contents there are and what they cost, and
 //! what a reply looks like on the wire. Opens no socket and knows no scenario.
 
+mod members;
 mod reply;
 mod request;
 mod resources;

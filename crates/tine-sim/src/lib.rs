@@ -8,6 +8,7 @@
 //! | `POST /v1/responses` | OpenAI Responses | `responses` |
 //! | `POST /v1beta/models/MODEL:generateContent`, `:streamGenerateContent`, `:countTokens` | Gemini | `gemini` |
 //! | `/v1beta/cachedContents`: create, list, show, patch, delete | Gemini's cached contents | `gemini` |
+//! | `GET /v1/models`, `/props`, `/slots`, `/version`, `/api/version` | what a server of one's own says of itself, where the scenario's `profile` is one | `own_server` |
 //! | `GET` and `POST /sim/clock`, `GET /sim/usage` | the simulator's own: a manual clock, and totals | `control` |
 //!
 //! OpenAI's paths are also served without `/v1`. Whose cache rules apply is not the format's matter but the `profile`'s: the
@@ -22,7 +23,7 @@
 //! | `deepseek` | `deepseek-*` | saved units |
 //! | `kimi` | `kimi-*` | chunks of 256 tokens |
 //! | `gemini` | `gemini-*` | any prefix, by chance; cached contents exactly |
-//! | `vllm`, `sglang`, `llamacpp` | `anything@vllm` and so on | blocks, tokens, slots: prompts and answers, no key asked |
+//! | `vllm`, `sglang`, `llamacpp`, `ollama` | `anything@vllm` and so on | blocks, tokens, slots: prompts and answers, no key asked |
 //!
 //! A scenario's `[limits]` are kept by the same clock as lifetimes (`quota`): refusals and headers are the vendors'.
 //!
@@ -52,9 +53,11 @@ mod breakpoint_cache;
 mod cache;
 mod chat;
 mod clock;
+mod collect;
 mod control;
 mod conversation;
 mod decide;
+mod draw;
 mod endpoint;
 mod exchange;
 mod fault;
@@ -64,6 +67,7 @@ mod log;
 mod machines;
 mod memory;
 mod openai;
+mod own_server;
 mod passive;
 mod prefix_cache;
 mod profile;
@@ -71,16 +75,19 @@ mod quota;
 mod refusal;
 mod responses;
 mod scenario;
+mod schema;
 mod server;
 mod stream;
 mod template;
 mod timestamp;
 mod totals;
+mod window;
 
 pub use block_cache::BlockCache;
 pub use breakpoint_cache::BreakpointCache;
 pub use cache::{Cache, Charge, Digest, Position, Prompt, PromptUsage, Ttl};
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use collect::{CollectedBody, WIRE_BODIES, collect};
 pub use log::CapturedRequest;
 pub use prefix_cache::PrefixCache;
 pub use scenario::{Scenario, ScenarioError};

@@ -77,6 +77,9 @@ pub const VLLM_BLOCK_TOKENS: usize = 16;
 /// about to be computed: the engine's default thresholds.
 pub const SGLANG_BATCH_TOKENS: usize = 32;
 
+/// The window that a server of one's own says it serves. It is not enforced.
+pub const ENGINE_WINDOW_TOKENS: u64 = 131_072;
+
 /// Tokens that the memory of vLLM and SGLang holds unless the scenario says otherwise: a card with room for eight
 /// conversations of 128 thousand tokens.
 pub const ENGINE_CAPACITY_TOKENS: usize = 1024 * 1024;

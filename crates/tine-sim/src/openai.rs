@@ -5,6 +5,6 @@ mod errors;
 mod options;
 mod render;
 
-pub(crate) use errors::error_body;
+pub(crate) use errors::{error_body, unknown_parameter};
 pub(crate) use options::{Api, CacheOptions, check_breakpoints, flag, list, settings};
 pub(crate) use render::{Rendered, Renderer};

@@ -37,6 +37,7 @@ const NAMES: &[(&str, Profile)] = &[
     ("vllm", Profile::Vllm),
     ("sglang", Profile::Sglang),
     ("llamacpp", Profile::LlamaCpp),
+    ("ollama", Profile::Ollama),
     ("gemini", Profile::Gemini),
 ];
 
@@ -65,6 +66,8 @@ pub(crate) enum Profile {
     Sglang,
     /// One conversation a slot.
     LlamaCpp,
+    /// Slots, one unless the scenario says more, chosen by the longest common prefix.
+    Ollama,
     /// Prefixes, by chance. Cached contents are no cache of this kind: `gemini/resources.rs` has them.
     Gemini,
 }
@@ -114,7 +117,8 @@ impl Profile {
             Self::Kimi => Box::new(KimiCache::new()),
             Self::Vllm => Box::new(VllmCache::new(scenario.capacity_tokens())),
             Self::Sglang => Box::new(RadixCache::new(scenario.capacity_tokens())),
-            Self::LlamaCpp => Box::new(SlotCache::new(scenario.slots())),
+            Self::LlamaCpp => Box::new(SlotCache::new(scenario.slots(self))),
+            Self::Ollama => Box::new(SlotCache::of_ollama(scenario.slots(self))),
             Self::Gemini => Box::new(ChanceCache::new(scenario.hit_rate(), scenario.seed)),
         }
     }
@@ -127,7 +131,7 @@ impl Profile {
             Self::OpenAiLegacy => CHAT_MIN_TOKENS,
             Self::MiniMax => MINIMAX_MIN_TOKENS,
             Self::DeepSeek => DEEPSEEK_MIN_TOKENS,
-            Self::Kimi | Self::Vllm | Self::Sglang | Self::LlamaCpp => 0,
+            Self::Kimi | Self::Vllm | Self::Sglang | Self::LlamaCpp | Self::Ollama => 0,
             Self::Gemini => gemini::min_tokens(model),
         }
     }
@@ -137,7 +141,8 @@ impl Profile {
         match self {
             Self::Anthropic | Self::OpenAi | Self::MiniMax => true,
             Self::OpenAiLegacy | Self::Gemini => false,
-            Self::DeepSeek | Self::Kimi | Self::Vllm | Self::Sglang | Self::LlamaCpp => false,
+            Self::DeepSeek | Self::Kimi => false,
+            Self::Vllm | Self::Sglang | Self::LlamaCpp | Self::Ollama => false,
         }
     }
 
@@ -153,7 +158,7 @@ impl Profile {
 
     /// Whether it is a server of one's own: it asks for no key, and keeps nobody apart.
     pub(crate) fn is_own_server(self) -> bool {
-        matches!(self, Self::Vllm | Self::Sglang | Self::LlamaCpp)
+        matches!(self, Self::Vllm | Self::Sglang | Self::LlamaCpp | Self::Ollama)
     }
 }
 

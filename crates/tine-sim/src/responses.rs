@@ -5,6 +5,7 @@
 mod diagnosis;
 mod events;
 mod items;
+mod members;
 mod pairing;
 mod prompt;
 mod reply;

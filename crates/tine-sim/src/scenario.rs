@@ -18,14 +18,16 @@
 //! |---|---|
 //! | `description`, `prices_as` | for people, and for cost reports (a real model's name) |
 //! | `models` | the only model names that are answered; others get 404 |
-//! | `profile` | whose cache rules apply, whatever the model is called: `"anthropic"`, `"minimax"`, `"openai"`, `"openai-chat"`, `"openai-legacy"`, `"openai-compat"`, `"deepseek"`, `"kimi"`, `"vllm"`, `"sglang"`, `"llamacpp"`, `"gemini"` |
+//! | `profile` | whose cache rules apply, whatever the model is called: `"anthropic"`, `"minimax"`, `"openai"`, `"openai-chat"`, `"openai-legacy"`, `"openai-compat"`, `"deepseek"`, `"kimi"`, `"vllm"`, `"sglang"`, `"llamacpp"`, `"ollama"`, `"gemini"` |
+//! | `host` | a host of the Chat format that takes only what it knows, and refuses the rest in its own words: `"cerebras"`, `"groq"`, `"mistral"`, `"openai"` (models called `gpt-…` are at `"openai"`, others at a server that takes everything) |
 //! | `cache_min_tokens` | minimum length of an entry of marked blocks or breakpoints (else the model's: 512 and 1,024 for names that are not known) |
 //! | `machines` | whether OpenAI's requests of one prefix and key overflow to further machines above 15 a minute (true) |
-//! | `implicit_hit_rate`, `seed` | Gemini: the share of possible implicit hits that happen (1.0), and what the sequence of chances begins from (0) |
+//! | `window_tokens` | the model's window: what does not fit is refused in the words of the vendor or engine (else everything fits) |
+//! | `implicit_hit_rate`, `seed` | Gemini: the share of possible implicit hits that happen (1.0), and what the sequences of chances begin from (0) |
 //! | `unit_interval_tokens` | DeepSeek: a unit is saved at every multiple of so many tokens (none) |
 //! | `minimax_passive` | MiniMax: requests without a mark are cached too, without a fee (false) |
 //! | `capacity_tokens` | tokens that vLLM's and SGLang's memory holds (1,048,576) |
-//! | `slots` | llama.cpp: slots (4) |
+//! | `slots` | llama.cpp and Ollama: slots (4, and 1) |
 //! | `report_cached_tokens` | vLLM and SGLang: whether usage says what was cached, as with their flags (false) |
 //! | `limits` | `requests_per_minute`, `input_tokens_per_minute` (of one key and model), `requests_per_second` (more is a ramp), `spend_tokens` (of one key, for good) |
 //! | `visible_at` | `"response_start"` or `"first_content"`: when a written entry becomes readable |
@@ -36,10 +38,10 @@
 //! | `when` | `user_contains`, `user_equals`, `tool_results`, `turn`, `last_tool`, `any_contains`; all must hold |
 //! | answer | `thinking`, `text`, `tool_calls`, `stop_reason` |
 //! | holes | `{{user}}`, `{{tool_result.N}}`, `{{tool_result.last}}`; after `\|` the filters `lines N`, `skip N`, `skip_last N`, `first_line`, `count_lines`, `trim`, `indent N` |
-//! | `fault` | `times`; one of `status` (with `retry_after`, `message`, `html`), `close_before_first_byte`, `cut_after_events` (with `cut_mid_line`), `error_event_after` (with `error_event`), `stall_after_events`; and `first_byte_ms`, `pings`, `unknown_events`, `broken_tool_input`, `no_usage` |
+//! | `fault` | `times`, `percent` (of the matching requests, drawn by `seed`), `within_ms` (of the first); one of `status` (with `retry_after`, `message`, `html`), `close_before_first_byte`, `cut_after_events` (with `cut_mid_line`), `error_event_after` (with `error_event`), `stall_after_events`; and `first_byte_ms`, `pings`, `unknown_events`, `broken_tool_input`, `no_usage` |
 //!
 //! `tool_results` and `turn` count results and assistant messages since the last user text. A rule that has only a fault
-//! steps aside when the fault's `times` are used up. A tool's `input` is a TOML table whose keys keep their order; the strings in it may be templates. `input_raw` is sent as
+//! steps aside where the fault does not strike. A tool's `input` is a TOML table whose keys keep their order; the strings in it may be templates. `input_raw` is sent as
 //! it stands, valid or not.
 
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -48,6 +50,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::chat::Host;
 use crate::conversation::Conversation;
 use crate::fault::{Ending, Fault};
 use crate::limits::ENGINE_CAPACITY_TOKENS;
@@ -108,7 +111,9 @@ pub struct Scenario {
     models: Option<Vec<String>>,
     prices_as: Option<String>,
     pub(crate) profile: Option<Profile>,
+    pub(crate) host: Option<Host>,
     pub(crate) cache_min_tokens: Option<u64>,
+    window_tokens: Option<NonZeroUsize>,
     #[serde(default = "yes")]
     pub(crate) machines: bool,
     #[serde(default)]
@@ -430,6 +435,11 @@ impl Scenario {
         texts.filter(|text| !text.contains("{{")).collect()
     }
 
+    /// The model's window; None where every conversation fits.
+    pub(crate) fn window_tokens(&self) -> Option<u64> {
+        self.window_tokens.and_then(|tokens| u64::try_from(tokens.get()).ok())
+    }
+
     /// Gemini: the share of possible implicit hits that happen.
     pub(crate) fn hit_rate(&self) -> f64 {
         self.implicit_hit_rate.0
@@ -445,9 +455,10 @@ impl Scenario {
         self.capacity_tokens.map_or(ENGINE_CAPACITY_TOKENS, NonZeroUsize::get)
     }
 
-    /// llama.cpp: how many slots there are.
-    pub(crate) fn slots(&self) -> usize {
-        self.slots.map_or(SLOTS_DEFAULT, NonZeroUsize::get)
+    /// llama.cpp and Ollama: how many slots there are.
+    pub(crate) fn slots(&self, profile: Profile) -> usize {
+        let usual = if profile == Profile::Ollama { 1 } else { SLOTS_DEFAULT };
+        self.slots.map_or(usual, NonZeroUsize::get)
     }
 
     /// Whether a request for this model is answered.

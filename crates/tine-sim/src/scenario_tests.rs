@@ -37,7 +37,7 @@ fn an_unknown_profile_is_refused_with_the_known_ones() {
       |
     2 | profile = "acme"
       |           ^^^^^^
-    unknown profile `acme`, expected one of anthropic, minimax, openai, openai-chat, openai-legacy, openai-compat, deepseek, kimi, vllm, sglang, llamacpp, gemini
+    unknown profile `acme`, expected one of anthropic, minimax, openai, openai-chat, openai-legacy, openai-compat, deepseek, kimi, vllm, sglang, llamacpp, ollama, gemini
     "#);
 }
 

@@ -19,6 +19,7 @@ use crate::endpoint::Endpoint;
 use crate::exchange::Shared;
 use crate::limits::CAPTURED_BYTES_MAX;
 use crate::log::{BodyLog, Captured, CapturedRequest};
+use crate::own_server;
 use crate::scenario::Scenario;
 
 /// How a server is started.
@@ -160,6 +161,12 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/v1beta/models/{target}", post(gemini))
         .route("/v1beta/cachedContents", any(cached_contents))
         .route("/v1beta/cachedContents/{name}", any(cached_contents))
+        .route("/v1/models", get(own_server::models))
+        .route("/models", get(own_server::models))
+        .route("/props", get(own_server::props))
+        .route("/slots", get(own_server::slots))
+        .route("/version", get(own_server::version))
+        .route("/api/version", get(own_server::version))
         .route("/sim/clock", get(control::clock).post(control::advance))
         .route("/sim/usage", get(control::usage))
         .fallback(not_found)

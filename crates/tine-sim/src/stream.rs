@@ -67,6 +67,8 @@ pub(crate) enum Step {
 
 /// The pieces of a format that faults need.
 pub(crate) struct Dialect {
+    /// The format, for the wire suite.
+    pub(crate) name: &'static str,
     /// A keep-alive.
     pub(crate) ping: Frame,
     /// An error of the given kind inside a stream, after so many events that are not keep-alives.
@@ -198,6 +200,7 @@ mod tests {
     fn check(ending: Option<Ending>, pings: u32, visible_at: VisibleAt, expected: &str) {
         let frames = vec![Frame::new("start|"), Frame::content("body|", 1), Frame::new("stop|")];
         let dialect = Dialect {
+            name: "test",
             ping: Frame::new("ping|"),
             error: |kind, after| Frame::new(format!("{kind}#{after}")),
         };

@@ -10,6 +10,7 @@ mod error;
 mod permission;
 mod request;
 mod row;
+mod server;
 mod sqlite;
 mod store;
 mod writer;
@@ -19,13 +20,14 @@ pub use error::{Candidate, Cause, Result, StoreError};
 pub use permission::{AnswerPermission, AskPermission, PermissionFilter, PermissionRow};
 pub use request::{
     Acquire, AgentFilter, CreateAgent, ForkFrom, ForkRequest, Forked, Head, IsAlive, Kill,
-    NewAgent, NewChild, NewEntry, NewMail, NewTask, NewWorktree, Reap, Recover, Rename,
+    NewAgent, NewChild, NewEntry, NewMail, NewTask, NewWorktree, Reap, Recover, Relocation, Rename,
     RequestStop, SetReach, SetState, TaskEnd, UsageScope, WordNotice,
 };
 pub use row::{
     CacheRow, EntryKind, EntryRow, Fence, ForkEvent, Lease, MailId, MailRow, Recovered, RequestRow,
     UsageSum,
 };
-pub use sqlite::{BUSY_WAIT, OpenOptions, SqliteStore, StepHook};
+pub use server::ServerNote;
+pub use sqlite::{BUSY_WAIT, BUSY_WAITS_MAX, OpenOptions, SqliteStore, StepHook, WaitHook};
 pub use store::Store;
 pub use writer::{NoteWriter, WriterRow};

@@ -2,7 +2,7 @@
 
 use tine_model::{
     AgentId, AgentState, ContextMode, EntryId, ModelSettings, Reach, Standing, StopKind,
-    TaskRecord, TaskStatus, Usage,
+    TaskRecord, TaskStatus, Usage, WorktreeRecord,
 };
 
 use crate::{EntryKind, Fence, Lease};
@@ -165,6 +165,15 @@ pub struct NewWorktree {
     pub origin: String,
     /// What all checkouts of the repository share.
     pub repository: String,
+}
+
+/// The new places of worktrees and directories of agents that were moved.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Relocation {
+    /// Worktrees; of each its `path`, `origin` and `repository` are written.
+    pub worktrees: Vec<WorktreeRecord>,
+    /// Agents, and the directories that they work in.
+    pub directories: Vec<(AgentId, String)>,
 }
 
 /// Forks one agent into any number of children that share one fork point.

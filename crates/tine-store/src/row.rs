@@ -21,11 +21,13 @@ pub enum EntryKind {
     Notice,
     /// Of what was before only a part counts, behind a preface.
     Compact,
+    /// Requests leave members out.
+    Dialect,
 }
 
 impl EntryKind {
     /// Every kind.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Message,
         Self::Fork,
         Self::Clear,
@@ -33,6 +35,7 @@ impl EntryKind {
         Self::Rewind,
         Self::Notice,
         Self::Compact,
+        Self::Dialect,
     ];
 
     /// The stored word; the same as that of `tine_model::EntryBody::kind`.
@@ -45,6 +48,7 @@ impl EntryKind {
             Self::Rewind => "rewind",
             Self::Notice => "notice",
             Self::Compact => "compact",
+            Self::Dialect => "dialect",
         }
     }
 

@@ -8,9 +8,9 @@ use tine_model::{
 use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
     EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
-    NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Rename, RequestRow,
-    RequestStop, Reserve, Reserved, Result, SetBudget, SetReach, SetState, StandInLine, TaskEnd,
-    UsageScope, UsageSum, WriterRow,
+    NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Relocation, Rename,
+    RequestRow, RequestStop, Reserve, Reserved, Result, ServerNote, SetBudget, SetReach, SetState,
+    StandInLine, TaskEnd, UsageScope, UsageSum, WriterRow,
 };
 
 /// The durable agent tree. Every writing operation is one transaction: when it returns `Ok` it survives a power cut, and
@@ -88,6 +88,9 @@ pub trait Store: Send + Sync {
     /// Changes what is known of the worktree of an agent that has one: its `files`, `commits` and `removed_ms`.
     async fn note_worktree(&self, record: WorktreeRecord) -> Result<()>;
 
+    /// Writes where worktrees and agents' directories are by now, all or none.
+    async fn relocate(&self, relocation: Relocation) -> Result<()>;
+
     /// Marks a task as running, for the first time or again; `false` when it is running or completed.
     async fn start_task(&self, agent: AgentId) -> Result<bool>;
 
@@ -164,16 +167,14 @@ pub trait Store: Send + Sync {
     /// An answer after the deadline is too late: the default counts.
     async fn answer_permission(&self, answer: AnswerPermission) -> Result<PermissionRow>;
 
-    /// Lets the default of a request count now, if it waits still; the request as it stands then.
+    /// Lets the default of a request count now, if it waits still; the request as it stands then. Only the one who asked knows how
+    /// long it has waited: clocks of processes differ, are set, and go on while a machine sleeps.
     async fn default_permission(
         &self,
         id: PermissionId,
         by: &str,
         now_ms: i64,
     ) -> Result<PermissionRow>;
-
-    /// Lets the defaults of all requests count whose deadline is past; returns those.
-    async fn expire_permissions(&self, now_ms: i64) -> Result<Vec<PermissionRow>>;
 
     /// Notes that the one who asked acts on the answer now; `false`, and nothing done, when there is none or somebody
     /// acted on it before.
@@ -250,6 +251,12 @@ pub trait Store: Send + Sync {
     /// Notes that an agent writes in a directory under its current lease, and finds the other agents that do, there or in a
     /// directory above or below it, the earliest first. Noted again, it is only a read. A note goes with the lease.
     async fn note_writer(&self, note: NoteWriter) -> Result<Vec<WriterRow>>;
+
+    /// Keeps what a server said of itself; of the same host, model and name the later word counts.
+    async fn note_server(&self, note: ServerNote) -> Result<()>;
+
+    /// Returns what a host has said of itself, by model and name.
+    async fn server_notes(&self, host: &str) -> Result<Vec<ServerNote>>;
 
     /// A number that changes when anything in the store does, made by this process or another; cheap to ask often.
     /// Only two answers of the same handle can be compared.

@@ -7,6 +7,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use tine_sim::{CollectedBody, collect};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -176,6 +177,9 @@ async fn serve(mut stream: TcpStream, state: &Mutex<State>) -> io::Result<()> {
 }
 
 fn next_answer(state: &Mutex<State>, request: HttpRequest) -> Canned {
+    let headers: Vec<(&str, &str)> =
+        request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    collect(CollectedBody { path: &request.path, headers: &headers, body: &request.body });
     let mut state = lock(state);
     let answer = (state.script)(&request);
     state.requests.push(request);

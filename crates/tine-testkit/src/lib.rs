@@ -30,3 +30,4 @@ pub use http::{BODY_BYTES_MAX, HEAD_BYTES_MAX, HttpRequest};
 pub use model::{Answer, Captured, ScriptedModel};
 pub use scratch::scratch;
 pub use share::{TEST_ALL, cases, share, tests_all};
+pub use tine_sim::{CollectedBody, WIRE_BODIES, collect};

@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tine_history::Hash;
 use tine_llm::{LlmClient, LlmError, Progress, Request};
 use tine_model::{Block, Message, StopReason, ToolInput, Usage, WireFormat};
+use tine_sim::{CollectedBody, collect};
 use tine_wire::{Event, Failure, FailureKind, Partial, Reply};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -44,6 +46,7 @@ pub struct Answer {
 enum End {
     Reply(Box<Reply>),
     Error(Box<LlmError>),
+    Broken(Box<Message>, Box<LlmError>),
     Hang(Option<Box<Message>>),
 }
 
@@ -71,6 +74,11 @@ impl Answer {
     /// This error, without any part of a reply before it.
     pub fn error(error: LlmError) -> Self {
         Self::new(End::Error(Box::new(error)))
+    }
+
+    /// These words, and then this error in place of the reply's end.
+    pub fn text_then_error(text: impl Into<String>, error: LlmError) -> Self {
+        Self::new(End::Broken(Box::new(replies::text(text)), Box::new(error)))
     }
 
     /// A refusal of this kind, as if the first try had failed for good.
@@ -170,6 +178,8 @@ impl ScriptedModel {
             body: request.body.to_vec(),
             prefix: request.prefix.clone(),
         };
+        let path = captured.format.as_str();
+        collect(CollectedBody { path, headers: &[], body: &captured.body });
         let mut state = self.state();
         let answer = (state.script)(&captured);
         state.requests.push(captured);
@@ -194,6 +204,11 @@ impl fmt::Debug for ScriptedModel {
 
 #[async_trait]
 impl LlmClient for ScriptedModel {
+    /// Tests do not wait.
+    fn backoff(&self) -> Duration {
+        Duration::from_millis(1)
+    }
+
     async fn send(
         &self,
         request: &Request,
@@ -210,6 +225,7 @@ impl LlmClient for ScriptedModel {
         let message = match &answer.end {
             End::Reply(reply) => Some(&reply.message),
             End::Hang(message) => message.as_deref(),
+            End::Broken(message, _) => Some(&**message),
             End::Error(_) => None,
         };
         if let Some(message) = message {
@@ -225,7 +241,7 @@ impl LlmClient for ScriptedModel {
         }
         match answer.end {
             End::Reply(reply) => Ok(*reply),
-            End::Error(error) => Err(*error),
+            End::Error(error) | End::Broken(_, error) => Err(*error),
             End::Hang(message) => {
                 cancel.cancelled().await;
                 Err(cancelled(message.map(|message| *message)))

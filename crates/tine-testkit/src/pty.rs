@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use rustix::process::{Pid, Signal, kill_process};
+use tine_sim::WIRE_BODIES;
 
 /// Longest wait for a text; only a failing test waits this long.
 const WAIT: Duration = Duration::from_secs(30);
@@ -90,6 +91,9 @@ impl Terminal {
             command.env(name, value);
         }
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        if let Some(directory) = std::env::var_os(WIRE_BODIES) {
+            command.env(WIRE_BODIES, directory);
+        }
         command.env("TERM", "xterm-256color");
         for (name, value) in variables {
             command.env(name, value);

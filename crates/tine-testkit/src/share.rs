@@ -10,16 +10,19 @@ pub const TEST_ALL: &str = "TINE_TEST_ALL";
 /// The environment variable that names the file in which `cargo xtask test` collects what tests leave out.
 const SHARES: &str = "TINE_TEST_SHARES";
 
-/// One of so many is usual. Steps that six tests let fail in turn are covered once by them together.
-const ONE_OF: usize = 6;
+/// One of so many is usual.
+const ONE_OF: usize = 12;
+
+/// Shares no factor with `ONE_OF`: neighbouring turns take places far apart, even and odd.
+const STRIDE: usize = 5;
 
 /// Whether everything is to be tested.
 pub fn tests_all() -> bool {
     std::env::var_os(TEST_ALL).is_some_and(|value| !value.is_empty() && value != "0")
 }
 
-/// Every sixth of `all` from place `turn` on, with the first and the last; all of them where everything is tested. Tests of
-/// the same steps take turns from 0 to 5, so that together they leave out none.
+/// Every twelfth of `all`, with the first and the last; all of them where everything is tested. Tests of the same steps take
+/// turns from 0 on, each with other places; twelve together leave out none.
 pub fn share<T: Debug>(what: &str, turn: usize, all: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut all: Vec<T> = all.into_iter().collect();
     if tests_all() {
@@ -27,7 +30,7 @@ pub fn share<T: Debug>(what: &str, turn: usize, all: impl IntoIterator<Item = T>
     }
     let count = all.len();
     let mut at = 0..count;
-    let is_taken = |at: usize| at % ONE_OF == turn % ONE_OF || at == 0 || at + 1 == count;
+    let is_taken = |at: usize| at % ONE_OF == turn * STRIDE % ONE_OF || at == 0 || at + 1 == count;
     all.retain(|_| at.next().is_some_and(is_taken));
     told(what, all.len(), count);
     all
@@ -57,23 +60,19 @@ fn told(what: &str, taken: impl Debug, all: impl Debug) {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
-    fn six_turns_leave_out_nothing() {
-        let turns: Vec<Vec<u8>> = (0..6).map(|turn| share("steps", turn, 0..8)).collect();
+    fn each_turn_takes_other_places_and_twelve_leave_out_nothing() {
         if tests_all() {
             return;
         }
-        let expected = [
-            vec![0, 6, 7],
-            vec![0, 1, 7],
-            vec![0, 2, 7],
-            vec![0, 3, 7],
-            vec![0, 4, 7],
-            vec![0, 5, 7],
-        ];
-        assert_eq!(turns, expected);
+        let turns: Vec<Vec<u8>> = (0..12).map(|turn| share("steps", turn, 0..20)).collect();
+        assert_eq!(turns[..3], [vec![0, 12, 19], vec![0, 5, 17, 19], vec![0, 10, 19]]);
+        let taken: BTreeSet<u8> = turns.into_iter().flatten().collect();
+        assert_eq!(taken, (0..20).collect());
         assert_eq!(cases("cases", 4, 12), 4);
     }
 }

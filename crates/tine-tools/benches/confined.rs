@@ -23,20 +23,23 @@ fn main() {
     if tine_tools::stage_of(std::env::args_os().skip(1)).is_some() {
         return;
     }
-    StageProgram::register_this_program();
-    println!("this kernel: {:?}", Support::of_this_kernel());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().canonicalize().unwrap();
+    let open = Place::new(&path).unwrap();
+    // Before a program is registered, there are no watchdogs.
+    let unwatched = median(RUNS, || runtime.block_on(run_true(&open)));
+    StageProgram::register_this_program();
+    println!("this kernel: {:?}", Support::of_this_kernel());
     let ground = || Ground::here(Arc::new(|path: &Path| path.ends_with(".ssh")));
     let without_view = || {
         let ground = ground();
         let support = Support { namespaces: false, ..ground.support };
         Ground { stage: None, support, ..ground }
     };
-    let open = Place::new(&path).unwrap();
     let alone = median(RUNS, || runtime.block_on(run_true(&open)));
     println!("`true` without a wall: {}", shown(alone));
+    println!("`true` without a wall and without a watchdog: {}", shown(unwatched));
     let walls = [
         ("a worker's", Wall::worker(&path)),
         ("a maintenance run's", Wall::maintenance(vec![])),

@@ -21,6 +21,7 @@ use crate::wall::{Enclosure, SetAside};
 use excerpt::Excerpt;
 pub use process::is_withheld_variable;
 use process::{Ending, Process, SHELLS, StartError};
+pub(crate) use strays::Mark;
 
 static SPEC: ToolSpec = ToolSpec {
     name: "Bash",

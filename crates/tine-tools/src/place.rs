@@ -9,9 +9,10 @@ use tine_model::RawJson;
 
 use crate::caller::Caller;
 use crate::ground::{Ground, Spot, Want};
+use crate::leftover::call_variable;
 use crate::paths::{normalise, resolve};
 use crate::tool::{Failure, ToolOutput};
-use crate::wall::Enclosure;
+use crate::wall::{Enclosure, StageProgram};
 
 /// Says of an absolute path that a search over a whole directory leaves its content out. The owner
 /// of the place decides what that is; a search that names such a path itself is not affected.
@@ -85,6 +86,8 @@ pub struct Place {
     enclosure: Option<Enclosure>,
     /// What commands find in their environment beside the usual.
     variables: Arc<[(String, String)]>,
+    /// The program of the watchdogs; `None` for the registered one.
+    watchdog: Option<StageProgram>,
 }
 
 impl Place {
@@ -103,6 +106,7 @@ impl Place {
             caller: None,
             enclosure: None,
             variables: Arc::default(),
+            watchdog: None,
         })
     }
 
@@ -119,6 +123,12 @@ impl Place {
     /// The same place for one call, whose own calls `caller` runs.
     pub fn with_caller(&self, caller: Arc<dyn Caller>) -> Self {
         Self { caller: Some(caller), ..self.share() }
+    }
+
+    /// The same place for one call, whose commands carry its id: when tine has died, what is left of them is known by it.
+    pub fn with_call(self, call: &str) -> Self {
+        let variables = self.variables.iter().cloned().chain([call_variable(call)]).collect();
+        Self { variables, ..self }
     }
 
     /// The same place, where FileWrite and FileEdit write below these directories and nowhere else,
@@ -155,6 +165,17 @@ impl Place {
     /// The same place, whose commands find these in their environment. They stand also where a wall keeps others out.
     pub fn with_variables(self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
         Self { variables: variables.into_iter().collect(), ..self }
+    }
+
+    /// Has its commands ended by watchdogs of this program when this process dies. Without it they are those of the
+    /// program that this process has registered, if it has.
+    pub fn with_watchdog(self, program: StageProgram) -> Self {
+        Self { watchdog: Some(program), ..self }
+    }
+
+    /// The program of the watchdogs of commands.
+    pub(crate) fn watchdog(&self) -> Option<StageProgram> {
+        self.watchdog.clone().or_else(StageProgram::registered)
     }
 
     /// What commands find in their environment beside the usual.
@@ -207,6 +228,7 @@ impl Place {
             caller: self.caller.clone(),
             enclosure: self.enclosure.clone(),
             variables: Arc::clone(&self.variables),
+            watchdog: self.watchdog.clone(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! A look at what a command would read that goes through a folder, before it runs.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
@@ -14,8 +15,8 @@ pub enum Swept {
     Nothing,
     /// The first such file, in path order within its folder.
     Found(PathBuf),
-    /// More than [`SWEEP_ENTRIES_MAX`] entries, and none so far.
-    TooMany,
+    /// None so far, but the look came to no end: there are more than [`SWEEP_ENTRIES_MAX`] entries, or the folder was exchanged meanwhile.
+    Unknown,
 }
 
 /// Looks for a file below a folder that `is_meant`. `all` looks at hidden and ignored files, too, as `grep -r` does and `rg` does not.
@@ -24,10 +25,14 @@ pub fn sweep(folder: &Path, all: bool, is_meant: impl Fn(&Path) -> bool) -> Swep
     let mut builder = WalkBuilder::new(folder);
     builder.standard_filters(!all).follow_links(false).sort_by_file_name(Ord::cmp);
     builder.filter_entry(|entry| entry.file_name() != ".git");
-    for (number, entry) in builder.build().enumerate() {
-        if number >= SWEEP_ENTRIES_MAX {
-            return Swept::TooMany;
-        }
+    let mut walk = builder.build();
+    for number in 0.. {
+        // The library panics where its root becomes a link, or is one no longer, between two of its looks.
+        let entry = match catch_unwind(AssertUnwindSafe(|| walk.next())) {
+            Ok(None) => break,
+            Ok(Some(entry)) if number < SWEEP_ENTRIES_MAX => entry,
+            Ok(Some(_)) | Err(_) => return Swept::Unknown,
+        };
         let Ok(entry) = entry else { continue };
         if entry.file_type().is_some_and(|kind| !kind.is_dir()) && is_meant(entry.path()) {
             return Swept::Found(entry.into_path());

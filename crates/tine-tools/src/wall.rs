@@ -77,7 +77,7 @@ pub(crate) use proxy::{Proxy, Refusals};
 use scratch::Scratch;
 pub use support::{Gap, Support};
 use view::View;
-pub(crate) use warden::Warden;
+pub(crate) use warden::{Warden, end_everything_inside};
 
 /// What commands may do, as its owner describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -55,6 +55,19 @@ pub fn span(milliseconds: u64) -> String {
     }
 }
 
+/// An amount of bytes, such as `12 B`, `3.4 kB` or `500 MB`.
+pub fn bytes(count: u64) -> String {
+    let mut amount = count as f64;
+    for unit in ["B", "kB", "MB", "GB"] {
+        if amount < 999.5 {
+            let places = if amount < 10.0 && unit != "B" { 1 } else { 0 };
+            return format!("{amount:.places$} {unit}");
+        }
+        amount /= 1000.0;
+    }
+    format!("{amount:.1} TB")
+}
+
 /// A number and its noun: `1 turn`, `3 turns`.
 pub fn plural(count: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })

@@ -6,6 +6,7 @@ use std::path::Path;
 use anstyle::{AnsiColor, Style};
 use tine_fork::{ToolAnswer, ToolCall, is_note_of_neighbours};
 use tine_guard::{Call, describe, is_unseen};
+use tine_model::Leftover;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::figures::plural;
@@ -114,6 +115,15 @@ pub fn left_out(count: usize) -> String {
 /// A text on one line: blanks and line ends become one blank each.
 pub fn one_line(text: &str) -> String {
     harmless(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// A write waits for the store.
+pub const STORE_WAITS: &str =
+    "another process holds the database's lock: waiting for it, up to 10 minutes";
+
+/// Processes that were left of calls that were cut off, on one line.
+pub fn left_behind(left: &[Leftover]) -> String {
+    one_line(&format!("a call was cut off when its tine died. {}", Leftover::note(left)))
 }
 
 /// The first line of a text that is not blank.

@@ -12,6 +12,7 @@ use crate::head::{Head, HeadSlot};
 use crate::marks::{Lifetimes, MARKS_MAX, Mark, MarkPoints, Places, boundaries, head_marks};
 use crate::openai_chat::{self, ChatFramer};
 use crate::openai_responses::{self, ResponsesFramer};
+use crate::splice::Splice;
 
 /// The framer of a format.
 pub fn framer(format: WireFormat) -> &'static dyn Framer {
@@ -83,26 +84,44 @@ pub struct Assembled {
 pub fn assemble(head: &Head, history: &mut History, options: &RequestOptions) -> Assembled {
     let framer = framer(head.format);
     let layout = history.layout(framer);
-    let most = MARKS_MAX - usize::from(!head.slots.is_empty());
+    let taken = head.splice.as_deref().map(|splice| Taken::of(splice, &layout));
+    let most = match &taken {
+        None => MARKS_MAX - usize::from(!head.slots.is_empty()),
+        Some(taken) => taken.marks_left,
+    };
     let places = Places::new(&layout, head.scheme).choose(options.points, most);
-    let boundaries = boundaries(head, &layout, &places, options.lifetimes);
-    let marks: Vec<Mark> = match head.scheme {
+    let lifetimes = taken.as_ref().map_or(options.lifetimes, |taken| taken.living(options));
+    let boundaries = boundaries(head, &layout, &places, lifetimes);
+    let mut marks: Vec<Mark> = match head.scheme {
         CacheScheme::Marks | CacheScheme::Breakpoints => {
             places.iter().map(|(_, mark)| *mark).collect()
         }
         CacheScheme::Automatic => Vec::new(),
     };
+    if let Some(taken) = &taken {
+        marks.retain(|mark| taken.takes(*mark));
+        marks.drain(..marks.len().saturating_sub(most));
+    }
     let mut body = Body::default();
     let mut comma = Comma { due: head.continued };
-    match cached::rest(head, &layout, history.has_open_calls(), options) {
-        Some(rest) => {
+    let mark = mark_text(head, lifetimes.messages());
+    let held = cached::rest(head, &layout, history.has_open_calls(), options);
+    match (held, &taken) {
+        (_, Some(taken)) => {
+            let first = marks.first().filter(|mark| mark.item < taken.messages);
+            let in_it = first.map(|_| mark.clone());
+            let rest = &marks[usize::from(in_it.is_some())..];
+            taken.splice.before(taken.messages, in_it).into_iter().for_each(|it| body.push(it));
+            comma.due = taken.splice.continues(taken.messages);
+            push_runs(&layout, (taken.messages, rest), &mark, &mut comma, &mut body);
+        }
+        (Some(rest), None) => {
             body.push(rest.head);
             rest.runs.into_iter().for_each(|run| body.push(run.slice(comma.skip(&run)..)));
         }
-        None => {
+        (None, None) => {
             push_head(head, options.lifetimes, MARKS_MAX - marks.len(), &mut body);
-            let mark = mark_text(head, options.lifetimes.messages());
-            push_runs(&layout, &marks, &mark, &mut comma, &mut body);
+            push_runs(&layout, (0, &marks), &mark, &mut comma, &mut body);
         }
     }
     if history.has_open_calls() {
@@ -112,10 +131,45 @@ pub fn assemble(head: &Head, history: &mut History, options: &RequestOptions) ->
         body.push(Bytes::from_static(if comma.due { b"," } else { b"" }));
         body.push(frame.bytes);
     }
-    body.push(ending(head, options));
+    body.push(taken.map_or_else(|| ending(head, options), |taken| taken.splice.behind()));
     let ends = layout.runs().iter().map(|run| layout.hash_at(run.first + run.items));
     let prefix = std::iter::once(head.hash).chain(ends).collect();
     Assembled { body, marks, boundaries, items: layout.items(), prefix }
+}
+
+/// The part of a history that goes out in the bytes of a request that another program has sent.
+struct Taken<'a> {
+    splice: &'a Splice,
+    /// The number of its messages.
+    messages: usize,
+    /// The number of marks that the request has left, and the longest lifetime that they may ask for.
+    marks_left: usize,
+    longest: Lifetime,
+    /// The block on which a mark may still stand: the last one, where it takes one.
+    last: Option<Mark>,
+}
+
+impl<'a> Taken<'a> {
+    fn of(splice: &'a Splice, layout: &Layout) -> Self {
+        let messages = splice.shared(layout);
+        let (marks_left, longest) = splice.marks_left(messages);
+        let last = messages.checked_sub(1).and_then(|item| {
+            let (_, frame) = layout.frame(item);
+            let block = frame.slots.last()?.block;
+            let is_last = block + 1 == frame.blocks && splice.takes_mark(messages);
+            is_last.then_some(Mark { item, block })
+        });
+        Self { splice, messages, marks_left, longest, last }
+    }
+
+    fn takes(&self, mark: Mark) -> bool {
+        mark.item >= self.messages || self.last == Some(mark)
+    }
+
+    fn living(&self, options: &RequestOptions) -> Lifetimes {
+        let wished = options.lifetimes;
+        Lifetimes::new(wished.head(), wished.messages().min(self.longest))
+    }
 }
 
 impl Assembled {
@@ -129,6 +183,10 @@ impl Assembled {
 fn mark_text(head: &Head, lifetime: Lifetime) -> Bytes {
     let text: &'static str = match head.format {
         WireFormat::Anthropic => anthropic::mark_text(lifetime),
+        // Claude behind a gateway takes Anthropic's mark.
+        WireFormat::OpenAiChatParts if head.scheme == CacheScheme::Marks => {
+            anthropic::mark_text(lifetime)
+        }
         WireFormat::OpenAiChatParts => openai_chat::mark_text(lifetime),
         WireFormat::OpenAiResponses => openai_responses::mark_text(lifetime),
         // Nothing in these takes a mark.
@@ -172,11 +230,25 @@ impl Comma {
     }
 }
 
-fn push_runs(layout: &Layout, marks: &[Mark], text: &Bytes, comma: &mut Comma, body: &mut Body) {
+/// The messages from number `first` on, with these marks, none of which is before it.
+fn push_runs(
+    layout: &Layout,
+    (first, marks): (usize, &[Mark]),
+    text: &Bytes,
+    comma: &mut Comma,
+    body: &mut Body,
+) {
     let mut marks = marks.iter().peekable();
     for (index, run) in layout.runs().iter().enumerate() {
+        if run.first + run.items <= first {
+            continue;
+        }
         let bytes = run.bytes();
-        let mut from = comma.skip(&bytes);
+        let sent = match first.checked_sub(1).filter(|last| *last >= run.first) {
+            Some(last) => layout.frame(last).1.end,
+            None => 0,
+        };
+        let mut from = sent + comma.skip(&bytes.slice(sent..));
         while let Some(mark) = marks.next_if(|mark| mark.item < run.first + run.items) {
             let (at, frame) = layout.frame(mark.item);
             debug_assert_eq!(at, index, "marks are in order");

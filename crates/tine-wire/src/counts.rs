@@ -6,11 +6,12 @@
 use serde_json::Value;
 use tine_model::Usage;
 
+use crate::lenient;
 use crate::reply::TOKENS_MAX;
 
 /// A count at a place of a usage object; `None` when it is missing, no whole number, or larger than any.
 pub(crate) fn count(usage: &Value, path: &str) -> Option<u64> {
-    let count = usage.pointer(path).and_then(Value::as_u64);
+    let count = usage.pointer(path).and_then(lenient::count);
     count.filter(|count| *count <= TOKENS_MAX)
 }
 

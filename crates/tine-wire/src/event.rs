@@ -3,8 +3,11 @@
 //! The decoder is driven from outside and does no I/O. It never gives up what has arrived: after an error
 //! [`Decoder::partial`] still returns it.
 
+use std::borrow::Cow;
+
 use tine_model::{ToolCallId, Usage, WireFormat};
 
+use crate::mend::{self, ShownHalves};
 use crate::sse::{Framing, Record};
 use crate::{DecodeError, Partial, Reply, anthropic, gemini, openai_chat, openai_responses};
 
@@ -54,11 +57,19 @@ pub enum Event {
     Other,
 }
 
+impl Event {
+    /// Whether the reply has begun with it: anything but a sign of life and what is not known.
+    pub fn is_of_the_reply(&self) -> bool {
+        !matches!(self, Self::Ping | Self::Other)
+    }
+}
+
 /// Decodes one stream. Takes any chunking and gives the same events whatever the cuts.
 #[derive(Debug)]
 pub struct Decoder {
     framing: Framing,
     reply: Assembly,
+    halves: ShownHalves,
     failed: Option<DecodeError>,
 }
 
@@ -82,7 +93,7 @@ impl Decoder {
             WireFormat::OpenAiResponses => Assembly::OpenAiResponses(Default::default()),
             WireFormat::Gemini => Assembly::Gemini(Default::default()),
         };
-        Self { framing: Framing::new(), reply, failed: None }
+        Self { framing: Framing::new(), reply, halves: ShownHalves::default(), failed: None }
     }
 
     /// Takes the next bytes. An error that follows events of the same bytes is returned by the next call, so
@@ -98,10 +109,11 @@ impl Decoder {
         }
         let (records, broken) = self.framing.push(bytes);
         self.failed = records
-            .iter()
-            .find_map(|record| self.reply.accept(record, &mut events).err())
+            .into_iter()
+            .find_map(|record| self.accept(record, &mut events).err())
             .or(broken)
             .filter(|_| !self.reply.is_done());
+        self.halves.mend(&mut events);
         match &self.failed {
             Some(error) if events.is_empty() => Err(error.clone()),
             _ => Ok(events),
@@ -118,27 +130,43 @@ impl Decoder {
             // record, the stream was cut in it, which `Truncated` says better than a syntax error.
             let (records, _) = self.framing.push(b"\n\n");
             for record in records {
-                let accepted = self.reply.accept(&record, &mut Vec::new());
+                let accepted = self.accept(record, &mut Vec::new());
                 self.failed = accepted.err().filter(|e| matches!(e, DecodeError::Provider(_)));
             }
         }
-        match (&self.failed, &mut self.reply) {
-            (Some(error), _) => Err(error.clone()),
+        let mut reply = match (&self.failed, &mut self.reply) {
+            (Some(error), _) => return Err(error.clone()),
             (None, Assembly::Anthropic(reply)) => reply.finish(),
             (None, Assembly::OpenAiChat(reply)) => reply.finish(),
             (None, Assembly::OpenAiResponses(reply)) => reply.finish(),
             (None, Assembly::Gemini(reply)) => reply.finish(),
+        }?;
+        reply.message = self.halves.whole(reply.message);
+        Ok(reply)
+    }
+
+    /// Takes a record. One without anything in it is a sign of life: the vendors' SDKs pass over it.
+    fn accept(&mut self, mut record: Record, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        if record.data.trim().is_empty() {
+            events.push(Event::Ping);
+            return Ok(());
         }
+        if let Cow::Owned(marked) = mend::halves_marked(&record.data) {
+            self.halves.seen = true;
+            record.data = marked;
+        }
+        self.reply.accept(&record, events)
     }
 
     /// What arrived so far of a stream that broke; see [`Partial`].
     pub fn partial(self) -> Partial {
-        match self.reply {
+        let partial = match self.reply {
             Assembly::Anthropic(reply) => reply.partial(),
             Assembly::OpenAiChat(reply) => reply.partial(),
             Assembly::OpenAiResponses(reply) => reply.partial(),
             Assembly::Gemini(reply) => reply.partial(),
-        }
+        };
+        Partial { message: partial.message.map(|message| self.halves.whole(message)), ..partial }
     }
 }
 

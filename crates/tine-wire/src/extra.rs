@@ -6,7 +6,7 @@ use crate::head_parts::{HeadParts, HeadPartsError};
 use crate::json::{self, Object};
 
 /// Most further settings of a head. No provider has half as many settings in all; each is compared with all others.
-const EXTRA_MAX: usize = 100;
+pub(crate) const EXTRA_MAX: usize = 100;
 
 /// What a head of a format writes, or what stands behind its messages. `name.inner` is inside an object.
 fn written(format: WireFormat) -> &'static [&'static str] {
@@ -78,16 +78,16 @@ fn written_here(parts: &HeadParts, name: &str) -> bool {
     match (settings.model.format(), name) {
         (WireFormat::Anthropic, "thinking") => settings.thinking.is_some(),
         (WireFormat::Gemini, "generationConfig.thinkingConfig") => {
-            settings.thinking.is_some() || settings.effort.is_some()
+            settings.thinking.is_some() || parts.sent_effort().is_some()
         }
         (WireFormat::Anthropic, "output_config.effort")
         | (WireFormat::OpenAiResponses, "reasoning.effort")
         | (WireFormat::OpenAiChat | WireFormat::OpenAiChatParts, "reasoning_effort") => {
-            settings.effort.is_some()
+            parts.sent_effort().is_some()
         }
         // Without further settings inside and an effort there is no such object.
         (WireFormat::Anthropic, "output_config") | (WireFormat::OpenAiResponses, "reasoning") => {
-            settings.effort.is_some() || has_inside(parts, name)
+            parts.sent_effort().is_some() || has_inside(parts, name)
         }
         (WireFormat::Anthropic, "tool_choice") => {
             parts.tool_choice != ToolChoice::Auto || has_inside(parts, name)

@@ -7,6 +7,8 @@ use std::fmt;
 use serde_json::Value;
 use tine_model::WireFormat;
 
+use crate::{Overflow, dialect, lenient};
+
 /// Most characters kept of a vendor's message; the longest honest ones quote a schema path and a value.
 const MESSAGE_CHARS_MAX: usize = 2_000;
 
@@ -45,12 +47,16 @@ pub enum FailureKind {
     NotFound,
     /// The request is malformed in the provider's eyes.
     InvalidRequest,
-    /// The request is larger than the endpoint or the model takes.
+    /// The request has more bytes than the endpoint takes, or more tokens than it serves in a minute.
     TooLarge,
+    /// The conversation, or the conversation and the room for the reply, are longer than the model's window.
+    Overflow,
     /// Too many requests or tokens at this moment.
     RateLimited,
-    /// Money or quota has run out. Trying again cannot help.
+    /// A limit of spending or a quota is reached. Trying again cannot help.
     SpendLimit,
+    /// The account has no money left. Trying again cannot help.
+    NoCredit,
     /// The provider has no capacity at this moment.
     Overloaded,
     /// Something broke on the provider's side.
@@ -72,13 +78,25 @@ impl FailureKind {
             Self::NotFound => "not found",
             Self::InvalidRequest => "invalid request",
             Self::TooLarge => "request too large",
+            Self::Overflow => "longer than the model's window",
             Self::RateLimited => "rate limited",
             Self::SpendLimit => "spend limit reached",
+            Self::NoCredit => "no credit left",
             Self::Overloaded => "overloaded",
             Self::Server => "server error",
             Self::Timeout => "timed out",
             Self::NotTheApi => "not the API's answer",
             Self::Other => "request failed",
+        }
+    }
+}
+
+impl Failure {
+    /// Returns what the provider says of the window that the conversation outgrew. None for other kinds of failure.
+    pub fn overflow(&self) -> Option<Overflow> {
+        match self.kind {
+            FailureKind::Overflow => Some(Overflow::read(&self.message).unwrap_or_default()),
+            _ => None,
         }
     }
 }
@@ -166,12 +184,14 @@ pub(crate) fn from_value(status: Option<u16>, value: &Value) -> Failure {
     let code = code.filter(|_| number.is_none());
     let code = word(details, "error_code").or(code).or(reason);
     let message = match error {
+        _ if let Some(readable) = dialect::readable(body) => readable,
         Value::String(message) => message.clone(),
         _ => match ["message", "detail", "msg"].into_iter().find_map(|key| word(error, key)) {
             Some(message) => message,
             None => body.to_string(),
         },
     };
+    let message = with_figures(message, error);
     let kind = classify(status, [code.as_deref(), kind_word.as_deref()], &message);
     Failure {
         status,
@@ -179,6 +199,17 @@ pub(crate) fn from_value(status: Option<u16>, value: &Value) -> Failure {
         message: clean(&message, MESSAGE_CHARS_MAX),
         code: code.or(kind_word).map(|word| clean(&word, QUOTE_CHARS_MAX)),
         request_id: word(body, "request_id").map(|id| clean(&id, QUOTE_CHARS_MAX)),
+    }
+}
+
+/// llama-server gives the figures of an overflow beside its message. They become part of it.
+fn with_figures(message: String, error: &Value) -> String {
+    let figure = |key: &str| error.get(key).and_then(lenient::count);
+    match (figure("n_prompt_tokens"), figure("n_ctx")) {
+        (Some(prompt), Some(window)) if !message.contains(&window.to_string()) => {
+            format!("{message}; n_prompt_tokens {prompt}, n_ctx {window}")
+        }
+        _ => message,
     }
 }
 
@@ -195,34 +226,47 @@ fn word(value: &Value, key: &str) -> Option<String> {
 /// The vendor's exact word decides, then the status, then the vendor's general word.
 fn classify(status: Option<u16>, words: [Option<&str>; 2], message: &str) -> FailureKind {
     let words = || words.into_iter().flatten();
+    // Groq and OpenAI call a request that alone passes the limit of a minute rate limited: waiting cannot help.
+    if message.starts_with("Request too large") {
+        return FailureKind::TooLarge;
+    }
     if let Some(kind) = words().find_map(kind_of_word) {
         return kind;
     }
-    // Anthropic has no code for a conversation that outgrew the model.
-    // Google neither.
-    if ["prompt is too long", "The input token count"]
-        .iter()
-        .any(|words| message.starts_with(words))
-    {
-        return FailureKind::TooLarge;
+    // Most have no code for a conversation that outgrew the model, nor for an account without money.
+    if Overflow::read(message).is_some() {
+        return FailureKind::Overflow;
+    }
+    let lower = message.to_ascii_lowercase();
+    if NO_CREDIT.iter().any(|words| lower.contains(words)) {
+        return FailureKind::NoCredit;
     }
     let general = || words().find_map(kind_of_general_word);
     status.and_then(kind_of_status).or_else(general).unwrap_or(FailureKind::Other)
 }
 
+/// Phrases of providers for an account without money, in lower case: Anthropic, DeepSeek and Z.ai, OpenRouter, xAI.
+const NO_CREDIT: [&str; 5] = [
+    "credit balance is too low",
+    "insufficient balance",
+    "insufficient credits",
+    "doesn't have any credits",
+    "used all available credits",
+];
+
 fn kind_of_word(word: &str) -> Option<FailureKind> {
     Some(match word {
         "enforced_spend_limit_reached"
-        | "credit_balance_exhausted"
         | "organization_spend_limit_exceeded"
         | "project_spend_limit_exceeded"
         | "organization_usage_limit_exceeded"
         | "insufficient_quota"
+        | "exceeded_current_quota_error"
         | "billing_hard_limit_reached"
         | "billing_error" => FailureKind::SpendLimit,
-        "context_length_exceeded" | "request_too_large" | "exceed_context_size_error" => {
-            FailureKind::TooLarge
-        }
+        "credit_balance_exhausted" => FailureKind::NoCredit,
+        "request_too_large" => FailureKind::TooLarge,
+        "context_length_exceeded" | "exceed_context_size_error" => FailureKind::Overflow,
         "rate_limit_error" | "rate_limit_exceeded" | "slow_down" | "RESOURCE_EXHAUSTED" => {
             FailureKind::RateLimited
         }
@@ -259,7 +303,7 @@ fn kind_of_status(status: u16) -> Option<FailureKind> {
     Some(match status {
         400 | 422 => FailureKind::InvalidRequest,
         401 => FailureKind::Authentication,
-        402 => FailureKind::SpendLimit,
+        402 => FailureKind::NoCredit,
         403 => FailureKind::Permission,
         404 => FailureKind::NotFound,
         408 | 504 => FailureKind::Timeout,
@@ -392,6 +436,25 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_account_is_called_that() {
+        let body = r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."}}"#;
+        assert_snapshot!(check(400, "application/json", body), @"
+        no credit left (status 400, invalid_request_error): Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.
+        NoCredit None
+        ");
+        let body = r#"{"error":{"message":"Insufficient Balance","type":"unknown_error","param":null,"code":"invalid_request_error"}}"#;
+        assert_snapshot!(check(402, "application/json", body), @"
+        no credit left (status 402, invalid_request_error): Insufficient Balance
+        NoCredit None
+        ");
+        let body = r#"{"error":{"message":"Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 7012","type":"tokens","code":"rate_limit_exceeded"}}"#;
+        assert_snapshot!(check(413, "application/json", body), @"
+        request too large (status 413, rate_limit_exceeded): Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 7012
+        TooLarge None
+        ");
+    }
+
+    #[test]
     fn openais_limits_are_told_apart() {
         let kind = |status: u16, kind: &str, code: &str| {
             let body = format!(
@@ -400,7 +463,6 @@ mod tests {
             decode_failure(WireFormat::OpenAiResponses, status, None, body.as_bytes()).kind
         };
         for spent in [
-            "credit_balance_exhausted",
             "organization_spend_limit_exceeded",
             "project_spend_limit_exceeded",
             "organization_usage_limit_exceeded",
@@ -409,6 +471,10 @@ mod tests {
             assert_eq!(kind(429, "insufficient_quota", spent), FailureKind::SpendLimit, "{spent}");
             assert_eq!(kind(429, "rate_limit_error", spent), FailureKind::SpendLimit, "{spent}");
         }
+        assert_eq!(
+            kind(429, "insufficient_quota", "credit_balance_exhausted"),
+            FailureKind::NoCredit
+        );
         // A ramp that is too sharp: to be tried again, slower.
         assert_eq!(kind(429, "requests", "slow_down"), FailureKind::RateLimited);
         assert_eq!(kind(503, "server_error", "slow_down"), FailureKind::RateLimited);
@@ -441,10 +507,20 @@ mod tests {
 
     #[test]
     fn compatible_servers_words_are_understood() {
-        let body = r#"{"object":"error","message":"max context is 4096","type":"BadRequestError","code":400}"#;
+        let body = r#"{"object":"error","message":"top_p must be in (0, 1]","type":"BadRequestError","code":400}"#;
         assert_snapshot!(check(400, "application/json", body), @"
-        invalid request (status 400, BadRequestError): max context is 4096
+        invalid request (status 400, BadRequestError): top_p must be in (0, 1]
         InvalidRequest None
+        ");
+        let body = r#"{"object":"error","message":"This model's maximum context length is 2048 tokens. However, you requested 19732 tokens (3348 in the messages, 16384 in the completion).","type":"BadRequestError","code":400}"#;
+        assert_snapshot!(check(400, "application/json", body), @"
+        longer than the model's window (status 400, BadRequestError): This model's maximum context length is 2048 tokens. However, you requested 19732 tokens (3348 in the messages, 16384 in the completion).
+        Overflow None
+        ");
+        let body = r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":4503,"n_ctx":4096}}"#;
+        assert_snapshot!(check(400, "application/json", body), @"
+        longer than the model's window (status 400, exceed_context_size_error): the request exceeds the available context size, try increasing it; n_prompt_tokens 4503, n_ctx 4096
+        Overflow None
         ");
         assert_snapshot!(check(404, "application/json", r#"{"detail":"Not Found"}"#), @"
         not found (status 404): Not Found
@@ -460,8 +536,8 @@ mod tests {
         ");
         let body = r#"{"error":{"message":"prompt is too long: 9 tokens > 8 maximum","type":"invalid_request_error"}}"#;
         assert_snapshot!(check(400, "", body), @"
-        request too large (status 400, invalid_request_error): prompt is too long: 9 tokens > 8 maximum
-        TooLarge None
+        longer than the model's window (status 400, invalid_request_error): prompt is too long: 9 tokens > 8 maximum
+        Overflow None
         ");
     }
 
@@ -494,7 +570,7 @@ mod tests {
         assert_eq!(wrong_key.code.as_deref(), Some("API_KEY_INVALID"));
         let body = r#"{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"The input token count (9) exceeds the maximum number of tokens allowed (8)."}}"#;
         let failure = decode_failure(WireFormat::Gemini, 400, None, body.as_bytes());
-        assert_eq!(failure.kind, FailureKind::TooLarge);
+        assert_eq!(failure.kind, FailureKind::Overflow);
     }
 
     #[test]

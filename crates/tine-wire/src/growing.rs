@@ -10,6 +10,7 @@ use serde::{Deserialize, de};
 use serde_json::value::RawValue;
 
 use crate::json;
+use crate::openai_chat::missing_id;
 
 /// Fields in the order in which they came.
 #[derive(Debug, Default)]
@@ -73,6 +74,25 @@ impl GrowingObject {
         }
     }
 
+    /// Moves a chat message's call from the format's old place, `function_call`, to `tool_calls`. Returns true if there was one. Where
+    /// both places have a call, the new one counts.
+    pub(crate) fn move_legacy_call(&mut self) -> bool {
+        let Some(place) = self.0.iter().position(|(name, _)| name == "function_call") else {
+            return false;
+        };
+        if self.is_null("function_call") {
+            return false;
+        }
+        let (_, call) = self.0.remove(place);
+        if self.is_null("tool_calls") {
+            let function = Self(vec![("function".to_owned(), call)]).to_json();
+            let id = json::string(&missing_id(0));
+            let rest = function.get(1..).unwrap_or_default();
+            self.set_json("tool_calls", &format!(r#"[{{"id":{id},"type":"function",{rest}]"#));
+        }
+        true
+    }
+
     /// Whether a field is missing or `null`.
     pub(crate) fn is_null(&self, key: &str) -> bool {
         match self.0.iter().find(|(name, _)| name == key) {
@@ -101,10 +121,11 @@ impl GrowingObject {
         }
     }
 
-    /// Appends to a string field; anything else that stood there is replaced.
+    /// Appends to a string field. Behind a list of parts it is one more part; anything else that stood there is replaced.
     pub(crate) fn append_text(&mut self, key: &str, more: &str) {
         match self.field(key) {
             Some(Field::Text(text)) => text.push_str(more),
+            Some(Field::List(list)) => list.extend(part(more)),
             Some(field @ Field::Raw(_)) => {
                 let Field::Raw(raw) = &*field else { return };
                 let mut text: String = serde_json::from_str(raw.get()).unwrap_or_default();
@@ -123,6 +144,10 @@ impl GrowingObject {
     fn append_list(&mut self, key: &str, more: Vec<Box<RawValue>>) {
         match self.field(key) {
             Some(Field::List(list)) => list.extend(more),
+            Some(Field::Text(text)) if !text.is_empty() => {
+                let list = part(text).into_iter().chain(more).collect();
+                self.put(key, Field::List(list));
+            }
             Some(field @ Field::Raw(_)) => {
                 let Field::Raw(raw) = &*field else { return };
                 let mut list: Vec<Box<RawValue>> =
@@ -170,6 +195,12 @@ impl GrowingObject {
     }
 }
 
+/// A text as a part of a list; nothing for nothing.
+fn part(text: &str) -> Option<Box<RawValue>> {
+    let part = json::Object::new().string("type", "text").string("text", text).end();
+    RawValue::from_string(part).ok().filter(|_| !text.is_empty())
+}
+
 impl<'de> Deserialize<'de> for GrowingObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(FieldsVisitor)
@@ -203,6 +234,22 @@ mod tests {
 
     fn raw(text: &str) -> &RawValue {
         serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn text_and_parts_meet_in_one_list() {
+        let grown = |pieces: &[&str]| {
+            let mut object = GrowingObject::default();
+            pieces.iter().for_each(|piece| object.merge("c", raw(piece)).unwrap());
+            object.to_json()
+        };
+        let part = r#"{"type":"thinking","thinking":[]}"#;
+        let list = format!("[{part}]");
+        assert_eq!(grown(&[&list, r#""""#]), format!(r#"{{"c":[{part}]}}"#));
+        let text = r#"{"type":"text","text":"a"}"#;
+        assert_eq!(grown(&[&list, r#""a""#]), format!(r#"{{"c":[{part},{text}]}}"#));
+        assert_eq!(grown(&[r#""a""#, &list]), format!(r#"{{"c":[{text},{part}]}}"#));
+        assert_eq!(grown(&[r#""""#, &list]), format!(r#"{{"c":[{part}]}}"#));
     }
 
     #[test]

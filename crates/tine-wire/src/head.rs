@@ -1,10 +1,15 @@
 //! The head of a request: model, settings, tools and system prompt, up to the first message.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 use tine_history::Hash;
 use tine_model::{CacheScheme, Lifetime, Provider, WireFormat};
 
 use crate::head_parts::HeadParts;
+use crate::splice::Splice;
+use crate::split::SplitRequest;
 use crate::{anthropic, gemini, json, openai_chat, openai_responses};
 
 /// Why a stored head cannot be used.
@@ -39,12 +44,17 @@ pub struct Head {
     pub(crate) hash: Hash,
     /// The model, where the request's address names it and its bytes do not.
     pub(crate) model: Option<String>,
+    /// The whole request that the lineage goes on from, where another program has sent it. Then [`Self::bytes`] are its beginning.
+    pub(crate) splice: Option<Arc<Splice>>,
 }
 
 impl Head {
-    /// Renders a head. What [`HeadParts::check`] refuses, and what the format has no place for ([`HeadParts::unsupported`]), is left
+    /// Renders a head. Parts that were taken over and not changed ([`HeadParts::sent`]) are sent as they came. What [`HeadParts::check`] refuses, and what the format has no place for ([`HeadParts::unsupported`]), is left
     /// out.
     pub fn render(parts: HeadParts) -> Self {
+        if let Some(head) = parts.sent.as_ref().and_then(|sent| sent.head(&parts)) {
+            return head;
+        }
         let head = match parts.settings.model.format() {
             WireFormat::Anthropic => anthropic::render_head(&parts),
             WireFormat::OpenAiChat => openai_chat::render_head(&parts, WireFormat::OpenAiChat),
@@ -66,7 +76,8 @@ impl Head {
     ) -> Self {
         let hash = *blake3::hash(text.as_bytes()).as_bytes();
         let scheme = CacheScheme::Automatic;
-        Self { format, bytes: text.into(), slots, continued, scheme, hash, model: None }
+        let bytes = text.into();
+        Self { format, bytes, slots, continued, scheme, hash, model: None, splice: None }
     }
 
     /// The same head for a format whose requests name the model in their address. The name becomes part of the identity:
@@ -106,6 +117,14 @@ impl Head {
     /// The head as text for the store: one line that says its form, then the bytes. The line ends with the model's name as a
     /// JSON string where the bytes do not hold it.
     pub fn to_stored(&self) -> String {
+        if let Some(splice) = &self.splice {
+            let (format, scheme) = (self.format.as_str(), self.scheme.as_str());
+            let body = String::from_utf8_lossy(splice.split().body());
+            let about = About { model: self.model.clone(), headers: splice.headers().to_vec() };
+            // Texts and lists of texts always have a form.
+            let about = serde_json::to_string(&about).unwrap_or_default();
+            return format!("head4 {format} {scheme} {about}\n{body}");
+        }
         let (form, slots) = stored_slots(&self.slots);
         let (format, continued) = (self.format.as_str(), u8::from(self.continued));
         let text = String::from_utf8_lossy(&self.bytes);
@@ -115,11 +134,15 @@ impl Head {
     }
 
     /// Restores a stored head, byte for byte. Heads of the first form, which named no scheme, were written when Anthropic's
-    /// was the only one; those of the second have one place for a mark at most, and those of the third any number.
+    /// was the only one; those of the second have one place for a mark at most, and those of the third any number; those of the fourth
+    /// are a whole request that another program has sent.
     pub fn from_stored(stored: &str) -> Result<Self, HeadError> {
         let (line, text) = stored.split_once('\n').unwrap_or((stored, ""));
         let error = || HeadError::Form(line.chars().take(80).collect());
         // The model's name may contain blanks.
+        if let Some(words) = line.strip_prefix("head4 ") {
+            return Self::of_request(words, text).unwrap_or_else(|| Err(error()));
+        }
         let words: Vec<&str> = line.splitn(6, ' ').collect();
         let (format, slots, continued, scheme, model) = match words[..] {
             ["head1", "anthropic", slot, continued] => {
@@ -153,6 +176,46 @@ impl Head {
             }
             (WireFormat::Gemini, None) | (_, Some(_)) => Err(error()),
             (_, None) => Ok(head),
+        }
+    }
+}
+
+/// Members of a head of the fourth form beside its request.
+#[derive(Serialize, Deserialize)]
+struct About {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(default)]
+    headers: Vec<(String, String)>,
+}
+
+impl Head {
+    /// HTTP headers that every request of the lineage carries beside the usual ones.
+    pub fn headers(&self) -> &[(String, String)] {
+        self.splice.as_ref().map_or(&[], |splice| splice.headers())
+    }
+
+    /// A head of the fourth form: its words, and the request; `None` where the words are none of it.
+    fn of_request(words: &str, body: &str) -> Option<Result<Self, HeadError>> {
+        let mut words = words.splitn(3, ' ');
+        let format = WireFormat::from_name(words.next()?)?;
+        let scheme = CacheScheme::from_name(words.next()?)?;
+        let About { model, headers } = serde_json::from_str(words.next()?).ok()?;
+        if model.is_some() != (format == WireFormat::Gemini) {
+            return None;
+        }
+        let splice = SplitRequest::read(format, body.to_owned()).and_then(Splice::read);
+        Some(match splice {
+            Ok((splice, _, _)) => Ok(Arc::new(splice.with_headers(headers)).head(scheme, model)),
+            Err(error) => Err(HeadError::Body(error.to_string())),
+        })
+    }
+
+    /// The head as one JSON object, with an empty list of messages or one that holds the system prompt alone.
+    pub(crate) fn closed(&self) -> Vec<u8> {
+        match &self.splice {
+            Some(splice) => splice.settings_json(),
+            None => [&*self.bytes, b"]}"].concat(),
         }
     }
 }

@@ -3,9 +3,32 @@
 //! Plain values. How each format writes them is in the formats' own modules; what a format cannot say is told by
 //! [`HeadParts::unsupported`], and what no request may hold by [`HeadParts::check`].
 
-use tine_model::{CacheScheme, Lifetime, ModelSettings, RawJson, Thinking, ToolChoice, WireFormat};
+use std::sync::Arc;
+
+use tine_model::{
+    CacheScheme, Effort, Lifetime, ModelSettings, Provider, RawJson, Thinking, ToolChoice,
+    WireFormat,
+};
 
 use crate::extra;
+use crate::splice::SentRequest;
+
+/// Fewest tokens that Anthropic takes as a budget for thinking (its SDKs, `budget_tokens`).
+pub const THINKING_BUDGET_MIN: u32 = 1_024;
+
+/// The efforts that a format can say. Sources: the types for requests of `anthropic` 2.12.0 and `openai` 3.54.0, and Gemini's
+/// `ThinkingLevel` in `google-genai` 3.4.0. Which of them a model takes, its provider knows.
+pub fn efforts(format: WireFormat) -> &'static [Effort] {
+    match format {
+        WireFormat::Anthropic => {
+            &[Effort::Low, Effort::Medium, Effort::High, Effort::XHigh, Effort::Max]
+        }
+        WireFormat::OpenAiChat | WireFormat::OpenAiChatParts | WireFormat::OpenAiResponses => {
+            &Effort::ALL
+        }
+        WireFormat::Gemini => &[Effort::Minimal, Effort::Low, Effort::Medium, Effort::High],
+    }
+}
 
 /// A tool as the model sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +99,9 @@ pub struct HeadParts {
     /// a part: a caller that imports signed reasoning sets both. What was left out is told in
     /// [`Reply::dropped`](crate::Reply::dropped); the cached bytes change from there on.
     pub drop_foreign_thinking: bool,
+    /// The request that these parts were read of ([`read_request`](crate::read_request)). As long as they say what it said, its own
+    /// bytes are sent; `None` for a head of one's own.
+    pub sent: Option<Arc<SentRequest>>,
 }
 
 /// In which order tools are sent. A cache that holds them in one order serves no request with another.
@@ -91,6 +117,9 @@ pub enum ToolOrder {
 /// Why no request can be made of some parts, or why it would not be the one that was meant.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum HeadPartsError {
+    /// A budget for thinking that the provider refuses.
+    #[error("a thinking budget of {0} tokens is refused: the least is {THINKING_BUDGET_MIN}")]
+    ThinkingBudget(u32),
     /// A temperature that no JSON can say.
     #[error("the temperature {0} is not a finite number")]
     Temperature(f64),
@@ -109,6 +138,10 @@ pub enum HeadPartsError {
         /// How many there may be.
         most: usize,
     },
+    /// Parts that were read of a request and then changed, where its own bytes say what no part does.
+    #[error("the request was taken over with {}, which no other one could say; only temperature, token limit, stop sequences and \
+             streaming can be changed", .0.join(", "))]
+    Unsaid(Vec<String>),
     /// A further setting without a name, or inside an object that the format does not have.
     #[error("`{0}` names no setting of this format")]
     Name(String),
@@ -120,6 +153,7 @@ impl HeadParts {
     pub fn new(settings: ModelSettings, system: String, tools: Vec<ToolDeclaration>) -> Self {
         let scheme = match settings.model.format() {
             WireFormat::Anthropic => CacheScheme::Marks,
+            WireFormat::OpenAiChatParts if settings.model.claude().is_some() => CacheScheme::Marks,
             WireFormat::OpenAiChatParts | WireFormat::OpenAiResponses => CacheScheme::Breakpoints,
             WireFormat::OpenAiChat | WireFormat::Gemini => CacheScheme::Automatic,
         };
@@ -138,6 +172,7 @@ impl HeadParts {
             scheme,
             cache_key: None,
             drop_foreign_thinking: false,
+            sent: None,
         }
     }
 
@@ -147,6 +182,18 @@ impl HeadParts {
         if let Some(temperature) = self.temperature.filter(|it| !it.is_finite()) {
             return Err(HeadPartsError::Temperature(temperature));
         }
+        if let Some(Thinking::Budget(tokens)) = self.settings.thinking
+            && self.settings.model.provider == Provider::Anthropic
+            && tokens < THINKING_BUDGET_MIN
+        {
+            return Err(HeadPartsError::ThinkingBudget(tokens));
+        }
+        if let Some(sent) = &self.sent
+            && !sent.unsaid().is_empty()
+            && !sent.is_said_by(self)
+        {
+            return Err(HeadPartsError::Unsaid(sent.unsaid().to_vec()));
+        }
         if let ToolChoice::Tool(name) = &self.tool_choice
             && !self.tools.iter().any(|tool| tool.name == *name)
         {
@@ -154,6 +201,17 @@ impl HeadParts {
         }
         let refused = (0..self.extra.len()).find_map(|index| extra::refused(self, index));
         refused.map_or(Ok(()), Err)
+    }
+
+    /// Returns the same parts, streamed. A request that was taken over ([`Self::sent`]) says so from here on.
+    #[must_use]
+    pub fn streamed(mut self) -> Self {
+        let was_said = self.sent.as_ref().is_some_and(|sent| sent.is_said_by(&self));
+        self.stream = true;
+        if was_said {
+            self.sent = self.sent.map(|sent| sent.streamed());
+        }
+        self
     }
 
     /// What is asked for and left out because the model's format, or its way of marking, has no place for it: names of the fields
@@ -171,7 +229,7 @@ impl HeadParts {
                 true
             }
             // The effort stands in the same place and goes first.
-            (WireFormat::Gemini, Some(_)) => self.settings.effort.is_none(),
+            (WireFormat::Gemini, Some(_)) => self.sent_effort().is_none(),
             (
                 WireFormat::OpenAiChat | WireFormat::OpenAiChatParts | WireFormat::OpenAiResponses,
                 Some(_),
@@ -180,6 +238,7 @@ impl HeadParts {
         let binds = format == WireFormat::Anthropic && self.settings.thinking.is_some();
         let asked = [
             ("settings.thinking", !thinks),
+            ("settings.effort", self.settings.effort.is_some() && self.sent_effort().is_none()),
             ("tool_choice", self.tool_choice != ToolChoice::Auto && self.tools.is_empty()),
             (
                 "stop_sequences",
@@ -195,6 +254,12 @@ impl HeadParts {
         asked.into_iter().filter_map(|(name, missing)| missing.then_some(name)).collect()
     }
 
+    /// The effort, where the format can say it.
+    pub(crate) fn sent_effort(&self) -> Option<Effort> {
+        let known = efforts(self.settings.model.format());
+        self.settings.effort.filter(|effort| known.contains(effort))
+    }
+
     /// The tools in the order in which they are sent.
     pub(crate) fn sent_tools(&self) -> Vec<&ToolDeclaration> {
         let mut tools: Vec<_> = self.tools.iter().collect();
@@ -208,7 +273,7 @@ impl HeadParts {
     /// The system prompt as it is sent: its blocks, or the one text. Nothing of blanks alone among the blocks.
     pub(crate) fn system_prompt(&self) -> Vec<(&str, Option<Lifetime>)> {
         if self.system_blocks.is_empty() {
-            let whole = (!self.system.is_empty()).then_some((self.system.as_str(), None));
+            let whole = (!self.system.trim().is_empty()).then_some((self.system.as_str(), None));
             return whole.into_iter().collect();
         }
         let shown = self.system_blocks.iter().filter(|block| !block.text.trim().is_empty());

@@ -4,6 +4,7 @@ use tine_history::Hash;
 use tine_model::{Effort, Lifetime, Thinking, ToolChoice};
 
 use crate::head_parts::HeadParts;
+use crate::splice::SentRequest;
 
 /// Version of the encoding below. It changes whenever the encoding does, and all keys with it.
 const VERSION: u32 = 1;
@@ -16,6 +17,8 @@ impl HeadParts {
     /// It changes with the provider and the model, the system prompt (the one text and the blocks, each with its mark), the tools
     /// (names, descriptions, schema bytes, and the order in which they are sent), `cache_tools`, the tool choice, thinking, `drop_foreign_thinking`, the
     /// effort, the scheme, the cache key, and the further settings (not their order).
+    ///
+    /// Of a request that was taken over ([`HeadParts::sent`]), every setting counts as it stands in it, but for those below.
     ///
     /// It does not change with the temperature, the token limit, the stop sequences or streaming. These only act on what is
     /// generated: none is on Anthropic's list of what invalidates a cache or on OpenAI's list of settings that affect the prefix.
@@ -65,8 +68,29 @@ impl HeadParts {
             encoding.text(name);
             encoding.text(value.as_str());
         });
+        if let Some(sent) = &self.sent {
+            encoding.list(&of_prefix(sent), |encoding, (name, value)| {
+                encoding.text(name);
+                encoding.text(value);
+            });
+        }
         encoding.first_word()
     }
+}
+
+/// The settings of a request that was taken over, as they stand in it, but for those that only act on what is generated.
+fn of_prefix(sent: &SentRequest) -> Vec<(&str, &str)> {
+    const GENERATION: [&str; 8] = [
+        "max_tokens",
+        "max_completion_tokens",
+        "max_output_tokens",
+        "temperature",
+        "stop",
+        "stop_sequences",
+        "stream",
+        "stream_options",
+    ];
+    sent.split().settings().filter(|(name, _)| !GENERATION.contains(name)).collect()
 }
 
 /// The canonical encoding, hashed as it is written.

@@ -10,8 +10,11 @@
 //! - [`warming()`] makes the request that fills a cache without an answer.
 //! - [`Decoder`] turns the bytes of a stream into [`Event`]s and at the end a [`Reply`]; [`decode_reply`] and
 //!   [`decode_failure`] read what is not streamed.
+//! - [`Dialect`] leaves out of messages and heads what a server refuses; [`refused_members`] reads that in its words.
+//! - [`read_models`], [`read_props`] and their neighbours read what servers of one's own say of themselves.
 //! - [`first_difference`] says where two bodies part.
-//! - [`read_message`] and [`import_messages`] read messages in a provider's shape, [`read_request`] a whole request,
+//! - [`read_message`] and [`import_messages`] read messages in a provider's shape, [`read_request`] a whole request, which
+//!   [`SplitRequest`] goes on from in its own bytes,
 //!   [`read_conversation`] what other tools keep of their sessions; [`to_claude_code`] and [`to_codex`] write such files.
 
 mod anthropic;
@@ -19,6 +22,7 @@ mod assemble;
 mod body;
 mod cached;
 mod counts;
+mod dialect;
 mod difference;
 mod endpoint;
 mod event;
@@ -32,15 +36,23 @@ mod head_parts;
 mod import;
 mod json;
 mod key;
+mod lenient;
+mod limit;
 mod marks;
+mod mend;
 mod names;
+mod no_answer;
 mod openai_chat;
 mod openai_responses;
+mod overflow;
 mod parts;
 mod read;
 mod read_request;
 mod reply;
 mod restate;
+mod served;
+mod splice;
+mod split;
 mod sse;
 mod strip;
 mod warming;
@@ -48,20 +60,34 @@ mod warming;
 pub use assemble::{Assembled, Comparison, RequestOptions, assemble, framer};
 pub use body::Body;
 pub use cached::{CachedContent, CachedPrefix, cached_content, read_cached_content};
+pub use dialect::{Dialect, Member, refused_members};
 pub use difference::first_difference;
 pub use endpoint::Endpoint;
 pub use event::{Decoder, Event};
 pub use export::{ExportHead, ExportMessage, to_claude_code, to_codex};
 pub use failure::{Failure, FailureKind, decode_failure};
 pub use head::{Head, HeadError};
-pub use head_parts::{HeadParts, HeadPartsError, SystemBlock, ToolDeclaration, ToolOrder};
+pub use head_parts::{
+    HeadParts, HeadPartsError, SystemBlock, THINKING_BUDGET_MIN, ToolDeclaration, ToolOrder,
+    efforts,
+};
 pub use import::{
     Carries, ConversationFormat, Counts, IMPORT_MESSAGES_MAX, ImportError, Imported,
-    ImportedConversation, conversation_format, import_messages, read_conversation, unsent_blocks,
+    ImportedConversation, RecordedRequest, Unrebuilt, conversation_format, import_messages,
+    read_conversation, unsent_blocks,
 };
+pub use limit::ReplyLimit;
 pub use marks::{Lifetimes, Mark, MarkPoints};
+pub use no_answer::NoAnswer;
+pub use overflow::Overflow;
 pub use read::{ReadError, read_message};
 pub use read_request::{ReadRequestError, read_request};
 pub use reply::{DecodeError, Diagnosis, DroppedReasoning, Partial, Reply, decode_reply};
+pub use served::{
+    LOADED_PATH, MODELS_PATH, PROPS_PATH, VERSION_PATH, is_ollamas_version, read_loaded,
+    read_models, read_props,
+};
+pub use splice::SentRequest;
+pub use split::SplitRequest;
 pub use sse::{RECORD_BYTES_MAX, STREAM_BYTES_MAX};
 pub use warming::warming;

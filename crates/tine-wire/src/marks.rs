@@ -177,7 +177,7 @@ pub(crate) fn boundaries(
     let mut found = vec![Boundary {
         kind: BoundaryKind::Head,
         hash: head.hash,
-        bytes: head.bytes.len() as u64,
+        bytes: head_len(head),
         items: 0,
         back: 0,
         mark: head_marks(head, lifetimes, 1).last().map(|mark| mark.lifetime),
@@ -195,6 +195,12 @@ pub(crate) fn boundaries(
     found
 }
 
+/// Length of everything but the messages: of a request that was taken over, also what stands behind them.
+fn head_len(head: &Head) -> u64 {
+    let behind = head.splice.as_ref().map_or(0, |splice| splice.behind().len());
+    (head.bytes.len() + behind) as u64
+}
+
 /// Where messages end, in bytes and in hashes.
 struct Ends<'a> {
     head: &'a Head,
@@ -205,7 +211,7 @@ struct Ends<'a> {
 
 impl<'a> Ends<'a> {
     fn new(head: &'a Head, layout: &'a Layout) -> Self {
-        let mut length = head.bytes.len() as u64;
+        let mut length = head_len(head);
         // The first message of a list goes without the comma that stands before it in its run.
         let mut unsent = u64::from(!head.continued);
         let before = layout.runs().iter().map(|run| {

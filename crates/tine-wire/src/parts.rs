@@ -13,7 +13,7 @@ use tine_model::Lifetime;
 
 use crate::head::HeadSlot;
 use crate::json::Object;
-use crate::strip;
+use crate::{dialect, strip};
 
 /// One message or item of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +78,12 @@ pub(crate) fn with_member(json: &str, key: &str, value: &str) -> String {
         Some((span, _)) => format!("{}{value}{}", &json[..span.start], &json[span.end..]),
         None => json.to_owned(),
     }
+}
+
+/// The text of an object without one of its members.
+pub(crate) fn without_member(json: &str, key: &str) -> String {
+    let path = [key.to_owned()];
+    dialect::without(json, std::iter::once(&path[..])).unwrap_or_else(|| json.to_owned())
 }
 
 /// The parts of a request's own words, in Responses and in chat. Source: OpenAI, "Prompt caching", explicit breakpoints.

@@ -1,9 +1,12 @@
 //! A whole reply, what is left of a broken one, and why decoding stopped.
 
+use std::borrow::Cow;
+
 use serde_json::value::RawValue;
 use tine_model::{Message, Role, StopReason, Usage, WireFormat};
 
 use crate::failure::{self, Failure};
+use crate::mend;
 use crate::read::{self, ReadError};
 use crate::{anthropic, gemini, openai_chat, openai_responses};
 
@@ -114,12 +117,14 @@ impl DecodeError {
 
 /// Reads the body of a reply that was not streamed.
 pub fn decode_reply(format: WireFormat, body: &[u8]) -> Result<Reply, DecodeError> {
-    let text = std::str::from_utf8(body)
-        .map_err(|error| DecodeError::protocol("the reply", error))?
-        .trim_start_matches('\u{feff}');
-    let raw: &RawValue = serde_json::from_str(text).map_err(|error| {
+    let text = String::from_utf8_lossy(body);
+    let text = match mend::halves_marked(text.trim_start_matches('\u{feff}')) {
+        Cow::Borrowed(text) => Cow::Borrowed(text),
+        Cow::Owned(marked) => Cow::Owned(mend::halves_joined(&marked)),
+    };
+    let raw: &RawValue = serde_json::from_str(&text).map_err(|error| {
         if text.trim_start().starts_with('<') {
-            failure::not_the_api(format, None, text, true).into()
+            failure::not_the_api(format, None, &text, true).into()
         } else {
             DecodeError::protocol("the reply", error)
         }
@@ -134,7 +139,8 @@ pub fn decode_reply(format: WireFormat, body: &[u8]) -> Result<Reply, DecodeErro
 
 /// The message of a reply; see [`Reply::message`] for one without content.
 pub(crate) fn message(format: WireFormat, json: &str) -> Result<Message, DecodeError> {
-    let message = read::read_message(format, json).map_err(|e| DecodeError::unreadable(&e))?;
+    let message = read::read_message(format, &mend::calls_named(format, json))
+        .map_err(|e| DecodeError::unreadable(&e))?;
     Ok(if message.blocks().is_empty() {
         Message::new(Role::Assistant, Vec::new())
     } else {

@@ -39,6 +39,7 @@ pub(crate) struct Record {
 pub(crate) struct Framing {
     slot: Slot,
     records: SseByteStream<Slot>,
+    whole: WholeCharacters,
     guard: Guard,
 }
 
@@ -51,13 +52,14 @@ impl Framing {
         let slot = Slot::default();
         let records = SseByteStream::new(slot.clone());
         let guard = Guard { record_max, stream_max, record: 0, total: 0, line: Line::Empty };
-        Self { slot, records, guard }
+        Self { slot, records, whole: WholeCharacters::default(), guard }
     }
 
     /// The records that `bytes` completes, and what stopped the reading. After an error nothing more comes.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> (Vec<Record>, Option<DecodeError>) {
         let (admitted, limit) = self.guard.admit(bytes);
-        self.slot.fill(Bytes::copy_from_slice(&bytes[..admitted]));
+        let text = self.whole.push(&bytes[..admitted]);
+        self.slot.fill(Bytes::from(text));
         let mut records = Vec::new();
         let mut context = Context::from_waker(Waker::noop());
         loop {
@@ -82,6 +84,34 @@ impl Framing {
 impl fmt::Debug for Framing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Framing").field("guard", &self.guard).finish_non_exhaustive()
+    }
+}
+
+/// Bytes in any chunking → whole characters. Bytes that are none are replaced by U+FFFD: the text around them is worth more than
+/// an error.
+#[derive(Debug, Default)]
+struct WholeCharacters {
+    /// The beginning of a character whose rest is in the next chunk: at most three bytes.
+    begun: Vec<u8>,
+}
+
+impl WholeCharacters {
+    fn push(&mut self, bytes: &[u8]) -> String {
+        self.begun.extend_from_slice(bytes);
+        let bytes = std::mem::take(&mut self.begun);
+        let mut text = String::with_capacity(bytes.len());
+        let mut chunks = bytes.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            text.push_str(chunk.valid());
+            let bad = chunk.invalid();
+            let may_go_on = || str::from_utf8(bad).is_err_and(|error| error.error_len().is_none());
+            if chunks.peek().is_none() && may_go_on() {
+                self.begun = bad.to_vec();
+            } else if !bad.is_empty() {
+                text.push(char::REPLACEMENT_CHARACTER);
+            }
+        }
+        text
     }
 }
 
@@ -191,10 +221,9 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_not_text_are_an_error_after_the_good_records() {
-        let (records, error) = Framing::new().push(b"data: a\n\ndata: \xff\n\n");
-        assert_eq!(records.len(), 1);
-        assert!(matches!(error, Some(DecodeError::Protocol { .. })));
+    fn bytes_that_are_not_text_are_replaced_whatever_the_cuts() {
+        let input = b"data: a\xc3\xa9\n\ndata: \xff\xe2\x82\n\ndata: \xe2\x82\xac\n\n";
+        check(input, &[(None, "aé"), (None, "\u{fffd}\u{fffd}"), (None, "€")]);
     }
 
     proptest! {

@@ -14,7 +14,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The fields that are cache marks: Anthropic's (also accepted by several chat endpoints) and OpenAI's.
-const MARKS: [&str; 2] = ["\"cache_control\"", "\"prompt_cache_breakpoint\""];
+pub(crate) const MARKS: [&str; 2] = ["\"cache_control\"", "\"prompt_cache_breakpoint\""];
 
 /// Content may hold content (a tool result, a document in it). No provider nests deeper than three; what lies
 /// deeper than this is left as it is.
@@ -56,7 +56,7 @@ fn find(
         return Ok(());
     }
     let members = members(object)?;
-    cut_members(text, &members, cuts);
+    cut_members(text, &members, is_mark, cuts);
     for (key, value) in &members {
         match (key.get(), value.get().as_bytes().first()) {
             // `output` holds the parts of a tool's result in OpenAI's Responses.
@@ -72,15 +72,21 @@ fn find(
     Ok(())
 }
 
-/// A mark goes with the comma behind it, or, when it is the last member, with the comma before it.
-fn cut_members(text: &str, members: &[(&RawValue, &RawValue)], cuts: &mut Vec<Range<usize>>) {
+/// Cuts the members of an object whose key `is_cut`. Each goes with the comma behind it, or, when it is the last member, with the comma
+/// before it.
+pub(crate) fn cut_members(
+    text: &str,
+    members: &[(&RawValue, &RawValue)],
+    is_cut: impl Fn(&RawValue) -> bool,
+    cuts: &mut Vec<Range<usize>>,
+) {
     let start = |part: &RawValue| part.get().as_ptr() as usize - text.as_ptr() as usize;
     let end = |part: &RawValue| start(part) + part.get().len();
     for (position, (key, value)) in members.iter().enumerate() {
-        if !is_mark(key) {
+        if !is_cut(key) {
             continue;
         }
-        let last_kept = members[..position].iter().rev().find(|(key, _)| !is_mark(key));
+        let last_kept = members[..position].iter().rev().find(|(key, _)| !is_cut(key));
         cuts.push(match (members.get(position + 1), last_kept) {
             (Some((next, _)), _) => start(key)..start(next),
             (None, Some((_, kept))) => end(kept)..end(value),

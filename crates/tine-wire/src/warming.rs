@@ -29,7 +29,12 @@ const CLOSING: &str = "]}";
 /// - OpenAI Responses without breakpoints, where the models have no such option.
 /// - Chat Completions, in which not even models with breakpoints have it, and Gemini, whose cached contents are made by a
 ///   call of another kind.
+/// - Requests that another program has sent, in any format.
 pub fn warming(head: &Head, history: &mut History, options: &RequestOptions) -> Option<Assembled> {
+    if head.splice.is_some() {
+        // Another program's request may hold settings that need an answer.
+        return None;
+    }
     let changes: &[(&str, &str)] = match (head.format, head.scheme) {
         (WireFormat::Anthropic, _) => &[("max_tokens", "0"), ("stream", "false")],
         (WireFormat::OpenAiResponses, CacheScheme::Breakpoints) => &[("stream", "false")],

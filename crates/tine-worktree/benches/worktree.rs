@@ -1,5 +1,5 @@
-//! What a fork of a working state costs, beside git's own worktree and a plain copy: a repository of 50,000 files and one of 20. Run
-//! with `cargo xtask bench worktree`. Medians; of the large one a single run.
+//! The cost of a fork of a working state, beside git's own worktree and a plain copy, and that of making one again that was removed,
+//! beside the fork: a repository of 50,000 files, one of 26,795 and one of 20. Run with `cargo xtask bench worktree`. Medians; of the large one a single run.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot be set up has no figures")]
@@ -12,8 +12,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tine_worktree::{Name, NewWorktree, Repository, Start};
 
-/// Files of the large repository and of the small one.
-const FILES: [usize; 2] = [50_000, 20];
+/// Files of the large repository, of that in which a recovery once took 10 s, and of the small one.
+const FILES: [usize; 3] = [50_000, 26_795, 20];
+
+/// Most that a recovery may cost, in forks.
+const RECOVERY_MAX: f64 = 2.0;
+
+/// Fewest turns of a fork and a recovery.
+const RECOVERIES: usize = 5;
 
 /// Files of one directory.
 const FILES_A_FOLDER: usize = 50;
@@ -85,6 +91,49 @@ fn figures(files: usize, runs: usize) {
         let ratio = time.as_secs_f64() / by_git.as_secs_f64();
         println!("  {what:<24} {:>9.1} ms  {ratio:>5.2} of git's", time.as_secs_f64() * 1e3);
     }
+    recovery(&repository, &home, runs.max(RECOVERIES));
+}
+
+/// Forks and recoveries by turns, so that what else the machine does counts for both.
+fn recovery(repository: &Repository, home: &Path, runs: usize) {
+    let (name, place) = (Name::new("again").unwrap(), home.join("worktrees").join("again"));
+    let (mut forks, mut recoveries) = (Vec::new(), Vec::new());
+    let timed = |times: &mut Vec<Duration>, act: &dyn Fn()| {
+        let start = Instant::now();
+        act();
+        times.push(start.elapsed());
+    };
+    let now_ms = || {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        i64::try_from(since.as_millis()).unwrap()
+    };
+    for _ in 0..runs {
+        timed(&mut forks, &|| {
+            let (name, path) = (name.clone(), place.clone());
+            let new = NewWorktree { name, path, start: Start::State, now_ms: now_ms() };
+            Repository::at(repository.top()).unwrap().fork(&new).unwrap();
+        });
+        fs::write(place.join("d0/work.txt"), "work").unwrap();
+        repository.worktree(&name, &place).unwrap().remove(now_ms()).unwrap();
+        timed(&mut recoveries, &|| {
+            let checkout = Repository::at(repository.top()).unwrap();
+            checkout.recover(&name, place.clone(), now_ms()).unwrap();
+        });
+        repository.worktree(&name, &place).unwrap().remove(now_ms()).unwrap();
+        repository.forget(&name).unwrap();
+    }
+    let [fork, recovery] = [forks, recoveries].map(|mut times| {
+        times.sort();
+        times[times.len() / 2].as_secs_f64()
+    });
+    let ratio = recovery / fork;
+    let verdict = if ratio <= RECOVERY_MAX { "within" } else { "OVER" };
+    println!("  {:<24} {:>9.1} ms", "fork, beside a recovery", fork * 1e3);
+    println!(
+        "  {:<24} {:>9.1} ms  {ratio:>5.2} of a fork's, {verdict} {RECOVERY_MAX}",
+        "recovery",
+        recovery * 1e3
+    );
 }
 
 /// A repository whose user works in it: git knows its files, some changed since, some are new.

@@ -10,6 +10,7 @@ use std::thread;
 use rustix::fs::{AtFlags, CWD, OFlags, Timespec, Timestamps, utimensat};
 
 use crate::error::WorktreeError;
+use crate::exact::permissions;
 use crate::fault;
 
 /// Most threads of one copy. More than the disk can serve would only wait.
@@ -79,7 +80,7 @@ impl Copying<'_> {
             // Whatever took its place by now is not followed, and not waited for.
             let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
             let source = OpenOptions::new().read(true).custom_flags(flags).open(from)?;
-            let mode = about.permissions().mode() & 0o777;
+            let mode = permissions(&about);
             let goal = OpenOptions::new().write(true).create_new(true).mode(mode).open(to)?;
             fault::step()?;
             self.content(source, &goal, about.len())?;

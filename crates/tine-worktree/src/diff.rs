@@ -112,7 +112,7 @@ fn read_links(
 }
 
 /// The first object in what `git cat-file --batch=%(objectsize)` says, and what follows it.
-fn next_object(said: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(crate) fn next_object(said: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = said.iter().position(|byte| *byte == b'\n')?;
     let size: usize = std::str::from_utf8(&said[..end]).ok()?.parse().ok()?;
     let rest = &said[end + 1..];

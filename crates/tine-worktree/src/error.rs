@@ -94,9 +94,6 @@ pub enum Refusal {
         /// The files, relative to the checkout.
         paths: Vec<PathBuf>,
     },
-    /// Submodules whose files are there; a worktree would have them empty.
-    #[error("the checkout has submodules with files: {}", list(.0))]
-    Submodules(Vec<PathBuf>),
     /// Repositories inside that git does not know.
     #[error("the checkout holds other repositories: {}", list(.0))]
     Embedded(Vec<PathBuf>),
@@ -172,7 +169,7 @@ mod tests {
         let shown = [
             Refusal::Unmerged { operation: Some(Operation::Rebase), paths: paths(&["a", "b"]) },
             Refusal::Unmerged { operation: None, paths: paths(&["a"]) },
-            Refusal::Submodules(paths(&["1", "2", "3", "4", "5", "6", "7"])),
+            Refusal::Embedded(paths(&["1", "2", "3", "4", "5", "6", "7"])),
         ]
         .map(|refusal| refusal.to_string());
         let kept = vec![Kept { path: "a".into(), before: None }];
@@ -184,7 +181,7 @@ mod tests {
         insta::assert_snapshot!(shown.join("\n"), @"
         a, b are in conflict, in the middle of a rebase
         a is in conflict
-        the checkout has submodules with files: 1, 2, 3, 4, 5 and 2 more
+        the checkout holds other repositories: 1, 2, 3, 4, 5 and 2 more
         ");
     }
 }

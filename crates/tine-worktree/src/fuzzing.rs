@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::exact::Note;
 use crate::ids::{Commit, Name, Tree};
 use crate::making::Making;
 use crate::marker::Marker;
@@ -37,6 +38,12 @@ pub fn read_everything(bytes: &[u8]) {
     if let Ok(Ok(marker)) = Marker::parse(bytes) {
         let again = Marker::parse(&marker.text().unwrap_or_default());
         assert!(again.is_ok_and(|again| again.is_ok_and(|again| again == marker)));
+    }
+    // What is read of files leads nowhere but into their checkout, and is written as the same.
+    if let Some(note) = Note::parse(bytes) {
+        assert_eq!(Note::parse(note.text().as_bytes()).as_ref(), Some(&note));
+        let inside = |path: &&std::path::PathBuf| path.is_relative();
+        assert!(note.modes.keys().chain(note.pipes.keys()).all(|path| inside(&path)));
     }
     let text = String::from_utf8_lossy(bytes);
     for line in text.lines() {

@@ -4,7 +4,7 @@
 //! name that git gives each content: such files hold keys and passwords. What the worker made of them is kept whole once something
 //! differs. All else that is ignored is made anew by whatever made it, and nobody keeps it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -232,6 +232,12 @@ impl Worktree {
         let held = commit(&git, &tree, &[], "ignored files as they stood", now_ms)?;
         repository.set_ref(&name, &held)?;
         Ok(changed)
+    }
+
+    /// Ignored files that are looked at: those that came along, and new ones of the same patterns.
+    pub(crate) fn included_now(&self) -> Result<BTreeSet<PathBuf>, WorktreeError> {
+        let now = self.ignored_now()?;
+        Ok(now.map_or_else(BTreeSet::new, |(_, files, _)| files.into_keys().collect()))
     }
 
     /// What came along counts as it stands now.

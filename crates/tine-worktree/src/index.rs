@@ -14,7 +14,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::WorktreeError;
+use crate::exact::Intended;
 use crate::fault;
+use crate::git::path;
 
 /// Before the first entry: four letters, the version, the number of entries.
 const HEAD_BYTES: usize = 12;
@@ -31,6 +33,9 @@ const MODE_AT: usize = 6;
 /// Where in those the device is, of which git asks nothing.
 const DEVICE_AT: usize = 4;
 
+/// The place of the size in those.
+const SIZE_AT: usize = 9;
+
 /// Length of a path that does not fit into the flags of its entry.
 const LONG_PATH: usize = 0xfff;
 
@@ -41,7 +46,10 @@ const SPECIAL: u16 = 0x8000 | 0x3000;
 const EXTENDED: u16 = 0x4000;
 
 /// Further flags of entries that say more than that a file is there.
-const SPECIAL_MORE: u16 = 0x4000 | 0x2000;
+const SPECIAL_MORE: u16 = 0x4000 | INTENDED;
+
+/// The further flag of entries whose files are to be added later.
+const INTENDED: u16 = 0x2000;
 
 /// Where an entry is, and the path of its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +59,8 @@ pub(crate) struct Entry {
     pub(crate) path: Vec<u8>,
     /// Whether it says that a file is there, and no more.
     pub(crate) is_plain: bool,
+    /// The flags that not every entry has.
+    more_flags: u16,
 }
 
 /// Copies the index at `from`, which belongs to the checkout `origin`, to `to`, where it belongs to its copy `copied`. The copy's sum at
@@ -77,6 +87,45 @@ pub(crate) fn adopt(
             put(&mut bytes, &entry, &numbers);
         }
     }
+    write(bytes, hash_bytes, to)
+}
+
+/// The knowledge that an index is to have of a file that is as it has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// All.
+    Whole,
+    /// Another size than it has, by which git takes it for changed.
+    OtherSize,
+}
+
+/// Writes the index at `from` to `to`, where it belongs to the checkout `top`, and tells it of files there what `of` says; nothing of all others.
+pub(crate) fn know(
+    from: &Path,
+    hash_bytes: usize,
+    top: &Path,
+    of: impl Fn(&Path) -> Option<Known>,
+    to: &Path,
+) -> Result<(), WorktreeError> {
+    let mut bytes =
+        fs::read(from).map_err(|source| WorktreeError::file("read the index", from, source))?;
+    for entry in entries(&bytes, hash_bytes).unwrap_or_default() {
+        let file = path(&entry.path);
+        let Some(wanted) = of(&file).filter(|_| entry.is_plain) else { continue };
+        let about = fs::symlink_metadata(top.join(file));
+        if let (Some(known), Ok(about)) = (known(&bytes, &entry), about) {
+            let mut numbers = stat(&about, known[MODE_AT]);
+            if wanted == Known::OtherSize {
+                // One more is another, and never zero, which stands for none.
+                numbers[SIZE_AT] = numbers[SIZE_AT].checked_add(1).unwrap_or(1);
+            }
+            put(&mut bytes, &entry, &numbers);
+        }
+    }
+    write(bytes, hash_bytes, to)
+}
+
+fn write(mut bytes: Vec<u8>, hash_bytes: usize, to: &Path) -> Result<(), WorktreeError> {
     let sum = bytes.len().saturating_sub(hash_bytes);
     bytes[sum..].fill(0);
     let write = || {
@@ -86,6 +135,46 @@ pub(crate) fn adopt(
         file.write_all(&bytes)
     };
     write().map_err(|source| WorktreeError::file("write", to, source))
+}
+
+/// The word of an index on a file beside its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Said {
+    /// It is to be added later.
+    pub(crate) intended: Option<Intended>,
+    /// Its object, where the file had another size when git last looked at it.
+    pub(crate) resized: Option<String>,
+}
+
+/// Returns what an index says of files, by path. `bytes_of`: how large each is now.
+pub(crate) fn said(
+    bytes: &[u8],
+    hash_bytes: usize,
+    bytes_of: impl Fn(&Path) -> Option<u64>,
+) -> Vec<(PathBuf, Said)> {
+    let mut found = Vec::new();
+    for entry in entries(bytes, hash_bytes).unwrap_or_default() {
+        let Some(known) = known(bytes, &entry) else { continue };
+        let intended = (entry.more_flags & INTENDED != 0).then_some(match known[MODE_AT] {
+            0o120_000 => Intended::Link,
+            mode if mode & 0o100 != 0 => Intended::Program,
+            _ => Intended::File,
+        });
+        let (path, size) = (path(&entry.path), u64::from(known[SIZE_AT]));
+        // The size of a file is cut to 32 bits; zero stands for one that is not known.
+        let is_resized = entry.is_plain
+            && size != 0
+            && bytes_of(&path).is_some_and(|now| now & u64::from(u32::MAX) != size);
+        let object = || {
+            let object = bytes.get(entry.at + STAT_BYTES..entry.at + STAT_BYTES + hash_bytes)?;
+            Some(object.iter().map(|byte| format!("{byte:02x}")).collect::<String>())
+        };
+        let resized = is_resized.then(object).flatten();
+        if intended.is_some() || resized.is_some() {
+            found.push((path, Said { intended, resized }));
+        }
+    }
+    found
 }
 
 /// What the index of the copy is to know of a file; `None` where there is any doubt.
@@ -214,11 +303,12 @@ fn entry(
     let flags_at = at.checked_add(STAT_BYTES + hash_bytes)?;
     let flags = half_word(bytes, flags_at)?;
     let mut path_at = flags_at + 2;
-    let mut is_plain = flags & SPECIAL == 0;
+    let mut more = 0;
     if flags & EXTENDED != 0 {
-        is_plain &= half_word(bytes, path_at)? & SPECIAL_MORE == 0;
+        more = half_word(bytes, path_at)?;
         path_at += 2;
     }
+    let is_plain = flags & SPECIAL == 0 && more & SPECIAL_MORE == 0;
     let (path, next) = match above {
         Some(above) => {
             let (cut, path_at) = number(bytes, path_at)?;
@@ -236,7 +326,7 @@ fn entry(
             (path.to_vec(), at + (path_at + path.len() - at) / 8 * 8 + 8)
         }
     };
-    Some((Entry { at, path, is_plain }, next))
+    Some((Entry { at, path, is_plain, more_flags: more }, next))
 }
 
 /// The bytes up to the next zero.

@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Refusal, WorktreeError};
+use crate::exact::{Others, Sparse};
 use crate::fault;
 use crate::git::path;
 use crate::included::Held;
@@ -107,13 +108,40 @@ impl<'a> Unfinished<'a> {
         self.repository.top()
     }
 
-    /// Every file of the state, and the index as it was, by git.
-    pub(crate) fn check_out(&self, state: &Snapshot) -> Result<(), WorktreeError> {
+    /// Every file of the state, and the index as it was.
+    pub(crate) fn fill(&self, state: &Snapshot) -> Result<(), WorktreeError> {
+        // Of one that an older version kept only git knows which files are meant to be there.
+        match state.exact.is_none() && self.repository.sparse().is_some() {
+            true => self.check_out(state),
+            false => self.repository.fill(state, self.new.now_ms),
+        }
+    }
+
+    /// Returns the start with what git's commits do not hold of the files as they are now.
+    pub(crate) fn with_exact(&self, start: &Snapshot) -> Result<Snapshot, WorktreeError> {
+        self.repository.with_exact(start, self.new.now_ms)
+    }
+
+    /// Makes what git knows nothing of, as it is in the checkout.
+    pub(crate) fn write_others(&self, others: &Others) -> Result<(), WorktreeError> {
+        self.repository.write_others(&others.pipes, &others.links)
+    }
+
+    /// Which files are meant to be there.
+    pub(crate) fn set_sparse(&self, sparse: Option<&Sparse>) -> Result<(), WorktreeError> {
+        self.repository.set_sparse(sparse)
+    }
+
+    /// Fills it by git alone.
+    fn check_out(&self, state: &Snapshot) -> Result<(), WorktreeError> {
         let git = self.repository.git();
-        git.run(["read-tree", state.work_tree.as_str()])?;
-        git.run(["checkout-index", "--all", "--index", "--quiet"])?;
-        // What is the same keeps what the index knows of the file.
-        git.run(["read-tree", "-m", state.index_tree.as_str()]).map(drop)
+        // As a checkout does it, so that files that are not meant to be there are left out.
+        git.run(["read-tree", "-m", "-u", state.work_tree.as_str()])?;
+        if state.index_tree == state.work_tree {
+            return Ok(());
+        }
+        // What is the same keeps what the index knows of the file. Git is not asked whether a file is: a filter may say no each time.
+        git.run(["read-tree", "--reset", state.index_tree.as_str()]).map(drop)
     }
 
     /// Gives the worktree the index of the checkout, and looks what it holds then.

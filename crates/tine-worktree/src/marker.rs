@@ -72,7 +72,9 @@ impl Marker {
 
     /// The text of the note.
     pub(crate) fn text(&self) -> Result<Vec<u8>, serde_json::Error> {
-        let Snapshot { base, index, work, base_tree, index_tree, work_tree } = &self.start;
+        // What those do not hold is found by the last commit's parents.
+        let Snapshot { base, index, work, base_tree, index_tree, work_tree, exact: _ } =
+            &self.start;
         serde_json::to_vec_pretty(&Row {
             version: VERSION,
             name: self.name.to_string(),
@@ -120,6 +122,7 @@ impl Marker {
             base_tree: Tree::parse(&row.base_tree)?,
             index_tree: Tree::parse(&row.index_tree)?,
             work_tree: Tree::parse(&row.work_tree)?,
+            exact: None,
         };
         let name = Name::new(&row.name)?;
         Ok(Self { name, origin: row.origin, inside: row.inside, start, made_ms: row.made_ms })

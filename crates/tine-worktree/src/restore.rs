@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use crate::apply::{HeadMove, Plan, Room, detached, index_hash, paths_of, set_entries};
+use crate::apply::{
+    Back, HeadMove, Plan, Room, Sources, detached, index_hash, paths_of, set_entries,
+};
 use crate::diff::differences;
 use crate::error::{Refusal, WorktreeError};
 use crate::ids::Tree;
@@ -86,7 +88,8 @@ fn bring_back(
     there: &Taken,
     state: &Snapshot,
 ) -> Result<(), WorktreeError> {
-    let plan = Plan::make(repository, there, &state.work_tree)?;
+    let back = Some(Back { to: state, except: HashSet::new() });
+    let plan = Plan::make(repository, there, &state.work_tree)?.by(Sources { back, work: None });
     let now = &there.snapshot;
     if (&now.base, &now.index_tree) == (&state.base, &state.index_tree) {
         return plan.carry_out(repository, room, there, None);

@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Refusal, WorktreeError};
+use crate::exact::{Exact, over};
 use crate::fault;
 use crate::git::{Git, parts};
 use crate::ids::{Commit, Name, Tree};
@@ -54,12 +55,19 @@ impl Repository {
 
     /// What a worktree of this name started from, and what it held when it was last kept.
     pub fn kept(&self, name: &Name) -> Result<(Snapshot, Option<Snapshot>), WorktreeError> {
-        let start = self.ref_at(&name.start_ref())?;
-        let start = start.ok_or_else(|| Refusal::Unknown(name.to_string()))?;
+        self.find_kept(name)?.ok_or_else(|| Refusal::Unknown(name.to_string()).into())
+    }
+
+    /// Returns the same as [`kept`](Self::kept); `None` where nothing is kept.
+    pub fn find_kept(
+        &self,
+        name: &Name,
+    ) -> Result<Option<(Snapshot, Option<Snapshot>)>, WorktreeError> {
+        let Some(start) = self.ref_at(&name.start_ref())? else { return Ok(None) };
         let end = self.ref_at(&name.end_ref())?;
         let git = self.git();
         let end = end.map(|end| Snapshot::read(&git, end)).transpose()?;
-        Ok((Snapshot::read(&git, start)?, end))
+        Ok(Some((Snapshot::read(&git, start)?, end)))
     }
 
     /// Where the files of this worktree are there and only the one is lost by which git knows them as its own, writes that one again, so
@@ -84,22 +92,23 @@ impl Repository {
         }
     }
 
-    /// Makes a worktree that was removed again, as it was when it was last kept.
+    /// Makes a worktree that was removed again, as it was when it was last kept. Of one that was removed unchanged nothing is kept: it
+    /// begins as this checkout stands now.
     pub fn recover(
         &self,
         name: &Name,
         path: PathBuf,
         now_ms: i64,
     ) -> Result<Worktree, WorktreeError> {
-        self.kept(name)?;
         if self.worktree(name, &path).is_ok() {
             return Err(Refusal::Taken(name.to_string()).into());
         }
         // What this finds is kept as well.
         self.tidy(name, &path)?;
-        let (start, end) = self.kept(name)?;
+        let kept = self.find_kept(name)?;
         self.refuse_existing(&path)?;
         let new = NewWorktree { name: name.clone(), path, start: Default::default(), now_ms };
+        let Some((start, end)) = kept else { return self.fork(&new) };
         self.fork_commit(&new, Making::Again, &start, end.as_ref().unwrap_or(&start))
     }
 
@@ -132,7 +141,9 @@ impl Repository {
         let made_ms = seconds.trim().parse::<i64>().unwrap_or(0).saturating_mul(1000);
         let index = commit(&git, &staged, &[&head], "what was staged", made_ms)?;
         // By the third parent, what was kept before is found by whoever looks for it.
-        let parents = [&head, &index, &kept.work];
+        let exact = over(&git, &kept, (&work, &head), made_ms)?;
+        let exact = exact.iter().map(|exact| &exact.commit);
+        let parents: Vec<&Commit> = [&head, &index, &kept.work].into_iter().chain(exact).collect();
         let rest =
             commit(&git, &work, &parents, "what git knew of a worktree that was gone", made_ms)?;
         self.set_ref(&name.end_ref(), &rest)
@@ -218,13 +229,24 @@ fn lay_over(git: &Git, kept: &Snapshot, staged: &Tree) -> Result<Tree, WorktreeE
 impl Snapshot {
     /// The snapshot that this commit is the last one of.
     pub(crate) fn read(git: &Git, work: Commit) -> Result<Self, WorktreeError> {
-        let parent = |number: u32| {
-            Commit::parse(&git.text(["rev-parse", "--verify", &format!("{work}^{number}")])?)
-        };
-        let (base, index) = (parent(1)?, parent(2)?);
-        let [base_tree, index_tree, work_tree] = [&base, &index, &work].map(|at| tree_of(git, at));
+        let asked = format!(
+            "{work}^1\n{work}^2\n{work}^1^{{tree}}\n{work}^2^{{tree}}\n{work}^{{tree}}\n{work}^3\n{work}^4\n"
+        );
+        let said = git.fed(["cat-file", "--batch-check=%(objectname)"], asked.as_bytes())?;
+        let said = String::from_utf8_lossy(&said).into_owned();
+        let mut lines = said.lines();
+        let mut next = || lines.next().unwrap_or_default();
+        let (base, index) = (Commit::parse(next())?, Commit::parse(next())?);
+        let [base_tree, index_tree, work_tree] = [next(), next(), next()].map(Tree::parse);
         let (base_tree, index_tree, work_tree) = (base_tree?, index_tree?, work_tree?);
-        Ok(Self { base, index, work, base_tree, index_tree, work_tree })
+        // Git says that it is missing where there is none. The third can be what was kept before.
+        let mut exact = None;
+        for parent in [next(), next()] {
+            if let (None, Ok(parent)) = (&exact, Commit::parse(parent)) {
+                exact = Exact::read(git, parent)?.map(Box::new);
+            }
+        }
+        Ok(Self { base, index, work, base_tree, index_tree, work_tree, exact })
     }
 }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use crate::error::{Refusal, WorktreeError};
+use crate::exact::{Exact, LeftOut, LeftOutKind, Look, Others};
 use crate::fault;
 use crate::git::{Git, parts, path};
 use crate::ids::{Commit, Tree};
@@ -44,6 +45,8 @@ pub struct Snapshot {
     pub index_tree: Tree,
     /// The directory of `work`.
     pub work_tree: Tree,
+    /// The part of the files that those do not hold; `None` where they hold all. The third parent of `work`.
+    pub(crate) exact: Option<Box<Exact>>,
 }
 
 /// A snapshot, and the throw-away indexes that it was taken with.
@@ -56,11 +59,14 @@ pub(crate) struct Taken {
     pub(crate) submodules: Vec<PathBuf>,
     /// Entries of the index, as lines, that git was told to overlook and whose files count all the same.
     overlooked: Vec<u8>,
-    /// Repositories inside of which the snapshot has no files. Only where files in conflict are taken as they stand.
+    /// Repositories inside of which the snapshot has no files: submodules, and where files in conflict are taken as they stand others.
     pub(crate) left_out: Vec<PathBuf>,
+    /// Things that git knows nothing of.
+    pub(crate) others: Others,
 }
 
 /// What a checkout holds, without commits.
+#[derive(Debug, Clone)]
 pub(crate) struct Trees {
     /// What is staged.
     pub(crate) index: Tree,
@@ -193,10 +199,8 @@ impl Repository {
             }
         }
         let left_out = match conflicts {
-            Conflicts::Refuse => {
-                self.refuse_submodules(&before)?;
-                Vec::new()
-            }
+            // A submodule stays at the commit that is staged; whoever forks names those that have files.
+            Conflicts::Refuse => self.submodules_with_files(&before),
             Conflicts::AsFiles => self.repositories_inside(&index, &before)?,
         };
         let index_tree = Tree::parse(&index.text(["write-tree"])?)?;
@@ -208,12 +212,63 @@ impl Repository {
         let after = entries(&list(&work)?)?;
         refuse_embedded(&before, &after)?;
         let work_tree = Tree::parse(&work.text(["write-tree"])?)?;
+        let mut others = self.others(&work, &after, &left_out)?;
+        let look = Look {
+            work: &work,
+            scratch: &scratch,
+            listed: &listed,
+            entries: &after,
+            others: &others,
+            base: &base,
+            work_tree: &work_tree,
+            now_ms,
+        };
+        let exact = self.exact(&look)?;
+        if self.find_commit(&self.head()?)?.is_none() {
+            let head = LeftOut { path: PathBuf::from("HEAD"), kind: LeftOutKind::UnbornHead };
+            others.left_out.push(head);
+        }
         let (submodules, files): (Vec<_>, Vec<_>) =
             after.into_iter().partition(Entry::is_repository);
         let [submodules, files] =
             [submodules, files].map(|found| found.into_iter().map(|entry| entry.path).collect());
-        let snapshot = commits(&git, (base, base_tree), (index_tree, work_tree), now_ms)?;
-        Ok(Taken { snapshot, scratch, files, submodules, overlooked, left_out })
+        let trees = Trees { index: index_tree, work: work_tree };
+        let snapshot = commits(&git, (base, base_tree), trees, (exact, now_ms))?;
+        Ok(Taken { snapshot, scratch, files, submodules, overlooked, left_out, others })
+    }
+
+    /// HEAD of the checkout, as a snapshot in which nothing was changed.
+    pub fn snapshot_of_head(&self, now_ms: i64) -> Result<Snapshot, WorktreeError> {
+        self.snapshot_of(self.base(now_ms)?, now_ms)
+    }
+
+    /// Returns the state with what git's commits do not hold of it. This checkout was just filled with it, and its index has every file.
+    pub(crate) fn with_exact(
+        &self,
+        state: &Snapshot,
+        now_ms: i64,
+    ) -> Result<Snapshot, WorktreeError> {
+        let scratch = Scratch::new()?;
+        scratch.copy_from(self)?;
+        copy_index(&scratch.index(), &scratch.work())?;
+        let (git, work) = (self.git(), self.git().with_index(&scratch.work()));
+        let listed = list(&work)?;
+        let entries = entries(&listed)?;
+        let (base, work_tree) = (&state.base, &state.work_tree);
+        let look = Look {
+            work: &work,
+            scratch: &scratch,
+            listed: &listed,
+            entries: &entries,
+            others: &Others::default(),
+            base,
+            work_tree,
+            now_ms,
+        };
+        let Some(exact) = self.exact(&look)? else { return Ok(state.clone()) };
+        let trees = Trees { index: state.index_tree.clone(), work: work_tree.clone() };
+        let base = (base.clone(), state.base_tree.clone());
+        commits(&git, base, trees, (Some(exact), now_ms))
     }
 
     /// The commit that `start` names, as a snapshot in which nothing was changed.
@@ -224,7 +279,8 @@ impl Repository {
     ) -> Result<Snapshot, WorktreeError> {
         let git = self.git();
         let tree = tree_of(&git, &commit)?;
-        commits(&git, (commit, tree.clone()), (tree.clone(), tree), now_ms)
+        let trees = Trees { index: tree.clone(), work: tree.clone() };
+        commits(&git, (commit, tree), trees, (None, now_ms))
     }
 
     /// A commit by any name that git knows it by.
@@ -354,26 +410,36 @@ impl Repository {
         entries.iter().filter(has_files).map(|entry| entry.path.clone()).collect()
     }
 
-    fn refuse_submodules(&self, entries: &[Entry]) -> Result<(), WorktreeError> {
-        let there = self.submodules_with_files(entries);
-        match there.is_empty() {
-            true => Ok(()),
-            false => Err(Refusal::Submodules(there).into()),
-        }
+    /// Submodules of the checkout that have files, of which a fork has none: they stay at the commits that are staged.
+    pub fn submodules(&self) -> Result<Vec<PathBuf>, WorktreeError> {
+        let scratch = self.take_index()?;
+        let git = self.git().with_index(&scratch.index());
+        Ok(self.submodules_with_files(&entries(&list(&git)?)?))
+    }
+
+    /// Submodules of the checkout that have no files.
+    pub fn empty_submodules(&self) -> Result<Vec<PathBuf>, WorktreeError> {
+        let scratch = self.take_index()?;
+        let git = self.git().with_index(&scratch.index());
+        let entries = entries(&list(&git)?)?;
+        let filled = self.submodules_with_files(&entries);
+        let submodules = entries.into_iter().filter(Entry::is_repository).map(|entry| entry.path);
+        Ok(submodules.filter(|path| !filled.contains(path)).collect())
     }
 }
 
 /// One entry of an index.
-#[derive(PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    mode: String,
+    pub(crate) mode: String,
+    pub(crate) object: String,
     stage: u8,
     pub(crate) path: PathBuf,
 }
 
 impl Entry {
     /// Whether it is another repository: a submodule, or one that git was not told of.
-    fn is_repository(&self) -> bool {
+    pub(crate) fn is_repository(&self) -> bool {
         self.mode == "160000"
     }
 }
@@ -404,11 +470,12 @@ pub(crate) fn entry(line: &[u8]) -> Result<Entry, WorktreeError> {
     let tab = line.iter().position(|byte| *byte == b'\t').ok_or_else(wrong)?;
     let head = std::str::from_utf8(&line[..tab]).map_err(|_| wrong())?;
     let mut words = head.split(' ');
-    let (Some(mode), Some(_), Some(stage)) = (words.next(), words.next(), words.next()) else {
+    let (Some(mode), Some(object), Some(stage)) = (words.next(), words.next(), words.next()) else {
         return Err(wrong());
     };
     let stage = stage.parse().map_err(|_| wrong())?;
-    Ok(Entry { mode: mode.to_owned(), stage, path: path(&line[tab + 1..]) })
+    let (mode, object) = (mode.to_owned(), object.to_owned());
+    Ok(Entry { mode, object, stage, path: path(&line[tab + 1..]) })
 }
 
 /// Takes the files in conflict out of the index of `git`, which has of them what `base` has then. All else stays, with what the index
@@ -475,12 +542,16 @@ pub(crate) fn copy_index(from: &Path, to: &Path) -> Result<(), WorktreeError> {
 pub(crate) fn commits(
     git: &Git,
     (base, base_tree): (Commit, Tree),
-    (index_tree, work_tree): (Tree, Tree),
-    now_ms: i64,
+    trees: Trees,
+    (exact, now_ms): (Option<Exact>, i64),
 ) -> Result<Snapshot, WorktreeError> {
+    let Trees { index: index_tree, work: work_tree } = trees;
     let index = commit(git, &index_tree, &[&base], "what was staged", now_ms)?;
-    let work = commit(git, &work_tree, &[&base, &index], "every file as it stood", now_ms)?;
-    Ok(Snapshot { base, index, work, base_tree, index_tree, work_tree })
+    let parents: Vec<&Commit> =
+        [&base, &index].into_iter().chain(exact.as_ref().map(|exact| &exact.commit)).collect();
+    let work = commit(git, &work_tree, &parents, "every file as it stood", now_ms)?;
+    let exact = exact.map(Box::new);
+    Ok(Snapshot { base, index, work, base_tree, index_tree, work_tree, exact })
 }
 
 /// Makes a commit that no ref leads to.
@@ -497,6 +568,19 @@ pub(crate) fn commit(
         arguments.extend(["-p", parent.as_str()]);
     }
     Commit::parse(&git.as_tine(now_ms).text(arguments)?)
+}
+
+/// Makes a commit with one parent that no ref leads to, and with this message.
+pub(crate) fn message_commit(
+    git: &Git,
+    tree: &Tree,
+    parent: &Commit,
+    message: &str,
+    now_ms: i64,
+) -> Result<Commit, WorktreeError> {
+    let arguments = ["commit-tree", tree.as_str(), "-p", parent.as_str(), "-F", "-"];
+    let said = git.as_tine(now_ms).fed(arguments, message.as_bytes())?;
+    Commit::parse(&String::from_utf8_lossy(&said))
 }
 
 pub(crate) fn tree_of(git: &Git, commit: &Commit) -> Result<Tree, WorktreeError> {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::copy::copy;
 use crate::error::{Refusal, WorktreeError};
+use crate::exact::LeftOut;
 use crate::git::{Git, parts, path};
 use crate::ids::{Name, Tree};
 use crate::making::{Making, Unfinished, names};
@@ -40,6 +41,18 @@ pub struct NewWorktree {
 pub struct Worktree {
     repository: Repository,
     marker: Marker,
+    left_out: Vec<LeftOut>,
+}
+
+/// A worktree that was removed, as far as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removed {
+    /// The state that it held.
+    pub end: Snapshot,
+    /// The number of files that differ in that from the start.
+    pub files: u32,
+    /// The number of commits that were made.
+    pub commits: u32,
 }
 
 /// Something of tine's in a repository.
@@ -105,11 +118,13 @@ impl Repository {
         let mut taken = self.take(Conflicts::Refuse, new.now_ms)?;
         let included = self.included(&taken.scratch)?;
         let making = Unfinished::begin(self, new, Making::First, taken.snapshot.base.as_str())?;
+        making.set_sparse(self.sparse().as_ref())?;
         copy(self.top(), making.path(), &taken.files)?;
         for submodule in &taken.submodules {
             making.folder(submodule)?;
         }
         copy(self.top(), making.path(), &included)?;
+        making.write_others(&taken.others)?;
         for copies in 1.. {
             let there = making.adopt_index(&taken)?;
             let difference = self.difference(&taken.snapshot, &there)?;
@@ -123,10 +138,11 @@ impl Repository {
             making.clear(&difference)?;
             copy(self.top(), making.path(), &difference)?;
         }
-        making.finish(&taken.snapshot)
+        let made = making.finish(&taken.snapshot)?;
+        Ok(Worktree { left_out: taken.others.left_out, ..made })
     }
 
-    /// Checks the working tree of `state` out, as git would.
+    /// Fills a worktree with `state`: as it was where that is kept, else as git would check it out.
     pub(crate) fn fork_commit(
         &self,
         new: &NewWorktree,
@@ -134,8 +150,13 @@ impl Repository {
         start: &Snapshot,
         state: &Snapshot,
     ) -> Result<Worktree, WorktreeError> {
+        let is_first = making == Making::First;
         let making = Unfinished::begin(self, new, making, state.base.as_str())?;
-        making.check_out(state)?;
+        making.fill(state)?;
+        let start = match is_first {
+            true => &making.with_exact(start)?,
+            false => start,
+        };
         let scratch = self.take_index()?;
         let mut included = self.included(&scratch)?;
         let held = making.ignored_held()?;
@@ -270,7 +291,7 @@ pub(crate) fn changed_paths(
 }
 
 /// Where git keeps what belongs to each linked checkout alone.
-fn own_parts(common_dir: &Path) -> Result<Vec<PathBuf>, WorktreeError> {
+pub(crate) fn own_parts(common_dir: &Path) -> Result<Vec<PathBuf>, WorktreeError> {
     let folder = common_dir.join("worktrees");
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
@@ -282,7 +303,7 @@ fn own_parts(common_dir: &Path) -> Result<Vec<PathBuf>, WorktreeError> {
 }
 
 /// A path as git keeps it for a worktree: the directory above may be reached by links, the worktree itself is none.
-fn place_of(path: &Path) -> PathBuf {
+pub(crate) fn place_of(path: &Path) -> PathBuf {
     let above = path.parent().and_then(|above| above.canonicalize().ok());
     match (above, path.file_name()) {
         (Some(above), Some(name)) => above.join(name),
@@ -311,13 +332,13 @@ fn found_at(git_dir: &Path) -> Option<(Found, Making)> {
 }
 
 /// What the note in git's own part of a worktree says; `None` where it cannot be read, which must not stand in the way of others.
-fn marked(git_dir: &Path) -> Option<Marked> {
+pub(crate) fn marked(git_dir: &Path) -> Option<Marked> {
     let read = Marker::read(git_dir);
     read.inspect_err(|error| tracing::warn!(%error, "passed over the note of a worktree")).ok()
 }
 
 /// Where the files of a worktree are, by git's own part of it.
-fn path_of(git_dir: &Path) -> Option<PathBuf> {
+pub(crate) fn path_of(git_dir: &Path) -> Option<PathBuf> {
     let text = wary::note(&git_dir.join("gitdir")).ok()?;
     let dot_git = path(text.strip_suffix(b"\n").unwrap_or(&text));
     dot_git.parent().map(Path::to_owned)
@@ -325,7 +346,7 @@ fn path_of(git_dir: &Path) -> Option<PathBuf> {
 
 impl Worktree {
     pub(crate) fn new(repository: Repository, marker: Marker) -> Self {
-        Self { repository, marker }
+        Self { repository, marker, left_out: Vec::new() }
     }
 
     /// The worktree of this name at `path` in the repository whose shared part is `common_dir`; it must be ready. Whoever works in it is
@@ -342,7 +363,7 @@ impl Worktree {
             let repository = Repository::strange(common_dir, top, git_dir);
             let Some(start) = repository.ref_at(&name.start_ref())? else { continue };
             let start = Snapshot::read(&repository.git(), start)?;
-            return Ok(Self { repository, marker: Marker { start, ..marker } });
+            return Ok(Self::new(repository, Marker { start, ..marker }));
         }
         Err(Refusal::Unknown(name.to_string()).into())
     }
@@ -375,6 +396,11 @@ impl Worktree {
         &self.marker.start
     }
 
+    /// Things that the checkout has and the worktree did not get. Known only to whoever has just made it.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.left_out
+    }
+
     /// When it was made, in milliseconds since the Unix epoch.
     pub fn made_ms(&self) -> i64 {
         self.marker.made_ms
@@ -401,28 +427,38 @@ impl Worktree {
     /// the worktree; whoever is cut short leaves it with its old start or its new one.
     pub fn begin(self, now_ms: i64) -> Result<Self, WorktreeError> {
         self.begin_ignored()?;
+        self.begin_made()?;
         let (state, before) = (self.state(now_ms)?, self.start());
-        if (&state.index_tree, &state.work_tree) == (&before.index_tree, &before.work_tree) {
+        let is_same =
+            (&state.index_tree, &state.work_tree) == (&before.index_tree, &before.work_tree);
+        if is_same && state.is_exactly(before) {
             return Ok(self);
         }
         let base = (before.base.clone(), before.base_tree.clone());
-        let held = (state.index_tree, state.work_tree);
-        let start = commits(&self.repository.git(), base, held, now_ms)?;
+        let trees = Trees { index: state.index_tree, work: state.work_tree };
+        let exact = (state.exact.map(|exact| *exact), now_ms);
+        let start = commits(&self.repository.git(), base, trees, exact)?;
         let (name, old) = (self.name().start_ref(), before.work.as_str());
         self.repository.git().run(["update-ref", &name, start.work.as_str(), old])?;
-        Ok(Self { marker: Marker { start, ..self.marker }, repository: self.repository })
+        Ok(Self { marker: Marker { start, ..self.marker }, ..self })
     }
 
-    /// Whether `state` is what it started from: no commit, nothing staged, no file changed.
+    /// Returns true if `state` is what it started from: no commit, nothing staged, no file changed, not even in a way that git does not see.
     pub fn is_unchanged(&self, state: &Snapshot) -> bool {
         let start = self.start();
         (&state.base, &state.index_tree, &state.work_tree)
             == (&start.base, &start.index_tree, &start.work_tree)
+            && state.is_exactly(start)
     }
 
     /// Removes it. What it holds is kept first, where that is not what it started from; of ignored files only those that came along
     /// and that it changed. Returns what is kept. Refused where other repositories are inside, whose files nobody would keep.
     pub fn remove(self, now_ms: i64) -> Result<Option<Snapshot>, WorktreeError> {
+        Ok(self.remove_counted(now_ms)?.map(|removed| removed.end))
+    }
+
+    /// Does the same as [`remove`](Self::remove), and counts what is kept.
+    pub fn remove_counted(self, now_ms: i64) -> Result<Option<Removed>, WorktreeError> {
         let (state, left_out) = self.look(now_ms)?;
         if !left_out.is_empty() {
             return Err(Refusal::HoldsRepositories(left_out).into());
@@ -436,11 +472,15 @@ impl Worktree {
             true => None,
             false => {
                 self.hold(&state)?;
-                Some(state)
+                let (files, commits) = self.progress(&state)?;
+                Some(Removed { end: state, files, commits })
             }
         };
         let git_dir = self.repository.git_dir();
         writable_then(git_dir, || Marker::leave(git_dir))?;
+        if kept.is_none() {
+            self.repository.forget_start(self.name())?;
+        }
         remove(self.repository.top(), Some(git_dir))?;
         Ok(kept)
     }
@@ -457,10 +497,12 @@ impl Worktree {
 }
 
 impl Repository {
-    /// How many files differ between two states of a worktree of this repository, there or removed, and how many commits were made.
+    /// Counts files that differ between two states of a worktree of this repository, there or removed, those that git sees no change of
+    /// among them, and commits that were made.
     pub fn progress(&self, start: &Snapshot, end: &Snapshot) -> Result<(u32, u32), WorktreeError> {
         let git = self.git();
-        let files = changed_paths(&git, &start.work_tree, &end.work_tree)?.len();
+        let files = changed_paths(&git, &start.work_tree, &end.work_tree)?.len()
+            + self.unseen_changes(start, end)?.len();
         let range = format!("{}..{}", start.base, end.base);
         let said = git.text(["rev-list", "--count", &range])?;
         let commits = said

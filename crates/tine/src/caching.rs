@@ -201,6 +201,7 @@ pub(crate) fn launch_word(launch: tine_cache::Launch) -> &'static str {
     match launch {
         tine_cache::Launch::Together => "together",
         tine_cache::Launch::LeaderFirst => "leader_first",
+        tine_cache::Launch::InTurn => "in_turn",
     }
 }
 

@@ -43,8 +43,8 @@ pub(crate) use self::task::{
 };
 pub(crate) use self::trust::TrustArgs;
 pub(crate) use self::worktree::{
-    CollectWorktreesArgs, DropArgs, ListWorktreesArgs, RecoverArgs, WorktreeCommand,
-    WorktreePathArgs,
+    CollectWorktreesArgs, DropArgs, ListWorktreesArgs, PurgeWorktreesArgs, RecoverArgs,
+    RepairWorktreesArgs, WorktreeCommand, WorktreePathArgs,
 };
 use crate::manual::examples;
 use crate::prompt::sendable;

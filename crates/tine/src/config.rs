@@ -32,6 +32,8 @@ pub(crate) struct File {
     providers: BTreeMap<String, ProviderTable>,
     cache: Option<CacheTable>,
     #[serde(default)]
+    requests: RequestsTable,
+    #[serde(default)]
     confine: ConfineTable,
     budget: Option<BudgetTable>,
     #[serde(default)]
@@ -294,6 +296,16 @@ pub(crate) struct ProviderTable {
     pub(crate) key_variable: Option<String>,
 }
 
+/// How patient requests are.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RequestsTable {
+    /// Longest time that all waits for another try take, such as `30s` or `10m`.
+    pub(crate) patience: Option<String>,
+    /// Longest time of one reply.
+    pub(crate) reply_time: Option<String>,
+}
+
 /// A value and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Setting<T> {
@@ -318,6 +330,8 @@ pub(crate) struct Config {
     pub(crate) asking: AskSettings,
     pub(crate) providers: BTreeMap<String, ProviderTable>,
     pub(crate) cache: CacheTable,
+    pub(crate) patience: Option<Setting<String>>,
+    pub(crate) reply_time: Option<Setting<String>>,
     pub(crate) confine: ConfineTable,
     pub(crate) fork: ForkTable,
     pub(crate) workers: WorkersTable,
@@ -439,6 +453,8 @@ impl Config {
         set(&mut self.compact, file.compact, &origin);
         let asking = file.permissions;
         set(&mut self.asking.deadline, asking.deadline, &origin);
+        set(&mut self.patience, file.requests.patience, &origin);
+        set(&mut self.reply_time, file.requests.reply_time, &origin);
         set(&mut self.asking.default, asking.default, &origin);
         set(&mut self.asking.wait, asking.wait, &origin);
         for (list, rules) in [
@@ -570,6 +586,7 @@ mod tests {
             "permission_mode = \"bypass\"",
             "[providers.anthropic]\nbase_url = \"http://evil\"",
             "[cache]\nconfirm_above = 1000.0",
+            "[requests]\npatience = \"1d\"",
             "[fork]\nmode = \"implicit\"",
             "[workers]\ndepth = 3",
             "[workers]\nturns = 900",

@@ -1,18 +1,24 @@
 //! From a model's name to a client: a provider over HTTP, or the simulator inside this process.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tine_llm::{
     HttpClient, HttpLimits, HttpOptions, HttpOverrides, LlmClient, LlmError, RateGates, Secret,
 };
-use tine_model::{AgentId, ModelRef, Provider};
+use tine_model::{AgentId, ModelRef, Provider, Served};
 use tine_runtime::{ConnectError, Connector, Ids};
 use tine_sim::{Scenario, SimOptions, SimServer};
 use tokio::sync::Mutex;
 
-use crate::config::ProviderTable;
+use crate::config::{Config, ProviderTable, Setting};
+use crate::fail::Failure;
+use crate::limits::duration;
+use crate::output;
+use crate::servers::Servers;
 use tine_fork::SystemIds;
 
 /// Most clients that are kept for the next run.
@@ -21,6 +27,7 @@ const CLIENTS_MAX: usize = 64;
 /// Makes clients as the settings say.
 pub(crate) struct Models {
     providers: BTreeMap<String, ProviderTable>,
+    limits: HttpLimits,
     /// Where models of this machine are served, as it was found out.
     found: RwLock<HashMap<ModelRef, String>>,
     /// One server a scenario: agents of one process share its cache, as they would share a provider's.
@@ -29,21 +36,38 @@ pub(crate) struct Models {
     gates: RateGates,
     /// One client a model: runs that follow each other share its connections.
     clients: StdMutex<HashMap<ModelRef, Arc<HttpClient>>>,
+    /// The word of the user's own servers on themselves.
+    servers: Servers,
+    /// The addresses at which the simulators listen, by scenario.
+    simulated: StdMutex<HashMap<String, String>>,
     /// Tells this process's simulators from those of all others: their caches end with it.
     process: String,
 }
 
 impl Models {
-    pub(crate) fn new(providers: BTreeMap<String, ProviderTable>) -> Self {
+    /// Clients as these settings say.
+    pub(crate) fn of(config: &Config) -> Result<Self, Failure> {
+        Ok(Self::new(config.providers.clone(), limits(config)?))
+    }
+
+    pub(crate) fn new(providers: BTreeMap<String, ProviderTable>, limits: HttpLimits) -> Self {
         let process = AgentId::from_random(SystemIds.random()).to_string();
         Self {
             providers,
+            limits,
             found: RwLock::default(),
             simulators: Mutex::default(),
             gates: RateGates::default(),
             clients: StdMutex::default(),
+            servers: Servers::default(),
+            simulated: StdMutex::default(),
             process,
         }
+    }
+
+    /// Makes it know what earlier processes have learnt of servers, and keep what it learns in this file.
+    pub(crate) fn remembering(self, servers: PathBuf) -> Self {
+        Self { servers: Servers::open(servers), ..self }
     }
 
     /// From now on, requests for this model go to this address, without a key: those that are set belong to somebody else.
@@ -58,12 +82,14 @@ impl Models {
 
     fn options(&self, model: &ModelRef) -> Result<HttpOptions, LlmError> {
         if let Some(base_url) = self.found(model) {
-            let overrides = HttpOverrides { base_url: Some(base_url), ..HttpOverrides::default() };
+            let limits = Some(self.limits.clone());
+            let overrides = HttpOverrides { base_url: Some(base_url), key: None, limits };
             return HttpOptions::from_environment(model, &|_| None, overrides);
         }
         let table = self.providers.get(model.provider.as_str()).cloned().unwrap_or_default();
         let key = table.key_variable.as_deref().and_then(variable).map(|key| Secret::new(&key));
-        let overrides = HttpOverrides { base_url: table.base_url, key, limits: None };
+        let limits = Some(self.limits.clone());
+        let overrides = HttpOverrides { base_url: table.base_url, key, limits };
         HttpOptions::from_environment(model, &variable, overrides)
     }
 
@@ -81,6 +107,9 @@ impl Models {
             let options = SimOptions { requests_bytes_max: 0, ..SimOptions::new(loaded) };
             let server = SimServer::start(options).await;
             let server = server.map_err(|error| failed(Box::new(error)))?;
+            let mut simulated = self.simulated.lock().unwrap_or_else(PoisonError::into_inner);
+            simulated.insert(scenario.to_owned(), server.base_url().to_owned());
+            drop(simulated);
             simulators.insert(scenario.to_owned(), server);
         }
         let base_url = simulators.get(scenario).map(|server| server.base_url().to_owned());
@@ -88,7 +117,7 @@ impl Models {
             model: model.clone(),
             base_url: base_url.unwrap_or_default(),
             key: Some(Secret::new("sim")),
-            limits: HttpLimits::default(),
+            limits: self.limits.clone(),
         })
     }
 }
@@ -120,6 +149,88 @@ impl Connector for Models {
             (_, Err(_)) => String::new(),
         }
     }
+
+    fn host(&self, model: &ModelRef) -> Option<String> {
+        match model.provider {
+            // Its port is another one in each process.
+            Provider::Sim => Some(format!("sim/{}", model.name)),
+            _ => self.options(model).ok()?.host(),
+        }
+    }
+
+    async fn ask_server(&self, model: &ModelRef) {
+        if !is_asked(model) {
+            return;
+        }
+        match model.provider {
+            // Where it listens is chance: nobody finds it again.
+            Provider::Sim => {
+                if let Ok(options) = self.simulator(model).await {
+                    self.servers.ask(&options, false).await;
+                }
+            }
+            _ => {
+                if let Ok(options) = self.options(model) {
+                    self.servers.ask(&options, true).await;
+                }
+            }
+        }
+    }
+
+    fn served(&self, model: &ModelRef) -> Option<Served> {
+        if !is_asked(model) {
+            return None;
+        }
+        let base_url = match model.provider {
+            Provider::Sim => {
+                let simulated = self.simulated.lock().unwrap_or_else(PoisonError::into_inner);
+                simulated.get(model.scenario().0)?.clone()
+            }
+            _ => self.options(model).ok()?.base_url,
+        };
+        self.servers.known(&base_url, &model.name)
+    }
+}
+
+/// Returns true if a model may be served by a program of the user's own.
+fn is_asked(model: &ModelRef) -> bool {
+    match model.provider {
+        Provider::OpenAiCompat => true,
+        Provider::Sim => model.scenario().1 == Provider::OpenAiCompat,
+        Provider::Anthropic
+        | Provider::OpenAi
+        | Provider::OpenAiChat
+        | Provider::Gemini
+        | Provider::DeepSeek
+        | Provider::MiniMax => false,
+    }
+}
+
+/// The patience at a terminal: a person who waits wants to know sooner.
+const PATIENCE_AT_TERMINAL: Duration = Duration::from_secs(120);
+
+/// How patient requests are.
+fn limits(config: &Config) -> Result<HttpLimits, Failure> {
+    let mut limits = HttpLimits::default();
+    let at_terminal = output::stderr_is_terminal();
+    limits.retry.patience = match &config.patience {
+        Some(setting) => time("requests.patience", setting)?,
+        None if at_terminal => PATIENCE_AT_TERMINAL,
+        None => limits.retry.patience,
+    };
+    if let Some(setting) = &config.reply_time {
+        limits.reply = time("requests.reply_time", setting)?;
+    }
+    Ok(limits)
+}
+
+/// A time among the settings.
+fn time(name: &str, setting: &Setting<String>) -> Result<Duration, Failure> {
+    let Setting { value, origin } = setting;
+    duration(value).ok_or_else(|| {
+        Failure::input(format!("{name} from {origin} cannot be `{value}`"))
+            .hint("it is a number and a unit, such as 90s, 30m or 1h")
+    })
 }
 
 /// Looks environment variables up.

@@ -3,8 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tine_model::{AgentId, AgentRecord, Effort, ModelRef, ModelSettings, Reach, Thinking};
-use tine_runtime::{Connector, NewRoot, Ports, Runtime, attributed, system_prompt};
+use tine_model::{
+    AgentId, AgentRecord, Effort, ModelRef, ModelSettings, Provider, Reach, Thinking,
+};
+use tine_runtime::{
+    Connector, NewRoot, Ports, Runtime, StoreWaits, WaitListener, attributed, sweep_owners,
+    system_prompt,
+};
 use tine_store::{OpenOptions, SqliteStore};
 
 use crate::caching;
@@ -20,13 +25,16 @@ use crate::output;
 use crate::trust::notes;
 use crate::worktree;
 use tine_fork::{SystemClock, SystemIds};
+use tine_tui::words::STORE_WAITS;
+use tine_wire::{THINKING_BUDGET_MIN, efforts};
 
 /// Longest reply unless the user says otherwise. Providers demand a number; this one leaves room for a whole file.
 pub(crate) const OUTPUT_TOKENS_DEFAULT: u32 = 16_384;
 
 /// The providers whose keys make a default model, and that model.
-const DEFAULT_MODELS: [(&str, &str); 5] = [
+const DEFAULT_MODELS: [(&str, &str); 6] = [
     ("ANTHROPIC_API_KEY", "anthropic/claude-opus-5-5"),
+    ("ANTHROPIC_AUTH_TOKEN", "anthropic/claude-opus-5-5"),
     ("OPENAI_API_KEY", "openai/gpt-6.1-sol"),
     ("GEMINI_API_KEY", "gemini/gemini-3.8-flash"),
     ("DEEPSEEK_API_KEY", "deepseek/deepseek-v4-pro"),
@@ -84,9 +92,13 @@ impl Context {
             variable: &variable,
             trusts_once,
         })?;
-        let store = SqliteStore::open(dirs.database.clone(), OpenOptions::default()).await?;
+        let waits = StoreWaits::default();
+        let told = waits.clone();
+        let wait_hook: WaitListener = Arc::new(move || say_wait(&told));
+        let options = OpenOptions { wait_hook: Some(wait_hook), ..OpenOptions::default() };
+        let store = SqliteStore::open(dirs.database.clone(), options).await?;
         let caller = inside::caller(&store).await?;
-        let models = Arc::new(Models::new(config.providers.clone()));
+        let models = Arc::new(Models::of(&config)?.remembering(dirs.servers()));
         let ports = Ports {
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
@@ -94,12 +106,17 @@ impl Context {
             facts: Arc::new(caching::models(&dirs.models_file)),
         };
         let repl = config.repl.as_ref().is_some_and(|repl| repl.value);
+        sweep_owners(&dirs.owners);
         let runtime = Runtime::new(Arc::new(store), ports, dirs.owners)
             .with_repl(repl)
+            .with_store_waits(waits)
             .with_crew(config.workers.depth != Some(0))
             .with_compaction(compacts(&config)?);
         let worktrees = worktree::policy(&config, &dirs.worktrees, caller.is_none())?;
         let runtime = worktrees.into_iter().fold(runtime, Runtime::with_worktrees);
+        if caller.is_none() {
+            runtime.sweep_at_start().await;
+        }
         Ok(Self {
             config,
             directory,
@@ -163,7 +180,25 @@ impl Context {
 
     /// The model that was asked for, here or in the settings.
     pub(crate) fn model_settings(&self, args: &ModelArgs) -> Result<ModelSettings, Failure> {
-        model_settings(&self.config, args)
+        let settings = model_settings(&self.config, args)?;
+        let model = &settings.model;
+        let facts = self.runtime.ports().facts.facts(&model.to_string());
+        match settings.thinking {
+            Some(Thinking::Budget(_)) if facts.thinks_adaptively => {
+                Err(Failure::input(format!("{model} takes no thinking budget"))
+                    .hint("it decides itself how much it thinks: --thinking adaptive")
+                    .hint("--effort low|medium|high|xhigh|max says how much work it puts in"))
+            }
+            _ => Ok(settings),
+        }
+    }
+}
+
+/// Says that a write waits for another process: to a run or a screen that listens, else as a line. A terminal that is drawn on shows no
+/// line of this kind.
+fn say_wait(waits: &StoreWaits) {
+    if !waits.tell() && !output::is_screen_drawn() {
+        output::say(&format!("note: {STORE_WAITS}"));
     }
 }
 
@@ -180,23 +215,54 @@ pub(crate) fn model_settings(config: &Config, args: &ModelArgs) -> Result<ModelS
     let thinking =
         args.thinking.clone().or_else(|| config.thinking.as_ref().map(|s| s.value.clone()));
     let configured = config.max_output_tokens.as_ref().map(|setting| setting.value);
-    Ok(ModelSettings {
-        model: parse_model(&model)?,
+    let model = parse_model(&model)?;
+    let settings = ModelSettings {
         max_tokens: args.max_output_tokens.or(configured).unwrap_or(OUTPUT_TOKENS_DEFAULT),
         thinking: thinking.as_deref().map(parse_thinking).transpose()?,
-        effort: effort.as_deref().map(parse_effort).transpose()?,
-    })
+        effort: effort.as_deref().map(|text| parse_effort(text, &model)).transpose()?,
+        model,
+    };
+    check_budget(&settings)?;
+    Ok(settings)
+}
+
+/// Refuses a budget for thinking that Anthropic would refuse, before a round trip is paid for it.
+fn check_budget(settings: &ModelSettings) -> Result<(), Failure> {
+    let Some(Thinking::Budget(tokens)) = settings.thinking else { return Ok(()) };
+    if settings.model.provider != Provider::Anthropic {
+        return Ok(());
+    }
+    if tokens < THINKING_BUDGET_MIN {
+        return Err(Failure::input(format!("a thinking budget of {tokens} tokens is too small"))
+            .hint(format!("the least is {THINKING_BUDGET_MIN}")));
+    }
+    if tokens >= settings.max_tokens {
+        let limit = settings.max_tokens;
+        let told =
+            format!("a thinking budget of {tokens} tokens leaves none of {limit} for the reply");
+        return Err(Failure::input(told).hint(
+            "a longer reply is allowed by --max-output-tokens or the setting max_output_tokens",
+        ));
+    }
+    Ok(())
 }
 
 /// The variables whose keys make a default model.
 pub(crate) fn key_variables() -> Vec<&'static str> {
-    DEFAULT_MODELS.iter().map(|(variable, _)| *variable).collect()
+    let mut all: Vec<_> = DEFAULT_MODELS.iter().collect();
+    // A token is another way to say the same.
+    all.dedup_by_key(|(_, model)| *model);
+    all.into_iter().map(|(variable, _)| *variable).collect()
 }
 
 /// The models of all keys that are set.
 pub(crate) fn models_of_keys() -> Vec<Setting<String>> {
-    let set = DEFAULT_MODELS.iter().filter(|(key, _)| variable(key).is_some());
-    set.map(|(key, model)| Setting { value: (*model).to_owned(), origin: format!("{key} is set") })
+    let mut set: Vec<_> =
+        DEFAULT_MODELS.iter().filter(|(key, _)| variable(key).is_some()).collect();
+    // A key and a token of one provider are for one model.
+    set.dedup_by_key(|(_, model)| *model);
+    set.into_iter()
+        .map(|(key, model)| Setting { value: (*model).to_owned(), origin: format!("{key} is set") })
         .collect()
 }
 
@@ -214,9 +280,14 @@ pub(crate) fn parse_model(text: &str) -> Result<ModelRef, Failure> {
     })
 }
 
-fn parse_effort(text: &str) -> Result<Effort, Failure> {
-    Effort::from_name(text).ok_or_else(|| {
-        Failure::input(format!("unknown effort `{text}`")).hint("it is low, medium or high")
+fn parse_effort(text: &str, model: &ModelRef) -> Result<Effort, Failure> {
+    let known = efforts(model.format());
+    let words: Vec<&str> = known.iter().map(|effort| effort.as_str()).collect();
+    let found = Effort::from_name(text).filter(|effort| known.contains(effort));
+    found.ok_or_else(|| {
+        let provider = model.served_as().as_str();
+        Failure::input(format!("unknown effort `{text}`"))
+            .hint(format!("with {provider} it is one of {}", words.join(", ")))
     })
 }
 

@@ -28,6 +28,11 @@ pub(crate) struct Dirs {
 }
 
 impl Dirs {
+    /// The file of what servers of models have said of themselves.
+    pub(crate) fn servers(&self) -> PathBuf {
+        self.database.with_file_name("servers.json")
+    }
+
     /// The directories that hold tine's own files, without links.
     pub(crate) fn own_directories(&self) -> Vec<PathBuf> {
         let holding = [self.config_file.parent(), self.database.parent(), Some(&self.logs)];
@@ -45,7 +50,9 @@ impl Dirs {
             PathBuf::from(name)
         };
         let database = ["", "-wal", "-shm", "-journal"].map(beside);
+        let servers = self.servers();
         let others = [
+            &servers,
             &self.config_file,
             &self.models_file,
             &self.agents,

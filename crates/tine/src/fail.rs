@@ -4,10 +4,10 @@ use std::error::Error;
 
 use anstyle::{AnsiColor, Style};
 use tine_llm::LlmError;
-use tine_model::NameError;
+use tine_model::{NameError, with_causes};
 use tine_runtime::{ConnectError, RuntimeError, WallError, WorktreeError, WorktreeRefusal};
 use tine_store::{Candidate, StoreError};
-use tine_wire::{FailureKind, ImportError};
+use tine_wire::{FailureKind, ImportError, NoAnswer};
 
 use crate::budget::raise;
 use crate::output;
@@ -64,18 +64,8 @@ impl Failure {
     }
 
     /// Adds the cause, and its causes.
-    pub(crate) fn because(mut self, cause: &dyn Error) -> Self {
-        let mut cause = Some(cause);
-        while let Some(error) = cause {
-            // Some errors say their cause themselves.
-            let text = error.to_string();
-            if !self.message.ends_with(text.trim_end()) {
-                self.message.push_str(": ");
-                self.message.push_str(text.trim_end());
-            }
-            cause = error.source();
-        }
-        self
+    pub(crate) fn because(self, cause: &dyn Error) -> Self {
+        Self { message: with_causes(self.message, cause), ..self }
     }
 
     /// Adds advice on a line of its own.
@@ -128,10 +118,10 @@ impl From<StoreError> for Failure {
                 "free some space and run the command again; everything acknowledged so far is kept",
             ),
             StoreError::Busy { .. } => {
-                failed("another process writes for very long; run the command again")
+                failed("another process writes for very long, or is paused; run the command again")
             }
             StoreError::Corrupt { .. } | StoreError::Foreign { .. } => failed(
-                "move the file away and restore a backup, or set TINE_HOME to another directory",
+                "move the file and those beside it away, and tine makes a new one; `sqlite3 FILE .recover` saves what can still be read",
             ),
             StoreError::Io { .. } | StoreError::Database { .. } => {
                 failed("check the disk and the path, or set TINE_HOME to another directory")
@@ -219,6 +209,8 @@ impl From<RuntimeError> for Failure {
             ),
             RuntimeError::DigestNeeded { .. } => Self::of(BAD_INPUT, &error)
                 .hint("without --context it is taken as a digest"),
+            RuntimeError::NotAsSent { .. } => Self::of(BAD_INPUT, &error)
+                .hint("without --as-sent its messages are taken behind a system prompt and tools of tine's own"),
             RuntimeError::Message(_) => Self::of(BAD_INPUT, &error),
             RuntimeError::Name { why: NameError::LikeId, ref name } => {
                 let hint = format!("put a letter beyond f into it, as in `x-{name}`");
@@ -287,6 +279,20 @@ impl From<RuntimeError> for Failure {
                 let agent = agent.short();
                 Self::of(BAD_INPUT, &error).hint(format!("`tine recover {agent}` brings it back"))
             }
+            RuntimeError::WorktreePurged(agent) => {
+                let agent = agent.short();
+                Self::of(BAD_INPUT, &error).hint(format!(
+                    "its work is gone; `tine recover {agent} --anew` makes a worktree as the checkout stands now"
+                ))
+            }
+            RuntimeError::WorktreeLost { agent, .. } => {
+                let agent = agent.short();
+                Self::of(BAD_INPUT, &error).hint(format!(
+                    "`tine recover {agent}` makes it again as it began, with the commits that git still has"
+                ))
+            }
+            RuntimeError::RepositoryMoved { .. } => Self::of(BAD_INPUT, &error)
+                .hint("`tine worktree repair`, in the place where it is now, finds it again; nothing is lost"),
             RuntimeError::WorktreeThere { .. } => Self::of(BAD_INPUT, &error),
             RuntimeError::NoOrigin { owner, .. } => {
                 let other = "--to DIR names another checkout of the repository";
@@ -327,9 +333,6 @@ impl From<WorktreeError> for Failure {
                     }
                     WorktreeRefusal::Unmerged { .. } => {
                         "settle the conflicts and `git add` the files, or take the last commit alone with --clean"
-                    }
-                    WorktreeRefusal::Submodules(_) => {
-                        "--clean takes the last commit alone, with submodules empty; `git submodule deinit` empties them"
                     }
                     WorktreeRefusal::Embedded(_) => {
                         "add them to .gitignore, or make submodules of them"
@@ -405,7 +408,19 @@ impl From<&LlmError> for Failure {
             LlmError::Unreachable { .. } => failed(
                 "check the network, the proxy settings and the base URL; nothing is lost, `tine run --continue` goes on",
             ),
+            LlmError::Refused { failure, .. } if failure.kind == FailureKind::Overflow => {
+                window_hints(Self::of(FAILED, error))
+            }
             LlmError::Refused { failure, .. } => failed(refused_hint(failure.kind)),
+            LlmError::NoAnswer { reason, .. } => match reason {
+                NoAnswer::WindowFull => window_hints(Self::of(FAILED, error)),
+                NoAnswer::Failed(_) | NoAnswer::Empty => failed(
+                    "nothing is lost; `tine run --continue` asks again, and another model may answer: --model",
+                ),
+                NoAnswer::UnknownEnd(_) => failed(
+                    "its words are kept, and may not be all; `tine run --continue` with a message goes on from them",
+                ),
+            },
             LlmError::Broken { .. } | LlmError::Timeout { .. } => {
                 failed("what arrived is kept; `tine run --continue` asks again")
             }
@@ -417,6 +432,15 @@ impl From<&LlmError> for Failure {
             }
         }
     }
+}
+
+/// Adds hints for a conversation that has outgrown its model.
+fn window_hints(failure: Failure) -> Failure {
+    failure
+        .hint("`tine compact AGENT` makes the conversation shorter; `tine run --continue` then goes on")
+        .hint(
+            "a server of your own takes more with a larger window: llama-server -c, vLLM --max-model-len, OLLAMA_CONTEXT_LENGTH",
+        )
 }
 
 fn refused_hint(kind: FailureKind) -> &'static str {
@@ -432,9 +456,13 @@ fn refused_hint(kind: FailureKind) -> &'static str {
             "the provider does not accept the request; `tine show` shows the conversation"
         }
         FailureKind::TooLarge => {
-            "the conversation is too long for the model; fork it from an earlier entry with `tine fork --at`"
+            "the server takes no request of this size; `tine compact AGENT` makes the conversation shorter"
         }
+        FailureKind::Overflow => "`tine compact AGENT` makes the conversation shorter",
         FailureKind::RateLimited => "too many requests; wait a little, then `tine run --continue`",
+        FailureKind::NoCredit => {
+            "the account has no money left; add some with the provider, then `tine run --continue`"
+        }
         FailureKind::SpendLimit => {
             "the account's spending limit is reached; raise it with the provider"
         }
@@ -469,6 +497,33 @@ mod tests {
 
     fn kept_file(path: &str, before: Option<&str>) -> tine_runtime::KeptFile {
         tine_runtime::KeptFile { path: path.into(), before: before.map(Into::into) }
+    }
+
+    #[test]
+    fn what_a_provider_refuses_comes_with_what_helps() {
+        let told = |status: u16, body: &str| {
+            let format = tine_model::WireFormat::OpenAiChat;
+            let failure = tine_wire::decode_failure(format, status, None, body.as_bytes());
+            let error = LlmError::Refused { failure, attempts: 1, asked_wait: None };
+            Failure::from(&error).text()
+        };
+        insta::assert_snapshot!(told(400, r#"{"error":{"message":"This model's maximum context length is 4096 tokens. However, your messages resulted in 5000 tokens.","code":"context_length_exceeded"}}"#), @"
+        error: longer than the model's window (status 400, context_length_exceeded): This model's maximum context length is 4096 tokens. However, your messages resulted in 5000 tokens.
+        hint: `tine compact AGENT` makes the conversation shorter; `tine run --continue` then goes on
+        hint: a server of your own takes more with a larger window: llama-server -c, vLLM --max-model-len, OLLAMA_CONTEXT_LENGTH
+        ");
+        insta::assert_snapshot!(told(400, r#"{"error":{"message":"Your credit balance is too low to access the Anthropic API."}}"#), @"
+        error: no credit left (status 400): Your credit balance is too low to access the Anthropic API.
+        hint: the account has no money left; add some with the provider, then `tine run --continue`
+        ");
+        let partial =
+            tine_wire::Partial { message: None, usage: tine_model::Usage::default(), id: None };
+        let reason = NoAnswer::Failed("UNEXPECTED_TOOL_CALL".to_owned());
+        let error = LlmError::NoAnswer { partial: Box::new(partial), reason };
+        insta::assert_snapshot!(Failure::from(&error).text(), @"
+        error: the model gave no answer: the provider ended the reply with `UNEXPECTED_TOOL_CALL`: the model called a tool that the provider did not expect
+        hint: nothing is lost; `tine run --continue` asks again, and another model may answer: --model
+        ");
     }
 
     #[test]

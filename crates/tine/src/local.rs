@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::Value;
+use tine_model::Engine;
 use tine_tui::ModelChoice;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -102,6 +103,14 @@ impl Place {
     pub(crate) fn told(&self) -> String {
         format!("{} at port {}", self.kind.as_str(), self.port)
     }
+
+    /// Returns what people are told of a server there that gave this list: what it calls itself comes before whose port it is.
+    fn told_by(&self, list: &Value) -> String {
+        let served = tine_wire::read_models(list.to_string().as_bytes(), "");
+        let engine = served.and_then(|served| served.engine);
+        let name = engine.map_or(self.kind.as_str(), Engine::title);
+        format!("{name} at port {}", self.port)
+    }
 }
 
 /// Where servers are looked for.
@@ -132,7 +141,7 @@ async fn served(place: Place) -> Vec<ModelChoice> {
     let Ok(Some(list)) = list else { return Vec::new() };
     let choice = |name: String| ModelChoice {
         model: format!("openai-compat/{name}"),
-        origin: place.told(),
+        origin: place.told_by(&list),
         base_url: Some(format!("http://{}:{}/v1", Ipv4Addr::LOCALHOST, place.port)),
         first_words: None,
     };
@@ -197,6 +206,16 @@ mod tests {
         {
             assert_eq!(body(bad.as_bytes()), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn a_server_at_anothers_port_is_called_by_its_own_name() {
+        let place = Place { kind: Kind::Vllm, port: 8000 };
+        let told = |list: &str| place.told_by(&serde_json::from_str(list).unwrap());
+        let list = |owner: &str| format!(r#"{{"data":[{{"id":"m","owned_by":"{owner}"}}]}}"#);
+        assert_eq!(told(&list("sglang")), "SGLang at port 8000");
+        assert_eq!(told(&list("llamacpp")), "llama-server at port 8000");
+        assert_eq!(told(&list("me")), "vLLM at port 8000");
     }
 
     /// Answers one request with this text, or never.

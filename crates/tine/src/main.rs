@@ -25,6 +25,7 @@ mod manual;
 mod output;
 mod prompt;
 mod render;
+mod servers;
 mod talk;
 mod trust;
 mod watch;

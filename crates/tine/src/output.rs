@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::future::Future;
 use std::io::{self, IsTerminal, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
@@ -29,6 +30,19 @@ pub(crate) async fn caught<T>(columns: usize, work: impl Future<Output = T>) -> 
     let result = CAUGHT.scope(Caught { text: Arc::clone(&text), columns }, work).await;
     let text = std::mem::take(&mut *text.lock().unwrap_or_else(PoisonError::into_inner));
     (result, String::from_utf8_lossy(&text).into_owned())
+}
+
+/// True while the terminal draws on the whole screen.
+static SCREEN_DRAWN: AtomicBool = AtomicBool::new(false);
+
+/// Returns true while the terminal draws on the whole screen, where a line on stderr would stand in the middle of it.
+pub(crate) fn is_screen_drawn() -> bool {
+    SCREEN_DRAWN.load(Ordering::Relaxed)
+}
+
+/// Notes that the terminal begins or ends to draw on the whole screen.
+pub(crate) fn set_screen_drawn(is_drawn: bool) {
+    SCREEN_DRAWN.store(is_drawn, Ordering::Relaxed);
 }
 
 /// Whether what is printed goes into a text.

@@ -52,7 +52,7 @@ impl Place {
     fn tine(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tine"));
         command.env_clear();
-        for kept in ["PATH", "LLVM_PROFILE_FILE"] {
+        for kept in ["PATH", "LLVM_PROFILE_FILE", tine_testkit::WIRE_BODIES] {
             if let Some(value) = std::env::var_os(kept) {
                 command.env(kept, value);
             }

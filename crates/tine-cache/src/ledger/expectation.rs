@@ -14,6 +14,10 @@ pub enum PlaceState {
     },
     /// A request that has not begun to be answered is writing it.
     InFlight,
+    /// A slot holds it in which another request is computed.
+    Busy,
+    /// It was in a slot that holds another conversation now.
+    Displaced,
     /// No request of ours wrote it.
     Unknown,
 }
@@ -25,6 +29,8 @@ impl PlaceState {
             Self::Live => "live",
             Self::Expired { .. } => "expired",
             Self::InFlight => "in flight",
+            Self::Busy => "in a busy slot",
+            Self::Displaced => "displaced",
             Self::Unknown => "none",
         }
     }
@@ -59,6 +65,10 @@ pub enum Missing {
     },
     /// A request that has not begun to be answered is writing it.
     InFlight,
+    /// The slots that hold it were at work for other requests.
+    SlotBusy,
+    /// The slot that held it has gone to another conversation.
+    Displaced,
     /// It is shorter than what the model's cache keeps.
     BelowMinimum,
     /// An entry lives where no lookup of this request finds it.

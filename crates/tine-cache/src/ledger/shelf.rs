@@ -5,6 +5,7 @@ use std::collections::hash_map;
 
 use tine_model::{Boundary, Lifetime};
 
+use super::slots::Slots;
 use super::view::{Known, life_left_ms};
 use super::{EXPIRED_KEPT_MS, Hash, LiveEntry};
 use crate::facts::Facts;
@@ -34,6 +35,8 @@ struct Pending {
 pub(super) struct Shelf {
     pub(super) entries: HashMap<Hash, Entry>,
     pending: HashMap<Hash, Vec<Pending>>,
+    /// Empty where the provider has none.
+    pub(super) slots: Slots,
 }
 
 impl Shelf {
@@ -41,7 +44,7 @@ impl Shelf {
         let recent = |pending: &Pending| now_ms.saturating_sub(pending.started_ms) < FLIGHT_MS_MAX;
         let in_flight =
             self.pending.get(&boundary.hash).is_some_and(|flights| flights.iter().any(recent));
-        Known { entry: self.entries.get(&boundary.hash).copied(), in_flight }
+        Known { entry: self.entries.get(&boundary.hash).copied(), in_flight, held: None }
     }
 
     pub(super) fn announce(&mut self, flight: u64, hashes: &[Hash], started_ms: i64) {

@@ -4,6 +4,7 @@ use tine_model::{Boundary, BoundaryKind, CacheScheme, Lifetime};
 
 use super::expectation::{Expectation, Missing, Place, PlaceState};
 use super::shelf::Entry;
+use super::slots::Held;
 use crate::facts::Facts;
 use crate::tokens::{Point, Ruler};
 
@@ -13,6 +14,8 @@ pub(super) struct Known {
     pub(super) entry: Option<Entry>,
     /// Another request is writing it.
     pub(super) in_flight: bool,
+    /// The kind of slot in which it is held; `None` where the provider has no slots.
+    pub(super) held: Option<Held>,
 }
 
 /// A request and its places.
@@ -118,6 +121,8 @@ impl<'a> View<'a> {
             PlaceState::Live => Some(Missing::OutOfReach),
             PlaceState::Expired { ago_ms } => Some(Missing::Expired { ago_ms }),
             PlaceState::InFlight => Some(Missing::InFlight),
+            PlaceState::Busy => Some(Missing::SlotBusy),
+            PlaceState::Displaced => Some(Missing::Displaced),
             PlaceState::Unknown => None,
         });
         found.into_iter().next().unwrap_or(Missing::NeverWritten)
@@ -143,6 +148,13 @@ impl<'a> View<'a> {
 fn state(facts: &Facts, known: Known, tokens: u64, now_ms: i64) -> PlaceState {
     let entry = known.entry.filter(|entry| entry.kept && tokens >= facts.min_tokens);
     let left = entry.map(|entry| life_left_ms(facts, &entry, now_ms));
+    match (left, known.held) {
+        (_, Some(Held::Busy)) => return PlaceState::Busy,
+        (Some(left_ms), Some(Held::Nowhere)) if left_ms > 0 => return PlaceState::Displaced,
+        // In a slot that somebody filled and that no answer of ours tells of yet.
+        (None, Some(Held::Idle)) if tokens >= facts.min_tokens => return PlaceState::Live,
+        _ => {}
+    }
     match left {
         Some(left_ms) if left_ms > 0 => PlaceState::Live,
         _ if known.in_flight => PlaceState::InFlight,

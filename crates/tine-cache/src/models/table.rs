@@ -41,6 +41,14 @@ enum SharesWord {
     End,
 }
 
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ThinkingWord {
+    Adaptive,
+    /// Either way, which a row says over a shorter name's.
+    Any,
+}
+
 /// The row of a file, and the field-by-field sum of several.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -59,11 +67,13 @@ pub(super) struct Row {
     caches_output: Option<bool>,
     whole_requests: Option<bool>,
     shares_at: Option<SharesWord>,
+    slots: Option<u32>,
     diagnoses: Option<bool>,
     context_tokens: Option<u64>,
     #[serde(default, deserialize_with = "number")]
     storage_per_hour: Option<f64>,
     key_requests_per_minute: Option<u32>,
+    thinking: Option<ThinkingWord>,
     strips_reasoning: Option<bool>,
     reliable: Option<bool>,
     #[serde(default, deserialize_with = "number")]
@@ -109,7 +119,8 @@ impl Row {
             (self.tier_above_tokens, self.tier_prompt, self.tier_output) = (None, None, None);
         }
         take!(self, row: scheme, min_tokens, short_minutes, long_minutes, lookback_blocks, step_tokens, caches_output,
-            whole_requests, shares_at, diagnoses, context_tokens, storage_per_hour, key_requests_per_minute, strips_reasoning, reliable,
+            whole_requests, shares_at, slots, diagnoses, context_tokens, storage_per_hour, key_requests_per_minute, thinking,
+            strips_reasoning, reliable,
             input, write_short, write_long, read, output, tier_above_tokens, tier_prompt, tier_output);
     }
 
@@ -156,10 +167,12 @@ impl Row {
                 Some(SharesWord::FirstEvent) | None => SharesAt::FirstEvent,
                 Some(SharesWord::End) => SharesAt::End,
             },
+            slots: self.slots.filter(|slots| *slots > 0),
             diagnoses: self.diagnoses.unwrap_or(false),
             context_tokens: self.context_tokens,
             storage_per_hour: self.storage_per_hour,
             key_requests_per_minute: self.key_requests_per_minute.filter(|most| *most > 0),
+            thinks_adaptively: matches!(self.thinking, Some(ThinkingWord::Adaptive)),
             strips_reasoning: self.strips_reasoning.unwrap_or(false),
             reliable: self.reliable.unwrap_or(true),
         }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tine_llm::{LlmClient, LlmError, Progress, Request};
@@ -90,6 +91,14 @@ impl Recorder {
 
 #[async_trait]
 impl LlmClient for Recorder {
+    fn patience(&self) -> Duration {
+        self.inner.patience()
+    }
+
+    fn backoff(&self) -> Duration {
+        self.inner.backoff()
+    }
+
     async fn send(
         &self,
         request: &Request,

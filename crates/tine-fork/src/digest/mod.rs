@@ -74,6 +74,13 @@ impl Digest {
         Self::within(messages, profile, profile.budget())
     }
 
+    /// The digest of messages for a window of one's own: about so many tokens with fixed limits.
+    pub fn fitting(messages: &[&Message], tokens: u64) -> Self {
+        let bytes = usize::try_from(tokens.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
+        let profile = DigestProfile::Fixed;
+        Self::within(messages, profile, bytes.min(profile.budget()))
+    }
+
     /// The same with a budget of one's own, in the profile's unit; at least [`FRAME_MAX`].
     fn within(messages: &[&Message], profile: DigestProfile, budget: usize) -> Self {
         if messages.is_empty() {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use tine_model::{Block, Message, Outcome, Role, ToolInput};
 
+use super::Done;
 use crate::outcome::ForkResult;
 use crate::worker::directive_task;
 
@@ -35,6 +36,8 @@ pub struct Evidence<'a> {
     pub report: Option<String>,
     /// How it ended.
     pub outcome: &'a Outcome,
+    /// Its work in a worktree of its own; `None` where nobody has looked.
+    pub done: Option<Done>,
 }
 
 impl<'a> Evidence<'a> {
@@ -69,6 +72,7 @@ impl<'a> Evidence<'a> {
             acts: acts(&own),
             report: replies.map(|message| message.text()).find(|text| !text.is_empty()),
             outcome,
+            done: None,
         }
     }
 

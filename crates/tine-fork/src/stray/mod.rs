@@ -18,6 +18,7 @@
 //! assert!(nudge(&findings).is_some());
 //! ```
 
+mod claims;
 mod echo;
 mod evidence;
 mod foreign;
@@ -34,6 +35,7 @@ use std::str::FromStr;
 
 use tine_model::Message;
 
+pub use claims::Done;
 pub use echo::{
     ECHO_BYTES_MAX, ECHO_RESULT_BYTES_MAX, ECHO_SHARE_MIN, ECHO_SHINGLES_MIN, SHINGLE_WORDS,
 };
@@ -57,12 +59,23 @@ pub enum Check {
     ForeignTask,
     /// The same calls again and again, or the task handed on instead of done.
     Loop,
+    /// The report and what was done in the worker's own worktree contradict each other: files, or commits.
+    Claims,
+    /// A worker's report has more words than it may have.
+    TooLong,
 }
 
 impl Check {
     /// Every check.
-    pub const ALL: [Self; 5] =
-        [Self::NoWork, Self::Echo, Self::MissingScope, Self::ForeignTask, Self::Loop];
+    pub const ALL: [Self; 7] = [
+        Self::NoWork,
+        Self::Echo,
+        Self::MissingScope,
+        Self::ForeignTask,
+        Self::Loop,
+        Self::Claims,
+        Self::TooLong,
+    ];
 
     /// The word in suites, in JSON and as a task's flag. Parsing reads it back.
     pub fn as_str(self) -> &'static str {
@@ -72,6 +85,8 @@ impl Check {
             Self::MissingScope => "missing_scope",
             Self::ForeignTask => "foreign_task",
             Self::Loop => "loop",
+            Self::Claims => "claims",
+            Self::TooLong => "too_long",
         }
     }
 }
@@ -94,7 +109,7 @@ impl FromStr for Check {
 /// A word that is no check's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown check `{0}`, expected one of `no_work`, `echo`, `missing_scope`, `foreign_task`, `loop`"
+    "unknown check `{0}`, expected one of `no_work`, `echo`, `missing_scope`, `foreign_task`, `loop`, `claims`, `too_long`"
 )]
 pub struct UnknownCheck(
     /// The word.
@@ -118,6 +133,8 @@ pub fn examine(evidence: &Evidence<'_>) -> Vec<Finding> {
         Check::MissingScope => report::missing_scope(evidence),
         Check::ForeignTask => foreign::foreign_task(evidence),
         Check::Loop => handed::looping(evidence),
+        Check::Claims => claims::claims(evidence),
+        Check::TooLong => claims::too_long(evidence),
     };
     let finding = |check: Check| seen(check).map(|seen| Finding { check, seen });
     Check::ALL.into_iter().filter_map(finding).collect()

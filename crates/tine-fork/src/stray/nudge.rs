@@ -29,7 +29,8 @@ pub fn nudge(findings: &[Finding]) -> Option<String> {
 fn is_mendable(check: Check) -> bool {
     match check {
         Check::NoWork | Check::Echo | Check::MissingScope => true,
-        Check::ForeignTask | Check::Loop => false,
+        // What a report claims wrongly is for whoever reads it, with what was really done beside it.
+        Check::ForeignTask | Check::Loop | Check::Claims | Check::TooLong => false,
     }
 }
 
@@ -48,6 +49,10 @@ fn asked(check: Check) -> &'static str {
             "You did what belongs to another task. Do no more of it, and say under Issues what you touched."
         }
         Check::Loop => "You did the same again and again, or handed the task on. Do neither.",
+        Check::Claims => {
+            "It names files or commits that are not what you changed. Name those that are."
+        }
+        Check::TooLong => "It is too long. Say the same in fewer words.",
     }
 }
 
@@ -82,7 +87,7 @@ mod tests {
     #[test]
     fn only_what_can_be_mended_is_asked_for() {
         for check in Check::ALL {
-            let is_asked = !matches!(check, Check::ForeignTask | Check::Loop);
+            let is_asked = matches!(check, Check::NoWork | Check::Echo | Check::MissingScope);
             assert_eq!(nudge(&findings(&[check])).is_some(), is_asked, "{check}");
         }
         assert_eq!(nudge(&[]), None);

@@ -50,6 +50,7 @@ impl Fork {
             acts: self.acts.clone(),
             report: self.report.clone(),
             outcome: &self.outcome,
+            done: None,
         };
         examine(&evidence).iter().map(|found| format!("{}: {}", found.check, found.seen)).collect()
     }
@@ -409,7 +410,7 @@ fn the_words_of_the_checks_are_read_back() {
     for check in Check::ALL {
         assert_eq!(check.as_str().parse(), Ok(check));
     }
-    insta::assert_snapshot!("work".parse::<Check>().unwrap_err(), @"unknown check `work`, expected one of `no_work`, `echo`, `missing_scope`, `foreign_task`, `loop`");
+    insta::assert_snapshot!("work".parse::<Check>().unwrap_err(), @"unknown check `work`, expected one of `no_work`, `echo`, `missing_scope`, `foreign_task`, `loop`, `claims`, `too_long`");
 }
 
 proptest! {

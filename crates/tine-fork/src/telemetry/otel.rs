@@ -306,6 +306,7 @@ fn error_type(error: &LlmError) -> &'static str {
         LlmError::Refused { failure, .. } => failure.kind.as_str(),
         LlmError::Broken { .. } => "broken",
         LlmError::Protocol { .. } => "protocol",
+        LlmError::NoAnswer { .. } => "no_answer",
         LlmError::Timeout { .. } => "timeout",
         LlmError::Cancelled { .. } => "cancelled",
     }

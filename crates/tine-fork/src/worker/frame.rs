@@ -9,18 +9,26 @@ use tine_model::{Block, Message, Role};
 use super::BOILERPLATE_TAG;
 use crate::envelope::unescape_frame_tags;
 
+/// The label that Claude Code writes before a fork's task, behind its frame.
+const OTHERS_LABEL: &str = "fork-directive:";
+
 /// The task of a text that is a worker's directive: the tag is its first line, rules stand in between, and behind the end tag and
 /// an empty line stands `Task:`. `None` for any other text, whatever it quotes. The rules may be in other words than today's.
+/// The directive of a fork of Claude Code is one, too: its rules stand between the same tags, on as many lines as they like, and
+/// its task behind a label of its own.
 ///
 /// A text that somebody copied whole, from the first byte of a directive on, cannot be told from one.
 pub fn directive_task(text: &str) -> Option<Cow<'_, str>> {
-    let inside = text.strip_prefix('<')?.strip_prefix(BOILERPLATE_TAG)?.strip_prefix(">\n")?;
+    let inside = text.strip_prefix('<')?.strip_prefix(BOILERPLATE_TAG)?.strip_prefix('>')?;
     // The first end tag is the one that counts: a task may speak of tags.
-    let (rules, behind) = inside.split_once(&format!("\n</{BOILERPLATE_TAG}>"))?;
+    let (rules, behind) = inside.split_once(&format!("</{BOILERPLATE_TAG}>"))?;
     if rules.trim().is_empty() || rules.contains(&format!("<{BOILERPLATE_TAG}>")) {
         return None;
     }
-    let task = behind.strip_prefix("\n\nTask:")?;
+    let behind = behind.strip_prefix("\n\n")?;
+    let is_own = rules.starts_with('\n') && rules.ends_with('\n');
+    let own = behind.strip_prefix("Task:").filter(|_| is_own);
+    let task = own.or_else(|| behind.strip_prefix(OTHERS_LABEL))?;
     Some(unescape_frame_tags(task.strip_prefix(' ').unwrap_or(task)))
 }
 
@@ -66,9 +74,31 @@ mod tests {
             // Compacted: the brief is one text of the preface.
             vec![told([summary, text(&directive)]), Message::user("Go on.")],
             vec![Message::user("<fork-boilerplate>\nOther rules.\n</fork-boilerplate>\n\nTask: x")],
+            // Of a fork of Claude Code, as one text and behind the results of its calls.
+            vec![Message::user(OTHERS)],
+            vec![told([Block::result(ToolCallId("c1".into()), "forked", false), text(OTHERS)])],
         ];
         for history in &histories {
             assert!(is_workers_history(history), "{history:?}");
+        }
+    }
+
+    /// A directive in the shape of Claude Code's, in words of our own.
+    const OTHERS: &str = "<fork-boilerplate>Read this first. You are a fork.\n\n1. Start no other.\n</fork-boilerplate>\n\n\
+        fork-directive: Find x.";
+
+    #[test]
+    fn the_task_of_another_tools_worker_is_read() {
+        assert_eq!(directive_task(OTHERS).as_deref(), Some("Find x."));
+        let quotes = [
+            format!("It says: {OTHERS}"),
+            OTHERS.replace("\n\nfork-directive:", " fork-directive:"),
+            OTHERS.replace("</fork-boilerplate>", ""),
+            "<fork-boilerplate></fork-boilerplate>\n\nfork-directive: x".to_owned(),
+            "<fork-boilerplate>is the tag of forks</fork-boilerplate>\n\nTask: explain".to_owned(),
+        ];
+        for quote in quotes {
+            assert_eq!(directive_task(&quote), None, "{quote}");
         }
     }
 

@@ -142,9 +142,13 @@ every_format! {
 }
 
 #[tokio::test]
-async fn a_peer_that_says_nothing_is_told_so() {
+async fn a_peer_that_says_nothing_has_not_done_its_task() {
     let house = House::new("anthropic/m");
-    let peer = model([Answer::message(Message::new(tine_model::Role::Assistant, vec![]))]);
+    let nothing = || Answer::message(Message::new(tine_model::Role::Assistant, vec![]));
+    let peer = model([nothing(), nothing(), nothing()]);
     let result = ask(&house, plain(&house, &peer), TASK).await;
-    assert_eq!(told(&result), "c1 false `lib` did the task and said nothing.");
+    // It is asked again, and its silence is no success.
+    let expected = "c1 true `lib` did not complete the task.\noutcome: failed (the model gave no answer: the reply holds neither \
+        words nor a tool call)\nturns: 0\ntool calls: 0\npartial answer: none";
+    assert_eq!(told(&result), expected);
 }

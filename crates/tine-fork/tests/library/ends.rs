@@ -65,6 +65,22 @@ every_format! {
         }
     }
 
+    /// Shows: a fork whose result was read leaves its token alone, so that what its tools began under it goes on; the parent's
+    /// token still stops that.
+    async fn a_consumed_completion_cancels_nothing(house: House) {
+        let answers = || [Answer::calls([("c1", "Begin", "{}")]), Answer::text("ok")];
+        let mut fork = house.fork(house.params(&model(answers()))).await;
+        let token = fork.abort_token();
+        let result = fork.take_completion().unwrap().await.unwrap();
+        drop(fork);
+        assert_eq!((result.outcome, token.is_cancelled()), (Outcome::Completed, false));
+        house.done(answers()).await;
+        let begun = house.tools.begun.lock().unwrap().clone();
+        assert_eq!(begun.iter().map(|it| it.is_cancelled()).collect::<Vec<_>>(), [false, false]);
+        house.parent.abort.cancel();
+        assert!(token.is_cancelled() && begun.iter().all(|it| it.is_cancelled()));
+    }
+
     /// Shows: abort interrupts a model call and keeps what had arrived.
     async fn abort_stops_a_model_call(house: House) {
         let model = model([Answer::text_then_hang("half a sen")]);
@@ -163,8 +179,9 @@ every_format! {
 
     /// Shows: the final text comes from the fork's own turns only.
     async fn the_final_text_is_never_the_parents(house: House) {
-        let result = house.done([Answer::calls([("c1", "Echo", "{}")]), Answer::text("")]).await;
-        assert_eq!((result.outcome, result.final_text), (Outcome::Completed, None));
+        let nothing = Answer::text("").with_stop(StopReason::Refusal);
+        let result = house.done([Answer::calls([("c1", "Echo", "{}")]), nothing]).await;
+        assert_eq!((result.outcome, result.final_text), (Outcome::Refused, None));
     }
 
     /// Shows: usage and cache usage are sums over the turns.

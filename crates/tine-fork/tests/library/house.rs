@@ -11,6 +11,7 @@ use tine_llm::LlmClient;
 use tine_model::{Block, Message, ModelSettings, RawJson};
 use tine_testkit::{Answer, FakeClock, FakeIds, Gate, ScriptedModel, replies};
 use tine_wire::{HeadParts, Lifetimes, ToolDeclaration};
+use tokio_util::sync::CancellationToken;
 
 /// A model of every provider, and so of every wire format.
 pub(crate) const MODELS: [&str; 7] = [
@@ -56,11 +57,13 @@ impl Ids for Counted {
 }
 
 /// Tools: `Echo` says its name, its arguments and who called; `Fail` fails; `Stuck` never ends and does not listen; `Wait`
-/// ends when it is stopped; `Gated` waits at a gate. There is no other tool.
+/// ends when it is stopped; `Gated` waits at a gate; `Begin` begins something that goes on. There is no other tool.
 #[derive(Default)]
 pub(crate) struct Tools {
     pub(crate) gate: Gate,
     pub(crate) called: Mutex<Vec<String>>,
+    /// The tokens that stop whatever calls of `Begin` have begun.
+    pub(crate) begun: Mutex<Vec<CancellationToken>>,
 }
 
 #[async_trait]
@@ -85,6 +88,10 @@ impl ToolDispatcher for Tools {
             "Gated" => {
                 self.gate.pass().await;
                 ToolAnswer { text: "through".to_owned(), is_error: false }
+            }
+            "Begin" => {
+                self.begun.lock().unwrap().push(context.cancel.child_token());
+                ToolAnswer { text: "begun".to_owned(), is_error: false }
             }
             other => ToolAnswer::error(format!("There is no tool `{other}`.")),
         }

@@ -138,7 +138,8 @@ fn full(house: &House) -> ParentRequest {
     head.extra = vec![("metadata".into(), RawJson::parse(r#"{"user_id":"u"}"#).unwrap())];
     head.cache_key = Some("lineage".into());
     head.drop_foreign_thinking = true;
-    request.headers = vec![("x-beta".into(), "one".into())];
+    let version = ("anthropic-version".into(), "2023-06-01".into());
+    request.headers = vec![("x-beta".into(), "one".into()), version];
     request.lifetimes = Lifetimes::new(Lifetime::Long, Lifetime::Short);
     request
 }
@@ -204,15 +205,135 @@ every_format! {
     }
 }
 
-/// Shows: a request that another program has sent is taken over word for word.
+/// Bodies that other programs send to the provider of each model, with members that nobody here knows, up to the messages' end and
+/// behind it.
+const FOREIGN: [(&str, &str, &str); 5] = [
+    (
+        "anthropic/m",
+        r#"{ "model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi","x":1.0}"#,
+        r#" ],"tools":[{"name":"b","input_schema":{},"defer_loading":true},{"name":"a","input_schema":{}}],"later":{"y" : 2},"stream":true}"#,
+    ),
+    (
+        "openai/m",
+        r#"{"input":[{"role":"developer","content":"Be brief."},{"role":"user","content":"hi"},{"type":"later_item","id":"z"}"#,
+        r#"],"model":"m","prompt_cache_key":"k","text":{"verbosity":"low"},"stream":true}"#,
+    ),
+    (
+        "openai-chat/m",
+        r#"{"model":"m","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"hi","name":"me"}"#,
+        r#"],"seed":7,"stream":true,"stream_options":{"include_usage":true}}"#,
+    ),
+    (
+        "gemini/m",
+        r#"{"contents":[{"parts":[{"text":"hi"}],"x":1}"#,
+        r#"],"safetySettings":[{"category":"c"}]}"#,
+    ),
+    (
+        "deepseek/m",
+        r#"{"model":"m","messages":[{"role":"user","content":"hi"}"#,
+        r#"],"frequency_penalty":0.50,"stream":true}"#,
+    ),
+];
+
+/// Shows: a request that another program has sent is taken over in its own bytes, in every format, and a fork's words stand where
+/// its messages end.
+#[tokio::test(start_paused = true)]
+async fn a_foreign_request_is_taken_over_byte_for_byte() {
+    for (named, before, behind) in FOREIGN {
+        let body = [before, behind].concat();
+        let request = ParentRequest::read_of(&named.parse().unwrap(), body.as_bytes()).unwrap();
+        let house = House { request, ..House::new(named) };
+        let model = model([Answer::calls([("c1", "Echo", "{}")]), Answer::text("ok")]);
+        let params = house.params(&model);
+        assert_eq!(params.cache_safe.first_difference(&house.inherited()), None);
+        let result = house.fork(params).await.join().await.unwrap();
+        assert_eq!(result.outcome, Outcome::Completed, "{named}");
+        for sent in model.requests() {
+            let text = sent.text();
+            let mark = r#","cache_control":{"type":"ephemeral"}"#;
+            assert!(text.starts_with(before) && text.ends_with(behind), "{named}: {text}");
+            let said = &text[before.len()..text.len() - behind.len()];
+            assert!(said.replace(mark, "").starts_with(",{"), "{named}: {said}");
+        }
+        // What is changed and cannot be said is refused before anything starts.
+        let mut changed = house.params(&model);
+        changed.cache_safe.system_prompt = "Be long.".into();
+        let refused = house.forks.fork(changed).await.unwrap_err();
+        assert!(refused.to_string().contains("the request was taken over with"), "{refused}");
+        let mut free = house.params(&model);
+        free.cache_safe.max_tokens += 1;
+        let key = free.cache_safe.cache_key_hash();
+        assert_eq!(
+            (free.cache_safe.head().check(), key),
+            (Ok(()), house.inherited().cache_key_hash())
+        );
+    }
+}
+
+/// Shows: a request whose settings differ in what nobody here knows is another one for the cache.
 #[test]
-fn a_foreign_request_is_taken_over() {
-    let body = br#"{"model":"claude-x","max_tokens":9,"tools":[{"name":"b","input_schema":{}},{"name":"a","input_schema":{}}],"messages":[{"role":"user","content":"hi"}]}"#;
-    let request = ParentRequest::read(Provider::Anthropic, body).unwrap();
-    let built = CacheSafeParams::from_parent_request(&request).build_request([]).body.to_vec();
-    let text = String::from_utf8(built).unwrap();
-    assert!(text.find(r#""name":"b""#).unwrap() < text.find(r#""name":"a""#).unwrap(), "{text}");
-    assert!(ParentRequest::read(Provider::Gemini, body).is_err());
+fn what_is_not_known_of_a_request_counts_in_its_key() {
+    let key = |later: u8| {
+        let body = format!(r#"{{"model":"m","max_tokens":9,"messages":[],"later":{later}}}"#);
+        let request = ParentRequest::read(Provider::Anthropic, body.as_bytes()).unwrap();
+        CacheSafeParams::from_parent_request(&request).cache_key_hash()
+    };
+    assert_ne!(key(1), key(2));
+    let error = ParentRequest::read(Provider::Gemini, br#"{"contents":[]}"#).unwrap_err();
+    assert_eq!(error.to_string(), "the request names no model: in this format its address does");
+}
+
+/// Shows: what the present version of Anthropic's API refuses goes out under the version that the parent's request was written for, or
+/// not at all.
+#[test]
+fn the_version_travels_with_what_it_takes() {
+    let build = |body: &str, headers: &[(&str, &str)]| {
+        let mut request = ParentRequest::read(Provider::Anthropic, body.as_bytes()).unwrap();
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        request.headers = headers.iter().map(own).collect();
+        let built = CacheSafeParams::from_parent_request(&request).build_request([]);
+        let version: Vec<String> = built
+            .headers
+            .iter()
+            .filter(|(name, _)| name.eq_ignore_ascii_case("anthropic-version"))
+            .map(|(_, value)| value.clone())
+            .collect();
+        (String::from_utf8(built.body.to_vec()).unwrap(), version)
+    };
+    let body = |settings: &str, messages: &str| {
+        format!(r#"{{"model":"claude-x","max_tokens":9{settings},"messages":[{messages}]}}"#)
+    };
+    let plain = r#"{"role":"user","content":"hi"}"#;
+    let cited = r#"{"role":"user","content":[{"type":"text","text":"a","citations":[{"type":"char_location"}]}]}"#;
+    let may_be_cited = r#"{"role":"user","content":[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"d"},"citations":{"enabled":true}}]}"#;
+    let document = r#"{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"d"}}]}"#;
+    let before = ["2023-06-01".to_owned()];
+    for (settings, messages, said) in [
+        (r#","temperature":0.5"#, plain, r#""temperature":0.5"#),
+        (r#","top_p":0.9"#, plain, r#""top_p":0.9"#),
+        (r#","top_k":5"#, plain, r#""top_k":5"#),
+        ("", cited, r#""citations":[{"#),
+        ("", document, r#""type":"document""#),
+    ] {
+        let (text, version) = build(&body(settings, messages), &[]);
+        assert!(text.contains(said) && version == before, "{version:?} {text}");
+    }
+    for messages in [plain, may_be_cited] {
+        assert_eq!(build(&body("", messages), &[]).1, [""; 0]);
+    }
+    let settings = r#","temperature":0.5,"top_p":0.9,"metadata":{"user_id":"u"}"#;
+    let named = |version: &str| build(&body(settings, plain), &[("Anthropic-Version", version)]);
+    let (text, version) = named("2023-06-01");
+    assert!(text.contains("0.5") && text.contains("top_p") && version == before);
+    let (text, version) = named("2026-10-21");
+    assert_eq!(version, ["2026-10-21"]);
+    assert!(!text.contains("temperature") && !text.contains("top_p") && text.contains("user_id"));
+    // A fork's own wish is no part of the parent's request, and is left out where the version refuses it.
+    let request = ParentRequest::read(Provider::Anthropic, body("", plain).as_bytes()).unwrap();
+    let mut params = CacheSafeParams::from_parent_request(&request);
+    params.temperature = Some(0.5);
+    let built = params.build_request([]).body.to_vec();
+    assert!(!String::from_utf8(built).unwrap().contains("temperature"));
 }
 
 /// Shows: settings that make no request are refused before anything starts.

@@ -48,7 +48,7 @@ every_format! {
         let failed = NotificationStatus::Failed;
         assert_eq!(notice(&house, vec![call(), call()]).await, (failed, "turn limit".to_owned()));
         let cut = vec![Answer::text("half").with_stop(StopReason::MaxTokens)];
-        assert_eq!(notice(&house, cut).await, (failed, "half".to_owned()));
+        assert_eq!(notice(&house, cut).await, (failed, "length cut".to_owned()));
         let refused = vec![Answer::text("").with_stop(StopReason::Refusal)];
         assert_eq!(notice(&house, refused).await, (failed, "refused".to_owned()));
         let broken = "request failed: the script has no answer to request 1".to_owned();

@@ -10,7 +10,7 @@ pub(crate) struct Home(TempDir);
 
 impl Home {
     pub(crate) fn new() -> Self {
-        let home = Self(tempfile::tempdir().unwrap());
+        let home = Self(tine_testkit::scratch());
         for folder in ["mem/notes", "out", "home/.ssh"] {
             std::fs::create_dir_all(home.path(folder)).unwrap();
         }

@@ -65,6 +65,18 @@ impl Address {
         url
     }
 
+    /// The address of a path that stands beside a versioned base and not below it.
+    pub(crate) fn beside(&self, path: &str) -> Url {
+        let base = self.base.path().trim_end_matches('/');
+        let base = match base.rsplit_once('/') {
+            Some((before, last)) if is_version(last) => before,
+            _ => base,
+        };
+        let mut url = self.base.clone();
+        url.set_path(&format!("{base}{path}"));
+        url
+    }
+
     /// Whether the address is on this machine. Such requests never go through a proxy.
     pub(crate) fn is_loopback(&self) -> bool {
         let host = self.base.host_str().unwrap_or_default().trim_matches(['[', ']']);
@@ -133,6 +145,17 @@ mod tests {
             let expected = "https://a/v1beta/models/m:streamGenerateContent?alt=sse";
             check(WireFormat::Gemini, base, expected);
         }
+    }
+
+    #[test]
+    fn a_path_without_a_version_stands_beside_the_version() {
+        let check = |base: &str, expected: &str| {
+            assert_eq!(Address::parse(base).unwrap().beside("/props").as_str(), expected);
+        };
+        check("http://a:1", "http://a:1/props");
+        check("http://a:1/v1/", "http://a:1/props");
+        check("http://a/llama/v1", "http://a/llama/props");
+        check("http://a/very", "http://a/very/props");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
@@ -29,7 +30,7 @@ use crate::{
 };
 
 /// How tine introduces itself.
-const USER_AGENT: &str = concat!("tine/", env!("CARGO_PKG_VERSION"));
+pub(crate) const USER_AGENT: &str = concat!("tine/", env!("CARGO_PKG_VERSION"));
 
 /// A model behind an address. One is enough for any number of agents: requests run side by side and share connections. It takes
 /// requests in every format of its provider.
@@ -159,6 +160,14 @@ impl LlmClient for HttpClient {
         }
     }
 
+    fn patience(&self) -> Duration {
+        self.limits.retry.patience
+    }
+
+    fn backoff(&self) -> Duration {
+        self.limits.retry.backoff_first
+    }
+
     async fn create_cached_content(&self, body: Body) -> Result<Vec<u8>, LlmError> {
         self.call(Method::POST, self.address.below(cached::CREATE_PATH), Some(&body)).await
     }
@@ -176,8 +185,8 @@ fn exchange<'a>(
     watch: &'a Watch<'a>,
     permit: &'a Permit,
 ) -> Exchange<'a> {
-    let (url, sent, first) = (url.as_str(), Instant::now(), watch.first_event());
-    Exchange { format, url, watch, sent, first, permit }
+    let (url, sent) = (url.as_str(), Instant::now());
+    Exchange { format, url, watch, sent, first: watch.first_event(), end: watch.reply(), permit }
 }
 
 fn chain(body: &Body) -> reqwest::Body {
@@ -185,11 +194,12 @@ fn chain(body: &Body) -> reqwest::Body {
 }
 
 /// The headers of every request in a format. The key's header is marked so that no log prints it.
-fn headers(format: WireFormat, key: Option<&Secret>) -> Result<HeaderMap, LlmError> {
+pub(crate) fn headers(format: WireFormat, key: Option<&Secret>) -> Result<HeaderMap, LlmError> {
+    let is_token = key.is_some_and(Secret::is_token);
     let key = key.map(Secret::expose);
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    for (name, text) in Endpoint::headers(format, key) {
+    for (name, text) in Endpoint::headers(format, key, is_token) {
         let mut value = HeaderValue::from_str(&text).map_err(|_| LlmError::BadKey)?;
         value.set_sensitive(key.is_some_and(|key| text.contains(key)));
         headers.insert(HeaderName::from_static(name), value);
@@ -209,7 +219,12 @@ fn with_own(usual: &HeaderMap, asked: &[(String, String)]) -> Result<HeaderMap, 
         if is_key || [CONTENT_TYPE, CONTENT_LENGTH, HOST].contains(&name) {
             return Err(bad());
         }
-        headers.append(name, HeaderValue::from_str(value).map_err(|_| bad())?);
+        let value = HeaderValue::from_str(value).map_err(|_| bad())?;
+        if Endpoint::is_single(name.as_str()) {
+            headers.insert(name, value);
+        } else {
+            headers.append(name, value);
+        }
     }
     Ok(headers)
 }

@@ -20,9 +20,6 @@ use crate::http::retry::Retry;
 use crate::http::secret::Secret;
 use crate::http::watch::{Deadline, Stop, Watch};
 
-/// Most bytes of a reply that is not streamed. The largest honest one holds a million tokens, four bytes each, escaped.
-pub const REPLY_BYTES_MAX: usize = 64 * 1024 * 1024;
-
 /// Most bytes read of an answer that is a failure; the rest is left. Real ones are under a kilobyte, web pages under
 /// a hundred.
 pub const ERROR_BYTES_MAX: usize = 256 * 1024;
@@ -85,6 +82,8 @@ pub(crate) struct Exchange<'a> {
     pub(crate) sent: Instant,
     /// For the first part of the reply.
     pub(crate) first: Deadline,
+    /// For all of it.
+    pub(crate) end: Deadline,
     /// Told when the provider takes the request, and what it says of its limits.
     pub(crate) permit: &'a Permit,
 }
@@ -133,6 +132,7 @@ impl Exchange<'_> {
             Ok(Ok(response)) => response,
         };
         tracing::debug!(status = response.status().as_u16(), "answer");
+        self.permit.answered();
         // A refusal says itself how long to wait.
         if response.status().is_success()
             && let Some(wait) = foreseen(response.headers())
@@ -165,11 +165,18 @@ impl Exchange<'_> {
         report: &mut Report<'_>,
     ) -> Result<Reply, Failed> {
         let mut incoming = Incoming::new(self.format, self.sent);
+        let most = self.watch.limits().reply_bytes;
+        let mut room = most;
         loop {
             let seen = incoming.seen();
             let deadline = if seen.begun { self.watch.idle() } else { self.first };
-            match self.watch.over(deadline, response.chunk()).await {
+            match self.watch.over(deadline.or_sooner(self.end), response.chunk()).await {
+                Ok(Ok(Some(bytes))) if bytes.len() > room => {
+                    let error = DecodeError::TooLarge { limit: most };
+                    return Err(Failed::undecodable(error, incoming.partial(), seen));
+                }
                 Ok(Ok(Some(bytes))) => {
+                    room -= bytes.len();
                     let pushed = incoming.push(&bytes, report);
                     let now = incoming.seen();
                     if now.begun && !seen.begun {
@@ -215,11 +222,12 @@ impl Exchange<'_> {
 
     /// The whole body of an answer.
     async fn all(&self, response: Response) -> Result<Vec<u8>, Failed> {
-        let (bytes, end) = self.read(response, REPLY_BYTES_MAX).await;
+        let most = self.watch.limits().reply_bytes;
+        let (bytes, end) = self.read(response, most).await;
         match end {
             End::Complete => Ok(bytes),
             End::TooLarge => {
-                let error = DecodeError::TooLarge { limit: REPLY_BYTES_MAX };
+                let error = DecodeError::TooLarge { limit: most };
                 Err(Failed::undecodable(error, nothing(), Seen::default()))
             }
             End::Lost(error) => {
@@ -252,7 +260,7 @@ impl Exchange<'_> {
     /// Reads a body of at most `most` bytes.
     async fn read(&self, mut response: Response, most: usize) -> (Vec<u8>, End) {
         let mut bytes = Vec::new();
-        let mut deadline = self.first;
+        let mut deadline = self.first.or_sooner(self.end);
         loop {
             let chunk: Bytes = match self.watch.over(deadline, response.chunk()).await {
                 Err(stop) => return (bytes, End::Stopped(stop)),
@@ -265,7 +273,7 @@ impl Exchange<'_> {
             if chunk.len() > room {
                 return (bytes, End::TooLarge);
             }
-            deadline = self.watch.idle();
+            deadline = self.watch.idle().or_sooner(self.end);
         }
     }
 }

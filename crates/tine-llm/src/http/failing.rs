@@ -5,7 +5,9 @@ use std::time::Duration;
 use tine_model::Usage;
 use tine_wire::{DecodeError, FailureKind, Partial};
 
-use crate::error::{BrokenCause, LlmError, OVERLOADED, TOO_MANY_REQUESTS, TransportError};
+use crate::error::{
+    BrokenCause, GATEWAY_STATUSES, LlmError, OVERLOADED, TOO_MANY_REQUESTS, TransportError,
+};
 use crate::http::secret::Secret;
 
 impl LlmError {
@@ -23,6 +25,7 @@ impl LlmError {
                 matches!(failure.status, Some(TOO_MANY_REQUESTS | OVERLOADED))
             }
             FailureKind::SpendLimit
+            | FailureKind::NoCredit
             | FailureKind::Server
             | FailureKind::Timeout
             | FailureKind::Authentication
@@ -30,8 +33,16 @@ impl LlmError {
             | FailureKind::NotFound
             | FailureKind::InvalidRequest
             | FailureKind::TooLarge
+            | FailureKind::Overflow
             | FailureKind::Other => false,
         }
+    }
+
+    /// Whether a failure that is tried again may be one that stays: a server's own error may come of the request.
+    pub(crate) fn may_be_for_good(&self) -> bool {
+        let Self::Refused { failure, .. } = self else { return false };
+        let passes = failure.status.is_some_and(|status| GATEWAY_STATUSES.contains(&status));
+        !passes && !self.limits_the_rate() && failure.kind != FailureKind::Timeout
     }
 
     /// Masks the key in everything that was quoted from the provider's answer.

@@ -10,6 +10,7 @@ mod failing;
 mod gate;
 mod incoming;
 mod options;
+mod probe;
 mod retry;
 mod secret;
 mod tries;
@@ -17,7 +18,8 @@ mod watch;
 
 pub use client::HttpClient;
 pub use crypto::ensure_crypto;
-pub use exchange::{ERROR_BYTES_MAX, REPLY_BYTES_MAX};
+pub use exchange::ERROR_BYTES_MAX;
 pub use gate::RateGates;
 pub use options::{HttpLimits, HttpOptions, HttpOverrides, RetryLimits};
+pub use probe::{PROBE_WAIT_MAX, is_own_server, probe};
 pub use secret::Secret;

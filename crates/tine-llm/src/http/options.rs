@@ -8,7 +8,7 @@ use tine_model::{ModelRef, Provider, WireFormat};
 use tine_wire::Endpoint;
 
 use crate::http::address::Address;
-use crate::{LlmError, Secret};
+use crate::{BACKOFF_DEFAULT, LlmError, PATIENCE_DEFAULT, Secret};
 
 /// Where Google's own tools also look for the key of the Gemini API.
 const GOOGLE_KEY_VARIABLE: &str = "GOOGLE_API_KEY";
@@ -48,6 +48,11 @@ pub struct HttpLimits {
     pub first_event: Duration,
     /// Between two pieces of the answer once it began. Default 120 s: providers send a sign of life far more often.
     pub idle: Duration,
+    /// For one reply from sending to its end, however it trickles. Default 1 h: the longest honest ones, of the slowest machines.
+    pub reply: Duration,
+    /// Most bytes of one reply. Default 64 MiB: the largest honest one in one piece holds a million tokens, four bytes each,
+    /// escaped; a stream spends some 150 bytes on a token.
+    pub reply_bytes: usize,
     /// For everything, retries and waits included. Default `None`: a long answer is not an error.
     pub whole: Option<Duration>,
     /// How often and after which waits a request is sent again.
@@ -60,6 +65,8 @@ impl Default for HttpLimits {
             connect: Duration::from_secs(10),
             first_event: Duration::from_secs(300),
             idle: Duration::from_secs(120),
+            reply: Duration::from_secs(3_600),
+            reply_bytes: 64 * 1024 * 1024,
             whole: None,
             retry: RetryLimits::default(),
         }
@@ -69,18 +76,22 @@ impl Default for HttpLimits {
 /// How often and after which waits a request is sent again. Only while nothing of a reply has been reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryLimits {
-    /// Most tries, the first included. Default 4; 0 counts as 1.
+    /// Longest time that all waits between the tries take together. Default 10 min: an outage is over by then, or a person has to
+    /// look. A wait that a provider asks for beyond what is left of it is told instead of waited for.
+    pub patience: Duration,
+    /// Most tries, the first included, however short the waits are. Default 100; 0 counts as 1.
     pub tries: u32,
-    /// Most tries while there is no connection at all. Default 2: a wrong address does not become right.
+    /// Most tries after failures that may be for good: a server's own error (status 500) and whatever it says should be tried
+    /// again. Default 8, which is about a minute.
+    pub tries_failing: u32,
+    /// Most tries while there is no connection, and nothing at this address has answered this process yet. Default 4, which is
+    /// about 5 s: a wrong address does not become right.
     pub tries_unreachable: u32,
     /// Wait before the second try when the provider asks for none; it doubles from try to try, and up to as much
     /// again is added at random. Default 0.5 s.
     pub backoff_first: Duration,
     /// Where the doubling ends. Default 8 s.
     pub backoff_max: Duration,
-    /// Longest wait that a provider may ask for; when it asks for more the request fails. Default 60 s: after that a
-    /// person wants to know.
-    pub asked_wait_max: Duration,
     /// Seed of the random part; `None` draws one. The same seed gives the same waits.
     pub jitter_seed: Option<u64>,
 }
@@ -88,11 +99,12 @@ pub struct RetryLimits {
 impl Default for RetryLimits {
     fn default() -> Self {
         Self {
-            tries: 4,
-            tries_unreachable: 2,
-            backoff_first: Duration::from_millis(500),
+            patience: PATIENCE_DEFAULT,
+            tries: 100,
+            tries_failing: 8,
+            tries_unreachable: 4,
+            backoff_first: BACKOFF_DEFAULT,
             backoff_max: Duration::from_secs(8),
-            asked_wait_max: Duration::from_secs(60),
             jitter_seed: None,
         }
     }
@@ -106,6 +118,13 @@ impl HttpOptions {
         hasher.update(self.base_url.trim_end_matches('/').as_bytes()).update(b"\n");
         hasher.update(self.key.as_ref().map_or(&[], |key| key.expose().as_bytes()));
         hasher.finalize().to_hex().to_string()
+    }
+
+    /// The host, with its port where it is not the usual one of its scheme; `None` for an address that is none.
+    pub fn host(&self) -> Option<String> {
+        let address = Address::parse(&self.base_url).ok()?;
+        let host = address.base().host_str()?;
+        Some(address.base().port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
     }
 
     /// The options of a model's provider: overrides first, then the environment, then the provider's own address.
@@ -133,7 +152,9 @@ impl HttpOptions {
         let address = Address::parse(&base_url)?;
         let also = (provider == Provider::Gemini).then_some(GOOGLE_KEY_VARIABLE);
         let mut variables = endpoint.map(|endpoint| endpoint.key_variable).into_iter().chain(also);
-        let key = overrides.key.or_else(|| Some(Secret::new(&variables.find_map(read)?)));
+        let token = || Some(Secret::token(&read(endpoint?.token_variable?)?));
+        let key =
+            overrides.key.or_else(token).or_else(|| Some(Secret::new(&variables.find_map(read)?)));
         if let Some(endpoint) = endpoint
             && endpoint.key_required
             && key.is_none()
@@ -252,6 +273,13 @@ mod tests {
         check(Provider::DeepSeek, "DEEPSEEK_API_KEY", "https://api.deepseek.com");
         check(Provider::MiniMax, "MINIMAX_API_KEY", "https://api.minimax.io/anthropic");
         check(Provider::OpenAi, "OPENAI_API_KEY", "https://api.openai.com/v1");
+        let found = options(
+            Provider::Anthropic,
+            &[("ANTHROPIC_API_KEY", "key"), ("ANTHROPIC_AUTH_TOKEN", "token")],
+            HttpOverrides::default(),
+        );
+        let found = found.unwrap().key.unwrap();
+        assert_eq!((found.expose(), found.is_token()), ("token", true));
         let both = [("GOOGLE_API_KEY", "second"), ("GEMINI_API_KEY", "first")];
         let found = options(Provider::Gemini, &both, HttpOverrides::default()).unwrap();
         assert_eq!(found.key.unwrap().expose(), "first");

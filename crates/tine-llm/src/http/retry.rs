@@ -36,7 +36,9 @@ impl Retry {
         let told = word(headers, "x-should-retry");
         let retried = match failure.kind {
             // Whatever a header says: money does not come back by itself, and a header on a page is the page's.
-            FailureKind::SpendLimit | FailureKind::NotTheApi => is_passing(failure),
+            FailureKind::SpendLimit | FailureKind::NoCredit | FailureKind::NotTheApi => {
+                is_passing(failure)
+            }
             _ => match told {
                 Some("true") => true,
                 Some("false") => false,

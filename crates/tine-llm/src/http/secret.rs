@@ -11,21 +11,34 @@ const REDACTED_CHARS_MIN: usize = 8;
 
 /// A key. Its `Debug` prints `…`, it has no `Display`, and nothing outside this crate can read it back.
 #[derive(Clone)]
-pub struct Secret(Arc<str>);
+pub struct Secret {
+    text: Arc<str>,
+    /// True if it is a token, which is said in a header of its own.
+    is_token: bool,
+}
 
 impl Secret {
     /// Keeps a key, without the blanks and line ends that files and shells add to it.
     pub fn new(text: &str) -> Self {
-        Self(text.trim().into())
+        Self { text: text.trim().into(), is_token: false }
+    }
+
+    /// Keeps a token: it goes into `authorization: Bearer` whatever the format.
+    pub fn token(text: &str) -> Self {
+        Self { is_token: true, ..Self::new(text) }
+    }
+
+    pub(crate) fn is_token(&self) -> bool {
+        self.is_token
     }
 
     pub(crate) fn expose(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// `text` with every copy of the key masked: gateways like to quote the key that they refuse.
     pub(crate) fn redact(&self, text: &str) -> String {
-        if self.0.chars().count() < REDACTED_CHARS_MIN {
+        if self.text.chars().count() < REDACTED_CHARS_MIN {
             return text.to_owned();
         }
         text.replace(self.expose(), MASK)

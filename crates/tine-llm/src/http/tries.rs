@@ -23,13 +23,15 @@ pub(crate) struct Tries<'a> {
     waits: Waits,
     /// Number of the present try, from 1.
     attempt: u32,
+    /// All waits so far.
+    waited: Duration,
     /// The wait that was reported and is still to come: the gate is closed for so long.
     told: Duration,
 }
 
 impl<'a> Tries<'a> {
     pub(crate) fn new(watch: &'a Watch<'a>, gate: &'a Arc<RateGate>, waits: Waits) -> Self {
-        Self { watch, gate, waits, attempt: 1, told: Duration::ZERO }
+        Self { watch, gate, waits, attempt: 1, waited: Duration::ZERO, told: Duration::ZERO }
     }
 
     /// Waits until the next try may be sent. Why it is held is reported once, unless that was told already.
@@ -66,30 +68,38 @@ impl<'a> Tries<'a> {
             Retry::After(asked) => self.waits.asked(asked),
             Retry::Backoff | Retry::Never => self.waits.backoff(),
         };
+        let left = limits.patience.saturating_sub(self.waited);
         let limited = error.limits_the_rate();
         if limited {
             // Who would wait longer is told so by a refusal of its own.
-            permit.refused(wait.min(limits.asked_wait_max));
+            permit.refused(wait.min(left));
         }
+        let was_answered = permit.was_answered();
         drop(permit);
-        match retry {
+        let asked = match retry {
             Retry::Never => return Err(error.after(self.attempt, None)),
-            Retry::After(asked) if asked > limits.asked_wait_max => {
+            Retry::After(asked) if asked > left => {
                 return Err(error.after(self.attempt, Some(asked)));
             }
-            Retry::After(_) | Retry::Backoff => {}
-        }
+            // What is added at random is not the provider's wish.
+            Retry::After(asked) => asked,
+            Retry::Backoff => wait,
+        };
         let tries = match error {
-            LlmError::Unreachable { .. } | LlmError::Timeout { limit: TimeLimit::Connect, .. } => {
+            LlmError::Unreachable { .. } | LlmError::Timeout { limit: TimeLimit::Connect, .. }
+                if !was_answered =>
+            {
                 limits.tries.min(limits.tries_unreachable)
             }
+            _ if error.may_be_for_good() => limits.tries.min(limits.tries_failing),
             _ => limits.tries,
         };
         let error = error.after(self.attempt, None);
         // A wait that the limit of the whole request would cut short only hides what went wrong.
-        if self.attempt >= tries || !self.watch.allows(wait) {
+        if self.attempt >= tries || asked > left || !self.watch.allows(wait) {
             return Err(error);
         }
+        self.waited += asked;
         let attempt = self.attempt;
         tracing::info!(attempt, ?wait, cause = %error, "trying again");
         report(Progress::Retry { attempt, wait, cause: &error });

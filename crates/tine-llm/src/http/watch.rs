@@ -54,6 +54,11 @@ impl<'a> Watch<'a> {
         Deadline::after(TimeLimit::Idle, self.limits.idle)
     }
 
+    /// For all of a reply that is asked for now.
+    pub(crate) fn reply(&self) -> Deadline {
+        Deadline::after(TimeLimit::Reply, self.limits.reply)
+    }
+
     /// Only the limit of the whole request.
     pub(crate) fn whole(&self) -> Deadline {
         Deadline { limit: TimeLimit::Whole, allowed: Duration::MAX, by: None }
@@ -105,6 +110,15 @@ impl<'a> Watch<'a> {
 }
 
 impl Deadline {
+    /// The one that strikes first.
+    pub(crate) fn or_sooner(self, other: Self) -> Self {
+        match (self.by, other.by) {
+            (None, Some(_)) => other,
+            (Some(mine), Some(theirs)) if theirs < mine => other,
+            _ => self,
+        }
+    }
+
     fn after(limit: TimeLimit, allowed: Duration) -> Self {
         Self { limit, allowed, by: Instant::now().checked_add(allowed) }
     }

@@ -96,6 +96,23 @@ async fn the_whole_limit_strikes_in_a_stream_too() {
 }
 
 #[tokio::test]
+async fn a_reply_that_trickles_for_ever_strikes_the_limit_of_a_reply() {
+    let limits = HttpLimits { reply: SHORT, ..limits() };
+    let script = vec![Step::Send(stream(&[START, BLOCK, TEXT])), Step::Hold];
+    let outcome = send_under(limits, script).await;
+    assert_eq!((limit(&outcome), outcome.retries()), (TimeLimit::Reply, 0));
+    assert_eq!(outcome.partial_text().as_deref(), Some("Hello"));
+}
+
+#[tokio::test]
+async fn a_stream_without_end_is_given_up_at_the_limit_in_bytes() {
+    let limits = HttpLimits { reply_bytes: 10_000, ..limits() };
+    let records: Vec<&str> = [START, BLOCK].into_iter().chain([TEXT; 200]).collect();
+    let outcome = send_under(limits, vec![Step::Send(stream(&records))]).await;
+    insta::assert_snapshot!(outcome.words(), @"the reply is not what the format says: the stream passes the limit of 10000 bytes");
+}
+
+#[tokio::test]
 async fn a_failure_whose_body_never_ends_is_still_a_failure() {
     let limits = HttpLimits { idle: SHORT, ..limits() };
     let refused = failure("400 Bad Request", &[], "invalid_request_error", "no such field");
@@ -155,7 +172,12 @@ async fn cancelled_while_waiting_for_the_next_try() {
     let refused = failure("500 Internal Server Error", &[], "api_error", "oops");
     let server = Server::answering([refused]);
     let hour = Duration::from_secs(3600);
-    let retry = RetryLimits { backoff_first: hour, backoff_max: hour, ..limits().retry };
+    let retry = RetryLimits {
+        patience: hour * 2,
+        backoff_first: hour,
+        backoff_max: hour,
+        ..limits().retry
+    };
     let client = client(&server.base_url, HttpLimits { retry, ..limits() });
     let cancel = CancellationToken::new();
     let outcome = send_and(&client, &cancel, |_| cancel.cancel()).await;

@@ -3,10 +3,10 @@
 use tine_llm::{HttpLimits, LlmClient as _, LlmError, RateGates, Request};
 use tine_model::WireFormat;
 use tine_testkit::{Canned, CaptureServer, HttpRequest};
-use tine_wire::FailureKind;
+use tine_wire::{Body, FailureKind, cached_content};
 use tokio_util::sync::CancellationToken;
 
-use crate::{KEY, client_of, limits, request};
+use crate::{KEY, client_of, head, history, limits, request_in};
 
 const NOT_FOUND: &str = r#"{"error":{"code":404,"message":"gone","status":"NOT_FOUND"}}"#;
 
@@ -15,10 +15,15 @@ async fn sent(model: &str, base: &str, format: WireFormat, stream: bool) -> Stri
     let server = CaptureServer::start([Canned::json(404, NOT_FOUND)]).await.unwrap();
     let base_url = server.base_url() + base;
     let client = client_of(model, &base_url, limits(), &RateGates::new());
-    let request = Request { format, stream, ..request("Hi") };
+    let request = Request { stream, ..request_in(format, "Hi") };
     let result = client.send(&request, &mut |_| {}, &CancellationToken::new()).await;
     assert!(matches!(result, Err(LlmError::Refused { .. })), "{result:?}");
     line(&server.requests()[0])
+}
+
+/// One message to be kept under a name.
+fn content() -> Body {
+    cached_content(&head(WireFormat::Gemini), &mut history("Hi"), 1, 300).unwrap()
 }
 
 fn line(request: &HttpRequest) -> String {
@@ -53,7 +58,7 @@ async fn one_client_takes_every_format_at_a_bare_address() {
 #[tokio::test]
 async fn a_format_that_the_provider_does_not_speak_is_not_sent() {
     let client = client_of("anthropic/m", "http://127.0.0.1:1", limits(), &RateGates::new());
-    let request = Request { format: WireFormat::Gemini, ..request("Hi") };
+    let request = request_in(WireFormat::Gemini, "Hi");
     let error = client.send(&request, &mut |_| {}, &CancellationToken::new()).await.unwrap_err();
     insta::assert_snapshot!(error, @"provider `anthropic` does not take requests in the format gemini");
 }
@@ -70,7 +75,7 @@ async fn cached_content_is_made_and_deleted() {
     ];
     let server = CaptureServer::start(answers).await.unwrap();
     let client = client_of("gemini/m", &server.base_url(), limits(), &RateGates::new());
-    let body = request("Hi").body;
+    let body = content();
     assert_eq!(client.create_cached_content(body.clone()).await.unwrap(), made.as_bytes());
     client.delete_cached_content("cachedContents/abc").await.unwrap();
     client.delete_cached_content("cachedContents/abc").await.unwrap();
@@ -97,7 +102,7 @@ async fn cached_content_that_may_exist_is_not_made_twice() {
     let cut = Canned::json(200, "{").break_off();
     let server = CaptureServer::start([cut, Canned::json(200, "{}")]).await.unwrap();
     let client = client_of("gemini/m", &server.base_url(), limits(), &RateGates::new());
-    let made = client.create_cached_content(request("Hi").body).await;
+    let made = client.create_cached_content(content()).await;
     assert!(matches!(made, Err(LlmError::Broken { .. })), "{made:?}");
     assert_eq!(server.requests().len(), 1);
 }
@@ -106,7 +111,7 @@ async fn cached_content_that_may_exist_is_not_made_twice() {
 async fn other_providers_have_no_cached_content() {
     let (limits, gates) = (HttpLimits::default(), RateGates::new());
     let client = client_of("anthropic/m", "http://127.0.0.1:1", limits, &gates);
-    let made = client.create_cached_content(request("Hi").body).await.unwrap_err();
+    let made = client.create_cached_content(content()).await.unwrap_err();
     insta::assert_snapshot!(made, @"this model's client has no cached content");
     let deleted = client.delete_cached_content("cachedContents/abc").await;
     assert!(matches!(deleted, Err(LlmError::Unsupported { .. })));

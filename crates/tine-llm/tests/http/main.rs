@@ -8,6 +8,7 @@
 mod answers;
 mod breaks;
 mod formats;
+mod probes;
 mod rates;
 mod refusals;
 mod requests;
@@ -32,6 +33,8 @@ const KEY: &str = "sk-secret-0123456789";
 /// Limits that no test waits for, and waits that no test notices.
 fn limits() -> HttpLimits {
     let retry = RetryLimits {
+        tries: 4,
+        tries_unreachable: 2,
         backoff_first: Duration::from_micros(10),
         backoff_max: Duration::from_micros(20),
         jitter_seed: Some(1),
@@ -51,17 +54,39 @@ fn client_of(model: &str, base_url: &str, limits: HttpLimits, gates: &RateGates)
 
 /// A request of one user message.
 fn request(text: &str) -> Request {
+    request_in(WireFormat::Anthropic, text)
+}
+
+/// A request of one user message in any format.
+fn request_in(format: WireFormat, text: &str) -> Request {
+    let head = head(format);
+    let body = assemble(&head, &mut history(text), &RequestOptions::default());
+    Request::new(format, &body)
+}
+
+fn history(text: &str) -> History {
+    let mut history = History::new();
+    history.push(EntryId(1), Arc::new(Message::user(text)));
+    history
+}
+
+fn head(format: WireFormat) -> Head {
+    let model = match format {
+        WireFormat::Anthropic => "anthropic/claude-x",
+        WireFormat::OpenAiChat => "openai-compat/m",
+        WireFormat::OpenAiChatParts => "openai-chat/gpt-6",
+        WireFormat::OpenAiResponses => "openai/gpt-6",
+        WireFormat::Gemini => "gemini/m",
+    };
     let settings = ModelSettings {
-        model: "anthropic/claude-x".parse().unwrap(),
+        model: model.parse().unwrap(),
         max_tokens: 100,
         thinking: None,
         effort: None,
     };
-    let parts = HeadParts::new(settings, "Be brief.".into(), Vec::new());
-    let head = Head::render(parts);
-    let mut history = History::new();
-    history.push(EntryId(1), Arc::new(Message::user(text)));
-    Request::new(WireFormat::Anthropic, &assemble(&head, &mut history, &RequestOptions::default()))
+    let head = Head::render(HeadParts::new(settings, "Be brief.".into(), Vec::new()));
+    assert_eq!(head.format(), format);
+    head
 }
 
 /// What a request led to: the result, and what was reported on the way, a line each.

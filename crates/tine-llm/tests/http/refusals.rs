@@ -61,15 +61,45 @@ async fn the_number_of_tries_is_an_option() {
 }
 
 #[tokio::test]
-async fn a_wait_beyond_the_limit_is_told_instead_of_waited_for() {
+async fn a_wait_beyond_the_patience_is_told_instead_of_waited_for() {
     let refused =
         failure("429 Too Many Requests", &["retry-after: 90"], "rate_limit_error", "slow");
-    let outcome = send_to(&Server::answering([refused])).await;
+    let server = Server::answering([refused]);
+    let patience = Duration::from_secs(89);
+    let limits = HttpLimits { retry: RetryLimits { patience, ..limits().retry }, ..limits() };
+    let outcome = send(&client(&server.base_url, limits), &CancellationToken::new()).await;
     let LlmError::Refused { asked_wait, .. } = outcome.error() else {
         panic!("{:?}", outcome.result)
     };
     assert_eq!(*asked_wait, Some(Duration::from_secs(90)));
     insta::assert_snapshot!(outcome.words(), @"rate limited (status 429, rate_limit_error): slow; it asked for a wait of 90 s");
+}
+
+#[tokio::test]
+async fn all_waits_together_stay_within_the_patience() {
+    let retry = RetryLimits {
+        patience: Duration::from_millis(60),
+        tries: 100,
+        backoff_first: Duration::from_millis(10),
+        backoff_max: Duration::from_millis(10),
+        ..limits().retry
+    };
+    let limits = HttpLimits { retry, ..limits() };
+    let refused = failure("503 Service Unavailable", &[], "api_error", "soon");
+    let server = Server::answering(vec![refused; 7]);
+    let outcome = send(&client(&server.base_url, limits), &CancellationToken::new()).await;
+    // Each wait is from 10 to 20 ms.
+    assert!((3..=6).contains(&outcome.retries()), "{} waits", outcome.retries());
+}
+
+#[tokio::test]
+async fn a_server_that_may_have_failed_for_good_is_asked_less_often() {
+    let retry = RetryLimits { tries: 100, tries_failing: 3, ..limits().retry };
+    let limits = HttpLimits { retry, ..limits() };
+    let refused = failure("500 Internal Server Error", &[], "api_error", "oops");
+    let server = Server::answering(vec![refused; 3]);
+    send(&client(&server.base_url, limits), &CancellationToken::new()).await;
+    assert_eq!(server.requests().len(), 3);
 }
 
 #[tokio::test]

@@ -91,7 +91,7 @@ fn read_request(connection: &mut TcpStream) -> Option<Captured> {
         if let Some(position) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
             break position + 4;
         }
-        if bytes.first().is_some_and(|byte| *byte != b'P') {
+        if bytes.first().is_some_and(|byte| !b"GP".contains(byte)) {
             return None;
         }
         let mut buffer = [0; 4096];

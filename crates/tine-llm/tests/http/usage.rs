@@ -6,7 +6,7 @@ use tine_model::{ModelRef, Usage, WireFormat};
 use tine_testkit::{Canned, CaptureServer};
 use tokio_util::sync::CancellationToken;
 
-use crate::{client_of, limits, request};
+use crate::{client_of, limits, request_in};
 
 /// Values that are no count, or none that a request can have.
 const NONSENSE: [&str; 9] =
@@ -76,7 +76,7 @@ impl Form {
         let client = client_of(self.model, &server.base_url(), limits(), &RateGates::new());
         let mut read = Vec::new();
         for stream in streams {
-            let request = Request { format: model.format(), stream, ..request("Hi") };
+            let request = Request { stream, ..request_in(model.format(), "Hi") };
             let sent = client.send(&request, &mut |_| {}, &CancellationToken::new()).await;
             let reply = sent.unwrap();
             assert_eq!(reply.message.text(), "Hi");

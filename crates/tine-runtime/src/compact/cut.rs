@@ -53,7 +53,8 @@ pub(super) fn tokens_of(message: &Message) -> u64 {
     bytes_of(message.blocks()).div_ceil(BYTES_PER_TOKEN)
 }
 
-fn answers_calls(message: &Message) -> bool {
+/// Returns true for a message that holds the result of a call: nothing may come between it and the call.
+pub(super) fn answers_calls(message: &Message) -> bool {
     message.blocks().iter().any(|block| matches!(block, Block::ToolResult { .. }))
 }
 
@@ -76,14 +77,29 @@ fn bytes_of(blocks: &[Block]) -> u64 {
     blocks.iter().map(bytes).sum()
 }
 
+/// The place that leaves out all that may be left out. What the user has said last, and nobody has answered, stays; results of tools go,
+/// however long they are. None when there is nothing to leave out.
+pub(super) fn all(items: &[Item]) -> Option<Cut> {
+    let asks = |item: &&Item| begins_turn(&item.message) && !answers_calls(&item.message);
+    let kept = items.last().filter(asks).map_or(0, |item| bytes_of(item.message.blocks()));
+    let start = items.len() - usize::from(items.last().filter(asks).is_some());
+    let tokens = items.iter().map(|item| bytes_of(item.message.blocks())).sum::<u64>();
+    let cut = Cut {
+        start,
+        tokens: tokens.div_ceil(BYTES_PER_TOKEN),
+        kept_tokens: kept.div_ceil(BYTES_PER_TOKEN),
+    };
+    (start > 0).then_some(cut)
+}
+
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use tine_model::{EntryId, RawJson, ToolCallId};
 
     use super::*;
 
     /// `u` and `a` say 40 bytes, `c` calls with 40, `r` answers with 40: ten tokens each.
-    fn items(roles: &str) -> Vec<Item> {
+    pub(in crate::compact) fn items(roles: &str) -> Vec<Item> {
         let words = "x".repeat(40);
         let id = || ToolCallId("c".into());
         let message = |role: char| match role {
@@ -124,6 +140,16 @@ mod tests {
     fn a_turn_too_long_is_cut_between_its_steps() {
         check("uacrcrcra", 35, Some(6));
         check("ucrcrcr", 45, Some(3));
+    }
+
+    #[test]
+    fn all_goes_but_the_words_that_wait_for_an_answer() {
+        let start = |roles: &str| all(&items(roles)).map(|cut| cut.start);
+        assert_eq!(start("uau"), Some(2));
+        assert_eq!(start("uacr"), Some(4));
+        assert_eq!(start("uaua"), Some(4));
+        assert_eq!(start("u"), None);
+        assert_eq!(start(""), None);
     }
 
     #[test]

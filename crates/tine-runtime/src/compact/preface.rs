@@ -8,6 +8,7 @@ use tine_fork::{
 use tine_history::Item;
 use tine_model::{AgentRecord, Block, Message, Role, TaskRecord};
 
+use super::summary::{CompactedBy, Told};
 use crate::crew::Definitions;
 use crate::error::RuntimeError;
 use crate::prompt::environment_note;
@@ -49,23 +50,29 @@ impl Runtime {
     pub(super) async fn preface(
         &self,
         record: &AgentRecord,
-        summary: &str,
+        told: &Told,
         (left_out, kept): (&[Item], &[Item]),
     ) -> Result<Message, RuntimeError> {
-        let text = preface_text(left_out.len(), summary, &self.roster(record).await?);
+        let roster = self.roster(record).await?;
+        let text = match &told.by {
+            CompactedBy::Summary | CompactedBy::Part { .. } => {
+                preface_text(left_out.len(), &told.text, &roster)
+            }
+            CompactedBy::Digest { .. } => digest_text(left_out.len(), &told.text, &roster),
+        };
         let mut blocks =
             vec![Block::Text(environment_note(record.directory.as_ref(), &Definitions::default()))];
         blocks.push(Block::Text(text));
-        let told = |items: &[Item]| {
+        let brief_of = |items: &[Item]| {
             let messages = items.iter().map(|item| &*item.message);
             workers_directive(messages).map(str::to_owned)
         };
         // Of a worker from elsewhere, which has no task here, its own words are all there is.
         let task = self.store().task(record.id).await?;
         let of_task = || Some(worker_directive(&task?.directive, &Inherits::default()));
-        let brief = match told(kept) {
+        let brief = match brief_of(kept) {
             Some(_) => None,
-            None => told(left_out).or_else(of_task),
+            None => brief_of(left_out).or_else(of_task),
         };
         blocks.extend(brief.map(Block::Text));
         Ok(Message::new(Role::User, blocks))
@@ -92,7 +99,7 @@ impl Runtime {
 
 /// The frame around a summary and the agent's tasks.
 pub(crate) fn preface_text(left_out: usize, summary: &str, roster: &str) -> String {
-    let mut text = format!(
+    let text = format!(
         "<{TAG}>\n\
         The {left_out} messages before this point were left out to make room. This is what you wrote about them; what follows \
         behind it, if anything, is word for word. Read a file again before you rely on it or change it.\n\
@@ -100,8 +107,45 @@ pub(crate) fn preface_text(left_out: usize, summary: &str, roster: &str) -> Stri
         {}\n",
         escape_frame_tags(summary.trim())
     );
+    with_roster(text, roster)
+}
+
+/// The frame around a digest and the agent's tasks. The digest has a frame of its own, and what stands in it is escaped.
+fn digest_text(left_out: usize, digest: &str, roster: &str) -> String {
+    let text = format!(
+        "<{TAG}>\n\
+        The {left_out} messages before this point were left out to make room, and there was no room to sum them up. This is a \
+        shortened copy of the newest of them; what follows behind it, if anything, is word for word. Read a file again before you \
+        rely on it or change it, and go on with the work where it stands.\n\
+        \n\
+        {}\n",
+        digest.trim()
+    );
+    with_roster(text, roster)
+}
+
+/// Returns true for a message that an earlier compaction wrote.
+pub(super) fn is_preface(message: &Message) -> bool {
+    message.role() == Role::User && message.raw().is_none() && summary_of(message).is_some()
+}
+
+/// Returns the text of an earlier compaction, without its frame and its roster. It is escaped.
+pub(super) fn summary_of(message: &Message) -> Option<&str> {
+    let mut texts = message.blocks().iter().filter_map(Block::as_text);
+    texts.find_map(|text| {
+        let framed =
+            text.strip_prefix(&format!("<{TAG}>\n"))?.strip_suffix(&format!("</{TAG}>"))?;
+        let (_, summary) = framed.split_once("\n\n")?;
+        Some(summary.rsplit_once(ROSTER).map_or(summary, |(summary, _)| summary).trim())
+    })
+}
+
+/// The words before the roster.
+const ROSTER: &str = "\nYour tasks as they are now; none of them has to be started again:\n";
+
+fn with_roster(mut text: String, roster: &str) -> String {
     if !roster.is_empty() {
-        text.push_str("\nYour tasks as they are now; none of them has to be started again:\n");
+        text.push_str(ROSTER);
         text.push_str(roster);
     }
     let _ = write!(text, "</{TAG}>");

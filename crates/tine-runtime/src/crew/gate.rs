@@ -6,10 +6,6 @@ use tine_model::{AgentRecord, Standing};
 
 use crate::crew::SpawnPolicy;
 
-/// The variable in which commands that an agent runs find the agent's id. By it a face knows who calls. It holds back who means
-/// well: a command that takes it away is known to nobody.
-pub const AGENT_VARIABLE: &str = "TINE_AGENT";
-
 /// Why this agent cannot start or resume a worker; `None` when it can.
 pub(crate) fn refusal(
     agent: &AgentRecord,

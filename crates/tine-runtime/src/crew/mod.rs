@@ -16,7 +16,6 @@ use tine_model::{AgentId, TaskRecord};
 use crate::confine::Confinement;
 
 pub use definition::{AgentDefinition, DEFINITION_BYTES_MAX, DefinitionError, Definitions};
-pub use gate::AGENT_VARIABLE;
 pub(crate) use gate::refusal;
 pub use policy::{ForkChoice, SpawnPolicy};
 pub(crate) use spawn::{FORK, Spawner, told, worker_options};

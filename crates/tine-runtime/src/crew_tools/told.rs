@@ -1,5 +1,6 @@
 //! Why a call of a tool for workers did not do what it was asked: the cause, and what the model can do about it.
 
+use tine_model::in_full;
 use tine_worktree::{Refusal, WorktreeError};
 
 use crate::error::RuntimeError;
@@ -14,7 +15,7 @@ pub(crate) struct Told(pub(crate) String);
 
 impl From<RuntimeError> for Told {
     fn from(error: RuntimeError) -> Self {
-        let cause = cause(&error);
+        let cause = in_full(&error);
         Self(match &error {
             RuntimeError::NoWorktrees => {
                 format!("The user has turned worktrees off, so no worker was started. {WITHOUT}")
@@ -29,16 +30,6 @@ impl From<RuntimeError> for Told {
             _ => format!("This did not work: {cause}."),
         })
     }
-}
-
-fn cause(error: &RuntimeError) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    text
 }
 
 /// What a model can do where it gets no worktree.
@@ -56,7 +47,6 @@ fn advice(error: &WorktreeError) -> String {
             }
             Refusal::NoRepository(_)
             | Refusal::NoCheckout(_)
-            | Refusal::Submodules(_)
             | Refusal::HoldsRepositories(_)
             | Refusal::NoCommit(_) => return WITHOUT.to_owned(),
         },
@@ -87,7 +77,6 @@ mod tests {
             WorktreeError::from(Refusal::Unmerged { operation: None, paths: paths("a.txt") })
                 .into(),
             WorktreeError::from(Refusal::Embedded(paths("vendor/x"))).into(),
-            WorktreeError::from(Refusal::Submodules(paths("vendor/y"))).into(),
             RuntimeError::NoDirective,
         ]
         .map(|error| Told::from(error).0);
@@ -103,8 +92,6 @@ mod tests {
         There is no worktree for the worker: a.txt is in conflict. Settle the conflicts, `git add` the files and try again. If that does not help: start the worker without `isolation`; it then works in your own directory, so let nobody else change the same files meanwhile.
 
         There is no worktree for the worker: the checkout holds other repositories: vendor/x. Have them ignored by a line in .gitignore and try again. If that does not help: start the worker without `isolation`; it then works in your own directory, so let nobody else change the same files meanwhile.
-
-        There is no worktree for the worker: the checkout has submodules with files: vendor/y. Start the worker without `isolation`; it then works in your own directory, so let nobody else change the same files meanwhile.
 
         This did not work: each worker of a fan needs a directive.
         ");

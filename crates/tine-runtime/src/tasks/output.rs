@@ -61,7 +61,8 @@ impl Runtime {
             | EntryBody::Compact { .. }
             | EntryBody::Mark { .. }
             | EntryBody::Rewind { .. }
-            | EntryBody::Notice(_) => false,
+            | EntryBody::Notice(_)
+            | EntryBody::Dialect(_) => false,
         });
         Ok(TaskOutput { view, entries, next, timed_out })
     }

@@ -12,6 +12,7 @@ use tine_worktree::{
     Obstacle, OnConflict, Outcome, Repository, Snapshot, Uncommitted, WorktreeError,
 };
 
+use super::standing::Standing;
 use super::{Unseen, any_checkout, blocking, checkout, name_of, worktree_of};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
@@ -47,6 +48,8 @@ pub struct Brought<T> {
     pub elsewhere: bool,
     /// Whether the agent still runs, so that more may come of it.
     pub runs: bool,
+    /// The place where the work was.
+    pub standing: Standing,
     /// Agents that work there, and were told which files changed.
     pub told: Vec<AgentId>,
 }
@@ -62,8 +65,19 @@ pub struct Work {
     pub stat: String,
     /// What the patch does not show.
     pub unseen: Unseen,
+    /// The place where all this is.
+    pub standing: Standing,
     /// Whether the agent still runs.
     pub runs: bool,
+}
+
+/// The things that must be there for a checkout to be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    /// The work, in its worktree or kept.
+    Work,
+    /// Only what the checkout's own refs hold.
+    Nothing,
 }
 
 /// Work, held by its commits.
@@ -74,7 +88,7 @@ struct Held {
 }
 
 impl Held {
-    /// What is in the worktree now, or was when it was last kept.
+    /// Returns what is in the worktree now, or was when it was last kept. Of one that was removed unchanged it is what `repository` holds.
     fn of(
         repository: &Repository,
         record: &WorktreeRecord,
@@ -85,7 +99,10 @@ impl Held {
             let end = worktree.state(now_ms)?;
             return Ok(Self { name, start: worktree.start().clone(), end });
         }
-        let (start, end) = repository.kept(&name)?;
+        let (start, end) = match repository.find_kept(&name)? {
+            Some(kept) => kept,
+            None => (repository.snapshot_of_head(now_ms)?, None),
+        };
         let end = end.unwrap_or_else(|| start.clone());
         Ok(Self { name, start, end })
     }
@@ -108,6 +125,7 @@ impl Runtime {
     pub async fn work_of(&self, agent: AgentId, paths: Vec<PathBuf>) -> Result<Work, RuntimeError> {
         let record = self.own_worktree(agent).await?;
         let runs = self.store().agent(agent).await?.state == AgentState::Running;
+        let standing = self.standing_of_work(&record).await?;
         let around = self.worktree_at(Path::new(&record.origin)).await?;
         let now_ms = self.now_ms();
         blocking(move || {
@@ -121,8 +139,8 @@ impl Runtime {
             changes.uncommitted.retain(|path| is_asked(path));
             let patch = repository.patch_of(&start, &end, &paths)?;
             let stat = repository.stat_of(&start, &end, &paths)?;
-            let unseen = Unseen::of(&repository, &record)?;
-            Ok(Work { changes, patch, stat, unseen, runs })
+            let unseen = Unseen::of(&repository, &record, (&start, &end))?;
+            Ok(Work { changes, patch, stat, unseen, standing, runs })
         })
         .await
     }
@@ -135,7 +153,7 @@ impl Runtime {
         on_conflict: OnConflict,
     ) -> Result<Brought<Applied>, RuntimeError> {
         let BringSpec { dry_run, as_held, .. } = *spec;
-        let brought = self.bring_work(spec, move |repository, record, now_ms| {
+        let brought = self.bring_work((spec, Needs::Work), move |repository, record, now_ms| {
             refuse_conflicts(record, &paths)?;
             let Held { name, start, end } = Held::of(repository, record, (as_held, now_ms))?;
             let (name, start, end, paths) = (&name, &start, &end, &paths);
@@ -147,7 +165,7 @@ impl Runtime {
 
     /// Takes the last apply of an agent's work out of a checkout again; what changed since stays. It is never a dry run.
     pub async fn undo_work(&self, spec: &BringSpec) -> Result<Brought<Applied>, RuntimeError> {
-        let brought = self.bring_work(spec, |repository, record, now_ms| {
+        let brought = self.bring_work((spec, Needs::Nothing), |repository, record, now_ms| {
             repository.undo(&name_of(record.agent)?, now_ms)
         });
         let brought = brought.await?;
@@ -165,7 +183,7 @@ impl Runtime {
     ) -> Result<Brought<Merged>, RuntimeError> {
         let BringSpec { dry_run, as_held, .. } = *spec;
         let label = self.label_of(spec.agent).await?;
-        let brought = self.bring_work(spec, move |repository, record, now_ms| {
+        let brought = self.bring_work((spec, Needs::Work), move |repository, record, now_ms| {
             refuse_conflicts(record, &[])?;
             let Held { name, start, end } = Held::of(repository, record, (as_held, now_ms))?;
             let (name, start, end, label) = (&name, &start, &end, label.as_str());
@@ -188,7 +206,7 @@ impl Runtime {
     ) -> Result<Brought<Merged>, RuntimeError> {
         let BringSpec { dry_run, as_held, .. } = *spec;
         let commits = self.commits_of(spec.agent, commits).await?;
-        let brought = self.bring_work(spec, move |repository, record, now_ms| {
+        let brought = self.bring_work((spec, Needs::Work), move |repository, record, now_ms| {
             refuse_conflicts(record, &[])?;
             let Held { name, start, end } = Held::of(repository, record, (as_held, now_ms))?;
             let (name, start, end, commits) = (&name, &start, &end, &commits);
@@ -201,10 +219,14 @@ impl Runtime {
 
     async fn bring_work<T: Send + 'static>(
         &self,
-        spec: &BringSpec,
+        (spec, needs): (&BringSpec, Needs),
         act: impl FnOnce(&Repository, &WorktreeRecord, i64) -> Result<T, WorktreeError> + Send + 'static,
     ) -> Result<Brought<T>, RuntimeError> {
         let record = self.own_worktree(spec.agent).await?;
+        let standing = match needs {
+            Needs::Work => self.standing_of_work(&record).await?,
+            Needs::Nothing => self.standing(&record).await?,
+        };
         let onto = spec.to.clone().unwrap_or_else(|| PathBuf::from(&record.origin));
         if spec.to.is_none() && !onto.exists() {
             let owner = self.worktree_at(&onto).await?.map(|around| around.agent);
@@ -219,7 +241,7 @@ impl Runtime {
         let (onto, now_ms) = (repository.top().to_owned(), self.now_ms());
         let elsewhere = onto != Path::new(&record.origin);
         let came = blocking(move || act(&repository, &record, now_ms)).await?;
-        Ok(Brought { came, onto, elsewhere, runs, told: Vec::new() })
+        Ok(Brought { came, onto, elsewhere, runs, standing, told: Vec::new() })
     }
 
     /// Tells those who work in the checkout, where something was written.

@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use serde_json::json;
 use tine_model::{AgentId, RawJson};
-use tine_tools::{Bash, Limits, Place, Tool};
+use tine_tools::{AGENT_VARIABLE, Bash, Limits, Place, Tool};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{Cause, Home};
 use crate::confine::Confinement;
-use crate::crew::AGENT_VARIABLE;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 

@@ -5,9 +5,10 @@ use std::time::{Duration, SystemTime};
 
 use tine_model::{AgentId, Reach, WorktreeRecord};
 use tine_store::{Lease, StoreError};
-use tine_worktree::{Found, Name, Repository, Worktree, WorktreeError};
+use tine_worktree::{Found, Name, Removed, Repository, Worktree, WorktreeError};
 
 use super::ready::Cause;
+use super::standing::{Standing, refuse_moved};
 use super::view::{WorktreeState, WorktreeView};
 use super::{any_checkout, blocking, name_of, worktree_of};
 use crate::error::RuntimeError;
@@ -56,6 +57,8 @@ pub struct Collected {
     pub fate: Fate,
     /// Ignored files that had come along and were changed there; they are kept.
     pub ignored: Vec<PathBuf>,
+    /// Ignored files and directories that were made there, but for caches; they went with it.
+    pub made: Vec<PathBuf>,
     /// Whether a ref holds what it held, or of one whose files somebody else removed what was last kept of them.
     pub is_kept: bool,
 }
@@ -71,6 +74,17 @@ pub enum AsOf {
     Now,
     /// Its start: somebody else removed its files, and nothing of them was kept.
     Start,
+    /// The checkout as it stands now: nothing is kept of the worktree.
+    Anew,
+}
+
+/// The loss that is allowed when a worktree is made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MayLose {
+    /// Nothing that was kept.
+    Nothing,
+    /// All work, where it was purged.
+    Everything,
 }
 
 /// A worktree that was made again.
@@ -82,8 +96,30 @@ pub struct Recovered {
     pub as_of: AsOf,
 }
 
-/// What became of a worktree, the ignored files that were changed in it, and whether anything is kept.
-type Gone = (Fate, Vec<PathBuf>, bool);
+/// The fate of a worktree and of the files in it.
+struct Gone {
+    fate: Fate,
+    /// Ignored files that had come along and were changed in it.
+    ignored: Vec<PathBuf>,
+    /// Ignored files that were made in it.
+    made: Vec<PathBuf>,
+    /// True if anything of it is kept.
+    is_kept: bool,
+    /// The numbers of files and commits that were made in it, where somebody looked.
+    progress: Option<(u32, u32)>,
+}
+
+impl Gone {
+    fn new(fate: Fate) -> Self {
+        Self { fate, ignored: Vec::new(), made: Vec::new(), is_kept: false, progress: None }
+    }
+
+    /// The row of one that went.
+    fn noted(&self, record: &WorktreeRecord, now_ms: i64) -> WorktreeRecord {
+        let (files, commits) = self.progress.unwrap_or((record.files, record.commits));
+        WorktreeRecord { files, commits, removed_ms: Some(now_ms), ..record.clone() }
+    }
+}
 
 impl Runtime {
     /// Removes worktrees in which nothing has changed for long and in which nobody runs, and what crashes have left.
@@ -95,7 +131,7 @@ impl Runtime {
         let mut collected = Vec::new();
         for view in self.worktrees(&spec.directory).await? {
             let age_max = match view.state {
-                WorktreeState::Removed => continue,
+                WorktreeState::Removed | WorktreeState::Moved => continue,
                 WorktreeState::Ready if view.record.is_some() => spec.age_max,
                 WorktreeState::Ready => spec.age_max.max(LEFT_BEHIND_AGE),
                 WorktreeState::Unfinished | WorktreeState::Leaving | WorktreeState::Gone => {
@@ -115,14 +151,14 @@ impl Runtime {
                 (Some(_), true) | (None, _) => None,
             };
             let fate = self.fate_of(&view, spec).await;
-            let (fate, ignored, is_kept) =
-                fate.unwrap_or_else(|error| (Fate::Failed(error.to_string()), Vec::new(), false));
+            let Gone { fate, ignored, made, is_kept, .. } =
+                fate.unwrap_or_else(|error| Gone::new(Fate::Failed(error.to_string())));
             if let Some(lease) = lease {
                 self.store().release(&lease).await?;
             }
             let agent = view.agent.as_ref().map(|agent| agent.id);
             let (name, path) = (view.name, view.path);
-            collected.push(Collected { name, agent, path, fate, ignored, is_kept });
+            collected.push(Collected { name, agent, path, fate, ignored, made, is_kept });
         }
         Ok(collected)
     }
@@ -146,31 +182,34 @@ impl Runtime {
             WorktreeState::Removed
             | WorktreeState::Unfinished
             | WorktreeState::Leaving
-            | WorktreeState::Gone => {
+            | WorktreeState::Gone
+            | WorktreeState::Moved => {
                 let repository = Repository::at(&origin)?;
                 let is_known = |found: &Found| found.name == name && found.path == path;
                 if path.exists() && !repository.worktrees()?.iter().any(is_known) {
-                    return Ok((Fate::Failed(NOTE_LOST.to_owned()), Vec::new(), false));
+                    return Ok(Gone::new(Fate::Failed(NOTE_LOST.to_owned())));
                 }
                 if !dry_run {
                     repository.tidy(&name, &path)?;
                 }
                 // Nothing was ever kept of one that was not finished.
                 let is_kept = repository.kept(&name).is_ok_and(|(_, end)| end.is_some());
-                Ok((Fate::Tidied, Vec::new(), is_kept))
+                Ok(Gone { is_kept, ..Gone::new(Fate::Tidied) })
             }
         })
         .await?;
-        let went = !matches!(gone.0, Fate::Failed(_));
+        let went = !matches!(gone.fate, Fate::Failed(_));
         if let (Some(record), true) = (&view.record, went && !dry_run) {
-            let noted = WorktreeRecord { removed_ms: Some(now_ms), ..record.clone() };
-            self.store().note_worktree(noted).await?;
+            self.store().note_worktree(gone.noted(record, now_ms)).await?;
         }
         Ok(gone)
     }
 
     /// The lease on an agent whose worktree is to go; `None` for a dead one, which nobody runs any more.
-    async fn lease_for_removal(&self, agent: AgentId) -> Result<Option<Lease>, RuntimeError> {
+    pub(super) async fn lease_for_removal(
+        &self,
+        agent: AgentId,
+    ) -> Result<Option<Lease>, RuntimeError> {
         match self.acquire(agent).await {
             Ok(lease) => Ok(Some(lease)),
             Err(RuntimeError::Store(StoreError::Dead { .. })) => Ok(None),
@@ -216,6 +255,7 @@ impl Runtime {
         if self.is_shared(record).await? {
             return Err(RuntimeError::WorktreeShared(record.agent));
         }
+        refuse_moved(record)?;
         self.link_again(record).await?;
         let (found, now_ms) = (record.clone(), self.now_ms());
         let around = self.worktree_at(Path::new(&record.origin)).await?;
@@ -226,20 +266,28 @@ impl Runtime {
                 let (name, path) = (name_of(found.agent)?, PathBuf::from(&found.path));
                 let repository = any_checkout(&found, around.as_ref())?;
                 repository.tidy(&name, &path)?;
-                Ok((Fate::Tidied, Vec::new(), repository.kept(&name)?.1.is_some()))
+                let kept = repository.find_kept(&name)?;
+                let is_kept = kept.is_some_and(|(_, end)| end.is_some());
+                Ok(Gone { is_kept, ..Gone::new(Fate::Tidied) })
             }
             Err(error) => Err(error),
         });
-        let (fate, ignored, is_kept) = dropped.await?;
-        let gone = WorktreeRecord { removed_ms: Some(now_ms), ..record.clone() };
-        self.store().note_worktree(gone).await?;
+        let gone = dropped.await?;
+        self.store().note_worktree(gone.noted(record, now_ms)).await?;
+        let Gone { fate, ignored, made, is_kept, .. } = gone;
         let name = name_of(record.agent)?;
-        Ok(Collected { name, agent: Some(record.agent), path, fate, ignored, is_kept })
+        Ok(Collected { name, agent: Some(record.agent), path, fate, ignored, made, is_kept })
     }
 
-    /// Makes the worktree of an agent again that was removed, as it was when it was last kept.
-    pub async fn recover_worktree(&self, agent: AgentId) -> Result<Recovered, RuntimeError> {
+    /// Makes the worktree of an agent again that was removed, as it was when it was last kept. Where `may_lose` is given, one of which
+    /// all was purged begins as its checkout stands now.
+    pub async fn recover_worktree(
+        &self,
+        agent: AgentId,
+        may_lose: MayLose,
+    ) -> Result<Recovered, RuntimeError> {
         let record = self.own_worktree(agent).await?;
+        refuse_moved(&record)?;
         let path = PathBuf::from(&record.path);
         let found = record.clone();
         if blocking(move || Ok(worktree_of(&found).is_ok())).await? {
@@ -248,9 +296,18 @@ impl Runtime {
         if self.link_again(&record).await? {
             return Ok(Recovered { path, as_of: AsOf::Now });
         }
+        let standing = self.standing(&record).await?;
+        if (standing, may_lose) == (Standing::Purged, MayLose::Everything) {
+            let begun = WorktreeRecord { files: 0, commits: 0, ..record.clone() };
+            self.store().note_worktree(begun).await?;
+        }
         self.make_again(&record, (&Reach::open(), Cause::Command)).await?;
-        if record.removed_ms.is_some() {
-            return Ok(Recovered { path, as_of: AsOf::Removal });
+        match standing {
+            Standing::Kept => return Ok(Recovered { path, as_of: AsOf::Removal }),
+            Standing::Vanished | Standing::Purged => {
+                return Ok(Recovered { path, as_of: AsOf::Anew });
+            }
+            Standing::Ready | Standing::Gone | Standing::Lost => {}
         }
         let kept = blocking(move || worktree_of(&record)?.repository().kept(&name_of(agent)?));
         let as_of = if kept.await?.1.is_some() { AsOf::LastKept } else { AsOf::Start };
@@ -279,12 +336,19 @@ impl Runtime {
 }
 
 fn removed(worktree: Worktree, dry_run: bool, now_ms: i64) -> Result<Gone, WorktreeError> {
-    let ignored = worktree.ignored()?;
-    let changed = match dry_run {
-        true => !ignored.is_empty() || !worktree.is_unchanged(&worktree.state(now_ms)?),
-        false => worktree.remove(now_ms)?.is_some(),
+    let (ignored, made) = (worktree.ignored()?, worktree.made_ignored()?);
+    if dry_run {
+        let changed = !ignored.is_empty() || !worktree.is_unchanged(&worktree.state(now_ms)?);
+        let fate = if changed { Fate::Removed } else { Fate::Vanished };
+        return Ok(Gone { ignored, made, is_kept: changed, ..Gone::new(fate) });
+    }
+    let Some(Removed { files, commits, .. }) = worktree.remove_counted(now_ms)? else {
+        return Ok(Gone { made, progress: Some((0, 0)), ..Gone::new(Fate::Vanished) });
     };
-    Ok((if changed { Fate::Removed } else { Fate::Vanished }, ignored, changed))
+    // Whoever asks for work that was purged is told so by these figures.
+    let files = files.saturating_add(u32::try_from(ignored.len()).unwrap_or(u32::MAX));
+    let progress = Some((files, commits));
+    Ok(Gone { ignored, made, is_kept: true, progress, ..Gone::new(Fate::Removed) })
 }
 
 /// In milliseconds since the Unix epoch; `None` where nothing is left to look at.

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tine_fork::ToolFilter;
+use tine_fork::stray::Done;
 use tine_guard::filter::{FilterError, WorkerFilter};
 use tine_model::{AgentId, AgentRecord, RawJson, Reach, WorktreeRecord};
 
 use super::place::text;
 use super::ready::{Cause, Unready};
+use super::standing::{Standing, refuse_moved};
 use super::{any_checkout, blocking, name_of, worktree_of};
 use crate::confine::Confinement;
 use crate::error::RuntimeError;
@@ -99,6 +101,7 @@ impl Runtime {
         let Some(record) = self.worktree_around(agent).await? else { return Ok(None) };
         let (owner, path) = (record.agent, PathBuf::from(&record.path));
         let origin = PathBuf::from(&record.origin);
+        refuse_moved(&record)?;
         // One that is there and whose row says otherwise was being made again by somebody who was cut short, or still is.
         if record.removed_ms.is_some() || !is_ready(&record).await? {
             self.make_again(&record, (&agent.reach, cause)).await?;
@@ -129,7 +132,8 @@ impl Runtime {
         Ok(self.store().worktrees().await?.into_iter().find(around))
     }
 
-    /// Makes a worktree again that was removed, or whose making or removal was cut short, as it was when it was last kept. Where
+    /// Makes a worktree again that was removed, or whose making or removal was cut short, as it was when it was last kept. One that was
+    /// removed unchanged begins as its checkout stands now, and one of which all was purged is refused. Where
     /// the user's preparations fail it is removed again, and stays kept. What they change counts as the agent's work where it has
     /// done any, for nobody could tell the two apart; else the worktree begins anew behind them.
     pub(super) async fn make_again(
@@ -149,6 +153,9 @@ impl Runtime {
         let (is_there, found) = (is_ready(&record).await?, record.clone());
         if is_there && record.removed_ms.is_none() {
             return Ok(());
+        }
+        if !is_there && self.standing(&record).await? == Standing::Purged {
+            return Err(RuntimeError::WorktreePurged(agent));
         }
         let around = self.worktree_at(Path::new(&record.origin)).await?;
         let made = blocking(move || {
@@ -199,12 +206,41 @@ impl Runtime {
             let first = tine_worktree::Ports::of(&policy.blocks(), Path::new(&record.path))?;
             Some((first, first + (ports.count - 1)))
         });
+        // What cannot be found out, the agent sees for itself.
+        let found = record.clone();
+        let submodules = blocking(move || worktree_of(&found)?.repository().empty_submodules());
+        let submodules = submodules.await.unwrap_or_default();
         Ok(Some(worktree_notice(
             (directory, &before),
             (&record.path, &record.origin),
             port,
+            &submodules,
             has_history,
         )))
+    }
+
+    /// Returns a worker's changes in its own worktree, for whoever reads its report; `None` where it has no worktree, or they cannot be
+    /// told.
+    pub(crate) async fn done_in_worktree(&self, agent: AgentId) -> Option<Done> {
+        let record = self.store().worktree(agent).await.ok().flatten()?;
+        let now_ms = self.now_ms();
+        let done = blocking(move || {
+            let worktree = worktree_of(&record)?;
+            let state = worktree.state(now_ms)?;
+            let changes = worktree.repository().changes(worktree.start(), &state)?;
+            let path = |path: &PathBuf| path.to_string_lossy().into_owned();
+            // A file that was renamed may be reported by either name.
+            let files = changes.files.iter().flat_map(|file| file.from.iter().chain([&file.path]));
+            let commits = changes.commits.iter().map(|made| made.commit.as_str().to_owned());
+            Ok(Done { files: files.map(path).collect(), commits: commits.collect() })
+        });
+        match done.await {
+            Ok(done) => Some(done),
+            Err(error) => {
+                tracing::warn!(%agent, %error, "a worker's report could not be compared with its worktree");
+                None
+            }
+        }
     }
 
     /// Looks at what an agent has done in its own worktree, and holds that by a ref.
@@ -243,7 +279,9 @@ impl Runtime {
             let (state, left_out) = worktree.look(now_ms)?;
             let unchanged = left_out.is_empty()
                 && worktree.progress(&state)? == (0, 0)
-                && worktree.ignored()?.is_empty();
+                && worktree.ignored()?.is_empty()
+                // A result that git ignores would be gone without a word.
+                && worktree.made_ignored()?.is_empty();
             if unchanged {
                 worktree.remove(now_ms)?;
             }

@@ -7,23 +7,33 @@ mod bring;
 mod check;
 mod collect;
 mod home;
+mod making;
+mod mend;
 mod pick;
 mod place;
+mod purge;
 mod ready;
+mod repair;
+mod standing;
 mod try_out;
 mod view;
 
 pub use bring::{BringSpec, Brought, Work};
 pub use check::{Check, Checked};
-pub use collect::{AsOf, CollectSpec, Collected, Fate, Recovered};
+pub use collect::{AsOf, CollectSpec, Collected, Fate, MayLose, Recovered};
+pub use making::worktrees_being_made;
+pub use mend::HalfChanged;
 pub use pick::{Candidate, best};
 pub use place::Placement;
+pub use purge::{DuePurge, PurgePlan, PurgeSpec};
+pub use repair::{Repair, Repaired};
+pub use standing::Standing;
 pub use tine_worktree::{
-    Applied, Changes, Conflict, ConflictKind, FastForward, FileChange, Kept as KeptFile, Lines,
-    MadeCommit, Mended, MendedAs, Merged, Mode as FileMode, Obstacle, OnConflict, Operation,
-    Outcome as BroughtOutcome, Place as ConflictPlace, Ports as WorktreePorts,
-    Refusal as WorktreeRefusal, Stage, Start, Status as ChangeStatus, Uncommitted, WorktreeError,
-    git_version, shares_content,
+    Applied, Changes, Conflict, ConflictKind, FastForward, FileChange, Holds, Kept as KeptFile,
+    LeftOut, LeftOutKind, Lines, MadeCommit, Mended, MendedAs, Merged, Mode as FileMode, Obstacle,
+    OnConflict, Operation, Outcome as BroughtOutcome, Place as ConflictPlace,
+    Ports as WorktreePorts, Refusal as WorktreeRefusal, Stage, Start, Status as ChangeStatus,
+    Uncommitted, WorktreeError, git_version, open_mirrors, shares_content,
 };
 pub use try_out::try_out;
 pub use view::{Progress, Unseen, WorktreeState, WorktreeView};

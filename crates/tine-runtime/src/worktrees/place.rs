@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use tine_model::{AgentId, AgentRecord};
 use tine_store::{NewAgent, NewWorktree as NewWorktreeRow};
-use tine_worktree::{NewWorktree, Operation, Repository, Start, Worktree};
+use tine_worktree::{LeftOut, NewWorktree, Operation, Repository, Start, Worktree};
 
+use super::making::MakingNote;
 use super::ready::{Cause, Unready};
 use super::{blocking, checkout, name_of};
 use crate::error::RuntimeError;
@@ -28,6 +29,12 @@ pub(crate) struct Placed {
     worktree: Worktree,
     /// What the checkout was in the middle of that it was made from.
     pub(crate) during: Option<Operation>,
+    /// The parts of the checkout that the worktree did not get.
+    pub(crate) left_out: Vec<LeftOut>,
+    /// Submodules of that checkout that have files; the worktree has none of them.
+    pub(crate) submodules: Vec<PathBuf>,
+    /// Held until the store knows the agent.
+    _note: Arc<MakingNote>,
 }
 
 impl Placed {
@@ -75,18 +82,21 @@ impl Runtime {
         let (start, directory) = (start.clone(), PathBuf::from(&parent.directory));
         let around = self.worktree_at(&directory).await?;
         let now_ms = self.now_ms();
-        let ways = Arc::clone(&policy);
+        self.sweep_at_start().await;
+        let (ways, owners) = (Arc::clone(&policy), self.owners().to_owned());
         let made = blocking(move || {
             let repository = checkout(&directory, around.as_ref())?;
             // What was half brought there is no state that anybody wanted.
             repository.mend()?;
             let path = ways.path(repository.common_dir(), child);
+            let note = MakingNote::begin(&ways, &owners, child, (repository.top(), &path))?;
             let new = NewWorktree { name: name_of(child)?, path, start, now_ms };
             let made = repository.fork(&new)?;
-            let during = repository.operation();
+            let (during, submodules) = (repository.operation(), repository.submodules()?);
+            let left_out = made.left_out().to_vec();
             // From here on something runs there that need not be trusted.
             let worktree = repository.worktree(&new.name, made.repository().top())?;
-            Ok(Placed { worktree, during })
+            Ok(Placed { worktree, during, left_out, submodules, _note: Arc::new(note) })
         });
         let placed = made.await?;
         let unready = Unready {
@@ -113,6 +123,13 @@ impl Runtime {
         let directory = PathBuf::from(self.store().agent(agent).await?.directory);
         let around = self.worktree_at(&directory).await?;
         blocking(move || Ok(checkout(&directory, around.as_ref())?.operation())).await
+    }
+
+    /// Submodules of the checkout that an agent works in that have files: a worktree of it has none of them.
+    pub async fn submodules_left(&self, agent: AgentId) -> Result<Vec<PathBuf>, RuntimeError> {
+        let directory = PathBuf::from(self.store().agent(agent).await?.directory);
+        let around = self.worktree_at(&directory).await?;
+        blocking(move || checkout(&directory, around.as_ref())?.submodules()).await
     }
 
     /// Removes a worktree whose agent did not come to be.

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use futures_util::stream::{self, StreamExt as _};
 use tine_model::{AgentId, AgentRecord, AgentState, WorktreeRecord};
 use tine_store::AgentFilter;
-use tine_worktree::{Found, FoundState, Name, Repository, Worktree, WorktreeError};
+use tine_worktree::{Found, FoundState, Name, Repository, Snapshot, Worktree, WorktreeError};
 
-use super::{WORKTREES_AT_ONCE, any_checkout, blocking, worktree_of};
+use super::standing::had_work;
+use super::{WORKTREES_AT_ONCE, WorktreeRefusal, any_checkout, blocking, worktree_of};
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 
@@ -25,6 +26,8 @@ pub enum WorktreeState {
     Leaving,
     /// Somebody has removed its files without tine.
     Gone,
+    /// Its repository is not where it was.
+    Moved,
 }
 
 impl WorktreeState {
@@ -36,6 +39,7 @@ impl WorktreeState {
             Self::Unfinished => "unfinished",
             Self::Leaving => "leaving",
             Self::Gone => "gone",
+            Self::Moved => "moved",
         }
     }
 }
@@ -62,6 +66,10 @@ pub struct WorktreeView {
 pub struct Unseen {
     /// Ignored files that came along and were changed, or are new and of the same patterns. They are kept when it goes.
     pub ignored: Vec<PathBuf>,
+    /// Files that changed in a way that git does not see: what a filter takes out, line ends, permissions. They are kept when it goes.
+    pub filtered: Vec<PathBuf>,
+    /// Ignored files and directories that were made there, but for caches. They go with it.
+    pub made: Vec<PathBuf>,
     /// Other repositories in it. While they are there, it does not go.
     pub repositories: Vec<PathBuf>,
 }
@@ -69,25 +77,30 @@ pub struct Unseen {
 impl Unseen {
     /// Whether there is nothing of the kind.
     pub fn is_empty(&self) -> bool {
-        self.ignored.is_empty() && self.repositories.is_empty()
+        let all = [&self.ignored, &self.filtered, &self.made, &self.repositories];
+        all.iter().all(|paths| paths.is_empty())
     }
 
-    /// Of the worktree that a row of the store tells of, there or removed.
+    /// Of the worktree that a row of the store tells of, there or removed, between its start and what it holds.
     pub(super) fn of(
         repository: &Repository,
         record: &WorktreeRecord,
+        (start, end): (&Snapshot, &Snapshot),
     ) -> Result<Self, WorktreeError> {
-        match worktree_of(record) {
-            Ok(worktree) => Self::within(&worktree),
+        let unseen = match worktree_of(record) {
+            Ok(worktree) => Self::within(&worktree)?,
             Err(_) => {
                 let ignored = repository.kept_ignored(&super::name_of(record.agent)?)?;
-                Ok(Self { ignored, repositories: Vec::new() })
+                Self { ignored, ..Self::default() }
             }
-        }
+        };
+        Ok(Self { filtered: repository.unseen_changes(start, end)?, ..unseen })
     }
 
-    pub(super) fn within(worktree: &Worktree) -> Result<Self, WorktreeError> {
-        Ok(Self { ignored: worktree.ignored()?, repositories: worktree.repositories()? })
+    fn within(worktree: &Worktree) -> Result<Self, WorktreeError> {
+        let (ignored, made) = (worktree.ignored()?, worktree.made_ignored()?);
+        let repositories = worktree.repositories()?;
+        Ok(Self { ignored, made, repositories, filtered: Vec::new() })
     }
 }
 
@@ -102,6 +115,8 @@ pub struct Progress {
     pub unseen: Unseen,
     /// The ref that holds what it held when it was last kept; `None` where nothing was.
     pub kept_by: Option<String>,
+    /// True if it had changes, and the refs that kept them were purged.
+    pub is_purged: bool,
 }
 
 impl Progress {
@@ -117,18 +132,40 @@ impl Progress {
             WorktreeState::Removed
             | WorktreeState::Unfinished
             | WorktreeState::Leaving
-            | WorktreeState::Gone => None,
+            | WorktreeState::Gone
+            | WorktreeState::Moved => None,
         };
         let repository = any_checkout(record, around)?;
-        let (start, kept) = repository.kept(&name)?;
-        let kept_by = kept.is_some().then(|| name.end_ref());
-        let unseen = Unseen::of(&repository, record)?;
-        let (files, commits) = match (&live, kept) {
-            (Some(worktree), _) => worktree.progress(&worktree.state(now_ms)?)?,
-            (None, Some(kept)) => repository.progress(&start, &kept)?,
-            (None, None) => (0, 0),
+        let Some((start, kept)) = repository.find_kept(&name)? else {
+            return match state {
+                WorktreeState::Removed => Ok(Self::without_refs(record)),
+                WorktreeState::Ready
+                | WorktreeState::Unfinished
+                | WorktreeState::Leaving
+                | WorktreeState::Gone
+                | WorktreeState::Moved => Err(WorktreeRefusal::Unknown(name.to_string()).into()),
+            };
         };
-        Ok(Self { files, commits, unseen, kept_by })
+        let kept_by = kept.is_some().then(|| name.end_ref());
+        let end = match (&live, kept) {
+            (Some(worktree), _) => worktree.state(now_ms)?,
+            (None, Some(kept)) => kept,
+            (None, None) => start.clone(),
+        };
+        let unseen = Unseen::of(&repository, record, (&start, &end))?;
+        let (files, commits) = repository.progress(&start, &end)?;
+        Ok(Self { files, commits, unseen, kept_by, is_purged: false })
+    }
+
+    /// Of one that was removed and of which nothing is kept: it was unchanged then, or that was purged.
+    fn without_refs(record: &WorktreeRecord) -> Self {
+        Self {
+            files: record.files,
+            commits: record.commits,
+            unseen: Unseen::default(),
+            kept_by: None,
+            is_purged: had_work(record),
+        }
     }
 }
 
@@ -155,6 +192,8 @@ impl Runtime {
                 runs: runs_in(&agents, Path::new(&record.path)),
                 path: PathBuf::from(&record.path),
                 state: match (at.map(|found| found.state), record.removed_ms) {
+                    // Git itself no longer finds its files by then.
+                    (_, None) if !Path::new(&record.repository).exists() => WorktreeState::Moved,
                     (Some(state), _) => state_of(state),
                     (None, Some(_)) => WorktreeState::Removed,
                     (None, None) => WorktreeState::Gone,

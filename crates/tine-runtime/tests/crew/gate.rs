@@ -135,7 +135,7 @@ async fn an_imported_worker_stays_one_as_a_digest() {
         json!([{"role": "user", "content": directive}, {"role": "assistant", "content": "Yes."}]);
     let root = house.new_root(house.home.path().to_owned());
     let context = Some(tine_runtime::ImportContext::Digest);
-    let spec = tine_runtime::ImportSpec { format: None, context };
+    let spec = tine_runtime::ImportSpec { context, ..Default::default() };
     let imported = house.runtime.import(root, &text.to_string(), spec).await.unwrap();
     house.runtime.run(imported.agent, Some("go".into()), &options()).await.unwrap();
     assert!(texts(&house, imported.agent).await.join("\n").contains("forked elsewhere"));

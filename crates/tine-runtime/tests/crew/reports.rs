@@ -26,13 +26,13 @@ async fn a_report_wakes_the_agent_whose_model_was_done() {
     <task-notification>
     <task-id>ID</task-id>
     <status>completed</status>
-    <summary>Scope: think about birds</summary>
+    <summary>done with think about birds</summary>
     <result>Scope: think about birds
     Result: done with think about birds
     Key files: none
     Files changed: none
     Issues: none</result>
-    <usage><total_tokens>10</total_tokens><tool_uses>0</tool_uses></usage>
+    <usage><total_tokens>10</total_tokens><tool_uses>0</tool_uses><duration_ms>0</duration_ms></usage>
     </task-notification>
     ");
     assert!(house.runtime.store().unread_mail(agent).await.unwrap().is_empty());

@@ -1,14 +1,14 @@
 //! A runtime over a real database that talks to the simulator over real sockets, both by one clock.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use tine_cache::Asked;
 use tine_fork::{AllowAllFilter, RunEvent, RunLimits, RunReport};
 use tine_guard::{PermissionMode, Rules};
 use tine_llm::{HttpClient, HttpLimits, HttpOptions, LlmClient, RateGates, RetryLimits, Secret};
-use tine_model::{AgentId, ModelRef, ModelSettings, Thinking, Usage};
+use tine_model::{AgentId, ModelRef, ModelSettings, Provider, Served, Thinking, Usage};
 use tine_runtime::{
     CachePolicy, Clock, Confinement, ConnectError, Connector, Crew, DenyAll, FanReport, FanSpec,
     FanTask, FanWatcher, Ids, NewRoot, Permissions, Ports, RunOptions, Runtime,
@@ -48,27 +48,49 @@ impl Ids for TestIds {
 struct Everywhere {
     base_url: String,
     gates: RateGates,
+    served: Mutex<Option<Served>>,
 }
 
-#[async_trait]
-impl Connector for Everywhere {
-    async fn connect(&self, model: &ModelRef) -> Result<Arc<dyn LlmClient>, ConnectError> {
+impl Everywhere {
+    fn options(&self, model: &ModelRef) -> HttpOptions {
         let retry = RetryLimits {
             backoff_first: std::time::Duration::from_millis(1),
             jitter_seed: Some(7),
             ..RetryLimits::default()
         };
-        let options = HttpOptions {
+        HttpOptions {
             model: model.clone(),
             base_url: self.base_url.clone(),
             key: Some(Secret::new("sk-sim")),
             limits: HttpLimits { retry, ..HttpLimits::default() },
-        };
-        Ok(Arc::new(HttpClient::new(options, &self.gates)?))
+        }
+    }
+}
+
+#[async_trait]
+impl Connector for Everywhere {
+    async fn connect(&self, model: &ModelRef) -> Result<Arc<dyn LlmClient>, ConnectError> {
+        Ok(Arc::new(HttpClient::new(self.options(model), &self.gates)?))
     }
 
     fn account(&self, _model: &ModelRef) -> String {
         self.base_url.clone()
+    }
+
+    fn host(&self, model: &ModelRef) -> Option<String> {
+        self.options(model).host()
+    }
+
+    async fn ask_server(&self, model: &ModelRef) {
+        if model.provider == Provider::OpenAiCompat {
+            let served = tine_llm::probe(&self.options(model)).await;
+            *self.served.lock().unwrap() = served;
+        }
+    }
+
+    fn served(&self, model: &ModelRef) -> Option<Served> {
+        let served = *self.served.lock().unwrap();
+        served.filter(|_| model.provider == Provider::OpenAiCompat)
     }
 }
 
@@ -82,7 +104,7 @@ pub(crate) struct House {
 
 impl House {
     pub(crate) async fn new(scenario: &str) -> Self {
-        let home = tempfile::tempdir().unwrap();
+        let home = tine_testkit::scratch();
         let (clock, ids) = (FakeClock::new(1_000_000_000), FakeIds::new());
         let scenario = Scenario::parse(scenario, "test").unwrap();
         let options =
@@ -97,6 +119,19 @@ impl House {
         let Self { home, clock, ids, sim, runtime } = self;
         runtime.store().close().await.unwrap();
         drop(runtime);
+        let runtime = open(home.path(), &clock, &ids, &sim).await;
+        Self { home, clock, ids, sim, runtime }
+    }
+
+    /// Returns the house with the same database and another provider.
+    pub(crate) async fn behind(self, scenario: &str) -> Self {
+        let Self { home, clock, ids, sim, runtime } = self;
+        runtime.store().close().await.unwrap();
+        drop((runtime, sim));
+        let scenario = Scenario::parse(scenario, "test").unwrap();
+        let options =
+            SimOptions { clock: Arc::new(OneClock(clock.clone())), ..SimOptions::new(scenario) };
+        let sim = SimServer::start(options).await.unwrap();
         let runtime = open(home.path(), &clock, &ids, &sim).await;
         Self { home, clock, ids, sim, runtime }
     }
@@ -163,7 +198,8 @@ impl House {
 
 async fn open(home: &Path, clock: &FakeClock, ids: &FakeIds, sim: &SimServer) -> Arc<Runtime> {
     let store = SqliteStore::open(home.join("tine.db"), OpenOptions::default()).await.unwrap();
-    let models = Everywhere { base_url: sim.base_url().to_owned(), gates: RateGates::default() };
+    let (base_url, gates) = (sim.base_url().to_owned(), RateGates::default());
+    let models = Everywhere { base_url, gates, served: Mutex::default() };
     let ports = Ports {
         clock: Arc::new(OneClock(clock.clone())),
         ids: Arc::new(TestIds(ids.clone())),

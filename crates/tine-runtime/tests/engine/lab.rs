@@ -10,7 +10,7 @@ use tine_cache::{Facts, Models, Scope};
 use tine_fork::{
     AllowAllFilter, CacheEngine, CacheLane, CallContext, Conversation, Journal, JournalError,
     LEADER_WAIT_MAX, MemoryJournal, RequestRecord, Run, RunEvent, RunLimits, RunReport, Seat,
-    ToolAnswer, ToolCall, ToolDispatcher,
+    SlotWait, ToolAnswer, ToolCall, ToolDispatcher,
 };
 use tine_history::History;
 use tine_llm::{HttpClient, HttpLimits, HttpOptions, RateGates, Secret};
@@ -96,14 +96,19 @@ impl Lab {
             facts: Self::facts(model),
             value_per_second: 0.01,
             leader_wait_max: self.leader_wait_max,
+            slot_wait: SlotWait::default(),
         }
     }
 
     fn client(&self, model: &str) -> Arc<HttpClient> {
         let mut clients = self.clients.lock().unwrap();
         let client = clients.entry(model.to_owned()).or_insert_with(|| {
-            let limits =
-                HttpLimits { first_event: PATIENCE, idle: PATIENCE, ..HttpLimits::default() };
+            let limits = HttpLimits {
+                first_event: PATIENCE,
+                idle: PATIENCE,
+                reply: PATIENCE,
+                ..HttpLimits::default()
+            };
             let options = HttpOptions {
                 model: model.parse().unwrap(),
                 base_url: self.base_url.clone(),

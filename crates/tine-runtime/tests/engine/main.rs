@@ -18,8 +18,12 @@ mod lifetimes;
 mod mutation;
 mod providers;
 mod shorter;
+mod slots;
 mod stages;
+mod strict_hosts;
 mod verdicts;
+mod weather;
+mod windows;
 mod workers;
 
 /// A small world: it thinks, looks once and answers; workers report at once.

@@ -172,7 +172,7 @@ async fn a_changed_byte_is_named_wherever_it_is() {
         report.push_str(&format!("{model}\n"));
         lines(model).await.iter().for_each(|line| report.push_str(&format!("  {line}\n")));
     }
-    insta::assert_snapshot!(report, @r"
+    insta::assert_snapshot!(report, @"
     anthropic/claude-opus-5-5
       Effort: settings_changed, setting `output_config` | unavailable
       ToolSchema: diverged, tool `Glob` | tools_changed
@@ -197,8 +197,8 @@ async fn a_changed_byte_is_named_wherever_it_is() {
       System: diverged, system prompt | -
       UserText: diverged, message 2, block 1 (user text) | -
       Signature: there is none
-      AssistantText: diverged, message 3, block 2 (assistant text) | -
-      CallArguments: diverged, message 3, block 3 (tool call) | -
+      AssistantText: diverged, message 3, block 1 (assistant text) | -
+      CallArguments: diverged, message 3, block 2 (tool call) | -
       ToolResult: diverged, message 4, block 1 (tool result) | -
     gemini/gemini-3.8-flash
       Effort: settings_changed, setting `generationConfig` | -

@@ -42,7 +42,7 @@ fn calls(commands: &[String]) -> Answer {
 
 /// A directory to work in and one outside, with a file each.
 fn world() -> (tempfile::TempDir, PathBuf) {
-    let world = tempfile::tempdir().unwrap();
+    let world = tine_testkit::scratch();
     let root = world.path().canonicalize().unwrap();
     for (folder, word) in [("work/d", "inner"), ("outside", "outer")] {
         std::fs::create_dir_all(root.join(folder)).unwrap();
@@ -153,4 +153,16 @@ async fn what_a_rule_lets_a_read_name_is_shown_to_it() {
         let told = told(&root, command, &with_rules(&[])).await;
         assert!(!told.contains(" word\n"), "{command}: {told}");
     }
+}
+
+/// Shows: a conversation of Claude Code that is gone on from calls the file tools by its names, and is answered by ours.
+#[tokio::test]
+async fn calls_by_claude_codes_names_are_answered_by_the_file_tools() {
+    let (_world, root) = world();
+    let call = Answer::calls([("c1", "Read", r#"{"file_path":"d/notes"}"#)]);
+    let house = House::new(ScriptedModel::new([call, Answer::text("done")])).await;
+    let agent = house.root_in(root.join("work")).await;
+    house.runtime.run(agent, Some("go".into()), &options()).await.unwrap();
+    let told = house.model.requests().pop().unwrap().text();
+    assert!(told.contains("the inner word"), "{told}");
 }

@@ -1,5 +1,6 @@
 //! Workers and forks in worktrees of their own: real git, a real database.
 
+mod kept;
 mod ready;
 
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use tine_cache::Asked;
 use tine_guard::PermissionMode;
 use tine_model::{AgentId, TaskStatus};
 use tine_runtime::{
-    CollectSpec, Confinement, FanSpec, Fate, ForkSpec, Placement, RunOptions, Start,
+    CollectSpec, Confinement, FanSpec, Fate, ForkSpec, MayLose, Placement, RunOptions, Start,
     WorktreePolicy, WorktreePorts, WorktreeState,
 };
 use tine_testkit::{Answer, ScriptedModel};
@@ -46,7 +47,16 @@ async fn say(house: &House, agent: AgentId, prompt: &str) {
 
 /// A house whose directory is a repository with one commit and one uncommitted change.
 async fn repository(model: ScriptedModel) -> (House, PathBuf) {
-    let house = House::new(model).await;
+    repository_in(House::new(model).await)
+}
+
+/// Such a house on a disk, for commands behind a wall without namespaces.
+async fn repository_on_disk(model: ScriptedModel) -> (House, PathBuf) {
+    let home = tempfile::tempdir().unwrap();
+    repository_in(House::at(home, model, tine_cache::Models::bundled()).await)
+}
+
+fn repository_in(house: House) -> (House, PathBuf) {
     let directory = house.home.path().canonicalize().unwrap().join("repository");
     std::fs::create_dir(&directory).unwrap();
     git(&directory, &["init", "--quiet", "--initial-branch=main"]);
@@ -160,6 +170,8 @@ async fn workers_of_one_turn_each_have_a_place_and_what_they_did_is_named() {
         ]),
         Answer::text("Waiting."),
         Answer::text("Done."),
+        // The reports come together, or one after the other.
+        Answer::text("Done."),
     ];
     let (house, directory) = repository(model(root, |request, task| {
         let answered = request.text().matches("tool_result").count() > 2;
@@ -184,6 +196,8 @@ async fn workers_of_one_turn_each_have_a_place_and_what_they_did_is_named() {
     assert_eq!(git(&directory, &["status", "--porcelain"]), " M a.txt\n");
     let [wrote, looked] = ["write", "look"]
         .map(|directive| tasks.iter().find(|task| task.directive == directive).unwrap());
+    // One says that it changed nothing, and wrote a file; of the other that is true.
+    assert_eq!((wrote.flags.join(","), looked.flags.len()), ("claims".to_owned(), 0));
     let worktree = wrote.worktree.clone().unwrap();
     assert_eq!((worktree.files, worktree.commits), (1, 0));
     assert!(Path::new(&worktree.path).join("new.txt").exists());
@@ -258,7 +272,7 @@ async fn a_removed_worktree_is_made_again_for_the_next_run() {
     assert_eq!((would.len(), would[0].fate.clone(), path.exists()), (1, Fate::Removed, true));
     let gone = house.runtime.collect_worktrees(&spec(none)).await.unwrap();
     assert_eq!((gone, path.exists()), (would, false));
-    assert_eq!(house.runtime.recover_worktree(child).await.unwrap().path, path);
+    assert_eq!(house.runtime.recover_worktree(child, MayLose::Nothing).await.unwrap().path, path);
     assert!(path.join("new.txt").exists());
 }
 
@@ -278,7 +292,7 @@ async fn a_worktree_whose_removal_was_cut_short_is_made_again_before_anybody_wor
     say(&house, child, "Write.").await;
     let path = path_of(&house, child).await;
     house.runtime.drop_worktree(child).await.unwrap();
-    house.runtime.recover_worktree(child).await.unwrap();
+    house.runtime.recover_worktree(child, MayLose::Nothing).await.unwrap();
     // As it is when a removal ends after its first file.
     let own_part = git(&path, &["rev-parse", "--absolute-git-dir"]);
     let own_part = Path::new(own_part.trim());
@@ -320,7 +334,7 @@ async fn a_collection_names_a_worktree_whose_note_is_lost_and_takes_it_when_its_
     assert!(own_part.exists(), "only said");
     assert_eq!(collect(false).await, [Fate::Tidied]);
     assert!(!own_part.exists());
-    assert_eq!(house.runtime.recover_worktree(child).await.unwrap().path, path);
+    assert_eq!(house.runtime.recover_worktree(child, MayLose::Nothing).await.unwrap().path, path);
 }
 
 #[tokio::test]
@@ -405,7 +419,7 @@ async fn a_check_runs_where_the_work_is() {
 #[cfg(target_os = "linux")] // for the wall
 #[tokio::test]
 async fn behind_its_wall_an_agent_commits_in_its_worktree_and_reaches_nothing_else() {
-    let (house, directory) = repository(ScriptedModel::new([
+    let model = ScriptedModel::new([
         call("FileWrite", json!({"file_path": "new.txt", "content": "new\n"})),
         call(
             "Bash",
@@ -414,8 +428,8 @@ async fn behind_its_wall_an_agent_commits_in_its_worktree_and_reaches_nothing_el
         call("Bash", json!({"command": "s=stash; touch x; git add x; git $s; g=git; $g tag t"})),
         call("Bash", json!({"command": "echo evil > \"$TINE_ORIGIN/a.txt\""})),
         Answer::text("Done."),
-    ]))
-    .await;
+    ]);
+    let (house, directory) = repository_on_disk(model).await;
     let house = with_worktrees(house);
     let root = house.root_in(directory.clone()).await;
     let spec = ForkSpec { place: own(), ..ForkSpec::of(root) };
@@ -433,7 +447,7 @@ async fn behind_its_wall_an_agent_commits_in_its_worktree_and_reaches_nothing_el
     assert_eq!(run.audit.unwrap().escapes, []);
     let dropped = house.runtime.drop_worktree(child).await.unwrap();
     assert_eq!(dropped.fate, Fate::Removed);
-    assert_eq!(house.runtime.recover_worktree(child).await.unwrap().path, path);
+    assert_eq!(house.runtime.recover_worktree(child, MayLose::Nothing).await.unwrap().path, path);
     assert_eq!(git(&path, &["log", "--format=%s"]), "work\nfirst\n");
 }
 

@@ -14,7 +14,7 @@ pub(super) fn directory_wall(house: &House) -> Confinement {
 #[cfg(target_os = "linux")] // for the wall
 #[tokio::test]
 async fn what_an_agent_wrote_runs_behind_the_wall_when_a_worktree_is_made_ready() {
-    let (house, directory) = repository(ScriptedModel::new([])).await;
+    let (house, directory) = repository_on_disk(ScriptedModel::new([])).await;
     // The user's command runs a file of the checkout, which an agent can write.
     std::fs::write(directory.join("install"), "echo mine > a.txt\n").unwrap();
     std::fs::write(directory.join(".gitignore"), "log\n").unwrap();
@@ -43,12 +43,13 @@ async fn what_an_agent_wrote_runs_behind_the_wall_when_a_worktree_is_made_ready(
     assert_eq!(house.runtime.worktrees(&directory).await.unwrap().len(), 1);
     // Also where one is made again that was removed; what was kept stays kept.
     house.runtime.drop_worktree(parent).await.unwrap();
-    let refused = house.runtime.recover_worktree(parent).await.unwrap_err().to_string();
+    let refused =
+        house.runtime.recover_worktree(parent, MayLose::Nothing).await.unwrap_err().to_string();
     assert!(refused.starts_with(expected), "{refused}");
     assert_eq!(std::fs::read_to_string(directory.join("a.txt")).unwrap(), "one\ntwo\n");
     assert!(!path.exists());
     let house = with_worktrees(house.reopened().await);
-    assert_eq!(house.runtime.recover_worktree(parent).await.unwrap().path, path);
+    assert_eq!(house.runtime.recover_worktree(parent, MayLose::Nothing).await.unwrap().path, path);
     assert_eq!(std::fs::read_to_string(path.join("install")).unwrap(), evil);
 }
 
@@ -72,7 +73,8 @@ async fn a_confined_agent_leads_the_setup_command_nowhere_where_workers_are_not_
     let refused = fork(parent, Default::default()).await.unwrap_err().to_string();
     assert!(refused.contains("the setup command of the worktree failed: "), "{refused}");
     house.runtime.drop_worktree(parent).await.unwrap();
-    let refused = house.runtime.recover_worktree(parent).await.unwrap_err().to_string();
+    let refused =
+        house.runtime.recover_worktree(parent, MayLose::Nothing).await.unwrap_err().to_string();
     assert!(refused.contains("the setup command of the worktree failed: "), "{refused}");
     assert_eq!(std::fs::read_to_string(directory.join("a.txt")).unwrap(), "one\ntwo\n");
 }
@@ -119,7 +121,7 @@ async fn what_made_a_worktree_ready_is_no_work_of_its_agent() {
     let path = path_of(&house, worker.agent).await;
     assert!(!path.exists());
     // It comes back with another stamp, and nobody has worked in it yet.
-    house.runtime.recover_worktree(worker.agent).await.unwrap();
+    house.runtime.recover_worktree(worker.agent, MayLose::Nothing).await.unwrap();
     assert!(path.join("stamp").exists());
     let work = house.runtime.work_of(worker.agent, Vec::new()).await.unwrap();
     assert_eq!(work.changes.files, []);

@@ -39,6 +39,11 @@ pub(super) fn takes_system_messages(model: &str) -> bool {
     })
 }
 
+/// Returns true for models whose thinking takes a budget. Newer ones decide themselves how much they think.
+pub(super) fn takes_budget(model: &str) -> bool {
+    known(model).is_none_or(|model| model.version < (4, 7))
+}
+
 /// The `thinking.type` that leaving `thinking` out stands for.
 pub(super) fn default_thinking(model: &str) -> &'static str {
     // The generation that keeps its thinking thinks by itself.

@@ -234,6 +234,7 @@ pub(crate) fn error_body(refusal: &Refusal, request_id: &str) -> String {
 /// Keep-alives and errors inside a stream.
 pub(crate) fn dialect() -> Dialect {
     Dialect {
+        name: "messages",
         ping: Frame::new(event(&json!({"type": "ping"}))),
         error: |kind, _| {
             let error = json!({"type": kind, "message": "the stream failed (simulated)"});

@@ -1,11 +1,12 @@
-//! Reading a Messages request: the shape of every field that the simulator depends on. Fields that it does not know are
-//! accepted, as long as they are JSON.
+//! Reading a Messages request: the shape of every field that the simulator depends on. Members that
+//! the vendor does not know are refused (`members.rs`); of those that it knows and the simulator does not, any JSON is accepted.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
 use super::marks;
+use super::members;
 use super::pairing;
 use super::settings::{self, Comparison, Mismatch, Settings};
 use crate::cache::Ttl;
@@ -71,6 +72,8 @@ pub(crate) struct Request {
     pub(super) turns: Vec<Turn>,
     /// Settings that are part of the identity of the messages' cache.
     pub(super) settings: Settings,
+    /// A sampling parameter, which newer versions of the API refuse.
+    sampling: Option<&'static str>,
 }
 
 /// What the caller wants to do with the request.
@@ -85,6 +88,7 @@ impl Request {
     pub(crate) fn parse(body: &[u8], purpose: Purpose, betas: &[&str]) -> Result<Self, Refusal> {
         let mut fields = object(body)?;
         settings::check_thread(&fields, betas)?;
+        members::check(&fields)?;
         let model = required_text(&fields, "model")?;
         let max_tokens = match (purpose, fields.get("max_tokens")) {
             (Purpose::CountTokens, None) => 0,
@@ -101,11 +105,14 @@ impl Request {
         if purpose == Purpose::Generate && max_tokens == 0 {
             check_prewarm(&fields, stream)?;
         }
+        let budget = members::Budget { model: &model, max_tokens, purpose, betas };
+        members::check_thinking(&fields, &budget)?;
         let automatic = marks::take(&mut fields, "")?;
         let mut request = Self {
             settings: Settings::of(&fields, &model),
             mismatch: settings::mismatch(&fields, betas)?,
             comparison: settings::comparison(&fields)?,
+            sampling: members::sampling(&fields),
             model,
             max_tokens,
             stream,
@@ -116,6 +123,11 @@ impl Request {
         pairing::check(&request.turns, &request.model)?;
         marks::check(&mut request, automatic)?;
         Ok(request)
+    }
+
+    /// Checks what depends on the API's version, which a header names.
+    pub(crate) fn check_version(&self, version: &str) -> Result<(), Refusal> {
+        members::check_version(version, self.sampling, &self.turns)
     }
 
     /// The conversation, for the scenario.
@@ -271,12 +283,13 @@ fn check_block(block: &Block) -> Result<(), Refusal> {
     match block.kind() {
         "text" => {
             text("text")?;
-            match block.text_of("text").is_empty() {
-                true => {
-                    Err(Refusal::invalid(format!("{path}: text content blocks must be non-empty")))
-                }
-                false => Ok(()),
-            }
+            let text = block.text_of("text");
+            let wanted = match (text.is_empty(), text.trim().is_empty()) {
+                (true, _) => "be non-empty",
+                (false, true) => "contain non-whitespace text",
+                (false, false) => return Ok(()),
+            };
+            Err(Refusal::invalid(format!("{path}: text content blocks must {wanted}")))
         }
         "thinking" => text("thinking").and_then(|()| text("signature")),
         "tool_use" => {
@@ -329,7 +342,9 @@ fn message(value: Value, index: usize) -> Result<(Role, Vec<Block>), Refusal> {
     let value = fields.shift_remove("content");
     let value = value.ok_or_else(|| Refusal::invalid(format!("{path}.content: Field required")))?;
     let blocks = content(value, &format!("{path}.content"))?;
-    match blocks.is_empty() {
+    // Claude Code sends system messages that say nothing but the effort of the turn (its beta per-turn-control-2026-07-01).
+    let says_settings = role == Role::System && fields.contains_key("output_config");
+    match blocks.is_empty() && !says_settings {
         true => Err(Refusal::invalid(format!("{path}: messages must have non-empty content"))),
         false => Ok((role, blocks)),
     }

@@ -127,7 +127,10 @@ fn fields_must_be_there_and_of_their_type() {
     assert_snapshot!(with(json!({"max_tokens": 0, "stream": true})), @"max_tokens: 0 cannot be combined with `stream: true`");
     assert_snapshot!(with(json!({"tools": [{"name": "a"}, {"name": "a"}]})), @"tools: Tool names must be unique, `a` is not");
     assert_snapshot!(why(json!([user(json!(""))])), @"messages.0.content.0: text content blocks must be non-empty");
+    assert_snapshot!(why(json!([user(json!(" \n"))])), @"messages.0.content.0: text content blocks must contain non-whitespace text");
     assert_snapshot!(why(json!([user(json!([]))])), @"messages.0: messages must have non-empty content");
+    let effort = json!({"role": "system", "content": [], "output_config": {"effort": "low"}});
+    assert_snapshot!(why(json!([user(json!("hi")), effort])), @"accepted");
 }
 
 fn flattened(body: &Value) -> Flattened {

@@ -5,6 +5,7 @@ use super::charge;
 use super::tokens::of;
 use super::tree::{HOSTED_TOKENS_MAX, Keep, PrefixTree};
 use crate::cache::{Cache, Charge, Prompt};
+use crate::draw::draw;
 use crate::limits::GEMINI_IMPLICIT_TTL_MS;
 
 /// The prompts that were seen.
@@ -26,11 +27,7 @@ impl ChanceCache {
     /// Only what could be served draws a chance, so that misses for a reason do not move the sequence.
     fn is_lucky(&mut self) -> bool {
         self.chances += 1;
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&self.seed.to_le_bytes()).update(&self.chances.to_le_bytes());
-        let [a, b, c, d, ..] = *hasher.finalize().as_bytes();
-        let drawn = f64::from(u32::from_le_bytes([a, b, c, d])) / (f64::from(u32::MAX) + 1.0);
-        drawn < self.hit_rate
+        draw(self.seed, self.chances) < self.hit_rate
     }
 }
 

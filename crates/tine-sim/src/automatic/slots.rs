@@ -1,5 +1,5 @@
-//! llama.cpp's cache: each slot holds the tokens of one conversation and serves the next prompt as far as the two agree.
-//! Slots share nothing. A conversation that has to make room is put into the host's memory, and a prompt that it fits takes
+//! llama.cpp's and Ollama's cache: each slot holds the tokens of one conversation and serves the next prompt as far as the two agree.
+//! Slots share nothing. With llama.cpp a conversation that has to make room is put into the host's memory, and a prompt that it fits takes
 //! it out again: it moves, so of several children only one benefits.
 //!
 //! Pure, like [`crate::cache`]. A server whose slots are all busy makes a request wait; here such a request finds
@@ -24,9 +24,18 @@ struct Slot {
     turn: u64,
 }
 
+/// Whose slots they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Server {
+    LlamaCpp,
+    /// Takes the idle slot with the longest common prefix, however short that is, and keeps nothing in the host's memory.
+    Ollama,
+}
+
 /// The slots of one server, and its host memory (the oldest first).
 #[derive(Debug)]
 pub(crate) struct SlotCache {
+    server: Server,
     slots: Vec<Slot>,
     host: Vec<Vec<Token>>,
     turn: u64,
@@ -66,12 +75,26 @@ impl Cache for SlotCache {
             self.release(seat, None);
         }
     }
+
+    fn busy_slots(&self) -> Vec<bool> {
+        self.slots.iter().map(|slot| slot.is_busy).collect()
+    }
 }
 
 impl SlotCache {
+    /// A llama.cpp server with so many slots.
     pub(crate) fn new(slots: usize) -> Self {
+        Self::of(Server::LlamaCpp, slots)
+    }
+
+    /// An Ollama runner with so many slots.
+    pub(crate) fn of_ollama(slots: usize) -> Self {
+        Self::of(Server::Ollama, slots)
+    }
+
+    fn of(server: Server, slots: usize) -> Self {
         let slots = vec![Slot::default(); slots.max(1)];
-        Self { slots, host: Vec::new(), turn: 0, seats: HashMap::new(), tickets: 0 }
+        Self { server, slots, host: Vec::new(), turn: 0, seats: HashMap::new(), tickets: 0 }
     }
 
     /// Takes a slot: the one asked for if it is idle, else the idle one that agrees most, else the one not used for longest.
@@ -82,16 +105,20 @@ impl SlotCache {
             None => self.most_similar(prompt).or_else(|| self.least_used(true)),
         };
         let Some(index) = chosen else { return Seat { cached: 0, slot: None } };
-        self.restore(prompt, index);
+        if self.server == Server::LlamaCpp {
+            self.restore(prompt, index);
+        }
         self.turn += 1;
         let slot = &mut self.slots[index];
         (slot.is_busy, slot.turn) = (true, self.turn);
         // The last token is computed in any case: the answer begins from it.
         let cached = common(&slot.tokens, prompt).min(prompt.len().saturating_sub(1));
+        // What does not agree leaves the slot at once, whatever becomes of the request.
+        slot.tokens.truncate(cached);
         Seat { cached, slot: Some(index) }
     }
 
-    /// Ends a request: its slot holds prompt and answer now, or nothing certain when it was broken off.
+    /// Ends a request: its slot holds prompt and answer now, or when it was broken off no more than what it had read.
     fn release(&mut self, seat: Seat, tokens: Option<Vec<Token>>) {
         let index = match (seat.slot, &tokens) {
             (Some(index), _) => index,
@@ -114,7 +141,10 @@ impl SlotCache {
         let idle = self.slots.iter().enumerate().filter(|(_, slot)| !slot.is_busy);
         idle.map(|(index, slot)| (common(&slot.tokens, prompt), std::cmp::Reverse(index)))
             .max()
-            .filter(|(shared, _)| shared * 100 > prompt.len() * SIMILARITY_MIN_PERCENT)
+            .filter(|(shared, _)| match self.server {
+                Server::LlamaCpp => shared * 100 > prompt.len() * SIMILARITY_MIN_PERCENT,
+                Server::Ollama => true,
+            })
             .map(|(_, index)| index.0)
     }
 
@@ -195,5 +225,33 @@ mod tests {
         assert_eq!(cache.take(&[1; 10], None).slot, None);
         cache.release(seat, None);
         assert_eq!(cache.take(&[1; 10], Some(0)).slot, Some(0));
+    }
+
+    #[test]
+    fn a_broken_request_has_cost_the_slot_what_it_did_not_share() {
+        let mut cache = SlotCache::new(1);
+        run(&mut cache, &[1; 100], &[2; 10]);
+        let seat = cache.take(&[[1; 60], [3; 60]].concat(), None);
+        cache.release(seat, None);
+        assert_eq!(run(&mut cache, &[1; 100], &[]), 60);
+    }
+
+    #[test]
+    fn turns_of_two_conversations_that_overlap_do_not_find_their_slot() {
+        let mut cache = SlotCache::new(2);
+        run(&mut cache, &[1; 100], &[]);
+        let child = |branch: Token, length| [vec![1; 100], vec![branch; length]].concat();
+        let first = cache.take(&child(2, 4), None);
+        let second = cache.take(&child(3, 4), None);
+        assert_eq!((first.cached, second.cached), (100, 0));
+    }
+
+    #[test]
+    fn ollama_takes_the_idle_slot_that_agrees_most_and_moves_nothing() {
+        let mut cache = SlotCache::of_ollama(2);
+        run(&mut cache, &[1; 100], &[]);
+        // Llama.cpp would take the other slot, and keep what this one holds.
+        assert_eq!(run(&mut cache, &[[1; 5], [2; 5]].concat(), &[]), 5);
+        assert_eq!(run(&mut cache, &[1; 100], &[]), 5);
     }
 }

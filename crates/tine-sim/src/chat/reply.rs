@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::host::{Host, Reasoning};
 use super::usage::{add_timings, usage};
 use crate::answer::{Answer, Stop};
 use crate::cache::PromptUsage;
@@ -19,6 +20,8 @@ pub(crate) struct Head {
     pub(crate) usage: Option<PromptUsage>,
     /// Whose usage fields are reported.
     pub(crate) profile: Profile,
+    /// The strict host that says this, if one does.
+    pub(crate) host: Option<Host>,
     /// Whether a server of one's own was told to say what was cached.
     pub(crate) reports_cache: bool,
     /// Whether a streamed reply ends with a usage chunk.
@@ -34,21 +37,37 @@ fn finish_reason(answer: &Answer) -> &str {
         Stop::EndTurn => "stop",
         Stop::ToolUse => "tool_calls",
         Stop::MaxTokens => "length",
+        // Scenarios have one word for it in all formats.
+        Stop::Given(reason) if reason == "max_tokens" => "length",
         Stop::Given(reason) => reason,
     }
+}
+
+/// The place in which reasoning is said.
+fn reasoning(head: &Head) -> Reasoning {
+    head.host.map_or(Reasoning::Member("reasoning_content"), Host::reasoning)
+}
+
+/// A thought as a part of a content.
+fn thought(text: &str) -> Value {
+    json!({"type": "thinking", "thinking": [{"type": "text", "text": text}]})
 }
 
 fn tool_call(id: &str, name: &str, arguments: &str) -> Value {
     json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
 }
 
-/// The answer as it stands in the next prompt: a line of its own, without reasoning, which is not sent back.
+/// The answer as it stands in the next prompt: a line of its own, without reasoning that is not part of the content.
 pub(crate) fn lines(head: &Head, answer: &Answer) -> Vec<String> {
     vec![format!("{}\n", message(head, answer))]
 }
 
 fn message(head: &Head, answer: &Answer) -> Value {
     let mut message = json!({"role": "assistant", "content": answer.text});
+    if let (Some(thinking), Reasoning::Part) = (&answer.thinking, reasoning(head)) {
+        let text = answer.text.iter().map(|text| json!({"type": "text", "text": text}));
+        message["content"] = std::iter::once(thought(thinking)).chain(text).collect();
+    }
     if !answer.calls.is_empty() {
         let calls = answer.calls.iter().zip(&head.call_ids);
         message["tool_calls"] =
@@ -60,8 +79,8 @@ fn message(head: &Head, answer: &Answer) -> Value {
 /// The JSON body of a reply that is not streamed.
 pub(crate) fn json_body(head: &Head, answer: &Answer) -> Frame {
     let mut message = message(head, answer);
-    if let Some(thinking) = &answer.thinking {
-        message["reasoning_content"] = json!(thinking);
+    if let (Some(thinking), Reasoning::Member(member)) = (&answer.thinking, reasoning(head)) {
+        message[member] = json!(thinking);
     }
     if head.unknown_events {
         message["sim_unknown_field"] = json!("a field from the future");
@@ -95,7 +114,15 @@ pub(crate) fn frames(head: &Head, answer: &Answer) -> Vec<Frame> {
             .map(|piece| Frame::content(delta(json!({key: piece}), None), tokens_of(piece.len())))
             .collect()
     };
-    frames.extend(content("reasoning_content", answer.thinking.as_deref().unwrap_or_default()));
+    let thinking = answer.thinking.as_deref().unwrap_or_default();
+    match reasoning(head) {
+        Reasoning::Member(member) => frames.extend(content(member, thinking)),
+        Reasoning::Part => frames.extend(pieces(thinking).map(|piece| {
+            let parts = json!({"content": [thought(piece)]});
+            Frame::content(delta(parts, None), tokens_of(piece.len()))
+        })),
+        Reasoning::Hidden => {}
+    }
     frames.extend(content("content", answer.text.as_deref().unwrap_or_default()));
     for (index, (call, id)) in answer.calls.iter().zip(&head.call_ids).enumerate() {
         let mut first = json!({"index": index});
@@ -140,6 +167,7 @@ fn event(data: &Value) -> String {
 /// Keep-alives and errors inside a stream. The format has no ping event; gateways send comments.
 pub(crate) fn dialect() -> Dialect {
     Dialect {
+        name: "chat",
         ping: Frame::new(": ping\n\n"),
         error: |kind, _| {
             let error = json!({"message": "the stream failed (simulated)", "type": kind, "param": null, "code": null});

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::engine::EngineOptions;
+use super::host::Host;
 use crate::cache::{Digest, Prompt};
 use crate::conversation::Piece;
 use crate::openai::{Api, CacheOptions, Renderer, check_breakpoints, flag, list, settings};
@@ -23,6 +24,8 @@ pub(crate) struct Request {
     pub(crate) stream: bool,
     pub(crate) include_usage: bool,
     pub(crate) cache: CacheOptions,
+    /// The strict host that answers, if one does.
+    pub(crate) host: Option<Host>,
     tools: Vec<Value>,
     messages: Vec<Value>,
     settings: String,
@@ -30,10 +33,11 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Reads and checks a body. The profile is chosen by the model's name.
+    /// Reads and checks a body. The profile is chosen by the model's name; `host` is the scenario's.
     pub(crate) fn parse(
         body: &[u8],
         profile: impl FnOnce(&str) -> Profile,
+        host: Option<Host>,
     ) -> Result<Self, Refusal> {
         let mut fields: Map<String, Value> = match serde_json::from_slice(body) {
             Ok(Value::Object(fields)) => fields,
@@ -49,6 +53,10 @@ impl Request {
             _ => return Err(Refusal::invalid("you must provide a model parameter")),
         };
         let profile = profile(&model);
+        let host = Host::of(host, &model, profile);
+        if let Some(host) = host {
+            host.check(&fields)?;
+        }
         let engine = EngineOptions::parse(&fields, profile)?;
         if profile.is_engine() {
             // OpenAI's options mean nothing there, or something else.
@@ -58,6 +66,7 @@ impl Request {
         let request = Self {
             cache: CacheOptions::parse(&fields, Api::Chat, profile)?,
             engine,
+            host,
             model,
             max_tokens: max_tokens(&fields)?,
             stream: flag(fields.get("stream"), "stream")?.unwrap_or(false),

@@ -36,7 +36,8 @@ pub(super) fn usage(head: &Head, prompt: &PromptUsage, answer: &Answer) -> Value
         Profile::Vllm | Profile::Sglang if head.reports_cache => {
             usage["prompt_tokens_details"] = cached;
         }
-        Profile::Vllm | Profile::Sglang => {}
+        // Ollama counts the prompt and nothing else.
+        Profile::Vllm | Profile::Sglang | Profile::Ollama => {}
     }
     usage
 }

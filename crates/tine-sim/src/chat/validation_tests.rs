@@ -9,7 +9,7 @@ use crate::profile::Profile;
 use crate::refusal::Refusal;
 
 fn read(body: &[u8]) -> Result<Request, Refusal> {
-    Request::parse(body, |_| Profile::OpenAi)
+    Request::parse(body, |_| Profile::OpenAi, None)
 }
 
 fn why(messages: Value) -> String {

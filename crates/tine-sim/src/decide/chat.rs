@@ -11,7 +11,8 @@ use crate::refusal::Refusal;
 
 impl Shared {
     pub(super) fn decide_chat(&self, arrival: &Arrival) -> Result<Decision, Refusal> {
-        let request = Request::parse(&arrival.body, |model| self.profile(model, Endpoint::Chat));
+        let profile = |model: &str| self.profile(model, Endpoint::Chat);
+        let request = Request::parse(&arrival.body, profile, self.scenario.host);
         let asked = request.as_ref().map(|request| self.profile(&request.model, Endpoint::Chat));
         let account = match asked.is_ok_and(Profile::is_own_server) {
             true => arrival.scope().unwrap_or_default(),
@@ -19,16 +20,18 @@ impl Shared {
         };
         let request = request?;
         self.check_openai_model(&request.model)?;
-        request.check_slot(self.scenario.slots())?;
+        request.check_slot(self.scenario.slots(Profile::LlamaCpp))?;
         self.admit(arrival, &request.model, Endpoint::Chat)?;
         let seen = Conversation::read(request.pieces(), &self.scenario.not_user_text);
-        let answered = self.answer_of(&seen, request.max_tokens, Endpoint::Chat, request.stream);
+        let profile = self.profile(&request.model, Endpoint::Chat);
+        let mut prompt = request.prompt(&account, profile);
+        let sizes = (prompt.tokens(), request.max_tokens);
+        let room = self.reply_room(Endpoint::Chat, profile, sizes)?;
+        let answered = self.answer_of(&seen, room, Endpoint::Chat, request.stream);
         let (answer, fault) = match answered {
             Ok(answered) => answered,
             Err(decision) => return Ok(*decision),
         };
-        let profile = self.profile(&request.model, Endpoint::Chat);
-        let mut prompt = request.prompt(&account, profile);
         let mut state = self.state();
         let whose = (profile, request.model.as_str());
         let charge = self.charge(&mut state, arrival, Endpoint::Chat, whose, &mut prompt)?;
@@ -39,6 +42,7 @@ impl Shared {
             model: self.model(),
             usage: reports.then_some(charge.usage),
             profile,
+            host: request.host,
             reports_cache: self.scenario.report_cached_tokens,
             include_usage: request.include_usage,
             call_ids: state.ids.calls("call", answer.calls.len()),

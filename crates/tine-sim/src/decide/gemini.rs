@@ -75,7 +75,9 @@ impl Shared {
         let is_stream = method == Method::Stream;
         let is_events = is_stream && arrival.query("alt") == Some("sse");
         let seen = Conversation::read(request.pieces(), &self.scenario.not_user_text);
-        let answered = self.answer_of(&seen, request.max_tokens, Endpoint::Gemini, is_events);
+        let sizes = (prompt.tokens(), request.max_tokens);
+        let room = self.reply_room(Endpoint::Gemini, Profile::Gemini, sizes)?;
+        let answered = self.answer_of(&seen, room, Endpoint::Gemini, is_events);
         let (answer, fault) = match answered {
             Ok(answered) => answered,
             Err(decision) => return Ok(*decision),

@@ -8,6 +8,7 @@ use crate::anthropic::{self, Comparison, Flattened, Head, Purpose, Request};
 use crate::conversation::Conversation;
 use crate::endpoint::Endpoint;
 use crate::exchange::{Arrival, Shared};
+use crate::profile::Profile;
 use crate::refusal::Refusal;
 
 impl Shared {
@@ -18,10 +19,14 @@ impl Shared {
     ) -> Result<(Request, Flattened), Refusal> {
         let scope = arrival.scope();
         let scope = scope.ok_or_else(|| Refusal::new(401, "x-api-key header is required"))?;
-        if !arrival.headers.contains_key("anthropic-version") {
-            return Err(Refusal::invalid("anthropic-version: header is required"));
-        }
+        let version = arrival.headers.get("anthropic-version").and_then(|it| it.to_str().ok());
+        let version =
+            version.ok_or_else(|| Refusal::invalid("anthropic-version: header is required"))?;
         let request = Request::parse(&arrival.body, purpose, &arrival.betas())?;
+        // Others that speak the format have its versions, and not their rules.
+        if self.profile(&request.model, Endpoint::Messages) == Profile::Anthropic {
+            request.check_version(version)?;
+        }
         if !self.scenario.has_model(&request.model) {
             return Err(Refusal::new(404, format!("model: {}", request.model)));
         }
@@ -43,7 +48,10 @@ impl Shared {
             // A prewarm generates nothing, so no rule is asked.
             0 => (Answer { stop: Stop::MaxTokens, ..Answer::default() }, None),
             max_tokens => {
-                match self.answer_of(&seen, max_tokens, Endpoint::Messages, request.stream) {
+                let profile = self.profile(&request.model, Endpoint::Messages);
+                let sizes = (flattened.prompt.tokens(), max_tokens);
+                let room = self.reply_room(Endpoint::Messages, profile, sizes)?;
+                match self.answer_of(&seen, room, Endpoint::Messages, request.stream) {
                     Ok(answered) => answered,
                     Err(decision) => return Ok(*decision),
                 }

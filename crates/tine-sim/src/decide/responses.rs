@@ -23,8 +23,10 @@ impl Shared {
             // A prewarm generates nothing, so no rule is asked.
             true => (Answer::default(), None),
             false => {
-                let (most, stream) = (request.max_tokens, request.stream);
-                match self.answer_of(&seen, most, Endpoint::Responses, stream) {
+                let profile = self.profile(&request.model, Endpoint::Responses);
+                let sizes = (flattened.rendered.prompt.tokens(), request.max_tokens);
+                let room = self.reply_room(Endpoint::Responses, profile, sizes)?;
+                match self.answer_of(&seen, room, Endpoint::Responses, request.stream) {
                     Ok(answered) => answered,
                     Err(decision) => return Ok(*decision),
                 }

@@ -220,6 +220,7 @@ pub(crate) fn error_body(refusal: &Refusal) -> String {
 /// Keep-alives and errors inside a stream. The format has no ping; proxies send comments.
 pub(crate) fn dialect() -> Dialect {
     Dialect {
+        name: "gemini",
         ping: Frame::new(": ping\n\n"),
         error: |kind, _| {
             let code = match kind {

@@ -1,9 +1,11 @@
-//! Reading a `generateContent` request. Fields that the simulator does not know are accepted, as long as they are JSON.
+//! Reading a `generateContent` request. Members that the vendor does not know are refused (`members.rs`); of those that it knows and the
+//! simulator does not, any JSON is accepted.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use super::members;
 use super::resources::Resource;
 use super::turns::{Content, call_of, check_pairs, check_signatures, either, response_of, text_of};
 use crate::conversation::Piece;
@@ -114,7 +116,9 @@ fn parts_of(content: &Value) -> impl Iterator<Item = &Value> {
 impl Request {
     /// Reads a body.
     pub(crate) fn parse(model: &str, body: &[u8]) -> Result<Self, Refusal> {
-        let fields = Value::Object(object(body)?);
+        let fields = object(body)?;
+        members::check(&fields, &members::REQUEST)?;
+        let fields = Value::Object(fields);
         let prompt = Prompt::parse(&fields)?;
         if prompt.contents.is_empty() {
             return Err(Refusal::invalid(

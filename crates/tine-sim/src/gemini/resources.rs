@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::members;
 use super::request::{Prompt, object};
 use super::turns::{check_pairs, either};
 use crate::cache::Digest;
@@ -81,7 +82,9 @@ fn expiry(fields: &Value, now_ms: u64) -> Result<Option<u64>, Refusal> {
 impl NewContent {
     /// Reads the body of a create request.
     pub(crate) fn parse(body: &[u8], now_ms: u64) -> Result<Self, Refusal> {
-        let fields = Value::Object(object(body)?);
+        let fields = object(body)?;
+        members::check(&fields, &members::CACHED_CONTENT)?;
+        let fields = Value::Object(fields);
         let model = fields.get("model").and_then(Value::as_str).unwrap_or_default();
         let model = model.strip_prefix("models/").filter(|model| !model.is_empty());
         let model = model.ok_or_else(|| {

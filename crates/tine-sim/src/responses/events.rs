@@ -143,6 +143,7 @@ pub(crate) fn frames(head: &Head, answer: &Answer) -> Vec<Frame> {
 /// Keep-alives and errors inside a stream. The format has no ping event; gateways send comments.
 pub(crate) fn dialect() -> Dialect {
     Dialect {
+        name: "responses",
         ping: Frame::new(": ping\n\n"),
         error: |kind, events| {
             let fields =

@@ -151,7 +151,7 @@ pub(super) fn outcome(answer: &Answer) -> Outcome<'_> {
 }
 
 fn usage(head: &Head, prompt: &PromptUsage, answer: &Answer) -> Value {
-    let mut details = json!({"cached_tokens": prompt.read});
+    let mut details = json!({"cached_tokens": prompt.read, "cache_write_tokens": 0});
     if head.profile.bills_writes() {
         details["cache_write_tokens"] = json!(prompt.written());
         details["cache_write_tokens_details"] =

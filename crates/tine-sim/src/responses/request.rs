@@ -1,11 +1,12 @@
-//! Reading a Responses request: the shape of every field that the simulator depends on. Fields that it does not know are
-//! accepted, as long as they are JSON.
+//! Reading a Responses request: the shape of every field that the simulator depends on. Parameters that the
+//! vendor does not know are refused (`members.rs`); of those that it knows and the simulator does not, any JSON is accepted.
 
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
 use super::items::{self, Item};
+use super::members;
 use super::pairing;
 use crate::conversation::Piece;
 use crate::openai::{Api, CacheOptions, check_breakpoints, flag, list, settings};
@@ -79,6 +80,7 @@ const ECHOED: &[&str] = &[
     "store",
     "text",
     "tool_choice",
+    "tools",
 ];
 
 impl Request {
@@ -101,7 +103,19 @@ impl Request {
             _ => return Err(missing("model")),
         };
         check_previous(&fields)?;
-        let echo = ECHOED.iter().filter_map(|key| Some(((*key).to_owned(), fields.get(*key)?)));
+        members::check(&fields)?;
+        let mut echo: Map<String, Value> = ECHOED
+            .iter()
+            .filter_map(|key| Some(((*key).to_owned(), fields.get(*key)?.clone())))
+            .collect();
+        // What every reply of the vendor says, whether or not the request did.
+        for (key, default) in [
+            ("parallel_tool_calls", json!(true)),
+            ("tool_choice", json!("auto")),
+            ("tools", json!([])),
+        ] {
+            echo.entry(key).or_insert(default);
+        }
         let request = Self {
             cache: CacheOptions::parse(&fields, Api::Responses, profile(&model))?,
             model,
@@ -109,7 +123,7 @@ impl Request {
             stream: flag(fields.get("stream"), "stream")?.unwrap_or(false),
             includes_encrypted: includes_encrypted(&fields)?,
             includes_summary: includes_summary(&fields),
-            echo: echo.map(|(key, value)| (key, value.clone())).collect(),
+            echo,
             instructions: instructions(&fields)?,
             settings: Settings::of(&fields),
             tools: list(fields.shift_remove("tools"), "tools")?.unwrap_or_default(),

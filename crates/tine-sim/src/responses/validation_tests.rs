@@ -31,7 +31,7 @@ fn with(changes: &Value) -> Value {
 fn why(changes: Value) -> String {
     match flatten(&with(&changes)) {
         Ok(_) => "accepted".to_owned(),
-        Err(Refusal { status, message, code, param, retry_after: _ }) => {
+        Err(Refusal { status, message, code, param, .. }) => {
             format!("{status} {message} [{} {}]", code.unwrap_or("-"), param.unwrap_or_default())
         }
     }

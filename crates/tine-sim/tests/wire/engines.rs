@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{chat_ask, manual, post, start};
+use crate::support::{chat_ask, client, manual, post, start};
 
 const ECHO: &str = "name = \"echo\"\n[[turn]]\ntext = \"A fine answer.\"\n";
 
@@ -120,7 +120,8 @@ async fn a_stream_that_is_cut_frees_its_slot() {
     broken["stream"] = json!(true);
     assert!(!post(&server, "/v1/chat/completions", &broken).await.is_complete);
     let again = post(&server, "/v1/chat/completions", &warm).await.json();
-    assert_eq!(again["timings"]["cache_n"], 1_011);
+    // What the two share: of the rest the cut one has taken the place.
+    assert_eq!(again["timings"]["cache_n"], 1_007);
 }
 
 #[tokio::test]
@@ -181,4 +182,60 @@ async fn minimax_reads_what_was_not_marked_too_where_it_caches_passively() {
         (first["cache_creation_input_tokens"].as_u64(), second["cache_read_input_tokens"].as_u64()),
         (Some(1_007), Some(1_007))
     );
+}
+
+/// The answer to a question without a body.
+async fn page(server: &tine_sim::SimServer, path: &str) -> Option<Value> {
+    let answer = client().get(format!("{}{path}", server.base_url())).send().await.ok()?;
+    let is_served = answer.status().is_success();
+    let body = answer.bytes().await.ok()?;
+    serde_json::from_slice(&body).ok().filter(|_| is_served)
+}
+
+#[tokio::test]
+async fn each_server_of_ones_own_says_what_it_is_as_the_real_one_does() {
+    let paths = ["/v1/models", "/props", "/slots", "/version", "/api/version"];
+    let cases = [
+        ("llamacpp", json!("llamacpp"), [true, true, true, false, false]),
+        ("vllm", json!("vllm"), [true, false, false, true, false]),
+        ("sglang", json!("sglang"), [true, false, false, false, false]),
+        ("ollama", json!("library"), [true, false, false, false, true]),
+        ("deepseek", Value::Null, [false; 5]),
+    ];
+    for (profile, owner, served) in cases {
+        let server = start(&format!("profile = \"{profile}\"\n{ECHO}")).await;
+        for (path, is_served) in paths.into_iter().zip(served) {
+            assert_eq!(page(&server, path).await.is_some(), is_served, "{profile} {path}");
+        }
+        let list = page(&server, "/v1/models").await.unwrap_or_default();
+        assert_eq!(list["data"][0]["owned_by"], owner, "{profile}");
+    }
+}
+
+#[tokio::test]
+async fn a_llama_server_tells_its_slots_and_which_of_them_is_at_work() {
+    let slow = "profile = \"llamacpp\"\nslots = 2\nname = \"slow\"\n[[turn]]\ntext = \"A fine answer.\"\nfault = { stall_after_events = 1 }\n";
+    let server = start(slow).await;
+    let props = page(&server, "/props").await.unwrap_or_default();
+    assert_eq!(props["total_slots"], 2);
+    let at_work = |slots: Value| -> Vec<bool> {
+        let slots = slots.as_array().expect("slots").clone();
+        slots.iter().map(|slot| slot["is_processing"].as_bool().expect("word")).collect()
+    };
+    assert_eq!(at_work(page(&server, "/slots").await.unwrap_or_default()), [false, false]);
+    let mut body = child("m", "aa");
+    body["stream"] = json!(true);
+    let url = format!("{}/v1/chat/completions", server.base_url());
+    let mut answer =
+        client().post(url).body(body.to_string()).send().await.expect("an answer begins");
+    answer.chunk().await.expect("its first part");
+    assert_eq!(at_work(page(&server, "/slots").await.unwrap_or_default()), [true, false]);
+}
+
+#[tokio::test]
+async fn ollama_has_one_slot_and_says_nothing_of_what_it_read() {
+    let server = start(&format!("profile = \"ollama\"\n{ECHO}")).await;
+    let first = post(&server, "/v1/chat/completions", &child("m", "aa")).await.json();
+    assert_eq!(first["usage"]["prompt_tokens_details"], Value::Null);
+    assert_eq!(first["usage"]["prompt_tokens"], 1_012);
 }

@@ -1,6 +1,6 @@
 //! Every fault, as a client meets it.
 
-use crate::support::{Reply, ask, chat_ask, events, input, post, start, try_post};
+use crate::support::{Reply, ask, chat_ask, events, input, manual, post, start, try_post};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tine_sim::SimServer;
@@ -41,6 +41,35 @@ async fn a_rule_that_is_only_a_fault_steps_aside_when_used_up() {
     let mut statuses = Vec::new();
     for _ in 0..3 {
         statuses.push(post(&server, "/v1/messages", &ask(json!("hi"))).await.status);
+    }
+    assert_eq!(statuses, [503, 503, 200]);
+}
+
+#[tokio::test]
+async fn a_share_of_requests_meets_a_fault_and_the_same_ones_each_time() {
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        let server = with_fault("status = 529, percent = 25").await;
+        let mut statuses = Vec::new();
+        for _ in 0..40 {
+            statuses.push(post(&server, "/v1/messages", &ask(json!("hi"))).await.status);
+        }
+        seen.push(statuses);
+    }
+    assert_eq!(seen[0], seen[1]);
+    let met = seen[0].iter().filter(|status| **status == 529).count();
+    assert!((4..=16).contains(&met), "{met} of 40");
+}
+
+#[tokio::test]
+async fn an_outage_is_over_after_its_time() {
+    let outage = "fault = { status = 503, within_ms = 30_000 }";
+    let (server, clock) =
+        manual(&format!("name = \"x\"\n[[turn]]\ntext = \"ok\"\n{outage}\n")).await;
+    let mut statuses = Vec::new();
+    for _ in 0..3 {
+        statuses.push(post(&server, "/v1/messages", &ask(json!("hi"))).await.status);
+        clock.advance(15_000);
     }
     assert_eq!(statuses, [503, 503, 200]);
 }

@@ -9,4 +9,5 @@ mod gemini;
 mod quota;
 mod refusals;
 mod responses;
+mod strangers;
 mod support;

@@ -349,7 +349,10 @@ async fn what_is_gone_too_large_or_too_much_is_refused() {
     for (what, limits, path) in limited {
         let scenario = format!("name = \"x\"\n[[turn]]\ntext = \"ok\"\n[limits]\n{limits}\n");
         let server = start(&scenario).await;
-        let body = with(ask(json!("hi")), json!({"input": "hi"}));
+        let body = match path {
+            "/v1/responses" => json!({"model": "gpt-6.1-sol", "input": "hi"}),
+            _ => ask(json!("hi")),
+        };
         post(&server, path, &body).await;
         let reply = post(&server, path, &body).await;
         let wait = match reply.header("retry-after") {

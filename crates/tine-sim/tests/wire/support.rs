@@ -149,6 +149,13 @@ pub(crate) async fn with_beta(server: &SimServer, beta: &str, body: &Value) -> R
     send(request, &body.to_string()).await.expect("a response")
 }
 
+/// A Messages request of another version of the API.
+pub(crate) async fn with_version(server: &SimServer, version: &str, body: &Value) -> Reply {
+    let request = client().post(format!("{}/v1/messages", server.base_url()));
+    let request = request.bearer_auth("key").header("anthropic-version", version);
+    send(request, &body.to_string()).await.expect("a response")
+}
+
 pub(crate) async fn try_post(server: &SimServer, path: &str, body: &str) -> reqwest::Result<Reply> {
     send(request(server, path), body).await
 }

@@ -6,7 +6,7 @@ use super::sample::{agent_id, create, fork, fork_of, heard, lease, plain_notice,
 use super::{Fixture, refused};
 use crate::{
     AgentFilter, EntryKind, EntryRow, Fence, ForkEvent, ForkFrom, Kill, NewChild, NewEntry,
-    NewTask, NewWorktree, Result, StoreError,
+    NewTask, NewWorktree, Relocation, Result, StoreError,
 };
 
 fn fork_events(rows: &[EntryRow]) -> Vec<ForkEvent> {
@@ -159,6 +159,31 @@ pub async fn a_forks_worktree_is_known_with_it(fixture: &dyn Fixture) -> Result<
     assert_eq!(store.worktrees().await?.len(), 1);
     let nobody = WorktreeRecord { agent: root, ..worked };
     refused!(store.note_worktree(nobody).await, StoreError::NotFound { .. });
+    Ok(())
+}
+
+/// The new places of worktrees and directories are written at once; a row that is not there leaves all as it was.
+pub async fn a_moved_worktree_is_written_with_its_agents(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let root = create(&*store, 1).await?;
+    let mut request = fork_of(root, 2, ForkFrom::LastEntry);
+    let [path, origin, repository] = ["/w/2", "/o/src", "/o/.git"].map(str::to_owned);
+    request.children[0].worktree = Some(NewWorktree { path, origin, repository });
+    store.fork(request).await?;
+    let Some(made) = store.worktree(agent_id(2)).await? else { panic!("there is one") };
+    let [path, origin, repository] = ["/v/2", "/n/src", "/n/.git"].map(str::to_owned);
+    let moved = WorktreeRecord { path, origin, repository, ..made };
+    let missing = Relocation {
+        worktrees: vec![moved.clone()],
+        directories: vec![(agent_id(8), "/n".to_owned())],
+    };
+    refused!(store.relocate(missing).await, StoreError::NotFound { .. });
+    assert_ne!(store.worktree(agent_id(2)).await?, Some(moved.clone()));
+    let directories = vec![(root, "/n/src".to_owned())];
+    store.relocate(Relocation { worktrees: vec![moved.clone()], directories }).await?;
+    let store = fixture.open().await?;
+    assert_eq!(store.worktree(agent_id(2)).await?, Some(moved));
+    assert_eq!(store.agent(root).await?.directory, "/n/src");
     Ok(())
 }
 

@@ -40,6 +40,7 @@ pub async fn appended_rows_come_back_in_order(fixture: &dyn Fixture) -> Result<(
         EntryKind::Rewind,
         EntryKind::Notice,
         EntryKind::Compact,
+        EntryKind::Dialect,
     ];
     let entries: Vec<NewEntry> = (bodies.iter().zip(kinds).enumerate())
         .map(|(at, (body, kind))| NewEntry { kind, body: (*body).to_owned(), at_ms: at as i64 - 2 })

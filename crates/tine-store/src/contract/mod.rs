@@ -11,6 +11,7 @@ mod model;
 mod permission;
 mod reach;
 mod sample;
+mod servers;
 mod stops;
 mod work;
 mod writers;
@@ -32,6 +33,7 @@ pub use sample::{
     agent_id, ask_of, cache_row, caps_of, create, end_of, fork_of, message, new_agent,
     permission_id, plain_notice, request_of, reserve_of, yes_to,
 };
+pub use servers::*;
 pub use stops::*;
 pub use work::*;
 pub use writers::*;
@@ -81,6 +83,7 @@ macro_rules! store_contract {
             a_fork_may_inherit_from_a_grandparent
             a_fork_is_made_with_its_first_entries
             a_forks_worktree_is_known_with_it
+            a_moved_worktree_is_written_with_its_agents
             a_refused_fork_leaves_nothing
             an_agent_keeps_its_reach
             a_child_reaches_no_farther_than_its_parent
@@ -129,6 +132,7 @@ macro_rules! store_contract {
             writers_of_one_directory_see_each_other
             directories_within_each_other_are_shared
             a_writer_is_gone_with_its_lease
+            what_a_server_said_is_kept_by_its_host
         }
     };
     ($fixture:expr; $($name:ident)+) => {

@@ -9,8 +9,9 @@ use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteQueryResult, Sql
 use sqlx::{ConnectOptions, Connection, Sqlite, SqliteConnection};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::StepHook;
 use super::failure::database_error;
+use super::read_only::{PrivateCopy, Refusal};
+use super::{OpenOptions, StepHook, WaitHook};
 use crate::{Result, StoreError};
 
 /// A statement with its arguments.
@@ -24,6 +25,12 @@ pub(super) struct Connections {
     path: PathBuf,
     options: SqliteConnectOptions,
     hook: Option<StepHook>,
+    busy_waits_max: u32,
+    wait_hook: Option<WaitHook>,
+    /// Why nothing can be written; `None` where it can.
+    refusal: Option<Refusal>,
+    /// The files that are read in place of the store's own. They go with this.
+    _copy: Option<PrivateCopy>,
     idle: Mutex<Vec<SqliteConnection>>,
     readers: Semaphore,
     writer: Semaphore,
@@ -31,20 +38,31 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    pub(super) fn new(
-        path: PathBuf,
-        options: SqliteConnectOptions,
-        hook: Option<StepHook>,
-    ) -> Self {
+    pub(super) fn new(path: PathBuf, connect: SqliteConnectOptions, options: &OpenOptions) -> Self {
         Self {
             path,
-            options,
-            hook,
+            options: connect,
+            hook: options.step_hook.clone(),
+            busy_waits_max: options.busy_waits_max,
+            wait_hook: options.wait_hook.clone(),
+            refusal: None,
+            _copy: None,
             idle: Mutex::new(Vec::new()),
             readers: Semaphore::new(READERS_MAX),
             writer: Semaphore::new(1),
             watcher: tokio::sync::Mutex::new(None),
         }
+    }
+
+    /// The connections of a store that can only be read: `connect` leads to the files as they are, or to a copy of them.
+    pub(super) fn only_to_read(
+        path: PathBuf,
+        connect: SqliteConnectOptions,
+        refusal: Refusal,
+        copy: Option<PrivateCopy>,
+    ) -> Self {
+        let open = Self::new(path, connect, &OpenOptions::default());
+        Self { refusal: Some(refusal), _copy: copy, ..open }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -66,13 +84,26 @@ impl Connections {
     }
 
     /// Begins a transaction that may write. IMMEDIATE: a transaction that reads first and locks later fails at once
-    /// when another process has written in between, however long it would wait.
+    /// when another process has written in between, however long it would wait. Waits for others as long as the options say.
     pub(super) async fn write(&self) -> Result<Writing<'_>> {
+        if let Some(refusal) = self.refusal {
+            return Err(refusal.error(&self.path));
+        }
         let permit = acquire(&self.writer, &self.path).await?;
         let connection = self.take().await?;
         let mut writing = Writing { connection, home: self, _permit: permit };
-        writing.run("begin", sqlx::query("BEGIN IMMEDIATE")).await?;
-        Ok(writing)
+        for waits in 1.. {
+            match writing.run("begin", sqlx::query("BEGIN IMMEDIATE")).await {
+                Err(StoreError::Busy { .. }) if waits < self.busy_waits_max => {}
+                begun => return begun.map(|_| writing),
+            }
+            if waits == 1
+                && let Some(hook) = &self.wait_hook
+            {
+                hook();
+            }
+        }
+        Err(StoreError::Busy { path: self.path.clone() })
     }
 
     /// SQLite's count of foreign commits, as seen by a connection that never writes.

@@ -13,12 +13,17 @@ const READ_ONLY: i32 = 8;
 const IO: i32 = 10;
 const CORRUPT: i32 = 11;
 const FULL: i32 = 13;
+/// The shared memory beside the file cannot grow: `SQLITE_IOERR_SHMSIZE`, the only code of a full disk that is not `FULL`.
+const IO_SHARED_MEMORY_SIZE: i32 = 4874;
 const CANNOT_OPEN: i32 = 14;
 const NOT_A_DATABASE: i32 = 26;
 
 pub(super) fn database_error(path: &Path, error: sqlx::Error) -> StoreError {
     let path = path.to_owned();
     let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
+    if code == Some(IO_SHARED_MEMORY_SIZE) {
+        return StoreError::Full { path };
+    }
     match code.map(|extended| extended & 0xff) {
         Some(PERMISSION | READ_ONLY) => StoreError::ReadOnly { path },
         Some(BUSY | LOCKED) => StoreError::Busy { path },

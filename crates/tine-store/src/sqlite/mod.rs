@@ -8,13 +8,16 @@ mod connection;
 mod entries;
 mod failure;
 mod fork;
+mod integrity;
 mod leases;
 mod mail;
 mod open;
 mod packed;
 mod permissions;
 mod port;
+mod read_only;
 mod requests;
+mod servers;
 mod stops;
 mod tasks;
 #[cfg(test)]
@@ -29,8 +32,15 @@ use std::time::Duration;
 use crate::Result;
 use connection::Connections;
 
-/// How long a write waits for other processes' writes. Theirs take milliseconds; after seconds, something is stuck.
+/// The time that a write waits for other processes' writes before it says that it waits. Theirs take milliseconds.
 pub const BUSY_WAIT: Duration = Duration::from_secs(5);
+
+/// The number of such waits: ten minutes together. A backup or a `VACUUM` holds the lock for minutes, and so does a process that was
+/// paused; what is to be written was paid for.
+pub const BUSY_WAITS_MAX: u32 = 120;
+
+/// Called once for each write that has to wait for another process. It must be quick.
+pub type WaitHook = Arc<dyn Fn() + Send + Sync>;
 
 /// Called with the name of a step before each statement of a writing transaction (the first is `begin`, the last `commit`)
 /// and with `committed` after its end. An error that it returns fails the operation there. For tests of durability.
@@ -39,15 +49,24 @@ pub type StepHook = Arc<dyn Fn(&'static str) -> Result<()> + Send + Sync>;
 /// How a store is opened.
 #[derive(Clone)]
 pub struct OpenOptions {
-    /// How long to wait for other processes' writes.
+    /// The wait for other processes' writes before `wait_hook` is called.
     pub busy_wait: Duration,
+    /// The number of such waits before the write fails.
+    pub busy_waits_max: u32,
+    /// Told of a write that waits.
+    pub wait_hook: Option<WaitHook>,
     /// Watches, and may fail, every step of every write.
     pub step_hook: Option<StepHook>,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { busy_wait: BUSY_WAIT, step_hook: None }
+        Self {
+            busy_wait: BUSY_WAIT,
+            busy_waits_max: BUSY_WAITS_MAX,
+            wait_hook: None,
+            step_hook: None,
+        }
     }
 }
 
@@ -55,6 +74,8 @@ impl fmt::Debug for OpenOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OpenOptions")
             .field("busy_wait", &self.busy_wait)
+            .field("busy_waits_max", &self.busy_waits_max)
+            .field("wait_hook", &self.wait_hook.is_some())
             .field("step_hook", &self.step_hook.is_some())
             .finish()
     }

@@ -9,6 +9,7 @@ use sqlx::{ConnectOptions, Row};
 
 use super::connection::Connections;
 use super::failure::{corrupt, io_error};
+use super::read_only::{self, Refusal};
 use super::{OpenOptions, SqliteStore};
 use crate::{Result, StoreError};
 
@@ -16,7 +17,7 @@ use crate::{Result, StoreError};
 const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// Each takes the database from one version to the next, and sets the version as its last act.
-const MIGRATIONS: [&str; 10] = [
+const MIGRATIONS: [&str; 11] = [
     include_str!("../../migrations/sqlite/0001_initial.sql"),
     include_str!("../../migrations/sqlite/0002_cache.sql"),
     include_str!("../../migrations/sqlite/0003_permissions.sql"),
@@ -27,6 +28,7 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("../../migrations/sqlite/0008_reaped.sql"),
     include_str!("../../migrations/sqlite/0009_reach.sql"),
     include_str!("../../migrations/sqlite/0010_reach_of_older_programs.sql"),
+    include_str!("../../migrations/sqlite/0011_servers.sql"),
 ];
 
 /// Rows on their way from SQLite's thread. Ten times the default: a history is read as a whole.
@@ -38,24 +40,42 @@ const CACHE: &str = "-512";
 
 impl SqliteStore {
     /// Opens a store, and makes it first where there is none: directories for their owner alone, and so the file.
+    ///
+    /// If nothing can be written, because the place is read-only or its disk is full, the store can be read all the same; writes are
+    /// refused then.
     pub async fn open(path: impl Into<PathBuf>, options: OpenOptions) -> Result<Self> {
         let path = path.into();
-        if !path.exists() {
+        let is_there = path.exists();
+        if !is_there {
             make_directory(directory_of(&path))?;
         }
-        let connect = SqliteConnectOptions::new()
-            .filename(&path)
-            .foreign_keys(true)
-            .synchronous(SqliteSynchronous::Full)
-            .busy_timeout(options.busy_wait)
-            .pragma("cache_size", CACHE)
-            .row_buffer_size(ROWS_BUFFERED)
-            .disable_statement_logging();
-        let store = Self { connections: Connections::new(path, connect, options.step_hook) };
-        if !store.connections.path().exists() || store.version().await? < SCHEMA_VERSION {
-            store.make().await?;
+        let connect = connect_options(&path).busy_timeout(options.busy_wait);
+        let store = Self { connections: Connections::new(path.clone(), connect, &options) };
+        match store.prepare().await {
+            Ok(()) => Ok(store),
+            Err(error) => match Refusal::of(&error).filter(|_| is_there) {
+                Some(refusal) => Self::open_to_read(path, refusal).await.map_err(|_| error),
+                None => Err(error),
+            },
         }
-        Ok(store)
+    }
+
+    async fn prepare(&self) -> Result<()> {
+        if !self.connections.path().exists() || self.version().await? < SCHEMA_VERSION {
+            self.make().await?;
+        }
+        Ok(())
+    }
+
+    /// Opens a store that is there and cannot be written. One of an older schema cannot be read so: it would have to be changed first.
+    pub(super) async fn open_to_read(path: PathBuf, refusal: Refusal) -> Result<Self> {
+        let (connect, copy) = read_only::files_to_read(&path).await?;
+        let connections = Connections::only_to_read(path, connect, refusal, copy);
+        let store = Self { connections };
+        match store.version().await? {
+            SCHEMA_VERSION => Ok(store),
+            _ => Err(refusal.error(store.connections.path())),
+        }
     }
 
     /// Version of the schema; an error when it is not one of ours to read.
@@ -104,6 +124,17 @@ impl SqliteStore {
         }
         write.commit().await
     }
+}
+
+/// The options with which every connection is opened.
+pub(super) fn connect_options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .foreign_keys(true)
+        .synchronous(SqliteSynchronous::Full)
+        .pragma("cache_size", CACHE)
+        .row_buffer_size(ROWS_BUFFERED)
+        .disable_statement_logging()
 }
 
 fn directory_of(path: &Path) -> &Path {

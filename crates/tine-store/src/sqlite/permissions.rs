@@ -15,9 +15,6 @@ use crate::{AnswerPermission, AskPermission, PermissionFilter, PermissionRow, Re
 /// Candidates named for an ambiguous prefix: as many as fit under an error message.
 const CANDIDATES_MAX: i64 = 8;
 
-/// Whose word it is when a deadline has passed.
-const BY_DEADLINE: &str = "the deadline";
-
 macro_rules! permission_columns {
     () => {
         "id, agent, root, owner, call, tool, what, input, directory, why, warning, rule, widest, \
@@ -54,7 +51,6 @@ impl SqliteStore {
     pub(super) async fn ask_permission_row(&self, ask: AskPermission) -> Result<PermissionRow> {
         let mut write = self.connections.write().await?;
         require_living(&mut write, ask.agent).await?;
-        expire_due(&mut write, ask.now_ms).await?;
         let sql = concat!(
             "SELECT ",
             permission_columns!(),
@@ -188,11 +184,8 @@ impl SqliteStore {
         answer: AnswerPermission,
     ) -> Result<PermissionRow> {
         let mut write = self.connections.write().await?;
-        expire_due(&mut write, answer.now_ms).await?;
         let row = read_back(&mut write, answer.id).await?;
         if row.state != PermissionState::Pending {
-            // It may have expired just now, and that is to stay.
-            write.commit().await?;
             return Err(StoreError::Settled { permission: Box::new(row) });
         }
         let widest = row.widest_for(answer.decision);
@@ -233,21 +226,6 @@ impl SqliteStore {
         let row = read_back(&mut write, id).await?;
         write.commit().await?;
         Ok(row)
-    }
-
-    pub(super) async fn expire_permission_rows(&self, now_ms: i64) -> Result<Vec<PermissionRow>> {
-        // Asked first, outside the transaction: nearly always nothing is due, and then nothing is written.
-        let sql = "SELECT 1 FROM permissions WHERE state = 'pending' AND deadline_ms <= ? LIMIT 1";
-        let mut read = self.connections.read().await?;
-        let due = read.one(sqlx::query(sql).bind(now_ms)).await?;
-        read.finish().await?;
-        if due.is_none() {
-            return Ok(Vec::new());
-        }
-        let mut write = self.connections.write().await?;
-        let rows = expire_due(&mut write, now_ms).await?;
-        write.commit().await?;
-        Ok(rows)
     }
 
     pub(super) async fn take_permission_row(&self, id: PermissionId, now_ms: i64) -> Result<bool> {
@@ -312,17 +290,6 @@ pub(super) async fn withdraw_of_the_dead(write: &mut Writing<'_>, now_ms: i64) -
          AND agent IN (SELECT id FROM agents WHERE state = 'dead')";
     write.run("requests of the dead", sqlx::query(sql).bind(now_ms)).await?;
     Ok(())
-}
-
-async fn expire_due(write: &mut Writing<'_>, now_ms: i64) -> Result<Vec<PermissionRow>> {
-    let sql = concat!(
-        "UPDATE permissions SET state = 'expired', answered_by = ?, answered_ms = ?2 \
-         WHERE state = 'pending' AND deadline_ms <= ?2 RETURNING ",
-        permission_columns!()
-    );
-    let rows =
-        write.all("permissions due", sqlx::query(sql).bind(BY_DEADLINE).bind(now_ms)).await?;
-    rows.iter().map(|row| permission_row(write.path(), row)).collect()
 }
 
 async fn insert_permission(write: &mut Writing<'_>, ask: &AskPermission) -> Result<()> {

@@ -9,9 +9,9 @@ use super::SqliteStore;
 use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
     EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
-    NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Rename, RequestRow,
-    RequestStop, Reserve, Reserved, Result, SetBudget, SetReach, SetState, StandInLine, Store,
-    TaskEnd, UsageScope, UsageSum, WriterRow,
+    NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Relocation, Rename,
+    RequestRow, RequestStop, Reserve, Reserved, Result, ServerNote, SetBudget, SetReach, SetState,
+    StandInLine, Store, TaskEnd, UsageScope, UsageSum, WriterRow,
 };
 
 #[async_trait]
@@ -99,6 +99,10 @@ impl Store for SqliteStore {
 
     async fn note_worktree(&self, record: WorktreeRecord) -> Result<()> {
         self.note_worktree_row(record).await
+    }
+
+    async fn relocate(&self, relocation: Relocation) -> Result<()> {
+        self.relocate_rows(relocation).await
     }
 
     async fn start_task(&self, agent: AgentId) -> Result<bool> {
@@ -201,10 +205,6 @@ impl Store for SqliteStore {
         self.default_permission_row(id, by, now_ms).await
     }
 
-    async fn expire_permissions(&self, now_ms: i64) -> Result<Vec<PermissionRow>> {
-        self.expire_permission_rows(now_ms).await
-    }
-
     async fn take_permission(&self, id: PermissionId, now_ms: i64) -> Result<bool> {
         self.take_permission_row(id, now_ms).await
     }
@@ -288,6 +288,14 @@ impl Store for SqliteStore {
 
     async fn note_writer(&self, note: NoteWriter) -> Result<Vec<WriterRow>> {
         self.note_writer_row(note).await
+    }
+
+    async fn note_server(&self, note: ServerNote) -> Result<()> {
+        self.note_server_row(note).await
+    }
+
+    async fn server_notes(&self, host: &str) -> Result<Vec<ServerNote>> {
+        self.server_note_rows(host).await
     }
 
     async fn data_version(&self) -> Result<i64> {

@@ -8,7 +8,7 @@ use tine_model::{AgentId, WorktreeRecord};
 use super::SqliteStore;
 use super::column::Columns;
 use super::connection::Writing;
-use crate::{NewWorktree, Result, StoreError};
+use crate::{NewWorktree, Relocation, Result, StoreError};
 
 macro_rules! worktree_columns {
     () => {
@@ -45,6 +45,30 @@ impl SqliteStore {
             .bind(record.agent.as_bytes().as_slice());
         if write.one("worktree noted", sql).await?.is_none() {
             return Err(StoreError::no_agent(record.agent));
+        }
+        write.commit().await
+    }
+
+    pub(super) async fn relocate_rows(&self, relocation: Relocation) -> Result<()> {
+        let mut write = self.connections.write().await?;
+        for record in relocation.worktrees {
+            let sql = "UPDATE worktrees SET path = ?, origin = ?, repository = ? WHERE agent = ? \
+                 RETURNING agent";
+            let sql = sqlx::query(sql)
+                .bind(record.path)
+                .bind(record.origin)
+                .bind(record.repository)
+                .bind(record.agent.as_bytes().as_slice());
+            if write.one("worktree moved", sql).await?.is_none() {
+                return Err(StoreError::no_agent(record.agent));
+            }
+        }
+        for (agent, directory) in relocation.directories {
+            let sql = "UPDATE agents SET directory = ? WHERE id = ? RETURNING id";
+            let sql = sqlx::query(sql).bind(directory).bind(agent.as_bytes().as_slice());
+            if write.one("agent moved", sql).await?.is_none() {
+                return Err(StoreError::no_agent(agent));
+            }
         }
         write.commit().await
     }

@@ -21,12 +21,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::excerpt::Excerpt;
 use super::git;
-use super::strays::{self, Mark};
+use super::strays::Mark;
 use crate::linked::Linked;
 use crate::place::Place;
 use crate::wall::{
     CommandLimit, ControlGroup, Enclosure, Refusals, Reports, StageEnd, Warden, stages, start,
 };
+use crate::watchdog::{Supervised, Supervisor};
 
 /// Shells in the order in which they are tried; `sh` serves small systems without bash.
 pub(super) const SHELLS: [&str; 2] = ["bash", "sh"];
@@ -92,7 +93,6 @@ pub(super) struct Process {
 /// A command that is put together, and the reading end of what it will print.
 struct Prepared {
     builder: Command,
-    mark: Mark,
     output: Receiver,
 }
 
@@ -126,19 +126,38 @@ impl Process {
     }
 
     fn start_open(shell: &str, command: &str, place: &Place) -> io::Result<Self> {
-        let mut builder = Command::new(shell);
-        builder.arg("-c").arg(command);
+        let mark = Mark::new();
+        let watchdog = place.watchdog();
+        let mut builder = match &watchdog {
+            Some(_) if !is_on_search_path(shell) => return Err(ErrorKind::NotFound.into()),
+            Some(program) => Supervisor::command(program, &mark, (shell, command)),
+            None => {
+                let mut builder = Command::new(shell);
+                builder.arg("-c").arg(command);
+                builder
+            }
+        };
         for (name, value) in std::env::vars_os() {
             if is_withheld_variable(&name.to_string_lossy(), &value.to_string_lossy()) {
                 builder.env_remove(name);
             }
         }
         let git_count = std::env::var(git::COUNT).ok();
-        let Prepared { mut builder, mark, output } = prepare(builder, place, git_count)?;
-        let child = builder.spawn()?;
-        // The builder holds the writing ends; while it lives the pipe would never end.
-        drop(builder);
-        let group = Group::led_by(&child, mark, None);
+        let Prepared { mut builder, output } = prepare(builder, place, &mark, git_count)?;
+        let (child, group) = match watchdog {
+            Some(_) => {
+                builder.env_remove(Mark::VARIABLE);
+                let (child, supervisor) = Supervisor::start(builder)?;
+                (child, Group { id: None, supervisor: Some(supervisor), mark, warden: None })
+            }
+            None => {
+                let child = builder.spawn()?;
+                // The builder holds the writing ends; while it lives the pipe would never end.
+                drop(builder);
+                let group = Group::led_by(&child, mark, None);
+                (child, group)
+            }
+        };
         Ok(Self::without_network(child, group, output))
     }
 
@@ -153,7 +172,8 @@ impl Process {
         let control = enclosure.control_group();
         let mut builder = stages(program, control.as_ref());
         builder.env_clear().envs(enclosure.environment().iter().map(|(name, value)| (name, value)));
-        let Prepared { builder, mark, output } = prepare(builder, place, count_in(enclosure))?;
+        let mark = Mark::new();
+        let Prepared { builder, output } = prepare(builder, place, &mark, count_in(enclosure))?;
         let (child, reports) = start(builder, &setup, (shell, name), command)?;
         let group = Group::led_by(&child, mark, None);
         let mut network = JoinSet::new();
@@ -181,10 +201,11 @@ impl Process {
         let mut builder = Command::new(program);
         builder.arg0(shell).args(enclosure.arguments(shell, command).iter().map(|part| &**part));
         builder.env_clear().envs(enclosure.environment().iter().map(|(name, value)| (name, value)));
-        let Prepared { mut builder, mark, output } = prepare(builder, place, count_in(enclosure))?;
+        let mark = Mark::new();
+        let Prepared { mut builder, output } = prepare(builder, place, &mark, count_in(enclosure))?;
         let (held, mut gate) = io::pipe()?;
         builder.stdin(held);
-        let (child, warden) = Warden::start(enclosure, builder)?;
+        let (child, warden) = Warden::start(enclosure, builder, place.watchdog(), mark.value())?;
         let control = enclosure.control_group();
         if let (Some(control), Some(id)) = (&control, child.id()) {
             // Where this fails, tine counts all the same.
@@ -223,13 +244,12 @@ impl Process {
                 },
             }
         };
-        let stopped = self.group.stop(&mut self.child, grace).await;
-        match ending {
+        let (ending, is_orphan) = self.group.supervised(ending);
+        let is_over = matches!(ending, Ending::Exited { .. });
+        let stopped = self.group.stop(&mut self.child, grace, is_over).await;
+        if !is_over {
             // What a command leaves behind outside its group when it ends by itself, it leaves on purpose.
-            Ending::Exited { .. } => {}
-            Ending::TimedOut | Ending::Exceeded(_) | Ending::Cancelled | Ending::Lost(_) => {
-                self.group.mark.kill()
-            }
+            self.group.mark.kill();
         }
         self.network.abort_all();
         // Behind a wall nothing outlives its command.
@@ -246,7 +266,10 @@ impl Process {
                 Some(StageEnd::Exceeded(limit)) => Ending::Exceeded(limit),
                 Some(StageEnd::Silent) | None => match left.exceeded.or(killed) {
                     Some(limit) => Ending::Exceeded(limit),
-                    None => Ending::Exited { status, left_behind: stopped || left.any },
+                    // What is left of an orphan is the command itself.
+                    None => {
+                        Ending::Exited { status, left_behind: (stopped && !is_orphan) || left.any }
+                    }
                 },
             },
             Ending::TimedOut | Ending::Exceeded(_) | Ending::Cancelled | Ending::Lost(_) => ending,
@@ -277,11 +300,15 @@ fn count_in(enclosure: &Enclosure) -> Option<String> {
 
 /// What every command gets: its directory, its end of a pipe, a group of its own, quiet variables and a mark.
 /// `git_count` is the `GIT_CONFIG_COUNT` that it has already.
-fn prepare(mut builder: Command, place: &Place, git_count: Option<String>) -> io::Result<Prepared> {
+fn prepare(
+    mut builder: Command,
+    place: &Place,
+    mark: &Mark,
+    git_count: Option<String>,
+) -> io::Result<Prepared> {
     // One pipe for both streams, so that their order is the order in which they were written.
     let (reader, writer) = io::pipe()?;
     let output = Receiver::from_owned_fd(OwnedFd::from(reader))?;
-    let mark = Mark::new();
     let is_linked = Linked::around(place.real_directory()).is_some();
     builder
         .current_dir(place.directory())
@@ -293,14 +320,26 @@ fn prepare(mut builder: Command, place: &Place, git_count: Option<String>) -> io
         .envs(SET_VARIABLES)
         .envs(git::variables(git_count.as_deref(), is_linked))
         .envs(place.variables().iter().map(|(name, value)| (name, value)))
-        .env(strays::VARIABLE, mark.value());
-    Ok(Prepared { builder, mark, output })
+        .env(Mark::VARIABLE, mark.value());
+    Ok(Prepared { builder, output })
+}
+
+/// Directories in which programs are looked for if `PATH` is not set, as the system does.
+const SEARCH_PATH_DEFAULT: &str = "/usr/bin:/bin";
+
+/// Returns true if a program of this name can be found. A supervisor could say only later that it cannot.
+fn is_on_search_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_else(|| SEARCH_PATH_DEFAULT.into());
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
 /// The process group that a child leads, and the mark of all it starts. Dropping it kills what is left of both.
 #[derive(Debug)]
 struct Group {
+    /// The group; `None` before the supervisor has named it, and once nothing is left of it.
     id: Option<Pid>,
+    /// The parent of a command without a wall. It goes with this, and ends what is left.
+    supervisor: Option<Supervisor>,
     mark: Mark,
     /// Of a confined command; gone once it has ended what was left.
     warden: Option<Warden>,
@@ -309,12 +348,51 @@ struct Group {
 impl Group {
     fn led_by(child: &Child, mark: Mark, warden: Option<Warden>) -> Self {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
-        Self { id: id.and_then(Pid::from_raw), mark, warden }
+        Self { id: id.and_then(Pid::from_raw), supervisor: None, mark, warden }
+    }
+
+    /// The ending as the supervisor has seen it, and true if the supervisor was killed itself and has seen none: then the command goes on
+    /// without it, and is killed.
+    fn supervised(&mut self, ending: Ending) -> (Ending, bool) {
+        let (Some(supervisor), Ending::Exited { left_behind, .. }) =
+            (&mut self.supervisor, &ending)
+        else {
+            return (ending, false);
+        };
+        let left_behind = *left_behind;
+        match supervisor.end() {
+            Some(Supervised::Ended(status)) => (Ending::Exited { status, left_behind }, false),
+            Some(Supervised::Failed(error)) => (Ending::Lost(error), false),
+            None => {
+                self.mark.kill();
+                (ending, true)
+            }
+        }
     }
 
     /// Asks the group to end, and kills it when it has not after `grace`. Returns whether anything
-    /// was left. The leader is reaped meanwhile, because a dead leader still counts as a member.
-    async fn stop(&mut self, child: &mut Child, grace: Duration) -> bool {
+    /// was left. The leader is reaped meanwhile, because a dead leader still counts as a member. `is_over` says that the command has
+    /// ended by itself; else nothing of it is left.
+    async fn stop(&mut self, child: &mut Child, grace: Duration, is_over: bool) -> bool {
+        let mut supervisor = self.supervisor.take();
+        if let Some(supervisor) = &mut supervisor {
+            self.id = supervisor.shell();
+            if !is_over {
+                supervisor.leave_nothing();
+            }
+        }
+        let stopped = self.stop_group(child, grace).await;
+        if let Some(supervisor) = supervisor
+            && !is_over
+        {
+            // It ends what has left the group, and then itself.
+            drop(supervisor);
+            drop(tokio::time::timeout(REAP_TIME_MAX, child.wait()).await);
+        }
+        stopped
+    }
+
+    async fn stop_group(&mut self, child: &mut Child, grace: Duration) -> bool {
         let Some(id) = self.id else { return false };
         if test_kill_process_group(id).is_err() {
             self.id = None;
@@ -341,11 +419,14 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
+        let supervised = self.supervisor.take();
         if let Some(id) = self.id {
             let _ = kill_process_group(id, Signal::KILL);
+        }
+        if self.id.is_some() || supervised.is_some() {
             self.mark.kill();
         }
-        if let Some(warden) = &self.warden {
+        if let Some(warden) = self.warden.take() {
             warden.end_all();
         }
     }

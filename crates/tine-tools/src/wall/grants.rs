@@ -34,6 +34,9 @@ impl Grant {
 pub(super) const DEVICES: [&str; 5] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
+/// Memory that the processes of a command share by the names of files.
+pub(super) const SHARED_MEMORY: &str = "/dev/shm";
+
 pub(super) fn devices() -> Vec<Grant> {
     DEVICES.iter().map(|path| Grant::new(*path, Access::Device)).collect()
 }

@@ -1,7 +1,7 @@
 //! A view of the machine for confined commands: a mount namespace in which everything is read-only but what may be written.
 //!
 //! A thread of tine cannot enter a user namespace, so tine starts itself once more. That process (`stage.rs`, the outer stage)
-//! leaves the namespaces of the user and starts the inner stage, which is the first process of a new process namespace. The
+//! leaves the namespaces of the user and forks: its child, the inner stage, is the first process of a new process namespace. The
 //! inner stage builds the view (`mounts.rs`), gives the user's number back, restricts itself as a wall without namespaces
 //! does, and starts the shell. When it ends, the kernel ends every process of the command.
 //!
@@ -23,13 +23,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use crate::watchdog;
 pub(super) use order::{Identity, Setup};
 pub(super) use start::try_view;
 pub(crate) use start::{Reports, StageEnd, stages, start};
 pub(super) use view::{Anchors, Wanted, cover, view};
 
-/// The first argument of the stages: the binary hands such a call to [`stage_of`] before it does anything else.
+/// The first argument of the stages and of the watchdogs: the binary hands such a call to [`stage_of`] before it does anything else.
 pub const STAGE_ARGUMENT: &str = "__wall-stage";
+
+/// The argument after it that asks for the stages.
+const STAGES: &str = "view";
 
 /// The program that builds the view: a binary that hands calls with [`STAGE_ARGUMENT`] to [`stage_of`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +63,11 @@ impl StageProgram {
         let _ = REGISTERED.set(Self::at("/proc/self/exe"));
     }
 
+    /// The registered program, whatever the kernel lets it do; `None` if there is none.
+    pub(crate) fn registered() -> Option<Self> {
+        REGISTERED.get().cloned()
+    }
+
     /// The registered program; `None` if there is none or if this kernel lets this user make no namespaces.
     pub fn here() -> Option<Self> {
         REGISTERED.get().filter(|program| program.works()).cloned()
@@ -83,22 +92,26 @@ impl StageProgram {
         works
     }
 
-    fn path(&self) -> &std::path::Path {
+    pub(crate) fn path(&self) -> &std::path::Path {
         &self.0
     }
 }
 
-/// Runs a stage if the arguments, without the program's name, ask for one. Must be called first of all in the binary's `main`, while it
+/// Runs a stage or a watchdog if the arguments, without the program's name, ask for one. Must be called first of all in the binary's `main`, while it
 /// has one thread.
 pub fn stage_of(mut arguments: impl Iterator<Item = OsString>) -> Option<std::process::ExitCode> {
     if arguments.next()? != STAGE_ARGUMENT {
         return None;
     }
+    let rest: Vec<OsString> = arguments.collect();
+    if let Some(code) = watchdog::run_watchdog(&rest) {
+        return Some(code);
+    }
     let rest: Vec<String> =
-        arguments.map(|argument| argument.to_string_lossy().into_owned()).collect();
+        rest.into_iter().map(|argument| argument.to_string_lossy().into_owned()).collect();
     #[cfg(target_os = "linux")]
     {
-        Some(stage::run_stage(&rest))
+        Some(stage::run_stages(&rest))
     }
     #[cfg(not(target_os = "linux"))]
     {

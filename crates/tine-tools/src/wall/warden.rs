@@ -13,7 +13,8 @@ use tokio::process::{Child, Command};
 use tokio::runtime::Handle;
 
 use super::usage::{Usage, processes};
-use super::{CommandLimit, Enclosure, Layer, Restriction};
+use super::{CommandLimit, Enclosure, Layer, Restriction, StageProgram};
+use crate::watchdog::Guard;
 
 /// How often it is looked whether what was killed is gone, and how long between two looks. A process that is writing to a slow disk
 /// may take that second; it does nothing more for its command.
@@ -37,30 +38,53 @@ pub(crate) struct Left {
 pub(crate) struct Warden {
     /// `None` where signals are not confined, so that they would reach others.
     requests: Option<Sender<Request>>,
+    /// Ends the command when this process dies; `None` where no program is registered for it.
+    guard: Option<Guard>,
 }
 
 impl Warden {
     /// Starts `command` inside; it waits for a line on its input. Must be called within a tokio runtime; blocks about as long as
     /// starting a command takes.
-    pub(crate) fn start(enclosure: &Enclosure, command: Command) -> io::Result<(Child, Self)> {
+    /// `watchdog` is the program of the guard, and `mark` what the command's processes carry.
+    pub(crate) fn start(
+        enclosure: &Enclosure,
+        command: Command,
+        watchdog: Option<StageProgram>,
+        mark: &str,
+    ) -> io::Result<(Child, Self)> {
         let runtime = Handle::current();
         let enclosure = enclosure.clone();
         let is_scoped = enclosure.0.is_scoped;
         let usage = Usage::new(enclosure.0.limits);
         let (started, start) = channel();
         let (requests, asked) = channel::<Request>();
+        let mark = mark.to_owned();
         let body = move || {
-            if started.send(begin(enclosure, command, runtime)).is_ok() {
-                answer(&asked, usage);
+            let begun = begin(enclosure, command, runtime.clone()).and_then(|child| {
+                // From this thread, because it stands just outside of the wall.
+                let _runtime = runtime.enter();
+                let guard =
+                    watchdog.map(|program| Guard::start(&program, (child.id(), &mark), is_scoped));
+                Ok((child, guard.transpose()?))
+            });
+            let guard = begun.as_ref().ok().and_then(|(_, guard)| guard.as_ref()?.process());
+            if started.send(begun).is_ok() {
+                answer(&asked, usage, guard);
             }
         };
         std::thread::Builder::new().name("tine-warden".to_owned()).spawn(body)?;
-        let child = start.recv().map_err(io::Error::other)??;
-        Ok((child, Self { requests: is_scoped.then_some(requests) }))
+        let (child, guard) = start.recv().map_err(io::Error::other)??;
+        Ok((child, Self { requests: is_scoped.then_some(requests), guard }))
     }
 
     /// Ends every process of the command that is left.
-    pub(crate) fn end_all(&self) -> Left {
+    pub(crate) fn end_all(self) -> Left {
+        let left = self.request_end();
+        self.guard.into_iter().for_each(Guard::stand_down);
+        left
+    }
+
+    fn request_end(&self) -> Left {
         let Some(requests) = &self.requests else { return Left::default() };
         let (reply, answer) = channel();
         match requests.send(reply) {
@@ -96,19 +120,20 @@ fn restriction(enclosure: &Enclosure) -> io::Result<&Restriction> {
     }
 }
 
-/// Answers requests, and meanwhile counts what the processes use together.
-fn answer(requests: &Receiver<Request>, mut usage: Usage) {
+/// Answers requests, and meanwhile counts what the processes use together. The guard stands outside of the wall, where this thread stands,
+/// and is none of them.
+fn answer(requests: &Receiver<Request>, mut usage: Usage, guard: Option<Pid>) {
     let mut exceeded = None;
     loop {
         match requests.recv_timeout(usage.pause()) {
             Ok(reply) => {
                 // Whoever asked may be gone.
-                let _ = reply.send(Left { any: end_everything_inside(), exceeded });
+                let _ = reply.send(Left { any: end_everything_inside(guard), exceeded });
             }
             Err(RecvTimeoutError::Timeout) => {
-                if let Some(limit) = usage.look_at(processes_inside()) {
+                if let Some(limit) = usage.look_at(processes_inside(guard)) {
                     exceeded = Some(limit);
-                    end_everything_inside();
+                    end_everything_inside(guard);
                 }
             }
             Err(RecvTimeoutError::Disconnected) => return,
@@ -117,11 +142,12 @@ fn answer(requests: &Receiver<Request>, mut usage: Usage) {
 }
 
 /// Ends all that this thread may signal, at once, so that nothing can slip away by starting others. First it looks at all of it, so
-/// that a kernel that confined signals less than it said could not make tine end the user's programs.
-fn end_everything_inside() -> bool {
+/// that a kernel that confined signals less than it said could not make tine end the user's programs. A guard goes with it: what it would
+/// end is over.
+pub(crate) fn end_everything_inside(guard: Option<Pid>) -> bool {
     let mut any = false;
     for _ in 0..LOOKS_MAX {
-        let states = states_inside();
+        let states: Vec<State> = processes_inside(guard).map(State::of).collect();
         if states.contains(&State::Outside) {
             break;
         }
@@ -136,17 +162,12 @@ fn end_everything_inside() -> bool {
     any
 }
 
-/// What those are that this thread may signal.
-fn states_inside() -> Vec<State> {
-    processes_inside().map(State::of).collect()
-}
-
-/// Those that this thread may signal.
-fn processes_inside() -> impl Iterator<Item = Pid> {
+/// Those that this thread may signal, without the guard.
+fn processes_inside(guard: Option<Pid>) -> impl Iterator<Item = Pid> {
     let own = rustix::process::getpid();
-    processes()
-        .into_iter()
-        .filter(move |process| *process != own && test_kill_process(*process).is_ok())
+    processes().into_iter().filter(move |process| {
+        *process != own && Some(*process) != guard && test_kill_process(*process).is_ok()
+    })
 }
 
 /// What a process is, by its threads: the first of them may have ended before the others.

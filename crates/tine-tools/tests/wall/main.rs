@@ -18,5 +18,6 @@ mod planted;
 mod processes;
 mod reads;
 mod view;
+mod watchdog;
 mod world;
 mod writes;

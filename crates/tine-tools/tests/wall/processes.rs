@@ -84,6 +84,15 @@ async fn other_processes_are_not_ended_and_own_ones_are() {
     assert!(stranger.is_alive());
 }
 
+#[tokio::test]
+async fn a_command_gets_the_signals_that_it_is_sent() {
+    let world = World::new();
+    for place in [world.worker(), world.reader()] {
+        let output = run(&place, "kill -TERM $$; echo survived").await;
+        assert!(output.text.starts_with("[ended by signal 15]"), "{}", output.text);
+    }
+}
+
 #[cfg(target_arch = "x86_64")] // for the numbers of the calls
 #[tokio::test]
 async fn the_kernel_refuses_what_reaches_round_the_files() {
@@ -160,7 +169,7 @@ async fn a_chain_of_processes_ends_too() {
 }
 
 /// Processes whose directory is the world's.
-fn left_in(world: &World) -> Vec<std::path::PathBuf> {
+pub(crate) fn left_in(world: &World) -> Vec<std::path::PathBuf> {
     let work = world.path("work").canonicalize().unwrap();
     let entries = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
     entries

@@ -1,6 +1,7 @@
 //! What only a view keeps: metadata outside, settings inside, secrets wherever they lie, and files of other runs.
 
 use tine_testkit::share;
+use tine_tools::{Place, Wall};
 
 use super::world::{SECRET, World, changes, run};
 use super::writes::METADATA;
@@ -189,4 +190,30 @@ async fn a_command_sees_its_own_processes_alone() {
             run(&world.worker(), &format!("cat {file} > x; echo x > {file}; wc -c < x")).await;
         assert!(output.text.contains("ermission denied"), "{file}: {}", output.text);
     }
+}
+
+#[tokio::test]
+async fn who_works_in_shared_memory_sees_nothing_else_of_it() {
+    let world = World::new();
+    let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let work = memory.path().join("work");
+    std::fs::create_dir(&work).unwrap();
+    std::fs::write(memory.path().join("other"), "theirs\n").unwrap();
+    let place = Place::new(&work).unwrap();
+    let enclosure = Wall::worker(&work).raise(place.directory(), &world.ground()).unwrap();
+    let place = place.with_enclosure(enclosure);
+    let output = run(&place, "echo mine > own && cat own; ls -A .. own; touch ../new").await;
+    let text = output.text.replace(memory.path().to_str().unwrap(), "/dev/shm/m");
+    insta::assert_snapshot!(text, @"
+    mine
+    own
+
+    ..:
+    work
+    touch: cannot touch '../new': Permission denied
+    [exit code 1]
+    [confined: writes only below /dev/shm/m/work and $TMPDIR, no key stores, no network]
+    ");
+    assert_eq!(std::fs::read_to_string(work.join("own")).unwrap(), "mine\n");
+    assert!(!memory.path().join("new").exists());
 }

@@ -121,6 +121,13 @@ impl Live {
         self.said = (String::new(), String::new());
     }
 
+    /// A reply of the log was read, which may be the one of this turn: it is in the log before the run says so.
+    pub(crate) fn forget_written(&mut self, reply: &str) {
+        if self.text == reply {
+            (self.text, self.thinking) = (String::new(), String::new());
+        }
+    }
+
     /// What it does, in a few words.
     pub(crate) fn doing(&self) -> String {
         if self.stopping {

@@ -38,7 +38,9 @@ use std::collections::{HashMap, HashSet};
 
 use crossterm::event::{KeyEventKind, MouseButton, MouseEventKind};
 use tine_guard::PermissionMode;
-use tine_model::{AgentId, AgentRecord, AgentState, Block, EntryBody, Role, TaskRecord};
+use tine_model::{
+    AgentId, AgentRecord, AgentState, Block, EntryBody, EntryId, Message, Role, TaskRecord,
+};
 use tine_runtime::FoldedEntry;
 
 use crate::words::{first_line, left_out};
@@ -221,6 +223,7 @@ impl App {
             Event::Log { agent, after, entries } => {
                 let live = self.lives.get_mut(&agent);
                 if let Some(room) = self.rooms.get_mut(&agent) {
+                    let known = room.last;
                     match after {
                         None => room.fill(&entries),
                         Some(_) => room.extend(&entries),
@@ -229,8 +232,12 @@ impl App {
                     if entries.iter().any(is_of_user) {
                         room.sent = None;
                     }
-                    if entries.iter().any(is_of_model) {
-                        live.into_iter().for_each(Live::forget_said);
+                    let mut replies = entries.iter().filter_map(reply);
+                    if let (Some((id, message)), Some(live)) = (replies.next_back(), live) {
+                        live.forget_said();
+                        if Some(id) > known {
+                            live.forget_written(&message.text());
+                        }
                     }
                 }
                 Vec::new()
@@ -572,8 +579,14 @@ fn is_of_user(folded: &FoldedEntry) -> bool {
 }
 
 /// Whether it is a message of the model.
-fn is_of_model(folded: &FoldedEntry) -> bool {
-    matches!(&folded.entry.body, EntryBody::Message(message) if message.role() == Role::Assistant)
+/// A message of the model's, and its entry.
+fn reply(folded: &FoldedEntry) -> Option<(EntryId, &Message)> {
+    match &folded.entry.body {
+        EntryBody::Message(message) if message.role() == Role::Assistant => {
+            Some((folded.entry.id, message.as_ref()))
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -101,6 +101,7 @@ pub(crate) fn add_entry(pieces: &mut Vec<Piece>, entry: &Entry, directory: &Path
         })),
         EntryBody::Rewind { .. } => add(Body::Event("Rewound to here".to_owned())),
         EntryBody::Notice(text) => add(Body::Event(one_line(text))),
+        EntryBody::Dialect(change) => add(Body::Event(one_line(&change.to_string()))),
         EntryBody::Compact { preface, .. } => {
             add(Body::Event("Compacted: what stands above is summed up".to_owned()));
             add(Body::Thinking(preface.text()));

@@ -226,6 +226,7 @@ fn is_event(folded: &FoldedEntry) -> bool {
         | EntryBody::Clear
         | EntryBody::Mark { .. }
         | EntryBody::Rewind { .. }
-        | EntryBody::Notice(_) => true,
+        | EntryBody::Notice(_)
+        | EntryBody::Dialect(_) => true,
     }
 }

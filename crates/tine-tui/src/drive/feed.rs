@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use tine_fork::{Neighbour, Observer, RunEvent};
-use tine_model::{AgentId, Decision, PermissionId, TaskRecord};
+use tine_model::{AgentId, Decision, PermissionId, TaskRecord, in_full};
 use tine_runtime::{Answer, Asker, CrewWatcher, PermissionRequest};
 use tine_store::PermissionRow;
 use tine_wire::Event as StreamEvent;
@@ -17,7 +17,7 @@ use super::inbox::Inbox;
 use super::queue::how;
 use crate::app::{Event, Happening, Tone};
 use crate::host::Host;
-use crate::words::{call_line, one_line};
+use crate::words::{STORE_WAITS, call_line, left_behind, one_line};
 
 /// Sees one agent's run.
 pub(super) struct Feed {
@@ -65,11 +65,14 @@ fn happening(event: &RunEvent<'_>, directory: &std::path::Path) -> Option<Happen
         RunEvent::Stream(StreamEvent::ToolCall { name, .. }) => Happening::Calling(one_line(name)),
         RunEvent::Stream(_) => return None,
         RunEvent::Retry { wait, cause, .. } => {
-            Happening::Held(format!("retrying: {}", one_line(&cause.to_string())), Some(*wait))
+            Happening::Held(format!("retrying: {}", one_line(&in_full(*cause))), Some(*wait))
         }
         RunEvent::Held { wait, reason } => Happening::Held(reason.as_str().to_owned(), *wait),
         RunEvent::Paused(_) => Happening::Held("waiting at a cap of the budget".to_owned(), None),
+        RunEvent::StoreWaits => Happening::Held(STORE_WAITS.to_owned(), None),
+        RunEvent::LeftBehind(left) => Happening::Warning(left_behind(left)),
         RunEvent::Shared(neighbours) => Happening::Warning(one_line(&Neighbour::note(neighbours))),
+        RunEvent::Dialect(change) => Happening::Warning(one_line(&change.to_string())),
         RunEvent::Answered(record) => Happening::Answered(record.usage),
         RunEvent::Message(_) => Happening::Written,
         RunEvent::ToolStarted { call } => {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tine_model::{AgentId, AgentRecord, AgentState, EntryId, Outcome};
 use tine_runtime::{
-    CompactOptions, FoldedEntry, ForkSpec, ForkWords, Inherit, Placement, RunOutcome, Runtime,
-    RuntimeError, Start,
+    CompactOptions, FoldedEntry, ForkSpec, ForkWords, Inherit, Listening, Placement, RunOutcome,
+    Runtime, RuntimeError, Start,
 };
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -24,7 +24,7 @@ use crate::app::{Effect, Event, Happening, Tone};
 use crate::figures::grouped;
 use crate::host::{Host, ModelChoice, Seams, Told};
 use crate::question::whole;
-use crate::words::one_line;
+use crate::words::{STORE_WAITS, one_line};
 
 /// How long an agent of another process may take to stop before the screen says no more of it.
 pub(super) const STOP_PATIENCE: Duration = Duration::from_secs(10);
@@ -62,6 +62,8 @@ pub(super) struct Hands {
     /// Ends errands.
     pub(super) stops: Mutex<Stops>,
     runs: Runs,
+    /// Hears of writes that wait.
+    _listening: Listening,
 }
 
 impl Hands {
@@ -72,6 +74,9 @@ impl Hands {
             waiting: Mutex::default(),
             asked: Mutex::default(),
         };
+        let told = Arc::clone(&inbox);
+        let say_wait = move || told.push(Event::Told(None, Tone::Warning, STORE_WAITS.to_owned()));
+        let listening = host.runtime().store_waits().listen(Arc::new(say_wait));
         Arc::new(Self {
             host,
             inbox,
@@ -83,6 +88,7 @@ impl Hands {
             found: Mutex::default(),
             stops: Mutex::default(),
             runs: Runs::default(),
+            _listening: listening,
         })
     }
 
@@ -353,7 +359,8 @@ impl Hands {
                     EntryBody::Message(_)
                     | EntryBody::Fork { .. }
                     | EntryBody::Mark { .. }
-                    | EntryBody::Notice(_) => false,
+                    | EntryBody::Notice(_)
+                    | EntryBody::Dialect(_) => false,
                 }
             };
             if !entries.iter().any(whole) {
@@ -380,7 +387,7 @@ impl Hands {
         let runtime = self.runtime();
         let budget = runtime.budget(agent).await?.map(Box::new);
         let model = runtime.store().agent(agent).await?.settings.model;
-        let window = runtime.facts(&model).context_tokens;
+        let window = runtime.window(&model).await?;
         self.inbox.push(Event::Means(agent, budget, window));
         Ok(())
     }

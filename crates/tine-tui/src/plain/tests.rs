@@ -146,6 +146,22 @@ fn a_turn_is_told_in_order_and_once() {
     ");
 }
 
+/// A reply is in the log before its run says so, and somebody may have read it between the two.
+#[test]
+fn a_reply_that_is_read_before_its_run_says_so_is_told_once() {
+    let mut session = Session::at(&[agent(1, None)]);
+    session.happened(Happening::Began);
+    session.happened(Happening::Request);
+    session.happened(Happening::Text("You said: hello".into()));
+    session.log(id(1), None, vec![(1, Message::user("hello")), (2, says("You said: hello"))]);
+    session.happened(Happening::Written);
+    session.log(id(1), Some(2), Vec::new());
+    session.happened(Happening::Request);
+    session.happened(Happening::Text("More. ".into()));
+    assert_eq!(session.shown.matches("You said: ").count(), 1, "{}", session.shown);
+    assert!(session.shown.ends_with("You said: hello\nMore. "), "{}", session.shown);
+}
+
 /// The row from during the run says that the agent runs, and the log may be read before it is read again.
 #[test]
 fn where_an_agent_stands_is_told_when_its_row_is_read_again() {

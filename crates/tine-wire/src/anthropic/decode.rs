@@ -19,7 +19,7 @@ use crate::growing::GrowingObject;
 use crate::read::input_from_text;
 use crate::reply::{self, DecodeError, Partial, Reply};
 use crate::sse::Record;
-use crate::{Event, failure, names, strip};
+use crate::{Event, failure, lenient, names, strip};
 
 /// The reply of a stream while it grows.
 #[derive(Debug, Default)]
@@ -46,6 +46,7 @@ struct GrowingBlock {
 struct Envelope<'a> {
     #[serde(rename = "type")]
     kind: Option<String>,
+    #[serde(default, deserialize_with = "lenient::place")]
     index: Option<usize>,
     #[serde(borrow)]
     message: Option<&'a RawValue>,
@@ -58,7 +59,9 @@ struct Envelope<'a> {
 
 #[derive(Deserialize)]
 struct Start<'a> {
+    #[serde(default, deserialize_with = "lenient::text")]
     id: Option<String>,
+    #[serde(default, deserialize_with = "lenient::text")]
     model: Option<String>,
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
@@ -68,6 +71,7 @@ struct Start<'a> {
 
 #[derive(Deserialize)]
 struct Stop<'a> {
+    #[serde(default, deserialize_with = "lenient::text")]
     stop_reason: Option<String>,
     #[serde(borrow)]
     diagnostics: Option<&'a RawValue>,
@@ -85,6 +89,15 @@ impl Assembly {
         events: &mut Vec<Event>,
     ) -> Result<(), DecodeError> {
         let name = record.name.as_deref().unwrap_or("an event");
+        if name == "ping" {
+            events.push(Event::Ping);
+            return Ok(());
+        }
+        // Gateways end the stream as OpenAI does. The vendor's own library reads no event whose name it does not know.
+        if record.data.trim_start().starts_with("[DONE]") {
+            events.push(Event::Other);
+            return Ok(());
+        }
         let envelope: Envelope<'_> = parse(&record.data, name)?;
         let kind = envelope.kind.as_deref().or(record.name.as_deref()).unwrap_or_default();
         match kind {
@@ -358,7 +371,9 @@ pub(crate) fn whole(body: &RawValue) -> Result<Reply, DecodeError> {
     struct Whole<'a> {
         #[serde(rename = "type")]
         kind: Option<String>,
+        #[serde(default, deserialize_with = "lenient::text")]
         id: Option<String>,
+        #[serde(default, deserialize_with = "lenient::text")]
         model: Option<String>,
         #[serde(borrow)]
         content: Option<&'a RawValue>,

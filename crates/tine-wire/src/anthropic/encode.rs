@@ -90,8 +90,8 @@ fn settings(parts: &HeadParts) -> String {
         let object = extra::inside(parts, "thinking", object);
         text.push_str(&format!(",\"thinking\":{}", object.end()));
     }
-    let config = settings
-        .effort
+    let config = parts
+        .sent_effort()
         .map_or_else(Object::new, |effort| Object::new().string("effort", effort.as_str()));
     let config = extra::inside(parts, "output_config", config);
     if !config.is_empty() {

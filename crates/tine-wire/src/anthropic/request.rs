@@ -1,64 +1,56 @@
-//! The body of a Messages request → head parts and messages.
+//! The settings of a Messages request → head parts.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tine_model::{
-    Effort, Lifetime, Message, ModelRef, ModelSettings, Provider, RawJson, Thinking, ToolChoice,
-    WireFormat,
-};
+use tine_model::{Effort, Lifetime, RawJson, Thinking, ToolChoice, WireFormat};
 
-use crate::head_parts::{HeadParts, SystemBlock, ToolDeclaration, ToolOrder};
+use crate::head_parts::{SystemBlock, ToolDeclaration, efforts};
 use crate::names;
-use crate::read::{ReadError, parse, read_message};
-use crate::read_request::ReadRequestError;
+use crate::read::{ReadError, parse};
+use crate::read_request::{ReadRequestError, Reading};
+use crate::split::SplitRequest;
 use crate::strip::members;
 
 type Result<T> = std::result::Result<T, ReadRequestError>;
 
-/// Reads a body.
-pub(crate) fn read_request(body: &[u8]) -> Result<(HeadParts, Vec<Message>)> {
-    let raw: &RawValue = serde_json::from_slice(body).map_err(ReadError::Json)?;
-    let model = ModelRef { provider: Provider::Anthropic, name: String::new() };
-    let settings = ModelSettings { model, max_tokens: 0, thinking: None, effort: None };
-    let parts = HeadParts::new(settings, String::new(), Vec::new());
-    let mut parts = HeadParts { tool_order: ToolOrder::AsGiven, ..parts };
-    parts.stream = false;
-    let mut messages = Vec::new();
-    let (mut has_model, mut has_limit) = (false, false);
-    for (name, value) in named_members(raw, "the request")? {
-        let settings = &mut parts.settings;
-        match name.as_str() {
-            "model" => (settings.model.name, has_model) = (parse(value, &name)?, true),
-            "max_tokens" => (settings.max_tokens, has_limit) = (parse(value, &name)?, true),
-            "messages" => messages = read_messages(value)?,
+/// Reads the settings. What no part says is left to the request's own bytes.
+pub(crate) fn read_settings(split: &SplitRequest, reading: &mut Reading) -> Result<()> {
+    for (name, json) in split.settings() {
+        let value: &RawValue = serde_json::from_str(json).map_err(ReadError::shape(name))?;
+        let parts = &mut reading.parts;
+        match name {
+            "model" => {}
+            "max_tokens" => parts.settings.max_tokens = parse(value, name)?,
             // They belong to one request: a mark that the provider places, and a question about an earlier one.
             "cache_control" | "diagnostics" => {}
             // What is null says as much as what is left out.
-            _ if value.get() == "null" => {}
-            "temperature" => parts.temperature = parse(value, &name)?,
-            "stop_sequences" => parts.stop_sequences = parse(value, &name)?,
-            "stream" => parts.stream = parse(value, &name)?,
-            "system" => read_system(value, &mut parts)?,
-            "tools" => read_tools(value, &mut parts)?,
-            "tool_choice" => read_tool_choice(value, &mut parts)?,
-            "thinking" => read_thinking(value, &mut parts)?,
-            "output_config" => read_output_config(value, &mut parts)?,
-            _ => parts.extra.push((name, RawJson::from_raw(value))),
+            _ if json == "null" => {}
+            "temperature" => parts.temperature = parse(value, name)?,
+            "stop_sequences" => parts.stop_sequences = parse(value, name)?,
+            "stream" => parts.stream = parse(value, name)?,
+            "system" => read_system(value, reading)?,
+            "tools" => read_tools(value, reading)?,
+            "tool_choice" => read_tool_choice(value, reading)?,
+            "thinking" => read_thinking(value, reading)?,
+            "output_config" => read_output_config(value, reading)?,
+            _ => keep(reading, name.to_owned(), value),
         }
     }
-    let missing = [("model", has_model), ("max_tokens", has_limit)];
-    match missing.into_iter().find(|(_, there)| !there) {
-        Some((name, _)) => Err(shape("the request", &format!("missing field `{name}`"))),
-        None => Ok((parts, messages)),
+    for name in ["model", "max_tokens"] {
+        if split.setting(name).is_none() {
+            return Err(shape("the request", &format!("missing field `{name}`")));
+        }
     }
+    Ok(())
+}
+
+/// Keeps a setting without a field as a further one.
+fn keep(reading: &mut Reading, name: String, value: &RawValue) {
+    reading.parts.extra.push((name, RawJson::from_raw(value)));
 }
 
 fn shape(at: &str, what: &str) -> ReadRequestError {
     ReadError::Shape { at: at.to_owned(), what: what.to_owned() }.into()
-}
-
-fn unsayable(at: &str, name: &str) -> ReadRequestError {
-    ReadRequestError::Unsayable { at: at.to_owned(), name: name.to_owned() }
 }
 
 /// The members of an object, their names without escapes.
@@ -66,15 +58,6 @@ fn named_members<'a>(raw: &'a RawValue, at: &str) -> Result<Vec<(String, &'a Raw
     let members = members(raw).map_err(ReadError::shape(at))?;
     let named = members.into_iter().map(|(name, value)| Ok((parse(name, at)?, value)));
     named.collect()
-}
-
-fn read_messages(value: &RawValue) -> Result<Vec<Message>> {
-    let list: Vec<&RawValue> = parse(value, "messages")?;
-    let message = |(index, raw): (usize, &RawValue)| {
-        read_message(WireFormat::Anthropic, raw.get())
-            .map_err(|source| ReadRequestError::Message { index, source })
-    };
-    list.into_iter().enumerate().map(message).collect()
 }
 
 /// The lifetime that a mark asks for.
@@ -90,7 +73,8 @@ fn lifetime(mark: &RawValue, at: &str) -> Result<Option<Lifetime>> {
     }))
 }
 
-fn read_system(value: &RawValue, parts: &mut HeadParts) -> Result<()> {
+fn read_system(value: &RawValue, reading: &mut Reading) -> Result<()> {
+    let parts = &mut reading.parts;
     if value.get().starts_with('"') {
         parts.system = parse(value, "system")?;
         return Ok(());
@@ -105,15 +89,15 @@ fn read_system(value: &RawValue, parts: &mut HeadParts) -> Result<()> {
                 "text" => block.text = parse(value, &at)?,
                 "cache_control" => block.cache = lifetime(value, &at)?,
                 _ if value.get() == "null" => {}
-                _ => return Err(unsayable(&at, &name)),
+                _ => reading.leaves(format!("{name} of a system block")),
             }
         }
-        parts.system_blocks.push(block);
+        reading.parts.system_blocks.push(block);
     }
     Ok(())
 }
 
-fn read_tools(value: &RawValue, parts: &mut HeadParts) -> Result<()> {
+fn read_tools(value: &RawValue, reading: &mut Reading) -> Result<()> {
     let list: Vec<&RawValue> = parse(value, "tools")?;
     for (index, raw) in list.into_iter().enumerate() {
         let at = format!("tool {index}");
@@ -127,35 +111,37 @@ fn read_tools(value: &RawValue, parts: &mut HeadParts) -> Result<()> {
                 "description" => description = parse(value, &at)?,
                 "input_schema" => schema = Some(RawJson::from_raw(value)),
                 "type" if value.get() == "\"custom\"" => {}
-                "cache_control" => parts.cache_tools |= lifetime(value, &at)?.is_some(),
+                "cache_control" => reading.parts.cache_tools |= lifetime(value, &at)?.is_some(),
                 _ if value.get() == "null" => {}
-                _ => return Err(unsayable(&at, &name)),
+                _ => reading.leaves(format!("{name} of a tool")),
             }
         }
         let (Some(name), Some(schema)) = (tool_name, schema) else {
-            return Err(shape(&at, "missing field `name` or `input_schema`"));
+            // The provider runs such a tool itself, or knows it under its kind.
+            reading.leaves(format!("tool {index}"));
+            continue;
         };
-        parts.tools.push(ToolDeclaration { name, description, schema });
+        reading.parts.tools.push(ToolDeclaration { name, description, schema });
     }
     Ok(())
 }
 
 /// Keeps what an object of the request has besides the members that have a field.
-fn keep_inside(parts: &mut HeadParts, outer: &str, name: &str, value: &RawValue) {
-    parts.extra.push((format!("{outer}.{name}"), RawJson::from_raw(value)));
+fn keep_inside(reading: &mut Reading, outer: &str, name: &str, value: &RawValue) {
+    keep(reading, format!("{outer}.{name}"), value);
 }
 
-fn read_tool_choice(value: &RawValue, parts: &mut HeadParts) -> Result<()> {
+fn read_tool_choice(value: &RawValue, reading: &mut Reading) -> Result<()> {
     let at = "tool_choice";
     let (mut kind, mut tool) = (String::new(), None);
     for (name, value) in named_members(value, at)? {
         match name.as_str() {
             "type" => kind = parse(value, at)?,
             "name" => tool = Some(parse::<String>(value, at)?),
-            _ => keep_inside(parts, at, &name, value),
+            _ => keep_inside(reading, at, &name, value),
         }
     }
-    parts.tool_choice = match (kind.as_str(), tool) {
+    reading.parts.tool_choice = match (kind.as_str(), tool) {
         ("auto", None) => ToolChoice::Auto,
         ("none", None) => ToolChoice::None,
         ("any", None) => ToolChoice::Required,
@@ -166,7 +152,7 @@ fn read_tool_choice(value: &RawValue, parts: &mut HeadParts) -> Result<()> {
 }
 
 /// Kinds without a word of ours are kept whole.
-fn read_thinking(whole: &RawValue, parts: &mut HeadParts) -> Result<()> {
+fn read_thinking(whole: &RawValue, reading: &mut Reading) -> Result<()> {
     let at = "thinking";
     #[derive(Deserialize)]
     struct Shape {
@@ -175,11 +161,11 @@ fn read_thinking(whole: &RawValue, parts: &mut HeadParts) -> Result<()> {
         budget_tokens: Option<u32>,
     }
     let Shape { kind, budget_tokens } = parse(whole, at)?;
-    parts.settings.thinking = match (kind.as_str(), budget_tokens) {
+    reading.parts.settings.thinking = match (kind.as_str(), budget_tokens) {
         ("adaptive", None) => Some(Thinking::Adaptive),
         ("enabled", Some(tokens)) => Some(Thinking::Budget(tokens)),
         _ => {
-            parts.extra.push((at.to_owned(), RawJson::from_raw(whole)));
+            keep(reading, at.to_owned(), whole);
             return Ok(());
         }
     };
@@ -193,22 +179,23 @@ fn read_thinking(whole: &RawValue, parts: &mut HeadParts) -> Result<()> {
             "block_binding" => {
                 let binding: Option<Binding> = parse(value, at)?;
                 let behaviour = binding.and_then(|binding| binding.prefix_mismatch_behavior);
-                parts.drop_foreign_thinking = behaviour.as_deref() == Some("drop_block");
+                reading.parts.drop_foreign_thinking = behaviour.as_deref() == Some("drop_block");
             }
-            _ => keep_inside(parts, at, &name, value),
+            _ => keep_inside(reading, at, &name, value),
         }
     }
     Ok(())
 }
 
 /// An effort without a word of ours is kept as it is written.
-fn read_output_config(value: &RawValue, parts: &mut HeadParts) -> Result<()> {
+fn read_output_config(value: &RawValue, reading: &mut Reading) -> Result<()> {
     let at = "output_config";
     for (name, value) in named_members(value, at)? {
         let effort = (name == "effort").then(|| value.get().trim_matches('"'));
-        match effort.and_then(Effort::from_name) {
-            Some(effort) => parts.settings.effort = Some(effort),
-            None => keep_inside(parts, at, &name, value),
+        let known = efforts(WireFormat::Anthropic);
+        match effort.and_then(Effort::from_name).filter(|effort| known.contains(effort)) {
+            Some(effort) => reading.parts.settings.effort = Some(effort),
+            None => keep_inside(reading, at, &name, value),
         }
     }
     Ok(())

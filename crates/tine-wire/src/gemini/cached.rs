@@ -63,6 +63,10 @@ pub(crate) fn head_behind(head: &Head, name: &str) -> Option<Bytes> {
 
 /// The head as a whole JSON object.
 fn closed(head: &Head) -> Option<String> {
+    if head.splice.is_some() {
+        // What another program has sent may name held contents of its own.
+        return None;
+    }
     Some(format!("{}]}}", std::str::from_utf8(head.bytes()).ok()?))
 }
 

@@ -19,7 +19,7 @@ use crate::growing::GrowingObject;
 use crate::names::from_wire;
 use crate::reply::{self, DecodeError, Partial, Reply};
 use crate::sse::Record;
-use crate::{Event, failure, strip};
+use crate::{Event, failure, lenient, strip};
 
 /// The reply of a stream while it grows.
 #[derive(Debug, Default)]
@@ -54,7 +54,9 @@ struct Chunk<'a> {
     prompt_feedback: Option<Feedback>,
     #[serde(borrow)]
     usage_metadata: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "lenient::text")]
     model_version: Option<String>,
+    #[serde(default, deserialize_with = "lenient::text")]
     response_id: Option<String>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
@@ -63,9 +65,11 @@ struct Chunk<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "a candidate")]
 struct Candidate<'a> {
-    index: Option<u64>,
+    #[serde(default, deserialize_with = "lenient::index")]
+    index: Option<i64>,
     #[serde(borrow)]
     content: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "lenient::text")]
     finish_reason: Option<String>,
 }
 
@@ -86,7 +90,7 @@ impl<'a> Chunk<'a> {
 
     fn candidate(&self) -> Option<&Candidate<'a>> {
         let candidates = self.candidates.as_deref().unwrap_or_default();
-        candidates.iter().find(|candidate| candidate.index.unwrap_or(0) == 0)
+        candidates.iter().find(|candidate| candidate.index.is_none_or(|index| index <= 0))
     }
 
     fn is_blocked(&self) -> bool {
@@ -125,6 +129,11 @@ impl Assembly {
         events: &mut Vec<Event>,
     ) -> Result<(), DecodeError> {
         let data = record.data.trim();
+        // Gateways end the stream as OpenAI does.
+        if data.starts_with("[DONE]") {
+            events.push(Event::Other);
+            return Ok(());
+        }
         if !data.starts_with('[') {
             return self.take_chunk(data, events);
         }
@@ -330,6 +339,7 @@ fn stop_reason(reason: Option<&str>, blocked: bool, message: &Message) -> StopRe
             | "BLOCKLIST"
             | "PROHIBITED_CONTENT"
             | "SPII"
+            | "LANGUAGE"
             | "IMAGE_SAFETY"
             | "IMAGE_PROHIBITED_CONTENT"
             | "IMAGE_RECITATION",

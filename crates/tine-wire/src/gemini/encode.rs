@@ -73,7 +73,7 @@ fn generation_config(parts: &HeadParts) -> String {
     if !parts.stop_sequences.is_empty() {
         object = object.raw("stopSequences", &json::strings(&parts.stop_sequences));
     }
-    let thinking = match (settings.effort, settings.thinking) {
+    let thinking = match (parts.sent_effort(), settings.thinking) {
         (Some(effort), _) => Some(Object::new().string("thinkingLevel", effort.as_str())),
         (None, Some(Thinking::Budget(tokens))) => {
             Some(Object::new().raw("thinkingBudget", &tokens.to_string()))

@@ -71,32 +71,41 @@ impl Turn<'_> {
     /// Whether `next` still belongs to it. Each chat answer is a message of its own, some Anthropic transcripts have one
     /// answer a message, and in Responses everything is an item of its own, the model's words and calls too.
     fn goes_on(&self, format: WireFormat, next: &Message) -> bool {
-        let Some(last) = self.messages.last() else { return true };
-        let of_model = |message: &Message| message.role() == Role::Assistant;
-        (is_results(last) && is_results(next))
-            || (format == WireFormat::OpenAiResponses && of_model(last) && of_model(next))
+        self.messages.last().is_none_or(|last| goes_on(format, last, next))
     }
 
-    fn joined(mut self, format: WireFormat) -> Result<Message, ImportError> {
-        if self.messages.len() == 1
-            && let Some(message) = self.messages.pop()
-        {
-            return Ok(message);
-        }
-        let texts = self.messages.iter().map(|message| Some(message.raw()?.json.as_str()));
-        let json = match format {
-            WireFormat::Anthropic => joined_contents("content", texts),
-            WireFormat::Gemini => joined_contents("parts", texts),
-            WireFormat::OpenAiResponses => joined_items(texts),
-            WireFormat::OpenAiChat | WireFormat::OpenAiChatParts => None,
-        };
-        match json {
-            Some(json) => read_message(format, &json).map_err(|source| self.place.error(source)),
-            // In the chat format an answer has no field besides its call and its text.
-            None => {
-                let blocks = self.messages.iter().flat_map(|message| message.blocks().to_vec());
-                Ok(Message::new(Role::User, blocks.collect()))
-            }
+    fn joined(self, format: WireFormat) -> Result<Message, ImportError> {
+        joined(format, self.messages).map_err(|source| self.place.error(source))
+    }
+}
+
+/// Returns true if `next` belongs to the message that `last` is a part of.
+pub(crate) fn goes_on(format: WireFormat, last: &Message, next: &Message) -> bool {
+    let of_model = |message: &Message| message.role() == Role::Assistant;
+    (is_results(last) && is_results(next))
+        || (format == WireFormat::OpenAiResponses && of_model(last) && of_model(next))
+}
+
+/// One message of several that go on from one another.
+pub(crate) fn joined(format: WireFormat, mut messages: Vec<Message>) -> Result<Message, ReadError> {
+    if messages.len() == 1
+        && let Some(message) = messages.pop()
+    {
+        return Ok(message);
+    }
+    let texts = messages.iter().map(|message| Some(message.raw()?.json.as_str()));
+    let json = match format {
+        WireFormat::Anthropic => joined_contents("content", texts),
+        WireFormat::Gemini => joined_contents("parts", texts),
+        WireFormat::OpenAiResponses => joined_items(texts),
+        WireFormat::OpenAiChat | WireFormat::OpenAiChatParts => None,
+    };
+    match json {
+        Some(json) => read_message(format, &json),
+        // In the chat format an answer has no field besides its call and its text.
+        None => {
+            let blocks = messages.iter().flat_map(|message| message.blocks().to_vec());
+            Ok(Message::new(Role::User, blocks.collect()))
         }
     }
 }

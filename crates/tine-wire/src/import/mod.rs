@@ -15,12 +15,14 @@ mod opencode;
 #[cfg(test)]
 mod shown;
 
-use tine_model::{Block, Message, WireFormat};
+use tine_model::{Block, Message, ModelRef, Provider, WireFormat};
 
+pub use claude_code::{RecordedRequest, Unrebuilt};
 pub use counts::Counts;
 pub use detect::conversation_format;
 pub use error::{IMPORT_MESSAGES_MAX, ImportError};
 pub use messages::{Imported, import_messages};
+pub(crate) use messages::{goes_on, joined};
 
 /// The shapes of files that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -81,6 +83,8 @@ pub struct ImportedConversation {
     pub rewritten: Counts,
     /// The first lines that are no JSON, counted from 1; only the first few are named.
     pub damaged_lines: Vec<usize>,
+    /// The request behind the last answer, where the file records it and its digest says that it is right; else why it is not here.
+    pub request: Result<RecordedRequest, Unrebuilt>,
 }
 
 impl ImportedConversation {
@@ -94,6 +98,23 @@ impl ImportedConversation {
             left_out: Counts::default(),
             rewritten: Counts::default(),
             damaged_lines: Vec::new(),
+            request: Err(Unrebuilt::NotRecorded),
+        }
+    }
+
+    /// The model that spoke last, with the provider that the file's tool asks: what goes on with it unless told otherwise. `None`
+    /// where the file names none, or one that no provider of ours has.
+    pub fn model_ref(&self) -> Option<ModelRef> {
+        let name = self.model.as_ref()?;
+        match self.format {
+            ConversationFormat::ClaudeCode => {
+                Some(ModelRef { provider: Provider::Anthropic, name: name.clone() })
+            }
+            ConversationFormat::Codex => {
+                Some(ModelRef { provider: Provider::OpenAi, name: name.clone() })
+            }
+            ConversationFormat::OpenCode => name.parse().ok(),
+            ConversationFormat::Messages => None,
         }
     }
 

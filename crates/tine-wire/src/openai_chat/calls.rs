@@ -12,7 +12,7 @@ use tine_model::ToolCallId;
 use super::read::missing_id;
 use crate::growing::GrowingObject;
 use crate::read::input_from_text;
-use crate::{DecodeError, Event, names, strip};
+use crate::{DecodeError, Event, lenient, names, strip};
 
 /// All calls, in the order in which they began.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(crate) struct GrowingCalls(Vec<GrowingCall>);
 
 #[derive(Debug, Default)]
 struct GrowingCall {
-    index: Option<u64>,
+    index: Option<i64>,
     id: String,
     name: String,
     fields: GrowingObject,
@@ -31,7 +31,9 @@ struct GrowingCall {
 
 #[derive(Deserialize)]
 struct Piece<'a> {
-    index: Option<u64>,
+    #[serde(default, deserialize_with = "lenient::index")]
+    index: Option<i64>,
+    #[serde(default, deserialize_with = "lenient::text")]
     id: Option<String>,
     #[serde(borrow)]
     function: Option<&'a RawValue>,
@@ -61,35 +63,55 @@ impl GrowingCalls {
             serde_json::from_str(pieces.get()).map_err(protocol)?;
         for raw in pieces.unwrap_or_default() {
             let piece: Piece<'_> = serde_json::from_str(raw.get()).map_err(protocol)?;
-            let function = match piece.function {
-                Some(function) => serde_json::from_str(function.get()).map_err(protocol)?,
-                None => Function { name: None, arguments: None },
-            };
-            let position = self.place(&piece, function.name.as_deref().unwrap_or_default());
-            let call = &mut self.0[position];
-            call.take_fields(raw, piece.function)?;
-            if let (Some(id), true) = (piece.id, call.id.is_empty()) {
-                call.id = id;
+            self.take_piece(piece, Some(raw), events)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the `function_call` of one delta: a call in the format's old place, with neither id nor index.
+    pub(crate) fn take_legacy(
+        &mut self,
+        function: &RawValue,
+        events: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        self.take_piece(Piece { index: None, id: None, function: Some(function) }, None, events)
+    }
+
+    /// Takes one piece; `raw` is the object that holds all its members.
+    fn take_piece(
+        &mut self,
+        piece: Piece<'_>,
+        raw: Option<&RawValue>,
+        events: &mut Vec<Event>,
+    ) -> Result<(), DecodeError> {
+        let function = match piece.function {
+            Some(function) => serde_json::from_str(function.get()).map_err(protocol)?,
+            None => Function { name: None, arguments: None },
+        };
+        let position = self.place(&piece, function.name.as_deref().unwrap_or_default());
+        let call = &mut self.0[position];
+        call.take_fields(raw, piece.function)?;
+        if let (Some(id), true) = (piece.id, call.id.is_empty()) {
+            call.id = id;
+        }
+        if let (Some(name), false) = (function.name, call.announced) {
+            call.name = name;
+        }
+        let more = match function.arguments {
+            None => String::new(),
+            Some(text) if text.get().starts_with('"') => {
+                serde_json::from_str(text.get()).map_err(protocol)?
             }
-            if let (Some(name), false) = (function.name, call.announced) {
-                call.name = name;
+            // Given as a value and not as text.
+            Some(value) => value.get().to_owned(),
+        };
+        call.arguments.push_str(&more);
+        if call.announced {
+            if !more.is_empty() {
+                events.push(Event::ToolInput { delta: more });
             }
-            let more = match function.arguments {
-                None => String::new(),
-                Some(text) if text.get().starts_with('"') => {
-                    serde_json::from_str(text.get()).map_err(protocol)?
-                }
-                // Given as a value and not as text.
-                Some(value) => value.get().to_owned(),
-            };
-            call.arguments.push_str(&more);
-            if call.announced {
-                if !more.is_empty() {
-                    events.push(Event::ToolInput { delta: more });
-                }
-            } else if !call.name.is_empty() {
-                call.announce(position, events);
-            }
+        } else if !call.name.is_empty() {
+            call.announce(position, events);
         }
         Ok(())
     }
@@ -144,10 +166,10 @@ impl GrowingCall {
     /// Keeps the fields that have no meaning here.
     fn take_fields(
         &mut self,
-        raw: &RawValue,
+        raw: Option<&RawValue>,
         function: Option<&RawValue>,
     ) -> Result<(), DecodeError> {
-        for (key, value) in strip::members(raw).map_err(protocol)? {
+        for (key, value) in raw.map_or(Ok(Vec::new()), strip::members).map_err(protocol)? {
             let key: String = serde_json::from_str(key.get()).map_err(protocol)?;
             match key.as_str() {
                 "index" => {}

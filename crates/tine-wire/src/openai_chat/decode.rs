@@ -3,7 +3,8 @@
 //! The kept text of a streamed message is one assistant message object: `role`, `content`, then every other
 //! field that came with a delta, then `tool_calls` without their stream index. Of such fields strings and lists
 //! grow, `null` says nothing, and of anything else the last one wins; `obfuscation` is padding and is dropped.
-//! Only the first choice is read: tine never asks for more.
+//! Only the first choice is read: tine never asks for more. A call in the format's old place, `function_call`, is kept as the one
+//! element of `tool_calls`: only there can it be answered.
 //!
 //! The reply is complete with its finish reason: whatever follows can only add the usage. It is also complete with
 //! `[DONE]`, for servers that give no reason.
@@ -17,9 +18,10 @@ use super::calls::GrowingCalls;
 use super::read::REASONING;
 use super::usage::Counts;
 use crate::growing::GrowingObject;
+use crate::no_answer::is_failure;
 use crate::reply::{self, DecodeError, Partial, Reply};
 use crate::sse::Record;
-use crate::{Event, failure, json, strip};
+use crate::{Event, failure, json, lenient, strip};
 
 /// The reply of a stream while it grows.
 #[derive(Debug, Default)]
@@ -38,8 +40,11 @@ pub(crate) struct Assembly {
 
 #[derive(Deserialize)]
 struct Chunk<'a> {
+    #[serde(default, deserialize_with = "lenient::text")]
     id: Option<String>,
+    #[serde(default, deserialize_with = "lenient::text")]
     model: Option<String>,
+    #[serde(default, deserialize_with = "lenient::text")]
     object: Option<String>,
     #[serde(borrow)]
     choices: Option<Vec<Choice<'a>>>,
@@ -57,12 +62,21 @@ struct Nested<'a> {
 
 #[derive(Deserialize)]
 struct Choice<'a> {
-    index: Option<u64>,
+    #[serde(default, deserialize_with = "lenient::index")]
+    index: Option<i64>,
     #[serde(borrow)]
     delta: Option<&'a RawValue>,
     message: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "lenient::text")]
     finish_reason: Option<String>,
     usage: Option<&'a RawValue>,
+}
+
+impl Choice<'_> {
+    /// Returns true for the choice that is read. Some servers count from -1, or not at all.
+    fn is_first(&self) -> bool {
+        self.index.is_none_or(|index| index <= 0)
+    }
 }
 
 impl Assembly {
@@ -75,7 +89,7 @@ impl Assembly {
         record: &Record,
         events: &mut Vec<Event>,
     ) -> Result<(), DecodeError> {
-        if record.data.trim() == "[DONE]" {
+        if record.data.trim_start().starts_with("[DONE]") {
             self.done = true;
             if self.finish.is_none() {
                 self.close_blocks(events);
@@ -96,7 +110,7 @@ impl Assembly {
             events.push(Event::Started { id, model, usage: self.counts.normal() });
         }
         let choices = chunk.choices.as_deref().unwrap_or_default();
-        for choice in choices.iter().filter(|choice| choice.index.unwrap_or(0) == 0) {
+        for choice in choices.iter().filter(|choice| choice.is_first()) {
             self.take_choice(choice, events)?;
         }
         self.take_usage(&chunk, choices.first());
@@ -135,12 +149,20 @@ impl Assembly {
         let at = "a delta";
         let members = strip::members(delta).map_err(|error| DecodeError::protocol(at, error))?;
         let mut reasoned = false;
+        let has_calls =
+            members.iter().any(|(key, calls)| key.get() == "\"tool_calls\"" && !is_null(calls));
         for (key, value) in members {
             let key: String = parse(key.get(), at)?;
             match key.as_str() {
                 "role" | "obfuscation" => continue,
                 "tool_calls" => {
                     self.calls.take(value, events)?;
+                    continue;
+                }
+                "function_call" if !is_null(value) => {
+                    if !has_calls {
+                        self.calls.take_legacy(value, events)?;
+                    }
                     continue;
                 }
                 _ => {}
@@ -229,6 +251,10 @@ impl Assembly {
     }
 }
 
+fn is_null(value: &RawValue) -> bool {
+    value.get() == "null"
+}
+
 /// OpenAI gives an `error` member, vLLM an object of that kind.
 fn is_error(chunk: &Chunk<'_>) -> bool {
     chunk.error.is_some() || chunk.object.as_deref() == Some("error")
@@ -258,17 +284,26 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a str, at: &str) -> Result<T, DecodeErr
 
 /// Some servers say `stop` although they call tools, or say nothing; the calls tell.
 fn stop_reason(reason: Option<&str>, message: &Message, refused: bool) -> StopReason {
-    let calls = message.tool_calls().next().is_some();
+    let end = || match message.tool_calls().next() {
+        Some(_) => StopReason::ToolUse,
+        None if refused => StopReason::Refusal,
+        None => StopReason::EndTurn,
+    };
     match reason {
-        Some("stop") | None if calls => StopReason::ToolUse,
-        Some("stop") | None if refused => StopReason::Refusal,
-        Some("stop") | None => StopReason::EndTurn,
-        Some("tool_calls" | "function_call") => StopReason::ToolUse,
-        Some("length") => StopReason::MaxTokens,
-        Some("content_filter") => StopReason::Refusal,
+        Some(reason) if is_failure(reason) => StopReason::Other(reason.to_owned()),
+        Some("length" | "max_tokens" | "MAX_TOKENS" | "model_length") => StopReason::MaxTokens,
+        Some("content_filter" | "SAFETY" | "refusal" | "sensitive") => StopReason::Refusal,
+        Some("model_context_window_exceeded") => StopReason::ContextExceeded,
+        None => end(),
+        Some(reason) if ENDS.contains(&reason) => end(),
+        Some("tool_calls" | "function_call" | "tool_use") => StopReason::ToolUse,
         Some(other) => StopReason::Other(other.to_owned()),
     }
 }
+
+/// Words for the usual end. OpenAI's is the first; gateways and engines pass on those of what stands behind them.
+const ENDS: [&str; 7] =
+    ["stop", "STOP", "end_turn", "eos", "eos_token", "stop_sequence", "COMPLETE"];
 
 /// Reads a reply that was not streamed. The message is kept as it came.
 pub(crate) fn whole(body: &RawValue) -> Result<Reply, DecodeError> {
@@ -278,13 +313,15 @@ pub(crate) fn whole(body: &RawValue) -> Result<Reply, DecodeError> {
         return Err(failure::from_value(None, &parse::<Value>(body.get(), at)?).into());
     }
     let choices = chunk.choices.as_deref().unwrap_or_default();
-    let choice = choices.iter().find(|choice| choice.index.unwrap_or(0) == 0);
+    let choice = choices.iter().find(|choice| choice.is_first());
     let choice = choice.ok_or_else(|| DecodeError::protocol(at, "it holds no choice"))?;
     let raw = choice.message.ok_or_else(|| DecodeError::protocol(at, "`message` is missing"))?;
-    let fields = GrowingObject::parse(raw).map_err(|error| DecodeError::protocol(at, error))?;
-    let message = match fields.text("role") {
-        Some(_) => reply::message(WireFormat::OpenAiChat, raw.get())?,
-        None => {
+    let mut fields = GrowingObject::parse(raw).map_err(|error| DecodeError::protocol(at, error))?;
+    let has_role = fields.text("role").is_some();
+    let is_changed = fields.move_legacy_call() || !has_role;
+    let message = match is_changed {
+        false => reply::message(WireFormat::OpenAiChat, raw.get())?,
+        true => {
             let mut named = GrowingObject::default();
             named.append_text("role", "assistant");
             named.extend(&fields);

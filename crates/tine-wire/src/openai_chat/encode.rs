@@ -46,7 +46,7 @@ fn settings(parts: &HeadParts, format: WireFormat) -> String {
     if let (true, Some(key)) = (takes_breakpoints(format, parts.scheme), &parts.cache_key) {
         text.push_str(&format!(",\"prompt_cache_key\":{}", json::string(key)));
     }
-    if let Some(effort) = settings.effort {
+    if let Some(effort) = parts.sent_effort() {
         text.push_str(&format!(",\"reasoning_effort\":\"{}\"", effort.as_str()));
     }
     if let Some(choice) = parts.chosen_tools().and_then(tool_choice) {

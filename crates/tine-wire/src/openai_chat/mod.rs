@@ -7,3 +7,4 @@ pub(crate) mod read;
 mod usage;
 
 pub(crate) use encode::{ChatFramer, ending, mark_text, render_head};
+pub(crate) use read::missing_id;

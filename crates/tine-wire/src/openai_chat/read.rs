@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tine_model::{Block, RawJson, Role, ToolCallId, ToolInput};
 
-use crate::names;
 use crate::read::{self, Content, ReadError, input_from_raw, input_from_text, parse};
+use crate::{lenient, names};
 
 /// Where servers put visible reasoning. When both are there they say the same, and the first counts.
 pub(crate) const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
@@ -78,6 +78,7 @@ fn call(raw: &RawValue, position: usize) -> Result<Block, ReadError> {
     #[derive(Deserialize)]
     #[serde(expecting = "an object")]
     struct Call<'a> {
+        #[serde(default, deserialize_with = "lenient::text")]
         id: Option<String>,
         #[serde(borrow)]
         function: Option<Function<'a>>,

@@ -17,7 +17,7 @@ use super::read;
 use super::terminal::Terminal;
 use crate::reply::{self, DecodeError, Partial, Reply};
 use crate::sse::Record;
-use crate::{Event, failure, names};
+use crate::{Event, failure, lenient, names};
 
 /// The reply of a stream while it grows.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ pub(crate) struct Assembly {
     id: Option<String>,
     model: Option<String>,
     started: bool,
-    items: BTreeMap<u64, GrowingItem>,
+    items: BTreeMap<usize, GrowingItem>,
     terminal: Option<Terminal>,
     done: bool,
 }
@@ -33,7 +33,7 @@ pub(crate) struct Assembly {
 #[derive(Debug, Default)]
 struct GrowingItem {
     /// The text of a message so far, by the parts of its content.
-    texts: BTreeMap<u64, String>,
+    texts: BTreeMap<usize, String>,
     /// Whether a call was announced.
     called: bool,
     /// Whether any of its content was shown.
@@ -51,8 +51,10 @@ struct EndedItem {
 struct Envelope<'a> {
     #[serde(rename = "type")]
     kind: Option<String>,
-    output_index: Option<u64>,
-    content_index: Option<u64>,
+    #[serde(default, deserialize_with = "lenient::place")]
+    output_index: Option<usize>,
+    #[serde(default, deserialize_with = "lenient::place")]
+    content_index: Option<usize>,
     #[serde(borrow)]
     delta: Option<&'a RawValue>,
     item: Option<&'a RawValue>,
@@ -61,7 +63,7 @@ struct Envelope<'a> {
 }
 
 impl Envelope<'_> {
-    fn index(&self, at: &str) -> Result<u64, DecodeError> {
+    fn index(&self, at: &str) -> Result<usize, DecodeError> {
         self.output_index.ok_or_else(|| missing(at, "output_index"))
     }
 
@@ -81,7 +83,7 @@ impl Assembly {
         events: &mut Vec<Event>,
     ) -> Result<(), DecodeError> {
         // Some servers end the stream as chat does.
-        if record.data.trim() == "[DONE]" {
+        if record.data.trim_start().starts_with("[DONE]") {
             events.push(Event::Other);
             return Ok(());
         }
@@ -145,7 +147,9 @@ impl Assembly {
     fn accepted(&mut self, event: &Envelope<'_>, at: &str) -> Result<(), DecodeError> {
         #[derive(Deserialize)]
         struct Start {
+            #[serde(default, deserialize_with = "lenient::text")]
             id: Option<String>,
+            #[serde(default, deserialize_with = "lenient::text")]
             model: Option<String>,
         }
         let response = event.response.ok_or_else(|| missing(at, "response"))?;
@@ -203,8 +207,7 @@ impl Assembly {
             .filter_map(|(_, item)| item.ended.as_ref())
             .map(|ended| ended.blocks.len())
             .sum();
-        let position = usize::try_from(index).unwrap_or(usize::MAX);
-        let read = read::item(raw, position).map_err(|error| DecodeError::unreadable(&error))?;
+        let read = read::item(raw, index).map_err(|error| DecodeError::unreadable(&error))?;
         let item = self.items.entry(index).or_default();
         if item.ended.is_some() {
             return Err(DecodeError::protocol(at, format!("item {index} ends twice")));

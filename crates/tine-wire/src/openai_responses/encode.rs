@@ -55,8 +55,8 @@ pub(crate) fn render_head(parts: &HeadParts) -> Head {
     if let (CacheScheme::Breakpoints, Some(key)) = (parts.scheme, &parts.cache_key) {
         text.push_str(&format!(",\"prompt_cache_key\":{}", json::string(key)));
     }
-    let reasoning = settings
-        .effort
+    let reasoning = parts
+        .sent_effort()
         .map_or_else(Object::new, |effort| Object::new().string("effort", effort.as_str()));
     let reasoning = extra::inside(parts, "reasoning", reasoning);
     if !reasoning.is_empty() {
@@ -215,7 +215,8 @@ fn orphan(call: &ToolCallId, content: &[Block]) -> String {
 }
 
 /// The model's items. Reasoning at the very end, as of a reply that was cut at its token limit, is left out: it is refused
-/// without the item that it led to.
+/// without the item that it led to. Reasoning that came neither sealed nor in full is left out too, since nothing is stored that it
+/// could refer to; the items that it led to go without their ids, by which they would be missed.
 fn assistant(message: &Message) -> Vec<Piece> {
     let items = kept_items(message);
     if items.is_empty() {
@@ -224,8 +225,12 @@ fn assistant(message: &Message) -> Vec<Piece> {
     let mut calls: Vec<ToolCallId> = Vec::new();
     let mut pieces = Vec::new();
     let mut kept = 0;
+    let mut is_reasoning_lost = false;
     for item in items {
-        let json = item.raw.get();
+        let json = match is_reasoning_lost {
+            true => &parts::without_member(item.raw.get(), "id"),
+            false => item.raw.get(),
+        };
         match item.blocks.as_slice() {
             // Two calls of one id could not be told apart when they are answered.
             [Block::ToolUse { id, .. }] if calls.contains(id) => continue,
@@ -237,7 +242,10 @@ fn assistant(message: &Message) -> Vec<Piece> {
                 }));
             }
             [Block::Thinking { .. } | Block::RedactedThinking(_)] => {
-                pieces.push(Piece::plain(json));
+                is_reasoning_lost = !read::can_be_sent_back(item.raw);
+                if !is_reasoning_lost {
+                    pieces.push(Piece::plain(item.raw.get()));
+                }
                 continue;
             }
             _ => pieces.push(Piece::plain(json)),

@@ -5,6 +5,7 @@
 //! others.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use tine_model::{Block, RawJson, Role, ToolCallId, ToolInput};
 
@@ -18,6 +19,9 @@ pub(crate) struct Item<'a> {
     pub(crate) raw: &'a RawValue,
     /// Who speaks; `None` when the item does not show it.
     pub(crate) role: Option<Role>,
+    /// The probable speaker where no item of the message shows it. Results of tools that the provider runs look like results of
+    /// the user's tools, and stand in the model's own reply.
+    guessed: Option<Role>,
     /// What it says.
     pub(crate) blocks: Vec<Block>,
 }
@@ -26,7 +30,8 @@ pub(crate) struct Item<'a> {
 pub(crate) fn message(json: &str) -> Result<(Role, Vec<Block>), ReadError> {
     let items = items(json)?;
     let mut shown = items.iter().filter_map(|item| item.role);
-    let role = shown.next().unwrap_or(Role::Assistant);
+    let guessed = || items.iter().find_map(|item| item.guessed);
+    let role = shown.next().or_else(guessed).unwrap_or(Role::Assistant);
     if shown.any(|other| other != role) {
         let what = "its items speak in different roles".to_owned();
         return Err(ReadError::Shape { at: "the message".into(), what });
@@ -67,11 +72,11 @@ pub(crate) fn item(raw: &RawValue, index: usize) -> Result<Item<'_>, ReadError> 
         Some("function_call_output") => (Some(Role::User), vec![answer(raw, &at)?]),
         Some(other) => {
             let answers = other.ends_with("_output").then_some(Role::User);
-            let role = named.and_then(Result::ok).or(answers);
-            (role, vec![Block::Unknown(RawJson::from_raw(raw))])
+            let blocks = vec![Block::Unknown(RawJson::from_raw(raw))];
+            return Ok(Item { raw, role: named.and_then(Result::ok), guessed: answers, blocks });
         }
     };
-    Ok(Item { raw, role, blocks })
+    Ok(Item { raw, role, guessed: None, blocks })
 }
 
 fn speaker(name: &str) -> Option<Role> {
@@ -87,6 +92,22 @@ fn unknown_role(name: &str) -> ReadError {
 
 fn missing(at: &str, field: &str) -> ReadError {
     ReadError::Shape { at: at.to_owned(), what: format!("missing field `{field}`") }
+}
+
+/// Returns true for reasoning that a server which stores nothing can read: sealed, or said in full. Of the rest it says the id alone.
+pub(super) fn can_be_sent_back(reasoning: &RawValue) -> bool {
+    #[derive(Deserialize)]
+    struct Reasoning {
+        #[serde(default)]
+        content: Option<Vec<IgnoredAny>>,
+        #[serde(default)]
+        encrypted_content: Option<String>,
+    }
+    let read: Option<Reasoning> = serde_json::from_str(reasoning.get()).ok();
+    read.is_some_and(|Reasoning { content, encrypted_content }| {
+        content.is_some_and(|parts| !parts.is_empty())
+            || encrypted_content.is_some_and(|sealed| !sealed.is_empty())
+    })
 }
 
 /// Open models show the reasoning itself, OpenAI's a summary and the sealed reasoning.

@@ -7,7 +7,7 @@ use tine_model::{Message, StopReason, Usage};
 
 use super::usage;
 use crate::reply::{DecodeError, Diagnosis, DroppedReasoning};
-use crate::{Failure, failure};
+use crate::{Failure, failure, lenient};
 
 /// How a response ended, and what is known only then.
 #[derive(Debug, Default)]
@@ -29,7 +29,9 @@ pub(crate) struct Terminal {
 
 #[derive(Deserialize)]
 struct Shape<'a> {
+    #[serde(default, deserialize_with = "lenient::text")]
     id: Option<String>,
+    #[serde(default, deserialize_with = "lenient::text")]
     model: Option<String>,
     status: Option<String>,
     #[serde(borrow)]

@@ -138,11 +138,18 @@ fn blocks_of_the_providers_own_tools_go_back_as_they_came() {
 
 #[test]
 fn headers_name_the_version_and_what_heads_may_say() {
-    let headers = Endpoint::headers(WireFormat::Anthropic, Some("key"));
+    let headers = Endpoint::headers(WireFormat::Anthropic, Some("key"), false);
     let lines: Vec<String> = headers.iter().map(|(name, text)| format!("{name}: {text}")).collect();
     insta::assert_snapshot!(lines.join("\n"), @"
     anthropic-version: 2026-10-21
     anthropic-beta: thinking-binding-controls-2026-08-01
     x-api-key: key
+    ");
+    let token = Endpoint::headers(WireFormat::Anthropic, Some("token"), true);
+    let lines: Vec<String> = token.iter().map(|(name, text)| format!("{name}: {text}")).collect();
+    insta::assert_snapshot!(lines.join("\n"), @"
+    authorization: Bearer token
+    anthropic-version: 2026-10-21
+    anthropic-beta: thinking-binding-controls-2026-08-01
     ");
 }

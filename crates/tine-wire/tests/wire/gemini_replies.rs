@@ -22,10 +22,10 @@ fn every_finish_reason_has_its_meaning() {
     check(words, "STOP", EndTurn);
     check(r#"{"functionCall":{"name":"Add","args":{}}}"#, "STOP", ToolUse);
     check(words, "MAX_TOKENS", MaxTokens);
-    for word in ["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"] {
+    for word in ["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"] {
         check(words, word, Refusal);
     }
-    for word in ["MALFORMED_FUNCTION_CALL", "LANGUAGE", "TOO_MANY_TOOL_CALLS"] {
+    for word in ["MALFORMED_FUNCTION_CALL", "MISSING_THOUGHT_SIGNATURE", "TOO_MANY_TOOL_CALLS"] {
         check("", word, Other(word.into()));
     }
 }

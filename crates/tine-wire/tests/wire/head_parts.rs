@@ -380,3 +380,34 @@ fn stored_heads_of_the_third_form_are_read_with_care() {
     }
     assert!(Head::from_stored("head3 anthropic 99:short 0 marks\n01").is_err());
 }
+
+/// No format takes every effort, and a budget that Anthropic refuses is refused here.
+#[test]
+fn efforts_and_budgets_that_a_provider_refuses_are_not_sent() {
+    let parts = |model: &str, effort, thinking| {
+        let settings =
+            ModelSettings { model: model.parse().unwrap(), max_tokens: 9, thinking, effort };
+        HeadParts::new(settings, String::new(), Vec::new())
+    };
+    let said = |model: &str, effort: Effort| {
+        let parts = parts(model, Some(effort), None);
+        let is_supported = !parts.unsupported().contains(&"settings.effort");
+        let head = Head::render(parts);
+        let text = String::from_utf8(head.bytes().to_vec()).unwrap();
+        assert_eq!(text.contains(&format!("\"{}\"", effort.as_str())), is_supported, "{text}");
+        is_supported
+    };
+    let words = |model: &str| {
+        let known = Effort::ALL.into_iter().filter(|effort| said(model, *effort));
+        known.map(Effort::as_str).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(words("anthropic/m"), "low medium high xhigh max");
+    for model in ["openai/m", "openai-chat/m", "openai-compat/m"] {
+        assert_eq!(words(model), "none minimal low medium high xhigh max");
+    }
+    assert_eq!(words("gemini/m"), "minimal low medium high");
+    let budget = |model: &str, tokens| parts(model, None, Some(Thinking::Budget(tokens))).check();
+    assert_eq!(budget("anthropic/m", 1_023), Err(HeadPartsError::ThinkingBudget(1_023)));
+    assert_eq!(budget("anthropic/m", 1_024), Ok(()));
+    assert_eq!(budget("gemini/m", 512), Ok(()));
+}

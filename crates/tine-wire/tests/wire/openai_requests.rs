@@ -196,6 +196,26 @@ fn reasoning_that_led_to_nothing_is_not_sent() {
     check(&[reasoning, later], &format!("{reasoning},{later}"));
 }
 
+/// Nothing is stored, so an item that is known by its id alone is not there for the server: neither is what refers to it.
+#[test]
+fn reasoning_that_came_without_its_content_is_not_sent() {
+    let check = |items: &[&str], expected: &[&str]| {
+        let message = kept(WireFormat::OpenAiResponses, &format!("[{}]", items.join(",")));
+        assert_eq!(sent("openai/m", vec![message]), expected.join(","));
+    };
+    let lost = r#"{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":null}"#;
+    let sealed = r#"{"id":"rs_2","type":"reasoning","summary":[],"encrypted_content":"x"}"#;
+    let open = r#"{"id":"rs_3","type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"hm"}]}"#;
+    let said = r#"{"id":"msg_1", "type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}"#;
+    let anonymous =
+        r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}"#;
+    check(&[lost, said], &[anonymous]);
+    check(&[lost], &[]);
+    check(&[lost, said, sealed, said], &[anonymous, sealed, said]);
+    check(&[sealed, said, lost, said], &[sealed, said, anonymous]);
+    check(&[open, said], &[open, said]);
+}
+
 #[test]
 fn arguments_that_are_no_object_stand_as_an_empty_one() {
     let cut = r#"{"type":"function_call","id":"fc" ,"call_id":"c","name":"n","arguments":"{\"a\":","n":1.0}"#;
@@ -396,4 +416,37 @@ proptest! {
             prop_assert!((2..=4).contains(&marks), "{} marks in {}", marks, a);
         }
     }
+}
+
+/// LiteLLM and OpenRouter take Anthropic's marks on the parts of contents, and no breakpoints.
+#[test]
+fn claude_behind_a_gateway_gets_its_marks() {
+    let model = "openai-compat/anthropic/claude-opus-5.5";
+    let reply = r#"{"role":"assistant","content":"Look.","tool_calls":[{"id":"c1","type":"function","function":{"name":"Add","arguments":"{}"}}]}"#;
+    let result = Block::result(ToolCallId("c1".into()), "3", false);
+    let mut history = history([
+        Message::user("go"),
+        kept(WireFormat::OpenAiChat, reply),
+        Message::new(Role::User, vec![result, Block::Text("on".into())]),
+    ]);
+    let parts = HeadParts { tools: Vec::new(), ..parts(model) };
+    let options = RequestOptions {
+        lifetimes: Lifetimes::new(Lifetime::Long, Lifetime::Short),
+        ..RequestOptions::at(MarkPoints { sent: Some(1), inherited: None })
+    };
+    insta::assert_snapshot!(lines(&text(parts, &mut history, &options)), @r#"
+    {"model":"anthropic/claude-opus-5.5","max_tokens":1000,"reasoning_effort":"medium","stream":true,"stream_options":{"include_usage":true},"messages":[
+    {"role":"system","content":[
+      {"type":"text","text":"Be brief.","cache_control":
+      {"type":"ephemeral","ttl":"1h"}}]},
+    {"role":"user","content":[
+      {"type":"text","text":"go","cache_control":
+      {"type":"ephemeral"}}]},
+    {"role":"assistant","content":"Look.","tool_calls":[{"id":"c1","type":"function","function":{"name":"Add","arguments":"{}"}}]},
+    {"role":"tool","tool_call_id":"c1","content":[
+      {"type":"text","text":"3"}]},
+    {"role":"user","content":[
+      {"type":"text","text":"on","cache_control":
+      {"type":"ephemeral"}}]}]}
+    "#);
 }

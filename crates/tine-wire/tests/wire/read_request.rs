@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::Value;
 use tine_history::History;
-use tine_model::{EntryId, Message, RawJson, WireFormat};
+use tine_model::{EntryId, Message, Provider, RawJson};
 use tine_wire::{Head, HeadParts, MarkPoints, RequestOptions, assemble, read_request};
 
 const REQUEST: &str = r#"{
@@ -43,15 +43,28 @@ fn rendered(parts: HeadParts, messages: Vec<Message>) -> String {
 }
 
 fn refusal(body: &str) -> String {
-    let error = read_request(WireFormat::Anthropic, body.as_bytes()).unwrap_err();
+    let error = read_request(Provider::Anthropic, None, body.as_bytes()).unwrap_err();
     let source = error.source().map(|source| format!(": {source}"));
     format!("{error}{}", source.unwrap_or_default())
 }
 
+/// The parts alone, without the request's own bytes.
+fn read(body: &str) -> (HeadParts, Vec<Message>) {
+    let (parts, messages) = read_request(Provider::Anthropic, None, body.as_bytes()).unwrap();
+    (HeadParts { sent: None, ..parts }, messages)
+}
+
+/// Returns what no part of a request says.
+fn unsaid(body: &str) -> Vec<String> {
+    let (parts, _) = read_request(Provider::Anthropic, None, body.as_bytes()).unwrap();
+    parts.sent.unwrap().unsaid().to_vec()
+}
+
 #[test]
-fn a_request_is_said_again_with_its_messages_word_for_word() {
-    let (parts, messages) = read_request(WireFormat::Anthropic, REQUEST.as_bytes()).unwrap();
+fn the_parts_of_a_request_say_it_again() {
+    let (parts, messages) = read(REQUEST);
     assert_eq!(parts.check(), Ok(()));
+    assert!(unsaid(REQUEST).is_empty());
     let body = rendered(parts, messages);
     insta::assert_snapshot!(body.replace(",\"", "\n,\""), @r#"
     {"model":"claude-opus-5-5"
@@ -87,19 +100,18 @@ fn a_request_is_said_again_with_its_messages_word_for_word() {
 }
 
 #[test]
-fn what_a_head_cannot_say_is_an_error_that_names_it() {
+fn what_is_no_request_is_an_error_that_says_why() {
     let with = |more: &str| format!(r#"{{"model":"m","max_tokens":9,"messages":[],{more}}}"#);
     let errors = [
         refusal("[]"),
         refusal("{"),
         refusal(r#"{"model":"m","messages":[]}"#),
         refusal(&with(r#""max_tokens":-1"#)),
-        refusal(&with(r#""tools":[{"type":"web_search_20250305","name":"web_search"}]"#)),
-        refusal(&with(r#""tools":[{"name":"a","input_schema":{},"strict":true}]"#)),
-        refusal(&with(r#""system":[{"type":"text","text":"a","citations":[1]}]"#)),
-        refusal(&with(r#""tool_choice":{"type":"tool","name":"a"}"#)),
         refusal(&with(r#""tool_choice":{"type":"some"}"#)),
-        refusal(&with(r#""top_k":1,"top_k":2"#)),
+        refusal(&with(r#""messages":[]"#)),
+        refusal(r#"{"model":"m","max_tokens":9,"messages":{}}"#),
+        refusal(r#"{"model":"m","max_tokens":9}"#),
+        refusal(r#"{"max_tokens":9,"messages":[]}"#),
         refusal(r#"{"model":"m","max_tokens":9,"messages":[{"role":"bard","content":""}]}"#),
     ];
     insta::assert_snapshot!(errors.join("\n"), @r#"
@@ -107,16 +119,42 @@ fn what_a_head_cannot_say_is_an_error_that_names_it() {
     not valid JSON: EOF while parsing an object at line 1 column 1
     the request: missing field `max_tokens`
     max_tokens: invalid value: integer `-1`, expected u32
-    tool 0 has `type`, which cannot be taken over
-    tool 0 has `strict`, which cannot be taken over
-    system block 0 has `citations`, which cannot be taken over
-    the request contradicts itself: the tool choice names `a`, which is not among the tools
     tool_choice: neither auto, none, any nor a tool
-    the request contradicts itself: the further setting `top_k` is given twice
+    the request: `messages` is there more than once
+    the request: `messages` is no list of messages
+    the request: missing field `messages`
+    the request names no model: in this format its address does
     message 0 cannot be read: the role `bard` is not known
     "#);
-    let other = read_request(WireFormat::Gemini, b"{}").unwrap_err();
-    assert_eq!(other.to_string(), "requests in the format gemini cannot be taken over");
+}
+
+#[test]
+fn what_no_part_says_is_listed_and_a_changed_head_is_refused() {
+    let with = |more: &str| format!(r#"{{"model":"m","max_tokens":9,"messages":[],{more}}}"#);
+    let all = with(
+        r#""tools":[{"type":"web_search_20250305","name":"web_search"},{"name":"a","input_schema":{},"strict":true}],
+        "system":[{"type":"text","text":"a","citations":[1]}],"tool_choice":{"type":"tool","name":"b"},
+        "top_k":1,"top_k":2,"later.": 3"#,
+    );
+    let expected = [
+        "type of a tool",
+        "tool 0",
+        "strict of a tool",
+        "citations of a system block",
+        "tool_choice",
+        "top_k",
+        "later.",
+    ];
+    assert_eq!(unsaid(&all), expected);
+    let (mut parts, _) = read_request(Provider::Anthropic, None, all.as_bytes()).unwrap();
+    (parts.temperature, parts.settings.max_tokens) = (Some(0.5), 7);
+    assert_eq!(parts.check(), Ok(()));
+    parts.tools.clear();
+    let error = parts.check().unwrap_err().to_string();
+    assert!(
+        error.starts_with("the request was taken over with type of a tool, tool 0, "),
+        "{error}"
+    );
 }
 
 /// One way to write each setting, or to leave it out.
@@ -153,10 +191,10 @@ proptest! {
         let messages = r#""messages":[{"role":"user","content":[{"type":"text","text":"go"}]}]"#;
         let fixed = r#"{"model":"m","max_tokens":9,"stream":false"#;
         let body = [&[fixed][..], &settings, &[tools, messages]].concat().join(",") + "}";
-        let (parts, read) = read_request(WireFormat::Anthropic, body.as_bytes()).unwrap();
-        let written = rendered(parts.clone(), read.clone());
-        let (again, read_again) = read_request(WireFormat::Anthropic, written.as_bytes()).unwrap();
-        prop_assert_eq!(read, read_again);
+        let (parts, messages) = read(&body);
+        let written = rendered(parts.clone(), messages.clone());
+        let (again, messages_again) = read(&written);
+        prop_assert_eq!(messages, messages_again);
         // One text is written as one block, and the mark at the end of the system prompt is placed anew.
         prop_assert_eq!(plain(&body), plain(&written));
         prop_assert_eq!(parts.settings, again.settings);

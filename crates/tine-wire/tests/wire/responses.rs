@@ -205,7 +205,7 @@ fn failures_in_a_stream_are_the_providers_and_leave_the_partial_reply() {
     assert_eq!((partial.usage.uncached, partial.id.as_deref()), (7, Some("resp_1")));
     insta::assert_snapshot!(partial.message.unwrap().raw().unwrap().json, @r#"[{"id":"rs_1","type":"reasoning","summary":[{"type":"summary_text","text":"I split it."},{"type":"summary_text","text":"Twice."}], "encrypted_content":"gAAAA=="},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Two parts: é."}]}]"#);
     let event = r#"{"type":"error","sequence_number":9,"code":"credit_balance_exhausted","message":"Spent.","param":null}"#;
-    check(event, FailureKind::SpendLimit, "spend limit reached (credit_balance_exhausted): Spent.");
+    check(event, FailureKind::NoCredit, "no credit left (credit_balance_exhausted): Spent.");
     let gateway = r#"{"error":{"message":"gone","type":"server_error","code":503}}"#;
     check(gateway, FailureKind::Overloaded, "overloaded (status 503, server_error): gone");
 }

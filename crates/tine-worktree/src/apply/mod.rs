@@ -4,8 +4,11 @@
 //! stages their new content, [`journal`] writes that down, [`write`] exchanges the files one by one, and [`mend`] brings a change that
 //! was cut short to one of its two ends. The index is never touched here.
 
+mod bytes;
+mod cut_short;
 mod head;
 mod journal;
+mod lines;
 mod marks;
 mod mend;
 mod moves;
@@ -15,9 +18,11 @@ mod refs;
 mod room;
 mod write;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
+pub(crate) use bytes::{Back, Sources};
+pub use cut_short::unended_changes;
 pub(crate) use head::detached;
 pub(crate) use journal::HeadMove;
 pub use journal::Kept;
@@ -25,6 +30,7 @@ pub use mend::{Mended, MendedAs};
 pub(crate) use plan::Plan;
 pub(crate) use print::index_hash;
 use refs::Refs;
+pub(crate) use refs::checkout_suffix;
 pub(crate) use room::Room;
 
 use crate::changes::FileChange;
@@ -35,7 +41,7 @@ use crate::ids::{Commit, Name, Tree};
 use crate::merge_tree::{Conflict, MergeOutput, Place, Sides, merge};
 use crate::obstacle::Obstacle;
 use crate::repository::Repository;
-use crate::snapshot::{Conflicts, Scratch, Snapshot, commit};
+use crate::snapshot::{Conflicts, Scratch, Snapshot, commit, tree_of};
 
 /// Work to be applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,7 +100,8 @@ pub enum Outcome {
 
 impl Repository {
     /// Brings work into the files of this checkout, which may be changed in any way: three-way between what the worktree started from
-    /// (or held when all of it last came here, if it holds other things since), what the checkout holds now, and the work. The result is what `git merge` makes of the three. The index is left alone to
+    /// (or held when all of it last came here, if it holds other things since), what the checkout holds now, and the work. The result is what `git merge` makes of the three; of a file whose bytes git would not give
+    /// back, such as one with other line ends, only the lines change that are others.  The index is left alone to
     /// its last byte. With conflicts nothing changes, unless marks are asked for; where marks of an earlier apply still stand, nothing
     /// changes either.
     ///
@@ -132,7 +139,8 @@ impl Repository {
             self.remember_brought(apply, &refs)?;
             return Ok(done(Outcome::Nothing, files, conflicts));
         }
-        let plan = Plan::make(self, &ours, &tree)?;
+        let work = Some((apply.start, apply.end));
+        let plan = Plan::make(self, &ours, &tree)?.by(Sources { work, back: None });
         if apply.dry_run {
             return Ok(done(Outcome::WouldWrite, files, conflicts));
         }
@@ -142,7 +150,8 @@ impl Repository {
         Ok(done(Outcome::Written, files, conflicts))
     }
 
-    /// Takes the last apply of this worktree's work out of the checkout again, three-way: what changed since stays. Where that does
+    /// Takes the last apply of this worktree's work out of the checkout again, three-way: what changed since stays. Files that did not change
+    /// since are what they were before, to the byte. Where that does
     /// not go together nothing changes, and the conflicts are returned. What is committed by now is not taken out of the files.
     pub fn undo(&self, name: &Name, now_ms: i64) -> Result<Applied, WorktreeError> {
         let mut room = Room::enter(self)?;
@@ -164,11 +173,15 @@ impl Repository {
             let files = Vec::new();
             return Ok(Applied { outcome: Outcome::Conflicts, files, conflicts, mended });
         }
-        self.refuse_committed(before, &ours.snapshot, &tree)?;
+        self.refuse_committed(before.clone(), &ours.snapshot, &tree)?;
         let outcome = match files.is_empty() {
             true => Outcome::Nothing,
             false => {
-                let plan = Plan::make(self, &ours, &tree)?;
+                let before = Snapshot::read(&self.git(), before)?;
+                let after = tree_of(&self.git(), &after)?;
+                let except = self.changed_since((&before, &after), &ours.snapshot, &tree)?;
+                let back = Some(Back { to: &before, except });
+                let plan = Plan::make(self, &ours, &tree)?.by(Sources { back, work: None });
                 plan.carry_out(self, &room, &ours, None)?;
                 Outcome::Written
             }
@@ -181,6 +194,19 @@ impl Repository {
     /// there is none. Waits while one is under way. Every change does this first.
     pub fn mend(&self) -> Result<Option<Mended>, WorktreeError> {
         Ok(Room::enter(self)?.mended)
+    }
+
+    /// Files that are not to be what they were in `before`, or that somebody changed since they became what `after` says.
+    fn changed_since(
+        &self,
+        (before, after): (&Snapshot, &Tree),
+        ours: &Snapshot,
+        undone: &Tree,
+    ) -> Result<HashSet<PathBuf>, WorktreeError> {
+        let git = self.git();
+        let mut changed = differences(&git, &before.work_tree, undone)?;
+        changed.extend(differences(&git, after, &ours.work_tree)?);
+        Ok(changed.into_iter().map(|found| found.path).collect())
     }
 
     /// The work, or as much of it as is asked for.

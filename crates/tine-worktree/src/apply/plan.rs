@@ -1,11 +1,12 @@
 //! Which files a change touches, checked against what stands there, with their new content staged. Touches nothing of the checkout.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use super::bytes::{Sources, Staged};
 use super::journal::{HeadMove, Journal, Step, Target};
 use super::print::{Print, Seen, There, look, print};
 use super::room::Room;
@@ -20,7 +21,9 @@ use crate::repository::Repository;
 use crate::snapshot::{Scratch, Taken};
 
 /// A change of the files of a checkout that nothing stands in the way of.
-pub(crate) struct Plan {
+pub(crate) struct Plan<'a> {
+    found: Vec<Difference>,
+    sources: Sources<'a>,
     before: Tree,
     after: Tree,
     deleted: Vec<PathBuf>,
@@ -30,7 +33,12 @@ pub(crate) struct Plan {
     made: BTreeSet<PathBuf>,
 }
 
-impl Plan {
+impl<'a> Plan<'a> {
+    /// Returns the same change, with bytes of files that are known from elsewhere.
+    pub(crate) fn by(self, sources: Sources<'a>) -> Self {
+        Self { sources, ..self }
+    }
+
     /// What has to change in the checkout so that it holds `after` in place of what was looked at.
     pub(crate) fn make(
         repository: &Repository,
@@ -48,6 +56,8 @@ impl Plan {
             return Err(Obstacle::Submodules(submodules).into());
         }
         let mut plan = Self {
+            sources: Sources::default(),
+            found: Vec::new(),
             before: before.clone(),
             after: after.clone(),
             deleted: Vec::new(),
@@ -56,7 +66,7 @@ impl Plan {
             removed: Vec::new(),
             made: BTreeSet::new(),
         };
-        for Difference { before, after, path, .. } in found {
+        for Difference { before, after, path, .. } in found.iter().cloned() {
             // What git keeps out of a sparse checkout is not there, and need not go.
             let there = here(repository, &path)?.is_some();
             match (before.kind(), after.kind()) {
@@ -66,6 +76,7 @@ impl Plan {
                 (_, None) => {}
             }
         }
+        plan.found = found;
         plan.make_way(repository)?;
         Ok(plan)
     }
@@ -120,7 +131,7 @@ impl Plan {
         let new: Vec<&PathBuf> =
             self.replaced.iter().chain(&self.added).map(|(path, _)| path).collect();
         let tree = making.join("tree");
-        self.stage(repository, room, &tree)?;
+        let modes = self.stage(repository, room, ours, &tree)?;
         let mut journal = Journal {
             removed: self.removed,
             made: self.made.into_iter().collect(),
@@ -139,7 +150,7 @@ impl Plan {
                 true => look(&repository.top().join(path)).ok().flatten().as_ref().map(Seen::of),
                 false => None,
             };
-            let print = take_staged(&staged, &slot, old)
+            let print = take_staged(&staged, &slot, (old, modes.get(*path).copied()))
                 .map_err(|source| WorktreeError::file("stage", &staged, source))?;
             let step = match index < self.replaced.len() {
                 true => Step::Replace(print),
@@ -160,17 +171,19 @@ impl Plan {
         Change { repository, room, journal }.carry_out(&seen)
     }
 
-    /// Lets git write the new files below `tree`, through its filters and with the attributes that hold after the change.
+    /// Lets git write the new files below `tree`, through its filters and with the attributes that hold after the change; then those get
+    /// their bytes of which git would write others. Returns permissions that files are to have.
     fn stage(
         &self,
         repository: &Repository,
         room: &Room,
+        ours: &Taken,
         tree: &Path,
-    ) -> Result<(), WorktreeError> {
+    ) -> Result<BTreeMap<PathBuf, u32>, WorktreeError> {
         fs::create_dir_all(tree)
             .map_err(|source| WorktreeError::file("make the directory", tree, source))?;
         if self.replaced.is_empty() && self.added.is_empty() {
-            return Ok(());
+            return Ok(BTreeMap::new());
         }
         let scratch = Scratch::new()?;
         let git = Git::at(tree)
@@ -184,7 +197,11 @@ impl Plan {
         git.run(read.iter().copied().chain([self.before.as_str()]))?;
         // An index that has all of one directory, moved to another: only files that differ are written.
         let two = ["-m", "-u", self.before.as_str(), self.after.as_str()];
-        git.run(read.iter().copied().chain(two)).map(drop)
+        git.run(read.iter().copied().chain(two))?;
+        let (found, after) = (&self.found, &self.after);
+        let staged =
+            Staged { top: repository.top(), ours: &ours.snapshot, after, found, tree, git: &git };
+        staged.write_bytes(&self.sources)
     }
 }
 
@@ -217,15 +234,21 @@ fn clear_way(
     Ok(())
 }
 
-/// Moves a staged file into its slot, with the permissions of the file that it replaces but for who may run it.
-fn take_staged(staged: &Path, slot: &Path, old: Option<Seen>) -> io::Result<Print> {
+/// Moves a staged file into its slot, with the permissions that it is to have, or those of the file that it replaces but for who may run it.
+fn take_staged(
+    staged: &Path,
+    slot: &Path,
+    (old, wanted): (Option<Seen>, Option<u32>),
+) -> io::Result<Print> {
     fs::rename(staged, slot)?;
     let There::Content(print) = print(slot)? else { return Err(io::ErrorKind::InvalidData.into()) };
     if print.mode == Mode::Link {
         return Ok(print);
     }
     let file = File::open(slot)?;
-    if let Some(old) = old.filter(Seen::is_file) {
+    if let Some(wanted) = wanted {
+        file.set_permissions(Permissions::from_mode(wanted))?;
+    } else if let Some(old) = old.filter(Seen::is_file) {
         let readable = old.permissions();
         let mode = match print.mode {
             // Who can read it can run it.

@@ -3,6 +3,7 @@
 //! Each checkout has refs of its own, `refs/tine/<name>/<what>-<checkout>`: the same work may come into several.
 
 use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 use super::Apply;
 use crate::error::WorktreeError;
@@ -34,12 +35,17 @@ pub(super) struct Refs {
 
 impl Refs {
     pub(super) fn new(repository: &Repository, name: &Name) -> Self {
-        let hash = blake3::hash(repository.top().as_os_str().as_bytes()).to_hex();
-        let checkout = &hash.as_str()[..CHECKOUT_CHARACTERS];
+        let checkout = checkout_suffix(repository.top());
         let [onto, applied, brought, earlier] = ["onto", "applied", "brought", "earlier"]
-            .map(|what| format!("refs/tine/{name}/{what}-{checkout}"));
+            .map(|what| format!("refs/tine/{name}/{what}{checkout}"));
         Self { onto, applied, brought, earlier }
     }
+}
+
+/// Returns how the names of the refs end that belong to a checkout, by its top.
+pub(crate) fn checkout_suffix(top: &Path) -> String {
+    let hash = blake3::hash(top.as_os_str().as_bytes()).to_hex();
+    format!("-{}", &hash.as_str()[..CHECKOUT_CHARACTERS])
 }
 
 impl Repository {
@@ -79,10 +85,14 @@ impl Repository {
         apply: &Apply<'_>,
         refs: &Refs,
     ) -> Result<(), WorktreeError> {
-        match apply.paths.is_empty() && !apply.dry_run {
-            true => self.set_ref(&refs.brought, &apply.end.work),
-            false => Ok(()),
+        if !apply.paths.is_empty() || apply.dry_run {
+            return Ok(());
         }
+        // Of a worktree in which nothing was done, no ref is made.
+        if apply.end.work == apply.start.work && self.ref_at(&refs.brought)?.is_none() {
+            return Ok(());
+        }
+        self.set_ref(&refs.brought, &apply.end.work)
     }
 
     /// Forgets the last apply, which was undone.

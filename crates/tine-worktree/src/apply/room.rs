@@ -1,6 +1,6 @@
 //! Where changes of one checkout are prepared and carried out, one at a time.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -29,6 +29,22 @@ pub(crate) struct Room {
 impl Room {
     /// Waits for the right, and mends what was cut short.
     pub(crate) fn enter(repository: &Repository) -> Result<Self, WorktreeError> {
+        let (own, file, lock) = Self::open(repository)?;
+        lock.lock().map_err(|source| WorktreeError::file("lock", &file, source))?;
+        Self::entered(repository, own, lock)
+    }
+
+    /// Enters without waiting; `None` where somebody else has the right.
+    pub(crate) fn try_enter(repository: &Repository) -> Result<Option<Self>, WorktreeError> {
+        let (own, file, lock) = Self::open(repository)?;
+        match lock.try_lock() {
+            Ok(()) => Self::entered(repository, own, lock).map(Some),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(source)) => Err(WorktreeError::file("lock", &file, source)),
+        }
+    }
+
+    fn open(repository: &Repository) -> Result<(PathBuf, PathBuf, File), WorktreeError> {
         let own = repository.room();
         make(&own)?;
         let file = own.join("lock");
@@ -41,7 +57,10 @@ impl Room {
             .custom_flags(flags)
             .open(&file);
         let lock = lock.map_err(|source| WorktreeError::file("open", &file, source))?;
-        lock.lock().map_err(|source| WorktreeError::file("lock", &file, source))?;
+        Ok((own, file, lock))
+    }
+
+    fn entered(repository: &Repository, own: PathBuf, lock: File) -> Result<Self, WorktreeError> {
         let home = match device(&own)? == device(repository.top())? {
             true => own.clone(),
             false => repository.top().join(BESIDE),

@@ -83,7 +83,7 @@ fn count(act: Act) -> usize {
 }
 
 /// The steps of an act of which one failure after the other is tried. The kinds of failures, and the death of the process, take
-/// turns: together they come to every step of an act.
+/// turns with other steps.
 pub(crate) fn turn(act: Act, number: usize) -> Vec<usize> {
     match act {
         // Too few kinds are tried on these to take turns.

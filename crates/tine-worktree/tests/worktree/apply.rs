@@ -326,6 +326,25 @@ fn what_is_outside_a_sparse_checkout_comes_all_the_same() {
 }
 
 #[test]
+fn work_comes_beside_submodules_that_have_changes() {
+    let home = Home::new();
+    let other = Home::new();
+    let url = other.top().display().to_string();
+    let add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"];
+    home.git(&[&add[..], &[&url, "libs/other"]].concat());
+    home.git(&["commit", "--quiet", "-m", "with a submodule"]);
+    home.write("libs/other/a.txt", "changed inside\n");
+    let worktree = home.fork("one", Start::State).unwrap();
+    write(worktree.repository().top(), "work.txt", "work\n");
+    assert_eq!(apply(&home, &worktree).unwrap().outcome, Outcome::Written);
+    assert_eq!(read(&home, "work.txt"), "work\n");
+    assert_eq!(read(&home, "libs/other/a.txt"), "changed inside\n");
+    home.repository().undo(worktree.name(), NOW_MS).unwrap();
+    assert!(!home.top().join("work.txt").exists());
+    assert_eq!(home.git(&["status", "--porcelain"]), " M libs/other\n");
+}
+
+#[test]
 fn submodules_are_refused_by_name() {
     let home = Home::new();
     let other = Home::new();

@@ -81,10 +81,29 @@ enum Step {
     Unstage(usize),
     Rename(usize, usize),
     Overlook(usize, &'static str),
+    Later(usize),
+    Attributes(&'static str),
 }
+
+/// Contents of a `.gitattributes`: filters that take something out, that are not idempotent, whose program is missing, or that keep
+/// files elsewhere, and line ends.
+const ATTRIBUTES: [&str; 6] = [
+    "",
+    "* text=auto\n",
+    "b.txt filter=strip\ndir/* filter=plus\n",
+    "a ident\ndir/x eol=crlf\n*.txt filter=none\n",
+    "a filter=far\ndir/* filter=strip\n",
+    "* filter=strip text=auto eol=crlf\n",
+];
+
+/// Which files the checkout is meant to have.
+const SPARSE: [&[&str]; 3] = [&[], &["--no-cone", "/*", "!/dir/"], &["--cone", "build"]];
 
 #[derive(Debug)]
 struct Case {
+    /// `core.autocrlf`.
+    auto: &'static str,
+    sparse: &'static [&'static str],
     /// Each ends with a commit.
     commits: Vec<Vec<Step>>,
     /// Whether git has come to trust what it knows of the files.
@@ -128,14 +147,21 @@ fn step() -> impl Strategy<Value = Step> {
         1 => name().prop_map(Step::Unstage),
         1 => (name(), name()).prop_map(|(from, to)| Step::Rename(from, to)),
         2 => (name(), told).prop_map(|(name, told)| Step::Overlook(name, told)),
+        1 => name().prop_map(Step::Later),
+        2 => proptest::sample::select(ATTRIBUTES.to_vec()).prop_map(Step::Attributes),
     ]
 }
 
 fn case() -> impl Strategy<Value = Case> {
     let steps = |most| proptest::collection::vec(step(), 0..most);
     let commits = proptest::collection::vec(steps(14), 0..3);
-    (commits, any::<bool>(), steps(14), steps(8), any::<bool>()).prop_map(
-        |(commits, settled, state, work, commit_work)| Case {
+    let auto = proptest::sample::select(vec!["false", "false", "input", "true"]);
+    // Mostly all.
+    let sparse = prop_oneof![3 => Just(SPARSE[0]), 1 => Just(SPARSE[1]), 1 => Just(SPARSE[2])];
+    (commits, any::<bool>(), steps(14), steps(8), any::<bool>(), auto, sparse).prop_map(
+        |(commits, settled, state, work, commit_work, auto, sparse)| Case {
+            auto,
+            sparse,
             commits,
             settled,
             state,
@@ -209,8 +235,11 @@ fn apply(top: &Path, step: &Step) {
         Step::Ignore(true) => fs::write(top.join(".gitignore"), "*.log\nbuild/\n").unwrap(),
         Step::Ignore(false) => delete(&top.join(".gitignore")),
         Step::Overlook(name, told) => drop(literally(&["update-index", told], *name)),
+        Step::Later(name) => drop(literally(&["add", "--intent-to-add"], *name)),
+        Step::Attributes(text) => fs::write(top.join(".gitattributes"), text).unwrap(),
         Step::Stage(name) => drop(literally(&["add", "--all"], *name)),
-        Step::StageAll => drop(git(top, &["add", "--all"])),
+        // Not outside of a sparse checkout.
+        Step::StageAll => drop(crate::support::try_git(top, &["add", "--all"])),
         Step::Unstage(name) => drop(literally(&["rm", "-r", "--cached", "--quiet", "-f"], *name)),
         Step::Rename(from, to) => {
             let arguments = ["mv", "-k", "-f", "--"].map(OsStr::new);
@@ -236,6 +265,25 @@ fn settle(top: &Path) {
 fn made(case: &Case) -> Home {
     let home = Home::empty();
     let top = home.top();
+    let store = home.path().join("store");
+    fs::create_dir(&store).unwrap();
+    let store = store.display();
+    let far = format!(
+        "f=$(mktemp -p {store}); cat >$f; h=$(git hash-object --no-filters $f); mv $f {store}/$h; echo note $h"
+    );
+    let near = format!("read note h && cat {store}/$h");
+    for (name, value) in [
+        ("core.autocrlf", case.auto),
+        ("filter.strip.clean", "sed /two/d"),
+        ("filter.plus.clean", "sed s/^/+/"),
+        ("filter.none.clean", "no-such-program-here"),
+        ("filter.none.smudge", "no-such-program-here"),
+        ("filter.none.required", "true"),
+        ("filter.far.clean", &far),
+        ("filter.far.smudge", &near),
+    ] {
+        home.git(&["config", name, value]);
+    }
     for steps in &case.commits {
         steps.iter().for_each(|step| apply(&top, step));
         home.git(&["add", "--all"]);
@@ -243,6 +291,9 @@ fn made(case: &Case) -> Home {
     }
     if case.settled {
         settle(&top);
+    }
+    if !case.sparse.is_empty() && !case.commits.is_empty() {
+        crate::support::try_git(&top, &[&["sparse-checkout", "set"], case.sparse].concat());
     }
     case.state.iter().for_each(|step| apply(&top, step));
     home
@@ -259,28 +310,6 @@ fn fork_is_the_same(home: &Home, top: &Path, name: &str) -> PathBuf {
     child.repository().top().to_owned()
 }
 
-/// Of a file that git was told to overlook, what is kept is the file, and not that: so it is to be seen. Where the file is not there,
-/// and was not meant to be, it is kept as the index has it.
-fn seen(top: &Path) {
-    // Also of files that were renamed with their directory, and have none of the names.
-    let listed = crate::support::try_git_bytes(top, &["ls-files", "-v", "-z"]).1;
-    for line in listed.split(|byte| *byte == 0) {
-        let Some((&[tag, b' '], name)) = line.split_first_chunk() else { continue };
-        let file = OsStr::from_bytes(name);
-        let literally = |command: &[&str]| {
-            let arguments = command.iter().map(OsStr::new).chain(["--".as_ref(), file]);
-            crate::support::try_git(top, &arguments.collect::<Vec<_>>());
-        };
-        if tag.eq_ignore_ascii_case(&b'S') && fs::symlink_metadata(top.join(file)).is_err() {
-            literally(&["checkout-index", "--quiet", "--ignore-skip-worktree-bits"]);
-        }
-        if tag == b'S' || tag.is_ascii_lowercase() {
-            literally(&["update-index", "--no-skip-worktree"]);
-            literally(&["update-index", "--no-assume-unchanged"]);
-        }
-    }
-}
-
 fn laws_hold(case: &Case) {
     let home = made(case);
     let child = fork_is_the_same(&home, &home.top(), "child");
@@ -289,13 +318,23 @@ fn laws_hold(case: &Case) {
         git(&child, &["commit", "--quiet", "--allow-empty", "-m", "work"]);
     }
     fork_is_the_same(&home, &child, "grandchild");
-    seen(&child);
-    let (before, was) = (untouched(&home.top()), held(&child));
+    let refs = || {
+        home.git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/heads", "refs/tags"])
+    };
+    let (before, was, kept_refs) = (untouched(&home.top()), held(&child), refs());
+    let head = git(&child, &["rev-parse", "HEAD"]);
+    let list = crate::support::try_git(&child, &["sparse-checkout", "list"]);
     let name = Name::new("child").unwrap();
     home.repository().worktree(&name, &child).unwrap().remove(NOW_MS).unwrap();
     assert!(!child.exists());
     let back = home.repository().recover(&name, child, NOW_MS).unwrap();
     assert_eq!(held(back.repository().top()), was, "what was removed and came back");
+    assert_eq!(git(back.repository().top(), &["rev-parse", "HEAD"]), head);
+    assert_eq!(
+        crate::support::try_git(back.repository().top(), &["sparse-checkout", "list"]),
+        list
+    );
+    assert_eq!(refs(), kept_refs);
     assert_eq!(untouched(&home.top()), before);
 }
 

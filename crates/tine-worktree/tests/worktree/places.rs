@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tine_worktree::{Repository, Start, Worktree};
 
-use crate::looks::looks;
+use crate::looks::{holds, looks};
 use crate::support::{Home, NOW_MS, git, try_git, untouched, write};
 
 fn commit(home: &Home, name: &str, content: &str) {
@@ -109,7 +109,7 @@ fn a_rebase_and_its_kin_are_refused_while_files_are_in_conflict() {
 }
 
 #[test]
-fn submodules_with_files_are_refused_by_name_and_empty_ones_stay_empty() {
+fn submodules_stay_at_their_commits_and_those_with_files_are_named() {
     let home = Home::new();
     let other = Home::new();
     let url = other.top().display().to_string();
@@ -123,8 +123,41 @@ fn submodules_with_files_are_refused_by_name_and_empty_ones_stay_empty() {
         "libs/other",
     ]);
     home.git(&["commit", "--quiet", "-m", "with a submodule"]);
-    insta::assert_snapshot!(refused(&home), @"the checkout has submodules with files: libs/other");
-    home.git(&["submodule", "--quiet", "deinit", "--all"]);
+    // Changes inside, staged and not, and a commit that is not staged outside.
+    home.write("libs/other/a.txt", "changed inside\n");
+    git(&home.top().join("libs/other"), &["add", "a.txt"]);
+    let author = ["-c", "user.name=x", "-c", "user.email=x"];
+    git(
+        &home.top().join("libs/other"),
+        &[&author[..], &["commit", "--quiet", "-m", "in"]].concat(),
+    );
+    home.write("libs/other/run.sh", "also changed\n");
+    home.write("a.txt", "changed outside\n");
+    let before = untouched(&home.top());
+    for start in [Start::State, Start::Clean] {
+        let worktree = home.fork("child", start.clone()).unwrap();
+        assert_eq!(untouched(&home.top()), before);
+        assert_eq!(home.repository().submodules().unwrap(), [Path::new("libs/other")]);
+        let (repository, top) = (worktree.repository(), worktree.repository().top().to_owned());
+        assert_eq!(repository.submodules().unwrap(), [""; 0].map(std::path::PathBuf::from));
+        assert_eq!(repository.empty_submodules().unwrap(), [Path::new("libs/other")]);
+        assert_eq!(fs::read_dir(top.join("libs/other")).unwrap().count(), 0);
+        let staged = |top: &Path| git(top, &["ls-files", "--stage", "libs"]);
+        assert_eq!(staged(&top), staged(&home.top()));
+        let status = if start == Start::State { " M a.txt\n" } else { "" };
+        assert_eq!(git(&top, &["status", "--porcelain"]), status);
+        // Nothing of it is work, and it goes and comes back.
+        assert!(worktree.is_unchanged(&worktree.state(NOW_MS).unwrap()));
+        write(&top, "work.txt", "work\n");
+        let (name, held) = (worktree.name().clone(), holds(&top));
+        worktree.remove(NOW_MS).unwrap();
+        let back = home.repository().recover(&name, top.clone(), NOW_MS).unwrap();
+        assert_eq!(holds(&top), held);
+        assert_eq!(staged(&top), staged(&home.top()));
+        back.remove(NOW_MS).unwrap();
+        home.repository().forget(&name).unwrap();
+    }
+    home.git(&["submodule", "--quiet", "deinit", "--force", "--all"]);
     works(&home);
 }
 

@@ -158,15 +158,13 @@ pub(crate) fn exactly(top: &Path) -> String {
     said(top) + &not_ignored(top, |file| file.to_owned())
 }
 
-/// The same as git would keep it: of a mode, whether the file can be run, and no time.
+/// Returns what [`exactly`] does, without times: what is kept of a worktree that is removed.
 pub(crate) fn held(top: &Path) -> String {
-    said(top)
-        + &not_ignored(top, |file| {
-            let (mode, rest) = file.split_once(' ').unwrap();
-            let mode = u32::from_str_radix(mode, 8).unwrap();
-            let (kind, can_run) = (mode & 0o170_000, mode & 0o100 != 0);
-            format!("{kind:o} {can_run} {}", rest.split_once(' ').unwrap().1)
-        })
+    let without_time = |file: &str| {
+        let (mode, rest) = file.split_once(' ').unwrap();
+        format!("{mode} {}", rest.split_once(' ').unwrap().1)
+    };
+    said(top) + &not_ignored(top, without_time)
 }
 
 fn said(top: &Path) -> String {

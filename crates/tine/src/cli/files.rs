@@ -56,6 +56,9 @@ pub(crate) struct ImportArgs {
     /// How its messages are taken; without it in full, where the file allows that
     #[arg(long, value_enum)]
     pub(crate) context: Option<ImportWith>,
+    /// Take its last request over as it was sent: system prompt, tools and settings are those of the file (Claude Code)
+    #[arg(long, conflicts_with_all = ["context", "system"])]
+    pub(crate) as_sent: bool,
     /// Name the new agent
     #[arg(short, long, value_name = "NAME")]
     pub(crate) name: Option<String>,

@@ -1,5 +1,7 @@
 //! The command line of worktrees: `tine worktree`, `tine drop`, `tine recover`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use crate::manual::examples;
@@ -7,6 +9,10 @@ use crate::manual::examples;
 /// How long nothing must have changed in a worktree before `tine worktree gc` removes it, where nothing else is said: long enough that
 /// nobody misses it after a holiday, and what it held is kept all the same.
 const GC_AGE_DEFAULT: &str = "14d";
+
+/// The age at which `tine worktree purge` deletes refs, where nothing else is said: longer than anybody comes back to work that
+/// was left.
+const PURGE_AGE_DEFAULT: &str = "90d";
 
 /// `tine worktree`
 #[derive(Debug, Subcommand)]
@@ -17,6 +23,12 @@ pub(crate) enum WorktreeCommand {
     /// Remove worktrees in which nothing has changed for long; what they hold is kept
     #[command(after_help = examples::WORKTREE_GC)]
     Gc(CollectWorktreesArgs),
+    /// Delete what is kept of worktrees that are gone, for good
+    #[command(after_help = examples::WORKTREE_PURGE)]
+    Purge(PurgeWorktreesArgs),
+    /// Find worktrees again after their repository was moved or renamed
+    #[command(after_help = examples::WORKTREE_REPAIR)]
+    Repair(RepairWorktreesArgs),
     /// Print the directory that an agent with a worktree works in
     #[command(after_help = examples::WORKTREE_PATH)]
     Path(WorktreePathArgs),
@@ -48,6 +60,46 @@ pub(crate) struct CollectWorktreesArgs {
     pub(crate) json: bool,
 }
 
+/// `tine worktree purge`
+#[derive(Debug, Args)]
+pub(crate) struct PurgeWorktreesArgs {
+    /// Only of this agent, whatever the age: its name, or the first characters of its id
+    pub(crate) agent: Option<String>,
+    /// Only what was kept so long ago: a number and s, m, h or d (90d). Refs that hold no work go at any age
+    #[arg(long, value_name = "AGE", conflicts_with = "agent")]
+    pub(crate) max_age: Option<String>,
+    /// Say what would go, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not ask before work is deleted for good
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl PurgeWorktreesArgs {
+    /// The age that is meant.
+    pub(crate) fn age(&self) -> &str {
+        match (&self.max_age, &self.agent) {
+            (Some(age), _) => age,
+            (None, Some(_)) => "0s",
+            (None, None) => PURGE_AGE_DEFAULT,
+        }
+    }
+}
+
+/// `tine worktree repair`
+#[derive(Debug, Args)]
+pub(crate) struct RepairWorktreesArgs {
+    /// A directory in the repository, where it is now; the working directory without it
+    pub(crate) directory: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// `tine worktree path`
 #[derive(Debug, Args)]
 pub(crate) struct WorktreePathArgs {
@@ -71,6 +123,9 @@ pub(crate) struct DropArgs {
 pub(crate) struct RecoverArgs {
     /// The agent: its name, or the first characters of its id
     pub(crate) agent: String,
+    /// Where what was kept was purged, begin as the checkout stands now
+    #[arg(long)]
+    pub(crate) anew: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

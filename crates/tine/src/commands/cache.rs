@@ -147,6 +147,13 @@ fn details(request: &ExplainedRequest, facts: Option<&Facts>, now_ms: i64) -> St
         known(usage.and_then(written)),
         known(usage.map(|usage| usage.uncached)),
     ));
+    if let Some(slots) = facts.and_then(|facts| facts.slots) {
+        let slots = match slots {
+            1 => "one conversation at a time".to_owned(),
+            _ => format!("{slots} slots, one conversation each; they share nothing"),
+        };
+        text.push_str(&format!("the server's cache: {slots}\n"));
+    }
     if note.missed > 0 {
         let cost = note.missed_usd.map(|dollars| format!(" cost {}", money(dollars)));
         let cost = cost.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! `tine compact`: the older part of a conversation gives way to a summary.
 
 use serde::Serialize;
-use tine_runtime::{CompactOptions, Compacted};
+use tine_runtime::{CompactOptions, Compacted, CompactedBy};
 use tokio_util::sync::CancellationToken;
 
 use crate::caching::policy;
@@ -27,6 +27,10 @@ struct CompactedJson {
     tokens_before: u64,
     tokens_after: u64,
     usage: UsageShape,
+    /// `summary`, `part` (the oldest messages are not in the summary) or `digest`.
+    by: &'static str,
+    /// Messages that are not in the summary.
+    unseen: usize,
     /// `null` for a model without a known price.
     cost_usd: Option<f64>,
 }
@@ -48,23 +52,49 @@ pub(crate) async fn compact(context: &Context, args: CompactArgs) -> Result<u8, 
         return Ok(0);
     }
     let messages = plural((done.left_out + done.kept) as u64, "message");
+    let (kind, note) = told(&done.by);
     output::line(&format!(
-        "compacted {}: a summary stands for {} of {messages}",
+        "compacted {}: a {kind} stands for {} of {messages}",
         agent.short(),
         done.left_out
     ))?;
+    let summary = match &done.by {
+        CompactedBy::Summary | CompactedBy::Part { .. } => format!(
+            "; the summary read {} from the cache and has {}",
+            grouped(done.usage.read.unwrap_or(0)),
+            grouped(done.usage.output),
+        ),
+        CompactedBy::Digest { .. } => String::new(),
+    };
     output::say(&format!(
-        "about {} tokens became about {}; the summary read {} from the cache and has {}",
+        "about {} tokens became about {}{summary}",
         grouped(done.tokens_before),
         grouped(done.tokens_after),
-        grouped(done.usage.read.unwrap_or(0)),
-        grouped(done.usage.output),
     ));
+    note.iter().for_each(|note| output::say(&format!("note: {note}")));
     output::say(&format!(
         "hint: `tine show {}` shows it; forks made before are untouched",
         agent.short()
     ));
     Ok(0)
+}
+
+/// The word for what stands there, and what is to be said of it.
+fn told(by: &CompactedBy) -> (&'static str, Option<String>) {
+    match by {
+        CompactedBy::Summary => ("summary", None),
+        CompactedBy::Part { unseen } => {
+            let oldest = plural(*unseen as u64, "oldest message");
+            (
+                "summary",
+                Some(format!("not in the summary, because the question had no room: {oldest}")),
+            )
+        }
+        CompactedBy::Digest { why } => (
+            "digest",
+            Some(format!("the model gave no summary ({why}); the digest is a shortened copy")),
+        ),
+    }
 }
 
 async fn shape(context: &Context, done: &Compacted) -> Result<CompactedJson, Failure> {
@@ -79,6 +109,15 @@ async fn shape(context: &Context, done: &Compacted) -> Result<CompactedJson, Fai
         tokens_before: done.tokens_before,
         tokens_after: done.tokens_after,
         usage: done.usage.into(),
+        by: match done.by {
+            CompactedBy::Summary => "summary",
+            CompactedBy::Part { .. } => "part",
+            CompactedBy::Digest { .. } => "digest",
+        },
+        unseen: match done.by {
+            CompactedBy::Part { unseen } => unseen,
+            CompactedBy::Summary | CompactedBy::Digest { .. } => 0,
+        },
         cost_usd: price.map(|price| price.cost(&done.usage)),
     })
 }

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
 use crate::render::change::{CommitJson, FileJson, json_path, quoted_path};
-use crate::render::worktree::unseen;
+use crate::render::worktree::{say_gone, unseen};
 use tine_tui::words::{BOLD, CYAN, DIM, GREEN, RED, harmless, one_line, styled};
 
 /// Characters of a commit's name that people see.
@@ -30,8 +30,15 @@ struct DiffJson {
     uncommitted: Vec<String>,
     /// Ignored files that changed; they do not come with `apply`.
     ignored: Vec<String>,
+    /// Files that changed only in what git does not see; they do not come with `apply`.
+    filtered: Vec<String>,
+    /// Ignored files and directories that were made; they go with the worktree.
+    made: Vec<String>,
     /// Other repositories in the worktree; they are not part of the work.
     repositories: Vec<String>,
+    /// The state of this: `ready` (in the worktree), `kept` (it was removed, and refs keep it), `vanished` (it was removed unchanged) or
+    /// `gone` (somebody removed the files, and this is what was last kept).
+    standing: &'static str,
 }
 
 impl DiffJson {
@@ -43,13 +50,17 @@ impl DiffJson {
             commits: work.changes.commits.iter().map(CommitJson::from).collect(),
             uncommitted: work.changes.uncommitted.iter().map(|path| json_path(path)).collect(),
             ignored: work.unseen.ignored.iter().map(|path| json_path(path)).collect(),
+            filtered: work.unseen.filtered.iter().map(|path| json_path(path)).collect(),
+            made: work.unseen.made.iter().map(|path| json_path(path)).collect(),
             repositories: work.unseen.repositories.iter().map(|path| json_path(path)).collect(),
+            standing: work.standing.as_str(),
         }
     }
 }
 
 pub(crate) async fn diff(context: &Context, args: DiffArgs) -> Result<u8, Failure> {
     let agent = context.agent(&args.agent).await?;
+    super::listing::mend_checkouts(context).await?;
     let record = context.runtime.own_worktree(agent).await?;
     let paths = super::bring::in_checkout(context, &record, &args.paths)?;
     let work = context.runtime.work_of(agent, paths).await?;
@@ -78,6 +89,9 @@ pub(crate) async fn diff(context: &Context, args: DiffArgs) -> Result<u8, Failur
     }
     if !args.json {
         unseen(&work.unseen).iter().for_each(|line| output::say(&format!("note: {line}")));
+    }
+    if !args.json {
+        say_gone(work.standing, agent);
     }
     if work.runs && !args.json {
         output::say(&format!("note: {} still runs; this is how far it is", agent.short()));

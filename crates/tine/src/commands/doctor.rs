@@ -87,7 +87,7 @@ pub(crate) async fn doctor(surroundings: Surroundings, args: JsonArgs) -> Result
         Err(failure) => checks.push(Check::failure("directories", &failure)),
         Ok(dirs) => {
             checks.extend(checks::directories(&dirs));
-            checks.extend(checks::database(&dirs).await);
+            checks.extend(checks::database(&dirs, &directory).await);
             let sources = Sources {
                 dirs: &dirs,
                 directory: &directory,

@@ -138,7 +138,7 @@ async fn cast(config: &Config, suite: &Suite, args: &EvalArgs) -> Result<Cast, F
     }
     let fallback = default_model(config).map(|setting| parse_model(&setting.value)).transpose()?;
     let models = suite.models(asked.as_ref(), fallback.as_ref()).map_err(no_model)?;
-    let connector = Models::new(config.providers.clone());
+    let connector = Models::of(config)?;
     let mut connected: HashMap<ModelRef, Arc<dyn LlmClient>> = HashMap::new();
     for model in &models {
         if !connected.contains_key(model) {

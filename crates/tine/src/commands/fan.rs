@@ -30,7 +30,7 @@ use crate::render::json::UsageShape;
 use crate::render::screen::Screen;
 use crate::render::table::{Align, Table};
 use crate::render::workers::WorkerBoard;
-use crate::render::worktree::{WorkShape, say_under_way, work_line};
+use crate::render::worktree::{WorkShape, say_submodules, say_under_way, work_line};
 use crate::talk::STOPPING;
 use tine_tui::figures::{grouped, money, plural, span};
 use tine_tui::words::{BOLD, DIM, harmless, one_line, styled};
@@ -209,6 +209,7 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
     let place = args.spread.place.placement();
     if place != Placement::Shared {
         say_under_way(context.runtime.under_way(parent).await?);
+        say_submodules(&context.runtime.submodules_left(parent).await?);
     }
     let spec =
         FanSpec { parent, directives: args.directives, plan: asked(args.spread.plan), place };

@@ -14,7 +14,7 @@ use crate::fail::Failure;
 use crate::output;
 use crate::prompt::Prompt;
 use crate::render::json::ForkShape;
-use crate::render::worktree::{PlaceShape, say_under_way};
+use crate::render::worktree::{PlaceShape, say_left_out, say_submodules, say_under_way};
 use crate::talk::Talk;
 
 pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failure> {
@@ -145,6 +145,8 @@ fn say(made: &ForkMade) {
     if let Some(worktree) = &made.worktree {
         PlaceShape::from(worktree).say();
         say_under_way(worktree.during);
+        say_left_out(&worktree.left_out);
+        say_submodules(&worktree.submodules);
     }
 }
 

@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tine_runtime::{ImportContext, ImportSpec, Imported};
+use tine_model::WireFormat;
+use tine_runtime::{FirstFork, ImportContext, ImportSpec, Imported};
 use tine_wire::{ConversationFormat, Counts};
 
 use crate::budget;
-use crate::cli::{ImportArgs, ImportFormat, ImportWith};
+use crate::cli::{ImportArgs, ImportFormat, ImportWith, ModelArgs};
 use crate::commands::text_file;
-use crate::context::Context;
+use crate::context::{Context, default_model};
 use crate::fail::Failure;
 use crate::output;
+use tine_tui::age::rfc3339;
 use tine_tui::figures::plural;
 use tine_tui::words::one_line;
 
@@ -28,6 +30,30 @@ struct ImportedJson<'a> {
     damaged_lines: &'a [usize],
     /// Why it is a digest, where nobody asked for one.
     reason: Option<&'a str>,
+    /// True if the last request was taken over as it was sent.
+    as_sent: bool,
+    first_fork: FirstForkJson<'a>,
+}
+
+#[derive(Serialize)]
+struct FirstForkJson<'a> {
+    /// `cold`, or `uncertain`.
+    cache: &'static str,
+    why: &'a str,
+    /// Until when it is not cold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<String>,
+}
+
+impl<'a> FirstForkJson<'a> {
+    fn of(first: &'a FirstFork) -> Self {
+        match first {
+            FirstFork::Cold { reason } => Self { cache: "cold", why: reason, until: None },
+            FirstFork::Uncertain { reason, until_ms } => {
+                Self { cache: "uncertain", why: reason, until: Some(rfc3339(*until_ms)) }
+            }
+        }
+    }
 }
 
 impl<'a> ImportedJson<'a> {
@@ -42,6 +68,8 @@ impl<'a> ImportedJson<'a> {
             rewritten: imported.rewritten.iter().collect(),
             damaged_lines: &imported.damaged_lines,
             reason: imported.reason.as_deref(),
+            as_sent: imported.as_sent,
+            first_fork: FirstForkJson::of(&imported.first_fork),
         }
     }
 }
@@ -49,9 +77,14 @@ impl<'a> ImportedJson<'a> {
 pub(crate) async fn import(context: &Context, args: ImportArgs) -> Result<u8, Failure> {
     let has_system = args.model.system.is_some();
     let caps = budget::of_new_tree(&context.config, Vec::new())?;
-    let root = context.new_root(&args.model, args.name)?;
     let text = text_file::read(&args.file)?;
-    let spec = ImportSpec { format: format(args.format), context: args.context.map(taken) };
+    let spec = ImportSpec {
+        format: format(args.format),
+        context: args.context.map(taken),
+        as_sent: args.as_sent,
+    };
+    let model = model(context, args.model, (&text, spec));
+    let root = context.new_root(&model, args.name)?;
     let imported = context.runtime.import(root, &text, spec).await?;
     budget::begin(context, imported.agent, caps).await?;
     if has_system && imported.has_system {
@@ -74,6 +107,21 @@ pub(crate) async fn import(context: &Context, args: ImportArgs) -> Result<u8, Fa
         ));
     }
     Ok(0)
+}
+
+/// The settings with the file's own model where nothing else names one, so that nobody needs a key to import; and where the last
+/// request is taken over, which asks that one.
+fn model(context: &Context, args: ModelArgs, (text, spec): (&str, ImportSpec)) -> ModelArgs {
+    let is_set =
+        args.model.is_some() || (!spec.as_sent && default_model(&context.config).is_some());
+    if is_set {
+        return args;
+    }
+    let format = spec.format.unwrap_or_else(|| tine_wire::conversation_format(text));
+    // What cannot be read is said when it is imported.
+    let read = tine_wire::read_conversation(format, text, WireFormat::Anthropic).ok();
+    let named = read.and_then(|read| read.model_ref());
+    ModelArgs { model: named.map(|model| model.to_string()), ..args }
 }
 
 /// The agent and what became of the file.
@@ -103,6 +151,16 @@ fn summary(imported: &Imported) -> String {
         if !counts.is_empty() {
             text.push_str(&format!("\n  {word}: {}", listed(counts)));
         }
+    }
+    let (word, why) = match &imported.first_fork {
+        FirstFork::Cold { reason } => ("cold", reason),
+        FirstFork::Uncertain { reason, .. } => ("warm or cold", reason),
+    };
+    if imported.as_sent {
+        text.push_str("\n  the last request was taken over as it was sent: system prompt and tools are its own");
+    }
+    if imported.format != ConversationFormat::Messages {
+        text.push_str(&format!("\n  first fork: {word}: {}", one_line(why)));
     }
     text
 }

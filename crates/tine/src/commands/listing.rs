@@ -1,13 +1,15 @@
 //! What the commands that show agents have in common.
 
-use tine_model::{AgentRecord, Standing};
-use tine_runtime::RuntimeError;
+use tine_model::{AgentId, AgentRecord, AgentState, Leftover, Standing};
+use tine_runtime::{HalfChanged, RuntimeError};
 use tine_store::{AgentFilter, PermissionFilter, StoreError};
 
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
+use crate::render::change::mended_line;
 use crate::render::record::Shown;
+use tine_tui::words::one_line;
 
 /// Marks what died with its process as interrupted, so that the states shown are true. A store that may only be read is
 /// shown as it is.
@@ -26,28 +28,87 @@ pub(crate) async fn recover(context: &Context) -> Result<(), Failure> {
     }
 }
 
+/// Mends checkouts in which an apply or a merge was cut short, and says so: what is shown of them would be half of a change.
+pub(super) async fn mend_checkouts(context: &Context) -> Result<(), Failure> {
+    // An agent's command may not be able to, and is asked for something else.
+    if context.caller.is_some() {
+        return Ok(());
+    }
+    for found in context.runtime.mend_checkouts().await? {
+        half_changed(&found).iter().for_each(|line| output::say(line));
+    }
+    Ok(())
+}
+
+/// Returns what became of a change that was cut short, a line for each thing to know.
+pub(super) fn half_changed(found: &HalfChanged) -> Vec<String> {
+    let place = one_line(&found.checkout.to_string_lossy());
+    match &found.mended {
+        Ok(mended) => {
+            let mut lines = vec![format!("note: files of {place} were half changed")];
+            lines.extend(mended_line(mended).lines().map(str::to_owned));
+            lines
+        }
+        Err(why) => vec![
+            format!(
+                "warning: files of {place} are half changed, and cannot be mended: {}",
+                one_line(why)
+            ),
+            "hint: the next `tine apply` or `tine merge` there tries again".to_owned(),
+        ],
+    }
+}
+
 /// All agents, oldest first: the listed ones, or the dead and hidden too.
 pub(super) async fn agents(context: &Context, filter: AgentFilter) -> Result<Vec<Shown>, Failure> {
     let records = context.runtime.store().agents(filter).await?;
     let store = context.runtime.store();
     let asking = store.permissions(None, PermissionFilter::Pending).await?;
     let mut agents = Vec::with_capacity(records.len());
+    let left = left_running(context, &records).await?;
     for record in records {
         let mut shown = shown(context, record).await?;
+        let of_agent = left.iter().filter(|(agent, _)| *agent == shown.record.id);
+        shown.left_running = of_agent.map(|(_, leftover)| leftover.clone()).collect();
         shown.questions = asking.iter().filter(|row| row.agent == shown.record.id).count();
         agents.push(shown);
     }
     Ok(agents)
 }
 
-/// An agent with its task and its worktree, its questions left out.
+/// Processes that still run for calls of these agents that were cut off. Looked for only where one was.
+async fn left_running(
+    context: &Context,
+    records: &[AgentRecord],
+) -> Result<Vec<(AgentId, Leftover)>, Failure> {
+    match records.iter().any(|record| record.state == AgentState::Interrupted) {
+        true => Ok(context.runtime.leftovers().await?),
+        false => Ok(Vec::new()),
+    }
+}
+
+/// Says which agents have processes that still run, and how they end.
+pub(super) fn say_left_running(agents: &[Shown]) {
+    for agent in agents.iter().filter(|agent| !agent.left_running.is_empty()) {
+        let id = agent.record.id.short();
+        let root = if agent.record.standing == Standing::Root { "--root " } else { "" };
+        let left: Vec<&Leftover> = agent.left_running.iter().collect();
+        let named = one_line(&Leftover::named(&left));
+        output::say(&format!("warning: a call of agent {id} was cut off and still runs: {named}"));
+        output::say(&format!(
+            "hint: `tine run --resume {id}` ends it and goes on; `tine kill {root}{id}` ends both"
+        ));
+    }
+}
+
+/// An agent with its task and its worktree, its questions left out; what is left running, too.
 pub(super) async fn shown(context: &Context, record: AgentRecord) -> Result<Shown, Failure> {
     let task = match record.standing {
         Standing::Worker => context.runtime.store().task(record.id).await?,
         Standing::Root | Standing::Peer | Standing::Hidden => None,
     };
     let worktree = context.runtime.store().worktree(record.id).await?;
-    Ok(Shown { record, task, worktree, questions: 0 })
+    Ok(Shown { record, task, worktree, questions: 0, left_running: Vec::new() })
 }
 
 /// Tells somebody with an empty list what to do.

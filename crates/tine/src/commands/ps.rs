@@ -16,9 +16,11 @@ use tine_tui::words::{CYAN, DIM, RED, YELLOW, one_line};
 
 pub(crate) async fn ps(context: &Context, args: ListArgs) -> Result<u8, Failure> {
     listing::recover(context).await?;
+    listing::mend_checkouts(context).await?;
     let filter = if args.all { AgentFilter::Kept } else { AgentFilter::Listed };
     let mut agents = listing::agents(context, filter).await?;
     agents.reverse();
+    listing::say_left_running(&agents);
     if args.json {
         let agents: Vec<AgentJson<'_>> = agents.iter().map(Shown::to_json).collect();
         output::json(&agents)?;

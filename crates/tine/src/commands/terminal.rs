@@ -60,7 +60,12 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
     let start = Start { agent, model, look: Look::of_variables(&variable), keys, notes };
     let talked = match args.plain || variable("TERM").as_deref() == Some("dumb") {
         true => tine_tui::run_plain(Arc::new(host), start).await,
-        false => tine_tui::run(Arc::new(host), start).await,
+        false => {
+            output::set_screen_drawn(true);
+            let talked = tine_tui::run(Arc::new(host), start).await;
+            output::set_screen_drawn(false);
+            talked
+        }
     };
     let last = talked.map_err(|error| {
         Failure::failed("the terminal failed")

@@ -91,9 +91,8 @@ fn own_value(own: Option<&str>) -> String {
 
 /// Returns true for more effort than the user's. Providers differ in what they do without a word, but `low` is never more.
 fn is_more_effort(wish: &str, own: Option<&str>) -> bool {
-    let rank = |effort: &str| Effort::from_name(effort).map(|effort| effort as u8);
-    let most = own.map_or(Some(Effort::Low as u8), rank);
-    !matches!((rank(wish), most), (Some(wish), Some(most)) if wish <= most)
+    let most = own.map_or(Some(Effort::Low), Effort::from_name);
+    !matches!((Effort::from_name(wish), most), (Some(wish), Some(most)) if wish <= most)
 }
 
 /// Returns true for more thinking than the user's, and where that is unclear.
@@ -128,6 +127,8 @@ pub(super) fn narrowed(file: File, path: &Path) -> Result<File, Failure> {
         "providers"
     } else if file.cache.is_some() {
         "cache"
+    } else if file.requests != Default::default() {
+        "requests"
     } else if let Some(key) = confine_key(&file.confine) {
         key
     } else if let Some(key) = worktree_key(&file.worktree) {

@@ -234,6 +234,25 @@ Examples:
   tine worktree gc --dry-run
   tine worktree gc --max-age 2d";
 
+pub(crate) const WORKTREE_PURGE: &str = "\
+Before a worktree is removed, refs below refs/tine/ID keep what it held. They stay until this command deletes them. Refs \
+that hold no work, such as those of forks that were killed before they came to be, go without a question. Before work \
+goes, it asks; without a terminal it needs --yes. The conversations stay. The code is 1 when a worktree was made again \
+meanwhile, 42 when nobody agreed.
+
+Examples:
+  tine worktree purge --dry-run
+  tine worktree purge --max-age 30d --yes
+  tine worktree purge 3c4d --yes";
+
+pub(crate) const WORKTREE_REPAIR: &str = "\
+Git and tine know a worktree by the path of its repository. Run this in the repository, where it is now. Git's links, \
+what `tine apply --undo` goes by, and the directories of agents that worked there are written anew, where the old ones \
+lead nowhere. A copy takes nothing from the repository that it was made of.
+
+Examples:
+  mv ~/code/app ~/code/site && tine -C ~/code/site worktree repair";
+
 pub(crate) const WORKTREE_PATH: &str = "\
 Examples:
   cd \"$(tine worktree path 3c4d)\"
@@ -250,7 +269,7 @@ Examples:
 
 pub(crate) const RECOVER: &str = "\
 Prints the directory. Commits, what was staged, other changes and new files are as they were when the worktree was \
-removed.
+removed. Of one in which nothing had changed nothing is kept: it begins as its checkout stands now.
 
 Examples:
   tine recover 3c4d

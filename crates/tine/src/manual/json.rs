@@ -12,7 +12,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine run, tine fork with a prompt",
-            r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"tasks":[task],"worktree":{"path"}|null,"audit":{"complete","escapes"} of a confined run,"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry, held, paused, shared {"others":[{"agent","name","directory"}]}, usage, worker_started {"agent","task","description","resumes"}, worker_ended {"agent","status","report","error","flags","turns","tool_uses","usage"}, and last result"#,
+            r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"tasks":[task],"worktree":{"path"}|null,"audit":{"complete","escapes"} of a confined run,"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry (text and thinking since the last request are given up), held, paused, shared {"others":[{"agent","name","directory"}]}, store_waits, left_behind {"processes":[{"agent","call","process","command","ended"}]}, dialect {"left_out","note"}, usage, worker_started {"agent","task","description","resumes"}, worker_ended {"agent","status","report","error","flags","turns","tool_uses","usage"}, and last result"#,
         ),
         (
             "task",
@@ -37,7 +37,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine compact",
-            r#"{"agent","entry","keep","left_out","kept","tokens_before","tokens_after","usage","cost_usd"}"#,
+            r#"{"agent","entry","keep","left_out","kept","tokens_before","tokens_after","usage","by":"summary"|"part"|"digest","unseen","cost_usd"}; unseen counts the oldest messages that a summary of a part does not know"#,
         ),
         (
             "tine merge-back",
@@ -53,12 +53,12 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine ps",
-            r#"[{"id","name","parent","fork_point","kind","state","forked","context","model","directory","reach","writable":[…],"network","hosts":[…],"depth","created_at","updated_at","task":{"status","turns","tool_uses","description","resumes","flags"}|null,"questions","worktree":{"path","origin","removed"}|null}]"#,
+            r#"[{"id","name","parent","fork_point","kind","state","forked","context","model","directory","reach","writable":[…],"network","hosts":[…],"depth","created_at","updated_at","task":{"status","turns","tool_uses","description","resumes","flags"}|null,"questions","left_running":[{"agent","call","process","command","ended"}],"worktree":{"path","origin","removed"}|null}]"#,
         ),
         ("tine tree", r#"the objects of ps, each with "directive" and "children":[…]"#),
         (
             "tine show",
-            r#"{"agent":{…as in ps},"entries":[{"id","agent","own","effective","at","kind","message":{"role","blocks":[{"type",…}]}}]}; an event has a field of its kind's name: "fork":{"role","other","fork_point"}, "mark":{"label"}, "rewind":{"to"}, "notice":{"text"}, "compact":{"keep","preface":{"role","blocks"}}"#,
+            r#"{"agent":{…as in ps},"entries":[{"id","agent","own","effective","at","kind","message":{"role","blocks":[{"type",…}]}}]}; an event has a field of its kind's name: "fork":{"role","other","fork_point"}, "mark":{"label"}, "rewind":{"to"}, "notice":{"text"}, "compact":{"keep","preface":{"role","blocks"}}, "dialect":{"host","left_out":[member],"refusal","from","lost_tokens","lost_usd"}"#,
         ),
         (
             "blocks",
@@ -81,7 +81,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine diff",
-            r#"{"agent","running","files":[file],"commits":[{"commit","subject","author"}],"uncommitted":[path],"ignored":[path],"repositories":[path]}; a file is {"path","from","status","added","removed"}, with "link":TARGET for a link that is new or leads elsewhere, "starts_programs":true where programs run it by its name, and "steers_agents":true where it tells tine or its agents what to do; where a path is not UTF-8, path_bytes (or from_bytes) beside it has its bytes in hex, also of conflicts"#,
+            r#"{"agent","running","files":[file],"commits":[{"commit","subject","author"}],"uncommitted":[path],"ignored":[path],"repositories":[path],"standing":"ready"|"kept"|"vanished"|"gone"}; a file is {"path","from","status","added","removed"}, with "link":TARGET for a link that is new or leads elsewhere, "starts_programs":true where programs run it by its name, and "steers_agents":true where it tells tine or its agents what to do; where a path is not UTF-8, path_bytes (or from_bytes) beside it has its bytes in hex, also of conflicts"#,
         ),
         (
             "tine apply",
@@ -97,13 +97,21 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine worktree list",
-            r#"{"worktrees":[{"agent","name","state":"ready"|"removed"|"unfinished"|"leaving"|"gone","in_use","files","commits","ignored":[path],"repositories":[path],"ref"|null,"path","origin","made_at","removed_at"}]}; files and commits are null where they cannot be told, agent where it is nobody's"#,
+            r#"{"worktrees":[{"agent","name","state":"ready"|"removed"|"unfinished"|"leaving"|"gone"|"moved","in_use","files","commits","ignored":[path],"repositories":[path],"ref"|null,"purged","path","origin","made_at","removed_at"}]}; files and commits are null where they cannot be told, agent where it is nobody's"#,
         ),
         (
             "tine worktree gc, tine drop",
             r#"{"dry_run","collected":[{"agent","path","fate":"removed"|"vanished"|"tidied"|"failed","ref","error","ignored":[path]}],"kept"}; of drop {"dropped":[the same]}"#,
         ),
-        ("tine recover", r#"{"agent","path","as_of":"removal"|"now"|"last-kept"|"start"}"#),
+        (
+            "tine worktree purge",
+            r#"{"dry_run","purged":[{"agent"|null,"name","holds":"nothing"|"undo"|"brought-work"|"work","age_seconds","repository","gone"}],"kept","bytes"|null}"#,
+        ),
+        (
+            "tine worktree repair",
+            r#"{"repaired":[{"agent","path","from","repository"}],"followed":[agent]}"#,
+        ),
+        ("tine recover", r#"{"agent","path","as_of":"removal"|"now"|"last-kept"|"start"|"anew"}"#),
         (
             "tine permission list, allow, deny, revoke",
             r#"[{"id","agent","root","tool","what","input","directory","why","warning","rule","offers":[rule],"widest","created_at","deadline_at","default","state","decision","scope","answered_by","answered_at","reason","used"}]; state is pending, allowed, denied, expired or withdrawn"#,
@@ -114,7 +122,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine import",
-            r#"{"agent","entries","format","context","model","left_out":{kind:count},"rewritten":{kind:count},"damaged_lines":[line]}"#,
+            r#"{"agent","entries","format","context","model","left_out":{kind:count},"rewritten":{kind:count},"damaged_lines":[line],"reason","as_sent","first_fork":{"cache":"cold"|"uncertain","why","until"}}"#,
         ),
         (
             "tine cost",

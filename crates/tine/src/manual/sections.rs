@@ -80,7 +80,7 @@ const MODELS: Section = Section {
         ("minimax/NAME", "MiniMax"),
         (
             "openai-compat/NAME",
-            "any server that speaks OpenAI's chat format, such as Ollama, llama-server or vLLM",
+            "any server that speaks OpenAI's chat format, such as Ollama, llama-server, vLLM or SGLang; one on this machine or a private network is asked which it is, and a fan goes by its cache: in turn where slots share nothing, one first where all share blocks",
         ),
         (
             "sim/SCENARIO",
@@ -109,7 +109,7 @@ const PERMISSIONS: Section = Section {
 
 const QUESTIONS: Section = Section {
     heading: "QUESTIONS",
-    text: "A question of an agent, however deep in its tree, is written into the database before anybody is asked. The run's terminal puts it; `tine permission` shows and answers it from anywhere else; the first answer counts. At its deadline the default counts. A run without a terminal takes the default at once, or with --wait-for-permission waits for an answer from elsewhere. A question outlives its process: an answer that comes meanwhile is used by `tine run --resume`, once, and otherwise the same question is put again. In the terminal a question is a panel with a marked choice: arrows or a digit mark another, Enter on an empty line confirms, and a yes beyond once needs a second Enter that names the rule. Letters go to the line. A line `y`, `yes`, `n` or `no` answers once; other words deny the call, and the model is told them. Keys count once the question could be read for half a second, which the panel shows; a line from before is sent as a prompt. Ctrl+O, or `/answer show`, opens all of a question: a change with the numbers of its lines and what stands around it. `tine run` at a terminal asks with the same choices: `y`, `n`, a number, `v` for all of it, or words, which deny and are told to the model. How far an answer reaches:",
+    text: "A question of an agent, however deep in its tree, is written into the database before anybody is asked. The run's terminal puts it; `tine permission` shows and answers it from anywhere else; the first answer counts. At its deadline the default counts; the deadline measures how long the asking run has waited, so a clock that is set or a machine that sleeps ends no question. A run without a terminal takes the default at once, or with --wait-for-permission waits for an answer from elsewhere. A question outlives its process: an answer that comes meanwhile is used by `tine run --resume`, once, and otherwise the same question is put again. In the terminal a question is a panel with a marked choice: arrows or a digit mark another, Enter on an empty line confirms, and a yes beyond once needs a second Enter that names the rule. Letters go to the line. A line `y`, `yes`, `n` or `no` answers once; other words deny the call, and the model is told them. Keys count once the question could be read for half a second, which the panel shows; a line from before is sent as a prompt. Ctrl+O, or `/answer show`, opens all of a question: a change with the numbers of its lines and what stands around it. `tine run` at a terminal asks with the same choices: `y`, `n`, a number, `v` for all of it, or words, which deny and are told to the model. How far an answer reaches:",
     terms: &[
         ("once", "this one call"),
         (
@@ -175,7 +175,9 @@ const SECRETS: Section = Section {
 
 const CONVERSATIONS: Section = Section {
     heading: "CONVERSATIONS OF OTHER TOOLS",
-    text: "`tine import` makes an agent of what another tool keeps of a session, and says what it took, what it left out and what it wrote anew. Such an agent can be run, forked and fanned like any other. What a file holds in a provider's own shape is kept word for word, signed reasoning too, and is sent to that provider as it came; to another provider go the texts, the calls and the results, and the rest is counted as left out. Records of kinds that tine does not know are left out and counted. A damaged line, as a crash leaves it, is named and left out; a message that cannot be read is an error that names its line.",
+    text: "`tine import` makes an agent of what another tool keeps of a session, and says what it took, what it left out and what it wrote anew. Such an agent can be run, forked and fanned like any other. What a file holds in a provider's own shape is kept word for word, signed reasoning too, and is sent to that provider as it came; to another provider go the texts, the calls and the results, and the rest is counted as left out. Records of kinds that tine does not know are left out and counted. A damaged line, as a crash leaves it, is named and left out; a message that cannot be read is an error that names its line. Without `--model` and without a model of yours, the file's own is used; no key is needed until the agent runs. \
+\
+An import says whether its first fork finds anything in the cache: behind tine's system prompt and tools it does not. Sessions of Claude Code (2.1.330 and later) record their requests; `--as-sent` rebuilds the last one, checks it against its recorded hash, and goes on from it in its own bytes, with its system prompt, its tools and its settings. Within five minutes of it (an hour, where it asks for that) a fork may read all of it from the cache. Its tools are then Claude Code's: of those, tine answers Agent, Bash, Read, Write and Edit, and calls of the others with an error.",
     terms: &[
         (
             "claude-code",
@@ -406,7 +408,7 @@ const EVALUATIONS: Section = Section {
         ("fixture", "a directory beside the suite"),
         (
             "stray",
-            "no_work, echo, missing_scope, foreign_task or loop: the situation tempts the fork to go astray so. Who does not do what is expected has strayed; the run passes when the checks say what is true",
+            "no_work, echo, missing_scope, foreign_task, loop or too_long: the situation tempts the fork to go astray so. Who does not do what is expected has strayed; the run passes when the checks say what is true",
         ),
         (
             "expect.outcome",

@@ -9,7 +9,10 @@ pub(super) const SETTINGS: Section = Section {
         ("model", "provider/name"),
         ("permission_mode", "default, accept-edits, read-only or bypass"),
         ("max_output_tokens", "most tokens of one reply (16384)"),
-        ("effort", "low, medium or high; left to the provider without it"),
+        (
+            "effort",
+            "low, medium, high, xhigh or max, with OpenAI also none and minimal, with Gemini minimal to high; left to the provider without it",
+        ),
         ("thinking", "adaptive, or a number of tokens as text; left to the provider without it"),
         ("stream", "whether replies come piece by piece (true)"),
         (
@@ -18,7 +21,7 @@ pub(super) const SETTINGS: Section = Section {
         ),
         (
             "compact",
-            "auto: a conversation is made shorter when its last request took more than 75 % of its model's window, between two turns; off: never by itself (auto)",
+            "auto: a conversation is made shorter between two turns when its last request took more than 75 % of its model's window, and when the model has found it too long; off: never by itself (auto)",
         ),
         ("permissions.allow, permissions.ask, permissions.deny", "lists of rules"),
         ("permissions.deadline", "how long a question waits, such as 90s, 30m, 1h or 2d (1h)"),
@@ -53,6 +56,11 @@ pub(super) const SETTINGS: Section = Section {
             "providers.NAME.key_variable",
             "the environment variable that holds its key; keys do not belong into this file",
         ),
+        (
+            "requests.patience",
+            "how long tine altogether waits between the tries of a request that fails for a reason that passes: an overloaded or limited provider, an outage, a reply that breaks off (10m; 2m at a terminal); a wrong key, a bad request or an empty account is told at once; for the user's file only",
+        ),
+        ("requests.reply_time", "longest time of one reply (1h); for the user's file only"),
         (
             "cache.lifetime",
             "how long cache entries are asked to live: short, long, or auto by the pauses you make (auto)",
@@ -126,7 +134,7 @@ pub(super) const ENVIRONMENT: Section = Section {
         ("TINE_HOME", "one directory for all files, instead of those under FILES"),
         ("TINE_MODEL, TINE_PERMISSION_MODE", "like the settings model and permission_mode"),
         (
-            "ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY, MINIMAX_API_KEY, OPENAI_COMPAT_API_KEY",
+            "ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN, sent as a bearer token), OPENAI_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY, MINIMAX_API_KEY, OPENAI_COMPAT_API_KEY",
             "the providers' keys; a loopback address needs none",
         ),
         (
@@ -136,6 +144,10 @@ pub(super) const ENVIRONMENT: Section = Section {
         (
             "TINE_AGENT",
             "set for the commands that an agent runs: its id; where that agent may start none, `tine run`, `tine fork`, `tine fan`, `tine task start` and `tine task resume` are refused, and everywhere what only a person does: to answer, to trust, to talk in the terminal",
+        ),
+        (
+            "TINE_CALL",
+            "set for the commands of a tool call: its id, by which processes are found that outlive a tine that was killed",
         ),
         (
             "TINE_WORKTREE, TINE_ORIGIN, TINE_PORT, TINE_PORT_COUNT",

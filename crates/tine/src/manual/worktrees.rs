@@ -15,11 +15,23 @@ pub(super) const WORKTREES: Section = Section {
         ),
         (
             "at the end",
-            "a worker's worktree in which nothing changed vanishes; one with changes stays and is named, with the number of files and commits, to whoever started the worker, in lists and in results. Those of forks that you made stay",
+            "a worker's worktree in which nothing changed vanishes, unless ignored files were made there that are no cache; one with changes stays and is named, with the number of files and commits, to whoever started the worker, in lists and in results. Those of forks that you made stay",
         ),
         (
             "nothing is lost",
-            "before a worktree is removed, in whatever way tine does it, refs/tine/ID/end holds all of it. `tine recover AGENT` makes it again as it was: commits, what was staged, other changes, new files. So does the agent's next run. Ignored files that .worktreeinclude names and that were changed count as a change, are held by refs/tine/ID/ignored and come back as well; `tine apply` does not bring them. Other ignored files go with the worktree",
+            "before a worktree is removed, in whatever way tine does it, refs/tine/ID/end holds all of it. `tine recover AGENT` makes it again as it was, to the byte: commits, what was staged, other changes, new files, permissions, line ends, what filters take out, what the index was told of files. So does the agent's next run. Ignored files that .worktreeinclude names and that were changed count as a change, are held by refs/tine/ID/ignored and come back as well; `tine apply` does not bring them. Other ignored files go with the worktree; those that were made there are named when it goes",
+        ),
+        (
+            "how long it is kept",
+            "until `tine worktree purge` deletes it, by age (90 days, --max-age) or of one agent; it asks before work is lost for good, or needs --yes. A worktree that is removed unchanged leaves no ref; made again, it begins as the checkout stands then. Refs below refs/tine/ hold what was not committed. A usual `git push` leaves them out. `git push --mirror` takes all refs along: git has no setting that keeps some back for every remote, but one for each remote that has a name: `git config --add remote.NAME.push +:` and `git config --add remote.NAME.push '^refs/tine/*'`. With them, `git push NAME` pushes matching branches, as a mirror does. `tine doctor` says where a mirror has no such setting. `git config transfer.hideRefs refs/tine` hides them from whoever clones or fetches from this repository",
+        ),
+        (
+            "files that somebody removed",
+            "where the files of a worktree were removed without tine, `tine diff`, `apply` and `merge` say so, and use what was last kept; where nothing was, they are refused. `tine recover` makes the worktree again",
+        ),
+        (
+            "a repository that was moved",
+            "`tine worktree repair`, run where it is now, finds its worktrees again: git's links, tine's rows, and the directories of agents that worked in it. Commands that notice the move say so",
         ),
         (
             "tine worktree list, gc, path",
@@ -31,7 +43,7 @@ pub(super) const WORKTREES: Section = Section {
         ),
         (
             "tine apply",
-            "bring the files into the checkout that the worktree was forked from (--to DIR: another one of the repository), three-way onto whatever is changed there; its index stays as it is. All or nothing: with a conflict nothing changes and each is named, unless --conflicts leaves marks. Several agents one after another, each checked anew. --undo takes the last apply of an agent back, and what changed since stays",
+            "bring the files into the checkout that the worktree was forked from (--to DIR: another one of the repository), three-way onto whatever is changed there; its index stays as it is. All or nothing: with a conflict nothing changes and each is named, unless --conflicts leaves marks. Several agents one after another, each checked anew. Of a file only the lines change that are others, whatever its line ends. --undo takes the last apply of an agent back, to the byte, and what changed since stays",
         ),
         (
             "tine pick",
@@ -47,8 +59,12 @@ pub(super) const WORKTREES: Section = Section {
         ),
         ("tine drop", "remove one now; refused while an agent runs in it"),
         (
+            "submodules",
+            "stay at the commits that are staged, without files; those that have files in the checkout are named, and so they are to the agent. `git submodule update --init` there, or as worktree.setup, brings files of their commits. What is changed inside them does not come along, and `tine apply` changes none",
+        ),
+        (
             "refused by name, before anything is made",
-            "a directory in no repository or in a bare one, files in conflict (--clean takes the last commit all the same), submodules with files, repositories inside that git does not know. In the middle of a merge, rebase, cherry-pick, revert or bisect without conflicts the files come along and the operation does not, which is said",
+            "a directory in no repository or in a bare one, files in conflict (--clean takes the last commit all the same), repositories inside that git does not know. In the middle of a merge, rebase, cherry-pick, revert or bisect without conflicts the files come along and the operation does not, which is said",
         ),
         (
             "so that the project runs there",

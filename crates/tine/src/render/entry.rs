@@ -3,7 +3,9 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tine_fork::MergeNote;
-use tine_model::{Block, Entry, EntryBody, ForkRole, Message, RawJson, Role, ToolInput};
+use tine_model::{
+    Block, DialectChange, Entry, EntryBody, ForkRole, Message, RawJson, Role, ToolInput,
+};
 
 use tine_tui::age::rfc3339;
 
@@ -32,6 +34,8 @@ pub(crate) struct EntryJson<'a> {
     notice: Option<NoticeJson<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     compact: Option<CompactJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dialect: Option<DialectJson<'a>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -69,6 +73,20 @@ struct CompactJson<'a> {
     preface: MessageJson<'a>,
 }
 
+/// Requests leave out members that the server refuses.
+#[derive(Debug, Serialize)]
+struct DialectJson<'a> {
+    host: &'a str,
+    /// Such as `messages.reasoning`.
+    left_out: &'a [String],
+    /// The server's words; `null` where it was known before.
+    refusal: Option<&'a str>,
+    /// The first message that is rendered without; `null` where none has the members.
+    from: Option<i64>,
+    lost_tokens: u64,
+    lost_usd: Option<f64>,
+}
+
 /// A fork whose conclusions were brought back, and what of it they stand for.
 #[derive(Debug, Serialize)]
 struct MergeBackLink {
@@ -80,6 +98,19 @@ struct MergeBackLink {
     last: i64,
     /// `draft`, `edited` or `given`.
     wording: &'static str,
+}
+
+impl<'a> DialectJson<'a> {
+    fn of(change: &'a DialectChange) -> Self {
+        Self {
+            host: &change.host,
+            left_out: &change.left_out,
+            refusal: change.refusal.as_deref(),
+            from: change.from.map(|entry| entry.0),
+            lost_tokens: change.lost_tokens,
+            lost_usd: change.lost_micro_usd.map(|price| price as f64 / 1e6),
+        }
+    }
 }
 
 impl MergeBackLink {
@@ -152,6 +183,7 @@ impl<'a> EntryJson<'a> {
             rewind: None,
             notice: None,
             compact: None,
+            dialect: None,
         };
         match &entry.body {
             EntryBody::Message(message) => json.message = Some(message_json(message)),
@@ -169,6 +201,7 @@ impl<'a> EntryJson<'a> {
                 let (keep, preface) = (keep.map(|entry| entry.0), message_json(preface));
                 json.compact = Some(CompactJson { keep, preface });
             }
+            EntryBody::Dialect(change) => json.dialect = Some(DialectJson::of(change)),
         }
         json
     }
@@ -244,6 +277,8 @@ fn on_one_line(json: &RawJson) -> Option<Box<RawValue>> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use tine_model::{AgentId, EntryId, ToolCallId};
 
     use super::*;
@@ -294,6 +329,15 @@ mod tests {
             EntryBody::Rewind { to: Some(EntryId(2)) },
             EntryBody::Notice("note".into()),
             EntryBody::Compact { keep: Some(EntryId(3)), preface: Message::user("so far").into() },
+            EntryBody::Dialect(Arc::new(DialectChange {
+                host: "api.example.com".into(),
+                left_out: vec!["messages.reasoning".into()],
+                refusal: Some("no".into()),
+                from: Some(EntryId(4)),
+                rewrites: true,
+                lost_tokens: 1200,
+                lost_micro_usd: Some(2500),
+            })),
         ];
         let lines = bodies.map(|body| {
             let entry = Entry { id: EntryId(7), agent: id, at_ms: 1, body };
@@ -306,6 +350,7 @@ mod tests {
         {"id":7,"agent":"01010101-0101-4101-8101-010101010101","at":"1970-01-01T00:00:00.001Z","kind":"rewind","rewind":{"to":2}}
         {"id":7,"agent":"01010101-0101-4101-8101-010101010101","at":"1970-01-01T00:00:00.001Z","kind":"notice","notice":{"text":"note"}}
         {"id":7,"agent":"01010101-0101-4101-8101-010101010101","at":"1970-01-01T00:00:00.001Z","kind":"compact","compact":{"keep":3,"preface":{"role":"user","blocks":[{"type":"text","text":"so far"}]}}}
+        {"id":7,"agent":"01010101-0101-4101-8101-010101010101","at":"1970-01-01T00:00:00.001Z","kind":"dialect","dialect":{"host":"api.example.com","left_out":["messages.reasoning"],"refusal":"no","from":4,"lost_tokens":1200,"lost_usd":0.0025}}
         "#);
     }
 }

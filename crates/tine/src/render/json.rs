@@ -1,7 +1,7 @@
 //! The JSON shapes of a run: promises to scripts. Fields may be added, never renamed or removed.
 
 use serde::Serialize;
-use tine_model::{AgentRecord, Usage};
+use tine_model::{AgentRecord, Leftover, Usage};
 use tine_runtime::ForkMade;
 
 use crate::ask::Refusal;
@@ -25,6 +25,23 @@ impl From<Usage> for UsageShape {
     fn from(usage: Usage) -> Self {
         let Usage { uncached, write_short, write_long, read, output, reasoning } = usage;
         Self { uncached, write_short, write_long, read, output, reasoning }
+    }
+}
+
+/// A process that was left of a call that was cut off when its tine died.
+#[derive(Debug, Serialize)]
+pub(crate) struct LeftoverShape<'a> {
+    agent: &'a str,
+    call: &'a str,
+    process: i32,
+    command: &'a str,
+    ended: bool,
+}
+
+impl<'a> From<&'a Leftover> for LeftoverShape<'a> {
+    fn from(left: &'a Leftover) -> Self {
+        let Leftover { process, command, agent, call, is_ended } = left;
+        Self { agent, call: &call.0, process: *process, command, ended: *is_ended }
     }
 }
 

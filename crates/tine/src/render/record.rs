@@ -1,8 +1,9 @@
 //! An agent's registry row as `ps`, `tree` and `show` print it.
 
 use serde::Serialize;
-use tine_model::{AgentRecord, AgentState, ContextMode, TaskRecord, WorktreeRecord};
+use tine_model::{AgentRecord, AgentState, ContextMode, Leftover, TaskRecord, WorktreeRecord};
 
+use crate::render::json::LeftoverShape;
 use crate::render::worktree::HomeShape;
 use tine_tui::age::rfc3339;
 
@@ -15,6 +16,8 @@ pub(crate) struct Shown {
     pub(crate) worktree: Option<WorktreeRecord>,
     /// Requests for permission that nobody has answered.
     pub(crate) questions: usize,
+    /// Processes of calls that were cut off.
+    pub(crate) left_running: Vec<Leftover>,
 }
 
 /// The JSON shape of an agent. Others rely on it: fields are only ever added.
@@ -43,6 +46,8 @@ pub(crate) struct AgentJson<'a> {
     updated_at: String,
     task: Option<TaskJson<'a>>,
     questions: usize,
+    /// Processes that still run for calls that were cut off when the agent's tine died.
+    left_running: Vec<LeftoverShape<'a>>,
     /// Its own worktree, there or removed; `null` where it never had one.
     worktree: Option<HomeShape>,
 }
@@ -92,6 +97,7 @@ impl Shown {
                 flags: &task.flags,
             }),
             questions: self.questions,
+            left_running: self.left_running.iter().map(LeftoverShape::from).collect(),
             worktree: self.worktree.as_ref().map(HomeShape::from),
         }
     }

@@ -4,12 +4,12 @@
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tine_fork::{Neighbour, Observer, RunEvent};
-use tine_model::{AgentId, AgentRecord, Role, TaskRecord};
+use tine_model::{AgentId, AgentRecord, Role, TaskRecord, in_full};
 use tine_runtime::CrewWatcher;
 use tine_wire::Event;
 
 use crate::output;
-use crate::render::json::UsageShape;
+use crate::render::json::{LeftoverShape, UsageShape};
 
 /// One line. `text` and `thinking` come in parts; `message` repeats a finished message's text as a whole.
 #[derive(Serialize)]
@@ -62,6 +62,17 @@ enum Record<'a> {
     /// Other agents that write in the run's directory.
     Shared {
         others: Vec<NeighbourShape<'a>>,
+    },
+    /// A write waits: another process holds the database's lock.
+    StoreWaits,
+    /// Processes that were left of calls that were cut off when their tine died.
+    LeftBehind {
+        processes: Vec<LeftoverShape<'a>>,
+    },
+    /// Requests leave members out from here on: the server refuses them.
+    Dialect {
+        left_out: &'a [String],
+        note: String,
     },
     Request {
         turn: u32,
@@ -161,7 +172,7 @@ impl Observer for StreamView {
             RunEvent::Retry { attempt, wait, cause } => write(&Record::Retry {
                 attempt: *attempt,
                 wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
-                cause: cause.to_string(),
+                cause: in_full(*cause),
             }),
             RunEvent::Held { wait, reason } => write(&Record::Held {
                 wait_ms: wait.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
@@ -175,6 +186,13 @@ impl Observer for StreamView {
             RunEvent::Shared(neighbours) => write(&Record::Shared {
                 others: neighbours.iter().map(NeighbourShape::from).collect(),
             }),
+            RunEvent::StoreWaits => write(&Record::StoreWaits),
+            RunEvent::LeftBehind(left) => write(&Record::LeftBehind {
+                processes: left.iter().map(LeftoverShape::from).collect(),
+            }),
+            RunEvent::Dialect(change) => {
+                write(&Record::Dialect { left_out: &change.left_out, note: change.to_string() })
+            }
             RunEvent::Answered(record) => {
                 write(&Record::Usage { model: record.model.as_deref(), usage: record.usage.into() })
             }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tine_fork::{Neighbour, Observer, RunEvent, ToolAnswer, ToolCall};
-use tine_model::{AgentRecord, Message, Role, ToolCallId, Usage};
+use tine_model::{AgentRecord, Message, Role, ToolCallId, Usage, in_full};
 use tine_wire::Event;
 
 use crate::budget::paused;
@@ -19,7 +19,8 @@ use crate::output;
 use crate::render::screen::Screen;
 use tine_tui::figures::{grouped, money, plural, span, tokens};
 use tine_tui::words::{
-    BOLD, CYAN, DIM, RED, YELLOW, call_line, cut, first_line, harmless, one_line, styled, summary,
+    BOLD, CYAN, DIM, RED, STORE_WAITS, YELLOW, call_line, cut, first_line, harmless, left_behind,
+    one_line, styled, summary,
 };
 
 /// Reasoning of at most this many characters is shown as it is; longer reasoning is folded to its first line.
@@ -222,8 +223,13 @@ impl Observer for TextView {
             RunEvent::Stream(_) | RunEvent::Waiting | RunEvent::Answered(_) => {}
             RunEvent::Retry { wait, cause, .. } => {
                 let wait = span(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-                let line = format!("retrying in {wait}: {}", one_line(&cause.to_string()));
-                self.line(&mut self.state(), &styled(YELLOW, &line));
+                let cause = one_line(&in_full(*cause));
+                let mut state = self.state();
+                let line = match std::mem::take(&mut state.streamed) {
+                    true => format!("what came is given up, asking again in {wait}: {cause}"),
+                    false => format!("retrying in {wait}: {cause}"),
+                };
+                self.line(&mut state, &styled(YELLOW, &line));
             }
             RunEvent::Held { wait, reason } => {
                 let line = format!("waiting{}: {}", at_least(*wait), reason.as_str());
@@ -233,6 +239,15 @@ impl Observer for TextView {
                 let mut state = self.state();
                 let line = paused(reached, &state.agent);
                 self.line(&mut state, &styled(YELLOW, &line));
+            }
+            RunEvent::StoreWaits => {
+                self.line(&mut self.state(), &styled(YELLOW, STORE_WAITS));
+            }
+            RunEvent::LeftBehind(left) => {
+                self.line(&mut self.state(), &styled(YELLOW, &left_behind(left)));
+            }
+            RunEvent::Dialect(change) => {
+                self.line(&mut self.state(), &styled(YELLOW, &one_line(&change.to_string())));
             }
             RunEvent::Shared(neighbours) => {
                 let line = one_line(&Neighbour::note(neighbours));

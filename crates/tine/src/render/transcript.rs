@@ -309,6 +309,10 @@ fn event_words(event: &EntryBody) -> String {
         EntryBody::Rewind { to: Some(entry) } => format!("rewind: back to entry {entry}"),
         EntryBody::Rewind { to: None } => "rewind: back to the beginning".to_owned(),
         EntryBody::Notice(text) => format!("notice: {text}"),
+        EntryBody::Dialect(change) => match &change.refusal {
+            Some(words) => format!("dialect: {change}. Its words: {}", one_line(words)),
+            None => format!("dialect: {change}"),
+        },
         EntryBody::Compact { keep: Some(entry), .. } => {
             format!("compact: this stands for everything before entry {entry}")
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tine_cache::{Launch, Plan};
 use tine_fork::{Neighbour, RunEvent};
-use tine_model::{AgentId, TaskStatus, Usage};
+use tine_model::{AgentId, TaskStatus, Usage, in_full};
 use tine_runtime::{FanTask, FanWatcher};
 use tine_wire::Event;
 use unicode_width::UnicodeWidthStr;
@@ -15,7 +15,10 @@ use crate::budget::paused;
 use crate::render::screen::Screen;
 use crate::render::text::at_least;
 use tine_tui::figures::{plural, span, tokens};
-use tine_tui::words::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, call_line, cut, fit, one_line, styled};
+use tine_tui::words::{
+    BOLD, CYAN, DIM, GREEN, RED, STORE_WAITS, YELLOW, call_line, cut, fit, left_behind, one_line,
+    styled,
+};
 
 /// Rows of the screen that the block leaves free: its own foot, and the line that the cursor is on.
 const ROWS_FREE: usize = 3;
@@ -110,6 +113,8 @@ impl FanWatcher for WorkerBoard {
             _ if agents.len() < 2 => "",
             Launch::Together => "; all start together",
             Launch::LeaderFirst => "; one starts first and fills the cache for the rest",
+            Launch::InTurn if plan.at_once == Some(1) => "; one has its turn after the other",
+            Launch::InTurn => "; some at a time have their turn",
         };
         let count = plural(agents.len() as u64, "worker");
         self.screen.say(&styled(DIM, &format!("Forked {count}{how}")));
@@ -138,7 +143,7 @@ impl FanWatcher for WorkerBoard {
             }
             RunEvent::Retry { wait, cause, .. } => {
                 let wait = span(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-                worker.doing = format!("tries again in {wait}: {}", one_line(&cause.to_string()));
+                worker.doing = format!("tries again in {wait}: {}", one_line(&in_full(*cause)));
                 Some(worker.doing.clone())
             }
             RunEvent::Held { wait, reason } => {
@@ -149,6 +154,18 @@ impl FanWatcher for WorkerBoard {
                 worker.phase = Phase::Waiting;
                 worker.doing = paused(reached, &worker.id);
                 Some(worker.doing.clone())
+            }
+            RunEvent::StoreWaits => {
+                self.screen.say(STORE_WAITS);
+                None
+            }
+            RunEvent::LeftBehind(left) => {
+                self.screen.say(&format!("{}: {}", worker.id, left_behind(left)));
+                None
+            }
+            RunEvent::Dialect(change) => {
+                self.screen.say(&format!("{}: {}", worker.id, one_line(&change.to_string())));
+                None
             }
             RunEvent::Shared(neighbours) => {
                 // The place of the step that is shown stays; what is to be known is a line of its own.

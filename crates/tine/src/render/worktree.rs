@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use tine_model::{TaskWorktree, WorktreeRecord};
-use tine_runtime::{ForkWorktree, Operation, Unseen};
+use tine_model::{AgentId, TaskWorktree, WorktreeRecord};
+use tine_runtime::{ForkWorktree, Operation, Standing, Unseen, WorktreeLeftOut};
 
 use crate::output;
 use crate::render::change::shown_path;
@@ -18,6 +18,9 @@ const PATHS_SHOWN: usize = 5;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct PlaceShape {
     path: String,
+    /// Submodules that have files in the checkout and none here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    submodules: Vec<String>,
 }
 
 impl PlaceShape {
@@ -29,13 +32,16 @@ impl PlaceShape {
 
 impl From<&ForkWorktree> for PlaceShape {
     fn from(worktree: &ForkWorktree) -> Self {
-        Self { path: worktree.path.to_string_lossy().into_owned() }
+        Self {
+            path: worktree.path.to_string_lossy().into_owned(),
+            submodules: worktree.submodules.iter().map(|path| shown_path(path)).collect(),
+        }
     }
 }
 
 impl From<&WorktreeRecord> for PlaceShape {
     fn from(worktree: &WorktreeRecord) -> Self {
-        Self { path: worktree.path.clone() }
+        Self { path: worktree.path.clone(), submodules: Vec::new() }
     }
 }
 
@@ -83,14 +89,29 @@ pub(crate) fn progress(files: u32, commits: u32) -> String {
 
 /// What no diff of a worktree shows, a line for each kind.
 pub(crate) fn unseen(unseen: &Unseen) -> Vec<String> {
-    let Unseen { ignored, repositories } = unseen;
+    let Unseen { ignored, filtered, made, repositories } = unseen;
+    let hidden = (!filtered.is_empty()).then(|| filtered_line(filtered));
+    let left = (!made.is_empty()).then(|| made_line(made, "go with the worktree"));
     let files = (!ignored.is_empty()).then(|| ignored_line(ignored));
     let inside = (!repositories.is_empty()).then(|| {
         let noun =
             if repositories.len() == 1 { "another repository" } else { "other repositories" };
         format!("the worktree holds {noun}: {}; not part of the work", names(repositories))
     });
-    files.into_iter().chain(inside).collect()
+    files.into_iter().chain(hidden).chain(left).chain(inside).collect()
+}
+
+/// Tells a person that the files of a worktree are gone, and that what they see is older.
+pub(crate) fn say_gone(standing: Standing, agent: AgentId) {
+    if standing == Standing::Gone {
+        let short = agent.short();
+        output::say(
+            "warning: its files were removed without tine; this is what was last kept, and what came after it is gone",
+        );
+        output::say(&format!(
+            "hint: `tine recover {short}` makes the worktree again, with the commits that git still has"
+        ));
+    }
 }
 
 /// Ignored files that were changed, and what that means.
@@ -98,6 +119,19 @@ pub(crate) fn ignored_line(ignored: &[PathBuf]) -> String {
     let pronoun = if ignored.len() == 1 { "it" } else { "them" };
     let count = plural(ignored.len() as u64, "ignored file");
     format!("{count} changed: {}; `tine apply` does not bring {pronoun}", names(ignored))
+}
+
+/// Files that changed in a way that git does not see, and what that means.
+fn filtered_line(filtered: &[PathBuf]) -> String {
+    let pronoun = if filtered.len() == 1 { "it" } else { "them" };
+    let count = plural(filtered.len() as u64, "file");
+    let what = "changed only in what git does not see (filters, line ends, permissions)";
+    format!("{count} {what}: {}; `tine apply` does not bring {pronoun}", names(filtered))
+}
+
+/// Ignored files that were made, and what becomes of them.
+pub(crate) fn made_line(made: &[PathBuf], fate: &str) -> String {
+    format!("ignored files were made and {fate}: {}", names(made))
 }
 
 fn names(paths: &[PathBuf]) -> String {
@@ -122,6 +156,39 @@ pub(crate) fn say_under_way(operation: Option<Operation>) {
     }
 }
 
+/// Tells a person what a worktree did not get.
+pub(crate) fn say_left_out(left_out: &[WorktreeLeftOut]) {
+    if let Some(line) = left_out_line(left_out) {
+        output::say(&format!("note: {line}"));
+    }
+}
+
+fn left_out_line(left_out: &[WorktreeLeftOut]) -> Option<String> {
+    let name = |left: &WorktreeLeftOut| format!("{} ({})", shown_path(&left.path), left.kind);
+    let shown: Vec<String> = left_out.iter().take(PATHS_SHOWN).map(name).collect();
+    let more = match left_out.len().saturating_sub(PATHS_SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!shown.is_empty()).then(|| format!("the worktree is without {}{more}", shown.join(", ")))
+}
+
+/// Tells a person which submodules a worktree has no files of.
+pub(crate) fn say_submodules(submodules: &[PathBuf]) {
+    submodules_line(submodules).iter().for_each(|line| output::say(line));
+}
+
+fn submodules_line(submodules: &[PathBuf]) -> Option<String> {
+    let noun = if submodules.len() == 1 { "the submodule" } else { "the submodules" };
+    let line = || {
+        format!(
+            "note: {noun} {} stay at the commits that are staged, without files; what is changed in them does not come along",
+            names(submodules)
+        )
+    };
+    (!submodules.is_empty()).then(line)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,17 +198,27 @@ mod tests {
         let shown =
             [(0, 0), (1, 0), (0, 2), (3, 1)].map(|(files, commits)| progress(files, commits));
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
-        let one = Unseen { ignored: paths(&[".env"]), repositories: paths(&["proj"]) };
+        let one = Unseen {
+            ignored: paths(&[".env"]),
+            filtered: paths(&["x.nb"]),
+            made: paths(&["result.log"]),
+            repositories: paths(&["proj"]),
+        };
         let many = Unseen {
             ignored: paths(&["1", "2", "3", "4", "5", "6"]),
             repositories: paths(&["a", "b"]),
+            ..Unseen::default()
         };
         insta::assert_snapshot!([unseen(&one), unseen(&many)].concat().join("\n"), @"
         1 ignored file changed: .env; `tine apply` does not bring it
+        1 file changed only in what git does not see (filters, line ends, permissions): x.nb; `tine apply` does not bring it
+        ignored files were made and go with the worktree: result.log
         the worktree holds another repository: proj; not part of the work
         6 ignored files changed: 1, 2, 3, 4, 5 and 1 more; `tine apply` does not bring them
         the worktree holds other repositories: a, b; not part of the work
         ");
+        insta::assert_snapshot!(submodules_line(&paths(&["libs/a", "libs/b"])).unwrap(), @"note: the submodules libs/a, libs/b stay at the commits that are staged, without files; what is changed in them does not come along");
+        assert_eq!(submodules_line(&[]), None);
         insta::assert_snapshot!(shown.join("\n"), @"
         nothing changed
         1 file changed

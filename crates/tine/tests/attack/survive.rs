@@ -228,3 +228,50 @@ fn nothing_outlives_a_confined_command() {
         }
     }
 }
+
+/// Ways in front of a command that goes on until somebody ends it. It says so when it is there.
+const ENDLESS: [&str; 3] = [
+    "touch up; sleep 1000",
+    "setsid -f @LIVE > /dev/null 2>&1; trap '' HUP TERM INT; touch up; sleep 1000",
+    "(env -i setsid -f @LIVE > /dev/null 2>&1 &); touch up; sleep 1000",
+];
+
+/// Starts a run of one command and kills it when the command is there.
+#[expect(clippy::disallowed_methods, reason = "the test kills the real binary")]
+fn killed(stage: &Stage, ground: Ground, options: &[&str], way: &str) {
+    let world = &stage.world;
+    let up = world.work().join(id_word(0)).join("up");
+    let _ = std::fs::remove_file(&up);
+    let model = world.scenario("endless", &[Call::bash(stage.command(0, way))]);
+    let plain = world.tine(ground, &["run", "-q", "--model", &model, "TRY"]);
+    let mut command = std::process::Command::new(plain.get_program());
+    command.args(plain.get_args()).args(options).current_dir(world.work()).env_clear();
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut tine = command.stdin(std::process::Stdio::null()).spawn().unwrap();
+    while !up.exists() {
+        assert!(tine.try_wait().unwrap().is_none(), "{way}: the run has ended");
+        std::thread::yield_now();
+    }
+    tine.kill().unwrap();
+    tine.wait().unwrap();
+}
+
+#[test]
+fn no_command_outlives_a_killed_run() {
+    let open: &[&str] = &["--permission-mode", "bypass"];
+    let confined: &[&str] = &["--permission-mode", "bypass", "--confine", "directory"];
+    for ground in Ground::ALL {
+        if cannot_run("killed runs", ground) {
+            continue;
+        }
+        for options in [open, confined] {
+            for way in ENDLESS {
+                let stage = Stage::new();
+                killed(&stage, ground, options, way);
+                // Its watchdog needs a moment.
+                let is_over = (0..10_000).any(|_| stage.ids_alive().0.is_empty());
+                assert!(is_over, "{ground:?}, {options:?}: {way}: {:?}", stage.ids_alive().1);
+            }
+        }
+    }
+}

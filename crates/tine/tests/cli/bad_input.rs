@@ -26,6 +26,7 @@ fn run_against(scenario: &str, model: &str) -> String {
 
 /// What a run says when its provider is at an address.
 fn run_at(home: &Home, url: &str, model: &str) -> String {
+    home.write("config.toml", "[requests]\npatience = \"1s\"\n");
     let mut command = home.tine(&["run", "hello", "--model", model]);
     command.env("ANTHROPIC_BASE_URL", url).env("ANTHROPIC_API_KEY", "wrong-secret");
     let ran = Ran::of(&mut command);
@@ -60,6 +61,51 @@ fn without_a_key_or_a_model() {
     error: no base URL for provider `openai-compat`: OPENAI_COMPAT_BASE_URL is not set
     hint: set OPENAI_COMPAT_BASE_URL, or base_url in config.toml, to the server's address (for Ollama http://localhost:11434/v1)
     ");
+}
+
+/// A budget for thinking that Anthropic refuses costs no round trip.
+#[test]
+fn budgets_for_thinking_that_are_refused() {
+    let home = Home::new();
+    let with = |model: &str, more: &[&str]| {
+        let all = [&["run", "hello", "--model", model, "--thinking"], more].concat();
+        let mut command = home.tine(&all);
+        // Nobody listens there: what is sent ends with another error.
+        command.env("ANTHROPIC_API_KEY", "k").env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+        home.shown(&Ran::of(&mut command))
+    };
+    check!(with("anthropic/claude-sonnet-4-5", &["1023"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: a thinking budget of 1023 tokens is too small
+    hint: the least is 1024
+    ");
+    check!(with("anthropic/claude-sonnet-4-5", &["2048", "--max-output-tokens", "2048"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: a thinking budget of 2048 tokens leaves none of 2048 for the reply
+    hint: a longer reply is allowed by --max-output-tokens or the setting max_output_tokens
+    ");
+    check!(with("anthropic/claude-opus-5-5", &["2048"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: anthropic/claude-opus-5-5 takes no thinking budget
+    hint: it decides itself how much it thinks: --thinking adaptive
+    hint: --effort low|medium|high|xhigh|max says how much work it puts in
+    ");
+    check!(with("anthropic/claude-opus-5-5", &["much"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: unknown thinking `much`
+    hint: it is `adaptive` or a number of tokens
+    ");
+    home.write("config.toml", "thinking = \"512\"\n");
+    let ran = home.ran(&["run", "hello", "--model", "anthropic/claude-sonnet-4-5"]);
+    assert!(ran.code == 42 && ran.stderr.contains("budget of 512 tokens is too small"), "{ran:?}");
 }
 
 #[test]
@@ -132,7 +178,7 @@ fn a_host_that_nobody_listens_on() {
     --- stdout
     --- stderr
     agent [AGENT8] · anthropic/x
-    retrying in 0.5 s: cannot reach http://127.0.0.1:[PORT]/v1/messages
+    retrying in 0.5 s: cannot reach http://127.0.0.1:[PORT]/v1/messages: Connection refused (os error 111)
     failed · 0 turns
     go on: tine run --resume [AGENT8]
     error: cannot reach http://127.0.0.1:[PORT]/v1/messages (tried 2 times): Connection refused (os error 111)
@@ -201,6 +247,7 @@ fn a_stream_that_breaks_off() {
     --- stdout
     --- stderr
     agent [AGENT8] · anthropic/x
+    retrying in 0 s: the reply broke off: the connection was lost: unexpected EOF during chunk size line
     failed · 0 turns
     0 read, 0 written, 0 uncached, 0 output · go on: tine run --resume [AGENT8]
     error: the reply broke off: the connection was lost: unexpected EOF during chunk size line
@@ -392,7 +439,7 @@ fn settings_that_are_wrong() {
       |
     1 | modle = "x/y"
       | ^^^^^
-    unknown field `modle`, expected one of `model`, `permission_mode`, `max_output_tokens`, `effort`, `thinking`, `stream`, `repl`, `compact`, `permissions`, `providers`, `cache`, `confine`, `budget`, `fork`, `workers`, `worktree`, `keys`, `trust`
+    unknown field `modle`, expected one of `model`, `permission_mode`, `max_output_tokens`, `effort`, `thinking`, `stream`, `repl`, `compact`, `permissions`, `providers`, `cache`, `requests`, `confine`, `budget`, `fork`, `workers`, `worktree`, `keys`, `trust`
     hint: the manual, `tine man`, lists the settings
     "#);
     home.write("config.toml", "");
@@ -468,14 +515,13 @@ fn files_that_are_no_conversations() {
     error: cannot read none.json: No such file or directory (os error 2)
     hint: give a file of messages, or `-` for standard input
     ");
+    // What it is comes first: whether a model is needed, the file says.
     check!(home.shown(&home.ran(&["import", "../file"])), @r"
     code: 42
     --- stdout
     --- stderr
-    error: no model is configured and no API key is set
-    hint: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model with --model provider/name
-    hint: `tine` alone, in a terminal, finds the models of Ollama, llama-server, vLLM and LM Studio
-    hint: `--model sim/echo` and `tine demo` need no key
+    error: ../file is not UTF-8 text (byte 1)
+    hint: convert it first, for instance with `iconv -t UTF-8`
     ");
     check!(home.shown(&home.ran(&["ps"])), @r"
     code: 0

@@ -1,6 +1,6 @@
 //! Databases, directories and disks that cannot be used.
 
-use crate::support::{Home, Ran};
+use crate::support::{Home, Ran, not_run};
 
 /// A home whose database is damaged by `change`.
 fn damaged(change: impl FnOnce(&mut Vec<u8>)) -> String {
@@ -24,7 +24,7 @@ fn a_database_of_a_newer_version() {
     code: 1
     --- stdout
     --- stderr
-    error: `[HOME]/tine.db` has schema version 99, this program knows versions up to 10
+    error: `[HOME]/tine.db` has schema version 99, this program knows versions up to 11
     hint: a newer tine wrote this database; use that version, or set TINE_HOME to another directory
     ");
 }
@@ -36,14 +36,14 @@ fn a_database_that_is_none() {
     --- stdout
     --- stderr
     error: `[HOME]/tine.db` is damaged: error returned from database: (code: 26) file is not a database
-    hint: move the file away and restore a backup, or set TINE_HOME to another directory
+    hint: move the file and those beside it away, and tine makes a new one; `sqlite3 FILE .recover` saves what can still be read
     ");
     check!(damaged(|bytes| bytes.truncate(2048)), @r"
     code: 1
     --- stdout
     --- stderr
     error: `[HOME]/tine.db` is damaged: error returned from database: (code: 11) database disk image is malformed
-    hint: move the file away and restore a backup, or set TINE_HOME to another directory
+    hint: move the file and those beside it away, and tine makes a new one; `sqlite3 FILE .recover` saves what can still be read
     ");
 }
 
@@ -76,6 +76,25 @@ fn a_directory_that_cannot_be_used() {
     ");
 }
 
+/// Runs a script in name spaces of its own, where any user may mount. `None`, said out loud, where that cannot be; the script says first
+/// that it has mounted.
+fn with_mounts(home: &Home, script: &str) -> Option<String> {
+    let mut unshare = assert_cmd::Command::new("unshare");
+    unshare.args(["-rm", "bash", "-c", script]).current_dir(home.work());
+    unshare.env("TINE_HOME", home.path()).env("TINE", env!("CARGO_BIN_EXE_tine"));
+    let Ok(output) = unshare.output() else {
+        not_run("there is no `unshare` here, so nothing can be mounted");
+        return None;
+    };
+    let (stdout, stderr) =
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    if !stdout.starts_with("mounted") {
+        not_run(&format!("this system lets no user mount a disk of their own: {stderr}"));
+        return None;
+    }
+    Some(home.masked(&format!("{stdout}--- stderr\n{stderr}")))
+}
+
 /// A disk of a megabyte, which any user may have in a name space of their own.
 const SMALL_DISK: &str = r#"
 mkdir "$TINE_HOME/disk" && mount -t tmpfs -o size=1m none "$TINE_HOME/disk" && echo mounted || exit 0
@@ -94,20 +113,8 @@ fn a_full_disk() {
         .map(|number: u32| format!("{:x} ", number.wrapping_mul(2_654_435_769)))
         .collect();
     home.write("large.json", &format!(r#"{{"role":"user","content":"{large}"}}"#));
-    let mut unshare = assert_cmd::Command::new("unshare");
-    unshare.args(["-rm", "bash", "-c", SMALL_DISK]).current_dir(home.work());
-    unshare.env("TINE_HOME", home.path()).env("TINE", env!("CARGO_BIN_EXE_tine"));
-    let Ok(output) = unshare.output() else {
-        eprintln!("NOT RUN: there is no `unshare` here, so no disk can be filled");
-        return;
-    };
-    let (stdout, stderr) =
-        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-    if !stdout.starts_with("mounted") {
-        eprintln!("NOT RUN: this system lets no user mount a disk of their own: {stderr}");
-        return;
-    }
-    check!(home.masked(&format!("{stdout}--- stderr\n{stderr}")), @r#"
+    let Some(said) = with_mounts(&home, SMALL_DISK) else { return };
+    check!(said, @r#"
     mounted
     code: 1
     1
@@ -116,6 +123,130 @@ fn a_full_disk() {
     hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
     error: no space is left for `[HOME]/disk/tine.db`
     hint: free some space and run the command again; everything acknowledged so far is kept
+    "#);
+}
+
+/// A command of the agent's own fills the disk; then somebody makes room.
+const FULL_IN_MID_RUN: &str = r#"
+mkdir "$TINE_HOME/disk" && mount -t tmpfs -o size=2m none "$TINE_HOME/disk" && echo mounted || exit 0
+export TINE_HOME="$TINE_HOME/disk" FILL="$TINE_HOME/disk/fill"
+"$TINE" run -q --model sim/../case.toml --allow Bash -n full "fill the disk"
+echo "run: $?"
+"$TINE" ps --json | grep -o '"state":"[a-z]*"'
+"$TINE" show full --json | grep -o '"name":"Bash"'
+rm "$FILL"
+"$TINE" run -q --resume full "go on"
+echo "resumed: $?"
+"$TINE" show full | grep -c "fill the disk"
+"#;
+
+#[test]
+fn a_disk_that_fills_up_in_the_middle_of_a_run() {
+    let home = Home::new();
+    home.write(
+        "case.toml",
+        r#"
+        name = "fills"
+        [[turn]]
+        when = { user_contains = "fill the disk", tool_results = 0 }
+        tool_calls = [{ name = "Bash", input = { command = "cat /dev/zero > $FILL; seq 9000" } }]
+        [[turn]]
+        text = "There is room again."
+        "#,
+    );
+    let Some(said) = with_mounts(&home, FULL_IN_MID_RUN) else { return };
+    check!(said, @r#"
+    mounted
+    run: 1
+    "state":"running"
+    "name":"Bash"
+    There is room again.
+    resumed: 0
+    1
+    --- stderr
+    error: no space is left for `[HOME]/disk/tine.db`
+    hint: free some space and run the command again; everything acknowledged so far is kept
+    note: an agent shown as running may be dead: no space is left for `[HOME]/disk/tine.db`
+    note: an agent shown as running may be dead: no space is left for `[HOME]/disk/tine.db`
+    "#);
+}
+
+/// Reads and writes where nothing may be written.
+const READ_AND_WRITE: &str = r#"
+"$TINE" ps --json | grep -o '"name":"small"'
+"$TINE" tree | grep -c small
+"$TINE" show small | grep -c hi
+set -o pipefail
+"$TINE" run -q --resume small "more" 2>&1 | sed 's/process-[0-9]*/process-[PID]/'
+echo "run: $?"
+"$TINE" send small "more"
+echo "send: $?"
+"#;
+
+#[test]
+fn a_disk_that_is_mounted_to_be_read() {
+    let home = Home::new();
+    home.write("small.json", r#"{"role":"user","content":"hi"}"#);
+    let mount = r#"
+mkdir "$TINE_HOME/disk" && mount -t tmpfs none "$TINE_HOME/disk" && echo mounted || exit 0
+export TINE_HOME="$TINE_HOME/disk"
+"$TINE" import ../small.json --model sim/echo --name small > /dev/null 2>&1
+mount -o remount,ro "$TINE_HOME"
+"#;
+    let Some(said) = with_mounts(&home, &format!("{mount}{READ_AND_WRITE}")) else { return };
+    check!(said, @r#"
+    mounted
+    "name":"small"
+    1
+    1
+    error: cannot lock `[HOME]/disk/run/process-[PID]-[AGENT8].lock`: Read-only file system (os error 30)
+    hint: make the directory writable, or set TINE_HOME to a directory that is
+    run: 1
+    send: 1
+    --- stderr
+    error: `[HOME]/disk/tine.db` is read-only
+    hint: make the directory and the file writable, or set TINE_HOME to a directory that is
+    "#);
+}
+
+#[test]
+fn a_directory_in_which_nothing_may_be_written() {
+    let home = Home::new();
+    home.write("small.json", r#"{"role":"user","content":"hi"}"#);
+    home.done(&["import", "../small.json", "--model", "sim/echo", "--name", "small"]);
+    let ordinary = "--reuid=65534 --regid=65534 --clear-groups";
+    let script = format!(
+        r#"
+chmod -R a+rX,a-w "$TINE_HOME"
+if [ "$(id -u)" = 0 ]; then as="setpriv {ordinary}"; else as=; fi
+$as test ! -w "$TINE_HOME" && $as "$TINE" --version > /dev/null && echo refused || exit 0
+TINE="run_it"
+run_it() {{ $as "$0" "$@"; }}
+{READ_AND_WRITE}"#
+    );
+    let mut bash = assert_cmd::Command::new("bash");
+    bash.args(["-c", &script, env!("CARGO_BIN_EXE_tine")]).current_dir(home.work());
+    bash.env("TINE_HOME", home.path()).env("TINE", env!("CARGO_BIN_EXE_tine"));
+    let ran = Ran::of(&mut bash);
+    assert_cmd::Command::new("chmod").arg("-R").arg("u+w").arg(home.path()).assert().success();
+    if !ran.stdout.starts_with("refused") {
+        eprintln!("NOT RUN: permission bits hold nobody back here: {}", ran.stderr);
+        return;
+    }
+    check!(home.shown(&ran), @r#"
+    code: 0
+    --- stdout
+    refused
+    "name":"small"
+    1
+    1
+    error: cannot lock `[HOME]/run/process-[PID]-[AGENT8].lock`: Permission denied (os error 13)
+    hint: make the directory writable, or set TINE_HOME to a directory that is
+    run: 1
+    send: 1
+    --- stderr
+    error: `[HOME]/tine.db` is read-only
+    hint: make the directory and the file writable, or set TINE_HOME to a directory that is
     "#);
 }
 

@@ -63,9 +63,11 @@ fn the_older_part_gives_way_to_a_summary() {
 fn a_run_makes_its_conversation_shorter_unless_told_not_to() {
     for (setting, is_there) in [("auto", true), ("off", false)] {
         let home = Home::new();
-        home.write("models.toml", "[[model]]\nname = \"sim/*\"\ncontext_tokens = 4000\n");
+        home.write("models.toml", "[[model]]\nname = \"sim/*\"\ncontext_tokens = 11000\n");
         home.write("config.toml", &format!("compact = \"{setting}\"\n"));
-        let model = home.model(SCENARIO);
+        // A reply as long as the prompt would not fit behind it.
+        let short = "[[turn]]\nwhen = { user_contains = \"one\", turn = 0 }\ntext = \"Counted.\"\n";
+        let model = home.model(&SCENARIO.replacen("[[turn]]", &format!("{short}\n[[turn]]"), 1));
         let long = "count ".repeat(4_000);
         home.done(&["run", "--name", "base", "--model", &model, &format!("one {long}")]);
         home.done(&["run", "--resume", "base", "two"]);

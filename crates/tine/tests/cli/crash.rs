@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
-use tine_testkit::share;
+use tine_testkit::{WIRE_BODIES, share};
 
 use crate::support::Home;
 
@@ -37,7 +37,9 @@ text = "I have looked twice."
 pub(crate) fn command(home: &Home, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tine"));
     command.env_clear().env("TINE_HOME", home.path()).env("HOME", home.path());
-    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    for kept in ["PATH", WIRE_BODIES] {
+        command.envs(std::env::var_os(kept).map(|value| (kept, value)));
+    }
     command.current_dir(home.work()).args(arguments);
     command
 }
@@ -155,7 +157,7 @@ fn killed_workers_are_interrupted_and_their_spawner_is_told_once() {
 
 /// Sends a signal by name.
 #[expect(clippy::disallowed_methods, reason = "the test signals the real binary")]
-fn signal(name: &str, process: u32) {
+pub(crate) fn signal(name: &str, process: u32) {
     let mut command = std::process::Command::new("bash");
     let sent = command.arg("-c").arg(format!("kill -{name} {process}")).status().unwrap();
     assert!(sent.success());

@@ -17,6 +17,26 @@ const CHAT: &str = r#"{"role":"system","content":"be brief"}
 {"role":"tool","tool_call_id":"t1","content":"3"}
 "#;
 
+/// The present version of Anthropic's API refuses a document that the model said and citations that the user said. The simulator does so,
+/// too.
+#[test]
+fn a_conversation_older_than_the_apis_version_goes_on() {
+    let home = Home::new();
+    let document =
+        r#"{"type":"document","source":{"type":"text","media_type":"text/plain","data":"d"}}"#;
+    let cited = r#"{"type":"text","text":"a","citations":[{"type":"char_location","cited_text":"d","document_index":0}]}"#;
+    home.write(
+        "old.json",
+        &format!(
+            r#"[{{"role":"user","content":[{cited}]}},{{"role":"assistant","content":[{document}]}}]"#
+        ),
+    );
+    home.done(&["import", "../old.json", "--model", "sim/echo", "--name", "old"]);
+    home.done(&["run", "--resume", "old", "go on"]);
+    home.done(&["fork", "old", "--name", "fork"]);
+    home.done(&["run", "--resume", "fork", "and on"]);
+}
+
 #[test]
 fn an_import_says_who_it_made_and_of_how_much() {
     let home = Home::new();
@@ -34,7 +54,7 @@ fn an_import_says_who_it_made_and_of_how_much() {
     check!(home.shown(&piped), @r#"
     code: 0
     --- stdout
-    {"agent":"[AGENT-ID]","entries":3,"format":"messages","context":"full","model":null,"left_out":{},"rewritten":{},"damaged_lines":[],"reason":null}
+    {"agent":"[AGENT-ID]","entries":3,"format":"messages","context":"full","model":null,"left_out":{},"rewritten":{},"damaged_lines":[],"reason":null,"as_sent":false,"first_fork":{"cache":"cold","why":"tine's own system prompt and tools stand before the conversation"}}
     --- stderr
     "#);
     check!(home.masked(&home.done(&["show", "a"])), @r"

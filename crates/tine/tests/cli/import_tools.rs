@@ -49,6 +49,7 @@ fn each_tools_file_is_known_and_told_of() {
     --- stdout
     [AGENT8] has 4 messages from claude-code, in full; they were held with claude-opus-5-5
       left out: 1 damaged line, 1 file-history-snapshot, 1 sidechain
+      first fork: cold: tine's own system prompt and tools stand before the conversation, and the file does not record the request behind its last answer
     --- stderr
     note: line 10 is damaged, as by a crash while it was written, and was left out
     hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
@@ -59,6 +60,7 @@ fn each_tools_file_is_known_and_told_of() {
     [AGENT8] has 4 messages from codex, in full; they were held with gpt-5.6
       left out: 1 session_meta, 1 thinking, 1 turn_context
       written anew: 1 custom_tool_call, 1 custom_tool_call_output
+      first fork: cold: tine's own system prompt and tools stand before the conversation
     --- stderr
     hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
     "#);
@@ -67,11 +69,12 @@ fn each_tools_file_is_known_and_told_of() {
     --- stdout
     [AGENT8] has 4 messages from opencode, in full; they were held with anthropic/claude-opus-5-5
       written anew: 1 tool call
+      first fork: cold: tine's own system prompt and tools stand before the conversation
     --- stderr
     hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
     "#);
     let json = home.json(&["import", "../a", "--model", "sim/echo", "--name", "a", "--json"]);
-    check!(json, @r#"{"agent":"[AGENT-ID]","entries":4,"format":"claude-code","context":"full","model":"claude-opus-5-5","left_out":{"damaged line":1,"file-history-snapshot":1,"sidechain":1},"rewritten":{},"damaged_lines":[10],"reason":null}"#);
+    check!(json, @r#"{"agent":"[AGENT-ID]","entries":4,"format":"claude-code","context":"full","model":"claude-opus-5-5","left_out":{"damaged line":1,"file-history-snapshot":1,"sidechain":1},"rewritten":{},"damaged_lines":[10],"reason":null,"as_sent":false,"first_fork":{"cache":"cold","why":"tine's own system prompt and tools stand before the conversation, and the file does not record the request behind its last answer"}}"#);
     check!(home.done(&["export", "a"]), @r#"
     [
     {"role":"user","content":[{"type":"text","text":"count and read"}]},
@@ -80,6 +83,71 @@ fn each_tools_file_is_known_and_told_of() {
     {"role":"assistant","content":[{"type":"text","text":"three"}]}
     ]
     "#);
+}
+
+/// A transcript with the records about requests that Claude Code 2.1.330 writes.
+const RECORDED: &str = include_str!("../../../tine-wire/src/import/claude_code/recorded.jsonl");
+
+/// Shows: no key and no `-m` is needed where the file names the model, and each import says whether its first fork will be warm.
+#[test]
+fn a_file_that_names_its_model_needs_no_key() {
+    let home = Home::new();
+    home.write("a", RECORDED);
+    home.write("b", CODEX);
+    check!(home.shown(&home.ran(&["import", "../a", "--name", "a"])), @r#"
+    code: 0
+    --- stdout
+    [AGENT8] has 4 messages from claude-code, in full; they were held with claude-opus-5-5
+      left out: 2 api-request, 2 api-request-blob, 1 api-request-shape, 1 attachment
+      first fork: cold: tine's own system prompt and tools stand before the conversation; --as-sent takes the last request over as it was sent
+    --- stderr
+    hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
+    "#);
+    assert!(home.done(&["show", "a"]).contains(" anthropic/claude-opus-5-5\n"));
+    home.done(&["import", "../b", "--name", "b"]);
+    assert!(home.done(&["show", "b"]).contains(" openai/gpt-5.6\n"));
+    home.write("c", r#"[{"role":"user","content":"hi"}]"#);
+    let refused = home.ran(&["import", "../c"]);
+    assert_ne!(refused.code, 0, "plain messages name no model");
+}
+
+/// Shows: the last request of a transcript goes out in its own bytes, with its headers, and what came behind it and a fork's words
+/// where its messages end.
+#[test]
+fn a_recorded_request_is_gone_on_from_as_it_was_sent() {
+    let home = Home::new();
+    home.write("a", RECORDED);
+    let json = home.json(&["import", "../a", "--as-sent", "--name", "a", "--json"]);
+    check!(json, @r#"{"agent":"[AGENT-ID]","entries":5,"format":"claude-code","context":"full","model":"claude-opus-5-5","left_out":{"api-request":2,"api-request-blob":2,"api-request-shape":1,"attachment":1},"rewritten":{},"damaged_lines":[],"reason":null,"as_sent":true,"first_fork":{"cache":"cold","why":"what its last request left in the cache has lived for 5 minutes"}}"#);
+    let bodies = home.path().join("bodies");
+    let server =
+        crate::sim_serve::Server::start(&home, &["--log-bodies", bodies.to_str().unwrap()]);
+    let mut fan = home.tine(&["fan", "a", "-d", "count lines", "-d", "count words", "--json"]);
+    fan.env("ANTHROPIC_API_KEY", "any").env("ANTHROPIC_BASE_URL", server.field("anthropic"));
+    let ran = Ran::of(&mut fan);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let read = |name: &str| std::fs::read_to_string(bodies.join(name)).unwrap();
+    let mark = r#","cache_control":{"type":"ephemeral"}"#;
+    for body in [read("0001.json"), read("0002.json")] {
+        assert!(body.starts_with(r#"{"model":"claude-opus-5-5","messages":[{"role":"user","content":[{"type":"text","text":"<system-reminder>"#), "{body}");
+        let result = format!(
+            r#"{{"tool_use_id":"t1","type":"tool_result","content":"3","is_error":false{mark}}}]}},{{"role":"assistant""#
+        );
+        assert!(body.contains(&result) && body.contains("Three."), "{body}");
+        assert!(
+            body.contains(r#""defer_loading":true"#) && body.matches(mark).count() <= 4,
+            "{body}"
+        );
+        assert!(body.ends_with(r#""output_config":{"effort":"medium"},"stream":true}"#), "{body}");
+    }
+    let other = home.ran(&["import", "../a", "--as-sent", "--model", "anthropic/other"]);
+    check!(home.shown(&other), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: the last request cannot be taken over as it was sent: it asks anthropic/claude-opus-5-5, and not anthropic/other
+    hint: without --as-sent its messages are taken behind a system prompt and tools of tine's own
+    ");
 }
 
 #[test]
@@ -98,6 +166,7 @@ fn what_cannot_be_taken_in_full_says_why() {
     --- stdout
     [AGENT8] has 1 message from claude-code, as a digest; they were held with claude-opus-5-5
       left out: 1 damaged line, 1 file-history-snapshot, 1 sidechain
+      first fork: cold: tine's own system prompt and tools stand before the conversation, and the file does not record the request behind its last answer
     --- stderr
     note: line 10 is damaged, as by a crash while it was written, and was left out
     hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
@@ -109,6 +178,7 @@ fn what_cannot_be_taken_in_full_says_why() {
       not in full: its earlier part was compacted into a form that only OpenAI can open
       left out: 5 before a compaction, 1 session_meta, 1 turn_context
       written anew: 1 custom_tool_call, 1 custom_tool_call_output
+      first fork: cold: tine's own system prompt and tools stand before the conversation
     --- stderr
     hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
     "#);
@@ -118,6 +188,7 @@ fn what_cannot_be_taken_in_full_says_why() {
     [AGENT8] has 2 messages from codex, in full; they were held with gpt-5.6
       left out: 5 before a compaction, 1 session_meta, 1 turn_context
       written anew: 1 custom_tool_call, 1 custom_tool_call_output
+      first fork: cold: tine's own system prompt and tools stand before the conversation
     --- stderr
     hint: `tine run --resume [AGENT8] "…"` goes on with it, `tine fork [AGENT8]` forks it
     "#);

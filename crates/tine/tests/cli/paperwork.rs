@@ -56,6 +56,8 @@ fn the_manual_is_one_page() {
     .SS "tine pick"
     .SS "tine worktree list"
     .SS "tine worktree gc"
+    .SS "tine worktree purge"
+    .SS "tine worktree repair"
     .SS "tine worktree path"
     .SS "tine drop"
     .SS "tine recover"
@@ -165,6 +167,7 @@ fn the_doctor_finds_nothing_wrong_in_a_new_home() {
     ok    data directory: [HOME] is writable
     ok    lock directory: [HOME]/run is made when it is first needed
     ok    database: [HOME]/tine.db opens, has this version's schema, and holds 0 agents
+    ok    integrity: every page and reference of the database is whole
     ok    leases: no agent is held by a dead process
     ok    worktrees: 0 there, of 0 worktrees that were made
     ok    settings: no configuration file

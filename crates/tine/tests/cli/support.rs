@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use assert_cmd::Command;
+use tine_testkit::WIRE_BODIES;
 
 /// A scenario that answers `prompt N` with `answer N`, calls a tool when told to look, and reports when it is a worker.
 pub(crate) const SCENARIO: &str = r#"
@@ -37,7 +38,7 @@ pub(crate) struct Ran {
 
 impl Home {
     pub(crate) fn new() -> Self {
-        let home = Self { directory: tempfile::tempdir().unwrap() };
+        let home = Self { directory: tine_testkit::scratch() };
         std::fs::create_dir(home.work()).unwrap();
         home
     }
@@ -90,7 +91,7 @@ impl Home {
     pub(crate) fn tine(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tine"));
         command.env_clear();
-        for kept in ["PATH", "TMPDIR", "LLVM_PROFILE_FILE"] {
+        for kept in ["PATH", "TMPDIR", "LLVM_PROFILE_FILE", WIRE_BODIES] {
             if let Some(value) = std::env::var_os(kept) {
                 command.env(kept, value);
             }
@@ -157,6 +158,12 @@ impl Ran {
             stderr: String::from_utf8(output.stderr).unwrap(),
         }
     }
+}
+
+/// Says out loud that a test cannot run here.
+#[expect(clippy::print_stderr, reason = "nothing is skipped in silence")]
+pub(crate) fn not_run(why: &str) {
+    eprintln!("NOT RUN: {why}");
 }
 
 /// Filters for what differs from run to run.

@@ -1,5 +1,6 @@
 //! Waiting at a rate gate, and what is held while a request is under way.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ use crate::http::watch::reached;
 #[derive(Debug, Default)]
 pub(crate) struct RateGate {
     state: Mutex<State>,
+    /// Whether anything was answered at all: the address is right.
+    is_answered: AtomicBool,
 }
 
 impl RateGate {
@@ -73,6 +76,16 @@ pub(crate) struct Permit {
 }
 
 impl Permit {
+    /// There is an answer, of whatever kind.
+    pub(crate) fn answered(&self) {
+        self.gate.is_answered.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether any request at this gate had an answer yet.
+    pub(crate) fn was_answered(&self) -> bool {
+        self.gate.is_answered.load(Ordering::Relaxed)
+    }
+
     /// The reply began: the provider took the request, and the next may follow.
     pub(crate) fn taken(&self) {
         self.gate.state().taken(self.passed);
@@ -99,7 +112,7 @@ impl Drop for Permit {
 mod tests {
     use super::super::state::IN_FLIGHT_MAX;
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
     use tokio::task::JoinSet;
     use tokio::time::{sleep, timeout};
 

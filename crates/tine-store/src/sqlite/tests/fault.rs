@@ -17,7 +17,7 @@ use super::{Directory, block_on};
 use crate::NewMail;
 use crate::contract::{
     agent_id, ask_of, cache_row, caps_of, create, end_of, fork_of, message, note_of, permission_id,
-    plain_notice, request_of, reserve_of, yes_to,
+    plain_notice, request_of, reserve_of, server_note_of, yes_to,
 };
 use crate::{
     Acquire, AgentFilter, Fence, ForkFrom, Kill, NewTask, OpenOptions, PermissionFilter, Result,
@@ -47,9 +47,10 @@ enum Change {
     Settle,
     Line,
     Writer,
+    Server,
 }
 
-const WRITES: [Change; 15] = [
+const WRITES: [Change; 16] = [
     Change::Fork,
     Change::FanOut,
     Change::Finish,
@@ -65,6 +66,7 @@ const WRITES: [Change; 15] = [
     Change::Settle,
     Change::Line,
     Change::Writer,
+    Change::Server,
 ];
 
 thread_local! {
@@ -155,7 +157,9 @@ async fn perform(store: &SqliteStore, change: Change) -> Result<()> {
             let answer = yes_to(permission_id(1), PermissionScope::Tree);
             store.answer_permission(answer).await.map(|_| ())
         }
-        Change::Expire => store.expire_permissions(60_000).await.map(|_| ()),
+        Change::Expire => {
+            store.default_permission(permission_id(1), "the deadline", 60_000).await.map(|_| ())
+        }
         Change::Kill => {
             let kill = Kill { agent: root, notice: &plain_notice, now_ms: 8000 };
             store.kill(kill).await.map(|_| ())
@@ -175,6 +179,7 @@ async fn perform(store: &SqliteStore, change: Change) -> Result<()> {
             store.stand_in_line(stand).await
         }
         Change::Writer => store.note_writer(note_of(root, Fence(1), "/srv")).await.map(|_| ()),
+        Change::Server => store.note_server(server_note_of("http://a", "m", "n", "v")).await,
     }
 }
 
@@ -199,6 +204,7 @@ async fn contents(path: &Path) -> String {
     let writers = read.all(sqlx::query("SELECT agent FROM writers")).await.unwrap();
     writeln!(text, "{} writers", writers.len()).unwrap();
     read.finish().await.unwrap();
+    writeln!(text, "{:?}", store.server_notes("http://a").await.unwrap()).unwrap();
     store.close().await.unwrap();
     text
 }

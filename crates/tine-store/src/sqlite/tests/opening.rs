@@ -51,7 +51,7 @@ async fn every_connection_is_durable_and_checks_references() {
             ("PRAGMA journal_mode", "wal"),
             ("PRAGMA synchronous", "2"),
             ("PRAGMA foreign_keys", "1"),
-            ("PRAGMA user_version", "10"),
+            ("PRAGMA user_version", "11"),
         ] {
             let row = read.one(sqlx::query(pragma)).await.unwrap().unwrap();
             let found = row
@@ -66,8 +66,8 @@ async fn every_connection_is_durable_and_checks_references() {
 async fn a_newer_schema_is_refused_with_both_versions() {
     let directory = Directory::new();
     directory.sqlite().await.close().await.unwrap();
-    execute(&directory, "PRAGMA user_version = 11").await;
-    refused!(open(&directory).await, StoreError::Newer { found: 11, known: 10, .. });
+    execute(&directory, "PRAGMA user_version = 12").await;
+    refused!(open(&directory).await, StoreError::Newer { found: 12, known: 11, .. });
 }
 
 #[tokio::test]
@@ -260,12 +260,78 @@ async fn a_lock_that_does_not_go_away_is_busy() {
     let directory = Directory::new();
     let holder = directory.sqlite().await;
     let held = holder.connections.write().await.unwrap();
-    let options = OpenOptions { busy_wait: Duration::from_millis(1), step_hook: None };
+    let busy_wait = Duration::from_millis(1);
+    let options = OpenOptions { busy_wait, busy_waits_max: 2, ..OpenOptions::default() };
     let store = SqliteStore::open(directory.path(), options).await.unwrap();
     refused!(create(&store, 1).await, StoreError::Busy { .. });
     assert!(store.agents(crate::AgentFilter::All).await.unwrap().is_empty(), "readers go on");
     held.commit().await.unwrap();
     create(&store, 1).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_write_waits_for_a_lock_and_says_so_once() {
+    let directory = Directory::new();
+    let holder = directory.sqlite().await;
+    let held = std::sync::Mutex::new(Some(holder.connections.write().await.unwrap()));
+    let (sender, mut waits) = tokio::sync::mpsc::unbounded_channel();
+    let options = OpenOptions {
+        busy_wait: Duration::from_millis(1),
+        busy_waits_max: u32::MAX,
+        wait_hook: Some(std::sync::Arc::new(move || sender.send(()).unwrap())),
+        ..OpenOptions::default()
+    };
+    let store = SqliteStore::open(directory.path(), options).await.unwrap();
+    let release = async {
+        waits.recv().await.unwrap();
+        let held = held.lock().unwrap().take().unwrap();
+        held.commit().await.unwrap();
+    };
+    let (created, ()) = tokio::join!(create(&store, 1), release);
+    created.unwrap();
+    assert!(waits.try_recv().is_err(), "it is told once");
+}
+
+#[tokio::test]
+async fn what_cannot_be_written_is_read() {
+    use crate::sqlite::read_only::Refusal;
+    let directory = Directory::new();
+    let store = directory.sqlite().await;
+    create(&store, 1).await.unwrap();
+    let log = directory.path().with_file_name("store.db-wal");
+    let check = async |has_log: bool, agents: u8| {
+        assert_eq!(log.metadata().is_ok_and(|log| log.len() > 0), has_log);
+        let before = fs::read(directory.path()).unwrap();
+        for refusal in [Refusal::ReadOnly, Refusal::Full] {
+            let reader = SqliteStore::open_to_read(directory.path(), refusal).await.unwrap();
+            let all = reader.agents(crate::AgentFilter::All).await.unwrap();
+            assert_eq!(all.len(), usize::from(agents));
+            match (refusal, create(&reader, u64::from(agents) + 1).await) {
+                (Refusal::ReadOnly, Err(StoreError::ReadOnly { .. })) => {}
+                (Refusal::Full, Err(StoreError::Full { .. })) => {}
+                (_, other) => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(fs::read(directory.path()).unwrap(), before);
+    };
+    check(true, 1).await;
+    store.close().await.unwrap();
+    check(false, 1).await;
+}
+
+#[tokio::test]
+async fn damage_is_found() {
+    let directory = Directory::new();
+    let store = directory.sqlite().await;
+    create(&store, 1).await.unwrap();
+    assert_eq!(store.find_damage().await.unwrap(), [""; 0]);
+    execute(
+        &directory,
+        "PRAGMA foreign_keys = OFF; INSERT INTO mail (recipient, at_ms, body) VALUES (zeroblob(16), 0, '')",
+    )
+    .await;
+    let found = store.find_damage().await.unwrap();
+    assert_eq!(found, ["a row of `mail` names one of `agents` that is not there"]);
 }
 
 #[tokio::test]

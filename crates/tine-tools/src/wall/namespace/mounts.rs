@@ -22,15 +22,18 @@ use rustix::mount::{
 };
 
 use super::order::{Identity, Masked, PathText, Setup};
-use crate::wall::grants::DEVICES;
+use crate::wall::grants::{DEVICES, SHARED_MEMORY};
 
 /// What of `/proc` is about the machine and can be written by root.
 const MACHINE: [&str; 5] =
     ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"];
 
-/// Shared memory of this command alone, at most this large.
-const SHARED_MEMORY: &str = "/dev/shm";
+/// The most that shared memory of one command holds.
 const SHARED_MEMORY_OPTIONS: &str = "size=256m,mode=1777";
+
+/// The settings of file systems that the view brings along.
+const PRIVATE_FLAGS: MountFlags =
+    MountFlags::NOSUID.union(MountFlags::NODEV).union(MountFlags::NOEXEC);
 
 /// Where the coverings are made: a directory that every system has, and that is free again before the command starts.
 const WORKSHOP: &str = "/proc";
@@ -58,6 +61,7 @@ pub(super) fn build(setup: &Setup) -> Result<(), Failed> {
     let private = clones(setup.private.iter().map(|(_, own)| own.path()))?;
     all_read_only()?;
     let visible = clones(paths(&setup.visible))?;
+    shared_memory()?;
     for ((place, _), (_, own)) in setup.private.iter().zip(private) {
         lay(&own, &place.path())?;
     }
@@ -86,7 +90,7 @@ pub(super) fn build(setup: &Setup) -> Result<(), Failed> {
     at("enter", &directory, std::env::set_current_dir(&directory))
 }
 
-/// Makes what the tree can be laid over, where there is nothing. Only below a private directory, which is empty.
+/// Makes what the tree can be laid over, where there is nothing. Only below a private directory or shared memory, which are empty.
 fn make_room(tree: &OwnedFd, path: &Path) -> io::Result<()> {
     if path.exists() {
         return Ok(());
@@ -220,15 +224,18 @@ fn cover(masked: &[Masked]) -> Result<(), Failed> {
         return Ok(());
     }
     let workshop = Path::new(WORKSHOP);
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    at("make", workshop, mount("tmpfs", workshop, "tmpfs", flags, Some(c"size=64k,mode=0755")))?;
+    at(
+        "make",
+        workshop,
+        mount("tmpfs", workshop, "tmpfs", PRIVATE_FLAGS, Some(c"size=64k,mode=0755")),
+    )?;
     let (file, directory) = (workshop.join("file"), workshop.join("directory"));
     at("make", &file, std::fs::write(&file, ""))?;
     at("make", &directory, std::fs::create_dir(&directory))?;
     let nobody = std::os::unix::fs::PermissionsExt::from_mode(0o0);
     at("close", &directory, std::fs::set_permissions(&directory, nobody))?;
     at("close", &file, mount_bind("/dev/null", &file))?;
-    let flags = flags | MountFlags::RDONLY | MountFlags::BIND;
+    let flags = PRIVATE_FLAGS | MountFlags::RDONLY | MountFlags::BIND;
     for path in [&file, workshop] {
         at("close", path, mount_remount(path, flags, c""))?;
     }
@@ -264,20 +271,24 @@ fn identity(about: &Stat) -> Identity {
     Identity { device: about.st_dev, inode: about.st_ino }
 }
 
-/// The processes of this command and no others, and shared memory of its own.
+/// Shared memory of this command alone.
+fn shared_memory() -> Result<(), Failed> {
+    let shared = Path::new(SHARED_MEMORY);
+    if !shared.is_dir() {
+        return Ok(());
+    }
+    let options = std::ffi::CString::new(SHARED_MEMORY_OPTIONS).map_err(io::Error::other);
+    let options = at("mount", shared, options)?;
+    at("mount", shared, mount("tmpfs", shared, "tmpfs", PRIVATE_FLAGS, Some(options.as_c_str())))
+}
+
+/// The processes of this command and no others.
 fn processes() -> Result<(), Failed> {
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     let proc = Path::new("/proc");
-    at("mount", proc, mount("proc", proc, "proc", flags, None))?;
+    at("mount", proc, mount("proc", proc, "proc", PRIVATE_FLAGS, None))?;
     for path in MACHINE.iter().map(Path::new).filter(|path| path.exists()) {
         at("protect", path, mount_bind_recursive(path, path))?;
         remount(path, path, MountFlags::RDONLY)?;
-    }
-    let shared = Path::new(SHARED_MEMORY);
-    if shared.is_dir() {
-        let options = std::ffi::CString::new(SHARED_MEMORY_OPTIONS).map_err(io::Error::other);
-        let options = at("mount", shared, options)?;
-        at("mount", shared, mount("tmpfs", shared, "tmpfs", flags, Some(options.as_c_str())))?;
     }
     Ok(())
 }

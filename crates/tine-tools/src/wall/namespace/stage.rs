@@ -1,6 +1,7 @@
-//! The two stages between tine and a confined command. Each is a process of its own, started from tine's own program.
+//! The two stages between tine and a confined command, each a process of its own. The outer one is tine's own program, started once
+//! more, and the inner one its fork.
 //!
-//! The outer stage makes the namespaces, starts the inner one and waits for it. The inner stage is the first process of the
+//! The outer stage makes the namespaces, forks and waits. The inner stage is the first process of the
 //! new process namespace: it builds the view, restricts itself, starts the shell, and reaps every process of the command.
 //! When its input ends, because tine is gone, it ends, and everything with it.
 
@@ -11,20 +12,20 @@
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
+use fork::Fork;
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::signal::SigSet;
 use rustix::io::Errno;
 use rustix::process::{
     DumpableBehavior, Pid, Resource, Rlimit, WaitOptions, WaitStatus, getgid, getpgid, getppid,
-    getrlimit, getuid, set_dumpable_behavior, setpgid, setrlimit, wait,
+    getrlimit, getuid, set_dumpable_behavior, setpgid, setrlimit, wait, waitpid,
 };
 use rustix::thread::{CapabilitySet, capabilities};
 
 use super::order::{Job, Report, Rules, Setup};
-use super::{STAGE_ARGUMENT, handover, loopback, mounts};
+use super::{STAGES, handover, loopback, mounts};
 use crate::wall::kernel::Restriction;
 use crate::wall::support::Support;
 use crate::wall::usage::Usage;
@@ -36,11 +37,10 @@ const FAILED: u8 = 125;
 /// The largest order. Lists of paths are bounded where they are made; this is far above.
 const ORDER_BYTES_MAX: u64 = 64 << 20;
 
-/// The stage that the arguments ask for.
-pub(super) fn run_stage(arguments: &[String]) -> ExitCode {
+/// Runs the stages that the arguments ask for: the outer one, and in its fork the inner one.
+pub(super) fn run_stages(arguments: &[String]) -> ExitCode {
     let done = match arguments.split_first() {
-        Some((stage, rest)) if stage == "outer" => outer(rest.first()),
-        Some((stage, rest)) if stage == "inner" => inner(rest),
+        Some((stages, rest)) if stages == STAGES => outer(rest.first()),
         _ => Err(failed("start", io::Error::other("no stage is named"))),
     };
     match done {
@@ -57,7 +57,8 @@ fn failed(step: &str, error: impl Into<io::Error>) -> Report {
     Report::Failed { step: step.to_owned(), error: error.into().to_string() }
 }
 
-/// Makes the namespaces and waits for the inner stage. `group` is the file by which it becomes part of a control group.
+/// Makes the namespaces and waits for the inner stage, which returns from here as well. `group` is the file by which both become part of
+/// a control group. The calling process must have one thread.
 fn outer(group: Option<&String>) -> Result<u8, Report> {
     // Who asks the command to end must not end this stage, which waits until all of it is gone.
     SigSet::all().thread_block().map_err(|error| failed("block signals", error))?;
@@ -79,19 +80,21 @@ fn outer(group: Option<&String>) -> Result<u8, Report> {
     if !is_privileged {
         map((0, user), (0, group)).map_err(|error| failed("map the user", error))?;
     }
-    let (user, group) = (user.to_string(), group.to_string());
-    let mut inner = Command::new("/proc/self/exe");
-    inner.args([STAGE_ARGUMENT, "inner", &user, &group]);
-    if !is_privileged {
-        inner.arg("mapped");
-    }
-    let mut inner = inner.spawn().map_err(|error| failed("start the inner stage", error))?;
+    let inner_stage = match fork::fork().map_err(|error| failed("start the inner stage", error))? {
+        Fork::Child => return inner((!is_privileged).then_some((user, group))),
+        Fork::Parent(process) => Pid::from_raw(process),
+    };
     // What is killed is the group of the command; this stage sees the end of it.
     if let Ok(group) = getpgid(getppid()) {
         let _ = setpgid(None, Some(group));
     }
-    let status = inner.wait().map_err(|error| failed("wait for the inner stage", error))?;
-    Ok(code_of(status))
+    loop {
+        match waitpid(inner_stage, WaitOptions::empty()) {
+            Ok(Some((_, status))) => return Ok(code_in(status)),
+            Ok(None) | Err(Errno::INTR) => {}
+            Err(error) => return Err(failed("wait for the inner stage", error)),
+        }
+    }
 }
 
 /// Closes the descriptors that tine was started with, and that a command would get otherwise.
@@ -106,11 +109,6 @@ fn close_inherited() -> io::Result<()> {
     Ok(())
 }
 
-fn code_of(status: ExitStatus) -> u8 {
-    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
-    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED)
-}
-
 /// Gives this process's user and group other numbers in its own user namespace: inside, outside.
 fn map(user: (u32, u32), group: (u32, u32)) -> io::Result<()> {
     let write = |file: &str, text: String| {
@@ -122,18 +120,13 @@ fn map(user: (u32, u32), group: (u32, u32)) -> io::Result<()> {
     write("gid_map", format!("{} {} 1", group.0, group.1))
 }
 
-/// Builds the view, restricts itself, and runs the command.
-fn inner(arguments: &[String]) -> Result<u8, Report> {
-    let number = |at: usize| arguments.get(at).and_then(|text| text.parse::<u32>().ok());
-    let (Some(user), Some(group)) = (number(0), number(1)) else {
-        return Err(failed("start", io::Error::other("the user is not named")));
-    };
-    let is_mapped = arguments.get(2).is_some_and(|word| word == "mapped");
+/// Builds the view, restricts itself, and runs the command. `mapped` is the user and group that have another number in the namespaces.
+fn inner(mapped: Option<(u32, u32)>) -> Result<u8, Report> {
     let (setup, job) = read_order().map_err(|error| failed("read the order", error))?;
     let listeners =
         loopback::listen(&setup.listen).map_err(|error| failed("open the network", error))?;
     mounts::build(&setup).map_err(|failure| failed(&failure.step, failure.error))?;
-    if is_mapped && user != 0 {
+    if let Some((user, group)) = mapped.filter(|(user, _)| *user != 0) {
         unshare(CloneFlags::CLONE_NEWUSER).map_err(|error| failed("leave the user", error))?;
         map((user, 0), (group, 0)).map_err(|error| failed("map the user back", error))?;
     }
@@ -244,6 +237,8 @@ fn watch(limits: CommandLimits) -> io::Result<()> {
 /// Runs the shell and reaps every process until it has ended.
 fn run(program: &std::path::Path, name: &str, command: &str) -> Result<u8, Report> {
     use std::os::unix::process::CommandExt;
+    // The command begins with no signal blocked. This process, the first of its namespace, gets none that it does not ask for.
+    SigSet::all().thread_unblock().map_err(|error| failed("unblock signals", error))?;
     let mut shell = Command::new(program);
     shell.arg0(name).args(["-c", command]).stdin(Stdio::null());
     let shell = match shell.spawn() {

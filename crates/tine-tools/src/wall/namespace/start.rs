@@ -14,7 +14,7 @@ use tokio::io::Interest;
 use tokio::process::{Child, Command};
 
 use super::order::{Job, PathText, Report, Rules, Setup};
-use super::{STAGE_ARGUMENT, StageProgram, handover};
+use super::{STAGE_ARGUMENT, STAGES, StageProgram, handover};
 use crate::wall::{CommandLimit, ControlGroup, Proxy, Refusals, ResourceLimits};
 
 /// The time limit for the stages to read the order. They do nothing else then, so a machine that needs this long starts no command.
@@ -101,7 +101,7 @@ impl Reports {
 /// The stages of `program` as a command to be put together further. They become part of the control group.
 pub(crate) fn stages(program: &StageProgram, group: Option<&ControlGroup>) -> Command {
     let mut builder = Command::new(program.path());
-    builder.args([STAGE_ARGUMENT, "outer"]).args(group.map(ControlGroup::processes));
+    builder.args([STAGE_ARGUMENT, STAGES]).args(group.map(ControlGroup::processes));
     builder
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::order::{Identity, Masked, PathText, Right, Rules, Setup};
 use crate::wall::finder::Found;
-use crate::wall::grants::{Access, Grant};
+use crate::wall::grants::{Access, Grant, SHARED_MEMORY};
 use crate::wall::support::Support;
 use crate::wall::{Metadata, ResourceLimits};
 
@@ -39,6 +39,12 @@ pub(in crate::wall) fn view(wanted: &Wanted<'_>) -> std::io::Result<Setup> {
     writable.push(wanted.scratch.to_owned());
     let writable = outermost(writable);
     let is_writable = |path: &Path| writable.iter().any(|root| path.starts_with(root));
+    // A right holds for all that lies below, so it is given only where nothing is laid there but the wall's own.
+    let is_crowded = |place: &Path| {
+        let lies_below = |path: &Path| path.starts_with(place) && path != wanted.scratch;
+        wanted.visible.iter().chain(&writable).any(|path| lies_below(path))
+            || lies_below(wanted.directory)
+    };
     let mut private = Vec::new();
     let mut grants: Vec<_> = wanted.grants.iter().map(Rules::right).collect();
     for (number, place) in wanted.private.iter().enumerate() {
@@ -50,18 +56,16 @@ pub(in crate::wall) fn view(wanted: &Wanted<'_>) -> std::io::Result<Setup> {
         let own = wanted.scratch.join(format!("private-{number}"));
         std::fs::create_dir_all(&own)?;
         private.push((PathText::from(place.as_path()), PathText::from(own.as_path())));
-        // A right holds for all that lies below, so it is given only where nothing is laid there but the wall's own.
-        let lies_below = |path: &Path| path.starts_with(place) && path != wanted.scratch;
-        let is_crowded = wanted.visible.iter().chain(&writable).any(|path| lies_below(path))
-            || lies_below(wanted.directory);
-        if !is_crowded {
+        if !is_crowded(place) {
             grants.push(Rules::right(&Grant::new(place, Access::Full)));
         }
     }
-    grants.push(Rules::right(&Grant::new("/dev/shm", Access::Full)));
+    let shared = Path::new(SHARED_MEMORY);
+    let access = if is_crowded(shared) { Access::Read } else { Access::Full };
+    grants.push(Rules::right(&Grant::new(shared, access)));
     let is_hidden = |path: &Path| {
-        private.iter().any(|(place, _)| path.starts_with(place.path()))
-            && (path.is_dir() || path.is_file())
+        let mut empty = private.iter().map(|(place, _)| place.path()).chain([shared.to_owned()]);
+        empty.any(|place| path.starts_with(place)) && (path.is_dir() || path.is_file())
     };
     let visible = wanted.visible.iter().map(PathBuf::as_path).chain([wanted.directory]);
     let visible: Vec<PathBuf> =

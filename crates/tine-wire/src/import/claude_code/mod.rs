@@ -6,12 +6,15 @@
 //! and the answers to its calls stand behind it in one message. Source: records of sessions as users describe them, 2026.
 
 mod record;
+mod request;
 mod tree;
 mod turns;
 
 use tine_model::WireFormat;
 
 use self::record::{Kind, Record};
+use self::request::Recorded;
+pub use self::request::{RecordedRequest, Unrebuilt};
 use self::tree::Tree;
 use self::turns::Turn;
 use super::error::ImportError;
@@ -23,10 +26,12 @@ use crate::read::read_message;
 pub(super) fn read(text: &str) -> Result<ImportedConversation, ImportError> {
     let mut into = ImportedConversation::new(ConversationFormat::ClaudeCode);
     let lines: Vec<Line<'_, record::Shape<'_>>> = records(text, &mut into);
+    let mut recorded = Recorded::of(lines.iter().map(|line| line.text));
     let tree = Tree::of(lines.iter().map(Record::of).collect());
     let way = tree.way(&mut into.rewritten);
     let turns = turns::of(&tree, &way);
     let mut taken = vec![false; tree.records().len()];
+    let mut last = None;
     for turn in &turns {
         for record in turn.records() {
             taken[record] = true;
@@ -43,11 +48,20 @@ pub(super) fn read(text: &str) -> Result<ImportedConversation, ImportError> {
             into.left_out.add("empty message");
             continue;
         }
+        recorded.add(&json);
         if let Turn::Answer(_) = turn {
-            into.model = first.model.clone().or(into.model);
+            // Behind a gateway the answer may name another model than the one that was asked for.
+            into.model = first.asked.clone().or_else(|| first.model.clone()).or(into.model);
+            last = Some((first.request.clone(), into.messages.len()));
         }
         into.messages.push(message);
     }
+    into.request = match last {
+        Some((Some(id), at)) if recorded.has(&id) => recorded
+            .rebuilt(&id)
+            .map(|request| RecordedRequest { behind: into.messages.len() - at, ..request }),
+        _ => Err(Unrebuilt::NotRecorded),
+    };
     count_left_out(&tree, &way, &taken, &mut into);
     Ok(into)
 }

@@ -26,6 +26,10 @@ pub(super) struct Shape<'a> {
     is_error: Option<&'a RawValue>,
     #[serde(rename = "isVisibleInTranscriptOnly", borrow)]
     is_shown_only: Option<&'a RawValue>,
+    #[serde(rename = "requestRef", borrow)]
+    request: Option<&'a RawValue>,
+    #[serde(rename = "requestedModel", borrow)]
+    asked: Option<&'a RawValue>,
     #[serde(borrow)]
     subtype: Option<&'a RawValue>,
     #[serde(rename = "compactMetadata", borrow)]
@@ -105,6 +109,10 @@ pub(super) struct Record<'a> {
     /// The provider's id of the message.
     pub(super) message: Option<String>,
     pub(super) model: Option<String>,
+    /// The model that was asked for.
+    pub(super) asked: Option<String>,
+    /// The record of the request that it answers.
+    pub(super) request: Option<String>,
     /// The content as it stands there.
     pub(super) content: Option<&'a str>,
     /// Its blocks; one text is one.
@@ -148,13 +156,16 @@ impl<'a> Record<'a> {
             parent,
             is_sidechain: flag(shape.is_sidechain),
             is_summary: flag(shape.is_summary),
+            // The summary of a compaction is hidden from whoever reads the transcript, and is what the model goes on from.
             is_shown_only: flag(shape.is_error)
-                || flag(shape.is_shown_only)
+                || (flag(shape.is_shown_only) && !flag(shape.is_summary))
                 || model.as_deref() == Some(NO_MODEL),
             is_copy: false,
             compaction: is_boundary.then(|| shape.compaction.and_then(kept)),
             message: message.as_ref().and_then(|message| text(message.id)),
             model,
+            asked: text(shape.asked),
+            request: text(shape.request),
             content: content.map(RawValue::get),
             pieces: content.map(pieces).unwrap_or_default(),
         }

@@ -286,3 +286,123 @@ fn a_ring_of_records_ends() {
     let lines = [user("u1", "u2", r#""a""#), user("u2", "u1", r#""b""#)];
     assert_eq!(read(&joined(&lines)).unwrap().messages.len(), 2);
 }
+
+#[test]
+fn the_summary_of_a_compaction_is_what_the_model_goes_on_from() {
+    let boundary = r#"{"parentUuid":null,"logicalParentUuid":"a1","isSidechain":false,"type":"system","subtype":"compact_boundary","uuid":"b","compactMetadata":{"trigger":"manual","preservedMessages":{"anchorUuid":"s1","uuids":["a1"]}}}"#;
+    // 2.1.330 hides it from whoever reads the transcript.
+    let summary = user("s1", "b", r#""It said three.""#).replace(
+        r#""type":"user""#,
+        r#""isVisibleInTranscriptOnly":true,"isCompactSummary":true,"type":"user""#,
+    );
+    let shown = user("n1", "s1", r#""Compacted.""#)
+        .replace(r#""type":"user""#, r#""isVisibleInTranscriptOnly":true,"type":"user""#);
+    let lines = [
+        user("u1", "null", r#""count""#),
+        answer("a1", "u1", "m1", &text("three")),
+        boundary.to_owned(),
+        summary,
+        shown,
+        user("u2", "n1", r#""and now?""#),
+        answer("a2", "u2", "m2", &text("four")),
+    ];
+    insta::assert_snapshot!(told(&joined(&lines)), @r#"
+    {"role":"user","content":"It said three."}
+    {"role":"assistant","content":[{"type":"text","text":"three"}]}
+    {"role":"user","content":"and now?"}
+    {"role":"assistant","content":[{"type":"text","text":"four"}]}
+    model: claude-x
+    left out: 1 before a compaction, 1 shown to the user only, 1 system
+    rewritten: -
+    "#);
+}
+
+/// A transcript of our own with the records about requests that Claude Code 2.1.330 writes; its hashes were made by another program.
+const RECORDED: &str = include_str!("recorded.jsonl");
+
+#[test]
+fn the_last_request_is_rebuilt_and_its_digest_says_so() {
+    let read = read(RECORDED).unwrap();
+    assert_eq!(
+        read.model.as_deref(),
+        Some("claude-opus-5-5"),
+        "what was asked, not what a gateway calls it"
+    );
+    let request = read.request.unwrap();
+    insta::assert_snapshot!(request.body.replace(",\"", "\n,\""), @r##"
+    {"model":"claude-opus-5-5"
+    ,"messages":[{"role":"user"
+    ,"content":[{"type":"text"
+    ,"text":"<system-reminder>\nIt is a test.\n</system-reminder>"},{"type":"text"
+    ,"text":"count the files"}]},{"role":"system"
+    ,"content":"# Environment\nA directory."
+    ,"output_config":{"effort":"medium"}},{"role":"assistant"
+    ,"content":[{"type":"text"
+    ,"text":"I count."},{"type":"tool_use"
+    ,"id":"t1"
+    ,"name":"Bash"
+    ,"input":{"command":"ls | wc -l"}}]},{"role":"user"
+    ,"content":[{"tool_use_id":"t1"
+    ,"type":"tool_result"
+    ,"content":"3"
+    ,"is_error":false
+    ,"cache_control":{"type":"ephemeral"}}]}]
+    ,"system":[{"type":"text"
+    ,"text":"You are an agent in a test."
+    ,"cache_control":{"type":"ephemeral"}},{"type":"text"
+    ,"text":"Be brief — always."
+    ,"cache_control":{"type":"ephemeral"}}]
+    ,"tools":[{"name":"Bash"
+    ,"description":"Runs a command."
+    ,"input_schema":{"$schema":"s"
+    ,"type":"object"
+    ,"properties":{"command":{"type":"string"}}
+    ,"required":["command"]}},{"name":"Later"
+    ,"description":"Is loaded later."
+    ,"input_schema":{"type":"object"
+    ,"properties":{}}
+    ,"defer_loading":true}]
+    ,"max_tokens":128000
+    ,"thinking":{"type":"adaptive"
+    ,"display":"omitted"}
+    ,"context_management":{"edits":[{"type":"clear_thinking_20251015"
+    ,"keep":"all"}]}
+    ,"output_config":{"effort":"medium"}
+    ,"stream":true}
+    "##);
+    assert_eq!(request.betas, ["context-management-2025-06-27", "per-turn-control-2026-07-01"]);
+    assert_eq!((request.at_ms, request.behind), (Some(1_767_323_045_000), 1));
+    let (parts, messages) =
+        crate::read_request(tine_model::Provider::Anthropic, None, request.body.as_bytes())
+            .unwrap();
+    assert_eq!((parts.tools.len(), parts.system_blocks.len(), messages.len()), (2, 2, 4));
+}
+
+#[test]
+fn a_request_that_is_not_what_was_sent_is_none() {
+    let why = |text: &str| read(text).unwrap().request.unwrap_err().as_str().to_owned();
+    let without = |part: &str| {
+        let lines: Vec<&str> = RECORDED.lines().filter(|line| !line.contains(part)).collect();
+        why(&lines.join("\n"))
+    };
+    let reasons = [
+        why(&RECORDED.replace("Be brief", "Be long")),
+        why(&RECORDED.replace("128000", "128001")),
+        why(&RECORDED.replace("\"content\":\"3\"", "\"content\":\"4\"")),
+        without("api-request-shape"),
+        without("api-request-blob"),
+        without("\"id\":\"q1\""),
+        without("\"id\":\"q2\""),
+        why(&user("u1", "null", r#""hi""#)),
+    ];
+    insta::assert_snapshot!(reasons.join("\n"), @"
+    what the file records of the request behind its last answer is not what was sent
+    what the file records of the request behind its last answer is not what was sent
+    the file lacks a message of the request
+    the file does not hold the request's tools
+    the file lacks a message of the request
+    the file lacks an earlier request
+    the file does not record the request behind its last answer
+    the file does not record the request behind its last answer
+    ");
+}

@@ -90,8 +90,8 @@ fn take(message: Said, into: &mut ImportedConversation, nameless: &mut u64) {
     }
 }
 
-/// What OpenCode asks for when it compacts is not in the export; a summary answers something all the same.
-const COMPACTION_PROMPT: &str = "Sum up the conversation so far.";
+/// Words that OpenCode (1.18.33) puts in the place of its request for a summary when it goes on from one; the export does not hold them.
+const COMPACTION_PROMPT: &str = "What did we do so far?";
 
 fn take_user(part: Part, blocks: &mut Vec<Block>, into: &mut ImportedConversation) {
     match part {

@@ -70,7 +70,7 @@ fn a_summary_begins_anew() {
         user("m5", &text("new")),
     ];
     insta::assert_snapshot!(told("", &messages), @r#"
-    User: "Sum up the conversation so far."
+    User: "What did we do so far?"
     Assistant: "It went well."
     User: "new"
     model: anthropic/claude-x

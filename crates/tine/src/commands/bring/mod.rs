@@ -22,6 +22,7 @@ use crate::output;
 use crate::render::change::{
     conflict_line, file_line, mended_line, shown_path, undo_conflict_line,
 };
+use crate::render::worktree::say_gone;
 use tine_tui::figures::plural;
 use tine_tui::words::one_line;
 
@@ -50,6 +51,7 @@ pub(crate) async fn apply(context: &Context, args: ApplyArgs) -> Result<u8, Fail
         match brought.came.outcome {
             BroughtOutcome::Nothing if !args.undo && has_nothing(context, &spec).await? => {
                 let short = spec.agent.short();
+                say_gone(brought.standing, spec.agent);
                 output::say(&format!("nothing to apply: {short} has changed nothing"));
             }
             _ => tell_applied(spec.agent, &brought, args.undo)?,
@@ -194,6 +196,9 @@ pub(super) fn tell_applied(
 ) -> Result<(), Failure> {
     let came = &brought.came;
     came.mended.iter().for_each(|mended| output::say(&mended_line(mended)));
+    if !undo {
+        say_gone(brought.standing, agent);
+    }
     let (short, onto) = (agent.short(), one_line(&brought.onto.to_string_lossy()));
     let files = plural(came.files.len() as u64, "file");
     let head = match (came.outcome, undo) {
@@ -256,6 +261,7 @@ fn print_merged(
         return in_conflict(&came.conflicts, came.outcome);
     }
     came.mended.iter().for_each(|mended| output::say(&mended_line(mended)));
+    say_gone(brought.standing, spec.agent);
     let (short, place) = (spec.agent.short(), one_line(&brought.onto.to_string_lossy()));
     let head: String = came.head.as_str().chars().take(COMMIT_CHARACTERS).collect();
     let commits = plural(came.commits.len() as u64, "commit");

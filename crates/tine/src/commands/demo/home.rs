@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tine_llm::HttpLimits;
 use tine_runtime::{Confinement, Ids, Ports, Runtime, WorktreePolicy};
 use tine_store::{OpenOptions, SqliteStore};
 
@@ -89,7 +90,7 @@ async fn runtime(database: PathBuf, owners: PathBuf) -> Result<Runtime, Failure>
     let ports = Ports {
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
-        models: Arc::new(Models::new(BTreeMap::new())),
+        models: Arc::new(Models::new(BTreeMap::new(), HttpLimits::default())),
         facts: Arc::new(tine_cache::Models::bundled()),
     };
     Ok(Runtime::new(Arc::new(store), ports, owners))

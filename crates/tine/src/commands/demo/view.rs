@@ -128,6 +128,9 @@ impl Observer for LookView {
             | RunEvent::Held { .. }
             | RunEvent::Paused(_)
             | RunEvent::Shared(_)
+            | RunEvent::StoreWaits
+            | RunEvent::LeftBehind(_)
+            | RunEvent::Dialect(_)
             | RunEvent::Answered(_)
             | RunEvent::Message(_) => {}
         }

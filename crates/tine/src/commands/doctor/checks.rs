@@ -83,21 +83,22 @@ fn is_writable(path: &Path) -> std::io::Result<bool> {
 }
 
 /// The database, and what dead processes left in it.
-pub(super) async fn database(dirs: &Dirs) -> Vec<Check> {
-    match open(dirs).await {
+pub(super) async fn database(dirs: &Dirs, directory: &Path) -> Vec<Check> {
+    match open(dirs, directory).await {
         Err(failure) => vec![Check::failure("database", &failure)],
         Ok(checks) => checks,
     }
 }
 
-async fn open(dirs: &Dirs) -> Result<Vec<Check>, Failure> {
+async fn open(dirs: &Dirs, directory: &Path) -> Result<Vec<Check>, Failure> {
     let store = SqliteStore::open(dirs.database.clone(), OpenOptions::default()).await?;
     let ports = Ports {
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
-        models: Arc::new(Models::new(Default::default())),
+        models: Arc::new(Models::new(Default::default(), Default::default())),
         facts: Arc::new(tine_cache::Models::bundled()),
     };
+    let damage = store.find_damage().await?;
     let runtime = Runtime::new(Arc::new(store), ports, dirs.owners.clone());
     let agents = runtime.store().agents(AgentFilter::All).await?;
     let count = plural(agents.len() as u64, "agent");
@@ -106,6 +107,17 @@ async fn open(dirs: &Dirs) -> Result<Vec<Check>, Failure> {
         "database",
         format!("{path} opens, has this version's schema, and holds {count}"),
     )];
+    checks.push(match damage.split_first() {
+        None => Check::ok("integrity", "every page and reference of the database is whole"),
+        Some((first, rest)) => {
+            let more = match rest.len() {
+                0 => String::new(),
+                more => format!(", and {more} more"),
+            };
+            let found = Check::new("integrity", Status::Failure, format!("{first}{more}"));
+            found.hint("`sqlite3 FILE .recover` saves what can still be read into a new file")
+        }
+    });
     let recovered = runtime.recover().await?;
     let interrupted: Vec<String> = recovered
         .iter()
@@ -121,10 +133,7 @@ async fn open(dirs: &Dirs) -> Result<Vec<Check>, Failure> {
         )
         .hint("they are marked as interrupted now; `tine run --resume ID` goes on"),
     });
-    let worktrees = runtime.store().worktrees().await?;
-    let there = worktrees.iter().filter(|worktree| worktree.removed_ms.is_none()).count();
-    let all = plural(worktrees.len() as u64, "worktree");
-    checks.push(Check::ok("worktrees", format!("{there} there, of {all} that were made")));
+    checks.extend(super::worktrees::there(&runtime, directory).await?);
     Ok(checks)
 }
 
@@ -151,6 +160,8 @@ pub(super) fn settings(config: &Config) -> Vec<Check> {
     checks.extend(set("compact", &config.compact));
     checks.extend(set("stream", &config.stream));
     checks.extend(set("repl", &config.repl));
+    checks.extend(set("requests.patience", &config.patience));
+    checks.extend(set("requests.reply_time", &config.reply_time));
     checks.extend(set("permissions.deadline", &config.asking.deadline));
     checks.extend(set("permissions.default", &config.asking.default));
     checks.extend(set("permissions.wait", &config.asking.wait));
@@ -242,6 +253,8 @@ fn key(config: &Config, provider: Provider) -> Option<Check> {
         (None, Some(url)) => format!("requests go to {url}"),
         (None, None) => format!("no base URL ({} is not set)", endpoint.base_url_variable),
     };
+    let token_variable = endpoint.token_variable.filter(|name| set(name));
+    let key_variable = token_variable.unwrap_or(key_variable);
     let state = if set(key_variable) { "is set" } else { "is not set" };
     let name = format!("provider {}", provider.as_str());
     Some(Check::ok(name, format!("{key_variable} {state}; {address}")))
@@ -273,7 +286,7 @@ fn missing_key(config: &Config, model: &ModelRef) -> Option<String> {
     let named = table.and_then(|table| table.key_variable.as_deref());
     let is_elsewhere = table.is_some_and(|table| table.base_url.is_some())
         || variable(endpoint.base_url_variable).is_some();
-    let names = [named, Some(endpoint.key_variable)];
+    let names = [named, Some(endpoint.key_variable), endpoint.token_variable];
     let is_set = names.into_iter().flatten().any(|name| variable(name).is_some());
     let is_needed = endpoint.key_required && !is_elsewhere;
     (is_needed && !is_set).then(|| named.unwrap_or(endpoint.key_variable).to_owned())

@@ -52,7 +52,7 @@ async fn run(directory: &Path) -> Result<Option<String>, Failure> {
     let ports = Ports {
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
-        models: Arc::new(Models::new(Default::default())),
+        models: Arc::new(Models::new(Default::default(), Default::default())),
         facts: Arc::new(tine_cache::Models::bundled()),
     };
     let runtime = Runtime::new(Arc::new(store), ports, scratch.0.join("run"));

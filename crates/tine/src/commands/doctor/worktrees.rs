@@ -1,15 +1,20 @@
-//! Whether worktrees can be made, where they go, and what the settings say of them.
+//! Checks that worktrees can be made, where they go, what the settings say of them, and what is not as it should be with those there are.
 
 use std::path::Path;
+use std::time::Duration;
 
-use tine_runtime::{WorktreePolicy, git_version, shares_content};
+use tine_runtime::{
+    Holds, PurgeSpec, Runtime, WorktreePolicy, WorktreeState, WorktreeView, git_version,
+    open_mirrors, shares_content,
+};
 
 use super::{Check, Status};
+use crate::commands::listing::half_changed;
 use crate::config::Config;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
 use crate::worktree::policy;
-use tine_tui::figures::{plural, span};
+use tine_tui::figures::{bytes, plural, span};
 
 /// What there is, and what is set.
 pub(super) fn checks(config: &Config, dirs: &Dirs) -> Vec<Check> {
@@ -22,6 +27,84 @@ pub(super) fn checks(config: &Config, dirs: &Dirs) -> Vec<Check> {
             checks
         }
     }
+}
+
+/// The worktrees that there are, checkouts that are half changed, and what is kept of worktrees that are gone.
+pub(super) async fn there(runtime: &Runtime, directory: &Path) -> Result<Vec<Check>, Failure> {
+    let mut checks = Vec::new();
+    for found in runtime.mend_checkouts().await? {
+        let lines = half_changed(&found);
+        let detail: Vec<&str> =
+            lines.iter().filter_map(|line| line.split_once(": ").map(|(_, text)| text)).collect();
+        checks.push(match found.mended {
+            Ok(_) => Check::warning("worktrees: half changes", detail.join("; ")),
+            Err(_) => Check::new("worktrees: half changes", Status::Failure, detail.join("; ")),
+        });
+    }
+    let views = runtime.worktrees(directory).await?;
+    checks.extend(states(&views));
+    let all = PurgeSpec { directory: directory.to_owned(), agent: None, age_max: Duration::ZERO };
+    let plan = runtime.plan_purge(&all).await?;
+    let kept = plan.due.iter().filter(|due| due.kept.holds > Holds::Nothing).count();
+    if !plan.due.is_empty() {
+        let space = plan.bytes.map_or_else(String::new, |count| format!(", {}", bytes(count)));
+        let count = plural(kept as u64, "worktree");
+        checks.push(
+            Check::ok("worktrees: kept", format!("work of {count} that are gone{space}"))
+                .hint("`tine worktree purge` deletes what is old, for good"),
+        );
+    }
+    let mirrors = open_mirrors(directory).unwrap_or_default();
+    let in_use = !plan.due.is_empty() || views.iter().any(|view| view.record.is_some());
+    if in_use && let Some(remote) = mirrors.first() {
+        checks.push(
+            Check::warning(
+                "worktrees: mirrors",
+                format!("each push to `{remote}` takes refs/tine along, and with it what was not committed"),
+            )
+            .hint(format!(
+                "`git config --add remote.{remote}.push +:` and `git config --add remote.{remote}.push '^refs/tine/*'` keep it back"
+            )),
+        );
+    }
+    Ok(checks)
+}
+
+/// Checks how many there are, and names those that are not as they should be.
+fn states(views: &[WorktreeView]) -> Vec<Check> {
+    const NAME: &str = "worktrees";
+    let own = || views.iter().filter(|view| view.record.is_some());
+    let count = |state: WorktreeState| own().filter(|view| view.state == state).count();
+    let made = plural(own().count() as u64, "worktree");
+    let ready = count(WorktreeState::Ready);
+    let mut checks = vec![Check::ok(NAME, format!("{ready} there, of {made} that were made"))];
+    let mut warn = |count: usize, what: &str, hint: &str| {
+        if count > 0 {
+            let count = plural(count as u64, "worktree");
+            checks.push(Check::warning(NAME, format!("{count} {what}")).hint(hint));
+        }
+    };
+    warn(
+        count(WorktreeState::Gone),
+        "whose files were removed without tine",
+        "`tine recover AGENT` makes one again as it was last kept, `tine drop AGENT` forgets it",
+    );
+    warn(
+        count(WorktreeState::Moved),
+        "whose repository is not where it was",
+        "`tine worktree repair`, run where it is now, finds them again",
+    );
+    warn(
+        count(WorktreeState::Unfinished) + count(WorktreeState::Leaving),
+        "whose making or removal was cut short, or is under way",
+        "the agent's next run or `tine recover AGENT` makes one again; `tine worktree gc` clears away what is left",
+    );
+    warn(
+        views.iter().filter(|view| view.record.is_none()).count(),
+        "of no agent of this store: being made, or of another store",
+        "what a killed fork left goes at the next command; `tine worktree gc` takes the rest when it is old",
+    );
+    checks
 }
 
 fn git() -> Check {

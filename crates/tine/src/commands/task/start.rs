@@ -14,7 +14,7 @@ use crate::commands::listing;
 use crate::confine::{of_agent, of_workers, tell_widened};
 use crate::context::Context;
 use crate::fail::Failure;
-use crate::render::worktree::say_under_way;
+use crate::render::worktree::{say_submodules, say_under_way};
 
 /// Why a fork cannot be resumed in the same breath.
 const FORK_AND_RESUME: &str = "--fork and --resume exclude each other: a fork is a new worker that starts from the agent's \
@@ -28,6 +28,7 @@ pub(super) async fn start(context: &Context, args: StartTaskArgs) -> Result<u8, 
     if context.detached.is_none() && args.place.placement() != Placement::Shared {
         let spawner = context.agent(&args.spawner).await?;
         say_under_way(context.runtime.under_way(spawner).await?);
+        say_submodules(&context.runtime.submodules_left(spawner).await?);
     }
     if !args.how.wait && context.detached.is_none() {
         match &args.resume {

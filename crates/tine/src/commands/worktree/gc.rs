@@ -64,7 +64,10 @@ async fn kept(context: &Context, collected: &[Collected], dry_run: bool) -> Resu
     };
     let stays = views
         .iter()
-        .filter(|view| !matches!(view.state, WorktreeState::Removed | WorktreeState::Gone))
+        .filter(|view| {
+            use WorktreeState::{Gone, Moved, Removed};
+            !matches!(view.state, Removed | Gone | Moved)
+        })
         .filter(|view| !goes(&view.path));
     Ok(stays.count())
 }

@@ -29,7 +29,7 @@ struct WorktreeJson {
     /// `null` where no agent of this store is known to have it.
     agent: Option<String>,
     name: Option<String>,
-    /// `ready`, `removed`, `unfinished`, `leaving` or `gone`.
+    /// `ready`, `removed`, `unfinished`, `leaving`, `gone` or `moved`.
     state: &'static str,
     /// Whether an agent runs in it now.
     in_use: bool,
@@ -39,11 +39,17 @@ struct WorktreeJson {
     commits: Option<u32>,
     /// Ignored files that changed; they do not come with `apply`.
     ignored: Vec<String>,
+    /// Files that changed only in what git does not see; they do not come with `apply`.
+    filtered: Vec<String>,
+    /// Ignored files and directories that were made; they go with the worktree.
+    made: Vec<String>,
     /// Other repositories in it, which are not part of the work.
     repositories: Vec<String>,
     /// What holds its work as it was last kept; `null` where there is none.
     #[serde(rename = "ref")]
     kept_by: Option<String>,
+    /// True if it had changes, and what kept them was purged.
+    purged: bool,
     path: String,
     /// The directory that it was forked from.
     origin: Option<String>,
@@ -59,6 +65,7 @@ struct Looked {
 
 pub(super) async fn list(context: &Context, args: ListWorktreesArgs) -> Result<u8, Failure> {
     listing::recover(context).await?;
+    listing::mend_checkouts(context).await?;
     let mut views = context.runtime.worktrees(&context.directory).await?;
     views.retain(|view| args.all || view.state != WorktreeState::Removed);
     let done = context.runtime.progress(&views).await;
@@ -72,13 +79,37 @@ pub(super) async fn list(context: &Context, args: ListWorktreesArgs) -> Result<u
     } else {
         let now_ms = context.runtime.ports().clock.now_ms();
         output::write_out(&table(&looked, now_ms).to_text_within(output::stdout_columns()))?;
-        if looked.iter().any(|looked| looked.done.is_none()) {
-            output::say(
-                "note: ? stands where nobody can tell what changed; `tine doctor` looks why",
-            );
-        }
+        notes(&looked).iter().for_each(|line| output::say(line));
     }
     Ok(0)
+}
+
+/// Returns what a person has to know of those that are not as they should be.
+fn notes(all: &[Looked]) -> Vec<String> {
+    let is = |looked: &&Looked, state| looked.view.state == state;
+    let mut notes = Vec::new();
+    if all.iter().any(|looked| is(&looked, WorktreeState::Moved)) {
+        notes.push("hint: a repository was moved; `tine worktree repair`, run where it is now, finds its worktrees again".to_owned());
+    }
+    if all.iter().any(|looked| is(&looked, WorktreeState::Gone)) {
+        notes.push("hint: files of those that are gone were removed without tine; `tine recover AGENT` makes one again, as it was last kept".to_owned());
+    }
+    let nobodys = all.iter().filter(|looked| looked.view.record.is_none()).count();
+    if nobodys > 0 {
+        notes.push(format!(
+            "note: {} of no agent of this store: being made, or made by another store; `tine worktree gc` removes what is left for long",
+            plural(nobodys as u64, "worktree")
+        ));
+    }
+    let unclear = |looked: &&Looked| {
+        looked.done.is_none() && looked.view.record.is_some() && !is(looked, WorktreeState::Moved)
+    };
+    if all.iter().any(|looked| unclear(&looked)) {
+        notes.push(
+            "note: ? stands where nobody can tell what changed; `tine doctor` looks why".to_owned(),
+        );
+    }
+    notes
 }
 
 fn json(looked: &Looked) -> WorktreeJson {
@@ -94,8 +125,11 @@ fn json(looked: &Looked) -> WorktreeJson {
         files: done.map(|done| done.files),
         commits: done.map(|done| done.commits),
         ignored: done.map_or_else(Vec::new, |done| shown(&done.unseen.ignored)),
+        filtered: done.map_or_else(Vec::new, |done| shown(&done.unseen.filtered)),
+        made: done.map_or_else(Vec::new, |done| shown(&done.unseen.made)),
         repositories: done.map_or_else(Vec::new, |done| shown(&done.unseen.repositories)),
         kept_by: done.and_then(|done| done.kept_by.clone()),
+        purged: done.is_some_and(|done| done.is_purged),
         path: view.path.to_string_lossy().into_owned(),
         origin: record.map(|record| record.origin.clone()),
         made_at: record.map(|record| rfc3339(record.made_ms)),
@@ -117,7 +151,14 @@ fn table(all: &[Looked], now_ms: i64) -> Table {
         let view = &looked.view;
         let agent = view.agent.as_ref();
         let made = view.record.as_ref().map(|record| age(now_ms, record.made_ms));
-        let done = looked.done.as_ref().map(changes);
+        let lost = (view.state == WorktreeState::Gone)
+            .then_some(looked.done.as_ref())
+            .flatten()
+            .is_some_and(|done| done.kept_by.is_none());
+        let done = match lost {
+            true => Some("nothing kept".to_owned()),
+            false => looked.done.as_ref().map(changes),
+        };
         table.row([
             agent.map_or_else(|| "nobody's".to_owned(), |agent| agent.id.short()).into(),
             one_line(agent.and_then(|agent| agent.name.as_deref()).unwrap_or_default()).into(),
@@ -132,16 +173,20 @@ fn table(all: &[Looked], now_ms: i64) -> Table {
 
 /// What was done, and how much of it no diff shows.
 fn changes(done: &Progress) -> String {
-    let Unseen { ignored, repositories } = &done.unseen;
+    let Unseen { ignored, filtered: _, made, repositories } = &done.unseen;
+    let made = (!made.is_empty()).then(|| "ignored files made".to_owned());
     let ignored = (!ignored.is_empty())
         .then(|| format!("{} changed", plural(ignored.len() as u64, "ignored file")));
     let inside = (!repositories.is_empty()).then(|| match repositories.len() {
         1 => "1 other repository".to_owned(),
         count => format!("{count} other repositories"),
     });
-    let git = (done.files, done.commits) != (0, 0) || (ignored.is_none() && inside.is_none());
+    let git = (done.files, done.commits) != (0, 0)
+        || [&ignored, &made, &inside].iter().all(|it| it.is_none());
     let git = git.then(|| progress(done.files, done.commits));
-    git.into_iter().chain(ignored).chain(inside).collect::<Vec<_>>().join(", ")
+    let purged = done.is_purged.then(|| "purged".to_owned());
+    let git = git.into_iter().chain(purged);
+    git.chain(ignored).chain(made).chain(inside).collect::<Vec<_>>().join(", ")
 }
 
 fn state(view: &WorktreeView) -> Cell {
@@ -149,8 +194,9 @@ fn state(view: &WorktreeView) -> Cell {
         WorktreeState::Ready if view.runs => Cell::styled("in use", CYAN),
         WorktreeState::Ready => "ready".into(),
         WorktreeState::Removed => Cell::styled("removed", DIM),
-        WorktreeState::Unfinished | WorktreeState::Leaving | WorktreeState::Gone => {
-            Cell::styled(view.state.as_str(), YELLOW)
-        }
+        WorktreeState::Unfinished
+        | WorktreeState::Leaving
+        | WorktreeState::Gone
+        | WorktreeState::Moved => Cell::styled(view.state.as_str(), YELLOW),
     }
 }

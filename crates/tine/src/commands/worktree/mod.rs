@@ -2,9 +2,11 @@
 
 mod gc;
 mod list;
+mod purge;
+mod repair;
 
 use serde::Serialize;
-use tine_runtime::{AsOf, Collected, Fate, Recovered};
+use tine_runtime::{AsOf, Collected, Fate, MayLose, Recovered};
 
 use crate::cli::{DropArgs, RecoverArgs, WorktreeCommand, WorktreePathArgs};
 use crate::commands::listing;
@@ -12,7 +14,7 @@ use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
 use crate::render::change::shown_path;
-use crate::render::worktree::ignored_line;
+use crate::render::worktree::{ignored_line, made_line};
 use tine_tui::words::one_line;
 
 /// The JSON shape of a worktree that went, or would. Others rely on it: fields are only ever added.
@@ -29,6 +31,8 @@ struct CollectedJson {
     error: Option<String>,
     /// Ignored files that had come along and were changed there.
     ignored: Vec<String>,
+    /// Ignored files and directories that were made there; they went with it.
+    made: Vec<String>,
 }
 
 impl From<&Collected> for CollectedJson {
@@ -46,6 +50,7 @@ impl From<&Collected> for CollectedJson {
             kept_by: collected.is_kept.then(|| collected.name.end_ref()),
             error,
             ignored: collected.ignored.iter().map(|path| shown_path(path)).collect(),
+            made: collected.made.iter().map(|path| shown_path(path)).collect(),
         }
     }
 }
@@ -61,7 +66,7 @@ struct DroppedJson {
 struct RecoveredJson {
     agent: String,
     path: String,
-    /// Of when its files are: `removal` (all was kept), `now` (they were there, and only their link to git was lost), `last-kept` or `start` (somebody else had removed them).
+    /// Of when its files are: `removal` (all was kept), `now` (they were there, and only their link to git was lost), `last-kept` or `start` (somebody else had removed them), `anew` (nothing was kept).
     as_of: &'static str,
 }
 
@@ -74,10 +79,15 @@ const LAST_KEPT: &str = "warning: its files had been removed without tine; what 
 /// What is said where files were removed without tine, and nothing had been kept.
 const ONLY_START: &str = "warning: its files had been removed without tine, and nothing of them was kept; it is as it began";
 
+/// The note where nothing was kept.
+const BEGUN_ANEW: &str = "note: nothing was kept of it; it begins as its checkout stands now";
+
 pub(crate) async fn worktree(context: &Context, command: WorktreeCommand) -> Result<u8, Failure> {
     match command {
         WorktreeCommand::List(args) => list::list(context, args).await,
         WorktreeCommand::Gc(args) => gc::gc(context, args).await,
+        WorktreeCommand::Repair(args) => repair::repair(context, args).await,
+        WorktreeCommand::Purge(args) => purge::purge(context, args).await,
         WorktreeCommand::Path(args) => path(context, args).await,
     }
 }
@@ -120,13 +130,15 @@ pub(crate) async fn drop(context: &Context, args: DropArgs) -> Result<u8, Failur
 pub(crate) async fn recover(context: &Context, args: RecoverArgs) -> Result<u8, Failure> {
     listing::recover(context).await?;
     let agent = context.agent(&args.agent).await?;
-    let Recovered { path, as_of } = context.runtime.recover_worktree(agent).await?;
+    let may_lose = if args.anew { MayLose::Everything } else { MayLose::Nothing };
+    let Recovered { path, as_of } = context.runtime.recover_worktree(agent, may_lose).await?;
     let path = path.to_string_lossy().into_owned();
     let (word, note) = match as_of {
         AsOf::Removal => ("removal", None),
         AsOf::Now => ("now", Some(LINKED)),
         AsOf::LastKept => ("last-kept", Some(LAST_KEPT)),
         AsOf::Start => ("start", Some(ONLY_START)),
+        AsOf::Anew => ("anew", Some(BEGUN_ANEW)),
     };
     match args.json {
         true => output::json(&RecoveredJson { agent: agent.to_string(), path, as_of: word })?,
@@ -146,7 +158,8 @@ fn line(collected: &Collected, would: bool) -> String {
     match &collected.fate {
         Fate::Removed => format!("{} {agent}{path}", verb("removed", "would remove")),
         Fate::Vanished => {
-            format!("{} {agent}{path}: nothing had changed", verb("removed", "would remove"))
+            let seen = if collected.made.is_empty() { "" } else { " that git sees" };
+            format!("{} {agent}{path}: nothing had changed{seen}", verb("removed", "would remove"))
         }
         Fate::Tidied => {
             format!("{} {agent}{path}: the rest of one", verb("cleared away", "would clear away"))
@@ -159,6 +172,9 @@ fn line(collected: &Collected, would: bool) -> String {
 fn say_kept(collected: &Collected) {
     if !collected.ignored.is_empty() {
         output::say(&format!("note: {}", ignored_line(&collected.ignored)));
+    }
+    if !collected.made.is_empty() {
+        output::say(&format!("note: {}", made_line(&collected.made, "went with the worktree")));
     }
     let Some(agent) = collected.agent else { return };
     let held = match &collected.fate {

@@ -9,6 +9,7 @@ mod moment;
 mod scenario;
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use tine_model::AgentId;
@@ -113,6 +114,18 @@ impl Round {
         (ran.code == 0).then_some(()).ok_or_else(|| format!("ps failed: {}", ran.stderr))
     }
 
+    /// Neither a process nor a lock file of the dead is left when the next command has run.
+    fn nothing_left(&self) -> Result<(), String> {
+        // Their watchdogs need a moment.
+        let is_over = (0..LOOKS_MAX).any(|_| left_in(&self.home.work()).is_empty());
+        if !is_over {
+            return Err(format!("processes outlived their tine: {:?}", left_in(&self.home.work())));
+        }
+        let locks = std::fs::read_dir(self.home.path().join("run")).into_iter().flatten().flatten();
+        let locks: Vec<_> = locks.map(|entry| entry.file_name()).collect();
+        locks.is_empty().then_some(()).ok_or_else(|| format!("lock files are left: {locks:?}"))
+    }
+
     /// Kills a run, looks for the dead, and checks what is left of it.
     fn crash(&mut self, arguments: &[&str], tally: &mut Tally) -> Result<(), String> {
         let ending = self.killed(arguments);
@@ -123,7 +136,10 @@ impl Round {
         }
         tally.count(format!("runs {}", ending.as_str()), 1);
         self.under_way += self.books().under_way();
+        let commands = left_in(&self.home.work()).len();
+        tally.count("commands that ran when their tine died, or just after", commands as u64);
         self.recovered()?;
+        self.nothing_left()?;
         let books = self.books();
         let Some(root) = books.root() else {
             tally.count("runs killed before there was an agent", 1);
@@ -162,6 +178,21 @@ impl Round {
         ends.into_iter().for_each(|(status, count)| tally.count(format!("tasks {status}"), count));
         Ok(())
     }
+}
+
+/// Looks for a process that is being killed: no more than a fraction of the time that the commands take by themselves.
+const LOOKS_MAX: usize = 200;
+
+/// Processes whose directory is this one, as their numbers and command lines. A run's commands work there.
+fn left_in(work: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let here =
+        entries.filter(|entry| std::fs::read_link(entry.join("cwd")).is_ok_and(|cwd| cwd == work));
+    let shown = |entry: PathBuf| {
+        let line = std::fs::read(entry.join("cmdline")).unwrap_or_default();
+        format!("{}: {}", entry.display(), String::from_utf8_lossy(&line).replace('\0', " "))
+    };
+    here.map(shown).collect()
 }
 
 /// A number from the surroundings, for those who run this for long.

@@ -46,7 +46,7 @@ impl Plan {
         let workers = 2 + chance.below(4);
         let calls: Vec<String> = (0..workers)
             .map(|number| {
-                let kind = chance.one_of(&["quick", "slow", "tool", "command"]);
+                let kind = chance.one_of(&["quick", "slow", "tool", "command", "command", "long"]);
                 let from = chance.one_of(&["", r#", subagent_type = "fork""#]);
                 format!(r#"{{ name = "Agent", input = {{ prompt = "{kind} {number}"{from} }} }}"#)
             })
@@ -75,6 +75,10 @@ tool_calls = [{{ name = "Glob", input = {{ pattern = "*.a" }} }}, {{ name = "Gre
 [[turn]]
 when = {{ user_contains = "Task: command", turn = 0 }}
 tool_calls = [{{ name = "Bash", input = {{ command = "sleep 0.1; echo done" }} }}]
+
+[[turn]]
+when = {{ user_contains = "Task: long", turn = 0 }}
+tool_calls = [{{ name = "Bash", input = {{ command = "(env -i setsid sleep 2 >/dev/null 2>&1 &) ; trap '' TERM; sleep 2" }} }}]
 
 [[turn]]
 when = {{ user_contains = "Task: " }}

@@ -6,7 +6,7 @@ use super::{LOOKS_MAX, base, ended, listed, notices, started, until};
 use crate::support::{Home, Ran};
 
 /// The process whose command line names this log: its id, and its session's.
-fn process_of(log: &str) -> Option<(u32, u32)> {
+pub(crate) fn process_of(log: &str) -> Option<(u32, u32)> {
     std::fs::read_dir("/proc").unwrap().find_map(|entry| {
         let directory = entry.unwrap().path();
         let pid: u32 = directory.file_name()?.to_str()?.parse().ok()?;

@@ -3,6 +3,7 @@
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
+use tine_testkit::WIRE_BODIES;
 
 use super::{LOOKS_MAX, SCENARIO, base};
 use crate::support::Home;
@@ -40,7 +41,9 @@ fn a_run_tells_which_workers_it_has_started() {
 fn start(home: &Home, arguments: &[&str]) -> Child {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tine"));
     command.env_clear().env("TINE_HOME", home.path()).env("HOME", home.path());
-    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    for kept in ["PATH", WIRE_BODIES] {
+        command.envs(std::env::var_os(kept).map(|value| (kept, value)));
+    }
     command.current_dir(home.work()).args(arguments);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().unwrap()

@@ -1,6 +1,6 @@
 //! Tasks that a person starts and looks after, in processes of their own.
 
-mod background;
+pub(crate) mod background;
 mod crew;
 mod questions;
 

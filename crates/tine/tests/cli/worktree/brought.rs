@@ -60,7 +60,7 @@ fn a_diff_is_a_patch_of_what_the_agent_alone_has_changed() {
     check!(told(&home, &["diff", &agent, "--json"]), @r#"
     code: 0
     --- stdout
-    {"agent":"[AGENT-ID]","running":false,"files":[{"path":"made.txt","from":null,"status":"added","added":1,"removed":0}],"commits":[],"uncommitted":["made.txt"],"ignored":[],"repositories":[]}
+    {"agent":"[AGENT-ID]","running":false,"files":[{"path":"made.txt","from":null,"status":"added","added":1,"removed":0}],"commits":[],"uncommitted":["made.txt"],"ignored":[],"filtered":[],"made":[],"repositories":[],"standing":"ready"}
     --- stderr
     "#);
     check!(told(&home, &["diff", &agent, "a.txt"]), @"

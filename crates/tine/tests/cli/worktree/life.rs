@@ -101,7 +101,7 @@ fn what_is_dropped_comes_back_as_it_was() {
     error: the worktree of agent [AGENT-ID] is there: [WORKTREE]
     ");
     let dropped = home.json(&["drop", &agent, "--json"]);
-    check!(home.masked(&dropped.to_string()).replace(&path.display().to_string(), "[PATH]"), @r#"{"dropped":[{"agent":"[AGENT-ID]","path":"[HOME]/worktrees/work-[AGENT8]/[AGENT8]","fate":"removed","ref":"refs/tine/[AGENT-ID]/end","error":null,"ignored":[]}]}"#);
+    check!(home.masked(&dropped.to_string()).replace(&path.display().to_string(), "[PATH]"), @r#"{"dropped":[{"agent":"[AGENT-ID]","path":"[HOME]/worktrees/work-[AGENT8]/[AGENT8]","fate":"removed","ref":"refs/tine/[AGENT-ID]/end","error":null,"ignored":[],"made":[]}]}"#);
     let back = home.json(&["recover", &agent, "--json"]);
     assert_eq!(
         (&back["agent"], &back["path"]),
@@ -248,8 +248,9 @@ fn of_files_that_somebody_else_removed_it_is_said_what_is_left() {
     --- stdout
     AGENT STATE CHANGES AGE PATH
     [AGENT8] gone # file changed 0s [WORKTREE]
-    [AGENT8] gone nothing changed 0s [WORKTREE]
+    [AGENT8] gone nothing kept 0s [WORKTREE]
     --- stderr
+    hint: files of those that are gone were removed without tine; `tine recover AGENT` makes one again, as it was last kept
     code: 0
     --- stdout
     [WORKTREE]

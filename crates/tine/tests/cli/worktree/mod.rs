@@ -2,6 +2,7 @@
 
 mod born;
 mod brought;
+mod kept;
 mod life;
 mod refused;
 

@@ -142,7 +142,7 @@ fn a_place_that_cannot_be_written_leaves_no_fork() {
     home.write("worktrees", "in the way\n");
     check!(said(&home, &["fork", "base", "--worktree"]), @"
     fork base --worktree: code: 1
-    error: cannot look at `[WORKTREE]: Not a directory (os error 20)
+    error: cannot make the directory `[WORKTREE]: Not a directory (os error 20)
     hint: check the disk and the permissions; nothing of the checkout has changed
     ");
     assert_eq!(home.json(&["ps", "--all", "--json"]).as_array().unwrap().len(), 1);

@@ -1,0 +1,188 @@
+//! The dialect of a conversation: what its requests leave out because the server refuses it.
+//!
+//! A conversation renders its messages once for each dialect. A change of dialect is a new sequence of frames, knowingly: the journal
+//! records it, and what the cache held of the former one is told as lost. The messages of the log stay as they came.
+
+use std::sync::Arc;
+
+use tine_history::{History, Item};
+use tine_llm::LlmError;
+use tine_model::{DialectChange, EntryId, Usage};
+use tine_wire::{Dialect, FailureKind, Member, refused_members};
+
+use crate::cache::CacheLane;
+use crate::conversation::{Conversation, LastSent};
+use crate::run::{RunError, RunEvent, Turns};
+
+/// Longest that a server's words are kept of a refusal.
+const REFUSAL_CHARS_MAX: usize = 300;
+
+/// The known dialect of the server that answers a run's requests.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ServerDialect {
+    /// The server, as people know it; empty where nobody knows it.
+    pub host: String,
+    /// The members that it is known to refuse.
+    pub refuses: Dialect,
+}
+
+/// The change that another dialect makes to a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Changed {
+    /// The first message whose bytes are others.
+    from: Option<EntryId>,
+    /// True if that, or the head, was in an answered request.
+    rewrites: bool,
+}
+
+impl Conversation {
+    /// The members that requests leave out.
+    pub fn dialect(&self) -> &Dialect {
+        &self.dialect
+    }
+
+    /// Returns the same conversation, whose requests leave out what this dialect does as well.
+    pub fn speaking(mut self, dialect: Arc<Dialect>) -> Self {
+        if self.dialect.covers(&dialect) {
+            return self;
+        }
+        self.render_in(Arc::new(self.dialect.and(&dialect)));
+        self
+    }
+
+    /// Renders everything in another dialect, as far as it has what that leaves out.
+    fn render_in(&mut self, dialect: Arc<Dialect>) -> Changed {
+        let mut first = None;
+        let render = |(index, item): (usize, &Item)| match dialect.message(&item.message) {
+            Some(message) => {
+                first = first.or(Some((index, item.entry)));
+                Item { message: Arc::new(message), ..item.clone() }
+            }
+            None => item.clone(),
+        };
+        let items: Vec<Item> = self.history.iter().enumerate().map(render).collect();
+        let sent = self.points.sent.unwrap_or(0);
+        let mut rewrites = first.is_some_and(|(index, _)| index < sent);
+        if first.is_some() {
+            self.history = History::from_items(items);
+        }
+        if let Some(head) = dialect.head(&self.head) {
+            self.head = Arc::new(head);
+            rewrites |= self.points.sent.is_some();
+        }
+        if rewrites {
+            // No answered request is the beginning of the next one.
+            self.points.sent = None;
+            self.last = Arc::new(LastSent::default());
+            self.body = None;
+            self.held = None;
+        }
+        self.dialect = dialect;
+        Changed { from: first.map(|(_, entry)| entry), rewrites }
+    }
+
+    /// The members that can be left out without a change of what an answered request held.
+    fn free_to_leave_out(&self, known: &Dialect) -> Vec<Member> {
+        let sent = self.points.sent.unwrap_or(0);
+        let is_free = |member: &&Member| {
+            let alone = Dialect::of([(*member).clone()]);
+            if self.dialect.covers(&alone) {
+                return false;
+            }
+            let head_stays = sent == 0 || alone.head(&self.head).is_none();
+            let mut answered = self.history.iter().take(sent);
+            head_stays && answered.all(|item| alone.message(&item.message).is_none())
+        };
+        known.members().filter(is_free).cloned().collect()
+    }
+
+    /// Returns true when leaving the member out changes the next request.
+    fn has_member(&self, member: &Member) -> bool {
+        let alone = Dialect::of([member.clone()]);
+        let mut items = self.history.iter();
+        !self.dialect.covers(&alone)
+            && (alone.refuses_comparison()
+                || alone.head(&self.head).is_some()
+                || items.any(|item| alone.message(&item.message).is_some()))
+    }
+}
+
+impl Turns<'_> {
+    /// Leaves out what the server is known to refuse, as far as no answered request held it: whatever was accepted stays until it
+    /// is refused.
+    pub(crate) async fn speak_as_known(&mut self) -> Result<(), RunError> {
+        let known = self.run.journal.server();
+        if self.considered.as_ref() == Some(&known.refuses) {
+            return Ok(());
+        }
+        let members = self.run.conversation.free_to_leave_out(&known.refuses);
+        self.considered = Some(known.refuses);
+        if members.is_empty() {
+            return Ok(());
+        }
+        let dialect = self.run.conversation.dialect.and(&Dialect::of(members.iter().cloned()));
+        let changed = self.run.conversation.render_in(Arc::new(dialect));
+        let change = change(known.host, &members, changed);
+        Ok(self.run.journal.dialect_changed(&change).await?)
+    }
+
+    /// Leaves out what the server has just refused; `false` when its refusal is about nothing that requests can do without.
+    pub(crate) async fn leave_out_refused(&mut self, error: &LlmError) -> Result<bool, RunError> {
+        let LlmError::Refused { failure, .. } = error else { return Ok(false) };
+        if !matches!(failure.kind, FailureKind::InvalidRequest | FailureKind::Other) {
+            return Ok(false);
+        }
+        let mut members = refused_members(&failure.message);
+        members.retain(|member| self.run.conversation.has_member(member));
+        if members.is_empty() {
+            return Ok(false);
+        }
+        let known = self.run.journal.server();
+        let before = self.expected_read();
+        let dialect = self.run.conversation.dialect.and(&Dialect::of(members.iter().cloned()));
+        let changed = self.run.conversation.render_in(Arc::new(dialect));
+        let lost_tokens = before.saturating_sub(self.expected_read());
+        let words = failure.message.chars().take(REFUSAL_CHARS_MAX).collect();
+        let change = DialectChange {
+            refusal: Some(words),
+            lost_tokens,
+            lost_micro_usd: self.run.cache.as_ref().and_then(|lane| lost(lane, lost_tokens)),
+            ..change(known.host, &members, changed)
+        };
+        tracing::info!(%change, "a request goes out again without members that the server refuses");
+        self.run.journal.dialect_changed(&change).await?;
+        self.run.observer.on_event(&RunEvent::Dialect(&change));
+        Ok(true)
+    }
+
+    /// Tokens that the cache would serve of the next request.
+    fn expected_read(&mut self) -> u64 {
+        let (_, assembled) = self.run.conversation.request(false);
+        let now_ms = self.run.journal.now_ms();
+        let lane = self.run.cache.as_ref();
+        lane.map_or(0, |lane| lane.expect(&assembled.boundaries, now_ms).read)
+    }
+}
+
+fn change(host: String, members: &[Member], changed: Changed) -> DialectChange {
+    DialectChange {
+        host,
+        left_out: members.iter().map(ToString::to_string).collect(),
+        refusal: None,
+        from: changed.from,
+        rewrites: changed.rewrites,
+        lost_tokens: 0,
+        lost_micro_usd: None,
+    }
+}
+
+/// The cost of sending so many tokens again instead of reading them, in millionths of a USD.
+fn lost(lane: &CacheLane, tokens: u64) -> Option<u64> {
+    let price = lane.facts.price.as_ref()?;
+    let again = match lane.facts.reports_writes() {
+        true => Usage { write_short: Some(tokens), ..Usage::default() },
+        false => Usage { uncached: tokens, ..Usage::default() },
+    };
+    let read = Usage { read: Some(tokens), ..Usage::default() };
+    Some(((price.cost(&again) - price.cost(&read)).max(0.0) * 1e6).round() as u64)
+}

@@ -1,0 +1,145 @@
+//! The parameters that requests of this format may have. The API refuses others, wherever they stand.
+//!
+//! Source: the types of `openai` 3.54.0. A message of the model may stand without an id, as Codex sends it.
+
+use serde_json::{Map, Value};
+
+use crate::openai::unknown_parameter;
+use crate::refusal::Refusal;
+use crate::schema::{Shape, Spelling, strangers};
+
+const REQUEST: Shape = Shape::Object(
+    &[
+        "access_programs",
+        "background",
+        "background_options",
+        "context_management",
+        "conversation",
+        "image",
+        "include",
+        "instructions",
+        "max_output_tokens",
+        "max_tool_calls",
+        "metadata",
+        "model",
+        "moderation",
+        "parallel_tool_calls",
+        "previous_response_id",
+        "prompt",
+        "prompt_cache_key",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "safety_identifier",
+        "service_tier",
+        "store",
+        "stream",
+        "temperature",
+        "tool_choice",
+        "top_logprobs",
+        "top_p",
+        "truncation",
+        "user",
+    ],
+    &[
+        ("input", Shape::List(&ITEM)),
+        (
+            "reasoning",
+            Shape::Object(&["context", "effort", "generate_summary", "mode", "summary"], &[]),
+        ),
+        ("stream_options", Shape::Object(&["include_obfuscation"], &[])),
+        ("text", Shape::Object(&["format", "verbosity"], &[])),
+        ("tools", Shape::List(&TOOL)),
+    ],
+);
+
+/// A function of the client's own. Other tools have parameters of their own.
+const TOOL: Shape = Shape::OneOf {
+    tag: "type",
+    variants: &[(
+        "function",
+        Shape::Object(
+            &[
+                "allowed_callers",
+                "async",
+                "defer_loading",
+                "description",
+                "name",
+                "output_schema",
+                "parameters",
+                "strict",
+                "type",
+            ],
+            &[],
+        ),
+    )],
+};
+
+/// An item. One that names no type is a message; items of the server's own tools have parameters of their own.
+const ITEM: Shape = Shape::OneOf {
+    tag: "type",
+    variants: &[
+        (
+            "message",
+            Shape::Object(
+                &["type", "id", "role", "status", "phase"],
+                &[("content", Shape::List(&PART))],
+            ),
+        ),
+        (
+            "function_call",
+            Shape::Object(
+                &[
+                    "arguments",
+                    "async",
+                    "call_id",
+                    "caller",
+                    "id",
+                    "name",
+                    "namespace",
+                    "status",
+                    "type",
+                ],
+                &[],
+            ),
+        ),
+        (
+            "function_call_output",
+            Shape::Object(
+                &["call_id", "caller", "id", "name", "namespace", "status", "type"],
+                &[("output", Shape::List(&PART))],
+            ),
+        ),
+        (
+            "reasoning",
+            Shape::Object(
+                &["content", "encrypted_content", "id", "status", "summary", "type"],
+                &[],
+            ),
+        ),
+    ],
+};
+
+/// A part of a content, or of what a tool said.
+const PART: Shape = Shape::OneOf {
+    tag: "type",
+    variants: &[
+        ("input_text", Shape::Object(&["type", "text", "prompt_cache_breakpoint"], &[])),
+        ("output_text", Shape::Object(&["type", "text", "annotations", "logprobs"], &[])),
+        ("refusal", Shape::Object(&["type", "refusal"], &[])),
+        (
+            "input_image",
+            Shape::Object(
+                &["type", "detail", "file_id", "image_url", "prompt_cache_breakpoint"],
+                &[],
+            ),
+        ),
+    ],
+};
+
+/// Refuses parameters that no request has.
+pub(super) fn check(fields: &Map<String, Value>) -> Result<(), Refusal> {
+    match strangers(fields, &REQUEST, Spelling::Exact).first() {
+        Some(stranger) => Err(unknown_parameter(stranger)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,34 @@
+//! Facts about servers of models, as their own answers told them.
+
+use super::SqliteStore;
+use super::column::Columns;
+use crate::{Result, ServerNote};
+
+impl SqliteStore {
+    pub(super) async fn note_server_row(&self, note: ServerNote) -> Result<()> {
+        let mut write = self.connections.write().await?;
+        let sql = sqlx::query(
+            "INSERT INTO server_notes (host, model, name, value, at_ms) VALUES (?, ?, ?, ?, ?) \
+             ON CONFLICT (host, model, name) DO UPDATE SET value = excluded.value, at_ms = excluded.at_ms",
+        );
+        let sql = sql.bind(note.host).bind(note.model).bind(note.name).bind(note.value);
+        write.run("server note", sql.bind(note.at_ms)).await?;
+        write.commit().await
+    }
+
+    pub(super) async fn server_note_rows(&self, host: &str) -> Result<Vec<ServerNote>> {
+        let mut read = self.connections.read().await?;
+        let sql = sqlx::query(
+            "SELECT host, model, name, value, at_ms FROM server_notes WHERE host = ? \
+             ORDER BY model, name",
+        );
+        let rows = read.all(sql.bind(host)).await?;
+        read.finish().await?;
+        let decode = |row| {
+            let row = Columns::new(self.connections.path(), row);
+            let (host, model, name) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(ServerNote { host, model, name, value: row.get(3)?, at_ms: row.get(4)? })
+        };
+        rows.iter().map(decode).collect()
+    }
+}

@@ -1,0 +1,117 @@
+//! Commands end with the process that runs them, whatever ends it.
+
+use std::io::{BufRead, BufReader};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use tine_tools::{Place, STAGE_ARGUMENT, StageProgram};
+use tokio_util::sync::CancellationToken;
+
+use super::processes::left_in;
+use super::world::{World, run};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_tine-wall-stage");
+
+fn watched(place: Place) -> Place {
+    place.with_watchdog(StageProgram::at(PROGRAM))
+}
+
+/// A watchdog as tine starts it, and tine's end of its socket.
+#[expect(clippy::disallowed_methods, reason = "the watchdog is started without tine")]
+fn started(directory: &Path, arguments: &[&str]) -> (Child, UnixStream) {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let mut command = Command::new(PROGRAM);
+    command.arg(STAGE_ARGUMENT).args(arguments).current_dir(directory);
+    command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
+    (command.spawn().unwrap(), ours)
+}
+
+/// Looks at whether what was killed is gone.
+const LOOKS_MAX: usize = 20_000;
+
+/// Writes a line into `pids` for each process, and goes on until it is ended.
+const ESCAPES: [&str; 3] = [
+    "sleep 1000 & sleep 1000",
+    "(setsid sleep 1000 &) ; trap '' TERM HUP INT; sleep 1000",
+    // Without a mark, a session or a parent of the command.
+    "(env -i setsid /bin/sh -c '/bin/sleep 1000 & /bin/sleep 1000' >/dev/null 2>&1 &) ; sleep 1000",
+];
+
+#[test]
+fn a_supervisor_ends_everything_when_tine_is_gone() {
+    for command in ESCAPES {
+        let world = World::new();
+        let work = world.path("work");
+        let (mut child, socket) = started(&work, &["supervise", "1-1-1", "sh", command]);
+        let mut lines = BufReader::new(socket.try_clone().unwrap()).lines();
+        assert!(lines.next().unwrap().unwrap().contains("Started"));
+        drop((socket, lines));
+        assert_eq!(child.wait().unwrap().code(), Some(128 + 9));
+        assert_eq!(left_in(&world), [""; 0].map(std::path::PathBuf::from), "{command}");
+    }
+}
+
+#[test]
+fn a_supervisor_whose_tine_is_gone_before_it_starts_leaves_nothing() {
+    let world = World::new();
+    let (mut child, socket) =
+        started(&world.path("work"), &["supervise", "1-1-2", "sh", ESCAPES[2]]);
+    drop(socket);
+    child.wait().unwrap();
+    assert_eq!(left_in(&world), [""; 0].map(std::path::PathBuf::from));
+}
+
+#[tokio::test]
+async fn a_supervised_command_reads_like_any_other() {
+    let world = World::new();
+    let place = watched(world.open());
+    let cases = [
+        ("echo out; echo err >&2; exit 3", "out\nerr\n[exit code 3]"),
+        ("kill -9 $$", "[ended by signal 9]"),
+        ("kill -TERM $$", "[ended by signal 15]"),
+        (
+            "cat; read x; echo $?; test $$ = $(ps -o pgid= -p $$) && echo leads",
+            "1\nleads\n[exit code 0]",
+        ),
+        (
+            "sleep 1000 & echo hi",
+            "hi\n[exit code 0; processes left in the background were stopped]",
+        ),
+        ("exec nothing-has-this-name 2>/dev/null", "[exit code 127]"),
+        // Who ends its supervisor is ended as well.
+        ("kill -9 $PPID; sleep 1000", "[ended by signal 9]"),
+    ];
+    for (command, expected) in cases {
+        assert_eq!(run(&place, command).await.text, expected, "{command}");
+    }
+    // What has lost its supervisor is nobody's child here: it is killed, and gone a moment later.
+    let mut looks = 0..LOOKS_MAX;
+    while !left_in(&world).is_empty() {
+        assert!(looks.next().is_some(), "{:?}", left_in(&world));
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_command_leaves_nothing_outside_its_group_either() {
+    for command in ESCAPES {
+        let world = World::new();
+        let cancel = CancellationToken::new();
+        let input = serde_json::json!({ "command": format!("{command} & touch up; wait") });
+        let input = tine_model::RawJson::parse(&input.to_string()).unwrap();
+        let place = watched(world.open());
+        let up = world.path("work/up");
+        let stop = async {
+            while !up.exists() {
+                tokio::task::yield_now().await;
+            }
+            cancel.cancel();
+        };
+        let (output, ()) =
+            tokio::join!(tine_tools::Tool::run(&tine_tools::Bash, &place, &input, &cancel), stop);
+        assert!(output.text.contains("cancelled"), "{}", output.text);
+        assert_eq!(left_in(&world), [""; 0].map(std::path::PathBuf::from), "{command}");
+    }
+}

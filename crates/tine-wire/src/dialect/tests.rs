@@ -1,0 +1,233 @@
+use proptest::prelude::*;
+use tine_model::{ModelSettings, Role};
+
+use super::*;
+use crate::failure::decode_failure;
+use crate::{FailureKind, HeadParts};
+
+fn told(words: &str) -> String {
+    let members = refused_members(words);
+    members.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// Each as it was reported of the server that is named.
+#[test]
+fn every_server_says_in_its_own_words_what_it_refuses() {
+    let check = |words: &str, members: &str| assert_eq!(told(words), members, "{words}");
+    // Groq.
+    check(
+        "'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property 'reasoning' is unsupported)]",
+        "messages.reasoning",
+    );
+    check(
+        "'messages.2.tool_calls.0' : property 'index' is unsupported",
+        "messages.tool_calls.index",
+    );
+    check("property 'metadata' is unsupported, did you mean 'stop'?", "metadata");
+    // Cerebras.
+    check(
+        "messages.2.assistant.reasoning_content: property 'messages.2.assistant.reasoning_content' is unsupported\nmessages.4.assistant.reasoning_content: property 'messages.4.assistant.reasoning_content' is unsupported",
+        "messages.reasoning_content",
+    );
+    // LiteLLM of its own, and quoting Mistral as Python writes it.
+    check(
+        "litellm.UnsupportedParamsError: anthropic does not support parameters: ['prompt_cache_key', 'user'], for model=claude-x. To drop these, set `litellm.drop_params=True`",
+        "prompt_cache_key user",
+    );
+    check(
+        "MistralException - {'detail': [{'type': 'extra_forbidden', 'loc': ('body', 'messages', 1, 'assistant', 'tool_calls', 0, 'index'), 'msg': 'Extra inputs are not permitted'}]}",
+        "messages.tool_calls.index",
+    );
+    // Mistral, of what stands inside a setting.
+    check("body.stream_options.include_usage: Extra inputs are not permitted", "stream_options");
+    // OpenAI.
+    check("Unknown parameter: 'messages[3].annotations'.", "messages.annotations");
+    check("Unknown parameter: 'input[3].namespace'.", "messages.namespace");
+    check("Unrecognized request argument supplied: prompt_cache_key", "prompt_cache_key");
+    // NVIDIA.
+    check("Validation: Unsupported parameter(s): `prompt_cache_key`", "prompt_cache_key");
+    // Anthropic.
+    check(
+        "messages.1.content.0.text.caller: Extra inputs are not permitted",
+        "messages.content.caller",
+    );
+    check("diagnostics: Extra inputs are not permitted", "diagnostics");
+    // Google.
+    check(
+        "Invalid JSON payload received. Unknown name \"index\" at 'contents[1].parts[0]': Cannot find field.",
+        "messages.parts.index",
+    );
+    // serde.
+    check(
+        "messages[1]: unknown field `reasoning`, expected one of `role`, `content`",
+        "messages.reasoning",
+    );
+}
+
+/// Wishes, and what a message says, are not left out behind anybody's back.
+#[test]
+fn what_a_request_cannot_do_without_is_never_left_out() {
+    for words in [
+        "temperature: Extra inputs are not permitted",
+        "property 'store' is unsupported",
+        "Unsupported parameter: 'max_tokens' is not supported with this model.",
+        "'messages.1' : property 'content' is unsupported",
+        "messages.4.content.1.tool_use.text: Extra inputs are not permitted",
+        "Unknown parameter: 'tools[0].strict'.",
+        "thinking.enabled.budget_tokens: Extra inputs are not permitted",
+        "model is unsupported",
+        "",
+    ] {
+        assert_eq!(told(words), "", "{words}");
+    }
+}
+
+/// Mistral answers in several forms; the input that it quotes may be longer than what is kept of an answer.
+#[test]
+fn a_validators_errors_are_told_by_their_places() {
+    let long = "x".repeat(5_000);
+    let error = |number: u32| {
+        format!(
+            r#"{{"type":"extra_forbidden","loc":["body","messages",{number},"assistant","reasoning_content"],"msg":"Extra inputs are not permitted","input":"{long}"}}"#
+        )
+    };
+    let list = format!("[{},{}]", error(2), error(4));
+    let text = serde_json::Value::from(format!(r#"{{"detail":{list}}}"#)).to_string();
+    let line = "body.messages.2.assistant.reasoning_content: Extra inputs are not permitted";
+    for body in [
+        format!(r#"{{"detail":{list}}}"#),
+        format!(
+            r#"{{"object":"error","message":{{"detail":{list}}},"type":"invalid_request_error"}}"#
+        ),
+        format!(r#"{{"object":"Error","detail":{list},"message":{list}}}"#),
+        format!(r#"{{"object":"error","message":{text},"type":"internal_error_proxy"}}"#),
+        format!(
+            r#"{{"error":{{"message":{}}}}}"#,
+            serde_json::Value::from(format!(
+                "litellm.BadRequestError: MistralException - {{\"detail\":{list}}}"
+            ))
+        ),
+    ] {
+        let failure = decode_failure(WireFormat::OpenAiChat, 422, None, body.as_bytes());
+        assert_eq!(failure.kind, FailureKind::InvalidRequest);
+        assert_eq!(failure.message, line);
+        assert_eq!(told(&failure.message), "messages.reasoning_content");
+    }
+}
+
+#[test]
+fn a_member_is_read_from_its_text() {
+    for text in ["prompt_cache_key", "messages.reasoning", "messages.tool_calls.index"] {
+        assert_eq!(Member::parse(text).unwrap().to_string(), text);
+    }
+    for text in
+        ["", "messages", "messages.", "messages.content", "model", "a.b", "messages.a.b.c.d.e"]
+    {
+        assert_eq!(Member::parse(text), None, "{text}");
+    }
+}
+
+fn dialect(members: &[&str]) -> Dialect {
+    Dialect::of(members.iter().map(|text| Member::parse(text).unwrap()))
+}
+
+fn message(json: &str) -> Message {
+    read_message(WireFormat::OpenAiChat, json).unwrap()
+}
+
+#[test]
+fn a_message_keeps_every_other_byte() {
+    let check = |members: &[&str], before: &str, after: &str| {
+        let changed = dialect(members).message(&message(before)).unwrap();
+        assert_eq!(changed.raw().unwrap().json.as_str(), after);
+        assert_eq!(changed.role(), Role::Assistant);
+    };
+    check(
+        &["messages.reasoning", "messages.channel"],
+        r#"{"role":"assistant", "channel":"x","content":"\u0041 ","reasoning":"r"}"#,
+        r#"{"role":"assistant", "content":"\u0041 "}"#,
+    );
+    check(
+        &["messages.tool_calls.index"],
+        r#"{"role":"assistant","index":0,"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"index\":1}"}},{"id":"b","function":{"name":"f","arguments":"{}"},"index":1}]}"#,
+        r#"{"role":"assistant","index":0,"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{\"index\":1}"}},{"id":"b","function":{"name":"f","arguments":"{}"}}]}"#,
+    );
+    let items = r#"[{"type":"reasoning","id":"r","summary":[],"status":null},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a","annotations":[],"logprobs":[]}]}]"#;
+    let items = read_message(WireFormat::OpenAiResponses, items).unwrap();
+    let changed =
+        dialect(&["messages.content.logprobs", "messages.status"]).message(&items).unwrap();
+    assert_eq!(
+        changed.raw().unwrap().json.as_str(),
+        r#"[{"type":"reasoning","id":"r","summary":[]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a","annotations":[]}]}]"#
+    );
+    let own = Message::user("reasoning");
+    assert_eq!(dialect(&["messages.reasoning"]).message(&own), None);
+    assert_eq!(
+        dialect(&["messages.reasoning"])
+            .message(&message(r#"{"role":"assistant","content":"reasoning"}"#)),
+        None
+    );
+}
+
+#[test]
+fn a_head_keeps_its_places_for_marks() {
+    let settings = ModelSettings {
+        model: "openai-chat/m".parse().unwrap(),
+        max_tokens: 9,
+        thinking: None,
+        effort: None,
+    };
+    let parts = HeadParts::new(settings, "Be brief.".to_owned(), Vec::new());
+    let head = Head::render(HeadParts { cache_key: Some("k".to_owned()), ..parts });
+    let body = |head: &Head| String::from_utf8(head.bytes().to_vec()).unwrap();
+    let changed = dialect(&["prompt_cache_key", "stream_options"]).head(&head).unwrap();
+    assert_eq!(
+        body(&changed),
+        r#"{"model":"m","max_completion_tokens":9,"stream":true,"messages":[{"role":"system","content":[{"type":"text","text":"Be brief."}]}"#
+    );
+    let at = |head: &Head| body(head)[head.slots[0].offset..].to_owned();
+    assert_eq!(at(&changed), at(&head));
+    assert_eq!(changed.scheme(), CacheScheme::Breakpoints);
+    assert_ne!(changed.hash(), head.hash());
+    let unmarked = dialect(&["messages.content.prompt_cache_breakpoint"]).head(&head).unwrap();
+    assert_eq!((body(&unmarked), unmarked.scheme()), (body(&head), CacheScheme::Automatic));
+    assert_eq!(dialect(&["messages.reasoning", "metadata"]).head(&head), None);
+}
+
+#[test]
+fn known_hosts_have_their_own_lists() {
+    let of = |host: &str| Dialect::of_host(host, WireFormat::OpenAiChat);
+    for (host, members) in HOSTS {
+        assert_eq!(of(host).members().count(), members.len(), "{host}: a text is no member");
+    }
+    assert!(of("api.mistral.ai").covers(&dialect(&["stream_options"])));
+    assert!(of("API.Groq.com").covers(&dialect(&["messages.reasoning"])));
+    for host in ["api.deepseek.com", "openrouter.ai", "localhost", "evil-api.groq.com.example"] {
+        assert!(of(host).is_empty(), "{host}");
+    }
+    assert!(Dialect::of_host("api.groq.com", WireFormat::Anthropic).is_empty());
+}
+
+proptest! {
+    /// Whatever a server says: no panic, and only what can be left out.
+    #[test]
+    fn any_words_are_read(words in r#"(property '|' is unsupported|messages|\.|\[|\]|[0-9]|: Extra inputs are not permitted|Unknown name |unknown field |'loc': \(|extra_forbidden|does not support parameters: |[a-z'"`,é ()])*"#) {
+        for member in refused_members(&words) {
+            prop_assert_eq!(Member::parse(&member.to_string()), Some(member));
+        }
+    }
+
+    /// Once without the members, a message is not changed again.
+    #[test]
+    fn leaving_out_happens_once(keys in prop::collection::vec("reasoning|channel|x|y", 0..6)) {
+        let members: std::collections::BTreeSet<String> = keys.into_iter().collect();
+        let fields: String = members.iter().map(|key| format!(r#""{key}": [1, {{"reasoning":2}}] , "#)).collect();
+        let before = message(&format!(r#"{{{fields}"role":"assistant","content":"c"}}"#));
+        let dialect = dialect(&["messages.reasoning", "messages.channel"]);
+        if let Some(changed) = dialect.message(&before) {
+            prop_assert_eq!(dialect.message(&changed), None);
+        } else {
+            prop_assert!(!members.contains("reasoning") && !members.contains("channel"));
+        }
+    }
+}
