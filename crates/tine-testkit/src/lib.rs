@@ -8,6 +8,7 @@
 //! - `pty` (with the feature of that name) runs a program in a terminal, and reads its screen.
 //! - [`memory`] measures a process.
 //! - [`share`] and [`cases`] say how much of a long test runs, [`scratch`] where its files are.
+//! - [`not_run`] records what this machine cannot run.
 //!
 //! Only ever a dev-dependency. It knows no provider's JSON and imitates no provider: that is `tine-sim`'s job.
 
@@ -17,6 +18,7 @@ mod gate;
 mod http;
 pub mod memory;
 mod model;
+mod not_run;
 #[cfg(feature = "pty")]
 pub mod pty;
 pub mod replies;
@@ -28,6 +30,7 @@ pub use fakes::{FakeClock, FakeIds, temp_home};
 pub use gate::Gate;
 pub use http::{BODY_BYTES_MAX, HEAD_BYTES_MAX, HttpRequest};
 pub use model::{Answer, Captured, ScriptedModel};
+pub use not_run::not_run;
 pub use scratch::scratch;
 pub use share::{TEST_ALL, cases, share, tests_all};
 pub use tine_sim::{CollectedBody, WIRE_BODIES, collect};
