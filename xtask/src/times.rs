@@ -1,8 +1,9 @@
-//! The time of the tests: a runner that measures each test process, and the report that compares the sums with budgets.
+//! The runner of each test process, which gives it its world and measures it, and the report that compares the sums with budgets.
 //!
-//! Cargo and nextest start every test process through the runner that `target.….runner` names: `xtask timed FILE`. The measure is CPU
-//! time of the process and of all processes that it waited for, since that is nearly the same on a quiet and on a busy machine.
-//! The time on the clock is shown beside it, and judges nothing.
+//! Cargo and nextest start every test process through the runner that `target.….runner` names: `xtask timed DIRECTORY PLACE PROGRAM`.
+//! The measure is CPU time of the process and of all processes that it waited for, since that is nearly the same on a quiet and on a
+//! busy machine. A budget that is exceeded is a warning, and a failure only for whoever asks for it; the time on the clock is shown
+//! beside it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +15,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::process;
+use crate::{process, world};
 
 /// The CPU seconds that the tests of each crate may take with the usual share of cases: twice what a quiet machine
 /// of 2026 takes, since others are slower.
@@ -52,6 +53,9 @@ const TICK_MS: u64 = 10;
 /// The environment variable that names the file in which tests say what they leave out (`tine_testkit::share`).
 const SHARES: &str = "TINE_TEST_SHARES";
 
+/// The environment variable that names the file in which tests say what they cannot run here (`tine_testkit::not_run`).
+const NOT_RUN: &str = "TINE_TEST_NOT_RUN";
+
 /// The copy of this program that starts the tests.
 const RUNNER: &str = "runner";
 
@@ -59,6 +63,8 @@ const RUNNER: &str = "runner";
 #[derive(Debug)]
 pub(crate) struct Times {
     directory: PathBuf,
+    /// The folder in which each test process gets its world.
+    place: PathBuf,
 }
 
 /// One test process: a test under nextest, a whole binary under `cargo test`.
@@ -75,7 +81,7 @@ struct Record {
 impl Times {
     /// Begins a run below the target directory, and forgets the last one. Comes before a build, which may put another program in
     /// the place of this one.
-    pub(crate) fn begin(target: &Path) -> Result<Self> {
+    pub(crate) fn begin(target: &Path, place: &Path) -> Result<Self> {
         let directory = target.join("test-times");
         if directory.exists() {
             fs::remove_dir_all(&directory)?;
@@ -84,20 +90,26 @@ impl Times {
             .with_context(|| format!("cannot make {}", directory.display()))?;
         let program = std::env::current_exe().context("cannot find xtask's own program")?;
         fs::copy(program, directory.join(RUNNER)).context("cannot copy xtask's own program")?;
-        Ok(Self { directory })
+        Ok(Self { directory, place: place.to_owned() })
+    }
+
+    /// The file in which tests say what they cannot run here.
+    pub(crate) fn not_run(&self) -> PathBuf {
+        self.directory.join("not-run")
     }
 
     /// The option that has cargo and nextest start tests through the runner.
     pub(crate) fn option(&self) -> Result<String> {
-        let words = [&self.directory.join(RUNNER), Path::new("timed"), &self.directory];
+        let runner = self.directory.join(RUNNER);
+        let words = [&runner, Path::new("timed"), &self.directory, &self.place];
         // A list of JSON strings is one of TOML, too.
         let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         let words = serde_json::to_string(&words).context("cannot name the runner")?;
         Ok(format!("target.'cfg(all())'.runner={words}"))
     }
 
-    /// Prints the sums and the slowest tests. An error names what is over its budget, unless every case was tried.
-    pub(crate) fn report(&self, every_case: bool) -> Result<()> {
+    /// Prints the sums and the slowest tests, and names what is over its budget: as a warning, or as an error where budgets judge.
+    pub(crate) fn report(&self, is_judged: bool) -> Result<()> {
         let records = fs::read_to_string(self.directory.join("tests")).unwrap_or_default();
         let records: Vec<Record> = records.lines().filter_map(Record::read).collect();
         if records.is_empty() {
@@ -109,29 +121,40 @@ impl Times {
         let shares = fs::read_to_string(self.directory.join("shares")).unwrap_or_default();
         eprint!("{}", left_out(&shares));
         let over = over_budget(&records);
-        if over.is_empty() || every_case {
+        if over.is_empty() {
+            return Ok(());
+        }
+        let over = over.join("\n");
+        if !is_judged {
+            eprintln!("==> warning: over budget\n{over}");
             return Ok(());
         }
         bail!(
-            "the tests take too long\n{}\nhint: mend the slowest, or raise the budget in xtask/src/times.rs and say why",
-            over.join("\n")
+            "the tests take too long\n{over}\nhint: mend the slowest, or raise the budget in xtask/src/times.rs and say why"
         )
     }
 }
 
-/// Runs one test process, writes its times down, and ends as it ended.
+/// Runs one test process in a world of its own, writes its times down, and ends as it ended.
 pub(crate) fn timed(arguments: &[String]) -> Result<ExitCode> {
-    let [directory, program, rest @ ..] = arguments else {
-        bail!("`timed` needs a directory and a program");
+    let [directory, place, program, rest @ ..] = arguments else {
+        bail!("`timed` needs two directories and a program");
     };
     let mut command = process::program(program);
-    command.args(rest).env(SHARES, Path::new(directory).join("shares"));
+    let directory = Path::new(directory);
+    command.args(rest);
+    command.env(SHARES, directory.join("shares")).env(NOT_RUN, directory.join("not-run"));
+    // Of all that run at the same time, only this process has this number.
+    let place = Path::new(place).join(std::process::id().to_string());
+    world::enter(&mut command, &place)?;
     let start = Instant::now();
     let status = command.status().with_context(|| format!("cannot run `{program}`"))?;
+    // What a test has left without permission to remove it goes with the folder of the whole run.
+    let _ = fs::remove_dir_all(&place);
     if !rest.iter().any(|argument| argument == "--list") {
         let wall_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
         let record = Record::of(program, rest, wall_ms);
-        append(&Path::new(directory).join("tests"), &record.line())?;
+        append(&directory.join("tests"), &record.line())?;
     }
     Ok(process::exit_code(status))
 }

@@ -1,5 +1,5 @@
 //! Bodies for the wire suite: with an environment variable set, every body that a server of a test receives from tine is written to
-//! a directory, once, and so is every reply of the simulator. `cargo xtask wire` then holds them against the vendors' own types.
+//! a directory, once, and so is every reply of the simulator. `cargo xtask hosts sdks` then holds them against the vendors' own types.
 
 use std::io;
 use std::path::{Path, PathBuf};
