@@ -127,6 +127,8 @@ fn enter() -> io::Result<()> {
 /// Once, however often it is asked for.
 fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
+        // First of all: an Enter that is typed as soon as the screen has gone must end a line, which it does not do in raw mode.
+        let _ = disable_raw_mode();
         // Nothing is left to tell of a terminal that does not listen.
         let _ = execute!(
             stdout(),
@@ -136,7 +138,6 @@ fn give_back() {
             LeaveAlternateScreen,
             crossterm::cursor::Show
         );
-        let _ = disable_raw_mode();
     }
 }
 

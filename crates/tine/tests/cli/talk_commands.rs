@@ -43,6 +43,9 @@ text = "You said: {{user}}"
 /// What the screen holds while an agent runs.
 const RUNS: &str = "The first part.";
 
+/// Ends the output of a command that had the terminal for itself.
+const GOES_BACK: &str = "Enter goes back to the conversation";
+
 /// Closes a page.
 const CLOSE: Step = ("\u{1b}", "❯");
 
@@ -146,11 +149,11 @@ const SEVERAL: &[Step] = &[
 const LENT: &[Step] = &[
     ("hello\r", "You said: hello"),
     ("/fork \"try it\"\r", "You said: try it"),
-    ("/merge-back\r", "Enter goes back to the conversation"),
+    ("/merge-back\r", GOES_BACK),
     ("\r", "You said: try it"),
-    ("/trust\r", "Enter goes back to the conversation"),
+    ("/trust\r", GOES_BACK),
     ("\r", "You said: try it"),
-    ("/pick -d \"COUNT to one\" -n 2 --take best\r", "Enter goes back to the conversation"),
+    ("/pick -d \"COUNT to one\" -n 2 --take best\r", GOES_BACK),
     ("\r", "You said: try it"),
 ];
 
@@ -177,11 +180,18 @@ fn go(steps: &[Step], leave: &str) {
     let editor = editor(&home, "printf 'It works.\\n' > \"$2\"");
     let mut terminal = Terminal::start_with(&home, &[], &[("EDITOR", &editor)]);
     terminal.screen("Say what is to be done.");
+    let mut lent = 0;
     for (typed, said) in steps {
         match *said {
-            RUNS => terminal.see(typed, said),
-            said => terminal.see_at_rest(typed, said),
-        };
+            RUNS => drop(terminal.see(typed, said)),
+            // The screen below shows what the last command said, and must not be taken for this one's word.
+            GOES_BACK => {
+                lent += 1;
+                terminal.type_in(typed);
+                terminal.until(said, lent);
+            }
+            said => drop(terminal.see_at_rest(typed, said)),
+        }
     }
     terminal.type_in(leave);
     assert_eq!(terminal.end().0, 0);
