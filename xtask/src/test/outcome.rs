@@ -136,7 +136,9 @@ fn read(report: &Report) -> (Vec<Failed>, Vec<String>) {
     for suite in &report.test_suites {
         for case in &suite.test_cases {
             match &case.status {
-                TestCaseStatus::NonSuccess { .. } => failed.push(Failed::of(suite.name.as_str(), case)),
+                TestCaseStatus::NonSuccess { .. } => {
+                    failed.push(Failed::of(suite.name.as_str(), case))
+                }
                 TestCaseStatus::Success { flaky_runs } if !flaky_runs.is_empty() => {
                     retried.push(format!("{} {}", suite.name.as_str(), case.name.as_str()));
                 }
