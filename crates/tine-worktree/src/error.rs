@@ -28,7 +28,7 @@ pub enum WorktreeError {
     #[error("cannot start git")]
     NoGit(#[source] io::Error),
     /// The git program is too old.
-    #[error("git {found} is too old; {oldest} or later is needed")]
+    #[error("git {found} is too old: worktrees need {oldest} or later")]
     OldGit {
         /// What `git version` says.
         found: String,

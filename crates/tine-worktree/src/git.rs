@@ -18,9 +18,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::error::WorktreeError;
 use crate::fault;
 
-/// The oldest git that has all that is used: `merge-tree --merge-base`.
-const OLDEST: (u32, u32) = (2, 40);
-const OLDEST_SHOWN: &str = "2.40";
+/// The oldest git that has all that is used: `merge-tree --write-tree`. `xtask/src/git_version.rs` says the same to developers.
+pub const OLDEST_GIT: &str = "2.38";
 
 /// Settings of every command.
 const SETTINGS: [&str; 14] = [
@@ -140,14 +139,7 @@ impl Git {
 
     /// The version of the program, which is one that has all that is used.
     pub(crate) fn version(&self) -> Result<String, WorktreeError> {
-        let said = self.text(["version"])?;
-        let found = said.trim().trim_start_matches("git version ").to_owned();
-        let mut parts = found.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
-        let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
-        match version >= OLDEST {
-            true => Ok(found),
-            false => Err(WorktreeError::OldGit { found, oldest: OLDEST_SHOWN }),
-        }
+        new_enough(&self.text(["version"])?)
     }
 
     /// What a command prints. A status other than zero is a failure.
@@ -274,6 +266,21 @@ impl Git {
     }
 }
 
+/// Reads what `git version` says.
+fn new_enough(said: &str) -> Result<String, WorktreeError> {
+    let found = said.trim().trim_start_matches("git version ").to_owned();
+    match numbers(&found) >= numbers(OLDEST_GIT) {
+        true => Ok(found),
+        false => Err(WorktreeError::OldGit { found, oldest: OLDEST_GIT }),
+    }
+}
+
+/// The first two numbers of a version.
+fn numbers(version: &str) -> [u32; 2] {
+    let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
+    [parts.next(), parts.next()].map(Option::unwrap_or_default)
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "worktrees are made by the git program (invariant 3)"
@@ -354,5 +361,17 @@ mod tests {
     #[test]
     fn old_versions_are_refused() {
         Git::at(Path::new("/")).require_version().unwrap();
+        let found = |said: &str| new_enough(said).map_err(|error| error.to_string());
+        let refused = |version: &str| {
+            Err(format!("git {version} is too old: worktrees need {OLDEST_GIT} or later"))
+        };
+        assert_eq!(found("git version 2.38.0\n"), Ok("2.38.0".to_owned()));
+        assert_eq!(
+            found("git version 2.39.5 (Apple Git-154)\n").unwrap(),
+            "2.39.5 (Apple Git-154)"
+        );
+        assert_eq!(found("git version 3.0.0\n"), Ok("3.0.0".to_owned()));
+        assert_eq!(found("git version 2.37.0\n"), refused("2.37.0"));
+        assert_eq!(found("git version 1.99\n"), refused("1.99"));
     }
 }

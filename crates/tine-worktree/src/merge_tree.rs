@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::changes::Mode;
 use crate::error::WorktreeError;
 use crate::git::{Git, path};
-use crate::ids::Tree;
+use crate::ids::{Commit, Tree};
 
 /// Something that cannot be merged without somebody's word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,14 +84,30 @@ pub(crate) struct MergeOutput {
     pub conflicts: Vec<Conflict>,
 }
 
-/// Which three states are merged: names of commits, as they are to stand in marks.
+/// Which three states are merged. The sides are names of commits.
 #[derive(Clone, Copy)]
 pub(crate) struct Sides<'a> {
-    /// `None`: the best common ancestors.
-    pub(crate) base: Option<&'a str>,
+    pub(crate) base: Base<'a>,
     pub(crate) ours: &'a str,
     pub(crate) theirs: &'a str,
 }
+
+/// The state that both sides began with.
+#[derive(Clone, Copy)]
+pub(crate) enum Base<'a> {
+    /// The best common ancestors of the sides.
+    Ancestors,
+    /// This commit, whatever the sides descend from.
+    Commit(&'a Commit),
+    /// This commit, from which ours descends. That costs one command less.
+    OfOurs(&'a Commit),
+    /// This commit, from which theirs descends.
+    OfTheirs(&'a Commit),
+}
+
+/// The date of commits that only a merge sees: 1 January 2100, in milliseconds since the Unix epoch. Git looks for a merge base in the
+/// order of dates. After children that are younger than all else it comes to their parent first, and walks through no history.
+const CHILD_MS: i64 = 4_102_444_800_000;
 
 /// Merges as `git merge` would.
 pub(crate) fn merge(
@@ -112,19 +128,32 @@ pub(crate) fn merge_by_path(
     run(git, place, &plain, sides)
 }
 
+/// Makes a commit of the same files that has one parent and no ref.
+///
+/// Git merges from any given base since 2.40 (`merge-tree --merge-base`). Two children of a commit, or a child and a descendant, have
+/// that commit as their only merge base, which any version finds.
+pub(crate) fn child(git: &Git, of: &str, parent: &Commit) -> Result<Commit, WorktreeError> {
+    let tree = format!("{of}^{{tree}}");
+    let message = "tine: a side of a merge";
+    let arguments = ["commit-tree", &tree, "-p", parent.as_str(), "-m", message];
+    Commit::parse(&git.as_tine(CHILD_MS).text(arguments)?)
+}
+
 fn run(
     git: &Git,
     place: Place,
     command: &[&str],
     sides: Sides<'_>,
 ) -> Result<MergeOutput, WorktreeError> {
-    let base = sides.base.map(|base| format!("--merge-base={base}"));
-    let arguments = command
-        .iter()
-        .copied()
-        .chain(["--write-tree", "-z"])
-        .chain(base.as_deref())
-        .chain([sides.ours, sides.theirs]);
+    let child = |side: &str, base: &Commit| child(git, side, base).map(|made| made.to_string());
+    let [ours, theirs] = [sides.ours, sides.theirs];
+    let [ours, theirs] = match sides.base {
+        Base::Ancestors => [ours.to_owned(), theirs.to_owned()],
+        Base::Commit(base) => [child(ours, base)?, child(theirs, base)?],
+        Base::OfOurs(base) => [ours.to_owned(), child(theirs, base)?],
+        Base::OfTheirs(base) => [child(ours, base)?, theirs.to_owned()],
+    };
+    let arguments = command.iter().copied().chain(["--write-tree", "-z", &ours, &theirs]);
     let (clean, said) = git.answer(arguments, &[])?;
     let mut output = read_merge(&said, place)?;
     // One is never without the other.
@@ -325,5 +354,46 @@ mod tests {
         }
         let cut = format!("{TREE}\0\x005\0a\0");
         assert!(read_merge(cut.as_bytes(), Place::Files).is_err());
+    }
+
+    #[test]
+    fn a_merge_begins_with_the_given_commit_whatever_the_sides_descend_from() {
+        let directory = tempfile::tempdir().unwrap();
+        let git = Git::at(directory.path());
+        git.run(["init", "-q"]).unwrap();
+        let commit = |lines: [&str; 3], parents: &[&Commit], now_ms| {
+            let said = git.fed(["hash-object", "-w", "--stdin"], lines.join("\n\n\n").as_bytes());
+            let blob = String::from_utf8(said.unwrap()).unwrap();
+            let line = format!("100644 blob {}\tfile\n", blob.trim());
+            let tree = git.fed(["mktree"], line.as_bytes()).unwrap();
+            let tree = Tree::parse(&String::from_utf8(tree).unwrap()).unwrap();
+            crate::snapshot::commit(&git, &tree, parents, "a state", now_ms).unwrap()
+        };
+        let content = |tree: &Tree| git.text(["cat-file", "-p", &format!("{tree}:file")]).unwrap();
+        // Younger than what comes from it, and than the date of the children.
+        let base = commit(["1", "2", "3"], &[], CHILD_MS + 1000);
+        let ours = commit(["1", "2", "ours"], &[], 1000);
+        let older = commit(["theirs", "2", "ours"], &[&ours], 2000);
+        let of_ours = commit(["1", "2", "ours"], &[&base], 1000);
+        let of_theirs = commit(["theirs", "2", "3"], &[&base, &older], 3000);
+        let merged = |base, ours: &Commit, theirs: &Commit| {
+            let sides = Sides { base, ours: ours.as_str(), theirs: theirs.as_str() };
+            merge(&git, Place::Files, sides).unwrap()
+        };
+        for found in [
+            merged(Base::Commit(&base), &ours, &of_theirs),
+            merged(Base::OfOurs(&base), &of_ours, &of_theirs),
+            merged(Base::OfTheirs(&base), &ours, &of_theirs),
+        ] {
+            assert_eq!(content(&found.tree), "theirs\n\n\n2\n\n\nours");
+            assert_eq!(found.conflicts, []);
+        }
+        // Their common ancestor is the other side itself: nothing of ours is new.
+        let found = merged(Base::Ancestors, &ours, &of_theirs);
+        assert_eq!(content(&found.tree), "theirs\n\n\n2\n\n\n3");
+        let found = merged(Base::Commit(&of_theirs), &ours, &base);
+        assert_eq!(content(&found.tree), "1\n\n\n2\n\n\nours");
+        let found = merged(Base::Commit(&of_ours), &of_theirs, &older);
+        assert_eq!(content(&found.tree), "theirs\n\n\n2\n\n\n3");
     }
 }

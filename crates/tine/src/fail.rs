@@ -5,7 +5,9 @@ use std::error::Error;
 use anstyle::{AnsiColor, Style};
 use tine_llm::LlmError;
 use tine_model::{NameError, with_causes};
-use tine_runtime::{ConnectError, RuntimeError, WallError, WorktreeError, WorktreeRefusal};
+use tine_runtime::{
+    ConnectError, OLDEST_GIT, RuntimeError, WallError, WorktreeError, WorktreeRefusal,
+};
 use tine_store::{Candidate, StoreError};
 use tine_wire::{FailureKind, ImportError, NoAnswer};
 
@@ -370,8 +372,12 @@ impl From<WorktreeError> for Failure {
                     })
                 })
             }
-            WorktreeError::NoGit(_) => failed("install git 2.40 or later, and have it on the PATH"),
-            WorktreeError::OldGit { .. } => failed("install a later git"),
+            WorktreeError::NoGit(_) => {
+                failed(&format!("install git {OLDEST_GIT} or later, and have it on the PATH"))
+            }
+            WorktreeError::OldGit { .. } => failed(
+                "`command -v git` names the program; Debian 12, Ubuntu 24.04 and later releases have a later one",
+            ),
             WorktreeError::Git { .. } => failed("nothing of the checkout has changed"),
             WorktreeError::TooLong { .. } => {
                 failed("a filter or the network may hang; run the git command by hand to see")

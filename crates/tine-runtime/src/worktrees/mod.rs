@@ -30,8 +30,8 @@ pub use repair::{Repair, Repaired};
 pub use standing::Standing;
 pub use tine_worktree::{
     Applied, Changes, Conflict, ConflictKind, FastForward, FileChange, Holds, Kept as KeptFile,
-    LeftOut, LeftOutKind, Lines, MadeCommit, Mended, MendedAs, Merged, Mode as FileMode, Obstacle,
-    OnConflict, Operation, Outcome as BroughtOutcome, Place as ConflictPlace,
+    LeftOut, LeftOutKind, Lines, MadeCommit, Mended, MendedAs, Merged, Mode as FileMode,
+    OLDEST_GIT, Obstacle, OnConflict, Operation, Outcome as BroughtOutcome, Place as ConflictPlace,
     Ports as WorktreePorts, Refusal as WorktreeRefusal, Stage, Start, Status as ChangeStatus,
     Uncommitted, WorktreeError, git_version, open_mirrors, shares_content,
 };

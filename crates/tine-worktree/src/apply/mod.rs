@@ -38,7 +38,7 @@ use crate::diff::{Difference, differences, file_changes};
 use crate::error::WorktreeError;
 use crate::git::Git;
 use crate::ids::{Commit, Name, Tree};
-use crate::merge_tree::{Conflict, MergeOutput, Place, Sides, merge};
+use crate::merge_tree::{Base, Conflict, MergeOutput, Place, Sides, merge};
 use crate::obstacle::Obstacle;
 use crate::repository::Repository;
 use crate::snapshot::{Conflicts, Scratch, Snapshot, commit, tree_of};
@@ -120,7 +120,7 @@ impl Repository {
         let base = self.apply_base(apply, &refs)?;
         let theirs = self.chosen(apply, &base)?;
         let sides = Sides {
-            base: Some(base.0.as_str()),
+            base: Base::Commit(&base.0),
             ours: ours.snapshot.work.as_str(),
             theirs: theirs.as_str(),
         };
@@ -163,7 +163,7 @@ impl Repository {
         };
         let ours = self.take(Conflicts::Refuse, now_ms)?;
         let sides = Sides {
-            base: Some(after.as_str()),
+            base: Base::Commit(&after),
             ours: ours.snapshot.work.as_str(),
             theirs: before.as_str(),
         };

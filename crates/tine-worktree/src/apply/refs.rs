@@ -8,7 +8,7 @@ use std::path::Path;
 use super::Apply;
 use crate::error::WorktreeError;
 use crate::ids::{Commit, Name, Tree};
-use crate::merge_tree::{MergeOutput, Place, Sides, merge};
+use crate::merge_tree::{Base, MergeOutput, Place, Sides, child, merge};
 use crate::repository::Repository;
 use crate::snapshot::{Snapshot, commit, tree_of};
 
@@ -130,8 +130,10 @@ impl Repository {
         let git = self.git();
         let [onto, work] = LABELS.map(|last| format!("tine/{name}/{last}"));
         let refs = [&onto, &work].map(|label| format!("refs/{label}"));
-        refs.iter().zip(sides).try_for_each(|(name, commit)| self.set_ref(name, commit))?;
-        let sides = Sides { base: Some(base.as_str()), ours: &onto, theirs: &work };
+        for (name, side) in refs.iter().zip(sides) {
+            self.set_ref(name, &child(&git, side.as_str(), base)?)?;
+        }
+        let sides = Sides { base: Base::Ancestors, ours: &onto, theirs: &work };
         let merged = merge(&git, Place::Files, sides);
         refs.iter().try_for_each(|name| self.delete_ref(name))?;
         merged

@@ -13,7 +13,7 @@ use crate::diff::{Difference, differences};
 use crate::error::WorktreeError;
 use crate::git::Git;
 use crate::ids::{Commit, Tree};
-use crate::merge_tree::{MergeOutput, Place, Sides, merge, merge_by_path};
+use crate::merge_tree::{Base, MergeOutput, Place, Sides, merge, merge_by_path};
 use crate::snapshot::commit;
 
 /// A move of HEAD, and a state that is to be carried over it.
@@ -53,11 +53,10 @@ impl Carry<'_> {
         let base = with_differences(git, now, &to_head)?;
         let to_began = only(differences(git, &base, self.began.1)?, &from_start);
         let base = with_differences(git, &base, &to_began)?;
-        let parents = [self.now.0];
-        let base = commit(git, &base, &parents, "what a merge began with", self.now_ms)?;
-        let theirs = commit(git, &theirs, &parents, "what a merge brings", self.now_ms)?;
-        let sides =
-            Sides { base: Some(base.as_str()), ours: self.now.0.as_str(), theirs: theirs.as_str() };
+        let base = commit(git, &base, &[self.now.0], "what a merge began with", self.now_ms)?;
+        let theirs = commit(git, &theirs, &[&base], "what a merge brings", self.now_ms)?;
+        let ours = self.now.0.as_str();
+        let sides = Sides { base: Base::OfTheirs(&base), ours, theirs: theirs.as_str() };
         merge(git, self.place, sides)
     }
 
@@ -87,7 +86,7 @@ impl Carry<'_> {
     /// Paths at which the commits do not contain what the worktree began with, and could.
     fn left_out(&self) -> Result<HashSet<PathBuf>, WorktreeError> {
         let sides = Sides {
-            base: Some(self.began_head.as_str()),
+            base: Base::OfOurs(self.began_head),
             ours: self.began.0.as_str(),
             theirs: self.merged.0.as_str(),
         };

@@ -14,7 +14,7 @@ use crate::apply::{Mended, Outcome};
 use crate::changes::{FileChange, MadeCommit};
 use crate::error::WorktreeError;
 use crate::ids::{Commit, Name, Tree};
-use crate::merge_tree::{Conflict, Place, Sides, merge};
+use crate::merge_tree::{Base, Conflict, Place, Sides, child, merge};
 use crate::obstacle::Obstacle;
 use crate::repository::Repository;
 use crate::snapshot::{Snapshot, tree_of};
@@ -157,7 +157,7 @@ impl Repository {
             return Err(Obstacle::Unrelated.into());
         }
         let committer = self.identity(work.now_ms)?;
-        let sides = Sides { base: None, ours: head.as_str(), theirs: theirs.as_str() };
+        let sides = Sides { base: Base::Ancestors, ours: head.as_str(), theirs: theirs.as_str() };
         let merged = merge(&self.git(), Place::Commits, sides)?;
         if !merged.conflicts.is_empty() {
             return Ok(Goal::Conflicts { conflicts: merged.conflicts, stopped_at: None });
@@ -178,12 +178,9 @@ impl Repository {
         let (mut commit, mut skipped) = (head.clone(), Vec::new());
         let mut tree = tree_of(&git, head)?;
         for MadeCommit { commit: picked, .. } in chosen {
-            let parent = self.only_parent(picked)?;
-            let sides = Sides {
-                base: Some(parent.as_str()),
-                ours: commit.as_str(),
-                theirs: picked.as_str(),
-            };
+            let (parent, change) = self.change_of(picked)?;
+            let base = Base::OfTheirs(&parent);
+            let sides = Sides { base, ours: commit.as_str(), theirs: change.as_str() };
             let merged = merge(&git, Place::Commits, sides)?;
             if !merged.conflicts.is_empty() {
                 let stopped_at = Some(picked.clone());
@@ -199,17 +196,19 @@ impl Repository {
         Ok(Goal::Commit { commit, is_fast_forward: false, skipped })
     }
 
-    /// The one parent of a commit, or an empty directory in the place of none.
-    fn only_parent(&self, commit: &Commit) -> Result<Commit, WorktreeError> {
+    /// The one parent of a commit, and the commit. Where it has none, an empty directory, and a commit of the same files on it.
+    fn change_of(&self, commit: &Commit) -> Result<(Commit, Commit), WorktreeError> {
         let git = self.git();
         let said = git.text(["rev-list", "--parents", "--max-count=1", commit.as_str()])?;
         let parents: Vec<&str> = said.split_whitespace().skip(1).collect();
         match parents[..] {
             [] => {
                 let empty = Tree::parse(&git.text(["mktree"])?)?;
-                crate::snapshot::commit(&git, &empty, &[], "nothing yet", 0)
+                let empty = crate::snapshot::commit(&git, &empty, &[], "nothing yet", 0)?;
+                let change = child(&git, commit.as_str(), &empty)?;
+                Ok((empty, change))
             }
-            [parent] => Commit::parse(parent),
+            [parent] => Ok((Commit::parse(parent)?, commit.clone())),
             _ => Err(Obstacle::MergeCommit(commit.clone()).into()),
         }
     }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use crate::diff::differences;
 use crate::error::WorktreeError;
 use crate::ids::{Commit, Tree};
-use crate::merge_tree::{MergeOutput, Place, Sides, merge_by_path};
+use crate::merge_tree::{Base, MergeOutput, Place, Sides, child, merge_by_path};
 use crate::repository::Repository;
 use crate::snapshot::{Snapshot, tree_of};
 
@@ -29,8 +29,9 @@ const PATHS_ASKED_MAX: usize = 1000;
 
 /// A state of the checkout when the worktree was made, of which something was not committed.
 struct Begun<'a> {
-    head: &'a Commit,
     state: (&'a Commit, &'a Tree),
+    /// From the state back to what HEAD was then.
+    back: Commit,
     /// What was not committed then, and still is not.
     open: BTreeSet<PathBuf>,
 }
@@ -49,7 +50,8 @@ impl Repository {
             if open.is_empty() {
                 continue;
             }
-            let begun = Begun { head: &start.base, state, open };
+            let back = child(&self.git(), start.base.as_str(), state.0)?;
+            let begun = Begun { state, back, open };
             for commit in self.commits_at(head, goal, &begun.open)? {
                 found.extend(self.held_by(&commit, &begun, &head_tree)?);
             }
@@ -72,8 +74,8 @@ impl Repository {
         let elsewhere = self.differing(head_tree, tree)?;
         open.retain(|path| elsewhere.contains(path));
         // What is committed with more beside it is committed, too.
-        let sides =
-            Sides { base: Some(start.base.as_str()), ours: state.as_str(), theirs: head.as_str() };
+        let base = Base::OfOurs(&start.base);
+        let sides = Sides { base, ours: state.as_str(), theirs: head.as_str() };
         let both = merge_by_path(&git, Place::Commits, sides)?;
         let more = self.changed_by(&both, head_tree)?;
         open.retain(|path| more.contains(path));
@@ -91,11 +93,8 @@ impl Repository {
         let git = self.git();
         let (state, state_tree) = begun.state;
         let tree = tree_of(&git, commit)?;
-        let sides = Sides {
-            base: Some(state.as_str()),
-            ours: begun.head.as_str(),
-            theirs: commit.as_str(),
-        };
+        let base = Base::OfOurs(state);
+        let sides = Sides { base, ours: begun.back.as_str(), theirs: commit.as_str() };
         let without = merge_by_path(&git, Place::Commits, sides)?;
         let mut held = self.changed_by(&without, &tree)?;
         let comes = self.differing(head_tree, &tree)?;

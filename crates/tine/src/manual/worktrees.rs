@@ -4,7 +4,7 @@ use super::sections::Section;
 
 pub(super) const WORKTREES: Section = Section {
     heading: "WORKTREES",
-    text: "With --worktree a fork, each worker of a fan, or a task works in a git worktree of its own; a model asks for one with isolation: worktree of its tool Agent. It begins as the checkout stands that the parent works in: HEAD, what is staged stays staged, what is changed stays changed, and files that are new are there; of ignored files those that .worktreeinclude names (its lines are as in .gitignore). The checkout is only looked at: its index, its stash, its branches and its files stay as they are to the last byte. Git 2.40 or later does the work. HEAD is detached in a worktree; refs below refs/tine/ID are all that is added.",
+    text: "With --worktree a fork, each worker of a fan, or a task works in a git worktree of its own; a model asks for one with isolation: worktree of its tool Agent. It begins as the checkout stands that the parent works in: HEAD, what is staged stays staged, what is changed stays changed, and files that are new are there; of ignored files those that .worktreeinclude names (its lines are as in .gitignore). The checkout is only looked at: its index, its stash, its branches and its files stay as they are to the last byte. Git 2.38 or later does the work, such as that of Debian 12. HEAD is detached in a worktree; refs below refs/tine/ID are all that is added.",
     terms: &[
         ("--worktree", "begin as the checkout stands, with everything that is not committed"),
         ("--clean", "begin with the last commit alone"),
