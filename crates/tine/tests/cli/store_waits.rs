@@ -1,53 +1,49 @@
 //! Writes that wait because another process holds the database's lock: said in the stream of a run and on the screen of the terminal.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread::{self, JoinHandle};
 
 use serde_json::Value;
+use tine_model::AgentId;
+use tine_store::{OpenOptions, SqliteStore, Store as _};
 
 use crate::crash::start;
 use crate::pty::Terminal;
-use crate::support::{Home, not_run};
+use crate::support::Home;
 
-/// Takes the lock and says so; lets go of it when its input ends.
-const HOLDER: &str = "
-import sqlite3, sys
-held = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=60)
-held.execute('BEGIN IMMEDIATE')
-print('held', flush=True)
-sys.stdin.read()
-held.execute('COMMIT')
-";
-
-/// Another process that holds the lock.
+/// A write of this process that changes nothing and does not end: it holds the lock.
 struct Holder {
-    process: Child,
-    input: Option<ChildStdin>,
+    write: JoinHandle<()>,
+    go: mpsc::Sender<()>,
 }
 
 impl Holder {
-    /// Returns `None`, and says so, where there is no program that could hold it.
-    #[expect(clippy::disallowed_methods, reason = "another program holds the lock")]
-    fn of(home: &Home) -> Option<Self> {
-        let mut command = Command::new("python3");
-        command.args(["-c", HOLDER]).arg(home.path().join("tine.db"));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut said = String::new();
-        let started = command.spawn().ok().filter(|process| process.stdout.is_some());
-        let held = started.and_then(|mut process| {
-            BufReader::new(process.stdout.take()?).read_line(&mut said).ok()?;
-            let input = process.stdin.take();
-            Some(Self { process, input })
-        });
-        if said != "held\n" {
-            not_run("there is no python3 with SQLite here to hold the lock");
-        }
-        held.filter(|_| said == "held\n")
+    fn of(home: &Home) -> Self {
+        let path = home.path().join("tine.db");
+        let ((held, is_held), (go, goes)) = (mpsc::channel(), mpsc::channel());
+        let goes = Mutex::new(goes);
+        let wait = move |step| {
+            if step == "commit" {
+                held.send(()).unwrap();
+                goes.lock().unwrap().recv().unwrap();
+            }
+            Ok(())
+        };
+        let options = OpenOptions { step_hook: Some(Arc::new(wait)), ..OpenOptions::default() };
+        let write = async {
+            let store = SqliteStore::open(path, options).await.unwrap();
+            store.leave_line(AgentId::from_random([0; 16])).await.unwrap();
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let write = thread::spawn(move || runtime.block_on(write));
+        is_held.recv().unwrap();
+        Self { write, go }
     }
 
-    fn let_go(mut self) {
-        drop(self.input.take());
-        assert!(self.process.wait().unwrap().success());
+    fn let_go(self) {
+        self.go.send(()).unwrap();
+        self.write.join().unwrap();
     }
 }
 
@@ -69,11 +65,7 @@ fn a_stream_says_once_that_a_write_waits_and_nothing_is_lost() {
     let lines = BufReader::new(run.stdout.take().unwrap()).lines();
     let mut records = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
     assert!(records.any(|record| record["type"] == "tool_call"));
-    let Some(holder) = Holder::of(&home) else {
-        run.kill().unwrap();
-        run.wait().unwrap();
-        return;
-    };
+    let holder = Holder::of(&home);
     std::fs::write(home.work().join("go"), "").unwrap();
     assert!(records.any(|record| record["type"] == "store_waits"));
     holder.let_go();
@@ -89,7 +81,7 @@ fn the_screen_says_that_a_write_waits() {
     let mut terminal = Terminal::start_with(&home, &[], &[]);
     terminal.screen("Say what is to be done.");
     terminal.see_at_rest("hello\r", "You said: hello");
-    let Some(holder) = Holder::of(&home) else { return };
+    let holder = Holder::of(&home);
     terminal.see("again\r", "another process holds the database's lock");
     holder.let_go();
     terminal.at_rest("You said: again");
