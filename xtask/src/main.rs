@@ -17,6 +17,7 @@ mod crash;
 mod embed;
 mod engine;
 mod fuzz;
+mod git_version;
 mod hosts;
 mod process;
 mod soak;

@@ -14,7 +14,7 @@ use anyhow::{Result, bail};
 use crate::arguments::TestOptions;
 use crate::times::Times;
 use crate::world::World;
-use crate::{embed, fuzz, hosts, process, tidy, wire, workspace};
+use crate::{embed, fuzz, git_version, hosts, process, tidy, wire, workspace};
 use outcome::Outcome;
 
 /// The features that every step builds with, so that nothing is built twice. What a default build has is the rest of it: the
@@ -33,6 +33,7 @@ const SEED_DEFAULT: &str = "17";
 /// Runs every step, or only the tests where arguments choose some. An error says how many steps and tests failed; the list is printed.
 pub(crate) fn run(options: &TestOptions) -> Result<()> {
     let start = Instant::now();
+    git_version::check()?;
     needs::check()?;
     let (root, _) = workspace::metadata()?;
     let target = workspace::target()?;
