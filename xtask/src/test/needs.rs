@@ -11,9 +11,12 @@ use crate::process;
 const PROGRAMS: &[Program] = &[
     Program { name: "git", proof: &["--version"], package: "git" },
     Program { name: "bash", proof: &["--version"], package: "bash" },
-    // Debian has the part of Python that makes environments in a package of its own.
-    Program { name: "python3", proof: &["-c", "import ensurepip, venv"], package: "python3-venv" },
 ];
+
+/// Only the vendors' SDKs need it, and they are listed as not run without it. Debian has the part of Python that makes environments in a
+/// package of its own.
+const PYTHON: Program =
+    Program { name: "python3", proof: &["-c", "import ensurepip, venv"], package: "python3-venv" };
 
 /// One of them.
 struct Program {
@@ -31,6 +34,10 @@ pub(super) fn check() -> Result<()> {
     for program in PROGRAMS {
         need_program(program)?;
     }
+    if !present(&PYTHON) && can_install() {
+        // Where the package cannot be had, the SDKs' own step says what is missing.
+        let _ = fetch(&PYTHON);
+    }
     for (command, component) in COMPONENTS {
         need_component(command, component)?;
     }
@@ -42,11 +49,25 @@ fn need_program(program: &Program) -> Result<()> {
     if present(program) {
         return Ok(());
     }
-    if !Path::new("/etc/debian_version").exists() || !is_root() {
+    if !can_install() {
         bail!(
             "the tests need `{name}`, which is not installed\nhint: on Debian: sudo apt-get install -y {package}"
         );
     }
+    fetch(program)?;
+    if !present(program) {
+        bail!("the package {package} was installed but brings no `{name}` that works");
+    }
+    Ok(())
+}
+
+/// Returns true for the superuser of a Debian.
+fn can_install() -> bool {
+    Path::new("/etc/debian_version").exists() && is_root()
+}
+
+fn fetch(program: &Program) -> Result<()> {
+    let Program { name, package, .. } = program;
     eprintln!("==> `{name}` is missing: installing the package {package}");
     if !install(package) {
         // A fresh container has no package lists yet.
@@ -56,9 +77,6 @@ fn need_program(program: &Program) -> Result<()> {
         if !install(package) {
             bail!("cannot install `{package}`\nhint: apt-get install -y {package}");
         }
-    }
-    if !present(program) {
-        bail!("the package {package} was installed but brings no `{name}` that works");
     }
     Ok(())
 }
