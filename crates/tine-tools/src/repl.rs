@@ -3,19 +3,20 @@
 //! The interpreter has no way to the world but the tools, and those are run by whoever runs this tool: with the same filter and the
 //! same permissions as the model's own calls. Nothing is kept between calls, so a fork and a restarted agent know exactly what
 //! their conversation says.
+//!
+//! The tool is always declared in the same words, so that an agent keeps its prefix in any build. Only a build with the feature `repl` runs
+//! scripts; others answer that they cannot.
 
+#[cfg(feature = "repl")]
 mod script;
 
 use async_trait::async_trait;
 use tine_model::RawJson;
-use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::Arguments;
-use crate::bash::excerpt::Excerpt;
 use crate::place::Place;
 use crate::tool::{Effect, Failure, Tool, ToolOutput, ToolSpec};
-use script::{Ask, Host};
 
 static SPEC: ToolSpec = ToolSpec {
     name: Repl::NAME,
@@ -31,9 +32,6 @@ static SPEC: ToolSpec = ToolSpec {
 
 /// The longest script. A longer one carries data, which belongs into a file.
 const CODE_BYTES_MAX: usize = 256 * 1024;
-
-/// What the interpreter may use of the stack: enough for its deepest expression in a build without optimisation.
-const STACK_BYTES: usize = 64 * 1024 * 1024;
 
 /// Runs a script.
 #[derive(Clone, Debug)]
@@ -59,7 +57,15 @@ impl Tool for Repl {
 
     async fn run(&self, place: &Place, input: &RawJson, cancel: &CancellationToken) -> ToolOutput {
         match parse(input) {
-            Ok(code) => self.interpret(code, place, cancel).await,
+            #[cfg(feature = "repl")]
+            Ok(code) => script::interpret(&self.tools, code, place, cancel).await,
+            #[cfg(not(feature = "repl"))]
+            Ok(_) => {
+                let (_, _, tools) = (place, cancel, self.tools.join(", "));
+                ToolOutput::failed(format!(
+                    "this build of tine runs no scripts; call the tools themselves: {tools}"
+                ))
+            }
             Err(failure) => failure.into(),
         }
     }
@@ -75,45 +81,5 @@ fn parse(input: &RawJson) -> Result<String, Failure> {
     Ok(code.to_owned())
 }
 
-impl Repl {
-    /// The interpreter has a thread of its own, because it waits for its calls. It ends when `stop` is cancelled, which
-    /// dropping this future does too.
-    async fn interpret(
-        &self,
-        code: String,
-        place: &Place,
-        cancel: &CancellationToken,
-    ) -> ToolOutput {
-        let stop = cancel.child_token();
-        let _stopped_on_drop = stop.clone().drop_guard();
-        let (asks, mut asked) = mpsc::channel(1);
-        let (done, mut finished) = oneshot::channel();
-        let host = Host {
-            tools: self.tools.clone(),
-            asks,
-            stop,
-            printed: Excerpt::new(place.limits().command_output_characters),
-        };
-        let thread = std::thread::Builder::new().name("repl".to_owned()).stack_size(STACK_BYTES);
-        let started = thread.spawn(move || drop(done.send(script::run(&code, host))));
-        if let Err(error) = started {
-            return ToolOutput::failed(format!("the script could not be started: {error}"));
-        }
-        loop {
-            // Both branches are cancel-safe.
-            tokio::select! {
-                output = &mut finished => {
-                    let lost = |_| ToolOutput::failed("the script stopped unexpectedly");
-                    return output.unwrap_or_else(lost);
-                }
-                Some(Ask { tool, input, reply }) = asked.recv() => {
-                    // The thread waits for it, unless it has ended meanwhile.
-                    drop(reply.send(place.call(&tool, &input).await));
-                }
-            }
-        }
-    }
-}
-
-#[cfg(test)]
+#[cfg(all(test, feature = "repl"))]
 mod tests;

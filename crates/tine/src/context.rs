@@ -106,6 +106,12 @@ impl Context {
             facts: Arc::new(caching::models(&dirs.models_file)),
         };
         let repl = config.repl.as_ref().is_some_and(|repl| repl.value);
+        if repl && !cfg!(feature = "repl") {
+            return Err(Failure::usage(
+                "the setting `repl` is true, and this build of tine runs no scripts",
+            )
+            .hint("set it to false, or build tine with `--features repl`"));
+        }
         sweep_owners(&dirs.owners);
         let runtime = Runtime::new(Arc::new(store), ports, dirs.owners)
             .with_repl(repl)

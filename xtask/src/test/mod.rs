@@ -19,7 +19,7 @@ use outcome::Outcome;
 
 /// The features that every step builds with, so that nothing is built twice. What a default build has is the rest of it: the
 /// crate that embeds `tine-fork` is built without them.
-pub(crate) const FEATURES: &str = "tine-fork/otel";
+const FEATURES: &str = "tine-fork/otel,tine/repl";
 
 /// Has tests try every case (`tine_testkit::tests_all`).
 const TEST_ALL: &str = "TINE_TEST_ALL";

@@ -52,6 +52,7 @@ async fn a_worker_that_tries_every_door_is_refused_at_each() {
     }
 }
 
+#[cfg(feature = "repl")]
 #[tokio::test]
 async fn a_script_of_a_worker_is_refused_too() {
     let root = [

@@ -180,6 +180,7 @@ async fn a_worker_that_was_never_told_its_task_is_told_when_it_is_resumed() {
     assert!(said.contains("<fork-boilerplate>") && said.contains("go on, please"), "{said}");
 }
 
+#[cfg(feature = "repl")]
 #[tokio::test]
 async fn what_waits_in_a_mailbox_is_read_once_a_turn_and_scripts_leave_it_for_the_model() {
     let root = [

@@ -133,6 +133,7 @@ async fn a_writer_whose_process_is_dead_is_not_told_of() {
     assert!(told.lock().unwrap().is_empty());
 }
 
+#[cfg(feature = "repl")]
 #[tokio::test]
 async fn a_scripts_calls_are_checked_alike_and_their_results_stay_data() {
     let code = r#"let made = FileWrite(#{file_path: "a", content: "1"});

@@ -9,7 +9,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::bash::excerpt::Excerpt;
+use crate::place::Place;
 use crate::tool::ToolOutput;
+
+/// What the interpreter may use of the stack: enough for its deepest expression in a build without optimisation.
+const STACK_BYTES: usize = 64 * 1024 * 1024;
 
 /// Steps of a script, well under a second of pure computing in an optimised build.
 const OPERATIONS_MAX: u64 = 5_000_000;
@@ -30,22 +34,58 @@ const FUNCTIONS_MAX: usize = 100;
 const STEPS_BETWEEN_LOOKS: u64 = 1_024;
 
 /// A call that a script makes.
-pub(super) struct Ask {
-    pub(super) tool: String,
-    pub(super) input: RawJson,
-    pub(super) reply: oneshot::Sender<ToolOutput>,
+struct Ask {
+    tool: String,
+    input: RawJson,
+    reply: oneshot::Sender<ToolOutput>,
 }
 
 /// What a script has of the world.
-pub(super) struct Host {
-    pub(super) tools: Vec<&'static str>,
-    pub(super) asks: mpsc::Sender<Ask>,
-    pub(super) stop: CancellationToken,
-    pub(super) printed: Excerpt,
+struct Host {
+    tools: Vec<&'static str>,
+    asks: mpsc::Sender<Ask>,
+    stop: CancellationToken,
+    printed: Excerpt,
+}
+
+/// Runs a script, whose calls of these tools are run by the caller of `place`.
+///
+/// The interpreter has a thread of its own, because it waits for its calls. It ends when `cancel` is cancelled, which dropping this
+/// future does too.
+pub(super) async fn interpret(
+    tools: &[&'static str],
+    code: String,
+    place: &Place,
+    cancel: &CancellationToken,
+) -> ToolOutput {
+    let stop = cancel.child_token();
+    let _stopped_on_drop = stop.clone().drop_guard();
+    let (asks, mut asked) = mpsc::channel(1);
+    let (done, mut finished) = oneshot::channel();
+    let printed = Excerpt::new(place.limits().command_output_characters);
+    let host = Host { tools: tools.to_vec(), asks, stop, printed };
+    let thread = std::thread::Builder::new().name("repl".to_owned()).stack_size(STACK_BYTES);
+    let started = thread.spawn(move || drop(done.send(run(&code, host))));
+    if let Err(error) = started {
+        return ToolOutput::failed(format!("the script could not be started: {error}"));
+    }
+    loop {
+        // Both branches are cancel-safe.
+        tokio::select! {
+            output = &mut finished => {
+                let lost = |_| ToolOutput::failed("the script stopped unexpectedly");
+                return output.unwrap_or_else(lost);
+            }
+            Some(Ask { tool, input, reply }) = asked.recv() => {
+                // The thread waits for it, unless it has ended meanwhile.
+                drop(reply.send(place.call(&tool, &input).await));
+            }
+        }
+    }
 }
 
 /// Runs a script to its end; blocks the thread. What was printed before a failure is kept.
-pub(super) fn run(code: &str, host: Host) -> ToolOutput {
+fn run(code: &str, host: Host) -> ToolOutput {
     let Host { tools, asks, stop, printed } = host;
     let printed = Rc::new(RefCell::new(printed));
     let mut engine = limited(stop.clone());

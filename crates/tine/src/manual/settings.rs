@@ -17,7 +17,7 @@ pub(super) const SETTINGS: Section = Section {
         ("stream", "whether replies come piece by piece (true)"),
         (
             "repl",
-            "whether new agents have the tool REPL: scripts that call the other tools, each call judged by itself (false)",
+            "whether new agents have the tool REPL: scripts that call the other tools, each call judged by itself (false); only in a build with the feature `repl`",
         ),
         (
             "compact",

@@ -35,6 +35,7 @@ fn a_link_out_of_the_directory_is_a_way_out_of_it() {
     assert!(!home.path().join("out/new.txt").exists());
 }
 
+#[cfg(feature = "repl")]
 #[test]
 fn the_calls_of_a_script_are_judged_like_the_models_own() {
     let home = Home::new();

@@ -56,7 +56,7 @@ fn world() -> World {
     }
     world.write(
         ".tine-home/config.toml",
-        format!("repl = true\n[workers]\nnudge = false\n# {SECRET}\n"),
+        format!("repl = {}\n[workers]\nnudge = false\n# {SECRET}\n", cfg!(feature = "repl")),
     );
     symlink("../.ssh/id_rsa", world.work().join("link")).unwrap();
     symlink("../.ssh", world.work().join("folder")).unwrap();

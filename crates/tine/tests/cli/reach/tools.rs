@@ -61,10 +61,12 @@ fn no_tool_of_a_confined_worker_sees_a_secret_or_plants_what_runs_later() {
     calls.push(call("FileRead", serde_json::json!({ "file_path": path("work/.git/config") })));
     calls.push(call("FileEdit", edit));
     let secret = path(".ssh/id_x");
-    for code in [
+    let scripts = [
         format!("FileRead(#{{file_path: \"{secret}\"}})"),
         "FileWrite(#{file_path: \".git/hooks/post-merge\", content: \"x\"})".to_owned(),
-    ] {
+    ];
+    let runs_scripts = cfg!(feature = "repl");
+    for code in scripts.iter().filter(|_| runs_scripts) {
         calls.push(call("REPL", serde_json::json!({ "code": code })));
     }
     let scenario = format!(
@@ -73,7 +75,7 @@ fn no_tool_of_a_confined_worker_sees_a_secret_or_plants_what_runs_later() {
     );
     home.write("case.toml", &scenario);
     let settings = std::fs::read_to_string(home.path().join("config.toml")).unwrap();
-    home.write("config.toml", &format!("repl = true\n{settings}"));
+    home.write("config.toml", &format!("repl = {runs_scripts}\n{settings}"));
     home.done(&["run", "-q", "--name", "a", "hello"]);
     let fanned = home.json(&["fan", "a", "-d", "TRY", "--json"]);
     let worker = fanned["tasks"][0]["agent"].as_str().unwrap();
@@ -91,7 +93,7 @@ fn no_tool_of_a_confined_worker_sees_a_secret_or_plants_what_runs_later() {
     assert!(shown.contains("`.git/hooks/pre-commit` cannot be written by a confined run: git, a shell, an editor, an agent or CI would follow it later"), "{shown}");
     assert_eq!(
         shown.matches("cannot be written by a confined run").count(),
-        planted.len() + 2,
+        planted.len() + 1 + usize::from(runs_scripts),
         "{shown}"
     );
 }
