@@ -235,6 +235,21 @@ mod tests {
     }
 
     #[test]
+    fn a_worktree_is_parted_by_several_workers_at_the_same_time() {
+        let world = World::new();
+        let (all, work) = (std::sync::Barrier::new(8), world.path("work"));
+        std::thread::scope(|scope| {
+            let part = || {
+                all.wait();
+                part_linked_worktree(&work)
+            };
+            let parts: Vec<_> = (0..8).map(|_| scope.spawn(part)).collect();
+            parts.into_iter().for_each(|part| part.join().unwrap().unwrap());
+        });
+        assert!(world.found("work").unwrap().is_parted());
+    }
+
+    #[test]
     fn what_a_command_has_put_in_the_way_is_neither_followed_nor_waited_for() {
         let world = World::new();
         let administration = world.path("main/.git/worktrees/name");

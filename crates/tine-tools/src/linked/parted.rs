@@ -8,6 +8,7 @@
 
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use super::Linked;
 
@@ -35,11 +36,16 @@ const SHARED: [&str; 15] = [
 
 const PACKED: &str = "packed-refs";
 
+/// Held while a worktree is given its lock.
+static PARTING: Mutex<()> = Mutex::new(());
+
 /// Gives the linked worktree around a directory its own lock, once; does nothing in any other directory. Must be done before
 /// the first command runs there. What a command could have put in the way is replaced, and never followed. A crash in between leaves the
 /// worktree as it was.
 pub fn part_linked_worktree(directory: &Path) -> io::Result<()> {
     let Some(linked) = Linked::around(&directory.canonicalize()?) else { return Ok(()) };
+    // Workers that begin at the same time share a directory. The lock guards no value that a panic could leave half done.
+    let _alone = PARTING.lock().unwrap_or_else(PoisonError::into_inner);
     if linked.is_parted() {
         return Ok(());
     }
