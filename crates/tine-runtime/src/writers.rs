@@ -3,6 +3,8 @@
 //! Nothing is locked and nothing refused: the file tools refuse to overwrite what somebody has changed, and this says why that may
 //! happen.
 
+mod snapshot;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,11 +12,12 @@ use tine_fork::{Neighbour, Observer, RunEvent};
 use tine_guard::{RealCall, Width, shell_verdict};
 use tine_model::{AgentId, RawJson};
 use tine_store::{Fence, NoteWriter, Store};
-use tine_tools::{Snapshot, ToolOutput, Watch};
+use tine_tools::ToolOutput;
 
 use crate::owner::is_alive;
 use crate::permission::command_of;
 use crate::ports::Ports;
+use snapshot::Snapshot;
 
 /// What the model may do about it.
 const ADVICE: &str = "read a file again before you change it, or work in a worktree of your own";
@@ -22,9 +25,6 @@ const ADVICE: &str = "read a file again before you change it, or work in a workt
 /// Entries of the directory that are looked at to see whether a command changed any: some ten milliseconds. In a larger directory
 /// every command counts that may change something.
 const ENTRIES_MAX: usize = 5_000;
-
-/// Deeper than any path the system takes.
-const ALL_THE_WAY: usize = 4_096;
 
 /// The writing of one run.
 pub(crate) struct Writers {
@@ -139,19 +139,14 @@ impl Writers {
             _ => match before {
                 None => false,
                 Some(before) if !before.is_complete() => true,
-                Some(before) => self
-                    .look()
-                    .await
-                    .is_none_or(|after| !after.is_complete() || !before.escapes(&after).is_empty()),
+                Some(before) => self.look().await.is_none_or(|after| !before.is_unchanged(&after)),
             },
         }
     }
 
     async fn look(&self) -> Option<Snapshot> {
-        let roots = vec![(self.directory.clone(), ALL_THE_WAY)];
-        let watch = Watch { roots, without: Vec::new() };
-        let looked =
-            tokio::task::spawn_blocking(move || Snapshot::take_at_most(&watch, ENTRIES_MAX));
+        let directory = self.directory.clone();
+        let looked = tokio::task::spawn_blocking(move || Snapshot::take(&directory, ENTRIES_MAX));
         looked.await.ok()
     }
 
