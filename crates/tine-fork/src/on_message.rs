@@ -63,8 +63,8 @@ pub(crate) fn tell(observer: &dyn OnMessage, message: &ForkMessage<'_>) {
     }
 }
 
-/// Collects the paths of calls that write files and were carried out. It sees file tools only; what a shell command writes is
-/// seen by an audit of the file system alone.
+/// Collects the paths of calls that write files and were carried out. It sees file tools only, and not
+/// what a shell command writes.
 #[derive(Debug, Default)]
 pub struct FilesTouched(Mutex<Touched>);
 

@@ -141,7 +141,7 @@ const BUILDS: [&str; 24] = [
 ];
 
 /// Names in a repository's own folder whose content decides which programs git runs, or where the rest of the repository is.
-/// Commits write none of them. The one list for file tools, the wall and the audit.
+/// Commits write none of them. The one list for file tools and the wall.
 pub const REPOSITORY_SETTINGS: [&str; 6] =
     ["commondir", "config", "config.worktree", "gitdir", "hooks", "info"];
 

@@ -1,4 +1,4 @@
-//! The wall around a run, and the audit around one or several.
+//! The reach of a run, and the wall around it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use tine_model::{AgentRecord, Reach, Writes};
 use tine_store::{Lease, SetReach};
 use tine_tools::{
-    Change, CommandLimitsSet, Escape, Gap, Ground, Missing, Place, ResourceLimits, Snapshot,
-    Support, Wall, WallError, Watch, Withheld, part_linked_worktree,
+    CommandLimitsSet, Gap, Ground, Missing, Place, ResourceLimits, Support, Wall, WallError,
+    Withheld, part_linked_worktree,
 };
 
 use crate::error::RuntimeError;
@@ -75,21 +75,12 @@ pub struct Confinement {
     pub limits: CommandLimitsSet,
     /// The choice where the kernel cannot keep all of this. Runs that may not write in their directory are refused there.
     pub missing: Missing,
-    /// tine's own files: confined runs do not read them, no run writes them without a question, and the audit does not look at them.
+    /// tine's own files: confined runs do not read them, and no run writes them without a question.
     /// The agent's directory may lie among them.
     pub own: Vec<PathBuf>,
-    /// Where the agent's directory is a worktree that tine has made, the directory it was made of: nothing there may change
-    /// while the run is on, and the worktree is arranged so that git works in it behind the wall.
+    /// Where the agent's directory is a worktree that tine has made, the directory it was made of. It may lie among tine's own
+    /// files as well, and the worktree is arranged so that git works in it behind the wall.
     pub origin: Option<PathBuf>,
-}
-
-/// What the audit of a confined run found.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AuditReport {
-    /// What changed outside while the run was on, whoever changed it.
-    pub escapes: Vec<Escape>,
-    /// Whether everything could be looked at, before and after.
-    pub complete: bool,
 }
 
 impl Confinement {
@@ -214,74 +205,6 @@ fn both_ways(paths: &[PathBuf]) -> Vec<PathBuf> {
     paths.iter().cloned().chain(real).collect()
 }
 
-/// The audit of a run, or of all runs of a fan: what the world looked like before.
-pub(crate) struct Audit {
-    watch: Watch,
-    before: Snapshot,
-    /// The directories of the runs, and with each what goes when the worktree is removed that it is in.
-    around: Vec<(PathBuf, Vec<PathBuf>)>,
-}
-
-impl Audit {
-    /// Looks around, before any wall of these runs is raised; `None` where there is none to be raised. Each look reads the
-    /// home and the directories, so runs that go on at the same time share the two.
-    async fn begin(
-        confinement: &Confinement,
-        directories: &[&Path],
-    ) -> Result<Option<Self>, RuntimeError> {
-        let walls = directories.iter().map(|directory| {
-            confinement.wall(directory).map(|wall| (directory.to_path_buf(), wall.writable))
-        });
-        let Some(walls) = walls.collect::<Option<Vec<_>>>() else { return Ok(None) };
-        let (own, origin) = (confinement.own.clone(), confinement.origin.clone());
-        let parts = confinement.parts();
-        let looked = tokio::task::spawn_blocking(move || {
-            let goes =
-                |directory: &PathBuf| (directory.clone(), Watch::goes_with(&real(directory)));
-            let runs_in: Vec<_> = walls.iter().map(|(directory, _)| goes(directory)).collect();
-            // Before the first look: it is tine that changes something there.
-            walls.iter().try_for_each(|(directory, _)| part(parts, directory))?;
-            let home = std::env::home_dir().as_deref().map(real);
-            let around = |(directory, writable): &(PathBuf, Vec<PathBuf>)| {
-                let directory = real(directory);
-                let writable = all_real(writable);
-                let watch = Watch::around(&directory, &writable, home.as_deref(), &all_real(&own));
-                match &origin {
-                    Some(origin) => watch.with_origin(&directory, &real(origin)),
-                    None => watch,
-                }
-            };
-            let watch = walls.iter().map(around).reduce(Watch::and);
-            Ok::<_, WallError>(watch.map(|watch| {
-                let before = Snapshot::take(&watch);
-                Self { watch, before, around: runs_in }
-            }))
-        });
-        Ok(looked.await.map_err(|_| RuntimeError::Confinement)??)
-    }
-
-    /// Looks again, when the walls are gone and with them what the commands had left. `removed`: worktrees that tine itself has
-    /// removed, all of whose parts may be gone.
-    async fn end(self, removed: Vec<PathBuf>) -> AuditReport {
-        let after = tokio::task::spawn_blocking(move || {
-            let after = Snapshot::take(&self.watch);
-            let is_in_removed =
-                |directory: &PathBuf| removed.iter().any(|top| directory.starts_with(top));
-            let gone = self.around.iter().filter(|(directory, _)| is_in_removed(directory));
-            let gone: Vec<&PathBuf> = gone.flat_map(|(_, goes)| goes).collect();
-            let is_escape = |escape: &Escape| {
-                escape.change != Change::Removed
-                    || !gone.iter().any(|gone| escape.path.starts_with(gone))
-            };
-            let mut escapes = self.before.escapes(&after);
-            escapes.retain(is_escape);
-            AuditReport { escapes, complete: self.before.is_complete() && after.is_complete() }
-        });
-        // A look that did not come to its end has seen nothing.
-        after.await.unwrap_or_default()
-    }
-}
-
 impl Runtime {
     /// The confinement of a run under this lease, from what is wished for and what is stored. A wish that is to be stored is, and
     /// the record has it from then on; a run that wishes less than is stored has that in its record for its own time.
@@ -304,34 +227,6 @@ impl Runtime {
         record.reach = reach;
         Ok(settled)
     }
-
-    /// Begins the audit around runs in these directories. Where worktrees are kept is tine's own, wherever that is: those of other
-    /// runs come and go there.
-    pub(crate) async fn audit(
-        &self,
-        confinement: &Confinement,
-        directories: &[&Path],
-    ) -> Result<Option<Audit>, RuntimeError> {
-        let mut confinement = confinement.clone();
-        confinement.own.extend(self.worktree_policy().map(|policy| policy.root.clone()));
-        Audit::begin(&confinement, directories).await
-    }
-
-    /// What an audit has found by now, without the worktrees that were removed meanwhile.
-    pub(crate) async fn audited(&self, audit: Audit) -> AuditReport {
-        // If the store says nothing of them, nothing is left out.
-        let worktrees = self.store().worktrees().await.unwrap_or_default();
-        let removed = worktrees.into_iter().filter(|worktree| worktree.removed_ms.is_some());
-        audit.end(removed.map(|worktree| PathBuf::from(worktree.path)).collect()).await
-    }
-}
-
-fn real(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
-}
-
-fn all_real(paths: &[PathBuf]) -> Vec<PathBuf> {
-    paths.iter().map(|path| real(path)).collect()
 }
 
 #[cfg(test)]

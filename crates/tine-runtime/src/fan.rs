@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -15,14 +14,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cache::CachePolicy;
 use crate::cached_content::{Holding, Resource};
-use crate::confine::Audit;
 use crate::error::RuntimeError;
 use crate::fan_report::{FanReport, FanTask, failed};
 use crate::run::RunOptions;
 use crate::runtime::Runtime;
 use crate::warm::KeepWarm;
 use crate::worker::{Once, Start};
-use crate::worktrees::Placement;
+use crate::worktrees::{Cause, Placement};
 
 /// Most workers of one fan. More would overrun every provider's rate limits, and the machine's.
 pub const FAN_MAX: usize = 256;
@@ -103,12 +101,11 @@ impl Runtime {
         let forked = self
             .fork_workers(&parent, &spec.directives, &spec.place, &options.confinement.reach)
             .await?;
-        let audited = async {
-            let audit = self.look_around(&forked, options).await?;
-            let report = self.run_workers(&parent, &spec, &forked, &llm, options, &watcher).await?;
-            Ok::<_, RuntimeError>((report, audit))
+        let ran = async {
+            self.enter_worktree(&forked).await?;
+            self.run_workers(&parent, &spec, &forked, &llm, options, &watcher).await
         };
-        let result = audited.await;
+        let result = ran.await;
         if let Err(error) = &result {
             // The workers exist, and nobody will run them: they must not look as if somebody did.
             for (made, directive) in forked.iter().zip(&spec.directives) {
@@ -120,30 +117,17 @@ impl Runtime {
                 }
             }
         }
-        let (report, audit) = result?;
-        Ok(match audit {
-            Some(audit) => FanReport { audit: Some(self.audited(audit).await), ..report },
-            None => report,
-        })
+        result
     }
 
-    /// The first look of the audit around all workers.
-    async fn look_around(
-        &self,
-        forked: &[Forked],
-        options: &RunOptions,
-    ) -> Result<Option<Audit>, RuntimeError> {
-        let Some(first) = forked.first() else { return Ok(None) };
+    /// Makes a removed worktree again that the workers share, before their runs begin: then it is the command that makes it, with
+    /// what a person's command may reach.
+    async fn enter_worktree(&self, forked: &[Forked]) -> Result<(), RuntimeError> {
+        // All are in the directory of their parent, or each in a worktree that was made just now.
+        let Some(first) = forked.first() else { return Ok(()) };
         let first = self.store().agent(first.child).await?;
-        let mut directories = Vec::with_capacity(forked.len());
-        for made in forked {
-            directories.push(PathBuf::from(self.store().agent(made.child).await?.directory));
-        }
-        directories.dedup();
-        // All were made of the same directory, or are in it.
-        let confinement = self.walled(&first, &options.confinement).await?;
-        let directories: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
-        self.audit(&confinement, &directories).await
+        self.home(&first, Cause::Command).await?;
+        Ok(())
     }
 
     async fn run_workers(
@@ -208,7 +192,7 @@ impl Runtime {
         };
         let cache = self.cache_report(parent, plan, &tasks, held);
         let fork_point = forked.first().and_then(|forked| forked.fork_point);
-        Ok(FanReport { parent: parent.id, fork_point, tasks, cache, audit: None })
+        Ok(FanReport { parent: parent.id, fork_point, tasks, cache })
     }
 
     /// What each worker is told of its worktree.

@@ -5,7 +5,6 @@ use tine_fork::{Report, RunReport};
 use tine_model::{AgentId, AgentRecord, EntryId, Outcome, TaskStatus, TaskWorktree, Usage};
 
 use crate::cached_content::HeldCost;
-use crate::confine::AuditReport;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
 
@@ -71,9 +70,6 @@ pub struct FanReport {
     pub tasks: Vec<FanTask>,
     /// What the cache did.
     pub cache: CacheReport,
-    /// What changed outside while any of them ran; `None` where their commands were not confined. They work in one
-    /// directory at the same time, so nobody can say whose it was.
-    pub audit: Option<AuditReport>,
 }
 
 pub(crate) fn ended(agent: AgentId, directive: &str, report: &RunReport) -> FanTask {

@@ -71,7 +71,7 @@ pub use cache::{CachePolicy, LifetimeChoice};
 pub use cache_note::{CacheNote, PlaceNote, VendorNote};
 pub use cached_content::HeldCost;
 pub use compact::{CompactOptions, Compacted, CompactedBy, KEEP_TOKENS_DEFAULT};
-pub use confine::{AuditReport, Confinement, ReachWish};
+pub use confine::{Confinement, ReachWish};
 pub use cost::{CauseLine, CostLine, CostReport};
 pub use crew::{
     AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, DefinitionError, Definitions,
@@ -112,9 +112,7 @@ pub use tasks::{
     WaitStatus, Waited, WaitedAgent,
 };
 pub use tine_fork::{Clock, Ids, MergeNote, VALUE_PER_SECOND_DEFAULT, Wording};
-pub use tine_tools::{
-    AGENT_VARIABLE, Change, CommandLimitsSet, Escape, Gap, Missing, Preview, Support, WallError,
-};
+pub use tine_tools::{AGENT_VARIABLE, CommandLimitsSet, Gap, Missing, Preview, Support, WallError};
 pub use worktrees::{
     Applied, AsOf, BringSpec, Brought, BroughtOutcome, Candidate, ChangeStatus, Changes, Check,
     Checked, CollectSpec, Collected, Conflict, ConflictKind, ConflictPlace, DuePurge, FastForward,

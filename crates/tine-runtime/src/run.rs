@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::attach::Prompt;
 use crate::budget::{OnBudget, Purse};
 use crate::cache::CachePolicy;
-use crate::confine::{AuditReport, Confinement};
+use crate::confine::Confinement;
 use crate::crew::{Crew, Definitions, SpawnKind, worker_options};
 use crate::crew_tools::CrewTools;
 use crate::dispatch::GuardedTools;
@@ -67,8 +67,6 @@ pub struct RunOutcome {
     pub agent: AgentId,
     /// How it went.
     pub report: RunReport,
-    /// What changed outside meanwhile; `None` where commands were not confined.
-    pub audit: Option<AuditReport>,
 }
 
 /// One agent's run, prepared: the lease is held.
@@ -106,8 +104,9 @@ impl Runtime {
     ) -> Result<RunOutcome, RuntimeError> {
         let record = self.store().agent(agent).await?;
         let llm = self.ports().models.connect(&record.settings.model).await?;
-        let confinement = self.walled(&record, &options.confinement).await?;
-        let audit = self.audit(&confinement, &[record.directory.as_ref()]).await?;
+        // A removed worktree is made again before the run begins: then it is the command that makes it, with what a person's
+        // command may reach.
+        self.home(&record, Cause::Command).await?;
         let lease = self.acquire(agent).await?;
         let entered = self.live().enter(agent, agent, &options.cancel);
         let leased = (&lease, &entered);
@@ -121,11 +120,7 @@ impl Runtime {
         let released = self.store().release(&lease).await;
         let report = result?;
         released?;
-        let audit = match audit {
-            Some(audit) => Some(self.audited(audit).await),
-            None => None,
-        };
-        Ok(RunOutcome { agent, report, audit })
+        Ok(RunOutcome { agent, report })
     }
 
     async fn run_leased(

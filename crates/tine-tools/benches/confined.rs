@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tine_model::RawJson;
-use tine_tools::{Bash, Ground, Place, Snapshot, StageProgram, Support, Tool, Wall, Watch};
+use tine_tools::{Bash, Ground, Place, StageProgram, Support, Tool, Wall};
 use tokio_util::sync::CancellationToken;
 
 /// Runs of each kind that are counted.
@@ -68,7 +68,6 @@ fn main() {
             "NOT RUN: a network of named hosts: this kernel lets this user make no namespaces"
         ),
     }
-    audit(&path);
 }
 
 /// The cost of a network that a command does not use.
@@ -86,22 +85,6 @@ fn network(path: &Path, runtime: &tokio::runtime::Runtime, ground: &Ground) {
         shown(with),
         with.as_secs_f64() / without.as_secs_f64()
     );
-}
-
-/// Files of the tree that an audit looks at.
-const FILES: usize = 100_000;
-
-fn audit(directory: &Path) {
-    for at in 0..FILES {
-        let below = directory.join(format!("d{}", at / 100));
-        if at % 100 == 0 {
-            std::fs::create_dir(&below).unwrap();
-        }
-        std::fs::write(below.join(at.to_string()), "x").unwrap();
-    }
-    let watch = Watch::around(directory, &[], None, &[]);
-    let looked = median(5, || assert!(Snapshot::take(&watch).len() > FILES));
-    println!("one look of the audit at {FILES} files: {}", shown(looked));
 }
 
 async fn run_true(place: &Place) {

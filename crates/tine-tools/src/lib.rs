@@ -10,7 +10,6 @@
 //! commands are ended through their process group.
 
 mod arguments;
-mod audit;
 mod bash;
 mod beneath;
 mod caller;
@@ -39,7 +38,6 @@ mod walk;
 mod wall;
 mod watchdog;
 
-pub use audit::{Change, ESCAPES_MAX, Escape, Snapshot, Watch};
 pub use bash::{Bash, is_withheld_variable};
 pub use caller::Caller;
 pub use detached::{Detached, hide_environment, is_environment_hidden, leave_session};

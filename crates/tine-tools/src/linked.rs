@@ -82,15 +82,6 @@ pub(crate) fn nearest(directory: &Path) -> Option<(&Path, PathBuf)> {
     above.find(|(_, own)| own.symlink_metadata().is_ok())
 }
 
-/// The repository of a directory, however it comes by it.
-pub(crate) fn repository(directory: &Path) -> Option<PathBuf> {
-    let (_, own) = nearest(directory)?;
-    match own.is_dir() {
-        true => real(&own).filter(|own| own.join("HEAD").is_file()),
-        false => Linked::around(directory).map(|linked| linked.common),
-    }
-}
-
 /// Longest file of this kind; such a file holds one path.
 const LINE_BYTES_MAX: u64 = 64 * 1024;
 
@@ -156,9 +147,6 @@ mod tests {
         assert_eq!(linked.written(), written);
         assert_eq!(world.found("work/below/deep"), Some(linked));
         assert_eq!(world.found("main"), None);
-        for name in ["main", "work", "work/below"] {
-            assert_eq!(repository(&world.path(name)), Some(world.path("main/.git")));
-        }
         // Relative, as newer versions of git can write them.
         write(&world.path("work/.git"), "gitdir: ../main/.git/worktrees/name\n");
         write(&world.path("main/.git/worktrees/name/gitdir"), "../../../../work/.git\n");

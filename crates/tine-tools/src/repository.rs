@@ -1,7 +1,7 @@
 //! Files of a git repository that decide which programs git runs in it, found on the disk.
 //!
-//! Which names count stands in one list ([`REPOSITORY_SETTINGS`]). The wall makes these files read-only, and the audit looks at
-//! them; both ask here. Nothing here runs git or reads what stands in a file.
+//! Which names count stands in one list ([`REPOSITORY_SETTINGS`]). The wall makes these files read-only and asks here. Nothing here
+//! runs git or reads what stands in a file.
 
 use std::path::{Path, PathBuf};
 

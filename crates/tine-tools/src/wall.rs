@@ -7,8 +7,8 @@
 //! and the kernel's settings. Where no namespaces can be made, the second layer is the whole wall. The environment is a
 //! short list. Nothing here judges a command, and nothing depends on what it says.
 //!
-//! Limits. A view protects files that exist when a command starts; a command may still make a new `.vscode` in its directory, and
-//! the audit reports it. New repositories are looked at when a command has ended (`planted.rs`). The search for secrets is bounded; [`Enclosure::is_search_complete`]
+//! Limits. A view protects files that exist when a command starts; a command may still make a new `.vscode` in its directory.
+//! New repositories are looked at when a command has ended (`planted.rs`). The search for secrets is bounded; [`Enclosure::is_search_complete`]
 //! says whether it came to its end. Without a view, a worker may also
 //! change modes, owners and times of the user's files anywhere, and `.git/hooks` and `.git/config` of its directory. A
 //! worker in a linked worktree may remove objects of its repository. Names of files can be listed where their content is

@@ -4,11 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use tine_model::{AgentRecord, NetworkReach, Reach, Standing};
-use tine_runtime::{
-    AGENT_VARIABLE, AuditReport, CommandLimitsSet, Confinement, Missing, ReachWish,
-};
+use tine_runtime::{AGENT_VARIABLE, CommandLimitsSet, Confinement, Missing, ReachWish};
 
 use crate::cli::{ConfineArg, LimitArgs};
 use crate::config::{Config, ConfineTable};
@@ -17,11 +14,6 @@ use crate::context::Context;
 use crate::dirs::Dirs;
 use crate::fail::{Failure, PERMISSION};
 use crate::output;
-use tine_tui::figures::plural;
-use tine_tui::words::one_line;
-
-/// Changes outside that are printed; the JSON has them all.
-const ESCAPES_SHOWN_MAX: usize = 10;
 
 /// What is said where a user asked for commands without a wall's means.
 pub(crate) const ADVICE: &str =
@@ -232,35 +224,6 @@ pub(crate) fn tell_widened(wish: &ReachWish, (stored, whose): (&Reach, &str)) {
 /// One line on a confined run; `None` for others.
 pub(crate) fn line(reach: &Reach) -> Option<String> {
     (!reach.is_open()).then(|| reach.describe())
-}
-
-/// What a confined run changed outside, in JSON. A promise to scripts.
-#[derive(Debug, Serialize)]
-pub(crate) struct AuditShape {
-    /// Whether everything could be looked at.
-    complete: bool,
-    /// What changed outside while the run was on, whoever changed it: a path and what became of it.
-    escapes: Vec<String>,
-}
-
-impl From<&AuditReport> for AuditShape {
-    fn from(audit: &AuditReport) -> Self {
-        let escapes = audit.escapes.iter().map(ToString::to_string).collect();
-        Self { complete: audit.complete, escapes }
-    }
-}
-
-/// Tells a person of changes outside.
-pub(crate) fn tell(audit: &AuditReport) {
-    if audit.escapes.is_empty() {
-        return;
-    }
-    let count = plural(audit.escapes.len() as u64, "change");
-    output::say(&format!("warning: {count} outside while the commands were confined:"));
-    for escape in audit.escapes.iter().take(ESCAPES_SHOWN_MAX) {
-        output::say(&format!("  {}", one_line(&escape.to_string())));
-    }
-    output::say("hint: an editor or another program may have made them; if not, please report it");
 }
 
 /// Whether workers are confined by default.

@@ -8,7 +8,6 @@ use tine_cache::Models;
 use tine_fork::{Observer, RunError, RunEvent, RunReport};
 use tine_guard::{Call, PermissionMode, Rules, Verdict, Width, judge};
 use tine_model::{AgentId, Outcome, Role, ToolCallId, Usage};
-use tine_runtime::AuditReport;
 use tine_store::StoreError;
 
 use crate::ask::Refusal;
@@ -48,8 +47,6 @@ pub(crate) struct Ended {
     pub(crate) tasks: Vec<TaskShape>,
     /// The agent's own worktree.
     pub(crate) worktree: Option<PlaceShape>,
-    /// What changed outside meanwhile, where commands were confined.
-    pub(crate) audit: Option<AuditReport>,
     /// Why the command fails, if it does.
     pub(crate) failure: Option<Failure>,
 }
@@ -79,7 +76,6 @@ impl Ended {
             refused: circumstances.refused,
             tasks: Vec::new(),
             worktree: None,
-            audit: None,
             failure,
         }
     }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::budget::on_budget;
 use crate::caching::policy;
 use crate::cli::{LimitArgs, OutputArgs, OutputFormat};
-use crate::confine::{line, of_agent, tell, tell_widened, warn_of_gaps};
+use crate::confine::{line, of_agent, tell_widened, warn_of_gaps};
 use crate::context::Context;
 use crate::crew::{Gathered, crew};
 use crate::ending::{Circumstances, Ended, Tally};
@@ -123,7 +123,7 @@ impl<'a> Talk<'a> {
                     failed_calls,
                 };
                 requests = outcome.report.requests.clone();
-                Ended { audit: outcome.audit, ..Ended::of(&outcome.report, circumstances) }
+                Ended::of(&outcome.report, circumstances)
             }
         };
         let model = record.settings.model.to_string();
@@ -135,9 +135,6 @@ impl<'a> Talk<'a> {
             self.tell_stopped(&view, &gathered.workers()).await?;
         }
         view.end(&record, made, &ended)?;
-        if let Some(audit) = &ended.audit {
-            tell(audit);
-        }
         ended.failure.map_or(Ok(0), Err)
     }
 

@@ -80,17 +80,6 @@ async fn is_ready(record: &WorktreeRecord) -> Result<bool, RuntimeError> {
 }
 
 impl Runtime {
-    /// The confinement of an agent's runs, which a command begins, by what is stored with it and what is wished for.
-    pub(crate) async fn walled(
-        &self,
-        agent: &AgentRecord,
-        confinement: &Confinement,
-    ) -> Result<Confinement, RuntimeError> {
-        let home = self.home(agent, Cause::Command).await?;
-        let confinement = confinement.around(&agent.reach);
-        Ok(home.map_or_else(|| confinement.clone(), |home| home.walled(&confinement)))
-    }
-
     /// The worktree that the agent's directory lies in, its own or an ancestor's. One that was removed is made again, as it was, within
     /// the reach of the agent and of the worktree's own.
     pub(crate) async fn home(

@@ -1,4 +1,4 @@
-//! Confined runs: every call is allowed, and still nothing outside is written; what somebody else writes is reported.
+//! Confined runs: every call is allowed, and still nothing outside is written.
 
 mod worktree;
 
@@ -9,9 +9,7 @@ use tine_cache::{Asked, Plan};
 use tine_fork::RunEvent;
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{AgentId, Outcome, Reach, Writes};
-use tine_runtime::{
-    Change, Confinement, DenyAll, Escape, FanSpec, FanTask, FanWatcher, Permissions, RunOptions,
-};
+use tine_runtime::{Confinement, DenyAll, FanSpec, FanTask, FanWatcher, Permissions, RunOptions};
 use tine_testkit::{Answer, ScriptedModel};
 
 use super::fixture::{House, options};
@@ -45,8 +43,22 @@ async fn house(answers: impl FnOnce(&Path) -> Vec<Answer>) -> (House, tempfile::
     (house, world, root)
 }
 
+/// The paths of all that lies below a directory.
+fn paths(directory: &Path) -> Vec<String> {
+    let (mut paths, mut left) = (Vec::new(), vec![directory.to_owned()]);
+    while let Some(folder) = left.pop() {
+        for entry in folder.read_dir().unwrap() {
+            let path = entry.unwrap().path();
+            paths.push(path.strip_prefix(directory).unwrap().display().to_string());
+            left.extend(path.is_dir().then_some(path));
+        }
+    }
+    paths.sort();
+    paths
+}
+
 #[tokio::test]
-async fn a_hostile_command_that_was_allowed_changes_nothing_and_is_no_escape() {
+async fn a_hostile_command_that_was_allowed_changes_nothing_outside() {
     let attack =
         "echo evil > ../outside/file; echo evil > ../file; rm -rf ../outside; echo mine > own";
     for (reach, writes) in [(Reach::directory(), true), (Reach::read_only(), false)] {
@@ -54,10 +66,9 @@ async fn a_hostile_command_that_was_allowed_changes_nothing_and_is_no_escape() {
         let options = bypass(reach, house.home.path());
         let outcome = house.runtime.run(root, Some("go".into()), &options).await.unwrap();
         assert_eq!(outcome.report.outcome, Outcome::Completed);
-        let audit = outcome.audit.unwrap();
-        assert_eq!((audit.escapes, audit.complete), (vec![], true));
-        assert!(world.path().join("outside").exists() && !world.path().join("file").exists());
-        assert_eq!(world.path().join("work/own").exists(), writes);
+        let expected =
+            ["memory", "outside", "work"].into_iter().chain(writes.then_some("work/own"));
+        assert_eq!(paths(world.path()), expected.collect::<Vec<_>>());
         // The model is told where the wall stands.
         let told = house.model.requests().pop().unwrap().text();
         assert!(told.contains("Permission denied"), "{told}");
@@ -161,29 +172,6 @@ async fn a_note_taker_writes_its_notes() {
     assert!(!world.path().join("work/own").exists());
 }
 
-#[tokio::test]
-async fn what_changes_outside_meanwhile_is_reported() {
-    let (house, world, root) = house(|_| vec![Answer::text("done")]).await;
-    let hook = world.path().join("work/.git/hooks/pre-commit");
-    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
-    let beside = world.path().join("file");
-    let (written, hooked) = (beside.clone(), hook.clone());
-    // Somebody else writes while the run is on.
-    let observer = move |event: &RunEvent<'_>| {
-        if let RunEvent::Request { .. } = event {
-            std::fs::write(&written, "x").unwrap();
-            std::fs::write(&hooked, "x").unwrap();
-        }
-    };
-    let options = RunOptions {
-        observer: Arc::new(observer),
-        ..bypass(Reach::directory(), house.home.path())
-    };
-    let outcome = house.runtime.run(root, Some("go".into()), &options).await.unwrap();
-    let escape = |path: &Path| Escape { path: path.to_owned(), change: Change::Made };
-    assert_eq!(outcome.audit.unwrap().escapes, [escape(&beside), escape(&hook)]);
-}
-
 struct Silent(Mutex<usize>);
 
 impl FanWatcher for Silent {
@@ -195,7 +183,7 @@ impl FanWatcher for Silent {
 }
 
 #[tokio::test]
-async fn workers_of_a_fan_are_confined_each_and_audited_together() {
+async fn workers_of_a_fan_are_confined_each() {
     let attack = "echo evil > ../outside/file; echo mine >> own";
     let (house, world, root) =
         house(|_| vec![bash(attack), bash(attack), Answer::text("done"), Answer::text("done")])
@@ -209,10 +197,7 @@ async fn workers_of_a_fan_are_confined_each_and_audited_together() {
         place: tine_runtime::Placement::Shared,
     };
     let watcher = Arc::new(Silent(Mutex::new(0)));
-    let report = house.runtime.fan(spec, &options, Arc::clone(&watcher) as _).await.unwrap();
+    house.runtime.fan(spec, &options, Arc::clone(&watcher) as _).await.unwrap();
     assert_eq!(*watcher.0.lock().unwrap(), 2);
-    let audit = report.audit.unwrap();
-    assert_eq!((audit.escapes, audit.complete), (vec![], true));
-    assert!(!world.path().join("outside/file").exists());
-    assert!(world.path().join("work/own").exists());
+    assert_eq!(paths(world.path()), ["memory", "outside", "work", "work/own"]);
 }

@@ -435,7 +435,7 @@ async fn behind_its_wall_an_agent_commits_in_its_worktree_and_reaches_nothing_el
     let spec = ForkSpec { place: own(), ..ForkSpec::of(root) };
     let child = house.runtime.fork(spec).await.unwrap().child;
     let options = RunOptions { confinement: ready::directory_wall(&house), ..allowed() };
-    let run = say_with(&house, child, "Work.", &options).await;
+    say_with(&house, child, "Work.", &options).await;
     let path = path_of(&house, child).await;
     let said = texts(&house, child).await.join("\n");
     assert_eq!(git(&path, &["log", "--format=%s"]), "work\nfirst\n", "{said}");
@@ -444,7 +444,6 @@ async fn behind_its_wall_an_agent_commits_in_its_worktree_and_reaches_nothing_el
         ""
     );
     assert_eq!(std::fs::read_to_string(directory.join("a.txt")).unwrap(), "one\ntwo\n");
-    assert_eq!(run.audit.unwrap().escapes, []);
     let dropped = house.runtime.drop_worktree(child).await.unwrap();
     assert_eq!(dropped.fate, Fate::Removed);
     assert_eq!(house.runtime.recover_worktree(child, MayLose::Nothing).await.unwrap().path, path);

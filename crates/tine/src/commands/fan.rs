@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::budget;
 use crate::caching::{Before, asked, go_ahead, launch_word, policy};
 use crate::cli::FanArgs;
-use crate::confine::{AuditShape, of_workers, tell, tell_widened, warn_of_gaps};
+use crate::confine::{of_workers, tell_widened, warn_of_gaps};
 use crate::context::Context;
 use crate::crew::crew;
 use crate::ending::{Tally, warn_of_refusals};
@@ -42,8 +42,6 @@ struct FanShape<'a> {
     fork_point: Option<i64>,
     tasks: Vec<TaskShape<'a>>,
     cache: CacheShape<'a>,
-    /// `null` where the workers' commands were not confined.
-    audit: Option<AuditShape>,
 }
 
 #[derive(Serialize)]
@@ -136,9 +134,6 @@ pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure>
             output::say("");
         }
         output::write_out(&text(report))?;
-    }
-    if let Some(audit) = &report.audit {
-        tell(audit);
     }
     let failed_calls = if fails { fanned.watch.tally.failed() } else { vec![] };
     if let Some(failure) = out_of_budget(context, report).await? {
@@ -300,7 +295,6 @@ fn shape(report: &FanReport) -> FanShape<'_> {
         fork_point: report.fork_point.map(|entry| entry.0),
         tasks: report.tasks.iter().map(task_shape).collect(),
         cache: cache_shape(&report.cache),
-        audit: report.audit.as_ref().map(AuditShape::from),
     }
 }
 

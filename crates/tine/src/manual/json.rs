@@ -12,7 +12,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine run, tine fork with a prompt",
-            r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"tasks":[task],"worktree":{"path"}|null,"audit":{"complete","escapes"} of a confined run,"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry (text and thinking since the last request are given up), held, paused, shared {"others":[{"agent","name","directory"}]}, store_waits, left_behind {"processes":[{"agent","call","process","command","ended"}]}, dialect {"left_out","note"}, usage, worker_started {"agent","task","description","resumes"}, worker_ended {"agent","status","report","error","flags","turns","tool_uses","usage"}, and last result"#,
+            r#"{"agent","parent","fork_point","context","outcome","text","turns","tool_uses","usage","cost_usd","priced_as","denied":[{"agent","tool","call","why"}],"tasks":[task],"worktree":{"path"}|null,"error"}; with --output-format stream-json a record a line, which differ in "type": init, request, text, thinking, message, tool_call, tool_result, retry (text and thinking since the last request are given up), held, paused, shared {"others":[{"agent","name","directory"}]}, store_waits, left_behind {"processes":[{"agent","call","process","command","ended"}]}, dialect {"left_out","note"}, usage, worker_started {"agent","task","description","resumes"}, worker_ended {"agent","status","report","error","flags","turns","tool_uses","usage"}, and last result"#,
         ),
         (
             "task",
@@ -45,7 +45,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine fan",
-            r#"{"parent","fork_point","tasks":[{"agent","status","outcome","directive","report":{"scope","result","key_files","files_changed","issues","raw"}|null,"error","usage","first_usage","turns","tool_uses","duration_ms","worktree":{"path","files","commits"}|null}],"cache":{"launch","warmth","reason","first","total","cost_usd","naive_usd","leader_first_usd","warm_usd","ideal_usd","uncached_usd","efficiency","priced_as","held":{"name","tokens","held_ms","cost_usd"}|null,"forks":[{"cost_usd","efficiency"}|null]},"audit":{"complete","escapes":["PATH was made|removed|changed"]}|null}"#,
+            r#"{"parent","fork_point","tasks":[{"agent","status","outcome","directive","report":{"scope","result","key_files","files_changed","issues","raw"}|null,"error","usage","first_usage","turns","tool_uses","duration_ms","worktree":{"path","files","commits"}|null}],"cache":{"launch","warmth","reason","first","total","cost_usd","naive_usd","leader_first_usd","warm_usd","ideal_usd","uncached_usd","efficiency","priced_as","held":{"name","tokens","held_ms","cost_usd"}|null,"forks":[{"cost_usd","efficiency"}|null]}}"#,
         ),
         (
             "tine eval",

@@ -5,7 +5,6 @@ use tine_model::{AgentRecord, Leftover, Usage};
 use tine_runtime::ForkMade;
 
 use crate::ask::Refusal;
-use crate::confine::AuditShape;
 use crate::ending::Ended;
 use crate::render::task::TaskShape;
 use crate::render::worktree::PlaceShape;
@@ -75,9 +74,6 @@ pub(crate) struct RunResult {
     tasks: Vec<TaskShape>,
     /// The agent's own worktree; `null` where it has none.
     worktree: Option<PlaceShape>,
-    /// Of a confined run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    audit: Option<AuditShape>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -115,7 +111,6 @@ impl RunResult {
             usage: ended.usage.into(),
             cost_usd: ended.dollars,
             priced_as: ended.priced_as.clone(),
-            audit: ended.audit.as_ref().map(AuditShape::from),
             tasks: ended.tasks.clone(),
             worktree: ended.worktree.clone(),
             denied: ended.refused.iter().map(Denied::from).collect(),

@@ -8,7 +8,6 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a world that cannot be made is a failed test")]
 
-mod audit;
 mod chains;
 mod direct;
 mod git;

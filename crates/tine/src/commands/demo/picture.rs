@@ -229,11 +229,7 @@ mod tests {
             error: None,
             reached: None,
         };
-        Told {
-            root,
-            looked,
-            fan: FanReport { parent: root, fork_point: None, tasks, cache, audit: None },
-        }
+        Told { root, looked, fan: FanReport { parent: root, fork_point: None, tasks, cache } }
     }
 
     fn page(kept: bool, columns: usize, rows: Option<usize>) -> String {
