@@ -177,7 +177,7 @@ impl Runtime {
         let mut origins: BTreeSet<PathBuf> =
             records.iter().map(|record| PathBuf::from(&record.origin)).collect();
         origins.insert(directory.to_owned());
-        let found = blocking(move || Ok(found_in(origins))).await?;
+        let found = blocking(move || found_in(origins)).await?;
         let mut views = Vec::new();
         for record in records {
             // Whoever works elsewhere may call their worktree the same.
@@ -276,15 +276,21 @@ fn state_of(found: FoundState) -> WorktreeState {
     }
 }
 
-/// What tine has in these repositories. A directory that is in none any more has nothing.
-fn found_in(origins: BTreeSet<PathBuf>) -> Vec<Found> {
+/// What tine has in these repositories. A directory that is in none any more has nothing. Without a git that does, nothing is known.
+fn found_in(origins: BTreeSet<PathBuf>) -> Result<Vec<Found>, WorktreeError> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for origin in origins {
-        let Ok(repository) = Repository::at(&origin) else { continue };
+        let repository = match Repository::at(&origin) {
+            Ok(repository) => repository,
+            Err(error @ (WorktreeError::NoGit(_) | WorktreeError::OldGit { .. })) => {
+                return Err(error);
+            }
+            Err(_) => continue,
+        };
         if seen.insert(repository.common_dir().to_owned()) {
             found.extend(repository.worktrees().unwrap_or_default());
         }
     }
-    found
+    Ok(found)
 }

@@ -72,3 +72,14 @@ pub(super) const WORKTREES: Section = Section {
         ),
     ],
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manual_names_the_git_that_is_needed() {
+        let named = format!("Git {} or later", tine_runtime::OLDEST_GIT);
+        assert!(WORKTREES.text.contains(&named), "{named}");
+    }
+}

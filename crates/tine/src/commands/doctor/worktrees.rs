@@ -32,6 +32,10 @@ pub(super) fn checks(config: &Config, dirs: &Dirs) -> Vec<Check> {
 /// The worktrees that there are, checkouts that are half changed, and what is kept of worktrees that are gone.
 pub(super) async fn there(runtime: &Runtime, directory: &Path) -> Result<Vec<Check>, Failure> {
     let mut checks = Vec::new();
+    if git_version().is_err() {
+        // The check of git says why.
+        return Ok(checks);
+    }
     for found in runtime.mend_checkouts().await? {
         let lines = half_changed(&found);
         let detail: Vec<&str> =

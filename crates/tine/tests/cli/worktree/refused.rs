@@ -1,7 +1,7 @@
 //! What is refused, in which words, and that nothing is left of it.
 
 use super::{base, dirty, forked, git, shown, whole};
-use crate::support::Home;
+use crate::support::{Home, Ran};
 
 /// What was said to a wrong order.
 fn said(home: &Home, arguments: &[&str]) -> String {
@@ -10,6 +10,38 @@ fn said(home: &Home, arguments: &[&str]) -> String {
     let text = shown(home, &ran);
     let (head, rest) = text.split_once("\n--- stdout\n--- stderr\n").unwrap();
     format!("{}: {head}\n{rest}", arguments.join(" "))
+}
+
+#[test]
+fn a_git_that_is_too_old_is_named_at_once() {
+    let home = base();
+    let program = home.write("bin/git", "#!/bin/sh\necho git version 2.37.0\n");
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    let mut places = vec![home.path().join("bin")];
+    places.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap()));
+    let path = std::env::join_paths(places).unwrap();
+    let ran = |arguments: &[&str]| Ran::of(home.tine(arguments).env("PATH", &path));
+    let orders: [&[&str]; 4] = [
+        &["fork", "base", "--worktree"],
+        &["fan", "base", "-d", "NOTHING", "--worktree"],
+        &["task", "start", "base", "NOTHING", "--worktree"],
+        &["worktree", "list"],
+    ];
+    for order in orders {
+        let ran = ran(order);
+        assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{order:?}");
+        assert_eq!(
+            ran.stderr,
+            "error: git 2.37.0 is too old: worktrees need 2.38 or later\n\
+             hint: `command -v git` names the program; Debian 12, Ubuntu 24.04 and later releases have a later one\n",
+            "{order:?}"
+        );
+    }
+    let doctor = ran(&["doctor"]);
+    let warning = "warn  worktrees: git: git 2.37.0 is too old: worktrees need 2.38 or later\n";
+    assert!(doctor.stdout.contains(warning), "{}", doctor.stdout);
+    assert!(!doctor.stdout.contains("fail  "), "{}", doctor.stdout);
 }
 
 #[test]
