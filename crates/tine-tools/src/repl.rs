@@ -81,5 +81,6 @@ fn parse(input: &RawJson) -> Result<String, Failure> {
     Ok(code.to_owned())
 }
 
-#[cfg(all(test, feature = "repl"))]
+#[cfg(test)]
+#[cfg(feature = "repl")]
 mod tests;
