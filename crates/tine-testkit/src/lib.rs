@@ -8,10 +8,11 @@
 //! - `pty` (with the feature of that name) runs a program in a terminal, and reads its screen.
 //! - [`memory`] measures a process.
 //! - [`share`] and [`cases`] say how much of a long test runs, [`scratch`] where its files are.
-//! - [`not_run`] records what this machine cannot run.
+//! - [`lacks`] asks for an ability of the machine, and [`not_run`] records what cannot run here.
 //!
 //! Only ever a dev-dependency. It knows no provider's JSON and imitates no provider: that is `tine-sim`'s job.
 
+mod ability;
 mod capture;
 mod fakes;
 mod gate;
@@ -25,6 +26,7 @@ pub mod replies;
 mod scratch;
 mod share;
 
+pub use ability::{Ability, lacks, missing, test_name};
 pub use capture::{Canned, CaptureServer};
 pub use fakes::{FakeClock, FakeIds, temp_home};
 pub use gate::Gate;
