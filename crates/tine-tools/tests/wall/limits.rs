@@ -1,8 +1,9 @@
 //! What one command may use.
 
+use tine_testkit::{Ability, lacks, test_name};
 use tine_tools::{CommandLimits, Gap, Ground, Missing, ResourceLimits, Support, Wall, WallError};
 
-use super::world::{World, run};
+use super::world::{World, lacks_wall, lacks_whole_wall, run};
 
 fn small() -> ResourceLimits {
     ResourceLimits {
@@ -16,6 +17,9 @@ fn small() -> ResourceLimits {
 
 #[tokio::test]
 async fn memory_files_and_time_run_out() {
+    if lacks_wall() {
+        return;
+    }
     let world = World::new();
     let wall = Wall { limits: small(), ..Wall::worker(&world.path("work")) };
     let place = world.behind(&wall);
@@ -43,6 +47,9 @@ async fn together(limits: CommandLimits, command: &str) -> String {
 
 #[tokio::test]
 async fn all_processes_together_run_out_of_what_each_has() {
+    if lacks_wall() {
+        return;
+    }
     let usual = ResourceLimits::WORKER.command;
     let few = CommandLimits { processes: 40, ..usual };
     insta::assert_snapshot!(together(few, "for i in $(seq 60); do sleep 60 & done; wait").await, @"
@@ -71,6 +78,9 @@ async fn all_processes_together_run_out_of_what_each_has() {
 
 #[tokio::test]
 async fn the_command_is_the_same_as_without_limits() {
+    if lacks_wall() {
+        return;
+    }
     let world = World::new();
     let same = async |command: &str| {
         let (open, confined) =
@@ -92,6 +102,9 @@ async fn the_command_is_the_same_as_without_limits() {
 
 #[test]
 fn a_kernel_without_the_means_is_refused_or_told_of() {
+    if lacks_whole_wall() {
+        return;
+    }
     let world = World::new();
     let ground = || Ground {
         support: Support { landlock: 0, filter: true, namespaces: false },
@@ -113,6 +126,9 @@ fn a_kernel_without_the_means_is_refused_or_told_of() {
 
 #[tokio::test]
 async fn where_nothing_rules_over_files_no_command_starts_until_a_person_accepts_it() {
+    if lacks_wall() {
+        return;
+    }
     let world = World::new();
     let ground = || Ground {
         support: Support { landlock: 0, filter: true, namespaces: false },
@@ -133,8 +149,10 @@ async fn where_nothing_rules_over_files_no_command_starts_until_a_person_accepts
 
 #[tokio::test]
 async fn a_control_group_holds_what_is_counted_too_late() {
-    if !tine_tools::has_control_groups() {
-        println!("NOT RUN: no control group of version 2 was given to this user");
+    if lacks_wall() {
+        return;
+    }
+    if lacks(Ability::Cgroups, &test_name()) {
         return;
     }
     let usual = ResourceLimits::WORKER.command;

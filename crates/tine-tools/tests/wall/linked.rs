@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tine_testkit::share;
 use tine_tools::{Place, Wall, part_linked_worktree};
 
-use super::world::{Seen, World, changes, run};
+use super::world::{Seen, World, changes, lacks_perl, lacks_wall, run};
 
 /// Commands that change what all worktrees share, when nothing holds them. `@MAIN` is the main checkout.
 const SHARED: [&str; 26] = [
@@ -82,6 +82,9 @@ fn fill(world: &World, command: &str) -> String {
 
 #[tokio::test]
 async fn each_command_would_change_what_is_shared() {
+    if lacks_perl() {
+        return;
+    }
     for command in share("commands on what is shared", 0, SHARED) {
         let world = world().await;
         let before = shared(&world);
@@ -92,6 +95,9 @@ async fn each_command_would_change_what_is_shared() {
 
 #[tokio::test]
 async fn a_worker_in_a_worktree_changes_nothing_that_is_shared() {
+    if lacks_wall() {
+        return;
+    }
     for command in share("commands on what is shared", 1, SHARED) {
         let world = world().await;
         let before = shared(&world);
@@ -102,6 +108,9 @@ async fn a_worker_in_a_worktree_changes_nothing_that_is_shared() {
 
 #[tokio::test]
 async fn a_worker_in_a_worktree_commits_rebases_and_resets() {
+    if lacks_wall() {
+        return;
+    }
     let world = world().await;
     let before = shared(&world);
     let output = run(&world.worker(), OWN).await;
@@ -133,6 +142,9 @@ async fn a_worker_in_a_worktree_commits_rebases_and_resets() {
 
 #[tokio::test]
 async fn a_worker_below_the_top_of_a_worktree_commits_too() {
+    if lacks_wall() {
+        return;
+    }
     let world = world().await;
     let below = world.path("work/below");
     std::fs::create_dir(&below).unwrap();
@@ -151,6 +163,9 @@ async fn a_worker_below_the_top_of_a_worktree_commits_too() {
 
 #[tokio::test]
 async fn a_history_that_was_cut_short_ends_there_in_a_worktree_too() {
+    if lacks_perl() {
+        return;
+    }
     let world = world().await;
     let (main, short) = (Place::new(&world.path("main")).unwrap(), world.path("main/short"));
     let make = "git rev-parse HEAD > .git/shallow; git worktree add -q --detach short";
@@ -163,6 +178,9 @@ async fn a_history_that_was_cut_short_ends_there_in_a_worktree_too() {
 
 #[tokio::test]
 async fn a_git_file_that_lies_opens_nothing() {
+    if lacks_wall() {
+        return;
+    }
     let world = world().await;
     // Another directory that claims to be the worktree of somebody else.
     let liar = world.path("liar");
@@ -178,6 +196,9 @@ async fn a_git_file_that_lies_opens_nothing() {
 
 #[tokio::test]
 async fn no_command_in_a_worktree_begins_to_tidy_what_is_shared() {
+    if lacks_wall() {
+        return;
+    }
     let world = world().await;
     let main = Place::new(&world.path("main")).unwrap();
     let command =
@@ -190,6 +211,9 @@ async fn no_command_in_a_worktree_begins_to_tidy_what_is_shared() {
 
 #[tokio::test]
 async fn whoever_is_refused_is_told_what_git_may_do() {
+    if lacks_wall() {
+        return;
+    }
     let world = world().await;
     let output = run(&world.worker(), "git tag v2").await;
     let text = output.text.replace(world.path("").to_str().unwrap(), "/w/");

@@ -1,7 +1,7 @@
 //! Hostile commands behind a wall, as if every one of them had been allowed: what they did is looked for in the world, not in
 //! their words. Each is also run without a wall, to show that it would have done it.
 //!
-//! These tests need Linux with Landlock and `perl`; where one is missing they fail and say so.
+//! What a machine lacks for one of them is asked first (`world.rs`); the run lists what was not run.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a world that cannot be made is a failed test")]

@@ -2,10 +2,13 @@
 
 use tine_tools::{Missing, Wall, WallError};
 
-use super::world::World;
+use super::world::{World, lacks_wall};
 
 #[test]
 fn a_wall_with_a_network_is_not_raised() {
+    if lacks_wall() {
+        return;
+    }
     let world = World::new();
     for hosts in ["internet", "crates.io:443", "localhost:5432"] {
         for missing in [Missing::Accept, Missing::Refuse] {

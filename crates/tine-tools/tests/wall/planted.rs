@@ -2,7 +2,7 @@
 
 use tine_testkit::share;
 
-use super::world::{World, run};
+use super::world::{World, lacks_wall, run};
 
 /// What makes a repository `sub` whose settings run a program that leaves `ran` behind, and the call of git that would run it.
 /// `@RUN` is the program.
@@ -122,6 +122,9 @@ fn filled(world: &World, command: &str) -> String {
 
 #[tokio::test]
 async fn git_runs_nothing_in_what_a_worker_has_made() {
+    if lacks_wall() {
+        return;
+    }
     let plants = match crate::HAS_VIEW {
         true => PLANTS.to_vec(),
         false => share("plants of repositories", 0, PLANTS),
@@ -142,6 +145,9 @@ async fn git_runs_nothing_in_what_a_worker_has_made() {
 /// Repositories without the name `.git` that were there before.
 #[tokio::test]
 async fn a_bare_repository_keeps_its_settings_and_takes_commits() {
+    if lacks_wall() {
+        return;
+    }
     let world = checkout().await;
     let make = "git init -q --bare -b main all.git; git init -q --separate-git-dir=apart sub; \
         echo '#!/bin/sh' > all.git/hooks/update; chmod +x all.git/hooks/update";
@@ -179,6 +185,9 @@ async fn a_bare_repository_keeps_its_settings_and_takes_commits() {
 
 #[tokio::test]
 async fn repositories_of_every_day_stay_as_they_are() {
+    if lacks_wall() {
+        return;
+    }
     let world = checkout().await;
     let place = world.worker();
     let user = "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b;";
@@ -196,6 +205,9 @@ async fn repositories_of_every_day_stay_as_they_are() {
 
 #[tokio::test]
 async fn what_was_there_keeps_its_settings_wherever_it_is_moved() {
+    if lacks_wall() {
+        return;
+    }
     let world = checkout().await;
     let make = "git init -q lib/own; git -C lib/own config filter.lfs.clean 'git-lfs clean'; mkdir -p lib/own/.git/hooks; \
         echo '#!/bin/sh' > lib/own/.git/hooks/pre-commit";
@@ -209,6 +221,9 @@ async fn what_was_there_keeps_its_settings_wherever_it_is_moved() {
 
 #[tokio::test]
 async fn a_command_that_is_cut_off_is_looked_after_and_no_name_is_taken() {
+    if lacks_wall() {
+        return;
+    }
     let world = checkout().await;
     let plant = "git init -q sub; git -C sub config core.fsmonitor x; touch sub/.git/config.set-aside; kill -9 $$";
     let output = run(&world.worker(), plant).await;

@@ -2,7 +2,9 @@
 
 use std::process::{Child, Command, Stdio};
 
-use super::world::{SECRET, World, run};
+use tine_testkit::{Ability, lacks};
+
+use super::world::{SECRET, World, lacks_wall, lacks_whole_wall, run};
 
 /// A process of the same user that has nothing to do with the command.
 struct Stranger(Child);
@@ -46,6 +48,9 @@ const SPYING: [&str; 4] = [
 
 #[tokio::test]
 async fn other_processes_are_not_read() {
+    if lacks_whole_wall() {
+        return;
+    }
     for command in SPYING {
         let world = World::new();
         let stranger = Stranger::new(&world);
@@ -60,6 +65,9 @@ async fn other_processes_are_not_read() {
 
 #[tokio::test]
 async fn tine_itself_is_not_read() {
+    if lacks_wall() {
+        return;
+    }
     let world = World::new();
     let command =
         format!("head -c 1 /proc/{0}/environ; head -c 1 /proc/{0}/mem", std::process::id());
@@ -71,6 +79,9 @@ async fn tine_itself_is_not_read() {
 
 #[tokio::test]
 async fn other_processes_are_not_ended_and_own_ones_are() {
+    if lacks_whole_wall() {
+        return;
+    }
     let world = World::new();
     let mut stranger = Stranger::new(&world);
     for place in [world.worker(), world.reader()] {
@@ -86,6 +97,9 @@ async fn other_processes_are_not_ended_and_own_ones_are() {
 
 #[tokio::test]
 async fn a_command_gets_the_signals_that_it_is_sent() {
+    if lacks_whole_wall() {
+        return;
+    }
     let world = World::new();
     for place in [world.worker(), world.reader()] {
         let output = run(&place, "kill -TERM $$; echo survived").await;
@@ -96,6 +110,9 @@ async fn a_command_gets_the_signals_that_it_is_sent() {
 #[cfg(target_arch = "x86_64")] // for the numbers of the calls
 #[tokio::test]
 async fn the_kernel_refuses_what_reaches_round_the_files() {
+    if lacks_whole_wall() {
+        return;
+    }
     let world = World::new();
     let stranger = Stranger::new(&world);
     let limit = stranger.open_files_limit();
@@ -138,6 +155,9 @@ async fn the_kernel_refuses_what_reaches_round_the_files() {
 
 #[tokio::test]
 async fn mounts_and_namespaces_are_refused() {
+    if lacks_wall() {
+        return;
+    }
     let world = World::new();
     for command in
         ["unshare -r true", "unshare -m true", "mount -t tmpfs none @OUT", "chroot / true"]
@@ -163,6 +183,9 @@ const CHAIN: &str = "perl -MPOSIX -e 'exit if fork; setsid; open STDOUT, \">/dev
 
 #[tokio::test]
 async fn a_chain_of_processes_ends_too() {
+    if lacks_wall() {
+        return;
+    }
     let world = World::new();
     run(&world.worker(), CHAIN).await;
     assert_eq!(left_in(&world), [""; 0].map(std::path::PathBuf::from));
@@ -182,6 +205,9 @@ const THREADS: &str = "for i in $(seq 1 60); do t=$(($$-i)); @DO; done 2>/dev/nu
 
 #[tokio::test]
 async fn the_process_that_started_it_is_out_of_reach() {
+    if lacks_whole_wall() {
+        return;
+    }
     let attacks = [
         "grep -qa PATH= /proc/$t/environ && echo read",
         "readlink /proc/$t/fd/* | grep -q . && echo read",
@@ -203,6 +229,9 @@ async fn the_process_that_started_it_is_out_of_reach() {
 
 #[tokio::test]
 async fn the_stage_of_a_view_cannot_be_ended_or_stopped_from_inside() {
+    if lacks_whole_wall() {
+        return;
+    }
     let world = World::new();
     for place in [world.worker(), world.reader()] {
         let attack = "kill -9 1; kill -STOP 1; kill -9 $PPID; kill -TERM -1; echo through; exit 7";
@@ -213,6 +242,9 @@ async fn the_stage_of_a_view_cannot_be_ended_or_stopped_from_inside() {
 
 #[tokio::test]
 async fn nothing_outlives_its_command() {
+    if lacks_wall() {
+        return;
+    }
     let leaving = [
         "sleep 1000 & echo $! > pids",
         "nohup sleep 1000 >/dev/null 2>&1 & echo $! > pids",
@@ -221,7 +253,9 @@ async fn nothing_outlives_its_command() {
         "(env -i setsid /bin/sh -c 'echo $$ > pids; exec /bin/sleep 1000' >/dev/null 2>&1 &) ; while ! test -s pids; do :; done",
         "perl -MPOSIX -e 'for (1..40) { next if fork; setsid; %ENV = (); if (fork) { exit } open F, \">>pids\"; print F \"$$\\n\"; close F; exec \"sleep 1000\" }'; while [ $(wc -l < pids) -lt 40 ]; do :; done",
     ];
-    for command in leaving.into_iter().chain([WITHOUT_ITS_FIRST_THREAD]) {
+    let what = "a process without its first thread";
+    let python = (!lacks(Ability::Program("python3"), what)).then_some(WITHOUT_ITS_FIRST_THREAD);
+    for command in leaving.into_iter().chain(python) {
         let world = World::new();
         let output = run(&world.worker(), command).await;
         assert!(output.text.contains("left in the background were stopped"), "{}", output.text);
@@ -232,6 +266,9 @@ async fn nothing_outlives_its_command() {
 
 #[tokio::test]
 async fn a_command_inherits_three_descriptors() {
+    if lacks_wall() {
+        return;
+    }
     let world = World::new();
     // This one stays open in whatever is started from here, unless somebody closes it.
     let inherited = std::fs::File::open(world.path("home/.ssh/id_rsa")).unwrap();

@@ -3,11 +3,14 @@
 use tine_testkit::share;
 use tine_tools::{Place, Wall};
 
-use super::world::{SECRET, World, changes, run};
+use super::world::{SECRET, World, changes, lacks_wall, lacks_whole_wall, run};
 use super::writes::METADATA;
 
 #[tokio::test]
 async fn no_metadata_outside_is_changed_by_anybody() {
+    if lacks_whole_wall() {
+        return;
+    }
     for command in METADATA {
         let world = World::new();
         for place in [world.worker(), world.reader()] {
@@ -94,6 +97,9 @@ const KEPT: [&str; 17] = [
 
 #[tokio::test]
 async fn what_starts_programs_later_stays_as_it_is() {
+    if lacks_wall() {
+        return;
+    }
     for command in share("plants", 0, PLANTS) {
         let world = checkout().await;
         let look = || {
@@ -110,6 +116,9 @@ async fn what_starts_programs_later_stays_as_it_is() {
 
 #[tokio::test]
 async fn folders_with_repositories_are_moved_and_their_settings_stay_as_they_are() {
+    if lacks_wall() {
+        return;
+    }
     let world = checkout().await;
     let place = world.worker();
     for command in
@@ -130,6 +139,9 @@ async fn folders_with_repositories_are_moved_and_their_settings_stay_as_they_are
 
 #[tokio::test]
 async fn commits_and_sources_are_written_beside_it() {
+    if lacks_wall() {
+        return;
+    }
     let world = checkout().await;
     let command = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m first \
         && git checkout -qb other && echo x > package.json && mkdir .git/refs/tags/x && git status --short own";
@@ -139,6 +151,9 @@ async fn commits_and_sources_are_written_beside_it() {
 
 #[tokio::test]
 async fn a_secret_is_covered_however_deep_it_lies() {
+    if lacks_wall() {
+        return;
+    }
     let world = World::new();
     let deep = "home/go/src/github.com/org/repo/deep/er/.env";
     std::fs::create_dir_all(world.path(deep).parent().unwrap()).unwrap();
@@ -159,6 +174,9 @@ async fn a_secret_is_covered_however_deep_it_lies() {
 
 #[tokio::test]
 async fn temporary_files_of_others_are_not_seen_and_own_ones_are_private() {
+    if lacks_whole_wall() {
+        return;
+    }
     let world = World::new();
     let shared = world.path("shared-tmp");
     std::fs::write(shared.join("theirs"), "x").unwrap();
@@ -176,6 +194,9 @@ async fn temporary_files_of_others_are_not_seen_and_own_ones_are_private() {
 
 #[tokio::test]
 async fn a_command_sees_its_own_processes_alone() {
+    if lacks_wall() {
+        return;
+    }
     let world = World::new();
     let output =
         run(&world.worker(), "ls /proc | grep -c '^[0-9]'; id -u; hostname >/dev/null; echo $$")
@@ -194,6 +215,9 @@ async fn a_command_sees_its_own_processes_alone() {
 
 #[tokio::test]
 async fn who_works_in_shared_memory_sees_nothing_else_of_it() {
+    if lacks_wall() {
+        return;
+    }
     let world = World::new();
     let memory = tempfile::tempdir_in("/dev/shm").unwrap();
     let work = memory.path().join("work");

@@ -3,7 +3,7 @@
 
 use tine_testkit::share;
 
-use super::world::{World, changes, run};
+use super::world::{World, changes, lacks_perl, lacks_wall, lacks_whole_wall, run};
 
 /// Commands that change something in `@OUT` or `@HOME` when nothing holds them.
 const WRITES: [&str; 37] = [
@@ -92,6 +92,9 @@ async fn changed(command: &str, own: &[&str], wall: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn each_command_would_change_something() {
+    if lacks_perl() {
+        return;
+    }
     for command in share("writes", 0, WRITES.iter().chain(&THROUGH).chain(&METADATA)) {
         assert!(!changed(command, &["work"], "none").await.is_empty(), "{command}");
     }
@@ -99,6 +102,9 @@ async fn each_command_would_change_something() {
 
 #[tokio::test]
 async fn a_worker_changes_nothing_outside_its_directory() {
+    if lacks_wall() {
+        return;
+    }
     for command in share("writes", 1, WRITES.iter().chain(&THROUGH)) {
         assert_eq!(changed(command, &["work"], "worker").await, [""; 0], "{command}");
     }
@@ -106,6 +112,9 @@ async fn a_worker_changes_nothing_outside_its_directory() {
 
 #[tokio::test]
 async fn a_reader_changes_nothing_at_all() {
+    if lacks_whole_wall() {
+        return;
+    }
     let own = ["rm -rf .", "echo x > own", "echo x > new", "rm own .env", "touch own", "mkdir d"];
     let writes = share("writes", 2, WRITES.iter().chain(&THROUGH).chain(&METADATA));
     for command in writes.into_iter().chain(&own) {
@@ -115,6 +124,9 @@ async fn a_reader_changes_nothing_at_all() {
 
 #[tokio::test]
 async fn a_note_taker_changes_its_notes_alone() {
+    if lacks_whole_wall() {
+        return;
+    }
     let into_notes = ["ln @OUT/file @NOTES/x; echo x > @NOTES/x", "mv own @NOTES/own"];
     let writes = share("writes", 3, WRITES.iter().chain(&THROUGH).chain(&METADATA));
     for command in writes.into_iter().chain(&into_notes) {
@@ -129,6 +141,9 @@ async fn a_note_taker_changes_its_notes_alone() {
 
 #[tokio::test]
 async fn a_worker_works_in_its_directory_and_its_temporary_one() {
+    if lacks_wall() {
+        return;
+    }
     let world = World::new();
     let place = world.worker();
     let command = "mkdir -p a/b && echo 1 > a/b/c && mv a z && ln z/b/c hard && ln -s hard soft \
@@ -145,6 +160,9 @@ async fn a_worker_works_in_its_directory_and_its_temporary_one() {
 
 #[tokio::test]
 async fn a_worker_commits_with_git() {
+    if lacks_wall() {
+        return;
+    }
     let world = World::new();
     let command = "git init -q -b main . && git config user.email a@b && git config user.name a \
         && git add own && git commit -qm first && git tag t && git checkout -qb other \
@@ -155,6 +173,9 @@ async fn a_worker_commits_with_git() {
 
 #[tokio::test]
 async fn a_refused_command_says_where_the_wall_stands() {
+    if lacks_whole_wall() {
+        return;
+    }
     let world = World::new();
     let output = run(&world.worker(), &world.fill("echo x > @OUT/file")).await;
     let text = output.text.replace(world.path("").to_str().unwrap(), "/w/");
@@ -178,6 +199,9 @@ async fn a_refused_command_says_where_the_wall_stands() {
 
 #[tokio::test]
 async fn a_planted_repository_runs_nothing_in_any_place() {
+    if lacks_wall() {
+        return;
+    }
     let world = World::new();
     // The same with git as the user would start it, to show that the plant works.
     let as_ever = "unset GIT_CONFIG_COUNT; git status";
