@@ -209,7 +209,7 @@ fn what_a_worktree_says_was_cut_short_is_not_mended() {
 #[cfg(target_os = "linux")]
 fn nor_is_it_where_it_lies_in_the_checkout_itself() {
     let home = Home::new();
-    let other = elsewhere(&home.path()).unwrap();
+    let Some(other) = elsewhere(&home.path()) else { return };
     let nested = Nested::with(home, other.path().canonicalize().unwrap().join("one"));
     write(nested.two.repository().top(), "work.txt", "work\n");
     let beside = nested.onto().top().join(".tine-change");
