@@ -1,6 +1,8 @@
 //! Databases, directories and disks that cannot be used.
 
-use crate::support::{Home, Ran, not_run};
+use tine_testkit::{Ability, lacks, not_run, test_name};
+
+use crate::support::{Home, Ran};
 
 /// A home whose database is damaged by `change`.
 fn damaged(change: impl FnOnce(&mut Vec<u8>)) -> String {
@@ -76,22 +78,17 @@ fn a_directory_that_cannot_be_used() {
     ");
 }
 
-/// Runs a script in name spaces of its own, where any user may mount. `None`, said out loud, where that cannot be; the script says first
-/// that it has mounted.
+/// Runs a script in name spaces of its own, where any user may mount. `None`, said out loud, where that cannot be.
 fn with_mounts(home: &Home, script: &str) -> Option<String> {
+    if lacks(Ability::Mounts, &test_name()) {
+        return None;
+    }
     let mut unshare = assert_cmd::Command::new("unshare");
     unshare.args(["-rm", "bash", "-c", script]).current_dir(home.work());
     unshare.env("TINE_HOME", home.path()).env("TINE", env!("CARGO_BIN_EXE_tine"));
-    let Ok(output) = unshare.output() else {
-        not_run("there is no `unshare` here, so nothing can be mounted");
-        return None;
-    };
+    let output = unshare.output().unwrap();
     let (stdout, stderr) =
         (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
-    if !stdout.starts_with("mounted") {
-        not_run(&format!("this system lets no user mount a disk of their own: {stderr}"));
-        return None;
-    }
     Some(home.masked(&format!("{stdout}--- stderr\n{stderr}")))
 }
 
@@ -230,7 +227,8 @@ run_it() {{ $as "$0" "$@"; }}
     let ran = Ran::of(&mut bash);
     assert_cmd::Command::new("chmod").arg("-R").arg("u+w").arg(home.path()).assert().success();
     if !ran.stdout.starts_with("refused") {
-        eprintln!("NOT RUN: permission bits hold nobody back here: {}", ran.stderr);
+        let why = format!("permission bits hold nobody back: {}", ran.stderr.trim());
+        not_run("unprivileged", &test_name(), &why);
         return;
     }
     check!(home.shown(&ran), @r#"

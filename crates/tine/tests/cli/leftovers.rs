@@ -5,11 +5,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
-use tine_testkit::WIRE_BODIES;
+use tine_testkit::{WIRE_BODIES, not_run, test_name};
 
 use crate::crash::{command, signal, start};
 use crate::pick;
-use crate::support::{Home, Ran, not_run};
+use crate::support::{Home, Ran};
 use crate::task::background::process_of;
 
 /// Looks at whether something has happened. A watchdog needs a moment.
@@ -174,8 +174,9 @@ fn ordinary_user(home: &Home) -> Option<impl Fn(&[&str]) -> Command> {
     );
     let made = assert_cmd::Command::new("bash").args(["-c", &make]).output().unwrap();
     if !made.status.success() {
-        let why = String::from_utf8_lossy(&made.stderr).into_owned();
-        not_run(&format!("no command can become another user's here: {why}"));
+        let why = String::from_utf8_lossy(&made.stderr);
+        let why = format!("no command can become another user's: {}", why.trim());
+        not_run("unprivileged", &test_name(), &why);
         return None;
     }
     let (tine_home, work) = (home.path(), home.work());

@@ -3,9 +3,9 @@
 use std::process::Child;
 
 use serde_json::Value;
+use tine_testkit::{Ability, lacks, test_name};
 
 use crate::crash::start;
-use crate::reach::lacks_namespaces;
 use crate::support::{Home, Ran};
 
 /// A worker with a command to run, and one without.
@@ -56,10 +56,10 @@ fn agents(home: &Home) -> Vec<Value> {
 fn reads_are_judged_strictly_where_a_wall_may_show_a_secret() {
     /// More than a wall covers.
     const SECRETS: usize = 300;
-    let home = Home::new();
-    if lacks_namespaces(&home) {
+    if lacks(Ability::Namespaces, &test_name()) {
         return;
     }
+    let home = Home::new();
     let model = home.model(
         r#"name = "reads"
 

@@ -160,12 +160,6 @@ impl Ran {
     }
 }
 
-/// Says out loud that a test cannot run here.
-#[expect(clippy::print_stderr, reason = "nothing is skipped in silence")]
-pub(crate) fn not_run(why: &str) {
-    eprintln!("NOT RUN: {why}");
-}
-
 /// Filters for what differs from run to run.
 pub(crate) fn filters() -> Vec<(&'static str, &'static str)> {
     vec![

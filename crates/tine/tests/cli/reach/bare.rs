@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
+use tine_testkit::{Ability, lacks, test_name};
 
 use super::{Ran, home};
 
@@ -58,6 +59,9 @@ fn said(ran: &Ran) -> String {
 
 #[test]
 fn a_worker_runs_no_command_where_nothing_can_keep_it_and_its_file_tools_work() {
+    if lacks(Ability::Seccomp, &test_name()) {
+        return;
+    }
     let home = home(SCENARIO);
     home.done(&["run", "-q", "--name", "a", "hello"]);
     let is_there = |name: &str| std::fs::remove_file(home.work().join(name)).is_ok();
@@ -96,6 +100,9 @@ fn a_worker_runs_no_command_where_nothing_can_keep_it_and_its_file_tools_work() 
 
 #[test]
 fn a_doctor_of_a_bare_kernel_says_what_follows() {
+    if lacks(Ability::Seccomp, &test_name()) {
+        return;
+    }
     let home = home(SCENARIO);
     let ran = on_a_bare_kernel(&home, &["doctor"]);
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();

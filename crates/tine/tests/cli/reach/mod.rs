@@ -5,6 +5,8 @@ mod bare;
 mod doors;
 mod tools;
 
+use tine_testkit::{Ability, lacks, test_name};
+
 use crate::support::{Home, Ran};
 
 /// An agent that writes beside its directory when it is told PROBE, and starts a worker that does when it is told SEND.
@@ -94,22 +96,13 @@ fn resume_and_fork_keep_a_confined_agent_confined() {
     assert!(!probe(&home, "c"), "a peer of a worker");
 }
 
-/// Returns true, and says so, where nobody can make namespaces: there no wall has a view, and no run is kept to named hosts.
-#[expect(clippy::print_stdout, reason = "a test says what it could not try")]
-pub(crate) fn lacks_namespaces(home: &Home) -> bool {
-    let lacks = home.ran(&["doctor"]).stdout.contains("no mount namespaces can be made here");
-    if lacks {
-        println!("NOT RUN: this system lets no user make namespaces");
-    }
-    lacks
-}
-
 #[test]
 fn a_person_widens_by_an_option_and_is_told_so() {
-    let home = home_with(&["--confine", "read-only"]);
-    if lacks_namespaces(&home) {
+    // Without a view no run is kept to named hosts.
+    if lacks(Ability::Namespaces, &test_name()) {
         return;
     }
+    let home = home_with(&["--confine", "read-only"]);
     let resumed = |more: &[&str]| home.ran(&[&["run", "--resume", "a", "PROBE"], more].concat());
     let wider = resumed(&["--confine", "directory", "--network", "crates.io:443"]);
     check!(wider.stderr.lines().next().unwrap(), @"note: [AGENT8] is widened: confined: commands write only in the directory, network: crates.io:443 (before: confined: commands write nothing, no network)");
