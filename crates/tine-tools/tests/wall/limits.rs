@@ -3,7 +3,7 @@
 use tine_testkit::{Ability, lacks, test_name};
 use tine_tools::{CommandLimits, Gap, Ground, Missing, ResourceLimits, Support, Wall, WallError};
 
-use super::world::{World, lacks_wall, lacks_whole_wall, run};
+use super::world::{World, lacks_wall, lacks_wall_around_processes, lacks_whole_wall, run};
 
 fn small() -> ResourceLimits {
     ResourceLimits {
@@ -47,7 +47,7 @@ async fn together(limits: CommandLimits, command: &str) -> String {
 
 #[tokio::test]
 async fn all_processes_together_run_out_of_what_each_has() {
-    if lacks_wall() {
+    if lacks_wall_around_processes() {
         return;
     }
     let usual = ResourceLimits::WORKER.command;

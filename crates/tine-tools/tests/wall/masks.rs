@@ -89,7 +89,7 @@ async fn a_key_that_is_committed_as_it_lies_there_is_shown() {
 
 #[tokio::test]
 async fn a_search_that_comes_to_no_end_is_told() {
-    if lacks_wall() {
+    if lacks_whole_wall() {
         return;
     }
     let world = World::new();

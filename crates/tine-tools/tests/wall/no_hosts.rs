@@ -2,11 +2,11 @@
 
 use tine_tools::{Missing, Wall, WallError};
 
-use super::world::{World, lacks_wall};
+use super::world::{World, lacks_whole_wall};
 
 #[test]
 fn a_wall_with_a_network_is_not_raised() {
-    if lacks_wall() {
+    if lacks_whole_wall() {
         return;
     }
     let world = World::new();

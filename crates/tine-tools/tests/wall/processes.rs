@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 
 use tine_testkit::{Ability, lacks};
 
-use super::world::{SECRET, World, lacks_wall, lacks_whole_wall, run};
+use super::world::{SECRET, World, lacks_wall, lacks_wall_around_processes, lacks_whole_wall, run};
 
 /// A process of the same user that has nothing to do with the command.
 struct Stranger(Child);
@@ -183,7 +183,7 @@ const CHAIN: &str = "perl -MPOSIX -e 'exit if fork; setsid; open STDOUT, \">/dev
 
 #[tokio::test]
 async fn a_chain_of_processes_ends_too() {
-    if lacks_wall() {
+    if lacks_wall_around_processes() {
         return;
     }
     let world = World::new();
@@ -242,7 +242,7 @@ async fn the_stage_of_a_view_cannot_be_ended_or_stopped_from_inside() {
 
 #[tokio::test]
 async fn nothing_outlives_its_command() {
-    if lacks_wall() {
+    if lacks_wall_around_processes() {
         return;
     }
     let leaving = [

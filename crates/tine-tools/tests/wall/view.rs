@@ -215,7 +215,7 @@ async fn a_command_sees_its_own_processes_alone() {
 
 #[tokio::test]
 async fn who_works_in_shared_memory_sees_nothing_else_of_it() {
-    if lacks_wall() {
+    if lacks_whole_wall() {
         return;
     }
     let world = World::new();

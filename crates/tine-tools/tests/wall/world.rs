@@ -27,6 +27,12 @@ pub(crate) fn lacks_wall() -> bool {
     lacks_layer || lacks_perl()
 }
 
+/// The same where nothing tells the processes of a command from all others, so that they could not be ended.
+pub(crate) fn lacks_wall_around_processes() -> bool {
+    let by_signals = Ability::Landlock(Support::LANDLOCK_WHOLE);
+    lacks_wall() || !crate::HAS_VIEW && lacks(by_signals, &test_name())
+}
+
 /// The same where a wall has gaps, with which no maintenance run starts: devices, and other processes.
 pub(crate) fn lacks_whole_wall() -> bool {
     let version = if crate::HAS_VIEW { 5 } else { Support::LANDLOCK_WHOLE };
