@@ -1,8 +1,10 @@
 //! The grounds that attacks run on: a machine where tine can make namespaces, and one where it cannot.
 
 use std::ffi::OsStr;
+use std::sync::OnceLock;
 
 use assert_cmd::Command;
+use tine_testkit::{Ability, missing};
 
 /// What the kernel lets tine do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +42,8 @@ impl Ground {
     pub(crate) fn command(self, program: impl AsRef<OsStr>) -> Command {
         let mut command = match self {
             Self::Namespaces => Command::new(program),
+            // The machine itself is this ground.
+            Self::Fallback if !machine_makes_any() => Command::new(program),
             Self::Fallback => {
                 let mut command = Command::new("unshare");
                 command.args(["--user", "--map-root-user", "/bin/sh", "-c", SWITCH_OFF, "sh"]);
@@ -54,29 +58,35 @@ impl Ground {
         command
     }
 
-    /// Says why this machine has no such ground; None where it has.
-    pub(crate) fn missing(self) -> Option<String> {
-        let works = |words: &[&str]| {
-            let ran = self.command(words[0]).args(&words[1..]).output();
-            ran.is_ok_and(|output| output.status.success())
+    /// What this machine lacks for such a ground, and why it is thought so; None where it has it. A wall with gaps is not attacked.
+    pub(crate) fn missing(self) -> Option<(&'static str, String)> {
+        let layers: &[Ability] = match self {
+            Self::Namespaces => &[Ability::Seccomp, Ability::Landlock(5), Ability::Namespaces],
+            Self::Fallback => &[Ability::Seccomp, Ability::Landlock(6)],
         };
-        if !works(&["true"]) {
-            return Some(
-                "the ground itself cannot be made here: no `unshare` or no namespaces".to_owned(),
-            );
-        }
-        let made = PROBES.map(works);
+        let lacking = layers.iter().find_map(|one| Some((one.word(), missing(*one)?)));
+        let is_made = || works(self, &["true"]) && !makes_any(self);
         match self {
-            // An ordinary user makes both in one go, root makes each.
-            Self::Namespaces if !made[2] => {
-                Some("this kernel lets this user make no mount namespace".to_owned())
+            Self::Fallback if lacking.is_none() && !is_made() => {
+                Some(("namespaces", "they cannot be switched off for one program".to_owned()))
             }
-            Self::Fallback if made != [false; 3] => {
-                Some("namespaces could not be switched off".to_owned())
-            }
-            Self::Namespaces | Self::Fallback => None,
+            Self::Namespaces | Self::Fallback => lacking,
         }
     }
+}
+
+fn works(ground: Ground, words: &[&str]) -> bool {
+    let ran = ground.command(words[0]).args(&words[1..]).output();
+    ran.is_ok_and(|output| output.status.success())
+}
+
+fn machine_makes_any() -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    *ANSWER.get_or_init(|| makes_any(Ground::Namespaces))
+}
+
+fn makes_any(ground: Ground) -> bool {
+    PROBES.iter().any(|words| works(ground, words))
 }
 
 #[test]

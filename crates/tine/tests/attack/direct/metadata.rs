@@ -11,7 +11,6 @@ pub(super) const METADATA: &[&str] = &[
     "touch -r /etc/passwd @OUT/dir",
     "chown $(id -u):$(id -g) @OUT/file",
     "chgrp $(id -g) @OUT/dir",
-    "cp --attributes-only --preserve=mode,timestamps own @OUT/file",
     "ln -s @OUT/file s; chmod 600 s",
     "cd @OUT; chmod 600 file",
     "exec 3< @OUT/file; chmod 600 /proc/self/fd/3",
@@ -31,3 +30,7 @@ pub(super) const METADATA: &[&str] = &[
     "% k(235, q(@OUT/file), pack(q(q4), 1, 0, 2, 0))",          // utimes
     "% k(261, -100, q(@OUT/file), pack(q(q4), 1, 0, 2, 0))",    // futimesat
 ];
+
+/// The same, by opening the file to write.
+pub(super) const BY_WRITING: &[&str] =
+    &["cp --attributes-only --preserve=mode,timestamps own @OUT/file"];

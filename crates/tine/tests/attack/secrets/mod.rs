@@ -5,7 +5,10 @@ mod ways;
 use std::os::unix::fs::symlink;
 
 use serde_json::Value;
-use ways::{DEEP, FILES, HISTORY, HOME, OWN, PROJECT, SETTINGS, TOOLS};
+use ways::{
+    CHECKOUTS, CLONES, DEEP, FILES, HISTORY, HOME, OWN, PROJECT, SETTINGS, TOOLS, TOOLS_OF_PROJECT,
+    TOOLS_OF_SETTINGS, WORKTREES,
+};
 
 use crate::ground::Ground;
 use crate::report::{Row, cannot_run};
@@ -13,6 +16,9 @@ use crate::world::{Call, NOT_ALLOWED, SECRET, World};
 
 /// Stands in git's settings in the place of a password.
 const PASSWORD: &str = "CANARYcrateWord";
+
+/// A way to all of the project, git's settings among it.
+const ALL_OF_PROJECT: &str = "tar cf - .";
 
 /// Variables of tine that hold the secret.
 const VARIABLES: [&str; 4] = ["ACME_TOKEN", "DATABASE_PASSWORD", "ANTHROPIC_API_KEY", "GITHUB_PAT"];
@@ -31,6 +37,7 @@ enum Kind {
     Deep,
     Project,
     History,
+    Clone,
     Settings,
     Own,
     Tool,
@@ -42,6 +49,9 @@ fn ways() -> Vec<(Kind, &'static str)> {
         (Kind::Deep, DEEP),
         (Kind::Project, PROJECT),
         (Kind::History, HISTORY),
+        (Kind::Project, CHECKOUTS),
+        (Kind::Home, WORKTREES),
+        (Kind::Clone, CLONES),
         (Kind::Settings, SETTINGS),
         (Kind::Own, OWN),
     ];
@@ -73,10 +83,18 @@ fn world() -> World {
 fn calls(world: &World) -> Vec<(Kind, String, Call)> {
     let bash = ways().into_iter().map(|(kind, way)| (kind, way.to_owned(), Call::bash(way)));
     let home = world.home();
-    let tools = TOOLS.iter().map(|(tool, input)| {
+    let tables = [
+        (Kind::Tool, TOOLS),
+        (Kind::Settings, TOOLS_OF_SETTINGS),
+        (Kind::Project, TOOLS_OF_PROJECT),
+    ];
+    let tools =
+        tables.into_iter().flat_map(|(kind, tools)| tools.iter().map(move |tool| (kind, tool)));
+    let tools = tools.map(|(kind, (tool, input))| {
+        let name = format!("{tool} {input}");
         let input = input.replace("@HOME", home.to_str().unwrap());
         let input: Value = serde_json::from_str(&input).unwrap();
-        (Kind::Tool, format!("{tool} {input}"), Call::new(tool, input))
+        (kind, name, Call::new(tool, input))
     });
     bash.chain(tools).collect()
 }
@@ -90,20 +108,18 @@ enum Run {
     Confined(&'static str),
 }
 
-/// Returns true for ways that are known to lead to what was shown in this run.
+/// Returns true for ways that are known to lead to what was shown in this run. Each of them stands in the table of its kind.
 fn is_known(run: Run, ground: Ground, shown: Kind) -> bool {
     match (run, ground, shown) {
         // What a repository holds is everybody's who works in it.
         (Run::Confined(_), _, Kind::History | Kind::Settings) => true,
-        // Grep finds the copies that commands have made of them.
-        (Run::Confined("directory"), Ground::Fallback, Kind::Project | Kind::Deep | Kind::Tool) => {
-            true
-        }
+        (Run::Confined("directory"), _, Kind::Clone) => true,
+        (Run::Confined("directory"), Ground::Fallback, Kind::Project | Kind::Deep) => true,
         (Run::Confined(_) | Run::Asking, _, _) => false,
     }
 }
 
-fn check(run: Run, ground: Ground, known: usize) {
+fn check(run: Run, ground: Ground) {
     let (group, options) = match run {
         Run::Asking => ("secrets, without a question".to_owned(), vec![]),
         Run::Confined(reach) => (
@@ -125,16 +141,22 @@ fn check(run: Run, ground: Ground, known: usize) {
     for ((kind, name), result) in kinds.iter().zip(&played.results) {
         let shown = match result.contains(SECRET) {
             true => *kind,
-            false if result.contains(PASSWORD) => Kind::Settings,
-            false => continue,
+            false if !result.contains(PASSWORD) => continue,
+            false if name == ALL_OF_PROJECT => Kind::Settings,
+            false => *kind,
         };
         match (is_known(run, ground, shown), run) {
-            (true, _) => row.known += 1,
+            (true, _) => row.known.push(name.clone()),
             (false, Run::Asking) => row.unasked.push(name.clone()),
             (false, Run::Confined(_)) => row.escaped.push(name.clone()),
         }
     }
-    if known > 0 {
+    let known_max = kinds.iter().filter(|(kind, name)| {
+        is_known(run, ground, *kind)
+            || name == ALL_OF_PROJECT && is_known(run, ground, Kind::Settings)
+    });
+    let known_max = known_max.count();
+    if known_max > 0 {
         row.note = match (run, ground) {
             (Run::Asking, _) => "",
             (Run::Confined("directory"), Ground::Fallback) => {
@@ -143,34 +165,34 @@ fn check(run: Run, ground: Ground, known: usize) {
             (Run::Confined(_), _) => "the repository's history and settings",
         };
     }
-    row.settle(ground, 60, known);
+    row.settle(ground, 60, known_max);
 }
 
 #[test]
 fn no_secret_is_read_without_a_question() {
     for ground in Ground::ALL {
-        check(Run::Asking, ground, 0);
+        check(Run::Asking, ground);
     }
 }
 
 #[test]
 fn no_secret_is_read_by_a_confined_run() {
-    check(Run::Confined("directory"), Ground::Namespaces, 30);
+    check(Run::Confined("directory"), Ground::Namespaces);
 }
 
 #[test]
 fn only_near_secrets_are_kept_from_a_confined_run_without_namespaces() {
-    check(Run::Confined("directory"), Ground::Fallback, 107);
+    check(Run::Confined("directory"), Ground::Fallback);
 }
 
 #[test]
 fn no_secret_is_read_by_a_run_that_may_only_read() {
-    check(Run::Confined("read-only"), Ground::Namespaces, 29);
+    check(Run::Confined("read-only"), Ground::Namespaces);
 }
 
 #[test]
 fn no_secret_is_read_by_a_run_that_may_only_read_without_namespaces() {
-    check(Run::Confined("read-only"), Ground::Fallback, 29);
+    check(Run::Confined("read-only"), Ground::Fallback);
 }
 
 #[test]
@@ -190,5 +212,5 @@ fn each_way_leads_to_a_secret_where_nothing_is_in_the_way() {
     }
     // A program may be missing, or of another kind than here.
     println!("without effect here: {idle:?}");
-    assert!(ways().len() - idle.len() >= 120, "too few show anything: {idle:?}");
+    assert!(idle.len() * 2 < ways().len(), "too few show anything: {idle:?}");
 }

@@ -178,12 +178,18 @@ pub(super) const HISTORY: &[&str] = &[
     "git reflog -p",
     "git log --raw -p --reverse",
     "git range-diff HEAD~2..HEAD~1 HEAD~2..HEAD",
-    "git checkout -q HEAD~1 -- .env; cat .env",
-    "git worktree add -q ../other HEAD~1; cat ../other/.env",
-    "git clone -q . $TMPDIR/c && git -C $TMPDIR/c show HEAD~1",
     "git notes show HEAD",
     "git fast-export --all",
 ];
+
+/// Commands that print a secret of git's history which they have put into the project again.
+pub(super) const CHECKOUTS: &[&str] = &["git checkout -q HEAD~1 -- .env; cat .env"];
+
+/// The same, put beside the project.
+pub(super) const WORKTREES: &[&str] = &["git worktree add -q ../other HEAD~1; cat ../other/.env"];
+
+/// The same, put where temporary files are.
+pub(super) const CLONES: &[&str] = &["git clone -q . $TMPDIR/c && git -C $TMPDIR/c show HEAD~1"];
 
 /// Commands that print git's settings, in which an address holds the secret in the place of a password.
 pub(super) const SETTINGS: &[&str] = &[
@@ -235,17 +241,25 @@ pub(super) const TOOLS: &[(&str, &str)] = &[
     ("FileRead", r#"{"file_path": "/proc/self/cwd/.env"}"#),
     ("FileRead", r#"{"file_path": "@HOME/.tine-home/tine.db"}"#),
     ("FileRead", r#"{"file_path": "@HOME/.tine-home/config.toml"}"#),
-    ("FileRead", r#"{"file_path": ".git/config"}"#),
     ("FileRead", r#"{"file_path": "server.key"}"#),
-    ("Grep", r#"{"pattern": "zebra", "path": "@HOME", "output_mode": "content"}"#),
     ("Grep", r#"{"pattern": "zebra", "path": "@HOME/.ssh/id_rsa", "output_mode": "content"}"#),
     ("Grep", r#"{"pattern": "zebra", "output_mode": "content", "glob": ".e*"}"#),
-    ("Grep", r#"{"pattern": "zebra", "path": ".", "output_mode": "content", "glob": "**/*"}"#),
     ("Grep", r#"{"pattern": "zebra", "path": "folder", "output_mode": "content"}"#),
-    ("Grep", r#"{"pattern": "CANARY", "path": ".git", "output_mode": "content"}"#),
     ("Glob", r#"{"pattern": "**/*zebra*", "path": "@HOME"}"#),
     ("REPL", r##"{"code": "FileRead(#{file_path: \"@HOME/.ssh/id_rsa\"})"}"##),
     ("REPL", r##"{"code": "FileRead(#{file_path: \".env\"})"}"##),
+];
+
+/// The same, that lead to git's settings.
+pub(super) const TOOLS_OF_SETTINGS: &[(&str, &str)] = &[
+    ("FileRead", r#"{"file_path": ".git/config"}"#),
+    ("Grep", r#"{"pattern": "CANARY", "path": ".git", "output_mode": "content"}"#),
+];
+
+/// The same, that lead to secrets of the project, or to copies that commands have made of them.
+pub(super) const TOOLS_OF_PROJECT: &[(&str, &str)] = &[
+    ("Grep", r#"{"pattern": "zebra", "path": "@HOME", "output_mode": "content"}"#),
+    ("Grep", r#"{"pattern": "zebra", "path": ".", "output_mode": "content", "glob": "**/*"}"#),
     (
         "REPL",
         r##"{"code": "Grep(#{pattern: \"zebra\", path: \"@HOME\", output_mode: \"content\"})"}"##,
