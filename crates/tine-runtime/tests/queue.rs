@@ -17,7 +17,7 @@ use tine_runtime::{
     PermissionRequest, Permissions, QueuePolicy, RunOptions,
 };
 use tine_store::{AnswerPermission, PermissionFilter, PermissionRow, Store, StoreError};
-use tine_testkit::{Answer as Reply, ScriptedModel};
+use tine_testkit::{Answer as Reply, ScriptedModel, until_some_async};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -85,13 +85,11 @@ async fn pending(store: &dyn Store) -> Vec<PermissionRow> {
 
 /// Waits until so many requests are in the queue: the store is asked as another process would ask it.
 async fn until_pending(house: &House, count: usize) -> Vec<PermissionRow> {
-    loop {
+    let look = async || {
         let rows = pending(&**house.runtime.store()).await;
-        if rows.len() == count {
-            return rows;
-        }
-        tokio::task::yield_now().await;
-    }
+        (rows.len() == count).then_some(rows)
+    };
+    until_some_async("so many requests in the queue", look).await
 }
 
 fn word(row: &PermissionRow, decision: Decision, scope: PermissionScope) -> AnswerPermission {
@@ -203,12 +201,11 @@ async fn a_run_that_waits_for_another_process_is_answered_or_comes_to_its_deadli
             let first = until_pending(&house, 1).await.remove(0);
             let yes = word(&first, Decision::Allow, PermissionScope::Once);
             house.runtime.store().answer_permission(yes).await.unwrap();
-            let second = loop {
-                match until_pending(&house, 1).await.remove(0) {
-                    row if row.id != first.id => break row,
-                    _ => tokio::task::yield_now().await,
-                }
+            let look = async || {
+                let rows = pending(&**house.runtime.store()).await;
+                rows.into_iter().find(|row| row.id != first.id)
             };
+            let second = until_some_async("the second request", look).await;
             // A clock that is set ends no question, nor does another process that looks.
             house.clock.advance_ms(2 * (second.deadline_ms - second.created_ms));
             assert_eq!(house.runtime.requests_waiting().await.unwrap().len(), 1);

@@ -9,6 +9,7 @@
 //! - [`memory`] measures a process.
 //! - [`share`] and [`cases`] say how much of a long test runs, [`scratch`] where its files are.
 //! - [`lacks`] asks for an ability of the machine, and [`not_run`] records what cannot run here.
+//! - [`until`] waits for what another thread or process does.
 //!
 //! Only ever a dev-dependency. It knows no provider's JSON and imitates no provider: that is `tine-sim`'s job.
 
@@ -25,6 +26,7 @@ pub mod pty;
 pub mod replies;
 mod scratch;
 mod share;
+mod until;
 
 pub use ability::{Ability, lacks, missing, test_name};
 pub use capture::{Canned, CaptureServer};
@@ -36,3 +38,4 @@ pub use not_run::not_run;
 pub use scratch::scratch;
 pub use share::{TEST_ALL, cases, share, tests_all};
 pub use tine_sim::{CollectedBody, WIRE_BODIES, collect};
+pub use until::{until, until_some, until_some_async};

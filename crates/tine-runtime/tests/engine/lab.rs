@@ -164,12 +164,8 @@ impl Lab {
 
     /// Waits until so many requests have arrived in all.
     pub(crate) async fn arrived(&self, count: usize) {
-        while self.sim.requests().len() < count {
-            // Looking copies all that has arrived.
-            for _ in 0..100 {
-                tokio::task::yield_now().await;
-            }
-        }
+        let look = async || (self.sim.requests().len() >= count).then_some(());
+        tine_testkit::until_some_async("so many requests", look).await;
     }
 
     /// Waits until so many requests have arrived in all, and lets the time pass that their answers are held back for.

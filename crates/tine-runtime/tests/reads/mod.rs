@@ -101,9 +101,7 @@ async fn a_folder_that_is_swapped_with_a_link_shows_nothing_outside() {
     let house = House::new(ScriptedModel::new(answers)).await;
     let agent = house.root_in(root.join("work")).await;
     let outcome = house.runtime.run(agent, Some("go".into()), &with_rules(&[])).await;
-    while swaps.load(Ordering::Relaxed) < SWAPS_MIN {
-        tokio::task::yield_now().await;
-    }
+    tine_testkit::until("enough swaps", || swaps.load(Ordering::Relaxed) >= SWAPS_MIN);
     is_over.store(true, Ordering::Relaxed);
     swapper.join().unwrap();
     assert_eq!(outcome.unwrap().report.outcome, Outcome::Completed);

@@ -1,6 +1,6 @@
 //! Repositories that a worker makes: git runs nothing in them afterwards, whoever calls it.
 
-use tine_testkit::share;
+use tine_testkit::{share, until_some_async};
 
 use super::world::{World, lacks_wall, run};
 
@@ -235,11 +235,9 @@ async fn a_command_that_is_cut_off_is_looked_after_and_no_name_is_taken() {
     let long = "git init -q two; git -C two config core.fsmonitor x; sleep 60";
     tokio::select! {
         _ = run(&place, long) => unreachable!("it sleeps"),
-        () = async {
-            while !std::fs::read_to_string(&planted).is_ok_and(|text| text.contains("fsmonitor")) {
-                tokio::task::yield_now().await;
-            }
-        } => {}
+        () = until_some_async("the setting", async || {
+            std::fs::read_to_string(&planted).ok()?.contains("fsmonitor").then_some(())
+        }) => {}
     }
     drop(place);
     assert!(!planted.exists() && planted.with_file_name("config.set-aside").exists());

@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use tine_testkit::until_some_async;
 use tine_tools::{Place, STAGE_ARGUMENT, StageProgram};
 use tokio_util::sync::CancellationToken;
 
@@ -27,9 +28,6 @@ fn started(directory: &Path, arguments: &[&str]) -> (Child, UnixStream) {
     command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
     (command.spawn().unwrap(), ours)
 }
-
-/// Looks at whether what was killed is gone.
-const LOOKS_MAX: usize = 20_000;
 
 /// Writes a line into `pids` for each process, and goes on until it is ended.
 const ESCAPES: [&str; 3] = [
@@ -87,11 +85,8 @@ async fn a_supervised_command_reads_like_any_other() {
         assert_eq!(run(&place, command).await.text, expected, "{command}");
     }
     // What has lost its supervisor is nobody's child here: it is killed, and gone a moment later.
-    let mut looks = 0..LOOKS_MAX;
-    while !left_in(&world).is_empty() {
-        assert!(looks.next().is_some(), "{:?}", left_in(&world));
-        tokio::task::yield_now().await;
-    }
+    let look = async || left_in(&world).is_empty().then_some(());
+    until_some_async("the end of what is left", look).await;
 }
 
 #[tokio::test]
@@ -104,9 +99,7 @@ async fn a_cancelled_command_leaves_nothing_outside_its_group_either() {
         let place = watched(world.open());
         let up = world.path("work/up");
         let stop = async {
-            while !up.exists() {
-                tokio::task::yield_now().await;
-            }
+            until_some_async("the command", async || up.exists().then_some(())).await;
             cancel.cancel();
         };
         let (output, ()) =

@@ -28,9 +28,8 @@ impl Stranger {
         let mut stranger = Self { child, before: String::new() };
         // A program that has just been started has no command line for a moment.
         let line = format!("/proc/{}/cmdline", stranger.pid());
-        while !std::fs::read_to_string(&line).unwrap().contains("1000.") {
-            std::thread::yield_now();
-        }
+        let has_line = || std::fs::read_to_string(&line).unwrap().contains("1000.");
+        tine_testkit::until("the stranger", has_line);
         stranger.before = stranger.state();
         stranger
     }

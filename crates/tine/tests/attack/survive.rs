@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use tine_testkit::until;
+
 use crate::ground::Ground;
 use crate::report::{Row, cannot_run};
 use crate::world::{Call, World, id_word, ids_in};
@@ -141,15 +143,13 @@ impl Stage {
     }
 
     fn end_all(&self) {
-        loop {
+        until("the end of all", || {
             let alive = self.alive();
-            if alive.is_empty() {
-                return;
+            for (pid, _) in &alive {
+                let _ = rustix::process::kill_process(*pid, rustix::process::Signal::KILL);
             }
-            for (pid, _) in alive {
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-            }
-        }
+            alive.is_empty()
+        });
     }
 }
 
@@ -167,8 +167,7 @@ fn each_way_outlives_a_command_where_there_is_no_wall() {
         let quiet = format!("exec > /dev/null 2>&1 < /dev/null\n{}", stage.command(id, way));
         let mut shell = assert_cmd::Command::new("bash");
         shell.args(["-c", &quiet]).env("TMPDIR", stage.world.home()).output().unwrap();
-        let lived = (0..1000).any(|_| stage.ids_alive().0.contains(&id));
-        assert!(lived, "{id}: {way}");
+        until(&format!("{id}: {way}"), || stage.ids_alive().0.contains(&id));
         stage.end_all();
     }
 }
@@ -248,10 +247,10 @@ fn killed(stage: &Stage, ground: Ground, options: &[&str], way: &str) {
     command.args(plain.get_args()).args(options).current_dir(world.work()).env_clear();
     command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let mut tine = command.stdin(std::process::Stdio::null()).spawn().unwrap();
-    while !up.exists() {
+    until("the command", || {
         assert!(tine.try_wait().unwrap().is_none(), "{way}: the run has ended");
-        std::thread::yield_now();
-    }
+        up.exists()
+    });
     tine.kill().unwrap();
     tine.wait().unwrap();
 }
@@ -269,8 +268,8 @@ fn no_command_outlives_a_killed_run() {
                 let stage = Stage::new();
                 killed(&stage, ground, options, way);
                 // Its watchdog needs a moment.
-                let is_over = (0..10_000).any(|_| stage.ids_alive().0.is_empty());
-                assert!(is_over, "{ground:?}, {options:?}: {way}: {:?}", stage.ids_alive().1);
+                let what = format!("the end of all, {ground:?}, {options:?}: {way}");
+                until(&what, || stage.ids_alive().0.is_empty());
             }
         }
     }

@@ -557,7 +557,7 @@ fn a_wait_that_takes_too_long() {
     let scenario = "name = \"slow\"\n[[turn]]\ntext = \"x\"\nfault = { stall_after_events = 1 }\n";
     let path = home.write("slow.toml", scenario);
     let base = home.import(&format!("sim/{}", path.display()), "base", 1);
-    let run = home.tine(&["run", "--resume", "base", "hello", "--timeout", "20"]);
+    let run = home.tine(&["run", "--resume", "base", "hello", "--timeout", "300"]);
     #[expect(clippy::disallowed_methods, reason = "the run goes on beside the test")]
     let mut child = std::process::Command::new(run.get_program())
         .args(run.get_args())
@@ -568,9 +568,7 @@ fn a_wait_that_takes_too_long() {
         .stderr(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    while home.json(&["ps", "--json"])[0]["state"] != "running" {
-        std::thread::yield_now();
-    }
+    tine_testkit::until("a run", || home.json(&["ps", "--json"])[0]["state"] == "running");
     check!(home.shown(&home.ran(&["wait", "base", "--timeout", "0"])), @r"
     code: 124
     --- stdout
@@ -588,7 +586,7 @@ fn a_wait_that_takes_too_long() {
     // Its process is killed: the wait notices, although nobody writes to the store.
     child.kill().unwrap();
     child.wait().unwrap();
-    check!(home.shown(&home.ran(&["wait", "base", "--timeout", "30"])), @r"
+    check!(home.shown(&home.ran(&["wait", "base", "--timeout", "100"])), @r"
     code: 0
     --- stdout
     [AGENT8]  base  interrupted

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
-use tine_testkit::{WIRE_BODIES, share};
+use tine_testkit::{WIRE_BODIES, share, until, until_some};
 
 use crate::support::Home;
 
@@ -15,8 +15,8 @@ per_chunk_ms = 5
 
 [[turn]]
 when = { user_contains = "Task:" }
-text = "Scope: slow work that takes a while to tell about, word by word by word by word by word"
-fault = { first_byte_ms = 400 }
+text = "Scope: slow work, of which nothing comes before it is killed"
+fault = { first_byte_ms = 300_000 }
 
 [[turn]]
 when = { turn = 0 }
@@ -123,11 +123,7 @@ fn killed_workers_are_interrupted_and_their_spawner_is_told_once() {
         let agents = agents.as_array().unwrap();
         agents.iter().filter(|agent| agent["state"] == "running").count()
     };
-    let mut tries = 0;
-    while running() < 3 {
-        tries += 1;
-        assert!(tries < 200, "the workers never ran");
-    }
+    until("three workers that run", || running() == 3);
     child.kill().unwrap();
     child.wait().unwrap();
     for _ in 0..2 {
@@ -180,14 +176,12 @@ fn a_closed_terminal_stops_what_runs_in_it() {
     assert!(lines.any(|line| line.unwrap().contains(r#""type":"tool_call""#)));
     let pid = home.work().join("pid");
     let sleeper = || std::fs::read_to_string(&pid).ok().filter(|text| text.ends_with('\n'));
-    while sleeper().is_none() {
-        std::thread::yield_now();
-    }
+    let sleeper = until_some("the command", sleeper);
     signal("HUP", child.id());
     let last = lines.map(Result::unwrap).last().unwrap();
     assert!(last.contains(r#""outcome":"aborted""#), "{last}");
     assert_eq!(child.wait().unwrap().code(), Some(130));
-    let sleeper = format!("/proc/{}/stat", sleeper().unwrap().trim());
+    let sleeper = format!("/proc/{}/stat", sleeper.trim());
     let alive = std::fs::read_to_string(sleeper).is_ok_and(|stat| !stat.contains(") Z"));
     assert!(!alive, "the command outlived its terminal");
 }

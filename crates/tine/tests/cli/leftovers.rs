@@ -5,15 +5,12 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
-use tine_testkit::{WIRE_BODIES, not_run, test_name};
+use tine_testkit::{WIRE_BODIES, not_run, test_name, until};
 
 use crate::crash::{command, signal, start};
 use crate::pick;
 use crate::support::{Home, Ran};
 use crate::task::background::process_of;
-
-/// Looks at whether something has happened. A watchdog needs a moment.
-const LOOKS_MAX: usize = 20_000;
 
 /// A model that runs these commands when it is to deploy, and says nothing new else.
 fn model(home: &Home, commands: &[&str]) -> String {
@@ -69,11 +66,16 @@ fn end(mut tine: Child) {
     tine.wait().unwrap();
 }
 
+/// Waits until the command is gone: a watchdog needs a moment.
+fn gone(home: &Home) {
+    until("the end of the command", || found(home, "endless").is_none());
+}
+
 /// Kills tine when its command runs; nothing of the command may be left.
 fn nothing_outlives(home: &Home, mut tine: Child) {
     up(home, "endless", &mut tine);
     end(tine);
-    assert!((0..LOOKS_MAX).any(|_| found(home, "endless").is_none()));
+    gone(home);
 }
 
 /// The bodies of all requests so far.
@@ -213,7 +215,7 @@ fn a_command_that_became_another_users_is_named_as_one_that_cannot_be_ended() {
     let cannot = format!("and cannot be ended by tine: {command} (`{} 1000`)", name.display());
     assert!(ran.stderr.contains(&cannot), "{}", ran.stderr);
     // Its supervisor goes when nothing is left below it.
-    assert!((0..LOOKS_MAX).any(|_| !is_alive(supervisor)));
+    until("the end of the supervisor", || !is_alive(supervisor));
 }
 
 #[test]
@@ -276,9 +278,9 @@ fn no_command_of_a_worker_in_the_background_outlives_its_killed_tine() {
         let start = ["task", "start", "base", "deploy", "--allow", "Bash", "--confine", confine];
         let begun = home.json(&[&start[..], &["--json"]].concat());
         let log = begun["log"].as_str().unwrap();
-        assert!((0..LOOKS_MAX).any(|_| found(&home, "endless").is_some()));
+        until("the command", || found(&home, "endless").is_some());
         let (tine, _) = process_of(log).unwrap();
         signal("KILL", tine);
-        assert!((0..LOOKS_MAX).any(|_| found(&home, "endless").is_none()), "{confine}");
+        gone(&home);
     }
 }

@@ -3,7 +3,7 @@
 use std::process::Child;
 
 use serde_json::Value;
-use tine_testkit::{Ability, lacks, test_name};
+use tine_testkit::{Ability, lacks, test_name, until, until_some};
 
 use crate::crash::start;
 use crate::support::{Home, Ran};
@@ -24,18 +24,10 @@ text = "It said: {{tool_result.last}}"
 text = "Scope: all of it\nResult: ok"
 "#;
 
-/// Most looks at the queue before a test gives up; each one is a process of its own.
-const LOOKS_MAX: usize = 500;
-
 /// What waits, as soon as something does.
 pub(crate) fn until_asked(home: &Home) -> Value {
-    for _ in 0..LOOKS_MAX {
-        let list = home.json(&["permission", "list", "--json"]);
-        if let Some(first) = list.get(0) {
-            return first.clone();
-        }
-    }
-    panic!("nobody ever asked");
+    let list = || home.json(&["permission", "list", "--json"]);
+    until_some("a question", || list().get(0).cloned())
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
@@ -124,7 +116,7 @@ fn a_question_from_two_below_survives_a_crash_and_is_answered_from_a_second_term
             .iter()
             .any(|agent| agent["id"] == worker.as_str() && agent["state"] == "running")
     };
-    assert!((0..LOOKS_MAX).any(|_| running()), "it never went on");
+    until("the run that goes on", running);
     assert_eq!(until_asked(&home)["id"], asked["id"], "the same request");
     check!(home.shown(&home.ran(&["permission", "allow", id])), @"
     code: 0
@@ -178,6 +170,8 @@ fn a_question_expires_to_its_default_in_the_run_and_for_whoever_looks() {
     let ran = home.ran(&["run", "--model", &model, "--json", "the command"]);
     assert_eq!(ran.code, 56, "{}", ran.stderr);
     assert!(ran.stdout.contains("nobody answered in time"), "{}", ran.stdout);
+    // Long enough to be seen.
+    home.write("config.toml", "[permissions]\ndeadline = \"300s\"\nwait = true\n");
     let mut second = start(&home, &["run", "--model", &model, "--json", "the command"]);
     until_asked(&home);
     second.kill().unwrap();

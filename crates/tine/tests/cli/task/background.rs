@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{LOOKS_MAX, base, ended, listed, notices, started, until};
+use super::{base, ended, listed, notices, started, until};
 use crate::support::{Home, Ran};
 
 /// The process whose command line names this log: its id, and its session's.
@@ -52,7 +52,7 @@ fn a_polite_signal_ends_the_process_and_cancels_its_task() {
     let (pid, _) = process_of(log).unwrap();
     assert_cmd::Command::new("kill").args(["-TERM", &pid.to_string()]).assert().success();
     until(&home, task, "cancelled");
-    assert!((0..LOOKS_MAX).any(|_| process_of(log).is_none()), "it goes on");
+    tine_testkit::until("the end of the process", || process_of(log).is_none());
     assert!(std::fs::read_to_string(log).unwrap().contains("cancelled"));
 }
 

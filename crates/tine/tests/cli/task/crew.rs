@@ -3,9 +3,9 @@
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
-use tine_testkit::WIRE_BODIES;
+use tine_testkit::{WIRE_BODIES, until};
 
-use super::{LOOKS_MAX, SCENARIO, base};
+use super::{SCENARIO, base};
 use crate::support::Home;
 
 #[test]
@@ -58,7 +58,7 @@ fn an_interrupted_run_takes_its_workers_with_it_and_says_what_they_had_done() {
         let log = home.done(&["logs", "base", "--json"]);
         tasks["tasks"].as_array().unwrap().len() == 1 && log.contains("I wait.")
     };
-    assert!((0..LOOKS_MAX).any(|_| waits()), "no worker ever ran");
+    until("a worker that runs", waits);
     assert_cmd::Command::new("kill").args(["-INT", &run.id().to_string()]).assert().success();
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));

@@ -54,9 +54,6 @@ text = "Scope: a look around\nResult: nothing there"
 text = "You said: {{user}}"
 "#;
 
-/// Most looks at the store before a test gives up; each one is a process of its own.
-pub(crate) const LOOKS_MAX: usize = 1_000;
-
 /// An agent without a task, called `base`.
 pub(crate) fn base() -> Home {
     let home = Home::new();
@@ -80,15 +77,15 @@ pub(crate) fn listed(home: &Home, task: &str) -> Value {
     list.iter().find(|one| one["id"] == task).unwrap().clone()
 }
 
-/// Looks until the task has this status.
+/// Waits until the task has this status.
 pub(crate) fn until(home: &Home, task: &str, status: &str) {
-    let there = (0..LOOKS_MAX).any(|_| listed(home, task)["status"] == status);
-    assert!(there, "never {status}: {}", listed(home, task));
+    let what = format!("a task that is {status}");
+    tine_testkit::until(&what, || listed(home, task)["status"] == status);
 }
 
 /// Waits for a task's end; what its output is then.
 pub(crate) fn ended(home: &Home, task: &str) -> Value {
-    home.json(&["task", "output", task, "--block", "--timeout", "60", "--json"])
+    home.json(&["task", "output", task, "--block", "--timeout", "100", "--json"])
 }
 
 /// How often an agent was told of the end of a task.
