@@ -37,7 +37,7 @@ impl Captured {
 /// What the script says to one request.
 #[derive(Debug)]
 pub struct Answer {
-    before: Option<Gate>,
+    before: Vec<Gate>,
     midway: Option<Gate>,
     end: End,
 }
@@ -96,10 +96,17 @@ impl Answer {
         Self::new(End::Hang(Some(Box::new(replies::text(text)))))
     }
 
-    /// Waits at `gate` before the first event.
+    /// Waits at `gate` before the first event. An answer may be behind several gates.
     pub fn behind(mut self, gate: &Gate) -> Self {
-        self.before = Some(gate.clone());
+        self.before.push(gate.clone());
         self
+    }
+
+    /// Returns true for a reply that calls this tool.
+    pub fn calls_tool(&self, tool: &str) -> bool {
+        let End::Reply(reply) = &self.end else { return false };
+        let is_call = |block: &Block| matches!(block, Block::ToolUse { name, .. } if name == tool);
+        reply.message.blocks().iter().any(is_call)
     }
 
     /// Waits at `gate` after the first event and before any content: the moment at which a cache entry is readable.
@@ -125,7 +132,7 @@ impl Answer {
     }
 
     fn new(end: End) -> Self {
-        Self { before: None, midway: None, end }
+        Self { before: Vec::new(), midway: None, end }
     }
 }
 
@@ -219,7 +226,7 @@ impl LlmClient for ScriptedModel {
             return Err(cancelled(None));
         }
         let answer = self.take(request);
-        if let Some(gate) = &answer.before {
+        for gate in &answer.before {
             cancel.run_until_cancelled(gate.pass()).await.ok_or_else(|| cancelled(None))?;
         }
         let message = match &answer.end {

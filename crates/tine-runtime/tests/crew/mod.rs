@@ -11,24 +11,39 @@ use std::sync::{Arc, Mutex};
 use crate::fixture::{House, options};
 use tine_model::{AgentId, Outcome, TaskRecord, TaskStatus};
 use tine_runtime::{RunOptions, RunOutcome};
-use tine_testkit::{Answer, Captured, ScriptedModel};
+use tine_testkit::{Answer, Captured, Gate, ScriptedModel};
 
-/// What the model is told in a worker's task is what it answers by.
-type Script = Arc<dyn Fn(&Captured, &str) -> Answer + Send + Sync>;
-
-/// A model whose root agent takes these replies in order, and whose workers answer by their task.
+/// A model whose root agent takes these replies in order, and has nothing to add to what it is told after them: how many turns it
+/// takes depends on how many reports come together. Workers answer by their task, and not before the root has begun its next turn:
+/// their reports never come before it, however fast they are.
 pub(crate) fn model(
-    root: impl IntoIterator<Item = Answer>,
-    worker: impl Fn(&Captured, &str) -> Answer + Send + Sync + 'static,
+    root: impl IntoIterator<Item = Answer, IntoIter: Send + 'static>,
+    worker: impl Fn(&Captured, &str) -> Answer + Send + 'static,
 ) -> ScriptedModel {
-    let root = Mutex::new(root.into_iter().collect::<std::collections::VecDeque<_>>());
-    let worker: Script = Arc::new(worker);
-    ScriptedModel::answering(move |request| {
-        let text = request.text();
-        match task_of(&text) {
-            Some(task) => worker(request, &task),
-            None => root.lock().unwrap().pop_front().unwrap(),
+    let no_turn = Gate::new();
+    no_turn.open();
+    let next_turn = Arc::new(Mutex::new(no_turn));
+    let begins = Arc::clone(&next_turn);
+    let root = root.into_iter().chain(std::iter::repeat_with(|| Answer::text("I have read it.")));
+    let root = root.inspect(move |answer| {
+        let mut next_turn = begins.lock().unwrap();
+        next_turn.open();
+        if ["Agent", "TaskStart"].iter().any(|tool| answer.calls_tool(tool)) {
+            *next_turn = Gate::new();
         }
+    });
+    eager_model(root, move |request, task| worker(request, task).behind(&next_turn.lock().unwrap()))
+}
+
+/// The same where workers answer at once, for a root that waits for them within its turn.
+pub(crate) fn eager_model(
+    root: impl IntoIterator<Item = Answer, IntoIter: Send + 'static>,
+    worker: impl Fn(&Captured, &str) -> Answer + Send + 'static,
+) -> ScriptedModel {
+    let mut root = root.into_iter();
+    ScriptedModel::answering(move |request| match task_of(&request.text()) {
+        Some(task) => worker(request, &task),
+        None => root.next().unwrap(),
     })
 }
 

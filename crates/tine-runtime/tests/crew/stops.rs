@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use tine_model::{AgentState, Outcome, StopKind, TaskStatus};
 use tine_runtime::StopSpec;
-use tine_testkit::{Answer, Gate};
+use tine_testkit::{Answer, Gate, until_some_async};
 use tokio_util::sync::CancellationToken;
 
 use super::{agent_call, call, calls, model, report, say, statuses, tasks, texts};
@@ -74,7 +74,8 @@ async fn a_soft_stop_lets_the_turn_end_and_the_worker_report() {
         let cancel = CancellationToken::new();
         let stop = house.runtime.stop(spec, PATIENCE, &cancel);
         let opened = async {
-            tokio::task::yield_now().await;
+            let asked = async || house.runtime.store().agent(worker).await.unwrap().stop;
+            until_some_async("the request to stop", asked).await;
             hold.open();
         };
         tokio::join!(stop, opened).0.unwrap()

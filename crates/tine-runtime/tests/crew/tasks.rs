@@ -250,7 +250,7 @@ async fn an_agent_without_a_task_is_told_one_thing_when_it_is_done() {
 
 #[tokio::test]
 async fn a_wait_that_is_cut_short_says_who_has_written_who_works_and_who_cannot() {
-    let hold = Gate::new();
+    let (hold, killed) = (Gate::new(), Gate::new());
     let behind = hold.clone();
     let agents = ["done", "busy", "gone"]
         .map(|name| agent_call(name, json!({ "prompt": format!("think {name}"), "name": name })));
@@ -258,7 +258,7 @@ async fn a_wait_that_is_cut_short_says_who_has_written_who_works_and_who_cannot(
     let root = [
         calls(&agents),
         call("TaskWait", json!({"task_ids": ["done"], "timeout": 60})),
-        call("TaskWait", wait),
+        call("TaskWait", wait).behind(&killed),
         Answer::text("I wait."),
         Answer::text("That is all."),
     ];
@@ -270,10 +270,11 @@ async fn a_wait_that_is_cut_short_says_who_has_written_who_works_and_who_cannot(
     let agent = house.root().await;
     let run = say(&house, agent, "go");
     let killing = async {
-        // Three workers, and the root's second and third turn.
-        house.model.requested(5).await;
+        // Three workers, and three turns of the root.
+        house.model.requested(6).await;
         let gone = house.runtime.store().resolve("gone").await.unwrap();
         house.runtime.kill(gone).await.unwrap();
+        killed.open();
         house.model.requested(7).await;
         hold.open();
     };

@@ -194,6 +194,7 @@ async fn many_reports_at_once_over_sockets_take_few_turns() {
     let run = house.runtime.run(root, Some("Please split it.".into()), &options()).await.unwrap();
     let (tasks, turns) = told(&house, root, &run).await;
     assert_eq!(tasks, workers);
-    assert!(turns <= 10, "{turns} turns for {workers} reports");
+    // A quiet machine takes three. On a busy one fewer reports come together.
+    assert!(turns <= workers / 4, "{turns} turns for {workers} reports");
     println!("{workers} reports in {turns} turns");
 }

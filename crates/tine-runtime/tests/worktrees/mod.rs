@@ -170,8 +170,6 @@ async fn workers_of_one_turn_each_have_a_place_and_what_they_did_is_named() {
         ]),
         Answer::text("Waiting."),
         Answer::text("Done."),
-        // The reports come together, or one after the other.
-        Answer::text("Done."),
     ];
     let (house, directory) = repository(model(root, |request, task| {
         let answered = request.text().matches("tool_result").count() > 2;
