@@ -176,10 +176,11 @@ if os.fork() == 0:
     threading.Thread(target=lambda: time.sleep(1000)).start()
     open(\"pids\", \"w\").write(str(os.getpid()) + \"\\n\")
     ctypes.CDLL(None).pthread_exit(None)
-'; while ! test -s pids; do :; done";
+'; while ! test -s pids; do sleep 0.02; done";
 
-/// Each process starts the next one and ends, so that a list of them is out of date before it is read.
-const CHAIN: &str = "perl -MPOSIX -e 'exit if fork; setsid; open STDOUT, \">/dev/null\"; open STDERR, \">/dev/null\"; for (;;) { _exit(0) if fork }'";
+/// Each process starts the next one and ends, so that a list of them is out of date before it is read. It ends by itself, some
+/// seconds later.
+const CHAIN: &str = "perl -MPOSIX -e 'exit if fork; setsid; open STDOUT, \">/dev/null\"; open STDERR, \">/dev/null\"; for (1 .. 20000) { _exit(0) if fork }'";
 
 #[tokio::test]
 async fn a_chain_of_processes_ends_too() {
@@ -248,10 +249,10 @@ async fn nothing_outlives_its_command() {
     let leaving = [
         "sleep 1000 & echo $! > pids",
         "nohup sleep 1000 >/dev/null 2>&1 & echo $! > pids",
-        "setsid sh -c 'echo $$ > pids; exec sleep 1000' & while ! test -s pids; do :; done",
+        "setsid sh -c 'echo $$ > pids; exec sleep 1000' & while ! test -s pids; do sleep 0.02; done",
         // Without the mark in its environment, twice removed from the shell.
-        "(env -i setsid /bin/sh -c 'echo $$ > pids; exec /bin/sleep 1000' >/dev/null 2>&1 &) ; while ! test -s pids; do :; done",
-        "perl -MPOSIX -e 'for (1..40) { next if fork; setsid; %ENV = (); if (fork) { exit } open F, \">>pids\"; print F \"$$\\n\"; close F; exec \"sleep 1000\" }'; while [ $(wc -l < pids) -lt 40 ]; do :; done",
+        "(env -i setsid /bin/sh -c 'echo $$ > pids; exec /bin/sleep 1000' >/dev/null 2>&1 &) ; while ! test -s pids; do sleep 0.02; done",
+        "perl -MPOSIX -e 'for (1..40) { next if fork; setsid; %ENV = (); if (fork) { exit } open F, \">>pids\"; print F \"$$\\n\"; close F; exec \"sleep 1000\" }'; while [ $(wc -l < pids) -lt 40 ]; do sleep 0.02; done",
     ];
     let what = "a process without its first thread";
     let python = (!lacks(Ability::Program("python3"), what)).then_some(WITHOUT_ITS_FIRST_THREAD);

@@ -165,7 +165,7 @@ impl World {
 
 /// Runs a command with the Bash tool. A refusal reads the same from every layer of a wall.
 pub(crate) async fn run(place: &Place, command: &str) -> ToolOutput {
-    let input = serde_json::json!({ "command": command, "timeout_ms": 30_000 }).to_string();
+    let input = serde_json::json!({ "command": command, "timeout_ms": 120_000 }).to_string();
     let input = RawJson::parse(&input).unwrap();
     let output = Bash.run(place, &input, &CancellationToken::new()).await;
     let text = output.text.replace("Read-only file system", "Permission denied");

@@ -15,9 +15,9 @@ pub(super) const INTERNET: &[&str] = &[
     // The first bytes go with the connection: no `connect`.
     "% socket S, 2, 1, 0; send S, q(@ID), 0x20000000, sockaddr_in(@TCP, inet_aton(q(127.0.0.1)))",
     "% socket S, 2, 0x80801, 0; connect S, sockaddr_in(@TCP, inet_aton(q(127.0.0.1))); select undef, undef, undef, 0.05; syswrite S, q(@ID)",
-    "timeout 0.3 git ls-remote http://127.0.0.1:@TCP/@ID",
-    "timeout 0.3 git -c protocol.allow=always ls-remote git://127.0.0.1:@TCP/@ID",
-    "timeout 0.3 git archive --remote=git://127.0.0.1:@TCP/@ID HEAD",
+    "timeout 30 git ls-remote http://127.0.0.1:@TCP/@ID",
+    "timeout 30 git -c protocol.allow=always ls-remote git://127.0.0.1:@TCP/@ID",
+    "timeout 30 git archive --remote=git://127.0.0.1:@TCP/@ID HEAD",
 ];
 
 /// To listeners of the internet of the newer kind, where the machine has it.
