@@ -1,15 +1,13 @@
 //! Answers that are not streams, and streams that do not end as they should.
 
-use std::time::Duration;
+use tine_llm::LlmError;
 
-use tine_llm::{HttpLimits, LlmError};
-use tokio_util::sync::CancellationToken;
-
+use crate::breaks::send_and_hear_no_more;
 use crate::server::{
     BLOCK, BLOCK_STOP, DELTA, OVERLOADED, PING, START, STOP, Server, Step, TEXT, answer, hello,
     stream,
 };
-use crate::{client, limits, send, send_to};
+use crate::{limits, send_to};
 
 #[tokio::test]
 async fn a_reply_in_one_piece_is_reported_like_a_stream() {
@@ -105,10 +103,8 @@ async fn a_stream_that_never_began_is_tried_again() {
 
 #[tokio::test]
 async fn a_reply_is_complete_although_its_connection_stays_open() {
-    let limits = HttpLimits { idle: Duration::from_millis(50), ..limits() };
-    let whole = stream(&[START, BLOCK, TEXT, BLOCK_STOP, DELTA, STOP]);
-    let server = Server::start(vec![vec![Step::Send(whole), Step::Hold]]);
-    let outcome = send(&client(&server.base_url, limits), &CancellationToken::new()).await;
+    let whole = [START, BLOCK, TEXT, BLOCK_STOP, DELTA, STOP];
+    let outcome = send_and_hear_no_more(limits(), &whole).await;
     assert_eq!(outcome.text(), "Hello");
 }
 

@@ -9,8 +9,11 @@ use tokio_util::sync::CancellationToken;
 use crate::server::{BLOCK, PING, START, Server, Step, TEXT, answer, failure, hello, stream};
 use crate::{Outcome, client, limits, send, send_and, send_to};
 
-/// A limit that strikes.
+/// A limit that strikes, whatever else happens.
 const SHORT: Duration = Duration::from_millis(40);
+
+/// A limit that strikes after what the test needs, for which the clock of the runtime is moved.
+const LONG: Duration = Duration::from_secs(40);
 
 fn limit(outcome: &Outcome) -> TimeLimit {
     match outcome.error() {
@@ -23,6 +26,19 @@ fn limit(outcome: &Outcome) -> TimeLimit {
 async fn send_under(limits: HttpLimits, script: Vec<Step>) -> Outcome {
     let server = Server::start(vec![script]);
     send(&client(&server.base_url, limits), &CancellationToken::new()).await
+}
+
+/// Sends to a server that is silent after these records, `TEXT` among them. Time passes only from then on, so that no limit strikes
+/// before.
+pub(crate) async fn send_and_hear_no_more(limits: HttpLimits, records: &[&str]) -> Outcome {
+    let script = vec![Step::Send(stream(records)), Step::Hold];
+    let server = Server::start(vec![script]);
+    let stop_clock = |line: &str| {
+        if line.contains("Hello") {
+            tokio::time::pause();
+        }
+    };
+    send_and(&client(&server.base_url, limits), &CancellationToken::new(), stop_clock).await
 }
 
 /// A stream whose connection breaks in the middle of a chunk.
@@ -80,12 +96,11 @@ async fn signs_of_life_alone_do_not_put_off_the_first_limit() {
 
 #[tokio::test]
 async fn silence_in_the_stream_strikes_the_idle_limit_and_keeps_what_came() {
-    let limits = HttpLimits { idle: SHORT, ..limits() };
-    let script = vec![Step::Send(stream(&[START, BLOCK, TEXT])), Step::Hold];
-    let outcome = send_under(limits, script).await;
+    let limits = HttpLimits { idle: LONG, ..limits() };
+    let outcome = send_and_hear_no_more(limits, &[START, BLOCK, TEXT]).await;
     assert_eq!(limit(&outcome), TimeLimit::Idle);
     assert_eq!(outcome.partial_text().as_deref(), Some("Hello"));
-    insta::assert_snapshot!(outcome.words(), @"the limit of 0.04 s between two parts of the reply passed");
+    insta::assert_snapshot!(outcome.words(), @"the limit of 40 s between two parts of the reply passed");
 }
 
 #[tokio::test]
@@ -97,9 +112,8 @@ async fn the_whole_limit_strikes_in_a_stream_too() {
 
 #[tokio::test]
 async fn a_reply_that_trickles_for_ever_strikes_the_limit_of_a_reply() {
-    let limits = HttpLimits { reply: SHORT, ..limits() };
-    let script = vec![Step::Send(stream(&[START, BLOCK, TEXT])), Step::Hold];
-    let outcome = send_under(limits, script).await;
+    let limits = HttpLimits { reply: LONG, ..limits() };
+    let outcome = send_and_hear_no_more(limits, &[START, BLOCK, TEXT]).await;
     assert_eq!((limit(&outcome), outcome.retries()), (TimeLimit::Reply, 0));
     assert_eq!(outcome.partial_text().as_deref(), Some("Hello"));
 }
@@ -114,7 +128,8 @@ async fn a_stream_without_end_is_given_up_at_the_limit_in_bytes() {
 
 #[tokio::test]
 async fn a_failure_whose_body_never_ends_is_still_a_failure() {
-    let limits = HttpLimits { idle: SHORT, ..limits() };
+    // The body has come by then, and real time passes.
+    let limits = HttpLimits { idle: Duration::from_secs(2), ..limits() };
     let refused = failure("400 Bad Request", &[], "invalid_request_error", "no such field");
     let outcome = send_under(limits, vec![Step::Send(refused), Step::Hold]).await;
     insta::assert_snapshot!(outcome.words(), @"invalid request (status 400, invalid_request_error): no such field");

@@ -121,9 +121,10 @@ async fn the_wait_at_the_gate_counts_against_the_whole_limit() {
     let gates = RateGates::new();
     let client = client_of(MODEL, &server.base_url(), one_try(), &gates);
     send(&client, &CancellationToken::new()).await;
-    let short = HttpLimits { whole: Some(Duration::from_millis(20)), ..limits() };
-    let client = client_of(MODEL, &server.base_url(), short, &gates);
-    let outcome = send(&client, &CancellationToken::new()).await;
+    let limits = HttpLimits { whole: Some(Duration::from_secs(40)), ..limits() };
+    let client = client_of(MODEL, &server.base_url(), limits, &gates);
+    // Time passes once it waits at the gate, and then at once.
+    let outcome = send_and(&client, &CancellationToken::new(), |_| tokio::time::pause()).await;
     let LlmError::Timeout { limit, .. } = outcome.error() else { panic!("{:?}", outcome.result) };
     assert_eq!((*limit, outcome.log.len()), (TimeLimit::Whole, 1));
 }
