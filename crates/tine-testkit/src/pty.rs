@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tine_sim::WIRE_BODIES;
 
 /// Longest wait for a text; only a failing test waits this long.
-const WAIT: Duration = Duration::from_secs(30);
+const WAIT: Duration = Duration::from_secs(120);
 
 /// Rows of every screen here.
 pub const ROWS: u16 = 24;

@@ -14,6 +14,9 @@ use tokio::net::TcpStream;
 /// How long a server may take: it is on this machine, and a person waits.
 const PATIENCE: Duration = Duration::from_millis(1_500);
 
+/// How long one that a test names may take: only one that hangs takes longer.
+const PATIENCE_NAMED: Duration = Duration::from_secs(60);
+
 /// Most bytes of an answer. A list of models is a few kilobytes.
 const ANSWER_BYTES_MAX: u64 = 1024 * 1024;
 
@@ -96,6 +99,7 @@ impl Kind {
 pub(crate) struct Place {
     kind: Kind,
     port: u16,
+    patience: Duration,
 }
 
 impl Place {
@@ -116,12 +120,13 @@ impl Place {
 /// Where servers are looked for.
 pub(crate) fn places(variable: &dyn Fn(&str) -> Option<String>) -> Vec<Place> {
     let Some(text) = variable(PORTS_VARIABLE) else {
-        return Kind::ALL.map(|kind| Place { kind, port: kind.usual_port() }).to_vec();
+        let usual = |kind: Kind| Place { kind, port: kind.usual_port(), patience: PATIENCE };
+        return Kind::ALL.map(usual).to_vec();
     };
     let place = |part: &str| {
         let (name, port) = part.trim().split_once('=')?;
         let kind = Kind::ALL.into_iter().find(|kind| kind.key() == name)?;
-        Some(Place { kind, port: port.parse().ok()? })
+        Some(Place { kind, port: port.parse().ok()?, patience: PATIENCE_NAMED })
     };
     text.split(',').filter_map(place).collect()
 }
@@ -137,7 +142,7 @@ pub(crate) async fn look(places: &[Place], found: &(dyn Fn(Vec<ModelChoice>) + S
 }
 
 async fn served(place: Place) -> Vec<ModelChoice> {
-    let list = tokio::time::timeout(PATIENCE, get(place.port, place.kind.path())).await;
+    let list = tokio::time::timeout(place.patience, get(place.port, place.kind.path())).await;
     let Ok(Some(list)) = list else { return Vec::new() };
     let choice = |name: String| ModelChoice {
         model: format!("openai-compat/{name}"),
@@ -210,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_server_at_anothers_port_is_called_by_its_own_name() {
-        let place = Place { kind: Kind::Vllm, port: 8000 };
+        let place = Place { kind: Kind::Vllm, port: 8000, patience: PATIENCE };
         let told = |list: &str| place.told_by(&serde_json::from_str(list).unwrap());
         let list = |owner: &str| format!(r#"{{"data":[{{"id":"m","owned_by":"{owner}"}}]}}"#);
         assert_eq!(told(&list("sglang")), "SGLang at port 8000");

@@ -309,8 +309,11 @@ fn every_end_has_its_code() {
     error: the budget of tokens is spent
     hint: `tine run --resume [AGENT8]` goes on; --budget sets the budget
     "#);
-    check!(ended(&["stall", "--timeout", "1"]), @r#"
-    124 "timed_out" String("The first part. The rest never comes, because th")
+    // How much of it came by then is a matter of speed.
+    let timed_out = ended(&["stall", "--timeout", "1"]);
+    let (head, told) = timed_out.split_once('\n').unwrap();
+    assert!(head.starts_with(r#"124 "timed_out" "#), "{head}");
+    check!(told, @r#"
     error: the time limit was reached
     hint: `tine run --resume [AGENT8] "go on"` goes on; --timeout sets the limit
     "#);

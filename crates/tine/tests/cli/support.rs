@@ -1,6 +1,7 @@
 //! Whole commands in a home of their own: no keys, no settings, no other agents.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use assert_cmd::Command;
 use tine_testkit::WIRE_BODIES;
@@ -22,6 +23,9 @@ text = "I have looked."
 [[turn]]
 text = "You said: {{user}}"
 "#;
+
+/// Only a command that hangs takes longer.
+const TIME_MAX: Duration = Duration::from_secs(120);
 
 /// A home directory with a working directory in it.
 pub(crate) struct Home {
@@ -97,10 +101,7 @@ impl Home {
             }
         }
         command.env("TINE_HOME", self.path()).env("HOME", self.path());
-        command
-            .current_dir(self.work())
-            .args(arguments)
-            .timeout(std::time::Duration::from_secs(60));
+        command.current_dir(self.work()).args(arguments).timeout(TIME_MAX);
         command
     }
 
@@ -167,7 +168,11 @@ pub(crate) fn filters() -> Vec<(&'static str, &'static str)> {
         (r"\b[0-9a-f]{8}\b", "[AGENT8]"),
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "[TIME]"),
         (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "[TIME]"),
+        // An age, alone and in a column: there it is as wide as the oldest one.
+        (r"(  +)\dm\b", "${1}0s"),
+        (r"  \d\ds\b", "   0s"),
         (r"\b\d+s\b", "0s"),
+        (r"\bauto-denied in \d+m\b", "auto-denied in 59m"),
         (r"127\.0\.0\.1:\d+", "127.0.0.1:[PORT]"),
         (r#""signature":"sim1[^"]*""#, r#""signature":"[SIGNATURE]""#),
         (r"retrying in \d+\.\d s", "retrying in 0.5 s"),

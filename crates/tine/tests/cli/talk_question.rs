@@ -1,7 +1,5 @@
 //! A question at the keyboard: letters go to the line, and each answer takes its steps.
 
-use std::time::Duration;
-
 use crate::pty::Terminal;
 use crate::support::Home;
 use crate::talk;
@@ -36,6 +34,16 @@ fn asked(home: &Home) -> Terminal {
     terminal
 }
 
+/// The same, where this was typed behind the prompt, before the question could appear. The app's own tests have a clock, and show
+/// what is typed in the moment after it.
+fn asked_while_typing(home: &Home, typed: &str) -> Terminal {
+    let mut terminal = Terminal::start(home, &[]);
+    terminal.screen("Say what is to be done.");
+    terminal.see_at_rest("hello\r", "You said: hello");
+    terminal.see(&format!("the command\r{typed}"), "wants to use");
+    terminal
+}
+
 fn settings(home: &Home) -> String {
     std::fs::read_to_string(home.path().join("config.toml")).unwrap()
 }
@@ -48,11 +56,10 @@ fn request(home: &Home) -> String {
 }
 
 #[test]
-fn words_that_are_typed_as_a_question_appears_are_a_prompt() {
+fn words_that_are_typed_before_a_question_appears_are_a_prompt() {
     let home = talk::home();
     let before = settings(&home);
-    let mut terminal = asked(&home);
-    terminal.type_in("what does this command do?");
+    let mut terminal = asked_while_typing(&home, "what does this command do?");
     let screen = terminal.screen("❯ what does this command do?");
     assert!(screen.contains("Enter sends your line as a prompt"), "{screen}");
     terminal.see("\r", "sent; it is read at the next turn");
@@ -114,8 +121,7 @@ fn sentences_of_any_first_letter_grant_nothing() {
     for sentence in ["yes, but with make", "2 files are wrong", "\u{fc}brigens: nein"] {
         let home = talk::home();
         let before = settings(&home);
-        let mut terminal = asked(&home);
-        terminal.type_in(sentence);
+        let mut terminal = asked_while_typing(&home, sentence);
         terminal.screen(&format!("❯ {sentence}"));
         terminal.see("\r", "sent; it is read at the next turn");
         assert_eq!(request(&home), r#""pending" null null"#);
@@ -127,11 +133,9 @@ fn sentences_of_any_first_letter_grant_nothing() {
     }
 }
 
-/// The delay is what is tested here, from a question that was not read to one that was, so real time passes: no other test waits so.
 #[test]
 fn no_first_letter_grants_anything_soon_or_late() {
-    const DELAYS_MS: [u64; 4] = [0, 200, 800, 3_000];
-    let check = |delay_ms: u64| {
+    for is_late in [false, true] {
         let home = Home::new();
         let model = home.near_model(
             r#"name = "ran"
@@ -147,7 +151,9 @@ text = "It said: {{tool_result.last}}"
         home.write("config.toml", &format!("model = \"{model}\"\n"));
         let before = settings(&home);
         let mut terminal = asked(&home);
-        std::thread::sleep(Duration::from_millis(delay_ms));
+        if is_late {
+            terminal.screen(ARMED);
+        }
         let sentence = |first: char| format!("{first}es, but");
         let typed_and_deleted = |first| {
             let sentence = sentence(first);
@@ -164,15 +170,11 @@ text = "It said: {{tool_result.last}}"
             screen.contains("sent; it is read at the next turn") || screen.contains("It said: ")
         });
         let state = request(&home);
-        assert!(!state.contains("allowed"), "{state} after {delay_ms} ms");
+        assert!(!state.contains("allowed"), "{state}, late: {is_late}");
         terminal.kill();
-        assert!(!home.work().join("ran").exists(), "it ran after {delay_ms} ms");
+        assert!(!home.work().join("ran").exists(), "it ran, late: {is_late}");
         assert_eq!(settings(&home), before);
-    };
-    std::thread::scope(|scope| {
-        let each = DELAYS_MS.map(|delay_ms| scope.spawn(move || check(delay_ms)));
-        each.into_iter().for_each(|one| one.join().unwrap());
-    });
+    }
 }
 
 #[test]
