@@ -249,7 +249,13 @@ mod tests {
         let (closed, gone) = server(None).await;
         drop(gone);
         let found = Mutex::new(Vec::new());
-        let places = places(&|_| Some(format!("vllm={silent},ollama={good},lm-studio={closed}")));
+        let mut places =
+            places(&|_| Some(format!("vllm={silent},ollama={good},lm-studio={closed}")));
+        // No limit is too short for one that never answers.
+        places
+            .iter_mut()
+            .filter(|place| place.port == silent)
+            .for_each(|place| place.patience = Duration::ZERO);
         let take = |choices: Vec<ModelChoice>| found.lock().unwrap().extend(choices);
         let asked = tokio::select! {
             (asked, ()) = async { tokio::join!(serve, look(&places, &take)) } => asked,
