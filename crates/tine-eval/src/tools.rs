@@ -121,7 +121,7 @@ struct Inner(InnerCalls);
 #[async_trait]
 impl Caller for Inner {
     async fn call(&self, tool: &str, input: &RawJson) -> ToolOutput {
-        let ToolAnswer { text, is_error } = self.0.call(tool, input.clone()).await;
+        let ToolAnswer { text, is_error, .. } = self.0.call(tool, input.clone()).await;
         ToolOutput { text, is_error }
     }
 }
@@ -172,7 +172,7 @@ impl ToolDispatcher for CaseTools {
 
     async fn dispatch(&self, call: &ToolCall, context: &CallContext) -> ToolAnswer {
         if let Some(tool) = self.stand_ins.iter().find(|tool| tool.name == call.name) {
-            return ToolAnswer { text: tool.answer.clone(), is_error: false };
+            return ToolAnswer::ok(tool.answer.clone());
         }
         let tool = self.toolbox.get(&call.name).filter(|_| self.declared.contains(&call.name));
         let Some(tool) = tool else {
@@ -185,6 +185,6 @@ impl ToolDispatcher for CaseTools {
         };
         let temporary = self.place.enclosure().map(|wall| wall.temporary());
         let text = self.work.answer(output.text, temporary);
-        ToolAnswer { text, is_error: output.is_error }
+        ToolAnswer { text, is_error: output.is_error, seen: Vec::new() }
     }
 }

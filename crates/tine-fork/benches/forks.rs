@@ -83,7 +83,7 @@ impl ToolDispatcher for Look {
     }
 
     async fn dispatch(&self, _call: &ToolCall, _context: &CallContext) -> ToolAnswer {
-        ToolAnswer { text: "nothing".to_owned(), is_error: false }
+        ToolAnswer::ok("nothing")
     }
 }
 

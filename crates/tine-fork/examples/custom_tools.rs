@@ -32,10 +32,10 @@ impl ToolDispatcher for Harbour {
 
     async fn dispatch(&self, call: &ToolCall, context: &CallContext) -> ToolAnswer {
         match call.name.as_str() {
-            "Tide" => ToolAnswer { text: "2.4 m, rising".to_owned(), is_error: false },
+            "Tide" => ToolAnswer::ok("2.4 m, rising"),
             "Bell" => {
                 self.rung.fetch_add(1, Ordering::Relaxed);
-                ToolAnswer { text: format!("rung for {}", context.agent), is_error: false }
+                ToolAnswer::ok(format!("rung for {}", context.agent))
             }
             // An unknown tool is an answer too: the model mends it in the same run.
             other => {

@@ -286,7 +286,7 @@ fn answer(id: &str, result: ForkResult, timeout: Duration) -> ToolAnswer {
     let text = result.final_text.filter(|text| !text.trim().is_empty());
     if result.outcome == Outcome::Completed {
         let text = text.unwrap_or_else(|| format!("`{id}` did the task and said nothing."));
-        return ToolAnswer { text, is_error: false };
+        return ToolAnswer::ok(text);
     }
     let why = match &result.outcome {
         Outcome::TimedOut => format!(" (after {} ms)", timeout.as_millis()),

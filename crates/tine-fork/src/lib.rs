@@ -129,8 +129,8 @@ pub use tine_cache::{Asked, Facts, Judgement, Launch, Models, Plan, Verdict};
 pub use tine_llm::{LlmClient, LlmError, Progress, Request};
 pub use tine_model::{
     AgentId, Block, CacheScheme, Effort, EntryId, Lifetime, Message, ModelRef, ModelSettings,
-    Outcome, Provider, RawJson, Role, Segment, StopReason, Thinking, ToolCallId, ToolChoice,
-    ToolInput, Usage, WireFormat,
+    Outcome, Provider, RawJson, Role, SeenFile, Segment, StopReason, Thinking, ToolCallId,
+    ToolChoice, ToolInput, Usage, WireFormat,
 };
 pub use tine_wire::{
     Event, HeadParts, HeadPartsError, Lifetimes, ReadRequestError, Reply, SentRequest, SystemBlock,

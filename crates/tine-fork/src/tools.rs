@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::{FutureExt, StreamExt, stream};
 use tine_guard::filter::ToolFilter;
-use tine_model::{Block, Message, RawJson, Role, ToolCallId, ToolInput};
+use tine_model::{Block, Message, RawJson, Role, SeenFile, ToolCallId, ToolInput};
 use tokio_util::sync::CancellationToken;
 
 use crate::inner::{InnerCall, InnerCalls};
@@ -47,12 +47,19 @@ pub struct ToolAnswer {
     pub text: String,
     /// Whether the tool failed or was refused.
     pub is_error: bool,
+    /// The files whose content the call read or wrote. They are kept beside the message, so that forks know them, too.
+    pub seen: Vec<SeenFile>,
 }
 
 impl ToolAnswer {
+    /// What a call gave that worked.
+    pub fn ok(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_error: false, seen: Vec::new() }
+    }
+
     /// A failure.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_error: true }
+        Self { text: text.into(), is_error: true, seen: Vec::new() }
     }
 }
 
@@ -152,7 +159,7 @@ impl Dispatch<'_> {
     pub(crate) async fn answer(&self, message: &Message) -> Message {
         let calls: Vec<Asked<'_>> =
             message.blocks().iter().filter_map(|block| self.asked(block)).collect();
-        let mut blocks = Vec::with_capacity(calls.len());
+        let (mut blocks, mut seen) = (Vec::with_capacity(calls.len()), Vec::new());
         let groups = calls
             .chunk_by(|a, b| self.tools.is_read_only(a.name) && self.tools.is_read_only(b.name));
         for group in groups {
@@ -160,10 +167,11 @@ impl Dispatch<'_> {
             let answers: Vec<ToolAnswer> =
                 stream::iter(calls).buffered(CALLS_AT_ONCE_MAX).collect().await;
             for (call, answer) in group.iter().zip(answers) {
+                seen.extend(answer.seen);
                 blocks.push(Block::result(call.id.clone(), answer.text, answer.is_error));
             }
         }
-        Message::new(Role::User, blocks)
+        Message::new(Role::User, blocks).with_seen(seen)
     }
 
     /// Answers the calls that an earlier run left open, where something is known of one of them: what never began is run now, and of
@@ -182,16 +190,17 @@ impl Dispatch<'_> {
         if known.iter().all(|known| *known == OpenCall::Unknown) {
             return None;
         }
-        let mut blocks = Vec::with_capacity(calls.len());
+        let (mut blocks, mut seen) = (Vec::with_capacity(calls.len()), Vec::new());
         for (call, known) in calls.iter().zip(known) {
             let answer = match known {
                 OpenCall::NeverBegan => self.answer_one(call).await,
                 OpenCall::Unknown => ToolAnswer::error(CUT_OFF),
                 OpenCall::CutOff(left) => ToolAnswer::error(format!("{CUT_OFF} {left}")),
             };
+            seen.extend(answer.seen);
             blocks.push(Block::result(call.id.clone(), answer.text, answer.is_error));
         }
-        Some(Message::new(Role::User, blocks))
+        Some(Message::new(Role::User, blocks).with_seen(seen))
     }
 
     async fn answer_one(&self, asked: &Asked<'_>) -> ToolAnswer {

@@ -59,7 +59,7 @@ impl ToolDispatcher for Tools {
             "Wait" => context.cancel.cancelled().await,
             _ => {}
         }
-        ToolAnswer { text: format!("{} {}", call.name, call.input), is_error: false }
+        ToolAnswer::ok(format!("{} {}", call.name, call.input))
     }
 }
 

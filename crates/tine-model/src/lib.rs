@@ -19,6 +19,7 @@ mod prefix;
 mod public_address;
 mod raw;
 mod reach;
+mod seen;
 mod served;
 mod usage;
 
@@ -47,5 +48,6 @@ pub use prefix::{Boundary, BoundaryKind, CacheScheme, Lifetime, Segment};
 pub use public_address::is_public;
 pub use raw::{RawJson, RawJsonError};
 pub use reach::{Reach, Writes};
+pub use seen::{SEEN_LINES_MAX, SeenFile};
 pub use served::{Engine, Served};
 pub use usage::Usage;

@@ -1,6 +1,6 @@
 //! Messages as on the wire: a role and content blocks, and the provider's own text where there is one.
 
-use crate::{RawJson, ToolCallId, WireFormat};
+use crate::{RawJson, SeenFile, ToolCallId, WireFormat};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -77,12 +77,13 @@ pub struct Message {
     role: Role,
     blocks: Vec<Block>,
     raw: Option<RawMessage>,
+    seen: Vec<SeenFile>,
 }
 
 impl Message {
     /// A message that we wrote.
     pub fn new(role: Role, blocks: Vec<Block>) -> Self {
-        Self { role, blocks, raw: None }
+        Self { role, blocks, raw: None, seen: Vec::new() }
     }
 
     /// A user message of one text.
@@ -93,7 +94,17 @@ impl Message {
     /// A message that a provider sent (or that was imported in a provider's shape). `blocks` is the reading of `raw`;
     /// only `tine-wire` makes that reading.
     pub fn received(role: Role, blocks: Vec<Block>, raw: RawMessage) -> Self {
-        Self { role, blocks, raw: Some(raw) }
+        Self { role, blocks, raw: Some(raw), seen: Vec::new() }
+    }
+
+    /// The same message, whose tool results show these files.
+    pub fn with_seen(self, seen: Vec<SeenFile>) -> Self {
+        Self { seen, ..self }
+    }
+
+    /// The files that its tool results show or tell to be written, in call order.
+    pub fn seen(&self) -> &[SeenFile] {
+        &self.seen
     }
 
     /// Who speaks.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tine_model::{
-    Block, DialectChange, Entry, EntryBody, EntryId, Message, RawJson, Role, ToolCallId, ToolInput,
-    WireFormat,
+    Block, DialectChange, Entry, EntryBody, EntryId, Message, RawJson, Role, SeenFile, ToolCallId,
+    ToolInput, WireFormat,
 };
 use tine_store::{EntryKind, EntryRow, ForkEvent, NewEntry};
 
@@ -27,6 +27,18 @@ struct StoredMessage {
     role: Option<StoredRole>,
     #[serde(skip_serializing_if = "Option::is_none")]
     blocks: Option<Vec<StoredBlock>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    seen: Vec<StoredSeen>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredSeen {
+    path: String,
+    /// In hexadecimal digits, as are the lines: four digits each.
+    hash: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    lines: String,
 }
 
 #[derive(Serialize, Deserialize, Clone, Copy)]
@@ -88,20 +100,47 @@ pub(crate) fn message_row(message: &Message, at_ms: i64) -> NewEntry {
 }
 
 fn store_message(message: &Message) -> StoredMessage {
+    let seen = message.seen().iter().map(store_seen).collect();
     match message.raw() {
         Some(raw) => StoredMessage {
             format: Some(raw.format.as_str().to_owned()),
             raw: Some(raw_value(&raw.json)),
             role: None,
             blocks: None,
+            seen,
         },
         None => StoredMessage {
             format: None,
             raw: None,
             role: Some(store_role(message.role())),
             blocks: Some(message.blocks().iter().map(store_block).collect()),
+            seen,
         },
     }
+}
+
+fn store_seen(seen: &SeenFile) -> StoredSeen {
+    let hash = seen.hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let lines = seen.lines.iter().map(|line| format!("{line:04x}")).collect();
+    StoredSeen { path: seen.path.clone(), hash, lines }
+}
+
+fn read_seen(stored: StoredSeen) -> Result<SeenFile, String> {
+    let StoredSeen { path, hash, lines } = stored;
+    let hash = digits::<2>(&hash).map(|hash| hash.iter().map(|&byte| byte as u8).collect());
+    let hash: Vec<u8> = hash.ok_or("the hash of a file is no hexadecimal number")?;
+    let hash = hash.try_into().map_err(|_| "the hash of a file has not 64 digits")?;
+    let lines = digits::<4>(&lines).ok_or("the lines of a file are no hexadecimal numbers")?;
+    Ok(SeenFile { path, hash, lines })
+}
+
+/// Reads numbers of `N` hexadecimal digits each, at most four.
+fn digits<const N: usize>(text: &str) -> Option<Vec<u16>> {
+    let chunks = text.as_bytes().chunks(N).map(|chunk| {
+        let chunk = std::str::from_utf8(chunk).ok().filter(|chunk| chunk.len() == N)?;
+        u16::from_str_radix(chunk, 16).ok()
+    });
+    chunks.collect()
 }
 
 pub(crate) fn compact_row(keep: Option<EntryId>, preface: &Message, at_ms: i64) -> NewEntry {
@@ -189,15 +228,18 @@ fn read_message(body: &str) -> Result<Message, String> {
 }
 
 fn unstore_message(stored: StoredMessage) -> Result<Message, String> {
-    match stored {
-        StoredMessage { format: Some(format), raw: Some(raw), role: None, blocks: None } => {
+    let StoredMessage { format, raw, role, blocks, seen } = stored;
+    let seen = seen.into_iter().map(read_seen).collect::<Result<_, _>>()?;
+    match (format, raw, role, blocks) {
+        (Some(format), Some(raw), None, None) => {
             let format = WireFormat::from_name(&format)
                 .ok_or_else(|| format!("unknown wire format `{format}`"))?;
-            tine_wire::read_message(format, raw.get()).map_err(|error| error.to_string())
+            let message = tine_wire::read_message(format, raw.get());
+            message.map(|message| message.with_seen(seen)).map_err(|error| error.to_string())
         }
-        StoredMessage { format: None, raw: None, role: Some(role), blocks: Some(blocks) } => {
+        (None, None, Some(role), Some(blocks)) => {
             let blocks = blocks.into_iter().map(read_block).collect();
-            Ok(Message::new(read_role(role), blocks))
+            Ok(Message::new(read_role(role), blocks).with_seen(seen))
         }
         _ => Err("a message is either raw or made of blocks".to_owned()),
     }
@@ -324,7 +366,9 @@ mod tests {
     proptest! {
         #[test]
         fn a_message_comes_back_as_it_was(blocks in prop::collection::vec(block(), 0..5)) {
-            let message = Message::new(Role::User, blocks);
+            let hash = std::array::from_fn(|at| at as u8 * 7);
+            let seen = SeenFile { path: "src/ä".into(), hash, lines: vec![0, 255, u16::MAX] };
+            let message = Message::new(Role::User, blocks).with_seen(vec![seen]);
             let row = message_row(&message, 7);
             let agent = AgentId::from_random([0; 16]);
             let row = EntryRow { id: EntryId(1), agent, kind: row.kind, body: row.body, at_ms: 7 };

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tine_fork::{CallContext, InnerCalls, OpenCall, ToolAnswer, ToolCall, ToolDispatcher};
 use tine_guard::{PermissionMode, real_call};
 use tine_model::{RawJson, in_full};
-use tine_tools::{Caller, Effect, Place, Repl, ToolOutput, Toolbox};
+use tine_tools::{Caller, Effect, Place, Repl, ToolOutput, Toolbox, refuse_unread};
 
 use crate::crew_tools::{CrewTool, CrewTools, spawns};
 use crate::leftovers::CutOffCalls;
@@ -110,16 +110,17 @@ impl ToolDispatcher for GuardedTools {
         };
         let enclosure = wall.as_ref().map(|wall| wall.enclosure().clone());
         let permissions = self.permissions.clone().behind(enclosure);
-        let judged = permissions.check(&self.queue, directory, call, real.as_ref(), cancel);
-        let permit = match judged.await {
-            Ok(permit) => permit,
-            Err(told) => return ToolAnswer::error(told),
-        };
         let place =
             self.place.with_caller(Arc::new(Inner(context.calls.clone()))).with_call(&call.id.0);
         let place = match &real {
             Some(real) => place.judged(&real.path),
             None => place,
+        };
+        let unread = refuse_unread(&place, &call.name, &call.input);
+        let judged = permissions.check(&self.queue, directory, call, real.as_ref(), unread, cancel);
+        let permit = match judged.await {
+            Ok(permit) => permit,
+            Err(told) => return ToolAnswer::error(told),
         };
         let place = match (permit, wall) {
             (Permit::Read { shown }, Some(wall)) => match wall.around(place, shown).await {
@@ -131,9 +132,11 @@ impl ToolDispatcher for GuardedTools {
         };
         let before = self.writers.before(what).await;
         let output = tool.run(&place, &call.input, cancel).await;
+        // What a script's calls saw is not in the conversation.
+        let seen_files = if context.calls.are_none() { Vec::new() } else { place.take_seen() };
         let (is_inner, seen) = (context.calls.are_none(), (real.as_ref(), before));
         let output = self.writers.noted(&call.name, seen, output, is_inner).await;
-        ToolAnswer { text: output.text, is_error: output.is_error }
+        ToolAnswer { text: output.text, is_error: output.is_error, seen: seen_files }
     }
 }
 
@@ -146,7 +149,8 @@ impl GuardedTools {
         context: &CallContext,
     ) -> ToolAnswer {
         let (directory, cancel) = (self.place.directory(), &context.cancel);
-        let judged = self.permissions.check(&self.queue, directory, call, None, cancel);
+        let nothing = std::future::ready(None);
+        let judged = self.permissions.check(&self.queue, directory, call, None, nothing, cancel);
         if let Err(told) = judged.await {
             return ToolAnswer::error(told);
         }
@@ -166,7 +170,7 @@ struct Inner(InnerCalls);
 #[async_trait]
 impl Caller for Inner {
     async fn call(&self, tool: &str, input: &RawJson) -> ToolOutput {
-        let ToolAnswer { text, is_error } = self.0.call(tool, input.clone()).await;
+        let ToolAnswer { text, is_error, .. } = self.0.call(tool, input.clone()).await;
         ToolOutput { text, is_error }
     }
 }

@@ -8,6 +8,7 @@ use tine_wire::{Carries, ConversationFormat, Counts, Head, ImportError, Imported
 
 use crate::codec;
 use crate::error::RuntimeError;
+use crate::import_seen::with_seen_files;
 use crate::runtime::{NewRoot, Runtime};
 
 /// What a file is, and how it is to be taken.
@@ -131,6 +132,7 @@ impl Runtime {
             ImportContext::Digest => digest(&read.messages),
         };
         check(&messages, target)?;
+        let messages = with_seen_files(messages, &root.directory).await;
         let now_ms = self.now_ms();
         let rows: Vec<_> =
             messages.iter().map(|message| codec::message_row(message, now_ms)).collect();
@@ -187,6 +189,7 @@ impl Runtime {
         let parts = parts.streamed();
         messages.extend_from_slice(&read.messages[read.messages.len() - request.behind..]);
         check(&messages, WireFormat::Anthropic)?;
+        let messages = with_seen_files(messages, &root.directory).await;
         let now_ms = self.now_ms();
         let rows: Vec<_> =
             messages.iter().map(|message| codec::message_row(message, now_ms)).collect();

@@ -27,6 +27,7 @@ mod fold;
 mod fork;
 mod fork_registry;
 mod import;
+mod import_seen;
 mod inherit;
 mod journal;
 mod leftovers;

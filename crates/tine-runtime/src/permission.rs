@@ -351,6 +351,7 @@ impl Permissions {
         directory: &Path,
         ToolCall { id, name, input }: &ToolCall,
         real: Option<&RealCall>,
+        refusal: impl Future<Output = Option<String>>,
         cancel: &CancellationToken,
     ) -> Result<Permit, String> {
         let call = Call { tool: name, input, directory };
@@ -364,6 +365,9 @@ impl Permissions {
             }
             Verdict::Ask(reason) => reason,
         };
+        if let Some(refusal) = refusal.await {
+            return Err(refusal);
+        }
         let rule = rule_for(&call);
         let (asked_in, asked) = (self.mode.get(), real);
         let helps = |rule: &Rule| {

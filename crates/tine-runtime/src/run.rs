@@ -201,6 +201,8 @@ impl Runtime {
             Some(home) => home.walled(&settled),
             None => settled,
         };
+        let history = loaded.conversation.history();
+        let place = place.with_seen(history.iter().flat_map(|item| item.message.seen()));
         let place = confinement.raise(place).await?;
         let lane = self.lane(&loaded.record.settings.model, options.caching).await?;
         let cut_off = self.end_leftovers(&loaded.record, &*options.observer).await?;

@@ -268,7 +268,7 @@ mod tests {
     async fn a_file_that_was_not_read_or_is_not_there_is_left_alone() {
         let fixture = fixture("1").await;
         fixture.write("a.rs", "2");
-        insta::assert_snapshot!(fixture.run(&FileEdit, &order("2", "3", false)).await, @"error: `a.rs` has changed since it was last read; read it again with FileRead");
+        insta::assert_snapshot!(fixture.run(&FileEdit, &order("2", "3", false)).await, @"error: `a.rs` has changed since it was last read (line 1 changed); read it again with FileRead");
         std::fs::remove_file(fixture.path("a.rs")).unwrap();
         insta::assert_snapshot!(fixture.run(&FileEdit, &order("2", "3", false)).await, @"error: `a.rs` was removed since it was last read; use FileWrite to create it");
         insta::assert_snapshot!(fixture.run(&FileEdit, &order("2", "3", false)).await, @"error: `a.rs` does not exist; use FileWrite to create it");

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use crate::arguments::Arguments;
 use crate::disk::{self, Existing};
 use crate::ground::Spot;
-use crate::place::{Place, writing_turn};
+use crate::place::{Content, Place, writing_turn};
 use crate::show::{self, counted};
 use crate::tool::{Effect, Failure, Tool, ToolOutput, ToolSpec, blocking};
 
@@ -80,14 +80,16 @@ fn write(place: &Place, file_path: &str, content: &[u8]) -> Result<String, Failu
 /// Refuses to touch a file that the agent does not know as it is now.
 pub(crate) fn check_seen(place: &Place, spot: &Spot, existing: &Existing) -> Result<(), Failure> {
     let shown = &spot.shown;
-    match place.seen(&spot.real) {
-        None => Err(Failure::new(format!(
+    let Some(seen) = place.seen(&spot.real) else {
+        return Err(Failure::new(format!(
             "`{shown}` exists and has not been read yet; read it with FileRead first"
+        )));
+    };
+    match Content::of(&existing.content).change_since(&seen) {
+        Some(change) => Err(Failure::new(format!(
+            "`{shown}` has changed since it was last read{change}; read it again with FileRead"
         ))),
-        Some(hash) if hash != blake3::hash(&existing.content) => Err(Failure::new(format!(
-            "`{shown}` has changed since it was last read; read it again with FileRead"
-        ))),
-        Some(_) => Ok(()),
+        None => Ok(()),
     }
 }
 
@@ -121,7 +123,7 @@ mod tests {
         insta::assert_snapshot!(fixture.run(&FileWrite, order).await, @"error: `a` exists and has not been read yet; read it with FileRead first");
         fixture.run(&FileRead, r#"{"file_path":"a"}"#).await;
         fixture.write("a", "other");
-        insta::assert_snapshot!(fixture.run(&FileWrite, order).await, @"error: `a` has changed since it was last read; read it again with FileRead");
+        insta::assert_snapshot!(fixture.run(&FileWrite, order).await, @"error: `a` has changed since it was last read (line 1 changed); read it again with FileRead");
         assert_eq!(fixture.read("a"), "other");
     }
 
@@ -157,10 +159,10 @@ mod tests {
             let input = tine_model::RawJson::parse(order).unwrap();
             FileWrite.run(&child, &input, &CancellationToken::new()).await.text
         };
-        insta::assert_snapshot!(as_child(r#"{"file_path":"a","content":"3"}"#).await, @"`a` has changed since it was last read; read it again with FileRead");
+        insta::assert_snapshot!(as_child(r#"{"file_path":"a","content":"3"}"#).await, @"`a` has changed since it was last read (line 1 changed); read it again with FileRead");
         assert!(as_child(r#"{"file_path":"b","content":"3"}"#).await.starts_with("replaced"));
         let order = r#"{"file_path":"b","content":"4"}"#;
-        insta::assert_snapshot!(fixture.run(&FileWrite, order).await, @"error: `b` has changed since it was last read; read it again with FileRead");
+        insta::assert_snapshot!(fixture.run(&FileWrite, order).await, @"error: `b` has changed since it was last read (line 1 changed); read it again with FileRead");
         assert_eq!((fixture.read("a"), fixture.read("b")), ("2".to_owned(), "3".to_owned()));
     }
 

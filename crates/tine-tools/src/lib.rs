@@ -31,9 +31,11 @@ mod processes;
 mod repl;
 mod repository;
 mod show;
+mod shown;
 mod sweep;
 mod tool;
 mod toolbox;
+mod unread;
 mod walk;
 mod wall;
 mod watchdog;
@@ -52,9 +54,11 @@ pub use linked::part_linked_worktree;
 pub use place::{Limits, Place, PlaceError, RootError, Withheld};
 pub use preview::{Preview, preview};
 pub use repl::Repl;
+pub use shown::{ShownFile, files_shown_whole};
 pub use sweep::{SWEEP_ENTRIES_MAX, Swept, sweep};
 pub use tool::{Effect, Tool, ToolOutput, ToolSpec};
 pub use toolbox::{Toolbox, ToolboxError};
+pub use unread::refuse_unread;
 #[cfg(feature = "fuzzing")]
 pub use wall::read_request;
 pub use wall::{

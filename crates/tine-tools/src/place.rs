@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tine_model::RawJson;
+use tine_model::{RawJson, SEEN_LINES_MAX, SeenFile};
 
 use crate::caller::Caller;
 use crate::ground::{Ground, Spot, Want};
@@ -78,7 +78,9 @@ pub struct Place {
     directory: Arc<Path>,
     ground: Ground,
     /// A std mutex, because it is held only for a look-up and never across an await.
-    ledger: Arc<Mutex<HashMap<PathBuf, blake3::Hash>>>,
+    ledger: Arc<Mutex<HashMap<PathBuf, Content>>>,
+    /// What the call that this place is for has seen, for the log.
+    seen: Arc<Mutex<Vec<SeenFile>>>,
     limits: Limits,
     withheld: Option<Withheld>,
     caller: Option<Arc<dyn Caller>>,
@@ -101,6 +103,7 @@ impl Place {
             ground: Ground::new(&directory),
             directory: directory.into(),
             ledger: Arc::default(),
+            seen: Arc::default(),
             limits: Limits::default(),
             withheld: None,
             caller: None,
@@ -128,7 +131,22 @@ impl Place {
     /// The same place for one call, whose commands carry its id: when tine has died, what is left of them is known by it.
     pub fn with_call(self, call: &str) -> Self {
         let variables = self.variables.iter().cloned().chain([call_variable(call)]).collect();
-        Self { variables, ..self }
+        Self { variables, seen: Arc::default(), ..self }
+    }
+
+    /// The same place, where these files have been read: what the conversation shows, in its order.
+    pub fn with_seen<'a>(self, seen: impl IntoIterator<Item = &'a SeenFile>) -> Self {
+        let known = seen.into_iter().map(|seen| {
+            let content = Content { hash: seen.hash.into(), lines: seen.lines.clone() };
+            (self.ground.real().join(&seen.path), content)
+        });
+        self.ledger().extend(known);
+        self
+    }
+
+    /// Takes what the calls of this place have seen since it was asked last. See [`with_call`](Self::with_call).
+    pub fn take_seen(&self) -> Vec<SeenFile> {
+        std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The same place, where FileWrite and FileEdit write below these directories and nowhere else,
@@ -223,6 +241,7 @@ impl Place {
             directory: Arc::clone(&self.directory),
             ground: self.ground.clone(),
             ledger: Arc::clone(&self.ledger),
+            seen: Arc::clone(&self.seen),
             limits: self.limits,
             withheld: self.withheld.clone(),
             caller: self.caller.clone(),
@@ -259,12 +278,20 @@ impl Place {
 
     /// Remembers that the agent knows the content of the file at this real path.
     pub(crate) fn remember(&self, real: PathBuf, content: &[u8]) {
-        self.ledger().insert(real, blake3::hash(content));
+        let content = Content::of(content);
+        let path = real.strip_prefix(self.ground.real()).unwrap_or(&real);
+        // A name that is no text cannot stand in the log; a later run reads the file again.
+        if let Some(path) = path.to_str() {
+            let (hash, lines) = (*content.hash.as_bytes(), content.lines.clone());
+            let seen = SeenFile { path: path.to_owned(), hash, lines };
+            self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(seen);
+        }
+        self.ledger().insert(real, content);
     }
 
     /// What the agent last saw of the file at this real path.
-    pub(crate) fn seen(&self, real: &Path) -> Option<blake3::Hash> {
-        self.ledger().get(real).copied()
+    pub(crate) fn seen(&self, real: &Path) -> Option<Content> {
+        self.ledger().get(real).cloned()
     }
 
     /// Runs a call that a tool makes here.
@@ -289,9 +316,66 @@ impl Place {
         self.ledger().remove(real).is_some()
     }
 
-    fn ledger(&self) -> MutexGuard<'_, HashMap<PathBuf, blake3::Hash>> {
+    fn ledger(&self) -> MutexGuard<'_, HashMap<PathBuf, Content>> {
         // Every change is one insert, so a panic elsewhere cannot have left it half done.
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The content of a file, as much of it as tells what has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Content {
+    hash: blake3::Hash,
+    /// See [`SeenFile::lines`].
+    lines: Vec<u16>,
+}
+
+impl Content {
+    pub(crate) fn of(content: &[u8]) -> Self {
+        let lines: Vec<u16> = content
+            .split_inclusive(|byte| *byte == b'\n')
+            .take(SEEN_LINES_MAX + 1)
+            .map(|line| {
+                let hash = blake3::hash(line);
+                u16::from_be_bytes([hash.as_bytes()[0], hash.as_bytes()[1]])
+            })
+            .collect();
+        let lines = if lines.len() > SEEN_LINES_MAX { Vec::new() } else { lines };
+        Self { hash: blake3::hash(content), lines }
+    }
+
+    /// Says which lines differ from what was seen; `None` where none do.
+    pub(crate) fn change_since(&self, seen: &Self) -> Option<String> {
+        if self.hash == seen.hash {
+            return None;
+        }
+        let (old, new) = (&seen.lines, &self.lines);
+        let same = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+        let (old_rest, new_rest) =
+            (old.get(same..).unwrap_or_default(), new.get(same..).unwrap_or_default());
+        let end = old_rest
+            .iter()
+            .rev()
+            .zip(new_rest.iter().rev())
+            .take_while(|(old, new)| old == new)
+            .count();
+        let span = |lines: &[u16]| match lines.len() - end {
+            0 => None,
+            1 => Some(format!("line {}", same + 1)),
+            count => Some(format!("lines {} to {}", same + 1, same + count)),
+        };
+        let verb = |lines: &[u16]| if lines.len() - end == 1 { "is" } else { "are" };
+        // Without lines of both, or where two lines happen to look alike, only the file itself is named.
+        if old.is_empty() || new.is_empty() {
+            return Some(String::new());
+        }
+        Some(match (span(old_rest), span(new_rest)) {
+            (None, None) => String::new(),
+            (Some(gone), None) => format!(" ({gone} of what was read {} gone)", verb(old_rest)),
+            (None, Some(new)) => format!(" ({new} {} new)", verb(new_rest)),
+            (Some(old), Some(new)) if old == new => format!(" ({old} changed)"),
+            (Some(old), Some(new)) => format!(" ({old} of what was read became {new})"),
+        })
     }
 }
 
@@ -363,12 +447,46 @@ mod tests {
         parent.remember("/a".into(), b"1");
         let child = parent.fork();
         let elsewhere = parent.fork_in(Path::new("/other")).unwrap();
-        assert_eq!(child.seen(Path::new("/a")), Some(blake3::hash(b"1")));
-        assert_eq!(elsewhere.seen(Path::new("/a")), Some(blake3::hash(b"1")));
+        assert_eq!(child.seen(Path::new("/a")), Some(Content::of(b"1")));
+        assert_eq!(elsewhere.seen(Path::new("/a")), Some(Content::of(b"1")));
         child.remember("/a".into(), b"2");
         parent.remember("/b".into(), b"3");
-        assert_eq!(parent.seen(Path::new("/a")), Some(blake3::hash(b"1")));
+        assert_eq!(parent.seen(Path::new("/a")), Some(Content::of(b"1")));
         assert_eq!(child.seen(Path::new("/b")), None);
+    }
+
+    #[test]
+    fn what_a_log_tells_counts_as_read_also_in_another_directory() {
+        let parent = Place::new(Path::new("/srv/app")).unwrap().with_call("1");
+        parent.remember("/srv/app/src/a".into(), b"1\n2\n");
+        parent.remember("/etc/hosts".into(), b"3");
+        let seen = parent.take_seen();
+        assert_eq!(parent.take_seen(), []);
+        let paths: Vec<&str> = seen.iter().map(|seen| seen.path.as_str()).collect();
+        assert_eq!(paths, ["src/a", "/etc/hosts"]);
+        let child = Place::new(Path::new("/worktree")).unwrap().with_seen(&seen);
+        assert_eq!(child.seen(Path::new("/worktree/src/a")), Some(Content::of(b"1\n2\n")));
+        assert_eq!(child.seen(Path::new("/etc/hosts")), Some(Content::of(b"3")));
+        assert_eq!(child.seen(Path::new("/srv/app/src/a")), None);
+    }
+
+    #[test]
+    fn a_change_is_named_by_its_lines() {
+        let since = |old: &str, new: &str| {
+            Content::of(new.as_bytes()).change_since(&Content::of(old.as_bytes()))
+        };
+        assert_eq!(since("a\nb\n", "a\nb\n"), None);
+        let named = |old: &str, new: &str| since(old, new).unwrap();
+        assert_eq!(named("a\nb\nc\n", "a\nx\nc\n"), " (line 2 changed)");
+        assert_eq!(
+            named("a\nb\nc\n", "a\nx\ny\nc\n"),
+            " (line 2 of what was read became lines 2 to 3)"
+        );
+        assert_eq!(named("a\nb\nc\nd\n", "a\nd\n"), " (lines 2 to 3 of what was read are gone)");
+        assert_eq!(named("a\nd\n", "a\nb\nc\nd\n"), " (lines 2 to 3 are new)");
+        assert_eq!(named("a\n", ""), "");
+        let long = "x\n".repeat(SEEN_LINES_MAX + 1);
+        assert_eq!(named(&long, "a\n"), "");
     }
 
     #[test]

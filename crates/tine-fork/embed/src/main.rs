@@ -47,7 +47,7 @@ impl ToolDispatcher for Gauge {
 
     async fn dispatch(&self, call: &ToolCall, _context: &CallContext) -> ToolAnswer {
         match call.name.as_str() {
-            "Tide" => ToolAnswer { text: "2.4 m".to_owned(), is_error: false },
+            "Tide" => ToolAnswer::ok("2.4 m"),
             other => ToolAnswer::error(format!("There is no tool `{other}`.")),
         }
     }

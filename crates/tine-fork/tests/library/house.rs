@@ -77,7 +77,7 @@ impl ToolDispatcher for Tools {
         match call.name.as_str() {
             "Echo" => {
                 let text = format!("{} by {}", call.input, context.agent);
-                ToolAnswer { text, is_error: false }
+                ToolAnswer::ok(text)
             }
             "Fail" => ToolAnswer::error("it broke"),
             "Stuck" => std::future::pending().await,
@@ -87,11 +87,11 @@ impl ToolDispatcher for Tools {
             }
             "Gated" => {
                 self.gate.pass().await;
-                ToolAnswer { text: "through".to_owned(), is_error: false }
+                ToolAnswer::ok("through")
             }
             "Begin" => {
                 self.begun.lock().unwrap().push(context.cancel.child_token());
-                ToolAnswer { text: "begun".to_owned(), is_error: false }
+                ToolAnswer::ok("begun")
             }
             other => ToolAnswer::error(format!("There is no tool `{other}`.")),
         }

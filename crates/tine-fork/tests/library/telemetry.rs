@@ -224,7 +224,7 @@ impl ToolDispatcher for Traced {
 
     async fn dispatch(&self, _call: &ToolCall, context: &CallContext) -> ToolAnswer {
         self.0.lock().unwrap().push(context.traceparent.clone());
-        ToolAnswer { text: "ok".to_owned(), is_error: false }
+        ToolAnswer::ok("ok")
     }
 }
 

@@ -190,7 +190,7 @@ impl CrewTools {
             }
         }
         match answered {
-            Ok(text) => ToolAnswer { text, is_error: false },
+            Ok(text) => ToolAnswer::ok(text),
             Err(Told(text)) => ToolAnswer::error(text),
         }
     }

@@ -228,7 +228,7 @@ impl ToolDispatcher for Looking {
     }
 
     async fn dispatch(&self, _call: &ToolCall, _context: &CallContext) -> ToolAnswer {
-        ToolAnswer { text: "two ledgers".to_owned(), is_error: false }
+        ToolAnswer::ok("two ledgers")
     }
 }
 

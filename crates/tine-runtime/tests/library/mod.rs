@@ -23,7 +23,7 @@ impl ToolDispatcher for Echo {
     }
 
     async fn dispatch(&self, call: &ToolCall, _context: &CallContext) -> ToolAnswer {
-        ToolAnswer { text: call.input.to_string(), is_error: false }
+        ToolAnswer::ok(call.input.to_string())
     }
 }
 

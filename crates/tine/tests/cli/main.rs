@@ -44,6 +44,7 @@ mod permission;
 mod pick;
 mod pty;
 mod reach;
+mod read_files;
 mod registry;
 mod run;
 mod sim_serve;
