@@ -21,7 +21,7 @@ impl App {
     /// Answers the one in front.
     pub(super) fn answer_with(&mut self, answer: Answer) -> Vec<Effect> {
         let Some(id) = self.questions.front().map(|request| request.id) else { return Vec::new() };
-        self.questions.remove(id);
+        self.remove_question(id);
         self.restore_line();
         vec![Effect::Answer(id, answer)]
     }

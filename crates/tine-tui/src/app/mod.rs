@@ -13,6 +13,7 @@ mod facts;
 pub(crate) mod fixture;
 mod forest;
 mod forking;
+mod in_front;
 mod input;
 mod key;
 mod keys;
@@ -108,6 +109,8 @@ pub(crate) struct App {
     pub(crate) setup: Setup,
     /// What was said before there was a model.
     first_words: Option<String>,
+    /// The directory of the session.
+    pub(crate) directory: String,
     /// The permission mode of the session.
     pub(crate) mode: PermissionMode,
     /// True if the session may come back to the mode that asks nothing.
@@ -505,6 +508,7 @@ impl App {
         }
         self.notice(&agents, &tasks);
         self.agents.replace(agents);
+        self.bring_forward();
         let agents = &self.agents;
         let is_stale =
             |id: &AgentId| agents.get(*id).map(|row| row.state) == Some(AgentState::Running);
@@ -534,6 +538,7 @@ impl App {
         self.focus = Some(agent);
         // The line there may hold words from before the question was seen.
         self.questions.unread();
+        self.bring_forward();
         (self.overlay, self.beneath) = (None, None);
         self.offers = None;
         let room = self.rooms.entry(agent).or_insert_with(|| Room::new(record));

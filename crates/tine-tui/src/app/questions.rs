@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use tine_model::{AgentId, AgentState, Decision, PermissionId, Standing};
 use tine_runtime::PermissionRequest;
 
+use super::in_front::Distance;
 use super::{App, title};
 use crate::age::age;
 use crate::question::Step;
@@ -20,19 +21,19 @@ pub(super) const GLANCE_MS: i64 = 500;
 /// The requests, in the order in which they came.
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
-    waiting: Vec<PermissionRequest>,
+    pub(super) waiting: Vec<PermissionRequest>,
     /// Index of the request in front.
-    at: usize,
+    pub(super) at: usize,
     /// Time since which the person can see the one in front; `None` while something covers it.
     shown_ms: Option<i64>,
     /// True once keys count for the one in front. The line was empty at that time.
     is_armed: bool,
     /// True if the person went to the questions.
-    is_called: bool,
+    pub(super) is_called: bool,
     /// Number of times that the person went to them.
     pub(crate) calls: u64,
     /// True if the person put the questions aside.
-    is_aside: bool,
+    pub(super) is_aside: bool,
     /// The part of the answer that is being chosen.
     pub(super) step: Step,
     /// Index of the marked choice.
@@ -178,25 +179,17 @@ impl Questions {
 }
 
 impl App {
-    /// An agent asks. A question of a run of this terminal is before those of other processes, until the person goes to them.
+    /// An agent asks.
     pub(super) fn asked(&mut self, request: PermissionRequest) {
-        let (id, agent) = (request.id, request.agent);
         self.questions.add(request);
-        let front = self.questions.front().map(|front| front.agent);
-        let front_is_foreign = front.is_some_and(|front| !self.lives.contains_key(&front));
-        if front_is_foreign && !self.questions.is_called && self.lives.contains_key(&agent) {
-            let place = self.questions.waiting.iter().position(|request| request.id == id);
-            self.questions.at = place.unwrap_or(0);
-            self.questions.show_anew();
-        }
+        self.bring_forward();
     }
 
     /// Returns true if the question in front may take keys: it comes from a run of this terminal, or the person went to it.
     pub(crate) fn question_is_active(&self) -> bool {
-        let is_here =
-            self.questions.front().is_some_and(|front| self.lives.contains_key(&front.agent));
-        let is_called = self.questions.is_called && !self.questions.is_empty();
-        (is_here || is_called) && !self.questions.is_aside
+        let Some(front) = self.questions.front() else { return false };
+        let is_here = self.distance(front.agent) == Distance::Here;
+        (is_here || self.questions.is_called) && !self.questions.is_aside
     }
 
     /// Returns what the keys do to the question in front.
@@ -212,7 +205,7 @@ impl App {
     /// The question in front is on the screen now. Keys count once it was there for a moment in which nothing was typed, with an
     /// empty line. Called by whoever shows it, before it is shown, so that the screen says what counts.
     pub(crate) fn question_is_shown(&mut self) {
-        if self.questions.is_empty() || self.overlay.is_some() || self.is_pointing() {
+        if self.shown_question().is_none() || self.overlay.is_some() || self.is_pointing() {
             self.questions.unread();
             return;
         }
@@ -224,7 +217,7 @@ impl App {
 
     /// A request needs no answer any more; in what way, where that is to be told.
     pub(super) fn settled(&mut self, id: PermissionId, how: Option<String>) {
-        self.questions.remove(id);
+        self.remove_question(id);
         self.restore_line();
         how.into_iter().for_each(|how| self.tell(how));
     }
@@ -248,6 +241,7 @@ impl App {
     pub(super) fn put_questions_aside(&mut self) {
         self.questions.show_anew();
         (self.questions.is_called, self.questions.is_aside) = (false, true);
+        self.bring_forward();
         self.restore_line();
     }
 

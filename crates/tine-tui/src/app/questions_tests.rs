@@ -436,3 +436,58 @@ fn who_asks_is_told_by_what_it_is_to_whom_and_where_it_runs() {
     worker of 04040404 · tree of 03030303 · cut off; it reads the answer once it is resumed
     ");
 }
+
+/// An agent of another tree that works in another directory.
+fn stranger(byte: u8, state: AgentState) -> AgentRecord {
+    AgentRecord { directory: "/elsewhere".into(), state, ..agent(byte, None) }
+}
+
+#[test]
+fn a_question_of_a_dead_run_or_another_directory_is_counted_and_never_in_front() {
+    let of_dead = agent(2, None);
+    let of_elsewhere = stranger(3, AgentState::Running);
+    for record in [of_dead, of_elsewhere] {
+        let asker = record.id;
+        let mut app = session(&[agent(1, None), record]);
+        let asked = PermissionRequest { agent: asker, ..request(1, 2, PermissionScope::Once) };
+        app.update(Event::Asked(Box::new(asked)));
+        read(&mut app);
+        assert_eq!((app.shown_question(), app.questions.len()), (None, 1));
+        // One that concerns the person comes before it, and leaves nothing in front.
+        app.update(Event::Happened(id(1), Happening::Began));
+        ask(&mut app, 2, 1, PermissionScope::Once);
+        read(&mut app);
+        control(&mut app, 'p');
+        read(&mut app);
+        assert_eq!(enter(&mut app), [Effect::Answer(request_id(2), YES)]);
+        read(&mut app);
+        assert_eq!((app.shown_question(), app.standby()), (None, Standby::Inactive));
+        // It is answered by whoever goes to it, and goes away again with Esc.
+        control(&mut app, 'p');
+        read(&mut app);
+        assert_eq!(app.shown_question().map(|shown| shown.id), Some(request_id(1)));
+        key(&mut app, KeyCode::Esc);
+        assert_eq!(app.shown_question(), None);
+        ask(&mut app, 3, 1, PermissionScope::Once);
+        read(&mut app);
+        assert_eq!(enter(&mut app), [Effect::Answer(request_id(3), YES)]);
+        control(&mut app, 'p');
+        read(&mut app);
+        assert_eq!(enter(&mut app), [Effect::Answer(request_id(1), YES)]);
+    }
+}
+
+#[test]
+fn a_run_of_another_process_asks_in_front_where_its_tree_or_directory_is_seen() {
+    let running = |record: AgentRecord| AgentRecord { state: AgentState::Running, ..record };
+    let in_worktree = AgentRecord { directory: "/elsewhere".into(), ..agent(2, Some(1)) };
+    for record in [running(in_worktree), running(agent(2, None))] {
+        let mut app = session(&[agent(1, None), record.clone()]);
+        ask(&mut app, 1, 2, PermissionScope::Once);
+        assert!(app.shown_question().is_some(), "{record:?}");
+        // Its process dies.
+        let dead = AgentRecord { state: AgentState::Interrupted, ..record };
+        app.update(Event::Registry(vec![agent(1, None), dead], Vec::new()));
+        assert_eq!(app.shown_question(), None);
+    }
+}

@@ -17,7 +17,7 @@ const ASKED_LEAST: usize = 3;
 /// The question in front, if there is one, in at most `room` lines: who asks, why, and the keys are always among them. Whether
 /// all of what is asked is among them, too.
 pub(super) fn lines(app: &App, width: usize, room: usize) -> (Vec<Line<'static>>, bool) {
-    let Some(request) = app.questions.front() else { return (Vec::new(), true) };
+    let Some(request) = app.shown_question() else { return (Vec::new(), false) };
     let mut asked = Vec::new();
     what(request, width, &mut asked);
     let all = around(app, request, width, false);

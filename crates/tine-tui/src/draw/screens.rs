@@ -291,6 +291,26 @@ fn a_narrow_screen_still_shows_a_question_and_the_line() {
     ");
 }
 
+#[test]
+fn a_question_of_a_dead_run_is_a_number_below() {
+    let mut app = session();
+    app.update(Event::Asked(Box::new(request(1, 9, PermissionScope::Once))));
+    insta::assert_snapshot!(read(&mut app, NARROW), @"
+    • then that, which takes a sentence
+      that is much longer than a narrow
+      screen
+      Forked child 02020202
+
+    ▌ Mend it.
+
+    ● FileEdit src/main.rs
+      ⎿ +1 -1
+    ── 01010101 · 1 fork ───────────────────
+    ❯
+    sim/echo · 1 question (Ctrl+P)
+    ");
+}
+
 /// Three questions, one of them of an agent of another tree, whose command is longer than there is room.
 fn three_asked(app: &mut App) {
     let worker =

@@ -90,6 +90,7 @@ impl Session {
         let hands = Hands::new(Arc::clone(&host), Arc::clone(&inbox));
         let mut app = App::at(host.runtime().ports().clock.now_ms());
         app.new_model = model;
+        app.directory = host.directory().to_string_lossy().into_owned();
         app.begin_in(host.mode().get());
         let ends = [signal(SignalKind::terminate())?, signal(SignalKind::hangup())?];
         Ok(Self { app, kept: Kept::default(), look, host, hands, inbox, ends })

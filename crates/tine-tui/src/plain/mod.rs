@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use tine_model::{AgentId, EntryId, PermissionId, ToolCallId};
 
 use crate::app::{App, Body, CallPiece, Room, is_folded, state_word, title};
+use crate::figures::plural;
 use crate::question::Step;
 use crate::words::{harmless, one_line};
 use stream::Streamed;
@@ -49,6 +50,8 @@ pub(crate) struct Printer {
     word: Option<(String, i64)>,
     /// The question that was told last, the part of its answer that is chosen, whether lines answer it, and the calls for it.
     question: Option<(PermissionId, Step, bool, u64)>,
+    /// How many questions of elsewhere were counted last, while none was told.
+    elsewhere: usize,
     /// Who runs, besides the agent that is seen.
     others: Vec<AgentId>,
     /// Whether the agent that is seen ran.
@@ -246,11 +249,18 @@ impl Printer {
 
     fn questions(&mut self, app: &mut App) {
         app.question_is_shown();
-        // All of it is printed.
-        app.questions.is_seen();
+        if app.shown_question().is_some() {
+            // All of it is printed.
+            app.questions.is_seen();
+        }
         let is_active = app.question_is_active();
-        let Some(request) = app.questions.front() else {
+        let Some(request) = app.shown_question() else {
             self.question = None;
+            let count = app.questions.len();
+            if std::mem::replace(&mut self.elsewhere, count) < count {
+                let questions = plural(count as u64, "question");
+                self.lines(&format!("{questions} elsewhere; /answer goes there"));
+            }
             return;
         };
         // Asked for again, it is told again.

@@ -57,3 +57,23 @@ fn a_question_that_is_answered_elsewhere_goes_away_and_one_that_waited_before_is
     terminal.type_in("\u{4}");
     assert_eq!(terminal.end().0, 0);
 }
+
+#[test]
+fn a_question_of_a_run_that_died_is_a_number_until_one_goes_to_it() {
+    let home = talk::home();
+    let mut run = asks(&home);
+    until_asked(&home);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let mut terminal = Terminal::start(&home, &[]);
+    let is_number =
+        |screen: &str| screen.contains("1 question (Ctrl+P)") && !screen.contains("wants to use");
+    terminal.screen_where("the question is a number", is_number);
+    terminal.see_at_rest("hello\r", "You said: hello");
+    let screen = terminal.see("\u{10}", "Enter confirms");
+    assert!(screen.contains("cut off; it reads the answer once"), "{screen}");
+    terminal.type_in("\u{1b}");
+    terminal.screen_where("the question is a number again", is_number);
+    terminal.type_in("/quit\r");
+    assert_eq!(terminal.end().0, 0);
+}

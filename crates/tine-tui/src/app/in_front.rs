@@ -1,0 +1,72 @@
+//! Which of the questions comes before the person by itself. The others are counted, and wait until the person goes to them.
+
+use tine_model::{AgentId, AgentState, PermissionId};
+use tine_runtime::PermissionRequest;
+
+use super::App;
+
+/// How much the question of an agent concerns the person at this screen, the most first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Distance {
+    /// A run of this terminal asks.
+    Here,
+    /// A run of another process asks, in the tree or the directory that the person sees.
+    Near,
+    /// No run waits for the answer, or one of another tree in another directory.
+    Far,
+}
+
+impl App {
+    /// How much the question of an agent concerns the person.
+    pub(super) fn distance(&self, agent: AgentId) -> Distance {
+        if self.lives.contains_key(&agent) {
+            return Distance::Here;
+        }
+        let directory = |agent| self.record(agent).map(|record| record.directory.as_str());
+        let root = self.root_of(agent);
+        let (is_same_tree, here) = match self.focus {
+            Some(focus) => (self.root_of(focus) == root, directory(self.root_of(focus))),
+            None => (false, Some(self.directory.as_str())),
+        };
+        let runs = self.record(agent).is_some_and(|row| row.state == AgentState::Running);
+        match runs && (is_same_tree || directory(root) == here) {
+            true => Distance::Near,
+            false => Distance::Far,
+        }
+    }
+
+    /// The question that stands before the person: one that concerns them, or one that they went to.
+    pub(crate) fn shown_question(&self) -> Option<&PermissionRequest> {
+        let front = self.questions.front()?;
+        let is_shown = self.questions.is_called || self.distance(front.agent) < Distance::Far;
+        is_shown.then_some(front)
+    }
+
+    /// Puts the question in front that concerns the person most, unless they went to the questions.
+    pub(super) fn bring_forward(&mut self) {
+        let distances = self.questions.waiting.iter().map(|request| self.distance(request.agent));
+        let distances: Vec<Distance> = distances.collect();
+        let Some(nearest) = distances.iter().min() else { return };
+        if self.questions.is_called {
+            return;
+        }
+        // What was put aside is gone; the next question is shown again.
+        self.questions.is_aside &= *nearest < Distance::Far;
+        let first = distances.iter().position(|distance| distance == nearest).unwrap_or(0);
+        if distances.get(self.questions.at) != Some(nearest) {
+            self.questions.at = first;
+            self.questions.show_anew();
+        }
+    }
+
+    /// Takes a question away. Whoever went to one that concerns them has not gone to those that do not.
+    pub(super) fn remove_question(&mut self, id: PermissionId) {
+        let distance = |app: &Self| app.questions.front().map(|front| app.distance(front.agent));
+        let before = distance(self);
+        self.questions.remove(id);
+        if before < Some(Distance::Far) && distance(self) == Some(Distance::Far) {
+            self.questions.is_called = false;
+        }
+        self.bring_forward();
+    }
+}
