@@ -126,6 +126,15 @@ pub fn left_behind(left: &[Leftover]) -> String {
     one_line(&format!("a call was cut off when its tine died. {}", Leftover::note(left)))
 }
 
+/// Names in a row: `a, b and c`.
+pub fn listed(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 /// The first line of a text that is not blank.
 pub fn first_line(text: &str) -> String {
     one_line(text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default())

@@ -4,6 +4,7 @@ use tine_model::{AgentId, AgentState, PermissionId};
 use tine_runtime::PermissionRequest;
 
 use super::App;
+use super::questions::who_asks;
 
 /// How much the question of an agent concerns the person at this screen, the most first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +41,71 @@ impl App {
         let front = self.questions.front()?;
         let is_shown = self.questions.is_called || self.distance(front.agent) < Distance::Far;
         is_shown.then_some(front)
+    }
+
+    /// Returns true if siblings ask for the same, so that one answer can be for both.
+    fn are_equal(&self, one: &PermissionRequest, other: &PermissionRequest) -> bool {
+        let parent = |request: &PermissionRequest| self.record(request.agent)?.parent;
+        let call = |request: &PermissionRequest| {
+            (request.tool.clone(), request.input.clone(), request.directory.clone())
+        };
+        let circumstances = |request: &PermissionRequest| {
+            (request.why.clone(), request.warning.clone(), request.widest)
+        };
+        let are_siblings = parent(one).is_some() && parent(one) == parent(other);
+        one.id == other.id
+            || are_siblings
+                && self.distance(one.agent) == self.distance(other.agent)
+                && call(one) == call(other)
+                && circumstances(one) == circumstances(other)
+    }
+
+    /// The requests that are equal to one, itself with them.
+    pub(super) fn together(&self, one: &PermissionRequest) -> Vec<PermissionId> {
+        let equal = self.questions.waiting.iter().filter(|other| self.are_equal(one, other));
+        equal.map(|request| request.id).collect()
+    }
+
+    /// The place of the question in front, counted from 1, and how many there are; equal ones count as one.
+    pub(crate) fn question_place(&self) -> (usize, usize) {
+        let (mut number, mut firsts) = (0, Vec::<&PermissionRequest>::new());
+        for (place, request) in self.questions.waiting.iter().enumerate() {
+            let known = firsts.iter().position(|first| self.are_equal(first, request));
+            let at = known.unwrap_or(firsts.len());
+            if known.is_none() {
+                firsts.push(request);
+            }
+            if place == self.questions.at {
+                number = at + 1;
+            }
+        }
+        (number, firsts.len())
+    }
+
+    /// Puts the next question in front, or the one before, past those that are equal.
+    pub(super) fn turn_question(&mut self, forward: bool) {
+        let Some(front) = self.questions.front() else { return };
+        let together = self.together(front);
+        for _ in 0..self.questions.len() {
+            self.questions.turn(forward);
+            if self.questions.front().is_some_and(|front| !together.contains(&front.id)) {
+                break;
+            }
+        }
+    }
+
+    /// Names those whose questions the panel answers.
+    pub(crate) fn askers(&self, request: &PermissionRequest) -> Vec<String> {
+        let together = &self.questions.together;
+        let others = self.questions.waiting.iter().filter(|other| together.contains(&other.id));
+        let others = others.filter(|other| other.id != request.id);
+        std::iter::once(request).chain(others).map(who_asks).collect()
+    }
+
+    /// Returns true if words at the question in front answer it: the agent on the line asks, or the person went to the question.
+    pub(crate) fn words_answer(&self) -> bool {
+        let is_own = self.questions.front().is_some_and(|front| Some(front.agent) == self.focus);
+        is_own || self.questions.is_entered
     }
 
     /// Puts the question in front that concerns the person most, unless they went to the questions.

@@ -1,5 +1,6 @@
 //! What a person does who has no screen: lines, and the keys that have no other way.
 
+use super::answers::is_bare;
 use super::escape::Escape;
 use super::piece::{Body, CallPiece, Piece, Tone};
 use super::{App, Effect, Standby};
@@ -28,6 +29,7 @@ impl App {
             return Vec::new();
         }
         if self.standby() == Standby::Armed
+            && (self.words_answer() || is_bare(text))
             && let Some(effects) = self.answered(text.trim())
         {
             return effects;
@@ -57,7 +59,7 @@ impl App {
             return self.show_question();
         }
         if rest == "next" {
-            self.questions.turn(true);
+            self.turn_question(true);
         }
         if rest == "next" || rest.is_empty() || self.questions.is_empty() {
             self.go_to_questions();

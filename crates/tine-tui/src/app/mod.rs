@@ -46,7 +46,7 @@ use tine_runtime::FoldedEntry;
 
 use crate::words::{first_line, left_out};
 
-pub(crate) use answers::is_command;
+pub(crate) use answers::{is_bare, is_command};
 pub(crate) use command::COMMANDS;
 pub(crate) use complete::Offer;
 pub(crate) use escape::Escape;
@@ -538,6 +538,7 @@ impl App {
         self.focus = Some(agent);
         // The line there may hold words from before the question was seen.
         self.questions.unread();
+        self.questions.is_entered = false;
         self.bring_forward();
         (self.overlay, self.beneath) = (None, None);
         self.offers = None;

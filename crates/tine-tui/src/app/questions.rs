@@ -32,6 +32,10 @@ pub(crate) struct Questions {
     pub(super) is_called: bool,
     /// Number of times that the person went to them.
     pub(crate) calls: u64,
+    /// True if the person went to the one in front: words answer it, whoever asks.
+    pub(super) is_entered: bool,
+    /// The requests that the panel answers together: the one in front, and those of siblings that are equal to it.
+    pub(super) together: Vec<PermissionId>,
     /// True if the person put the questions aside.
     pub(super) is_aside: bool,
     /// The part of the answer that is being chosen.
@@ -69,7 +73,7 @@ impl Questions {
         self.waiting.get(self.at)
     }
 
-    /// Returns the number of requests.
+    /// Returns the number of requests, equal ones with it.
     pub(crate) fn len(&self) -> usize {
         self.waiting.len()
     }
@@ -77,11 +81,6 @@ impl Questions {
     /// Returns true if no request waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
-    }
-
-    /// Returns the place of the one in front, counted from 1.
-    pub(crate) fn number(&self) -> usize {
-        self.at + 1
     }
 
     /// Takes all of them away.
@@ -130,7 +129,7 @@ impl Questions {
     /// Another question, or another part of the answer, is in front.
     pub(super) fn show_anew(&mut self) {
         self.unread();
-        (self.step, self.marked) = (Step::Answer, 0);
+        (self.step, self.marked, self.is_entered) = (Step::Answer, 0, false);
     }
 
     /// Adds one; a request that waits already is put anew in its place.
@@ -173,7 +172,7 @@ impl Questions {
 
     /// The person is at the questions.
     pub(super) fn call(&mut self) {
-        (self.is_called, self.is_aside) = (true, false);
+        (self.is_called, self.is_aside, self.is_entered) = (true, false, true);
         self.calls += 1;
     }
 }
@@ -208,6 +207,10 @@ impl App {
         if self.shown_question().is_none() || self.overlay.is_some() || self.is_pointing() {
             self.questions.unread();
             return;
+        }
+        let together = self.shown_question().map(|shown| self.together(shown)).unwrap_or_default();
+        if together != self.questions.together {
+            self.show_together(together);
         }
         self.questions.shown_ms.get_or_insert(self.now_ms);
         let is_quiet = self.now_ms - self.pressed_ms >= GLANCE_MS || self.questions.counts_at_once;

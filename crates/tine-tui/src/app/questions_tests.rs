@@ -92,7 +92,9 @@ fn sentences_of_every_first_letter_grant_nothing_at_any_time() {
                 let allowed =
                     |answer: &&Answer| matches!(answer, Answer::Allow(_) | Answer::AllowRule(..));
                 assert!(!answers(&effects).iter().any(allowed), "{text:?} at {delay_ms}");
-                if !is_armed && !"/! ".contains(first) {
+                if !is_armed && is_bare(&text) {
+                    assert_eq!((effects, app.line().is_empty()), (Vec::new(), true));
+                } else if !is_armed && !"/! ".contains(first) {
                     assert_eq!(effects, [Effect::Send(id(1), text)]);
                 }
             }
@@ -215,13 +217,13 @@ fn other_words_mean_no_and_are_told_to_the_agent() {
 #[test]
 fn words_from_before_the_question_was_read_are_a_prompt() {
     let mut app = working();
-    type_slowly(&mut app, "y");
+    type_slowly(&mut app, "yes please");
     ask(&mut app, 1, 1, PermissionScope::Always);
     read(&mut app);
     app.now_ms += 60_000;
     show(&mut app);
     assert_eq!(app.standby(), Standby::Draft);
-    assert_eq!(enter(&mut app), [Effect::Send(id(1), "y".into())]);
+    assert_eq!(enter(&mut app), [Effect::Send(id(1), "yes please".into())]);
     assert_eq!(enter(&mut app), [], "it must be read first");
     read(&mut app);
     assert_eq!(enter(&mut app), [Effect::Answer(request_id(1), YES)]);
@@ -261,13 +263,13 @@ fn the_line_of_another_agent_is_no_answer() {
     app.update(Event::Happened(id(1), Happening::Began));
     app.update(Event::Happened(id(2), Happening::Began));
     app.go(id(2));
-    type_slowly(&mut app, "yes");
+    type_slowly(&mut app, "yes, go on");
     app.go(id(1));
     ask(&mut app, 1, 1, PermissionScope::Once);
     read(&mut app);
     app.go(id(2));
     read(&mut app);
-    assert_eq!(enter(&mut app), [Effect::Send(id(2), "yes".into())]);
+    assert_eq!(enter(&mut app), [Effect::Send(id(2), "yes, go on".into())]);
 }
 
 #[test]
@@ -349,10 +351,10 @@ fn one_goes_from_question_to_question_without_answering() {
     (1..=3).for_each(|byte| ask(&mut app, byte, 1, PermissionScope::Once));
     read(&mut app);
     key(&mut app, KeyCode::Right);
-    assert_eq!((front(&app), app.questions.number()), (Some(request_id(2)), 2));
+    assert_eq!((front(&app), app.question_place().0), (Some(request_id(2)), 2));
     key(&mut app, KeyCode::Left);
     key(&mut app, KeyCode::Left);
-    assert_eq!((front(&app), app.questions.number()), (Some(request_id(3)), 3));
+    assert_eq!((front(&app), app.question_place().0), (Some(request_id(3)), 3));
     read(&mut app);
     assert_eq!(enter(&mut app), [Effect::Answer(request_id(3), YES)]);
     assert_eq!(front(&app), Some(request_id(1)));
@@ -369,7 +371,7 @@ fn a_question_that_somebody_else_answers_goes_and_the_one_in_front_stays() {
     read(&mut app);
     key(&mut app, KeyCode::Right);
     app.update(Event::Settled(request_id(1), Some("allowed without your word: a".into())));
-    assert_eq!((front(&app), app.questions.number()), (Some(request_id(2)), 1));
+    assert_eq!((front(&app), app.question_place().0), (Some(request_id(2)), 1));
     read(&mut app);
     app.update(Event::Settled(request_id(2), None));
     assert_eq!((front(&app), app.standby()), (Some(request_id(3)), Standby::Unread));
@@ -490,4 +492,130 @@ fn a_run_of_another_process_asks_in_front_where_its_tree_or_directory_is_seen() 
         app.update(Event::Registry(vec![agent(1, None), dead], Vec::new()));
         assert_eq!(app.shown_question(), None);
     }
+}
+
+/// An agent at work, and three workers of it that work here, too.
+fn with_workers() -> App {
+    let worker = |byte| AgentRecord { standing: Standing::Worker, ..agent(byte, Some(1)) };
+    let mut app = session(&[agent(1, None), worker(2), worker(3), worker(4)]);
+    for byte in 1..=4 {
+        app.update(Event::Happened(id(byte), Happening::Began));
+    }
+    app
+}
+
+#[test]
+fn words_go_to_the_agent_on_the_line_until_one_went_to_the_question_of_a_worker() {
+    let enters: [fn(&mut App); 2] =
+        [|app| drop(control(app, 'p')), |app| drop(key(app, KeyCode::Down))];
+    for goes_to_it in enters {
+        let mut app = with_workers();
+        ask(&mut app, 1, 2, PermissionScope::Always);
+        read(&mut app);
+        type_slowly(&mut app, "also look at the README");
+        let sent = Effect::Send(id(1), "also look at the README".into());
+        assert_eq!(enter(&mut app), [sent]);
+        read(&mut app);
+        goes_to_it(&mut app);
+        read(&mut app);
+        type_slowly(&mut app, "use make");
+        let no = Answer::DenyBecause("use make".into());
+        assert_eq!(enter(&mut app), [Effect::Answer(request_id(1), no)]);
+        // The next question was not gone to.
+        ask(&mut app, 2, 3, PermissionScope::Always);
+        read(&mut app);
+        type_slowly(&mut app, "12 tests fail");
+        assert_eq!(enter(&mut app), [Effect::Send(id(1), "12 tests fail".into())]);
+    }
+    // Nor has one gone to it who goes to another agent.
+    let mut app = with_workers();
+    ask(&mut app, 1, 2, PermissionScope::Always);
+    control(&mut app, 'p');
+    app.go(id(3));
+    read(&mut app);
+    type_slowly(&mut app, "hello");
+    assert_eq!(enter(&mut app), [Effect::Send(id(3), "hello".into())]);
+}
+
+#[test]
+fn an_answer_from_before_the_question_counts_is_held_and_confirmed_later() {
+    for is_begun_before in [false, true] {
+        for (text, answer) in [("1", YES), ("y", YES), ("Yes", YES), ("2", NO), ("n", NO)] {
+            let mut app = working();
+            if is_begun_before {
+                type_slowly(&mut app, text);
+                ask(&mut app, 1, 1, PermissionScope::Once);
+                read(&mut app);
+            } else {
+                // Nothing of it is on the screen yet.
+                ask(&mut app, 1, 1, PermissionScope::Once);
+                app.input().set(text);
+            }
+            assert_eq!(enter(&mut app), [], "{text:?} is sent to nobody");
+            assert!(app.line().is_empty());
+            assert_eq!(enter(&mut app), [], "not read yet");
+            read(&mut app);
+            assert_eq!(enter(&mut app), [Effect::Answer(request_id(1), answer)]);
+        }
+    }
+}
+
+#[test]
+fn equal_questions_of_siblings_are_one_and_answered_together() {
+    let asked_by_three = || {
+        let mut app = with_workers();
+        (1..=3).for_each(|byte| ask(&mut app, byte, byte + 1, PermissionScope::Once));
+        // Another call, and another agent that is no sibling, are questions of their own.
+        let other = request(4, 2, PermissionScope::Once);
+        let other = PermissionRequest { directory: "/elsewhere".into(), ..other };
+        app.update(Event::Asked(Box::new(other)));
+        ask(&mut app, 5, 1, PermissionScope::Once);
+        read(&mut app);
+        app
+    };
+    let mut app = asked_by_three();
+    assert_eq!((app.question_place(), app.questions.len()), ((1, 3), 5));
+    let words: Vec<String> = app.panel_choices().iter().map(|choice| choice.words()).collect();
+    insta::assert_snapshot!(words.join("\n"), @"
+    yes, once
+    yes, once, for all 3
+    no
+    no, for all 3
+    ");
+    key(&mut app, KeyCode::Char('2'));
+    let all =
+        |answer: &Answer| [1, 2, 3].map(|byte| Effect::Answer(request_id(byte), answer.clone()));
+    assert_eq!(enter(&mut app), all(&YES));
+    assert_eq!((front(&app), app.question_place()), (Some(request_id(4)), (1, 2)));
+    let mut app = asked_by_three();
+    key(&mut app, KeyCode::Up);
+    assert_eq!(enter(&mut app), all(&NO));
+    // One of them alone; what is left are two.
+    let mut app = asked_by_three();
+    assert_eq!(enter(&mut app), [Effect::Answer(request_id(1), YES)]);
+    read(&mut app);
+    assert_eq!(app.question_place(), (1, 3));
+    key(&mut app, KeyCode::Right);
+    assert_eq!(front(&app), Some(request_id(4)));
+    key(&mut app, KeyCode::Right);
+    key(&mut app, KeyCode::Right);
+    assert_eq!(front(&app), Some(request_id(2)));
+}
+
+#[test]
+fn another_number_of_equal_questions_must_be_read_first() {
+    let mut app = with_workers();
+    ask(&mut app, 1, 2, PermissionScope::Once);
+    ask(&mut app, 2, 3, PermissionScope::Once);
+    read(&mut app);
+    key(&mut app, KeyCode::Char('2'));
+    ask(&mut app, 3, 4, PermissionScope::Once);
+    show(&mut app);
+    assert_eq!(app.standby(), Standby::Unread);
+    assert_eq!(enter(&mut app), []);
+    // What is not shown yet is not answered.
+    read(&mut app);
+    key(&mut app, KeyCode::Char('2'));
+    ask(&mut app, 4, 4, PermissionScope::Once);
+    assert_eq!(enter(&mut app).len(), 3);
 }

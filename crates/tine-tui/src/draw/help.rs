@@ -23,7 +23,7 @@ const WRITING: [(&str, &str); 4] = [
     ("↑ ↓", "what was written before"),
     (
         "a question",
-        "Enter on an empty line confirms the marked choice, ↑ ↓ or a digit marks another; y or n and Enter; other words mean no and are told to the agent",
+        "Enter on an empty line confirms the marked choice, ↑ ↓ or a digit marks another; y or n and Enter; other words mean no and are told to the agent, if it is the one on the line or you went to its question by an arrow or by Ctrl+P; else they go to the agent on the line",
     ),
 ];
 

@@ -6,10 +6,10 @@ use tine_runtime::PermissionRequest;
 
 use super::wrap::{broken, wrapped};
 use super::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
-use crate::app::{Action, App, Standby, is_command, where_and_why, who_asks};
+use crate::app::{Action, App, Standby, is_bare, is_command, where_and_why, who_asks};
 use crate::figures::plural;
-use crate::question::{Said, Shade, Step, asked_lines, choices, said, warning};
-use crate::words::{cut, one_line};
+use crate::question::{Said, Shade, Step, asked_lines, said, warning};
+use crate::words::{cut, listed, one_line};
 
 /// Lines of what is asked that are worth more than its circumstances.
 const ASKED_LEAST: usize = 3;
@@ -73,9 +73,11 @@ fn around(
 fn who(app: &App, request: &PermissionRequest, width: usize, is_brief: bool) -> Vec<Line<'static>> {
     let standing = if is_brief { Vec::new() } else { app.standing_of(request) };
     let standing: String = standing.iter().map(|part| format!(" · {}", one_line(part))).collect();
+    let askers = app.askers(request);
+    let wants = if askers.len() > 1 { " want to use " } else { " wants to use " };
     let runs = [
-        (who_asks(request), BOLD),
-        (" wants to use ".to_owned(), Style::new()),
+        (listed(&askers), BOLD),
+        (wants.to_owned(), Style::new()),
         (one_line(&request.tool), BOLD),
         (standing, DIM),
     ];
@@ -108,7 +110,7 @@ fn panel(
     let standby = app.standby();
     let (step, marked) = app.questions.choosing();
     let style = |place: usize| match standby {
-        Standby::Armed if place == marked => BOLD,
+        Standby::Armed if place == marked && app.line().is_empty() => BOLD,
         Standby::Armed => Style::new(),
         Standby::Inactive | Standby::Unread | Standby::Draft => DIM,
     };
@@ -117,8 +119,10 @@ fn panel(
         lines.extend(wrapped(&[(cover.whole_words(), CYAN)], width, &indent, &indent));
     }
     let mut runs = Vec::new();
-    for (place, choice) in choices(request, step).iter().enumerate() {
-        let sign = if place == marked && standby == Standby::Armed { "▸" } else { " " };
+    // A line that is begun goes where the hint says; Enter takes no choice then.
+    let is_armed = standby == Standby::Armed && app.line().is_empty();
+    for (place, choice) in app.panel_choices().iter().enumerate() {
+        let sign = if place == marked && is_armed { "▸" } else { " " };
         let text = format!("{sign} {} {}", place + 1, choice.words());
         match is_brief {
             true => runs.push((format!("{text}  "), style(place))),
@@ -147,6 +151,9 @@ fn hint(app: &App, request: &PermissionRequest, is_brief: bool) -> (String, Styl
     match app.standby() {
         Standby::Inactive => (format!("{answer} answers"), YELLOW),
         Standby::Unread => ("Read it; keys count in a moment".to_owned(), DIM),
+        Standby::Draft if is_bare(&text) => {
+            ("Enter keeps your line from the model and marks the choice".to_owned(), DIM)
+        }
         Standby::Draft => {
             (format!("Enter sends your line as a prompt · {answer} keeps it and answers"), DIM)
         }
@@ -156,6 +163,16 @@ fn hint(app: &App, request: &PermissionRequest, is_brief: bool) -> (String, Styl
         Standby::Armed if !text.trim().is_empty() => match said(&text) {
             Said::Yes => ("Enter: yes, once".to_owned(), YELLOW),
             Said::No => ("Enter: no".to_owned(), YELLOW),
+            Said::Instead(_) if !app.words_answer() => {
+                let whom = app.room().map_or_else(|| "the model".to_owned(), |room| room.title());
+                let whom = one_line(&whom);
+                (
+                    format!(
+                        "Enter sends your line to {whom} · {answer} keeps it and answers{aside}"
+                    ),
+                    DIM,
+                )
+            }
             Said::Instead(_) => {
                 let who = who_asks(request);
                 (format!("Enter: no, and {who} is told this{aside}"), YELLOW)
@@ -166,8 +183,12 @@ fn hint(app: &App, request: &PermissionRequest, is_brief: bool) -> (String, Styl
         Standby::Armed => {
             let whole = app.keys.hint(Action::Open).map(|key| format!(" · {key} shows all"));
             let whole = whole.unwrap_or_default();
-            let text = "Enter confirms · ↑↓ or a digit chooses · or type what to do instead";
-            (format!("{text}{whole}{aside}"), YELLOW)
+            let words = match app.words_answer() {
+                true => "or type what to do instead".to_owned(),
+                false => format!("{answer} takes words"),
+            };
+            let text = "Enter confirms · ↑↓ or a digit chooses";
+            (format!("{text} · {words}{whole}{aside}"), YELLOW)
         }
     }
 }
@@ -175,11 +196,12 @@ fn hint(app: &App, request: &PermissionRequest, is_brief: bool) -> (String, Styl
 /// Which of the questions this is, and what becomes of it without an answer.
 fn place(app: &App, request: &PermissionRequest, width: usize) -> Line<'static> {
     let mut parts = Vec::new();
-    if app.questions.len() > 1 {
-        parts.push(format!("{} of {}", app.questions.number(), app.questions.len()));
+    let (number, count) = app.question_place();
+    if count > 1 {
+        parts.push(format!("{number} of {count}"));
     }
     parts.push(app.default_of(request));
-    if app.questions.len() > 1 && app.question_is_active() {
+    if count > 1 && app.question_is_active() {
         parts.push("←→ the others".to_owned());
     }
     let text = cut(&parts.join(" · "), width.saturating_sub(2));

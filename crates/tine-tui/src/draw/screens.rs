@@ -311,6 +311,55 @@ fn a_question_of_a_dead_run_is_a_number_below() {
     ");
 }
 
+/// Three workers that want the same.
+fn three_equal(app: &mut App) {
+    let workers = [3, 4, 5].map(|byte| worker(byte, 1, TaskStatus::Running));
+    let records = workers.map(|(record, _)| record);
+    let known = [agent(1, None)].into_iter().chain(records).collect();
+    app.update(Event::Registry(known, Vec::new()));
+    for byte in [1, 3, 4, 5] {
+        app.update(Event::Happened(id(byte), Happening::Began));
+    }
+    for byte in [3, 4, 5] {
+        app.update(Event::Asked(Box::new(request(byte, byte, PermissionScope::Once))));
+    }
+}
+
+#[test]
+fn equal_questions_are_one_and_a_line_that_is_begun_marks_no_choice() {
+    let mut app = session();
+    three_equal(&mut app);
+    let panel = |app: &mut App| {
+        let shown = read(app, SMALL);
+        let lines = shown.lines().skip_while(|line| !line.starts_with("? "));
+        let lines = lines.take_while(|line| !line.starts_with("  auto-denied"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(panel(&mut app), @"
+    ? 03030303, 04040404 and 05050505 want to use Bash · worker of 01010101
+      make test
+      in /srv: no rule allows this command
+      ▸ 1 yes, once
+        2 yes, once, for all 3
+        3 no
+        4 no, for all 3
+      Enter confirms · ↑↓ or a digit chooses · Ctrl+P takes words · Ctrl+O shows all
+      · Esc answers later
+    ");
+    app.input().set("also look at the README");
+    insta::assert_snapshot!(panel(&mut app), @"
+    ? 03030303, 04040404 and 05050505 want to use Bash · worker of 01010101
+      make test
+      in /srv: no rule allows this command
+        1 yes, once
+        2 yes, once, for all 3
+        3 no
+        4 no, for all 3
+      Enter sends your line to 01010101 · Ctrl+P keeps it and answers · Esc answers
+      later
+    ");
+}
+
 /// Three questions, one of them of an agent of another tree, whose command is longer than there is room.
 fn three_asked(app: &mut App) {
     let worker =

@@ -95,7 +95,7 @@ pub(super) fn line(app: &App, width: usize) -> Line<'static> {
     style.into_iter().for_each(|style| add(mode.clone(), style));
     let escape = app.escape_hint().filter(|_| is_said_here(app));
     escape.into_iter().for_each(|hint| add(hint, CYAN));
-    match app.questions.len() {
+    match app.question_place().1 {
         0 => {}
         count => {
             let key = app.keys.or(Action::Answer, "/answer");

@@ -48,8 +48,8 @@ pub(crate) struct Printer {
     /// What was typed here and is not in the log yet.
     typed: VecDeque<String>,
     word: Option<(String, i64)>,
-    /// The question that was told last, the part of its answer that is chosen, whether lines answer it, and the calls for it.
-    question: Option<(PermissionId, Step, bool, u64)>,
+    /// The question that was told last: the chosen part of its answer, how many ask it, whether lines answer it, and the calls for it.
+    question: Option<(PermissionId, Step, usize, bool, u64)>,
     /// How many questions of elsewhere were counted last, while none was told.
     elsewhere: usize,
     /// Who runs, besides the agent that is seen.
@@ -265,7 +265,8 @@ impl Printer {
         };
         // Asked for again, it is told again.
         let (step, _) = app.questions.choosing();
-        let told = (request.id, step.clone(), is_active, app.questions.calls);
+        let told =
+            (request.id, step.clone(), app.askers(request).len(), is_active, app.questions.calls);
         if self.question.as_ref() == Some(&told) {
             return;
         }

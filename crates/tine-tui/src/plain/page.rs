@@ -73,7 +73,7 @@ fn help() -> String {
     }
     lines.push("A backslash at the end of a line lets it go on in the next one.".to_owned());
     lines.push(
-        "At a question y, n or the number of a choice answers it; other words mean no, and are told to the agent."
+        "At a question y, n or the number of a choice answers it; other words mean no, and are told to the agent that you see. Words for another that asks: /answer n REASON."
             .to_owned(),
     );
     lines.push(

@@ -2,14 +2,15 @@
 
 use tine_runtime::PermissionRequest;
 
-use crate::app::{App, where_and_why, who_asks};
-use crate::question::{Step, asked_lines, choices, warning};
-use crate::words::one_line;
+use crate::app::{App, where_and_why};
+use crate::question::{Step, asked_lines, warning};
+use crate::words::{listed, one_line};
 
 /// The question, and the answers to it.
 pub(super) fn text(app: &App, request: &PermissionRequest) -> String {
-    let who = who_asks(request);
-    let mut text = format!("? {who} wants to use {}\n", one_line(&request.tool));
+    let askers = app.askers(request);
+    let wants = if askers.len() > 1 { "want" } else { "wants" };
+    let mut text = format!("? {} {wants} to use {}\n", listed(&askers), one_line(&request.tool));
     let standing = app.standing_of(request).join(" · ");
     if !standing.is_empty() {
         text.push_str(&format!("  {}\n", one_line(&standing)));
@@ -25,19 +26,22 @@ pub(super) fn text(app: &App, request: &PermissionRequest) -> String {
     if let Step::Reach(cover) = step {
         text.push_str(&format!("{}\n", cover.whole_words()));
     }
-    for (place, choice) in choices(request, step).iter().enumerate() {
+    for (place, choice) in app.panel_choices().iter().enumerate() {
         text.push_str(&format!("  {} {}\n", place + 1, choice.words()));
     }
     text.push_str(match (step, app.question_is_active()) {
         (_, false) => {
             "Answer with /answer y, /answer n, /answer n REASON or /answer NUMBER; /answer show shows it with line numbers."
         }
+        (Step::Answer, true) if !app.words_answer() => {
+            "Answer y, n or a number; other words go to the agent that you see. /answer n REASON tells this one what to do instead, /answer show shows it with line numbers."
+        }
         (Step::Answer, true) => {
             "Answer y, n or a number; other words mean no, and what to do instead. /answer show shows it with line numbers."
         }
         (Step::Reach(_), true) => "A number adds this rule; n means no.",
     });
-    let (number, count) = (app.questions.number(), app.questions.len());
+    let (number, count) = app.question_place();
     text.push_str(&format!("\n({}", app.default_of(request)));
     if count > 1 {
         text.push_str(&format!("; question {number} of {count}, `/answer next` puts the next one"));

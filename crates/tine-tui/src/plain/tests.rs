@@ -8,7 +8,7 @@ use tine_runtime::{FoldedEntry, PermissionRequest};
 
 use super::*;
 use crate::app::fixture::{agent, id};
-use crate::app::{Effect, Event, Happening, Tone};
+use crate::app::{Effect, Event, Face, Happening, Tone};
 use crate::host::{ModelChoice, Offer};
 
 /// A session, and all that it printed.
@@ -210,12 +210,13 @@ fn calls_are_shown_whole_by_their_numbers() {
 #[test]
 fn a_question_is_told_with_all_of_it_and_lines_answer() {
     let mut session = Session::at(&[agent(1, None)]);
+    session.app.face = Face::Lines;
     session.log(id(1), None, Vec::new());
     session.happened(Happening::Began);
     session.shown.clear();
     session.event(Event::Asked(Box::new(request())));
-    // A line that was typed before anybody could read it is a prompt.
-    assert_eq!(session.line("y"), [Effect::Send(id(1), "y".into())]);
+    // An answer that was typed before anybody could read it goes to nobody.
+    assert_eq!(session.line("y"), []);
     session.app.now_ms += 1_000;
     session.event(Event::Tick);
     assert_eq!(session.line("/answer"), []);
@@ -237,7 +238,7 @@ fn a_question_is_told_with_all_of_it_and_lines_answer() {
       3 no
     Answer y, n or a number; other words mean no, and what to do instead. /answer show shows it with line numbers.
     (auto-denied in 0s)
-    sent; it is read at the next turn
+    the question has just come; read it, and answer again
     ? look around (01010101) wants to use Bash
       ls
       rm a
@@ -257,6 +258,21 @@ fn a_question_is_told_with_all_of_it_and_lines_answer() {
     (auto-denied in 0s)
     nobody asks anything
     ");
+}
+
+#[test]
+fn a_question_of_elsewhere_is_counted_and_told_once_one_goes_to_it() {
+    let mut session = Session::at(&[agent(1, None)]);
+    session.shown.clear();
+    let of_dead = PermissionRequest { agent: id(9), ..request() };
+    session.event(Event::Asked(Box::new(of_dead)));
+    session.event(Event::Tick);
+    insta::assert_snapshot!(session.shown, @"
+    [agent 01010101 · sim/echo · idle]
+    1 question elsewhere; /answer goes there
+    ");
+    session.line("/answer");
+    assert!(session.shown.contains("? look around (09090909) wants to use Bash"));
 }
 
 #[test]
