@@ -7,7 +7,8 @@ use anstyle::{AnsiColor, Style};
 use tine_fork::{ToolAnswer, ToolCall, is_note_of_neighbours};
 use tine_guard::{Call, describe, is_unseen};
 use tine_model::Leftover;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr;
 
 use crate::figures::plural;
 
@@ -112,6 +113,17 @@ pub fn left_out(count: usize) -> String {
     format!("{} left out: they cannot be sent", plural(count as u64, "control character"))
 }
 
+/// Columns that a tabulator stands for.
+const TAB: &str = "    ";
+
+/// A text with blanks for its tabulators, which a screen does not draw.
+pub fn without_tabs(text: &str) -> Cow<'_, str> {
+    match text.contains('\t') {
+        true => Cow::Owned(text.replace('\t', TAB)),
+        false => Cow::Borrowed(text),
+    }
+}
+
 /// A text on one line: blanks and line ends become one blank each.
 pub fn one_line(text: &str) -> String {
     harmless(&text.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -146,12 +158,12 @@ pub fn cut(line: &str, columns: usize) -> String {
         return line.to_owned();
     }
     let (mut taken, mut out) = (0, String::new());
-    for character in line.chars() {
-        taken += character.width().unwrap_or(0);
+    for cluster in line.graphemes(true) {
+        taken += cluster.width();
         if taken >= columns {
             break;
         }
-        out.push(character);
+        out.push_str(cluster);
     }
     if columns > 0 {
         out.push('…');
@@ -248,6 +260,7 @@ mod tests {
         assert_eq!(cut("abcdef", 5), "abcd…");
         assert_eq!(cut("日本語です", 6), "日本…");
         assert_eq!(cut("abc", 0), "");
+        assert_eq!(cut("a\u{1f1e8}\u{1f1ed}bc", 3), "a…");
         assert_eq!(fit("日本", 6), "日本  ");
     }
 

@@ -254,7 +254,8 @@ pub(crate) const COMMANDS: &[Command] = &[
     ),
     report_all(&["questions"], &["permission", "list"], "requests for permission that wait"),
     report_all(&["doctor"], &["doctor"], "whether everything that tine needs is there"),
-    command(Verb::Help, &["help", "?"], "", "all commands and keys").with(Action::Help),
+    command(Verb::Help, &["help", "?"], "[WORD]", "all commands and keys, or those with a word")
+        .with(Action::Help),
     command(Verb::Quit, &["quit", "exit", "q"], "", "leave; agents keep everything")
         .with(Action::Quit),
 ];

@@ -6,7 +6,7 @@ use super::command::Verb;
 use super::keys::Action;
 use super::piece::{Body, Tone};
 use super::room::Room;
-use super::{App, Effect, Overlay};
+use super::{App, Effect, Help, Overlay};
 use crate::words::one_line;
 
 /// What an agent is told that was cut off within its reply.
@@ -21,7 +21,7 @@ impl App {
                 Vec::new()
             }
             Verb::Help => {
-                self.overlay = Some(Overlay::Help(0));
+                self.overlay = Some(Overlay::Help(Help::of(rest)));
                 Vec::new()
             }
             Verb::Quit => self.leave(),

@@ -82,6 +82,9 @@ impl App {
             Some(Overlay::Side(page)) if page.whole.is_none() && page.error.is_none() => {
                 return Escape::TakeBack;
             }
+            Some(Overlay::Help(help)) if help.is_asking || !help.wanted.is_empty() => {
+                return Escape::ShowAll;
+            }
             Some(Overlay::Side(_) | Overlay::Help(_) | Overlay::Page(_)) => return Escape::Close,
             None if self.is_pointing() => return Escape::PointNoMore,
             None if self.offers.is_some() => return Escape::NoOffers,

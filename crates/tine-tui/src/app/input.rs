@@ -6,6 +6,7 @@ use std::mem;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Style;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::words::sendable;
 
@@ -121,8 +122,31 @@ impl Input {
             }
             KeyCode::Enter => self.area.insert_newline(),
             KeyCode::Char(letter) if letter.is_control() => self.left_out += 1,
-            _ => drop(self.area.input(key)),
+            _ => {
+                // What is one to a person, such as a flag, is moved over and deleted whole.
+                for _ in 0..self.characters_of(key).max(1) {
+                    self.area.input(key);
+                }
+            }
         }
+    }
+
+    /// How many characters a key moves over or deletes: those of the cluster beside the cursor. None where it does something else.
+    fn characters_of(&self, key: KeyEvent) -> usize {
+        let is_selected = self.area.selection_range().is_some();
+        if !key.modifiers.is_empty() || is_selected {
+            return 0;
+        }
+        let (row, column) = (self.area.cursor().0, self.area.cursor().1);
+        let line = self.area.lines().get(row).map(String::as_str).unwrap_or_default();
+        let at = line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
+        let (before, behind) = line.split_at(at);
+        let cluster = match key.code {
+            KeyCode::Backspace | KeyCode::Left => before.graphemes(true).next_back(),
+            KeyCode::Delete | KeyCode::Right => behind.graphemes(true).next(),
+            _ => None,
+        };
+        cluster.map_or(0, |cluster| cluster.chars().count())
     }
 
     fn is_on_last_row(&self) -> bool {
@@ -193,6 +217,19 @@ mod tests {
         input.set("one\u{7}\ntwo \u{202e}three");
         assert_eq!((input.text().as_str(), input.take_left_out()), ("one\ntwo \u{202e}three", 1));
         assert_eq!(input.take_left_out(), 0);
+    }
+
+    #[test]
+    fn a_flag_is_moved_over_and_deleted_whole() {
+        let mut input = Input::default();
+        input.set("a\u{1f1e8}\u{1f1ed}\u{1f1e6}\u{1f1f9}e\u{301}");
+        press(&mut input, KeyCode::Backspace);
+        press(&mut input, KeyCode::Left);
+        press(&mut input, KeyCode::Backspace);
+        assert_eq!(input.text(), "a\u{1f1e6}\u{1f1f9}");
+        press(&mut input, KeyCode::Delete);
+        press(&mut input, KeyCode::Backspace);
+        assert_eq!(input.text(), "");
     }
 
     #[test]

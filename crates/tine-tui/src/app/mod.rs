@@ -47,7 +47,7 @@ use tine_runtime::FoldedEntry;
 use crate::words::{first_line, left_out};
 
 pub(crate) use answers::{is_bare, is_command};
-pub(crate) use command::COMMANDS;
+pub(crate) use command::{COMMANDS, Command};
 pub(crate) use complete::Offer;
 pub(crate) use escape::Escape;
 pub(crate) use event::{Effect, Event};
@@ -60,7 +60,7 @@ pub(crate) use keys::{Action, KEYS};
 pub(crate) use lines::{Face, is_folded};
 pub(crate) use live::{Happening, Live};
 pub(crate) use mode::mode_word;
-pub(crate) use overlay::{Overlay, Page};
+pub(crate) use overlay::{Help, Overlay, Page};
 pub(crate) use piece::{AnswerText, Body, CallPiece, OWN_COMMAND, Tone};
 pub(crate) use point::{POINT_KEYS, Seen};
 pub(crate) use questions::{Questions, Standby, where_and_why, who_asks};

@@ -1,5 +1,8 @@
 //! What lies over the conversation.
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use unicode_segmentation::UnicodeSegmentation as _;
+
 use super::App;
 use super::side::SidePage;
 use super::tree::Tree;
@@ -9,8 +12,8 @@ use super::tree::Tree;
 pub(crate) enum Overlay {
     /// All agents.
     Tree(Box<Tree>),
-    /// Commands and keys, from this line on.
-    Help(usize),
+    /// Commands and keys.
+    Help(Help),
     /// What a command of the command line printed.
     Page(Page),
     /// A question beside the conversation.
@@ -24,6 +27,44 @@ impl Overlay {
             Self::Tree(_) | Self::Help(_) | Self::Page(_) => true,
             Self::Side(page) => page.whole.is_some() || page.error.is_some(),
         }
+    }
+}
+
+/// The page of all commands and keys.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Help {
+    /// The first line that is shown.
+    pub(crate) from: usize,
+    /// Only what has this is shown.
+    pub(crate) wanted: String,
+    /// True while that is being written.
+    pub(crate) is_asking: bool,
+}
+
+impl Help {
+    /// The page of what has a text; of all, where that is empty.
+    pub(super) fn of(wanted: &str) -> Self {
+        Self { wanted: wanted.to_owned(), ..Self::default() }
+    }
+
+    /// A key for what is looked for; false where the key is for the page.
+    pub(super) fn key(&mut self, key: KeyEvent) -> bool {
+        let is_plain = key.modifiers.difference(KeyModifiers::SHIFT).is_empty();
+        match key.code {
+            KeyCode::Char('/') if is_plain && !self.is_asking => self.is_asking = true,
+            KeyCode::Esc if self.is_asking || !self.wanted.is_empty() => *self = Self::default(),
+            KeyCode::Enter if self.is_asking => self.is_asking = false,
+            KeyCode::Backspace if self.is_asking => {
+                let last = self.wanted.grapheme_indices(true).next_back();
+                self.wanted.truncate(last.map_or(0, |(at, _)| at));
+            }
+            KeyCode::Char(letter) if self.is_asking && is_plain && !letter.is_control() => {
+                self.wanted.push(letter);
+            }
+            _ => return false,
+        }
+        self.from = 0;
+        true
     }
 }
 

@@ -7,7 +7,7 @@ use super::command::{self, Typed};
 use super::escape::Escape;
 use super::keys::Action;
 use super::room::Scroll;
-use super::{App, Effect, LEAVE_MS, Overlay, Page, title};
+use super::{App, Effect, Help, LEAVE_MS, Overlay, Page, title};
 use crate::figures::plural;
 use crate::words::one_line;
 
@@ -50,7 +50,14 @@ impl App {
     }
 
     fn page_key(&mut self, key: KeyEvent) -> Vec<Effect> {
-        if let Some(Overlay::Help(from) | Overlay::Page(Page { from, .. })) = &mut self.overlay {
+        if let Some(Overlay::Help(help)) = &mut self.overlay
+            && help.key(key)
+        {
+            return Vec::new();
+        }
+        if let Some(Overlay::Help(Help { from, .. }) | Overlay::Page(Page { from, .. })) =
+            &mut self.overlay
+        {
             match key.code {
                 KeyCode::Up | KeyCode::Char('k') => *from = from.saturating_sub(1),
                 KeyCode::Down | KeyCode::Char('j') => *from += 1,
@@ -112,7 +119,7 @@ impl App {
             Action::Complete => return self.complete(),
             Action::Mode => return self.next_mode(),
             Action::Answer => self.go_to_questions(),
-            Action::Help => self.overlay = Some(Overlay::Help(0)),
+            Action::Help => self.overlay = Some(Overlay::Help(Help::default())),
             Action::Redraw => return vec![Effect::Redraw],
             Action::Suspend => return vec![Effect::Suspend],
             Action::Editor => return vec![Effect::Edit(self.input().text())],

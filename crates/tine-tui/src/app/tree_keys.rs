@@ -2,6 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use tine_model::{AgentId, AgentState};
+use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::keys::Action;
 use super::tree::{Asks, Tree};
@@ -231,5 +232,5 @@ fn report(command: &str, agent: AgentId) -> Vec<Effect> {
 
 /// Where the last character of a text begins.
 fn before_last(text: &str) -> usize {
-    text.char_indices().next_back().map_or(0, |(at, _)| at)
+    text.grapheme_indices(true).next_back().map_or(0, |(at, _)| at)
 }

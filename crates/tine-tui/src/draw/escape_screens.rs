@@ -255,9 +255,9 @@ fn esc_does_one_thing_in_every_state_and_the_screen_says_which() {
     a kill is asked about in the tree
         LeaveFoot: Esc gives up -> [] nobody was killed
     help
-        Close: arrows, PageUp and PageDown scroll; any other key closes -> []
+        Close: ↑↓ PageUp PageDown scroll; any other key closes -> []
     a page over the tree
-        Close: arrows, PageUp and PageDown scroll; any other key closes -> []
+        Close: ↑↓ PageUp PageDown scroll; any other key closes -> []
     a question beside the conversation is asked
         TakeBack: Esc takes the question back -> [EndSide] the question is taken back
     it has failed

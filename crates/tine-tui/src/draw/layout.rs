@@ -10,6 +10,7 @@ use tine_model::AgentId;
 use super::growing::{Growing, Grown, Which};
 use super::page::LaidPage;
 use super::piece;
+use super::uneven::Uneven;
 use crate::app::{Body, Live, Room, Scroll};
 
 /// Most pieces whose lines are kept.
@@ -23,6 +24,8 @@ pub(crate) struct Kept {
     grown: HashMap<Which, Grown>,
     /// The page over the conversation.
     pub(super) page: LaidPage,
+    /// Clusters whose width terminals disagree about.
+    pub(super) uneven: Uneven,
 }
 
 /// The lines of a piece, and what they depend on beside what it is: whether it is shown whole, whether it has its answer.

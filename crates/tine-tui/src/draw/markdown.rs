@@ -9,7 +9,7 @@ use super::highlight::Scanner;
 use super::languages::{Language, named};
 use super::wrap::{Run, broken_runs, wrapped};
 use super::{DIM, GREEN, RED};
-use crate::words::harmless;
+use crate::words::{harmless, without_tabs};
 
 /// Code, in a text and in blocks.
 const CODE: Style = Style::new().fg(Color::Cyan);
@@ -241,7 +241,7 @@ impl Page {
 
     fn push(&mut self, text: &str, style: Style) {
         let style = self.styles.iter().fold(style, |style, outer| outer.patch(style));
-        self.runs.push((text.to_owned(), style));
+        self.runs.push((without_tabs(text).into_owned(), style));
     }
 
     /// A block begins: a blank line before it, unless it is the first.

@@ -23,6 +23,7 @@ mod strip;
 mod tree;
 #[cfg(test)]
 mod tree_screens;
+mod uneven;
 mod wrap;
 
 use ratatui::Frame;
@@ -98,9 +99,9 @@ pub(crate) fn draw(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>) {
     }
     match &mut overlay {
         None => {}
-        Some(Overlay::Help(from)) => {
+        Some(Overlay::Help(page)) => {
             frame.render_widget(Clear, over);
-            help::draw(&app.keys, from, frame, over);
+            help::draw(&app.keys, page, frame, over);
         }
         Some(Overlay::Page(page)) => {
             frame.render_widget(Clear, over);
@@ -116,6 +117,7 @@ pub(crate) fn draw(app: &mut App, kept: &mut Kept, frame: &mut Frame<'_>) {
         }
     }
     app.overlay = overlay;
+    kept.uneven.rewrite(frame.buffer_mut());
 }
 
 /// The conversation.

@@ -10,7 +10,7 @@ use super::wrap::{Run, wrapped};
 use super::{BOLD, DIM};
 use crate::app::Page;
 use crate::figures::plural;
-use crate::words::cut;
+use crate::words::{cut, without_tabs};
 
 /// The lines of a page at a width, kept for the next frame.
 #[derive(Debug, Default)]
@@ -41,21 +41,23 @@ pub(super) fn draw(page: &mut Page, laid: &mut LaidPage, frame: &mut Frame<'_>, 
     frame.render_widget(Span::styled(cut(&page.title, width), BOLD), head);
     let shown: Vec<_> = lines.iter().skip(page.from).take(height).cloned().collect();
     frame.render_widget(Paragraph::new(shown), body);
-    frame.render_widget(self::foot(below, width), foot);
+    frame.render_widget(self::foot("", below, width), foot);
 }
 
-/// How many lines are below, and what keys do.
-pub(super) fn foot(below: usize, width: usize) -> Span<'static> {
+/// How many lines are below, and what keys do; something else stands before that.
+pub(super) fn foot(before: &str, below: usize, width: usize) -> Span<'static> {
     let more = match below {
         0 => String::new(),
         below => format!("{} · ", plural(below as u64, "more line")),
     };
-    let keys = format!("{more}arrows, PageUp and PageDown scroll; any other key closes");
+    let keys = format!("{before}{more}↑↓ PageUp PageDown scroll; any other key closes");
     Span::styled(cut(&keys, width), DIM)
 }
 
 /// The text with its colours; a line that is too long goes on below, as far to the right as it began.
 fn lines(text: &str, width: usize) -> Vec<Line<'static>> {
+    let text = without_tabs(text);
+    let text: &str = &text;
     // Colours that cannot be read are no reason to show nothing.
     let text = text.into_text().unwrap_or_else(|_| Text::raw(text.to_owned()));
     text.lines.into_iter().flat_map(|line| folded(line, width)).collect()

@@ -25,7 +25,7 @@ pub(super) fn lines(body: &Body, width: usize, open: bool) -> Vec<Line<'static>>
             lines.push(Line::default());
             let bar = [Span::styled("▌ ", CYAN)];
             for line in harmless(text).lines() {
-                lines.extend(wrapped(&[(line.replace('\t', "    "), BOLD)], width, &bar, &bar));
+                lines.extend(wrapped(&[(line.to_owned(), BOLD)], width, &bar, &bar));
             }
         }
         Body::Model(text) if text.trim().is_empty() => {}

@@ -2,10 +2,10 @@
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr;
 
-/// Columns that a tabulator stands for.
-const TAB: &str = "    ";
+use crate::words::without_tabs;
 
 /// Text in one style.
 pub(super) type Run = (String, Style);
@@ -20,7 +20,8 @@ pub(super) fn wrapped(
 ) -> Vec<Line<'static>> {
     let mut lines = Lines::new(width, first, rest);
     for (text, style) in runs {
-        let mut left = text.as_str();
+        let text = without_tabs(text);
+        let mut left = &*text;
         while !left.is_empty() {
             let is_blank = left.starts_with(' ');
             let end = left.find(|c: char| (c == ' ') != is_blank).unwrap_or(left.len());
@@ -50,7 +51,7 @@ pub(super) fn broken_runs(
 ) -> Vec<Line<'static>> {
     let mut lines = Lines::new(width, before, before);
     for (text, style) in runs {
-        lines.hard(&text.replace('\t', TAB), style);
+        lines.hard(&without_tabs(&text), style);
     }
     lines.end()
 }
@@ -108,14 +109,14 @@ impl<'a> Lines<'a> {
         }
         let mut part = String::new();
         let mut column = self.column;
-        for character in text.chars() {
-            let wide = character.width().unwrap_or(0);
+        for cluster in text.graphemes(true) {
+            let wide = cluster.width();
             if column + wide > self.width && column > self.begin {
                 self.put(&std::mem::take(&mut part), style);
                 self.next();
                 column = self.column;
             }
-            part.push(character);
+            part.push_str(cluster);
             column += wide;
         }
         self.put(&part, style);
@@ -173,6 +174,12 @@ mod tests {
         assert_eq!(shown("abcdefghij k", 6), ["• abcd", "  efgh", "  ij k"]);
         assert_eq!(shown("日本語です", 6), ["• 日本", "  語で", "  す"]);
         assert_eq!(shown("", 6), ["• "]);
+        assert_eq!(shown("abc\u{1f1e8}\u{1f1ed}", 6), ["• abc", "  \u{1f1e8}\u{1f1ed}"]);
+    }
+
+    #[test]
+    fn a_tabulator_is_blanks() {
+        assert_eq!(shown("a\tb\tc", 20), ["• a    b    c"]);
     }
 
     proptest! {

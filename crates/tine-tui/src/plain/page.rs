@@ -11,7 +11,7 @@ use crate::words::{harmless, one_line};
 pub(super) fn text(app: &App, overlay: &Overlay) -> String {
     match overlay {
         Overlay::Tree(tree) => agents(app, &tree.rows),
-        Overlay::Help(_) => help(),
+        Overlay::Help(page) => help(&page.wanted),
         Overlay::Page(Page { title, text, .. }) => {
             let lines = text.into_text().map(|text| {
                 let lines = text.lines.iter().map(|line| line.to_string().trim_end().to_owned());
@@ -61,7 +61,7 @@ fn agents(app: &App, rows: &[Row]) -> String {
     lines.join("\n")
 }
 
-fn help() -> String {
+fn help(wanted: &str) -> String {
     let mut lines = vec!["Commands".to_owned()];
     for command in COMMANDS {
         let names: Vec<String> = command.names.iter().map(|name| format!("/{name}")).collect();
@@ -80,5 +80,9 @@ fn help() -> String {
         "Ctrl+C interrupts the turn that you see; twice where none runs, or Ctrl+D, leaves."
             .to_owned(),
     );
+    lines.retain(|line| line.to_lowercase().contains(&wanted.to_lowercase()));
+    if lines.is_empty() {
+        lines.push(format!("nothing here has `{}`", one_line(wanted)));
+    }
     lines.join("\n")
 }

@@ -3,6 +3,7 @@
 use crate::pty::Terminal;
 use crate::run::SCENARIO;
 use crate::support::Home;
+use crate::talk;
 
 /// Ctrl and an arrow, as terminals send them.
 const POINT_UP: &str = "\u{1b}[1;5A";
@@ -75,4 +76,17 @@ fn a_screen_of_another_size_is_filled_anew() {
     terminal.see_at_rest("hello again\r", "You said: hello again");
     terminal.type_in("/quit\r");
     assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn a_flag_leaves_nothing_behind_and_help_is_searched() {
+    let home = talk::home();
+    let mut terminal = Terminal::start(&home, &[]);
+    terminal.screen("Say what is to be done.");
+    let flag = "\u{1f1e8}\u{1f1ed}";
+    terminal.see_at_rest(&format!("hello {flag}\r"), &format!("You said: hello {flag}"));
+    let screen = terminal.see("/help\r", "/ finds");
+    assert!(!screen.contains('\u{1f1ed}'), "{screen}");
+    let screen = terminal.see("/SIBLING", "go to the sibling before");
+    assert!(!screen.contains("/fork"), "{screen}");
 }
