@@ -66,6 +66,8 @@ pub(crate) struct Live {
     pub(crate) held: Option<String>,
     /// When it began, in milliseconds since the Unix epoch.
     pub(crate) began_ms: i64,
+    /// True from the answer to a request until the next one goes out.
+    is_answered: bool,
     /// Whether it was asked to stop.
     pub(crate) stopping: bool,
 }
@@ -84,6 +86,7 @@ impl Live {
             Happening::Request => {
                 (self.text, self.thinking) = (String::new(), String::new());
                 self.turn += 1;
+                self.is_answered = false;
                 (self.held, self.calling) = (None, None);
             }
             Happening::Text(delta) => {
@@ -100,7 +103,7 @@ impl Live {
                 self.running.push((id.clone(), tool.clone(), line.clone()));
             }
             Happening::ToolFinished(done) => self.running.retain(|(id, ..)| id != done),
-            Happening::Answered(_) => self.held = None,
+            Happening::Answered(_) => (self.held, self.is_answered) = (None, true),
             Happening::Held(why, wait) => {
                 let at_least = wait.map(|wait| format!(" ({} s)", wait.as_secs().max(1)));
                 self.held = Some(format!("{why}{}", at_least.unwrap_or_default()));
@@ -126,6 +129,13 @@ impl Live {
         if self.text == reply {
             (self.text, self.thinking) = (String::new(), String::new());
         }
+    }
+
+    /// Returns true if it has had its answer, and does nothing itself.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        let says_nothing = self.text.is_empty() && self.thinking.is_empty();
+        let does_nothing = self.held.is_none() && self.calling.is_none() && self.running.is_empty();
+        self.is_answered && says_nothing && does_nothing && !self.stopping
     }
 
     /// What it does, in a few words.

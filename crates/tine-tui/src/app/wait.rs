@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use tine_model::{AgentId, AgentState};
+use tine_model::{AgentId, AgentState, TaskRecord};
 
-use super::{App, Tone, title};
+use super::{App, Live, Tone, title};
 use crate::figures::plural;
 
 /// Who is waited for, and until when.
@@ -63,6 +63,17 @@ impl App {
         let wait = self.wait.as_ref()?;
         let busy = wait.agents.iter().filter(|agent| self.works(**agent)).count();
         Some(format!("waiting for {busy} of {}", plural(wait.agents.len() as u64, "agent")))
+    }
+
+    /// What an agent of this terminal does, in a few words. One that has had its answer waits for the workers that it started.
+    pub(crate) fn doing_now(&self, agent: AgentId, live: &Live) -> String {
+        let is_its = |task: &&TaskRecord| task.spawner == agent && !task.status.is_final();
+        match self.tasks.values().filter(is_its).count() {
+            workers if workers > 0 && live.is_at_rest() => {
+                format!("waits for {}", plural(workers as u64, "worker"))
+            }
+            _ => live.doing(),
+        }
     }
 
     /// Whether an agent has anything left to do.

@@ -29,7 +29,7 @@ pub(super) fn lines(app: &App, agent: AgentId, width: usize) -> Vec<Line<'static
     let mut does = format!("{} {}", doing.sign(), doing.words());
     if let Some(live) = app.lives.get(&agent) {
         let since = u64::try_from(app.now_ms - live.began_ms).unwrap_or(0);
-        does.push_str(&format!(": {}, for {}", live.doing(), span(since)));
+        does.push_str(&format!(": {}, for {}", app.doing_now(agent, live), span(since)));
         if let Some((_, tool, line)) = live.running.first() {
             does.push_str(&format!(" · {tool} {line}"));
         }

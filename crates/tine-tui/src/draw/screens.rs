@@ -557,8 +557,23 @@ fn workers_and_a_budget_on_a_small_screen() {
       and 2 more (Ctrl+T)
     ── 01010101 · 5 forks ──────────────────────────────────────────────────────────
     ❯
-    sim/echo · 3 running · $0.80 left · 12.0k context (6%) · 83% cached
+    sim/echo · 3 running · $0.80 left · 12.0k context (6%) · last request 83% cached
     ");
+}
+
+#[test]
+fn the_parent_of_working_workers_waits_for_them_and_not_for_the_model() {
+    let mut app = session();
+    working(&mut app);
+    let answered = Happening::Answered(Usage::default());
+    for happening in [Happening::Began, Happening::Request, answered, Happening::Written] {
+        app.update(Event::Happened(id(1), happening));
+    }
+    let shown = screen(&mut app, SMALL);
+    assert!(shown.contains("… waits for 2 workers · "), "{shown}");
+    app.update(Event::Happened(id(1), Happening::Request));
+    let shown = screen(&mut app, SMALL);
+    assert!(shown.contains("… waiting for the model · "), "{shown}");
 }
 
 #[test]
@@ -614,7 +629,7 @@ fn workers_and_a_budget_on_a_large_screen() {
     ◦ 07070707: running in another process
     ── 01010101 · 5 forks ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
     ❯
-    sim/echo · 3 running · $0.80 left · 12.0k context (6%) · 83% cached · $1.20 (tree $4.20) · default (Shift+Tab)
+    sim/echo · 3 running · $0.80 left · 12.0k context (6%) · last request 83% cached · $1.20 (tree $4.20) · default (Shift+Tab)
     ");
 }
 

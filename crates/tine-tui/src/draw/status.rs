@@ -120,7 +120,8 @@ pub(super) fn line(app: &App, width: usize) -> Line<'static> {
         let share = share.unwrap_or_default();
         add(format!("{} context{share}", tokens(prompt)), DIM);
         if let (Some(read), true) = (read, prompt > 0) {
-            add(format!("{}% cached", read.min(prompt) * 100 / prompt), DIM);
+            let share = read.min(prompt) * 100 / prompt;
+            add(format!("last request {share}% cached"), DIM);
         }
     }
     match app.room().and_then(|room| room.cost) {

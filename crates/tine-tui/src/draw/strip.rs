@@ -96,7 +96,7 @@ fn name(app: &App, agent: AgentId) -> String {
 fn doing(app: &App, agent: AgentId, live: &Live) -> String {
     match app.questions.of(agent) {
         Some(_) => ASKS.to_owned(),
-        None => live.doing(),
+        None => app.doing_now(agent, live),
     }
 }
 

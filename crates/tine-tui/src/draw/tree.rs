@@ -112,6 +112,7 @@ fn counts(app: &App, tree: &Tree, width: usize) -> Line<'static> {
     if !tree.filter.is_empty() {
         counts.push_str(&format!(" · with `{}`: {}", one_line(&tree.filter), tree.rows.len()));
     }
+    counts.push_str(" · cost and cache of all requests");
     let room = width.saturating_sub("Agents".len());
     Line::from(vec![Span::styled("Agents", BOLD), Span::styled(cut(&counts, room), DIM)])
 }

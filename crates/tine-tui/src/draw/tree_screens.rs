@@ -25,7 +25,7 @@ fn all_agents_on_a_small_screen() {
     let mut app = open();
     key(&mut app, KeyCode::Char('d'));
     insta::assert_snapshot!(screen(&mut app, SMALL), @"
-    Agents  9 agents, 4 running, 1 dead
+    Agents  9 agents, 4 running, 1 dead · cost and cache of all requests
        agent          kind        state          fork        cost  cache  files
     ▸* parser         talk        ● running      own        $1.23    93%      –
        ├─ faster      background  ● running      @42      $0.0456    99%      3
@@ -62,7 +62,7 @@ fn all_agents_on_a_large_screen_and_one_closely() {
     let peek = Peek { words, files: Some(4) };
     app.update(Event::Facts(Box::new(Fact::Looked(id(2), peek))));
     insta::assert_snapshot!(screen(&mut app, LARGE), @"
-    Agents  9 agents, 4 running, 1 dead
+    Agents  9 agents, 4 running, 1 dead · cost and cache of all requests
        agent          kind        state          fork        cost  cache  files  model                    age  asked
      * parser         talk        ● running      own        $1.23    93%      –  sim/echo                  1m
     ▸  ├─ faster      background  ● running      @42      $0.0456    99%      4  sim/echo                  2m
@@ -122,7 +122,7 @@ fn a_look_at_one_leaves_room_for_others_on_a_small_screen() {
         key(&mut app, KeyCode::Char(letter));
     }
     insta::assert_snapshot!(screen(&mut app, SMALL), @"
-    Agents  9 agents, 4 running, 1 dead
+    Agents  9 agents, 4 running, 1 dead · cost and cache of all requests
        agent          kind        state          fork        cost  cache  files
      * parser         talk        ● running      own        $1.23    93%      –
        ├─ faster      background  ● running      @42      $0.0456    99%      3
@@ -171,7 +171,7 @@ fn a_long_chain_shows_its_nearest_generations() {
     app.go(id(30));
     app.update(Event::Key(KeyEvent::new(KeyCode::Char('t'), KeyModifiers::CONTROL)));
     insta::assert_snapshot!(screen(&mut app, (80, 10)), @"
-    Agents  31 agents, 0 running, 0 dead
+    Agents  31 agents, 0 running, 0 dead · cost and cache of all requests
        agent                     kind        state              cost  cache  files
        …            └─ 19191919  fork        ○ idle                –      –      –
        …            └─ 1a1a1a1a  fork        ○ idle                –      –      –

@@ -45,7 +45,9 @@ fn agents(app: &App, rows: &[Row]) -> String {
             "?" => "cost unknown".to_owned(),
             cost => format!("cost {cost}"),
         }));
-        parts.extend(app.facts.cached(agent.id).map(|share| format!("{share}% cached")));
+        parts.extend(
+            app.facts.cached(agent.id).map(|share| format!("{share}% of all requests cached")),
+        );
         let files = app.facts.files(agent.id);
         parts.extend(files.map(|files| plural(u64::from(files), "changed file")));
         parts.extend(agent.fork_point.map(|entry| format!("forked at {entry}")));

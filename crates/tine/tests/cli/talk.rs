@@ -49,7 +49,7 @@ fn words_are_answered_and_a_fork_takes_their_place() {
 
     ── [AGENT8] ────────────────────────────────────────────────────────────────────
     ❯
-    sim/../case.toml · 0 context · 0% cached · $0 · default (Shift+Tab)
+    sim/../case.toml · 0 context · last request 0% cached · $0
     ");
 
     let screen = terminal.see_at_rest("/fork \"hello\"\r", "You said: hello");
@@ -60,7 +60,7 @@ fn words_are_answered_and_a_fork_takes_their_place() {
 
     let screen = terminal.see("\u{14}", "2 agents");
     shape!(home.masked(&screen), @"
-    Agents  2 agents, 0 running, 0 dead
+    Agents  2 agents, 0 running, 0 dead · cost and cache of all requests
        agent         kind        state          fork        cost  cache  files   age
     ▸* [AGENT8]      talk        ○ idle         own      $0    0%      –    0s
        └─ [AGENT8]   fork        ○ idle         @4       $0    0%      –    0s
@@ -83,7 +83,7 @@ fn words_are_answered_and_a_fork_takes_their_place() {
 
 
     Enter go  Space peek  m send  r rename  s stop  x kill  / find  Esc close
-    sim/../case.toml · 0 context · 0% cached · $0 · default (Shift+Tab)
+    sim/../case.toml · 0 context · last request 0% cached · $0
     ");
     terminal.see("\u{1b}[B\r", "You said: hello");
     terminal.type_in("/quit\r");
@@ -160,7 +160,7 @@ fn a_question_shows_the_whole_command_and_its_choices() {
       auto-denied in 59m
     ── [AGENT8] ────────────────────────────────────────────────────────────────────
     ❯
-    sim/../case.toml · 1 question (Ctrl+P) · 1 running · 0 context · 0% cached
+    sim/../case.toml · 1 question (Ctrl+P) · 1 running · 0 context · $0
     ");
     terminal.see_at_rest("\r", "It said:");
     terminal.see("/cost\r", "tine cost");
