@@ -19,6 +19,7 @@ mod trust;
 mod worktree;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Arg, ArgAction, Args, Parser, Subcommand, ValueEnum};
 
@@ -231,7 +232,7 @@ pub(crate) enum Command {
 /// `tine run`
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// What to say; read from standard input when it is not given. `/fork` and `/fork "prompt"` fork the agent
+    /// What to say; read from standard input when it is `-` or not given. `/fork` and `/fork "prompt"` fork the agent
     #[arg(value_parser = sendable)]
     pub(crate) prompt: Option<String>,
     /// Go on with the agent that was last used in this directory
@@ -254,9 +255,9 @@ pub(crate) struct RunArgs {
 /// `tine fork`
 #[derive(Debug, Args)]
 pub(crate) struct ForkArgs {
-    /// The agent to fork: its name, or the first characters of its id
+    /// The agent to fork: its name, or the first characters of its id; AGENT@ENTRY is the same as --at ENTRY
     pub(crate) agent: String,
-    /// What to say to the fork; without it nothing is sent
+    /// What to say to the fork, `-` for standard input; without it nothing is sent
     #[arg(value_parser = sendable)]
     pub(crate) prompt: Option<String>,
     /// Inherit up to this entry only (see `tine show`)
@@ -282,7 +283,7 @@ pub(crate) struct ForkArgs {
 pub(crate) struct FanArgs {
     /// The agent to fork: its name, or the first characters of its id
     pub(crate) agent: String,
-    /// One worker's task; repeat it for each worker
+    /// One worker's task, `-` for standard input; repeat it for each worker
     #[arg(short, long = "directive", value_name = "TEXT", required = true, value_parser = sendable)]
     pub(crate) directives: Vec<String>,
     /// Say why they start as they do
@@ -322,7 +323,7 @@ pub(crate) struct TreeArgs {
 /// `tine show`
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// The agent: its name, or the first characters of its id
+    /// The agent: its name, or the first characters of its id; AGENT@ENTRY shows it up to this entry
     pub(crate) agent: String,
     /// Everything, at full length
     #[arg(long)]
@@ -357,9 +358,9 @@ pub(crate) struct WaitArgs {
     /// The agents: names, or first characters of ids
     #[arg(required = true)]
     pub(crate) agents: Vec<String>,
-    /// Give up after this many seconds, with code 124
-    #[arg(long, value_name = "SECONDS")]
-    pub(crate) timeout: Option<u64>,
+    /// Give up after this time, with code 124: seconds, or with a unit, such as 90s, 30m or 1h
+    #[arg(long, value_name = "TIME", value_parser = budget::time_limit)]
+    pub(crate) timeout: Option<Duration>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -370,7 +371,7 @@ pub(crate) struct WaitArgs {
 pub(crate) struct SendArgs {
     /// Who gets it: a name, or the first characters of an id
     pub(crate) agent: String,
-    /// The message; read from standard input when it is not given
+    /// The message; read from standard input when it is `-` or not given
     #[arg(value_parser = sendable)]
     pub(crate) text: Option<String>,
     /// Keep it until the agent is done with what it does; one message at a time

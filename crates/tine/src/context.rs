@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tine_model::{
-    AgentId, AgentRecord, Effort, ModelRef, ModelSettings, Provider, Reach, Thinking,
+    AgentId, AgentRecord, Effort, EntryId, ModelRef, ModelSettings, Provider, Reach, Thinking,
 };
 use tine_runtime::{
     Connector, NewRoot, Ports, Runtime, StoreWaits, WaitListener, attributed, sweep_owners,
@@ -155,6 +155,22 @@ impl Context {
     /// The agent that a user means by `text`.
     pub(crate) async fn agent(&self, text: &str) -> Result<AgentId, Failure> {
         Ok(self.runtime.store().resolve(text).await?)
+    }
+
+    /// The agent that a user means by `text`, and an entry of it where `text` ends in one, as in `e0c8d1c9@2`: so lists write a fork
+    /// point.
+    pub(crate) async fn agent_at(&self, text: &str) -> Result<(AgentId, Option<EntryId>), Failure> {
+        let whole = self.runtime.store().resolve(text).await;
+        let parts = text.rsplit_once('@').and_then(|(agent, entry)| {
+            let is_number = entry.bytes().all(|byte| byte.is_ascii_digit());
+            Some((agent, EntryId(entry.parse().ok().filter(|_| is_number)?)))
+        });
+        match (whole, parts) {
+            // A name may hold an `@`, too.
+            (Ok(agent), _) => Ok((agent, None)),
+            (Err(_), Some((agent, entry))) => Ok((self.agent(agent).await?, Some(entry))),
+            (Err(error), None) => Err(error.into()),
+        }
     }
 
     /// The words of this command as their reader sees them: those of an agent's command are that agent's, also where it speaks

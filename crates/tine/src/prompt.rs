@@ -19,6 +19,9 @@ const STDIN_BYTES_MAX: u64 = 1024 * 1024;
 /// leave an open pipe there on which nothing ever comes; waiting for its end would be waiting for ever.
 const STDIN_WAIT: Duration = Duration::from_secs(3);
 
+/// The word for standard input in place of a text.
+const STDIN: &str = "-";
+
 /// True once it was said that something is left out.
 static SAID: AtomicBool = AtomicBool::new(false);
 
@@ -37,6 +40,10 @@ impl Prompt {
     /// Reads the prompt. Standard input is read when it is not a terminal.
     pub(crate) fn read(argument: Option<String>) -> Result<Self, Failure> {
         let argument = argument.filter(|text| !text.trim().is_empty());
+        if argument.as_deref() == Some(STDIN) {
+            let text = Some(all_of_stdin()?);
+            return Ok(Self { text, attached: None, stdin_is_free: io::stdin().is_terminal() });
+        }
         if io::stdin().is_terminal() {
             return Ok(Self { text: argument, attached: None, stdin_is_free: true });
         }
@@ -60,6 +67,15 @@ impl Prompt {
             .or_else(|| rest.is_empty().then_some(rest))
     }
 
+    /// The slash command that the prompt is, `/fork` among them. A path such as `/etc/hosts` is none, and neither is what begins with a
+    /// blank.
+    pub(crate) fn slash_command(&self) -> Option<&str> {
+        let first = self.text.as_deref()?.split(char::is_whitespace).next()?;
+        let word = first.strip_prefix('/')?;
+        let is_word = word.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
+        (is_word && !word.is_empty()).then_some(first)
+    }
+
     /// `text` with the attached part behind it.
     pub(crate) fn with(&self, text: Option<String>) -> Option<String> {
         match (text, &self.attached) {
@@ -72,6 +88,24 @@ impl Prompt {
             }
         }
     }
+}
+
+/// A text for a model: as it was given, or for `-` standard input.
+pub(crate) fn or_stdin(text: String) -> Result<String, Failure> {
+    if is_stdin(&text) { all_of_stdin() } else { Ok(text) }
+}
+
+/// Returns true where an argument stands for standard input.
+pub(crate) fn is_stdin(text: &str) -> bool {
+    text == STDIN
+}
+
+/// Standard input as a text, which must not be empty.
+fn all_of_stdin() -> Result<String, Failure> {
+    read_stdin(|| {})?.ok_or_else(|| {
+        Failure::usage("standard input is empty")
+            .hint("`-` reads the text from standard input: pipe it, or name a file with `<`")
+    })
 }
 
 /// Reads an argument that is sent to a model. Control characters are left out, which is said once.
@@ -160,6 +194,17 @@ mod tests {
         assert_eq!(slash("/forks"), None);
         assert_eq!(slash("fork"), None);
         assert_eq!(slash("/help"), None);
+    }
+
+    #[test]
+    fn a_slash_command_is_a_word_and_no_path() {
+        let command = |text: &str| prompt(text, None).slash_command().map(str::to_owned);
+        assert_eq!(command("/nosuch x").as_deref(), Some("/nosuch"));
+        assert_eq!(command("/merge-back").as_deref(), Some("/merge-back"));
+        assert_eq!(command("/compact\nnow").as_deref(), Some("/compact"));
+        for text in ["/etc/hosts is odd", "/", "/ x", "/x2", "/a.txt", " /nosuch", "a /nosuch"] {
+            assert_eq!(command(text), None, "{text:?}");
+        }
     }
 
     #[test]

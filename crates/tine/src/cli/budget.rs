@@ -1,9 +1,11 @@
 //! The command line of `tine budget`, and of the caps that other commands set.
 
+use std::time::Duration;
+
 use clap::Args;
 use tine_model::Cap;
 
-use crate::limits::duration;
+use crate::limits::{duration, seconds};
 
 /// Millionths of a USD in one.
 pub(crate) const MICRO: f64 = 1_000_000.0;
@@ -124,6 +126,14 @@ fn time(text: &str) -> Result<CapArg, String> {
     cap(text, milliseconds, "a number and a unit, such as 90s, 30m, 1h or 2d")
 }
 
+/// Where a command stops by itself. It may be at once: `--timeout 0` only looks.
+pub(super) fn time_limit(text: &str) -> Result<Duration, String> {
+    let read = seconds(text).map(Duration::from_secs);
+    read.ok_or_else(|| {
+        "it is a number of seconds, or one with a unit, such as 90s, 30m, 1h or 2d".to_owned()
+    })
+}
+
 fn whole(text: &str) -> Option<u64> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| digits)
@@ -155,6 +165,7 @@ mod tests {
                 assert!(read(text).is_err(), "{text}");
             }
         }
+        assert_eq!(time("90"), Ok(CapArg(Some(90_000))));
         assert_eq!(count("0"), Ok(CapArg(Some(0))));
         assert!(at_least_one("0").is_err());
     }

@@ -10,7 +10,7 @@ use crate::prompt::sendable;
 pub(crate) struct PickArgs {
     /// The agent to fork: its name, or the first characters of its id
     pub(crate) agent: Option<String>,
-    /// The task; every fork gets the same
+    /// The task, `-` for standard input; every fork gets the same
     #[arg(short, long, value_name = "TEXT", value_parser = sendable)]
     pub(crate) directive: Option<String>,
     /// How many forks

@@ -1,9 +1,12 @@
 //! What a run is given, whichever command begins it: the model, limits and permissions, and how it is printed.
 
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
 use tine_model::NetworkReach;
 
 use super::TreeCaps;
+use super::budget::time_limit;
 
 /// Which model, for a new lineage.
 #[derive(Debug, Clone, Default, Args)]
@@ -31,9 +34,9 @@ pub(crate) struct LimitArgs {
     /// Most turns [default: 50; workers: 200]
     #[arg(long, value_name = "N")]
     pub(crate) max_turns: Option<u32>,
-    /// Stop after this many seconds
-    #[arg(long, value_name = "SECONDS")]
-    pub(crate) timeout: Option<u64>,
+    /// Stop after this time: seconds, or with a unit, such as 90s, 30m or 1h
+    #[arg(long, value_name = "TIME", value_parser = time_limit)]
+    pub(crate) timeout: Option<Duration>,
     /// Stop once this many tokens are used
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<u64>,

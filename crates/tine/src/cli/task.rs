@@ -1,13 +1,16 @@
 //! The command line of `tine task` and `tine stop`.
 
-use clap::{Args, Subcommand, value_parser};
+use std::time::Duration;
 
+use clap::{Args, Subcommand};
+
+use super::budget::time_limit;
 use super::{LimitArgs, PlaceArgs};
 use crate::manual::examples;
 use crate::prompt::sendable;
 
-/// Longest wait for the end of a task, in seconds, as for models: longer waits are `tine wait`'s.
-const BLOCK_SECONDS_MAX: u64 = 600;
+/// Longest wait for the end of a task, as for models: longer waits are `tine wait`'s.
+const BLOCK_TIME_MAX: Duration = Duration::from_secs(600);
 
 /// `tine task`
 #[derive(Debug, Subcommand)]
@@ -41,7 +44,7 @@ pub(crate) struct StartTaskArgs {
     /// Who gets the report: a name, or the first characters of an id
     #[arg(value_name = "AGENT")]
     pub(crate) spawner: String,
-    /// What the worker is to do
+    /// What the worker is to do; `-` for standard input
     #[arg(value_parser = sendable)]
     pub(crate) prompt: String,
     /// Start from AGENT's conversation, not from the prompt alone
@@ -83,7 +86,7 @@ pub(crate) struct WorkArgs {
 pub(crate) struct ResumeTaskArgs {
     /// The task: its worker's name, or the first characters of its id
     pub(crate) task: String,
-    /// What the worker is told; one that still runs is told when it is done
+    /// What the worker is told, `-` for standard input; one that still runs is told when it is done
     #[arg(value_parser = sendable)]
     pub(crate) prompt: String,
     #[command(flatten)]
@@ -115,8 +118,8 @@ pub(crate) struct OutputTaskArgs {
     #[arg(short, long)]
     pub(crate) block: bool,
     /// How long to wait, with code 124 when it takes longer [default: 30]
-    #[arg(long, value_name = "SECONDS", requires = "block", value_parser = value_parser!(u64).range(..=BLOCK_SECONDS_MAX))]
-    pub(crate) timeout: Option<u64>,
+    #[arg(long, value_name = "TIME", requires = "block", value_parser = block_time)]
+    pub(crate) timeout: Option<Duration>,
     /// Only what was written after this entry
     #[arg(long, value_name = "ENTRY")]
     pub(crate) since: Option<i64>,
@@ -159,7 +162,7 @@ pub(crate) struct ClearTasksArgs {
 pub(crate) struct SendTaskArgs {
     /// The task: its worker's name, or the first characters of its id
     pub(crate) task: String,
-    /// The message; read from standard input when it is not given
+    /// The message; read from standard input when it is `-` or not given
     #[arg(value_parser = sendable)]
     pub(crate) text: Option<String>,
     /// Keep it until the worker has reported: its next task. One message at a time
@@ -168,6 +171,15 @@ pub(crate) struct SendTaskArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// How long to wait for the end of a task.
+fn block_time(text: &str) -> Result<Duration, String> {
+    let time = time_limit(text)?;
+    match time <= BLOCK_TIME_MAX {
+        true => Ok(time),
+        false => Err("it is 600 seconds at most; `tine wait` waits longer".to_owned()),
+    }
 }
 
 /// `tine stop`

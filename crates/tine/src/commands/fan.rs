@@ -25,6 +25,7 @@ use crate::fail::{FAILED, Failure, INTERRUPTED, TIMED_OUT, TOOL_FAILED};
 use crate::interrupt::interruptible;
 use crate::limits::{Guarded, run_limits};
 use crate::output;
+use crate::prompt::or_stdin;
 use crate::render::crew::CrewLines;
 use crate::render::json::UsageShape;
 use crate::render::screen::Screen;
@@ -123,7 +124,8 @@ struct ForkCostShape {
     efficiency: Option<f64>,
 }
 
-pub(crate) async fn fan(context: &Context, args: FanArgs) -> Result<u8, Failure> {
+pub(crate) async fn fan(context: &Context, mut args: FanArgs) -> Result<u8, Failure> {
+    args.directives = args.directives.into_iter().map(or_stdin).collect::<Result<_, _>>()?;
     let (json, fails) = (args.spread.json, args.spread.limits.fail_on_tool_error);
     let Some(fanned) = run(context, args).await? else { return Ok(0) };
     let report = &fanned.report;

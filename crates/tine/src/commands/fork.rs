@@ -18,7 +18,14 @@ use crate::render::worktree::{PlaceShape, say_left_out, say_submodules, say_unde
 use crate::talk::Talk;
 
 pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failure> {
-    let parent = context.agent(&args.agent).await?;
+    let (parent, named) = context.agent_at(&args.agent).await?;
+    let at = match (args.at.map(EntryId), named) {
+        (Some(_), Some(_)) => {
+            return Err(Failure::usage("the entry is given twice")
+                .hint("`tine fork AGENT@ENTRY` and `--at ENTRY` say the same"));
+        }
+        (at, named) => at.or(named),
+    };
     // Standard input goes with a prompt; it is none by itself.
     let prompt = match args.prompt.filter(|prompt| !prompt.trim().is_empty()) {
         Some(prompt) => Prompt::read(Some(prompt))?,
@@ -27,7 +34,7 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
     let stdin_is_free = prompt.stdin_is_free;
     let to_send = prompt.to_send();
     let before = Before {
-        spec: to_price(parent, args.at, to_send.as_deref().unwrap_or_default(), &args.estimate),
+        spec: to_price(parent, at, to_send.as_deref().unwrap_or_default(), &args.estimate),
         args: &args.estimate,
         json: args.output.json || args.output.output_format != OutputFormat::Text,
     };
@@ -54,7 +61,7 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
     budget::change(context, parent, args.limits.tree.changes()).await?;
     let spec = ForkSpec {
         parent,
-        at: args.at.map(EntryId),
+        at,
         name: args.name,
         inherit,
         settings,
@@ -99,13 +106,13 @@ async fn settings(
 /// One fork that is told this.
 pub(super) fn to_price(
     parent: AgentId,
-    at: Option<i64>,
+    at: Option<EntryId>,
     told: &str,
     args: &EstimateArgs,
 ) -> EstimateSpec {
     EstimateSpec {
         parent,
-        at: at.map(EntryId),
+        at,
         directives: vec![told.to_owned()],
         workers: false,
         plan: Asked::Auto,

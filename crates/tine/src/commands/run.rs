@@ -23,6 +23,7 @@ pub(crate) async fn run(context: &Context, args: RunArgs) -> Result<u8, Failure>
         refuse_model(&args.model)?;
     }
     let prompt = Prompt::read(args.prompt)?;
+    refuse_unknown_command(&prompt)?;
     let talk = Talk::new(context, &args.limits, &args.output, prompt.stdin_is_free)?;
     if let Some(agent) = existing {
         budget::change(context, agent, args.limits.tree.changes()).await?;
@@ -47,6 +48,16 @@ pub(crate) async fn run(context: &Context, args: RunArgs) -> Result<u8, Failure>
     let agent = context.runtime.create_root(new).await?;
     budget::begin(context, agent, caps).await?;
     talk.run(agent, None, to_send).await
+}
+
+/// Refuses a slash command that only the terminal has, or nobody: a model must not be paid for it.
+fn refuse_unknown_command(prompt: &Prompt) -> Result<(), Failure> {
+    match prompt.slash_command() {
+        None | Some("/fork") => Ok(()),
+        Some(command) => Err(Failure::usage(format!("`tine run` has no command {command}"))
+            .hint("the only one here is /fork; the others are for the terminal, `tine` alone")
+            .hint(format!("to send it as words, begin with a blank: `tine run \" {command} …\"`"))),
+    }
 }
 
 /// The agent to go on with; `None` for a new one.
@@ -142,7 +153,7 @@ async fn slash_fork(
     if let Some(told) = &to_send {
         // No price is asked for here, so that a fork whose price nobody agrees to is an error and not an answer.
         let args = &EstimateArgs::default();
-        let spec = fork::to_price(parent, words.at.map(|at| at.0), told, args);
+        let spec = fork::to_price(parent, words.at, told, args);
         go_ahead(context, Before { spec, args, json: false }).await?;
         talk.connect(&settings.model).await?;
     }

@@ -8,7 +8,7 @@ use crate::commands::{listing, text_file};
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
-use crate::prompt::sendable;
+use crate::prompt::{is_stdin, sendable};
 
 /// The JSON shape of a sent message. Others rely on it: fields are only ever added.
 #[derive(Serialize)]
@@ -40,8 +40,8 @@ pub(crate) async fn send(context: &Context, args: SendArgs) -> Result<u8, Failur
 pub(super) async fn deliver(context: &Context, to_send: ToSend) -> Result<u8, Failure> {
     let ToSend { agent, text, next, json } = to_send;
     let text = match text {
-        Some(text) => text,
-        None => {
+        Some(text) if !is_stdin(&text) => text,
+        Some(_) | None => {
             let Ok(text) = sendable(&text_file::read("-".as_ref())?);
             text
         }

@@ -35,10 +35,17 @@ impl<'a> ShowJson<'a> {
 
 pub(crate) async fn show(context: &Context, args: ShowArgs) -> Result<u8, Failure> {
     listing::recover(context).await?;
-    let id = context.agent(&args.agent).await?;
+    let (id, upto) = context.agent_at(&args.agent).await?;
     let record = context.runtime.store().agent(id).await?;
     let agent = listing::shown(context, record).await?;
-    let fold = context.runtime.fold(id, None).await?;
+    let fold = context.runtime.fold(id, upto).await?;
+    if let Some(entry) = upto
+        && !fold.entries().iter().any(|folded| folded.entry.id == entry)
+    {
+        let id = id.short();
+        return Err(Failure::input(format!("agent {id} has no entry {entry}"))
+            .hint(format!("`tine show {id}` shows them with their numbers")));
+    }
     if args.json {
         output::transcript_json(&ShowJson::of(&agent, &fold), args.raw)?;
     } else {

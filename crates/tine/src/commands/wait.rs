@@ -1,7 +1,5 @@
 //! `tine wait`: until none of some agents has anything left to do.
 
-use std::time::Duration;
-
 use serde::Serialize;
 use tine_model::{AgentId, AgentState};
 use tine_runtime::WaitStatus;
@@ -25,6 +23,8 @@ struct WaitJson<'a> {
 
 #[derive(Serialize)]
 struct WaitedJson<'a> {
+    agent: String,
+    /// The same; `agent` is its name in all JSON.
     id: String,
     name: Option<&'a str>,
     state: &'static str,
@@ -54,7 +54,7 @@ pub(crate) async fn wait(context: &Context, args: WaitArgs) -> Result<u8, Failur
     }
     let time_is_up = async {
         match args.timeout {
-            Some(seconds) => tokio::time::sleep(Duration::from_secs(seconds)).await,
+            Some(time) => tokio::time::sleep(time).await,
             None => std::future::pending().await,
         }
     };
@@ -120,6 +120,7 @@ fn status(agent: &Shown) -> WaitStatus {
 
 fn waited_json(agent: &Shown) -> WaitedJson<'_> {
     WaitedJson {
+        agent: agent.record.id.to_string(),
         id: agent.record.id.to_string(),
         name: agent.record.name.as_deref(),
         state: agent.record.state.as_str(),

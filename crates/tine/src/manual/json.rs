@@ -4,7 +4,7 @@ use super::sections::Section;
 
 pub(super) const JSON: Section = Section {
     heading: "JSON",
-    text: "With --json the result is one line of JSON on standard output. Ids are in full, times in RFC 3339 (UTC). Fields are added in later versions, and never change their meaning. A command that fails before it has begun (no key, an unknown agent) prints nothing there: its error is on standard error, its code is the exit status.",
+    text: "With --json the result is one line of JSON on standard output. Ids are in full, times in RFC 3339 (UTC). The id of an agent is called \"agent\" everywhere. Beside it \"id\" (of ps, tree, show, wait and tasks) and \"task\" (of task start and task resume) hold the same id; they go in a later version. Fields are added in later versions, and never change their meaning. A command that fails before it has begun (no key, an unknown agent) prints nothing there: its error is on standard error, its code is the exit status.",
     terms: &[
         (
             "usage",
@@ -16,11 +16,11 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "task",
-            r#"{"id","name","spawner","status","description","directive","definition","forked","context","resumes","report","error","flags":[…],"usage","turns","tool_uses","created_at","ended_at","duration_ms","cleared","worktree":{"path","files","commits"}|null}"#,
+            r#"{"agent","id","name","spawner","status","description","directive","definition","forked","context","resumes","report","error","flags":[…],"usage","turns","tool_uses","created_at","ended_at","duration_ms","cleared","worktree":{"path","files","commits"}|null}"#,
         ),
         (
             "tine task start, tine task resume",
-            r#"{"task","spawner","status":"started"|"resumed"|"queued","log","worktree":{"path"}|null}; with --wait the task"#,
+            r#"{"agent","task","spawner","status":"started"|"resumed"|"queued","log","worktree":{"path"}|null}; with --wait the task"#,
         ),
         ("tine task list", r#"{"tasks":[task]}"#),
         (
@@ -53,7 +53,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine ps",
-            r#"[{"id","name","parent","fork_point","kind","state","forked","context","model","directory","reach","writable":[…],"network","hosts":[…],"depth","created_at","updated_at","task":{"status","turns","tool_uses","description","resumes","flags"}|null,"questions","left_running":[{"agent","call","process","command","ended"}],"worktree":{"path","origin","removed"}|null}]"#,
+            r#"[{"agent","id","name","parent","fork_point","kind","state","forked","context","model","directory","reach","writable":[…],"network","hosts":[…],"depth","created_at","updated_at","task":{"status","turns","tool_uses","description","resumes","flags"}|null,"questions","left_running":[{"agent","call","process","command","ended"}],"worktree":{"path","origin","removed"}|null}]"#,
         ),
         ("tine tree", r#"the objects of ps, each with "directive" and "children":[…]"#),
         (
@@ -71,7 +71,7 @@ pub(super) const JSON: Section = Section {
         ("tine logs", "one entry a line, as in show"),
         (
             "tine wait",
-            r#"{"timed_out","agents":[{"id","name","state","finished","status":"received"|"running"|"dead"|"idle","task":{"status","report","error","turns","tool_uses"}|null}]}"#,
+            r#"{"timed_out","agents":[{"agent","id","name","state","finished","status":"received"|"running"|"dead"|"idle","task":{"status","report","error","turns","tool_uses"}|null}]}"#,
         ),
         ("tine send, tine task send", r#"{"agent","mail","next"}"#),
         ("tine kill", r#"{"killed":[id],"receipts":[receipt]}"#),

@@ -23,6 +23,8 @@ pub(crate) struct Shown {
 /// The JSON shape of an agent. Others rely on it: fields are only ever added.
 #[derive(Debug, Serialize)]
 pub(crate) struct AgentJson<'a> {
+    agent: String,
+    /// The same; `agent` is its name in all JSON.
     id: String,
     name: Option<&'a str>,
     parent: Option<String>,
@@ -71,6 +73,7 @@ impl Shown {
         let paths = record.reach.writable.iter();
         let hosts = record.reach.network.destinations();
         AgentJson {
+            agent: record.id.to_string(),
             id: record.id.to_string(),
             name: record.name.as_deref(),
             parent: record.parent.map(|parent| parent.to_string()),

@@ -15,7 +15,9 @@ use tine_tui::words::{BOLD, CYAN, GREEN, RED, YELLOW, one_line, styled};
 /// The JSON shape of a task. Others rely on it: fields are only ever added.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct TaskShape {
-    /// The worker's id, which is the task's.
+    /// The worker, whose id is the task's.
+    agent: String,
+    /// The same; `agent` is its name in all JSON.
     id: String,
     name: Option<String>,
     /// Who is told when it ends.
@@ -50,6 +52,7 @@ impl TaskShape {
     pub(crate) fn of(view: &TaskView, now_ms: i64) -> Self {
         let task = view.task.clone();
         Self {
+            agent: task.agent.to_string(),
             id: task.agent.to_string(),
             name: view.name.clone(),
             spawner: task.spawner.to_string(),

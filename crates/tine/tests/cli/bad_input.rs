@@ -580,7 +580,7 @@ fn a_wait_that_takes_too_long() {
     check!(home.shown(&late), @r#"
     code: 124
     --- stdout
-    {"timed_out":true,"agents":[{"id":"[AGENT-ID]","name":"base","state":"running","finished":false,"status":"running","task":null}]}
+    {"timed_out":true,"agents":[{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":"base","state":"running","finished":false,"status":"running","task":null}]}
     --- stderr
     "#);
     // Its process is killed: the wait notices, although nobody writes to the store.

@@ -47,6 +47,7 @@ mod reach;
 mod read_files;
 mod registry;
 mod run;
+mod scripts;
 mod sim_serve;
 mod store_waits;
 mod support;

@@ -390,7 +390,7 @@ fn a_mistake_in_slash_fork_changes_nothing_and_is_no_failure() {
     Error: Unexpected text after the prompt: b
     ");
     assert_eq!(home.json(&["ps", "--all", "--json"]).as_array().unwrap().len(), 1);
-    assert_eq!(home.done(&["run", "-q", "-c", "/forks are fine"]), "You said: /forks are fine\n");
+    assert_eq!(home.done(&["run", "-q", "-c", "/fork/s are ok"]), "You said: /fork/s are ok\n");
 }
 
 #[cfg(target_os = "linux")] // for the wall

@@ -21,6 +21,7 @@ use crate::fail::{FAILED, Failure, INTERRUPTED};
 use crate::interrupt::interruptible;
 use crate::limits::duration;
 use crate::output;
+use crate::prompt::or_stdin;
 use tine_tui::words::one_line;
 
 /// Whose work is to be taken.
@@ -31,13 +32,14 @@ enum Take {
     Ask,
 }
 
-pub(crate) async fn pick(context: &Context, args: PickArgs) -> Result<u8, Failure> {
+pub(crate) async fn pick(context: &Context, mut args: PickArgs) -> Result<u8, Failure> {
     let is_told = args.agent.is_some() && args.directive.is_some();
     if !is_told && args.among.is_empty() {
         return Err(Failure::usage("nobody to pick from")
             .hint("give an agent and a task for its forks: tine pick AGENT -d TEXT")
             .hint("or name agents that have worked in worktrees: tine pick --among AGENT AGENT"));
     }
+    args.directive = args.directive.map(or_stdin).transpose()?;
     let check = check(&args)?;
     let take = take(context, &args).await?;
     let json = args.spread.json;

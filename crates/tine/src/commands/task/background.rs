@@ -4,6 +4,8 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +16,7 @@ use tine_tools::Detached;
 use crate::context::Context;
 use crate::fail::{FAILED, Failure};
 use crate::output;
+use crate::prompt::{is_stdin, or_stdin};
 use crate::render::worktree::PlaceShape;
 
 /// Most logs that are kept; the oldest make room. They are for who wonders what became of a worker of late.
@@ -25,6 +28,9 @@ const ERROR_BYTES_MAX: usize = 16 * 1024;
 /// What was begun. Its JSON shape is what others rely on: fields are only ever added.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Begun {
+    /// The worker.
+    agent: String,
+    /// The same; `agent` is its name in all JSON.
     task: String,
     spawner: String,
     /// `started`, `resumed`, or `queued` behind what the worker does now.
@@ -65,6 +71,7 @@ impl Begun {
     ) -> Result<Self, Failure> {
         let worktree = context.runtime.store().worktree(task).await?;
         Ok(Self {
+            agent: task.to_string(),
             task: task.to_string(),
             spawner: spawner.to_string(),
             status: status.to_owned(),
@@ -97,14 +104,42 @@ impl Begun {
     }
 }
 
-/// Begins this command again in the background, and tells what it has begun. `json` is how.
-pub(super) async fn go(context: &Context, json: bool) -> Result<u8, Failure> {
+/// The prompt of a command that may go on in the background. For `-` it is standard input, which the first process hands to the second.
+pub(super) fn prompt(context: &Context, given: String) -> Result<String, Failure> {
+    match &context.detached {
+        Some(log) if is_stdin(&given) => {
+            let file = handed_over(log);
+            let read = std::fs::read_to_string(&file).map_err(|error| {
+                Failure::failed(format!("cannot read {}", file.display())).because(&error)
+            })?;
+            // It is in the database from here on.
+            let _ = std::fs::remove_file(&file);
+            Ok(read)
+        }
+        Some(_) | None => or_stdin(given),
+    }
+}
+
+/// Where the first process leaves its standard input for the second.
+fn handed_over(log: &Path) -> PathBuf {
+    log.with_extension("stdin")
+}
+
+/// Begins this command again in the background, and tells what it has begun. `json` is how. `stdin` is what was read from standard input.
+pub(super) async fn go(context: &Context, stdin: Option<&str>, json: bool) -> Result<u8, Failure> {
     let cannot = |error: std::io::Error| {
         Failure::failed("cannot go on in the background")
             .because(&error)
             .hint("`--wait` runs the worker here")
     };
     let (path, log) = new_log(context).map_err(cannot)?;
+    if let Some(text) = stdin {
+        // Only for its owner, as the database is.
+        let mut private = File::options();
+        private.write(true).create_new(true).mode(0o600);
+        let mut file = private.open(handed_over(&path)).map_err(cannot)?;
+        file.write_all(text.as_bytes()).map_err(cannot)?;
+    }
     let program = std::env::current_exe().map_err(cannot)?;
     let mut arguments: Vec<OsString> = vec!["--detached".into(), path.clone().into()];
     arguments.extend(std::env::args_os().skip(1));
@@ -120,6 +155,7 @@ pub(super) async fn go(context: &Context, json: bool) -> Result<u8, Failure> {
     let told = std::fs::read(&path).unwrap_or_default();
     // It says nothing that was not said here.
     let _ = std::fs::remove_file(&path);
+    let _ = std::fs::remove_file(handed_over(&path));
     let told = String::from_utf8_lossy(&told[..told.len().min(ERROR_BYTES_MAX)]).into_owned();
     match (code.and_then(|code| u8::try_from(code).ok()), told.trim_end()) {
         (None, told) => Err(Failure::failed("the process in the background was killed").hint(told)),

@@ -1,7 +1,5 @@
 //! `tine task output`.
 
-use std::time::Duration;
-
 use serde::Serialize;
 use tine_model::EntryId;
 use tine_runtime::{OUTPUT_WAIT_DEFAULT, OutputSpec, TaskOutput};
@@ -30,7 +28,7 @@ struct OutputJson<'a> {
 
 pub(super) async fn output(context: &Context, args: OutputTaskArgs) -> Result<u8, Failure> {
     let task = named(context, &args.task).await?.task.agent;
-    let wait = args.timeout.map_or(OUTPUT_WAIT_DEFAULT, Duration::from_secs);
+    let wait = args.timeout.unwrap_or(OUTPUT_WAIT_DEFAULT);
     let spec = OutputSpec { since: args.since.map(EntryId), wait: args.block.then_some(wait) };
     let cancel = CancellationToken::new();
     let asked = context.runtime.task_output(task, spec, &cancel);

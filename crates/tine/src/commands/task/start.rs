@@ -14,16 +14,19 @@ use crate::commands::listing;
 use crate::confine::{of_agent, of_workers, tell_widened};
 use crate::context::Context;
 use crate::fail::Failure;
+use crate::prompt::is_stdin;
 use crate::render::worktree::{say_submodules, say_under_way};
 
 /// Why a fork cannot be resumed in the same breath.
 const FORK_AND_RESUME: &str = "--fork and --resume exclude each other: a fork is a new worker that starts from the agent's \
 conversation, and a resumed task goes on with what its own worker knows; nothing was started";
 
-pub(super) async fn start(context: &Context, args: StartTaskArgs) -> Result<u8, Failure> {
+pub(super) async fn start(context: &Context, mut args: StartTaskArgs) -> Result<u8, Failure> {
     if args.fork && args.resume.is_some() {
         return Err(Failure::usage(FORK_AND_RESUME).hint("leave one of them out"));
     }
+    let is_piped = is_stdin(&args.prompt);
+    args.prompt = background::prompt(context, args.prompt)?;
     check_prompt(&args.prompt)?;
     if context.detached.is_none() && args.place.placement() != Placement::Shared {
         let spawner = context.agent(&args.spawner).await?;
@@ -39,7 +42,8 @@ pub(super) async fn start(context: &Context, args: StartTaskArgs) -> Result<u8, 
                 tell_widened(&wish, (&record.reach, "the worker"));
             }
         }
-        return background::go(context, args.how.json).await;
+        let stdin = is_piped.then_some(args.prompt.as_str());
+        return background::go(context, stdin, args.how.json).await;
     }
     listing::recover(context).await?;
     let spawner = context.agent(&args.spawner).await?;
@@ -73,11 +77,14 @@ pub(super) async fn start(context: &Context, args: StartTaskArgs) -> Result<u8, 
     work.stay(task, &begun).await
 }
 
-pub(super) async fn resume(context: &Context, args: ResumeTaskArgs) -> Result<u8, Failure> {
+pub(super) async fn resume(context: &Context, mut args: ResumeTaskArgs) -> Result<u8, Failure> {
+    let is_piped = is_stdin(&args.prompt);
+    args.prompt = background::prompt(context, args.prompt)?;
     check_prompt(&args.prompt)?;
     if !args.how.wait && context.detached.is_none() {
         tell_of_reach(context, &args.task, &args.how).await?;
-        return background::go(context, args.how.json).await;
+        let stdin = is_piped.then_some(args.prompt.as_str());
+        return background::go(context, stdin, args.how.json).await;
     }
     let view = named(context, &args.task).await?;
     go_on(context, (&view, args.prompt), &args.how).await

@@ -10,7 +10,7 @@ use super::{CollectedJson, line, say_kept};
 use crate::cli::CollectWorktreesArgs;
 use crate::context::Context;
 use crate::fail::{FAILED, Failure};
-use crate::limits::seconds;
+use crate::limits::age_seconds;
 use crate::output;
 use tine_tui::figures::plural;
 
@@ -25,7 +25,7 @@ struct CollectionJson {
 }
 
 pub(super) async fn gc(context: &Context, args: CollectWorktreesArgs) -> Result<u8, Failure> {
-    let age_max = seconds(&args.max_age).map(Duration::from_secs).ok_or_else(|| {
+    let age_max = age_seconds(&args.max_age).map(Duration::from_secs).ok_or_else(|| {
         Failure::usage(format!("--max-age cannot be `{}`", args.max_age.escape_debug())).hint(
             "it is a number and a unit, such as 12h or 30d; 0s takes all that nobody works in",
         )

@@ -10,7 +10,7 @@ use crate::ask::a_person_is_there;
 use crate::cli::PurgeWorktreesArgs;
 use crate::context::Context;
 use crate::fail::{BAD_INPUT, FAILED, Failure};
-use crate::limits::seconds;
+use crate::limits::age_seconds;
 use crate::output;
 use tine_tui::figures::{bytes, plural, span};
 use tine_tui::words::one_line;
@@ -44,7 +44,7 @@ struct PurgedJson {
 }
 
 pub(super) async fn purge(context: &Context, args: PurgeWorktreesArgs) -> Result<u8, Failure> {
-    let age_max = seconds(args.age()).map(Duration::from_secs).ok_or_else(|| {
+    let age_max = age_seconds(args.age()).map(Duration::from_secs).ok_or_else(|| {
         Failure::usage(format!("--max-age cannot be `{}`", args.age().escape_debug()))
             .hint("it is a number and a unit, such as 12h or 30d; 0s takes all")
     })?;

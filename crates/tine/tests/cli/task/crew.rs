@@ -16,7 +16,7 @@ fn a_run_tells_which_workers_it_has_started() {
     let tasks = run["tasks"].as_array().unwrap();
     assert_eq!(tasks.len(), 1);
     insta::with_settings!({ filters => crate::run::filters() }, {
-        insta::assert_snapshot!(tasks[0].to_string(), @r#"{"id":"[AGENT-ID]","name":null,"spawner":"[AGENT-ID]","status":"completed","description":"a look","directive":"LOOK around","definition":null,"forked":true,"context":"full","resumes":0,"report":"Scope: a look around\nResult: nothing there","error":null,"flags":[],"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"turns":2,"tool_uses":1,"created_at":"[TIME]","ended_at":"[TIME]","duration_ms":0,"cleared":false,"worktree":null}"#);
+        insta::assert_snapshot!(tasks[0].to_string(), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":null,"spawner":"[AGENT-ID]","status":"completed","description":"a look","directive":"LOOK around","definition":null,"forked":true,"context":"full","resumes":0,"report":"Scope: a look around\nResult: nothing there","error":null,"flags":[],"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"turns":2,"tool_uses":1,"created_at":"[TIME]","ended_at":"[TIME]","duration_ms":0,"cleared":false,"worktree":null}"#);
     });
     let plain = home.json(&["run", "--resume", "base", "--json", "hello"]);
     assert_eq!(plain["tasks"], Value::Array(Vec::new()));
