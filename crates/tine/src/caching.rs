@@ -30,6 +30,7 @@ pub(crate) fn policy(config: &Config, keep_warm: bool) -> Result<CachePolicy, Fa
         })?),
     };
     let value_per_second = amount("value_per_second", table.value_per_second)?;
+    amount("confirm_above", table.confirm_above)?;
     Ok(CachePolicy {
         lifetime,
         keep_warm: keep_warm || table.keep_warm.unwrap_or(false),

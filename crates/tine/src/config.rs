@@ -422,10 +422,14 @@ impl Config {
 
     /// Allows projects the providers that the user's own settings name, and `model` of the environment.
     fn allow_providers(&mut self, model: Option<&str>) -> Result<(), Failure> {
-        let is_known = |name: &&String| Provider::from_name(name).is_some();
-        if let Some(name) = self.providers_allowed.iter().find(|name| !is_known(name)) {
+        let is_unknown = |name: &&String| Provider::from_name(name).is_none();
+        let listed = self.providers_allowed.iter().find(is_unknown);
+        let listed = listed.map(|name| format!("trust.providers has `{name}`"));
+        let tables = self.providers.keys().find(is_unknown);
+        let wrong = listed.or_else(|| Some(format!("there is a table [providers.{}]", tables?)));
+        if let Some(wrong) = wrong {
             let known: Vec<&str> = Provider::ALL.iter().map(|one| one.as_str()).collect();
-            return Err(Failure::input(format!("trust.providers has `{name}`"))
+            return Err(Failure::input(wrong)
                 .hint(format!("a provider there is one of {}", known.join(", "))));
         }
         let models = self.model.iter().map(|model| model.value.as_str()).chain(model);

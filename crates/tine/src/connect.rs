@@ -76,6 +76,13 @@ impl Models {
         self.found.write().unwrap_or_else(PoisonError::into_inner).insert(model, base_url);
     }
 
+    /// What is wrong with the address of a provider, as the settings and the environment have it. Nobody is asked.
+    pub(crate) fn wrong_address(&self, provider: Provider) -> Option<LlmError> {
+        let model = ModelRef { provider, name: "any".to_owned() };
+        let made = self.options(&model).and_then(|options| HttpClient::new(options, &self.gates));
+        made.err().filter(|error| matches!(error, LlmError::BadBaseUrl { .. }))
+    }
+
     fn found(&self, model: &ModelRef) -> Option<String> {
         self.found.read().unwrap_or_else(PoisonError::into_inner).get(model).cloned()
     }

@@ -42,7 +42,7 @@ const DEFAULT_MODELS: [(&str, &str); 6] = [
 ];
 
 /// Reads the setting that turns compaction on or off.
-fn compacts(config: &Config) -> Result<bool, Failure> {
+pub(crate) fn compacts(config: &Config) -> Result<bool, Failure> {
     match config.compact.as_ref().map(|setting| (setting.value.as_str(), &setting.origin)) {
         None | Some(("auto", _)) => Ok(true),
         Some(("off", _)) => Ok(false),

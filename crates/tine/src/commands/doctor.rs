@@ -15,7 +15,11 @@ use crate::context::{Surroundings, work_directory};
 use crate::dirs::Dirs;
 use crate::fail::{FAILED, Failure};
 use crate::output;
+use tine_tui::figures::plural;
 use tine_tui::words::{CYAN, GREEN, RED, YELLOW, one_line, styled};
+
+/// The check of the model that new agents get.
+const MODEL: &str = "default model";
 
 /// How a check went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -42,6 +46,7 @@ struct DoctorJson {
     /// Whether no check failed.
     ok: bool,
     checks: Vec<Check>,
+    verdict: String,
 }
 
 impl Check {
@@ -88,6 +93,7 @@ pub(crate) async fn doctor(surroundings: Surroundings, args: JsonArgs) -> Result
         Ok(dirs) => {
             checks.extend(checks::directories(&dirs));
             checks.extend(checks::database(&dirs, &directory).await);
+            checks.push(checks::conversations(&dirs));
             let sources = Sources {
                 dirs: &dirs,
                 directory: &directory,
@@ -98,6 +104,7 @@ pub(crate) async fn doctor(surroundings: Surroundings, args: JsonArgs) -> Result
                 Err(failure) => checks.push(Check::failure("settings", &failure)),
                 Ok(read) => {
                     checks.extend(checks::settings(&read));
+                    checks.push(checks::leaves(&read));
                     checks.extend(trust::checks(&read, &directory));
                     checks.push(checks::agents(&read, &directory));
                     checks.extend(worktrees::checks(&read, &dirs));
@@ -114,12 +121,27 @@ pub(crate) async fn doctor(surroundings: Surroundings, args: JsonArgs) -> Result
 
     let ok = checks.iter().all(|check| check.status != Status::Failure);
     if args.json {
-        output::json(&DoctorJson { ok, checks })?;
+        let verdict = verdict(&checks);
+        output::json(&DoctorJson { ok, checks, verdict })?;
     } else {
         let text: String = checks.iter().map(line).collect();
-        output::write_out(&text)?;
+        output::write_out(&format!("{text}{}\n", verdict(&checks)))?;
     }
     Ok(if ok { 0 } else { FAILED })
+}
+
+/// The whole in one line.
+fn verdict(checks: &[Check]) -> String {
+    let failed = checks.iter().filter(|check| check.status == Status::Failure);
+    let failed: Vec<&str> = failed.map(|check| check.name.as_str()).collect();
+    let lacks_model = |check: &Check| check.name == MODEL && check.status == Status::Warning;
+    match (failed.len(), checks.iter().any(lacks_model)) {
+        (0, false) => "ready".to_owned(),
+        (0, true) => "ready, but no model can be asked yet".to_owned(),
+        (count, _) => {
+            format!("not ready: {} failed ({})", plural(count as u64, "check"), failed.join(", "))
+        }
+    }
 }
 
 /// One check as a line, and its hint below.

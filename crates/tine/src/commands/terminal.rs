@@ -81,7 +81,7 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
 }
 
 /// What keys mean, by the settings.
-fn keys(config: &Config) -> Result<Keys, Failure> {
+pub(super) fn keys(config: &Config) -> Result<Keys, Failure> {
     Keys::with(&config.keys).map_err(|error| {
         let failure = Failure::input("a key of the settings cannot be used").because(&error);
         let hint = match error {

@@ -119,7 +119,7 @@ fn revoke(gate: &TrustGate, here: &Path, asked: Option<PathBuf>) -> Result<u8, F
 /// directory does not mean one above it.
 fn give(dirs: &Dirs, gate: &TrustGate, here: &Path, yes: bool) -> Result<u8, Failure> {
     let Some(project) = &gate.projects(here).into_iter().next() else {
-        output::say("there is nothing to trust: no .tine folder and no .mcp.json, here or above");
+        output::say("there is nothing to trust: no .tine folder, here or above");
         return Ok(0);
     };
     let root = one_line(&project.root.to_string_lossy());

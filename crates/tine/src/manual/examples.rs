@@ -327,7 +327,7 @@ Examples:
   tine trust --revoke ~/old
   tine --trust run \"Fix it\"     # for one run in CI: nothing is kept
 
-A checkout's .tine folder and .mcp.json count only after a person has trusted them. A change is shown as a difference \
+A checkout's .tine folder counts only after a person has trusted it. A change is shown as a difference \
 and asked about again. Commands that agents run neither give trust nor take it back.";
 
 pub(crate) const RENAME: &str = "\

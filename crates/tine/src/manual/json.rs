@@ -138,7 +138,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine doctor",
-            r#"{"ok","checks":[{"name","status":"ok"|"warning"|"failure","detail","hint"}]}"#,
+            r#"{"ok","checks":[{"name","status":"ok"|"warning"|"failure","detail","hint"}],"verdict"}"#,
         ),
         (
             "tine guard filter",

@@ -4,7 +4,7 @@ use super::sections::Section;
 
 pub(super) const TRUST: Section = Section {
     heading: "TRUST",
-    text: "A checkout may bring a .tine folder along (settings, agents, skills) and a file .mcp.json. They count only after you have trusted them. `tine trust` shows them and asks; what you trust is kept outside the checkout, as the directory's real path with a hash and a copy of each file. When one of the files changes, a line says so, your own settings hold, and `tine trust` shows the difference and asks again. What the trusted settings forbade still holds meanwhile. Worktrees that tine makes have the trust of what they hold: the same content counts, changed content does not, and what the trusted checkout forbade holds in any case. Content has 256 KiB at most. Links are never followed. Even trusted, a project stays within your limits:",
+    text: "A checkout may bring a .tine folder along (settings, agents, skills). It counts only after you have trusted it. `tine trust` shows it and asks; what you trust is kept outside the checkout, as the directory's real path with a hash and a copy of each file. When one of the files changes, a line says so, your own settings hold, and `tine trust` shows the difference and asks again. What the trusted settings forbade still holds meanwhile. Worktrees that tine makes have the trust of what they hold: the same content counts, changed content does not, and what the trusted checkout forbade holds in any case. Content has 256 KiB at most. Links are never followed. Even trusted, a project stays within your limits:",
     terms: &[
         (
             "model",

@@ -11,9 +11,6 @@ use rustix::fs::OFlags;
 /// The folder of a project's own files.
 const FOLDER: &str = ".tine";
 
-/// The servers that a project names. Nothing reads the file yet; it is trusted together with the rest.
-const SERVERS_FILE: &str = ".mcp.json";
-
 /// A project's settings, below its root.
 pub(crate) const SETTINGS_FILE: &str = ".tine/config.toml";
 
@@ -71,9 +68,8 @@ impl Content {
         let mut reading = Reading { root, content: Self::default(), bytes: 0 };
         let folder = root.join(FOLDER);
         if !own.contains(&folder) {
-            reading.take(&folder, 0, true)?;
+            reading.take(&folder, 0)?;
         }
-        reading.take(&root.join(SERVERS_FILE), 0, false)?;
         Ok(reading.content)
     }
 
@@ -107,8 +103,8 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Adds what stands at `path`. Only a folder has meaning at the top for `.tine`, and only a file for `.mcp.json`.
-    fn take(&mut self, path: &Path, depth: usize, is_folder: bool) -> Result<(), String> {
+    /// Adds what stands at `path`. At the top only a folder has meaning.
+    fn take(&mut self, path: &Path, depth: usize) -> Result<(), String> {
         let found = match fs::symlink_metadata(path) {
             Ok(found) => found.file_type(),
             Err(error) if is_absent(&error) => return Ok(()),
@@ -118,14 +114,14 @@ impl Reading<'_> {
             let target = fs::read_link(path).map_err(|error| cannot_read(path, &error))?;
             return self.add(path, Entry::Link(target));
         }
-        match (found.is_dir(), is_folder, depth) {
-            (true, true, _) | (true, false, 1..) => self.take_folder(path, depth),
-            (false, true, 0) | (true, false, 0) => Ok(()),
-            (false, _, _) if found.is_file() => {
+        match (found.is_dir(), depth) {
+            (true, _) => self.take_folder(path, depth),
+            (false, 0) => Ok(()),
+            (false, _) if found.is_file() => {
                 let bytes = self.read_file(path).map_err(|error| cannot_read(path, &error))?;
                 self.add(path, Entry::File(bytes))
             }
-            (false, _, _) => Err(format!("{} is no regular file", path.display())),
+            (false, _) => Err(format!("{} is no regular file", path.display())),
         }
     }
 
@@ -136,7 +132,7 @@ impl Reading<'_> {
         let listed = fs::read_dir(folder).map_err(|error| cannot_read(folder, &error))?;
         for entry in listed {
             let entry = entry.map_err(|error| cannot_read(folder, &error))?;
-            self.take(&entry.path(), depth + 1, false)?;
+            self.take(&entry.path(), depth + 1)?;
         }
         Ok(())
     }
@@ -210,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn content_is_the_folder_and_the_servers_file() {
+    fn content_is_the_folder_and_nothing_that_nobody_reads() {
         let (_root, content) = read(&[
             (".tine/config.toml", "a"),
             (".tine/agents/x.md", "b"),
@@ -220,7 +216,7 @@ mod tests {
             (".tinea/config.toml", "e"),
         ]);
         let content = content.unwrap();
-        let all = [".mcp.json", ".tine/agents/x.md", ".tine/config.toml", ".tine/skills/s/run.sh"];
+        let all = [".tine/agents/x.md", ".tine/config.toml", ".tine/skills/s/run.sh"];
         assert_eq!(names(&content), all);
         let agents: Vec<&str> =
             content.files_in(AGENTS_FOLDER, ".md").map(|(path, _)| path).collect();

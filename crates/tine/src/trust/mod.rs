@@ -1,4 +1,4 @@
-//! Trust in what a checkout brings along: its `.tine` folder and its `.mcp.json`.
+//! Trust in what a checkout brings along: its `.tine` folder.
 //!
 //! Such files come from whoever wrote the checkout, and from agents that work in it. They count only after a person has trusted
 //! them. Trust belongs to content: a record holds the directory's real path and a hash and a copy of each file, outside the

@@ -110,7 +110,9 @@ impl RecordFolder {
 }
 
 fn read(file: &Path) -> Option<Record> {
-    let record: Record = serde_json::from_str(&fs::read_to_string(file).ok()?).ok()?;
+    let mut record: Record = serde_json::from_str(&fs::read_to_string(file).ok()?).ok()?;
+    // It was trusted with the rest once, and nothing has ever read it.
+    record.files.remove(".mcp.json");
     (record.version == VERSION).then_some(record)
 }
 
@@ -156,6 +158,16 @@ mod tests {
         assert_eq!(directories, [one, two]);
         assert!(folder.forget(one).unwrap() && !folder.forget(one).unwrap());
         assert_eq!(folder.record(one), None);
+    }
+
+    #[test]
+    fn a_record_with_the_file_of_servers_covers_the_same_content_without_it() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = RecordFolder(home.path().to_owned());
+        let before = content(&[(".mcp.json", "{}"), (".tine/config.toml", "a")]);
+        folder.keep(&Record::new(Path::new("/srv"), &before, 7)).unwrap();
+        let record = folder.record(Path::new("/srv")).unwrap();
+        assert!(record.covers(&content(&[(".tine/config.toml", "a")])));
     }
 
     #[test]

@@ -148,11 +148,11 @@ mod tests {
     fn of_changed_content_the_changes_are_listed() {
         let file = |path: &str, text: &str| (path.to_owned(), text.to_owned());
         let before = content(&[file(".tine/a", "1"), file(".tine/b", "1"), file(".tine/c", "1")]);
-        let after = content(&[file(".tine/a", "1"), file(".tine/b", "2"), file(".mcp.json", "")]);
+        let after = content(&[file(".tine/a", "1"), file(".tine/b", "2"), file(".tine/0", "")]);
         let record = Record::new("/srv".as_ref(), &before, 0);
         insta::assert_snapshot!(summary(&project(after, Some(record)), &[]), @"
         your yes is for these files:
-          .mcp.json (new)
+          .tine/0 (new)
           .tine/b (changed)
           .tine/c (gone)
         ");

@@ -170,6 +170,7 @@ fn the_doctor_finds_nothing_wrong_in_a_new_home() {
     ok    integrity: every page and reference of the database is whole
     ok    leases: no agent is held by a dead process
     ok    worktrees: 0 there, of 0 worktrees that were made
+    ok    conversations: [HOME]/tine.db holds all of them as plain text, and only you can read it
     ok    settings: no configuration file
     ok    workers: models fork: when the model asks for `fork`
     ok    workers: workers run: in the background, and report by notification
@@ -183,11 +184,13 @@ fn the_doctor_finds_nothing_wrong_in_a_new_home() {
     ok    provider minimax: MINIMAX_API_KEY is not set; requests go to https://api.minimax.io/anthropic
     ok    provider openai-compat: OPENAI_COMPAT_API_KEY is not set; no base URL (OPENAI_COMPAT_BASE_URL is not set)
     ok    default model: anthropic/claude-opus-5-5 (ANTHROPIC_API_KEY is set)
+    ok    what leaves this machine: what a model is asked, to https://api.anthropic.com. tine itself sends nothing else and to nobody else; commands that agents run reach what you allow them
     ok    trust: the directory brings no settings or agents along
     ok    agents by name: none is defined
     ok    prices and cache rules: as of 2026-11-21
     ok    terminal: stdout is not a terminal, stderr is not a terminal, TERM=dumb
     ok    simulator: an agent was made, asked sim/echo, and was answered
+    ready
     ");
 }
 
@@ -222,6 +225,47 @@ fn the_doctor_shows_settings_with_their_origin_and_fails_for_a_wrong_model() {
     {"name":"setting permissions.deny","status":"ok","detail":"Bash(rm*)","hint":null}
     {"name":"default model","status":"failure","detail":"unknown model: unknown provider `acme`","hint":"models are anthropic/NAME, openai/NAME, openai-chat/NAME, gemini/NAME, deepseek/NAME, minimax/NAME, openai-compat/NAME (any server that speaks OpenAI's format), and sim/SCENARIO"}
     "#);
+}
+
+#[test]
+fn the_doctor_fails_on_settings_with_which_a_run_fails() {
+    let home = Home::new();
+    let told = |settings: &str| {
+        home.write("config.toml", settings);
+        let ran = home.ran(&["doctor"]);
+        let is_told = |line: &&str| line.starts_with("fail") || !line.starts_with([' ', 'o', 'w']);
+        let lines: Vec<&str> = ran.stdout.lines().filter(is_told).collect();
+        format!("{} {}", ran.code, home.masked(&lines.join("\n")))
+    };
+    let all = [
+        "[permissions]\nallow = [\"Bash(*\"]\n",
+        "permission_mode = \"yolo\"\n",
+        "model = \"gemini/gemini-3.8-flash\"\neffort = \"max\"\n",
+        "[providers.openai]\nbase_url = \"notaurl\"\n",
+        "[providers.nosuch]\nbase_url = \"http://localhost\"\n",
+        "[keys]\nnosuch = \"ctrl+t\"\n",
+        "[cache]\nconfirm_above = -1.0\n",
+        "model = \"sim/echo\"\n",
+        "",
+    ];
+    check!(all.map(told).join("\n"), @"
+    1 fail  setting permissions: a permission rule in [HOME]/config.toml, line 2: `Bash(*` must end with `)` after its pattern
+    not ready: 1 check failed (setting permissions)
+    1 fail  setting permission_mode: permission_mode from [HOME]/config.toml: unknown permission mode `yolo`, expected default, accept-edits, read-only or bypass
+    not ready: 1 check failed (setting permission_mode)
+    1 fail  default model: unknown effort `max`
+    not ready: 1 check failed (default model)
+    1 fail  provider openai: the base URL `notaurl` cannot be used: relative URL without a base
+    not ready: 1 check failed (provider openai)
+    1 fail  settings: there is a table [providers.nosuch]
+    not ready: 1 check failed (settings)
+    1 fail  setting keys: a key of the settings cannot be used: there is nothing called `nosuch` that a key could do
+    not ready: 1 check failed (setting keys)
+    1 fail  setting cache: cache.confirm_above is -1
+    not ready: 1 check failed (setting cache)
+    0 ready
+    0 ready, but no model can be asked yet
+    ");
 }
 
 #[test]

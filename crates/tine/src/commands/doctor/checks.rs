@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::IsTerminal;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,16 +12,18 @@ use tine_runtime::{Ports, Runtime};
 use tine_store::{AgentFilter, OpenOptions, SqliteStore};
 use tine_wire::Endpoint;
 
-use super::{Check, Status};
+use super::{Check, MODEL, Status};
 use crate::budget::{amount, defaults};
 use crate::caching::{policy, read_models};
-use crate::cli::ModelArgs;
+use crate::cli::{LimitArgs, ModelArgs};
+use crate::commands::terminal::keys;
 use crate::config::{Config, RuleList, Setting};
 use crate::connect::{Models, variable};
-use crate::context::{default_model, model_settings};
+use crate::context::{compacts, default_model, model_settings};
 use crate::crew;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
+use crate::limits::{mode, queue, rules};
 use tine_fork::{SystemClock, SystemIds};
 use tine_tui::figures::plural;
 
@@ -87,6 +90,19 @@ pub(super) async fn database(dirs: &Dirs, directory: &Path) -> Vec<Check> {
     match open(dirs, directory).await {
         Err(failure) => vec![Check::failure("database", &failure)],
         Ok(checks) => checks,
+    }
+}
+
+/// Where conversations lie, and who can read them.
+pub(super) fn conversations(dirs: &Dirs) -> Check {
+    let (name, path) = ("conversations", dirs.database.display());
+    match dirs.database.metadata() {
+        Err(_) => Check::ok(name, format!("none yet; they are kept in {path}")),
+        Ok(found) if found.permissions().mode() & 0o077 != 0 => {
+            Check::warning(name, format!("{path} holds all of them as plain text, and other users of this machine can read it"))
+                .hint(format!("`chmod 600 {path}` closes it"))
+        }
+        Ok(_) => Check::ok(name, format!("{path} holds all of them as plain text, and only you can read it")),
     }
 }
 
@@ -183,9 +199,9 @@ pub(super) fn settings(config: &Config) -> Vec<Check> {
         checks.extend(value.map(|value| Check::ok(format!("setting cache.{word}"), value)));
     }
     checks.extend(workers(config));
-    if let Err(failure) = policy(config, false) {
-        checks.push(Check::failure("setting cache", &failure));
-    }
+    let refused = refused(config);
+    checks.retain(|check| refused.iter().all(|refused| refused.name != check.name));
+    checks.extend(refused);
     match defaults(&config.budget) {
         Ok(caps) => checks.extend(caps.into_iter().map(|(cap, most, origin)| {
             let name = format!("setting budget.{}", cap.as_str());
@@ -196,6 +212,24 @@ pub(super) fn settings(config: &Config) -> Vec<Check> {
     checks.extend(PROVIDERS.iter().filter_map(|provider| key(config, *provider)));
     checks.push(model(config));
     checks
+}
+
+/// The settings with which a run or the terminal fails before it begins.
+fn refused(config: &Config) -> Vec<Check> {
+    let nothing = LimitArgs::default();
+    let failures = [
+        ("setting permissions", rules(config, &nothing).err()),
+        ("setting permissions", queue(config, &nothing).err()),
+        ("setting permission_mode", mode(config, &nothing).err()),
+        ("setting compact", compacts(config).err()),
+        ("setting requests", Models::of(config).err()),
+        ("setting cache", policy(config, false).err()),
+        ("setting keys", keys(config).err()),
+    ];
+    failures
+        .iter()
+        .filter_map(|(name, failure)| Some(Check::failure(*name, failure.as_ref()?)))
+        .collect()
 }
 
 /// The rules by which models start workers.
@@ -238,25 +272,54 @@ pub(super) fn models(dirs: &Dirs) -> Check {
     }
 }
 
+/// The address that requests to a provider go to.
+fn base_url(config: &Config, provider: Provider) -> Option<String> {
+    let endpoint = Endpoint::of(provider)?;
+    let configured =
+        config.providers.get(provider.as_str()).and_then(|table| table.base_url.clone());
+    let named = || variable(endpoint.base_url_variable).filter(|value| !value.trim().is_empty());
+    let url = configured.or_else(named).or_else(|| endpoint.base_url.map(str::to_owned));
+    // One that holds a password is refused, and not shown.
+    url.filter(|url| !url.contains('@'))
+}
+
+/// What leaves the machine: requests to the provider of the model, and nothing else.
+pub(super) fn leaves(config: &Config) -> Check {
+    let model = model_settings(config, &ModelArgs::default()).ok().map(|settings| settings.model);
+    let address = model.and_then(|model| base_url(config, model.provider));
+    let to = match address {
+        Some(url) => format!("to {url}"),
+        None => "to the provider of the model that you name; sim/… is none".to_owned(),
+    };
+    Check::ok(
+        "what leaves this machine",
+        format!(
+            "what a model is asked, {to}. tine itself sends nothing else and to nobody else; commands that agents run reach what you allow them"
+        ),
+    )
+}
+
 /// Whether a provider can be asked, without asking it. A key itself is never shown.
 fn key(config: &Config, provider: Provider) -> Option<Check> {
     let endpoint = Endpoint::of(provider)?;
     let table = config.providers.get(provider.as_str()).cloned().unwrap_or_default();
+    let name = format!("provider {}", provider.as_str());
+    let models = Models::new(config.providers.clone(), Default::default());
+    // The address that ships with tine is right.
+    if base_url(config, provider).as_deref() != endpoint.base_url
+        && let Some(error) = models.wrong_address(provider)
+    {
+        return Some(Check::failure(name, &Failure::from(&error)));
+    }
     let set = |name: &str| variable(name).is_some_and(|value| !value.trim().is_empty());
     let key_variable = table.key_variable.as_deref().unwrap_or(endpoint.key_variable);
-    let configured = table
-        .base_url
-        .or_else(|| variable(endpoint.base_url_variable).filter(|value| !value.trim().is_empty()));
-    let address = match (&configured, endpoint.base_url) {
-        (Some(url), _) if !url.contains('@') => format!("requests go to {url}"),
-        (Some(_), _) => "its base URL holds a name or password, which is refused".to_owned(),
-        (None, Some(url)) => format!("requests go to {url}"),
-        (None, None) => format!("no base URL ({} is not set)", endpoint.base_url_variable),
+    let address = match base_url(config, provider) {
+        Some(url) => format!("requests go to {url}"),
+        None => format!("no base URL ({} is not set)", endpoint.base_url_variable),
     };
     let token_variable = endpoint.token_variable.filter(|name| set(name));
     let key_variable = token_variable.unwrap_or(key_variable);
     let state = if set(key_variable) { "is set" } else { "is not set" };
-    let name = format!("provider {}", provider.as_str());
     Some(Check::ok(name, format!("{key_variable} {state}; {address}")))
 }
 
@@ -264,18 +327,20 @@ fn model(config: &Config) -> Check {
     let origin = default_model(config).map(|setting| setting.origin).unwrap_or_default();
     match model_settings(config, &ModelArgs::default()) {
         Ok(settings) => match missing_key(config, &settings.model) {
-            None => Check::ok("default model", format!("{} ({origin})", settings.model)),
+            None => Check::ok(MODEL, format!("{} ({origin})", settings.model)),
             Some(key) => Check::warning(
-                "default model",
+                MODEL,
                 format!("{} ({origin}), but {key} is not set", settings.model),
             )
             .hint(format!("set {key}, or name another model with --model")),
         },
         Err(failure) => {
-            let failed = Check::failure("default model", &failure);
+            let failed = Check::failure(MODEL, &failure);
             // Without a model, everything but new agents works; a wrong one is a mistake.
-            let status = if origin.is_empty() { Status::Warning } else { Status::Failure };
-            Check { status, ..failed }
+            match origin.is_empty() {
+                true => Check { status: Status::Warning, ..failed },
+                false => failed,
+            }
         }
     }
 }
@@ -306,7 +371,6 @@ pub(super) fn programs(path: &OsStr) -> Vec<Check> {
 }
 
 fn is_program(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
     file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 

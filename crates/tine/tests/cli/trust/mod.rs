@@ -171,7 +171,7 @@ fn a_change_is_shown_as_a_difference_and_asked_about_again() {
     code: 0
     --- stdout
     --- stderr
-    there is nothing to trust: no .tine folder and no .mcp.json, here or above
+    there is nothing to trust: no .tine folder, here or above
     ");
 }
 
@@ -185,10 +185,10 @@ fn trust_is_listed_and_taken_back() {
     you trust no directory
     ");
     home.write("work/.tine/config.toml", "model = \"sim/echo@openai\"\n");
-    home.write("work/sub/.mcp.json", "{}\n");
+    home.write("work/sub/.tine/x.json", "{}\n");
     home.trust();
     home.done(&["-C", "sub", "trust", "--yes"]);
-    home.write("work/sub/.mcp.json", "{ }\n");
+    home.write("work/sub/.tine/x.json", "{ }\n");
     check!(home.shown(&home.ran(&["trust", "--list"])), @"
     code: 0
     --- stdout
@@ -205,7 +205,7 @@ fn trust_is_listed_and_taken_back() {
     let rows: Vec<String> = listed.as_array().unwrap().iter().map(shape).collect();
     check!(home.masked(&rows.join("\n")), @r#"
     "[HOME]/work" "trusted" ".tine/config.toml" 64
-    "[HOME]/work/sub" "changed" ".mcp.json" 64
+    "[HOME]/work/sub" "changed" ".tine/x.json" 64
     "#);
     check!(home.shown(&home.ran(&["trust", "--revoke", "sub"])), @"
     code: 0
@@ -235,7 +235,7 @@ fn trust_is_listed_and_taken_back() {
 fn trust_in_a_directory_is_no_trust_in_one_above_it() {
     let home = home();
     home.write("work/.tine/config.toml", "model = \"sim/echo@openai\"\n");
-    home.write("work/sub/.mcp.json", "{}\n");
+    home.write("work/sub/.tine/x.json", "{}\n");
     for _ in 0..2 {
         home.done(&["-C", "sub", "trust", "--yes"]);
     }
