@@ -13,6 +13,9 @@ use crate::hosts::{Host, Ran};
 /// Lines of a failed test that are shown again at the end.
 const LAST_LINES: usize = 12;
 
+/// Characters of such a line: a test may print a whole request.
+const LINE_CHARACTERS: usize = 300;
+
 /// Requires everything.
 const ALL: &str = "all";
 
@@ -166,7 +169,12 @@ impl Failed {
 fn last_lines(printed: &str) -> String {
     let told = printed.split("\nstack backtrace:").next().unwrap_or_default();
     let lines: Vec<&str> = told.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default().join("\n")
+    let last = lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default();
+    let cut = |line: &&str| match line.char_indices().nth(LINE_CHARACTERS) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => (*line).to_owned(),
+    };
+    last.iter().map(cut).collect::<Vec<_>>().join("\n")
 }
 
 fn list(failed: &[Failed]) -> String {
@@ -245,6 +253,12 @@ stack backtrace:
         assert_eq!(list(&failed), expected);
         assert_eq!(retried, ["tine::cli talk::three"]);
         assert_eq!(list(&[]), "");
+    }
+
+    #[test]
+    fn a_long_line_is_cut() {
+        let told = last_lines(&format!("short\n{}", "ä".repeat(2 * LINE_CHARACTERS)));
+        assert_eq!(told, format!("short\n{}…", "ä".repeat(LINE_CHARACTERS)));
     }
 
     fn outcome(folder: &Path, lines: &str) -> Outcome {
