@@ -188,7 +188,7 @@ fn a_disk_that_is_mounted_to_be_read() {
 mkdir "$TINE_HOME/disk" && mount -t tmpfs none "$TINE_HOME/disk" && echo mounted || exit 0
 export TINE_HOME="$TINE_HOME/disk"
 "$TINE" import ../small.json --model sim/echo --name small > /dev/null 2>&1
-mount -o remount,ro "$TINE_HOME"
+mount -o remount,bind,ro "$TINE_HOME"
 "#;
     let Some(said) = with_mounts(&home, &format!("{mount}{READ_AND_WRITE}")) else { return };
     check!(said, @r#"

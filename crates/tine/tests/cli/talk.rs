@@ -58,7 +58,11 @@ fn words_are_answered_and_a_fork_takes_their_place() {
     let screen = terminal.see("/parent\r", "1 fork");
     assert!(!screen.contains("You said") && screen.contains("Forked child"), "{screen}");
 
-    let screen = terminal.see("\u{14}", "2 agents");
+    // That the fork is done may be said at the foot for a while: it ended as this screen turned away from it.
+    terminal.type_in("\u{14}");
+    let screen = terminal.screen_where("the tree, with its status line", |screen| {
+        screen.contains("2 agents, 0 running") && screen.contains("· last request ")
+    });
     shape!(home.masked(&screen), @"
     Agents  2 agents, 0 running, 0 dead · cost and cache of all requests
        agent         kind        state          fork        cost  cache  files   age
