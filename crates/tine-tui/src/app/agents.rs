@@ -38,6 +38,15 @@ impl Agents {
         }
     }
 
+    /// Notes that one runs: what its row says of an earlier run is over, also while no later row is read.
+    pub(super) fn begin(&mut self, agent: AgentId) {
+        let record = self.places.get(&agent).and_then(|place| self.list.get_mut(*place));
+        if let Some(record) = record {
+            record.state = AgentState::Running;
+            self.changed();
+        }
+    }
+
     /// Notes that these are dead.
     pub(super) fn bury(&mut self, agents: &[AgentId]) {
         for id in agents {

@@ -434,6 +434,7 @@ impl App {
         if happening == Happening::Began {
             self.ended.remove(&agent);
             self.lives.insert(agent, Live::begun(self.now_ms));
+            self.agents.begin(agent);
             return Vec::new();
         }
         if let Some(live) = self.lives.get_mut(&agent) {

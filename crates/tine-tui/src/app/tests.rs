@@ -204,6 +204,23 @@ fn who_has_ended_here_does_not_run_whatever_its_row_still_says() {
 }
 
 #[test]
+fn an_interruption_is_over_once_the_agent_has_gone_on() {
+    let interrupted = AgentRecord { state: AgentState::Interrupted, ..agent(1, None) };
+    let mut app = session(&[interrupted]);
+    let block = tine_model::Block::Text("so far".to_owned());
+    let body = EntryBody::Message(Message::new(Role::Assistant, vec![block]).into());
+    let answer = Entry { id: EntryId(5), agent: id(1), at_ms: 0, body };
+    let entries = vec![entry(4, "first"), FoldedEntry { entry: answer, effective: true }];
+    app.update(Event::Log { agent: id(1), after: None, entries });
+    assert_eq!(type_in(&mut app, "/resume").len(), 1);
+    app.update(Event::Happened(id(1), Happening::Began));
+    app.update(Event::Happened(id(1), Happening::Ended));
+    // No later row was read yet.
+    assert_eq!(type_in(&mut app, "/resume"), []);
+    assert_eq!(said(&app), ["Error: no reply is missing; say what comes next"]);
+}
+
+#[test]
 fn what_was_said_shows_at_once_and_once_only() {
     let mut app = session(&[agent(1, None)]);
     app.update(Event::Log { agent: id(1), after: None, entries: vec![entry(4, "first")] });
