@@ -1,0 +1,74 @@
+// The plugin: five tools, and what it hears of OpenCode's sessions. OpenCode loads it once for each directory.
+
+import type { Hooks, PluginInput, PluginModule, PluginOptions } from "@opencode-ai/plugin";
+import type { Event } from "@opencode-ai/sdk/v2/client";
+
+import { Host, told } from "./host.js";
+import { Registry } from "./registry.js";
+import { RETRY_MS_DEFAULT, Tasks } from "./tasks.js";
+import { tools } from "./tools.js";
+
+/** What `opencode.json` may say behind the plugin's name: `["opencode-tine", { "fork": "full" }]`. */
+interface Options {
+  /** What `fork: true` gives: the conversation with long results cut, or all of it. */
+  fork: "spec" | "full";
+  /** How long a provider may be out of reach before a task counts as failed. */
+  retrySeconds: number;
+}
+
+function read(options: PluginOptions | undefined): Options {
+  const { fork = "spec", retrySeconds = RETRY_MS_DEFAULT / 1000, ...unknown } = options ?? {};
+  const wrong = Object.keys(unknown);
+  if (wrong.length) throw new Error(`opencode-tine has no option ${wrong.join(", ")}; there are fork and retrySeconds`);
+  if (fork !== "spec" && fork !== "full") throw new Error(`opencode-tine: fork is "spec" or "full", not ${JSON.stringify(fork)}`);
+  if (typeof retrySeconds !== "number" || !(retrySeconds > 0)) throw new Error("opencode-tine: retrySeconds is a number above 0");
+  return { fork, retrySeconds };
+}
+
+async function server(input: PluginInput, given?: PluginOptions): Promise<Hooks> {
+  const options = read(given);
+  const host = new Host(input);
+  const tasks = new Tasks(host, new Registry(), options.retrySeconds * 1000);
+  const guarded = async (work: Promise<void>) => work.catch((error: unknown) => host.warn(told(error)));
+  // OpenCode answers no request before its plugins are loaded.
+  setTimeout(() => void guarded(tasks.takeUp()), 0);
+  return {
+    tool: tools(tasks, options.fork),
+    event: async ({ event }) => guarded(heard(tasks, event as Event)),
+  };
+}
+
+async function heard(tasks: Tasks, event: Event): Promise<void> {
+  switch (event.type) {
+    case "session.idle":
+      return tasks.idle(event.properties.sessionID);
+    case "session.error":
+      return event.properties.sessionID ? tasks.failed(event.properties.sessionID, event.properties.error) : undefined;
+    case "session.status": {
+      const { sessionID, status } = event.properties;
+      return status.type === "retry" ? tasks.retried(sessionID, status.attempt, status.next, status.message) : undefined;
+    }
+    case "session.deleted":
+      return tasks.deleted(event.properties.sessionID);
+    case "message.part.updated": {
+      const { part } = event.properties;
+      return part.type === "tool" && part.state.status === "running" ? tasks.goesOn(part.sessionID) : undefined;
+    }
+    case "question.asked": {
+      const { id, sessionID, questions } = event.properties;
+      return tasks.asked(sessionID, id, `an answer of the user: ${questions.map(({ question }) => question).join(" ")}`);
+    }
+    case "permission.asked": {
+      const { id, sessionID, permission, patterns } = event.properties;
+      return tasks.asked(sessionID, id, `permission of the user: ${permission} ${patterns.join(" ")}`.trim());
+    }
+    case "question.replied":
+    case "question.rejected":
+    case "permission.replied":
+      return tasks.answered(event.properties.requestID);
+    default:
+      return undefined;
+  }
+}
+
+export default { id: "opencode-tine", server } satisfies PluginModule;
