@@ -11,6 +11,9 @@ export const TOKENS_MAX = 100_000;
 export const CHARACTERS_PER_TOKEN = 4;
 /** What a picture or a PDF counts, about the 1,000 tokens that providers take for a middling one. */
 const FILE_CHARACTERS = 4_000;
+/** Blocks between the first cut and the end of a fork over which a provider of marked blocks (Anthropic's, which looks back over 20) surely
+ *  finds what its parent wrote: the prompt adds two, and the marks stand at the ends of messages. */
+const BLOCKS_LOOKED_BACK = 15;
 /** What OpenCode sends for a result that it has pruned. */
 const PRUNED = "[Old tool result content cleared]";
 
@@ -32,7 +35,7 @@ export interface Statistics {
   /** The conversation before and after cutting. */
   tokens: number;
   tokensKept: number;
-  /** Of the conversation's beginning, what is equal to the parent's. */
+  /** Of the conversation's beginning, what is equal to the parent's, and the cache can serve. */
   tokensShared: number;
   /** The conversation was compacted before, and is counted from its summary. */
   isCompacted: boolean;
@@ -42,56 +45,61 @@ export interface Statistics {
 export interface Plan {
   replaced: ToolPart[];
   dropped: Message[];
-  /** The last text before the first cut: a cache mark on it keeps the prefix readable however much comes after it. */
+  /** The last text of the assistant before the first cut, where more comes after it than a provider of marked blocks looks back over: a
+   *  mark on it keeps the prefix readable. OpenCode passes on no marks on words of the user. */
   marked: TextPart | undefined;
   statistics: Statistics;
 }
 
-/** Plans the cuts of a conversation. */
-export function plan(messages: Message[]): Plan {
+/** Plans the cuts of a conversation. `isMarked` says that its provider caches marked blocks, as Anthropic's does. */
+export function plan(messages: Message[], isMarked: boolean): Plan {
   const { first, summaryEnd } = sent(messages);
   const results: ResultCut[] = [];
   const replaced: ToolPart[] = [];
   const before = messages.map((message) => size(message.parts));
   const after = [...before];
-  let cutAt: { message: number; characters: number } | undefined;
-  let marked: TextPart | undefined;
+  let shared = 0;
+  let marked: { part: TextPart; shared: number } | undefined;
+  let blocksAfter = 0;
 
   for (let index = first; index < messages.length; index += 1) {
-    const parts = messages[index]!.parts;
-    parts.forEach((part, place) => {
+    const { info, parts } = messages[index]!;
+    for (const part of parts) {
       const cut = part.type === "tool" ? shorten(part) : undefined;
       if (cut) {
-        cutAt ??= { message: index, characters: size(parts.slice(0, place)) };
         results.push(cut.result);
         replaced.push(cut.part);
         after[index]! -= characters(part) - characters(cut.part);
-      } else if (!cutAt && isSentText(part)) {
-        marked = part;
       }
-    });
+      if (results.length) {
+        blocksAfter += blocks(part);
+      } else {
+        shared += characters(part);
+        if (info.role === "assistant" && isSentText(part)) marked = { part, shared };
+      }
+    }
   }
+  if (results.length === 0 || !isMarked || blocksAfter <= BLOCKS_LOOKED_BACK) marked = undefined;
+  else shared = marked?.shared ?? 0;
 
   const keptFrom = newestWithin(messages, after, first, summaryEnd);
   const dropped = messages.slice(summaryEnd, keptFrom);
   const isDropped = (part: ToolPart) => dropped.some(({ info }) => info.id === part.messageID);
   const droppedParts = new Set(replaced.filter(isDropped).map(({ callID }) => callID));
   const sum = (sizes: number[], from: number, to: number) => sizes.slice(from, to).reduce((a, b) => a + b, 0);
-  const whole = sum(before, first, messages.length);
-  const shared = dropped.length
-    ? sum(before, first, Math.min(summaryEnd, cutAt?.message ?? summaryEnd))
-    : cutAt
-      ? sum(before, first, cutAt.message) + cutAt.characters
-      : whole;
+  if (dropped.length) {
+    marked = undefined;
+    shared = Math.min(shared, sum(before, first, summaryEnd));
+  }
   return {
     replaced: replaced.filter((part) => !droppedParts.has(part.callID)),
     dropped,
-    marked: cutAt && dropped.length === 0 ? marked : undefined,
+    marked: marked?.part,
     statistics: {
       messages: messages.length - first,
       messagesDropped: dropped.length,
       results: results.filter(({ callID }) => !droppedParts.has(callID)),
-      tokens: tokens(whole),
+      tokens: tokens(sum(before, first, messages.length)),
       tokensKept: tokens(sum(after, first, summaryEnd) + sum(after, keptFrom, messages.length)),
       tokensShared: tokens(shared),
       isCompacted: first > 0 || summaryEnd > 0,
@@ -182,6 +190,12 @@ function count(text: string): number {
   let length = 0;
   for (const _ of text) length += 1;
   return length;
+}
+
+/** Blocks that a part is on the wire. */
+function blocks(part: Part): number {
+  if (part.type === "tool") return 2;
+  return part.type === "text" ? Number(isSentText(part)) : Number(part.type === "reasoning" || part.type === "file");
 }
 
 function size(parts: Part[]): number {

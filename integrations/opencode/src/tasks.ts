@@ -1,7 +1,7 @@
 // The life of a task: started, resumed, ended, lost, and told to its parent once.
 
 import { differences } from "./agents.js";
-import { plan, whole, type Plan, type Statistics } from "./cut.js";
+import { plan, whole, type Statistics } from "./cut.js";
 import { digest, hasTine } from "./digest.js";
 import { Host, told, type Agent, type AssistantMessage, type Message, type Session, type Settings, type Text } from "./host.js";
 import { find, isActive, isAlive, newId, owner, type Context, type Registry, type Status, type Task } from "./registry.js";
@@ -35,7 +35,7 @@ const LOOK_MS = 250;
 const AT_ONCE = 8;
 /** Sessions above one another that are looked through for a worker. */
 const ANCESTORS_MAX = 16;
-/** Marks on a text of an Anthropic conversation are sent as cache breakpoints. */
+/** What makes a text of an Anthropic conversation a cache breakpoint. */
 const MARK = { anthropic: { cacheControl: { type: "ephemeral" } } };
 
 interface End {
@@ -160,21 +160,15 @@ export class Tasks {
   private async cut(session: string, task: Task): Promise<Statistics> {
     const messages = await this.host.messages(session);
     if (task.context === "full") return whole(messages);
-    const cuts = plan(messages);
+    const provider = await this.host.providerPackage(task.settings.model);
+    const cuts = plan(messages, provider?.includes("anthropic") ?? false);
     await each(cuts.dropped, (message) => this.host.deleteMessage(message));
     await each(cuts.replaced, (part) => this.host.replacePart(part));
-    await this.mark(cuts, task);
+    const { marked } = cuts;
+    if (marked) await this.host.replacePart({ ...marked, metadata: { ...marked.metadata, ...MARK } });
     const { messagesDropped, results } = cuts.statistics;
     await this.registry.update(task.id, (row) => (row.cuts = { messagesDropped, results }));
     return cuts.statistics;
-  }
-
-  /** Keeps the prefix before the first cut readable: providers of this kind look back over 20 blocks from a mark, and no further. */
-  private async mark({ marked }: Plan, task: Task): Promise<void> {
-    if (!marked) return;
-    const provider = await this.host.providerPackage(task.settings.model);
-    if (!provider?.includes("anthropic")) return;
-    await this.host.replacePart({ ...marked, metadata: { ...marked.metadata, ...MARK } });
   }
 
   /** Gives a task that has ended another prompt. */

@@ -100,7 +100,7 @@ export function cacheAnswer(statistics: Statistics, isFull: boolean, differs: st
   const share = Math.floor((100 * tokensShared) / Math.max(1, tokens));
   const why = messagesDropped
     ? `${count(messagesDropped, "oldest message")} went`
-    : `the first of ${count(results.length, "cut result")} ends it`;
+    : `${count(results.length, "result")} ${results.length === 1 ? "was" : "were"} cut, and what is shared ends before the first`;
   return `Cache: the provider can serve system prompt, tools and about ${number(tokensShared)} of ${number(tokens)} tokens of the conversation (${share} %); ${why}. context "full" would have shared all of it.`;
 }
 

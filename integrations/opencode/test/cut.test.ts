@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { plan, RESULT_CHARACTERS_MAX, TOKENS_MAX, whole } from "../src/cut.js";
+import { plan as planned, RESULT_CHARACTERS_MAX, TOKENS_MAX, whole } from "../src/cut.js";
 import type { Message, Part, ToolPart } from "../src/host.js";
 
 let next = 0;
+const plan = (messages: Message[]) => planned(messages, false);
 
 function message(role: "user" | "assistant", parts: object[], info: object = {}): Message {
   const id = `msg_${next++}`;
@@ -104,10 +105,18 @@ test("after a compaction everything counts from its summary, which stays", () =>
   assert.deepEqual(plan(long).dropped, long.slice(4, 6));
 });
 
-test("the mark is on the last text before the first cut, and nowhere without one", () => {
-  const messages = [user("first"), assistant(text("look"), result("x".repeat(2_000)), text("later"))];
-  assert.equal(plan(messages).marked, messages[1]!.parts[0]);
-  assert.equal(plan([user("first"), assistant(text("look"), result("x"))]).marked, undefined);
+test("the mark is on the assistant's last text before the first cut, where much comes after it", () => {
+  const later = Array.from({ length: 20 }, () => text("later"));
+  const messages = [user("u".repeat(400)), assistant(text("look")), user("more"), assistant(result("x".repeat(2_000)), ...later)];
+  const { marked, statistics } = planned(messages, true);
+  assert.equal(marked, messages[1]!.parts[0]);
+  assert.equal(statistics.tokensShared, 101);
+  // Nearby, the provider looks back far enough; others cache without marks.
+  assert.equal(planned([...messages.slice(0, 3), assistant(result("x".repeat(2_000)))], true).marked, undefined);
+  assert.equal(plan(messages).marked, undefined);
+  // Without such a text the head alone is shared, and the figures say so.
+  const bare = planned([messages[0]!, ...messages.slice(3)], true);
+  assert.deepEqual([bare.marked, bare.statistics.tokensShared], [undefined, 0]);
 });
 
 test("what is shared ends at the first cut", () => {

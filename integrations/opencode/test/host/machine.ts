@@ -119,7 +119,7 @@ export class Machine {
   async stop(): Promise<void> {
     await ended(this.opencode);
     await ended(this.provider);
-    rmSync(this.place, { recursive: true, force: true });
+    if (!process.env["KEEP"]) rmSync(this.place, { recursive: true, force: true });
   }
 
   async session(title: string): Promise<Session> {

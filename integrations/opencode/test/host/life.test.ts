@@ -1,0 +1,167 @@
+// How tasks end, are told, and survive.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { Machine, until, words } from "./machine.js";
+
+let machine: Machine;
+before(async () => (machine = await Machine.start({ options: { retrySeconds: 3 } })));
+after(() => machine.stop());
+
+const RUNS = /^(running|resumed)$/;
+
+test("output, list, resume and cancel, by a beginning of the id", async () => {
+  const parent = await machine.session("tools");
+  await machine.say(parent, "hello");
+  await machine.say(parent, "START full\nWORK quick");
+  const [task] = await machine.told(parent);
+  const id = task!.id;
+  assert.match(await machine.say(parent, `OUTPUT\n${id.slice(0, 7)}`), /\(forked\): completed, .*Report:\s+Report: the quick work is done\./s);
+  assert.match(await machine.say(parent, `CANCEL\n${id}`), /Cannot cancel task: current status is \\?"completed\\?"/);
+  assert.match(await machine.say(parent, `RESUME\n${id}\nWORK again`), /\(forked\) \(resumed\) works again/);
+  await machine.told(parent);
+  assert.match(await machine.say(parent, `BLOCK\n${id}`), /Report: once more\./);
+  assert.match(await machine.say(parent, "LIST"), new RegExp(`\\| ${id} \\(forked\\) \\(resumed\\) \\| a task \\| build \\| ✓ completed \\|`));
+  assert.equal((await machine.notices(parent)).split(`<task id="${id}"`).length, 3);
+  assert.match(await machine.say(parent, "OUTPUT\nzz"), /no task/);
+});
+
+test("a call that waits is told the end, and no notice follows", async () => {
+  const parent = await machine.session("waits");
+  await machine.say(parent, "hello");
+  await machine.say(parent, "START full\nWORK slow");
+  const { id } = machine.task(parent);
+  assert.match(await machine.say(parent, `BLOCK\n${id}`), /Report: the slow work is done\./);
+  assert.equal(machine.task(parent).notice, "told");
+  assert.equal(await machine.notices(parent), "");
+});
+
+test("what works is cancelled, and cleared", async () => {
+  const parent = await machine.session("cancelled");
+  await machine.say(parent, "hello");
+  await machine.say(parent, "START full\nWORK stall");
+  assert.match(await machine.say(parent, `CANCEL\n${machine.task(parent).id}`), /is cancelled/);
+  assert.equal(machine.task(parent).status, "cancelled");
+  assert.match(await machine.say(parent, "CLEAR"), /Cleared 1 tasks?; 0/);
+  assert.match(await machine.say(parent, "LIST"), /No background tasks found\./);
+});
+
+test("each end of another kind is told once, and with its reason", async () => {
+  for (const [work, status, reason] of [
+    ["WORK refused", "error", /this is refused/],
+    ["WORK overloaded", "error", /not reached within 3 s/],
+  ] as const) {
+    const parent = await machine.session(work);
+    await machine.say(parent, "hello");
+    await machine.say(parent, `START full\n${work}`);
+    const [task] = await machine.told(parent);
+    assert.equal(task!.status, status);
+    assert.match(task!.reason!, reason);
+    const notices = await machine.notices(parent);
+    assert.equal(notices.split(`<task id="${task!.id}"`).length, 2, notices);
+  }
+});
+
+test("a person who stops a task's session cancels it", async () => {
+  const parent = await machine.session("stopped");
+  await machine.say(parent, "hello");
+  await machine.say(parent, "START full\nWORK stall");
+  const { session } = machine.task(parent);
+  await until(async () => ((await machine.api.session.status({ directory: machine.work })).data![session!] ? true : undefined));
+  await machine.api.session.abort({ sessionID: session! });
+  const [task] = await machine.told(parent);
+  assert.equal(task!.status, "cancelled");
+  await machine.api.session.abort({ sessionID: session! });
+  assert.equal((await machine.notices(parent)).split("status=").length, 2);
+});
+
+test("a task that asks tells its parent, and one without a report says so", async () => {
+  const parent = await machine.session("asks");
+  await machine.say(parent, "hello");
+  await machine.say(parent, "START full\nWORK ask");
+  const notice = await until(async () => (await machine.notices(parent)) || undefined);
+  assert.match(notice, /it waits for an answer of the user: Which one\?/);
+  assert.match(await machine.say(parent, "LIST"), /waits: an answer of the user: Which one\?/);
+  const [question] = (await machine.api.question.list({ directory: machine.work })).data!;
+  await machine.api.question.reject({ requestID: question!.id });
+  const [task] = await machine.told(parent);
+  assert.deepEqual([task!.status, task!.reason], ["error", "it ended without a report"]);
+});
+
+test("a notice waits where it would force a further request", async () => {
+  const parent = await machine.session("held");
+  await machine.say(parent, "hello");
+  await machine.say(parent, "START full\nWORK slow");
+  const turn = machine.say(parent, "WORK slow, and say it here");
+  await turn;
+  await machine.told(parent);
+  const turns = (await machine.messages(parent.id)).filter(({ info }) => info.role === "assistant");
+  // hello; the call, what followed it; the slow answer. A forced request would be one more.
+  assert.equal(turns.length, 4);
+});
+
+test("two parents hear of their own tasks alone, and cannot touch the other's", async () => {
+  const parents = [await machine.session("first"), await machine.session("second")];
+  for (const parent of parents) await machine.say(parent, "hello");
+  await Promise.all(parents.map((parent) => machine.say(parent, "START full\nWORK quick")));
+  const [one, two] = await Promise.all(parents.map((parent) => machine.told(parent)));
+  for (const [parent, own, other] of [[parents[0]!, one!, two!], [parents[1]!, two!, one!]] as const) {
+    const notices = await machine.notices(parent);
+    assert.ok(notices.includes(own[0]!.id) && !notices.includes(other[0]!.id), notices);
+  }
+  assert.match(await machine.say(parents[0]!, `OUTPUT\n${two![0]!.id}`), /There is no task/);
+});
+
+test("a deleted parent takes its tasks along, and nobody else's", async () => {
+  const parent = await machine.session("deleted");
+  const other = await machine.session("stays");
+  for (const each of [parent, other]) {
+    await machine.say(each, "hello");
+    await machine.say(each, "START full\nWORK stall");
+  }
+  const { session } = machine.task(parent);
+  await machine.api.session.delete({ sessionID: parent.id });
+  await until(() => (machine.tasks().some((task) => task.parent === parent.id) ? undefined : true));
+  await until(async () => {
+    const sessions = (await machine.api.session.list({ directory: machine.work })).data!;
+    return sessions.some(({ id }) => id === session) ? undefined : true;
+  });
+  assert.match(machine.task(other).status, RUNS);
+  await machine.session("made elsewhere");
+  assert.match(machine.task(other).status, RUNS);
+  await machine.say(other, `CANCEL\n${machine.task(other).id}`);
+});
+
+test("a restart loses a task once, and it can be resumed", async () => {
+  const parent = await machine.session("restarted");
+  await machine.say(parent, "hello");
+  await machine.say(parent, "START full\nWORK stall");
+  const { id, session } = machine.task(parent);
+  await until(async () => ((await machine.messages(session!)).length > 3 ? true : undefined));
+  await machine.crash();
+  const [task] = await machine.told(parent);
+  assert.deepEqual([task!.id, task!.status], [id, "lost"]);
+  await machine.crash();
+  assert.equal((await machine.notices(parent)).split(`<task id="${id}"`).length, 2);
+  assert.match(await machine.say(parent, `RESUME\n${id}\nWORK again`), /works again/);
+  const [again] = await machine.told(parent);
+  assert.equal(again!.status, "completed");
+  assert.match(words((await machine.messages(session!)).at(-1)!.parts), /once more/);
+});
+
+test("a task that ended while nobody looked has ended", async () => {
+  const parent = await machine.session("unseen");
+  await machine.say(parent, "hello");
+  await machine.say(parent, "START full\nWORK quick");
+  const [task] = await machine.told(parent);
+  // As a crash between the end and its record leaves it.
+  const { writeFileSync } = await import("node:fs");
+  const tasks = machine.tasks().map((row) => (row.id === task!.id ? { ...row, status: "running", notice: undefined, endedMs: undefined, owner: { pid: 1, began: "before" } } : row));
+  writeFileSync(`${machine.place}/data/opencode-tine/tasks.json`, JSON.stringify({ version: 1, tasks }));
+  await machine.crash();
+  const [found] = await machine.told(parent);
+  assert.equal(found!.status, "completed");
+  // The notice was sent before; it is not sent again.
+  assert.equal((await machine.notices(parent)).split(`<task id="${task!.id}"`).length, 2);
+});
