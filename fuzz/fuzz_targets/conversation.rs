@@ -6,10 +6,18 @@ use libfuzzer_sys::fuzz_target;
 use tine_fork::{Digest, DigestProfile, is_workers_history};
 use tine_history::close_calls;
 use tine_model::{Message, RawJson, WireFormat};
-use tine_wire::{ConversationFormat, conversation_format, read_conversation, unsent_blocks};
+use tine_wire::{
+    ConversationFormat, conversation_format, read_conversation, read_opencode_outline, unsent_blocks,
+};
 
 fuzz_target!(|text: &str| {
     let _ = conversation_format(text);
+    if let Ok(outline) = read_opencode_outline(text) {
+        let messages: Vec<&Message> = outline.messages.iter().collect();
+        let before = outline.before_summary;
+        let digest = Digest::behind_summary(&messages, DigestProfile::Fixed, before);
+        assert_eq!(digest.text.is_empty(), messages.is_empty());
+    }
     for format in ConversationFormat::ALL {
         for target in WireFormat::ALL {
             let Ok(read) = read_conversation(format, text, target) else { continue };

@@ -15,7 +15,8 @@
 //! - [`first_difference`] says where two bodies part.
 //! - [`read_message`] and [`import_messages`] read messages in a provider's shape, [`read_request`] a whole request, which
 //!   [`SplitRequest`] goes on from in its own bytes,
-//!   [`read_conversation`] what other tools keep of their sessions; [`to_claude_code`] and [`to_codex`] write such files.
+//!   [`read_conversation`] what other tools keep of their sessions, [`read_opencode_outline`] the same for a text that tells of one;
+//!   [`to_claude_code`] and [`to_codex`] write such files.
 
 mod anthropic;
 mod assemble;
@@ -72,9 +73,9 @@ pub use head_parts::{
     efforts,
 };
 pub use import::{
-    Carries, ConversationFormat, Counts, IMPORT_MESSAGES_MAX, ImportError, Imported,
-    ImportedConversation, RecordedRequest, Unrebuilt, conversation_format, import_messages,
-    read_conversation, unsent_blocks,
+    CLEARED_RESULT, Carries, ConversationFormat, Counts, IMPORT_MESSAGES_MAX, ImportError,
+    Imported, ImportedConversation, RecordedRequest, SessionOutline, Unrebuilt,
+    conversation_format, import_messages, read_conversation, read_opencode_outline, unsent_blocks,
 };
 pub use limit::ReplyLimit;
 pub use marks::{Lifetimes, Mark, MarkPoints};

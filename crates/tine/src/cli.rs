@@ -28,7 +28,9 @@ pub(crate) use self::budget::{BudgetArgs, Changes, MICRO, TreeCaps, micro_usd, m
 pub(crate) use self::compact::CompactArgs;
 pub(crate) use self::estimate::{EstimateArgs, PlanArg, SpreadArgs};
 pub(crate) use self::eval::EvalArgs;
-pub(crate) use self::files::{ExportArgs, ExportFormat, ImportArgs, ImportFormat, ImportWith};
+pub(crate) use self::files::{
+    DigestArgs, DigestFormat, ExportArgs, ExportFormat, ImportArgs, ImportFormat, ImportWith,
+};
 pub(crate) use self::guard::{GuardCommand, GuardFilterArgs, GuardShellArgs};
 pub(crate) use self::inherit::{ContextArg, InheritArgs};
 pub(crate) use self::merge_back::MergeBackArgs;
@@ -197,6 +199,9 @@ pub(crate) enum Command {
     /// Write an agent's conversation as provider messages
     #[command(after_help = examples::EXPORT, arg = trusts_nothing())]
     Export(ExportArgs),
+    /// Tell another program's conversation as text, for an agent that cannot inherit it
+    #[command(after_help = examples::DIGEST, arg = trusts_nothing())]
+    Digest(DigestArgs),
     /// Show what agents cost
     #[command(after_help = examples::COST, arg = trusts_nothing())]
     Cost(CostArgs),

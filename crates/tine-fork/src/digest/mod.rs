@@ -48,12 +48,16 @@ pub struct DigestStats {
     pub results: usize,
     /// Those of them that are not whole.
     pub results_cut: usize,
+    /// Tool results in the text that the conversation's own program had cleared to save room.
+    pub results_cleared: usize,
     /// Tool calls in the text whose arguments are not whole.
     pub calls_cut: usize,
     /// Messages in the text whose reasoning is not there; it never is.
     pub thinking: usize,
     /// Images, documents and blocks of an unknown kind that are only named.
     pub pictures: usize,
+    /// Messages before the summary that the conversation begins with; `None` where it begins with none.
+    pub before_summary: Option<usize>,
     /// Tokens of the text by [`BYTES_PER_TOKEN`]: an estimate that is good to about a third.
     pub tokens: u64,
 }
@@ -71,23 +75,39 @@ impl Digest {
     /// The digest of messages, oldest first. The text never exceeds the profile's budget; the newest message is in it, cut where
     /// it alone is too long. Never fails.
     pub fn of(messages: &[&Message], profile: DigestProfile) -> Self {
-        Self::within(messages, profile, profile.budget())
+        Self::within(messages, profile, profile.budget(), None)
+    }
+
+    /// The same of messages that begin with a summary, which stands for so many before it.
+    pub fn behind_summary(
+        messages: &[&Message],
+        profile: DigestProfile,
+        before_summary: Option<usize>,
+    ) -> Self {
+        Self::within(messages, profile, profile.budget(), before_summary)
     }
 
     /// The digest of messages for a window of one's own: about so many tokens with fixed limits.
     pub fn fitting(messages: &[&Message], tokens: u64) -> Self {
         let bytes = usize::try_from(tokens.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
         let profile = DigestProfile::Fixed;
-        Self::within(messages, profile, bytes.min(profile.budget()))
+        Self::within(messages, profile, bytes.min(profile.budget()), None)
     }
 
     /// The same with a budget of one's own, in the profile's unit; at least [`FRAME_MAX`].
-    fn within(messages: &[&Message], profile: DigestProfile, budget: usize) -> Self {
+    fn within(
+        messages: &[&Message],
+        profile: DigestProfile,
+        budget: usize,
+        before_summary: Option<usize>,
+    ) -> Self {
         if messages.is_empty() {
-            return Self { text: String::new(), stats: DigestStats::default() };
+            let stats = DigestStats { before_summary, ..DigestStats::default() };
+            return Self { text: String::new(), stats };
         }
         let room = budget.saturating_sub(FRAME_MAX);
         let (parts, mut stats) = select(messages, profile, room);
+        stats.before_summary = before_summary;
         let mut text = preamble::opening(&stats, profile);
         for part in parts.iter().rev().filter(|part| !part.is_empty()) {
             text.push('\n');
@@ -139,6 +159,7 @@ impl DigestStats {
     fn add(&mut self, rendered: &Rendered) {
         self.results += rendered.results;
         self.results_cut += rendered.results_cut;
+        self.results_cleared += rendered.results_cleared;
         self.calls_cut += rendered.calls_cut;
         self.thinking += usize::from(rendered.has_thinking);
         self.pictures += rendered.pictures;

@@ -32,6 +32,9 @@ pub(super) fn opening(stats: &DigestStats, profile: DigestProfile) -> String {
 
 fn missing(stats: &DigestStats) -> Vec<String> {
     let mut missing = Vec::new();
+    if let Some(before @ 1..) = stats.before_summary {
+        missing.push(format!("{} before the last summary", plural(before, "message")));
+    }
     if stats.dropped > 0 {
         missing.push(format!(
             "the oldest {} of {} messages (about {} tokens)",
@@ -44,11 +47,14 @@ fn missing(stats: &DigestStats) -> Vec<String> {
     if stats.results_cut > 0 {
         missing.push(format!("parts of {} of {} tool results", stats.results_cut, stats.results));
     }
+    if stats.results_cleared > 0 {
+        missing.push(format!("{}, cleared before", plural(stats.results_cleared, "tool result")));
+    }
     if stats.calls_cut > 0 {
         missing.push(format!("the rest of the arguments of {}", plural(stats.calls_cut, "call")));
     }
     if stats.pictures > 0 {
-        missing.push(plural(stats.pictures, "image or document"));
+        missing.push(plural(stats.pictures, "image or file"));
     }
     if stats.thinking > 0 {
         missing.push(format!("the reasoning behind {}", plural(stats.thinking, "message")));
@@ -59,7 +65,7 @@ fn missing(stats: &DigestStats) -> Vec<String> {
 fn plural(count: usize, what: &str) -> String {
     match (count, what) {
         (1, what) => format!("1 {what}"),
-        (count, "image or document") => format!("{count} images or documents"),
+        (count, "image or file") => format!("{count} images or files"),
         (count, what) => format!("{count} {what}s"),
     }
 }

@@ -99,6 +99,14 @@ impl DigestProfile {
         }
     }
 
+    /// The line that stands for what is not shown of a result.
+    pub(super) fn cut_note(self, all: usize, shown: usize) -> String {
+        match self {
+            Self::Fixed => format!("[Tool result truncated - original {all} chars]"),
+            Self::Graduated => format!("[{} of {all} characters left out]", all - shown),
+        }
+    }
+
     /// Whether the end of some results is kept too.
     pub(super) fn keeps_ends(self) -> bool {
         match self {

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use tine_model::{Block, Message, RawJson, Role, ToolCallId, ToolInput};
+use tine_wire::CLEARED_RESULT;
 
 use super::profile::{DigestProfile, at_char};
 use super::quote::{on_one_line, quote, quote_below, word};
@@ -25,6 +26,7 @@ pub(super) struct Rendered {
     pub(super) text: String,
     pub(super) results: usize,
     pub(super) results_cut: usize,
+    pub(super) results_cleared: usize,
     pub(super) calls_cut: usize,
     pub(super) has_thinking: bool,
     pub(super) pictures: usize,
@@ -145,6 +147,7 @@ impl<'a> Renderer<'a> {
         let name = self.tools.get(call).copied().unwrap_or_default();
         let (text, pictures) = text_of(content);
         rendered.results += 1;
+        rendered.results_cleared += usize::from(text == CLEARED_RESULT);
         rendered.pictures += pictures;
         let who = match name {
             "" => format!("call {}", word(&call.0)),
@@ -154,14 +157,14 @@ impl<'a> Renderer<'a> {
         let line = rendered.line();
         let _ = write!(line, "[Tool result] ({who}{failed})");
         let Some(kept) = self.shortened(&text, name, is_error, rank) else {
-            if !text.is_empty() {
+            if !text.trim_end().is_empty() {
                 quote_below(line, &text);
             }
             return;
         };
         let Kept { head, tail, all, shown } = kept;
         quote_below(line, head);
-        let _ = write!(line, "\n[{} of {all} characters left out]", all - shown);
+        let _ = write!(line, "\n{}", self.profile.cut_note(all, shown));
         if !tail.is_empty() {
             quote_below(line, tail);
         }
@@ -240,7 +243,7 @@ impl Rendered {
 /// The texts of a result, and how much of it is none.
 fn text_of(content: &[Block]) -> (Cow<'_, str>, usize) {
     if let [Block::Text(text)] = content {
-        return (Cow::Borrowed(text.trim_end()), 0);
+        return (Cow::Borrowed(text), 0);
     }
     let (mut parts, mut pictures) = (Vec::new(), 0);
     for block in content {
@@ -261,11 +264,12 @@ fn text_of(content: &[Block]) -> (Cow<'_, str>, usize) {
     (Cow::Owned(parts.join("\n")), pictures)
 }
 
-/// The provider's word for a block of a kind that tine does not know.
+/// The provider's word for a block of a kind that tine does not know, and the name of its file.
 fn kind_of(json: &RawJson) -> String {
     let value: Option<serde_json::Value> = serde_json::from_str(json.as_str()).ok();
-    let kind = value.as_ref().and_then(|value| value.get("type")?.as_str());
-    kind.map_or_else(|| "block of unknown kind".to_owned(), word)
+    let member = |name: &str| value.as_ref().and_then(|value| value.get(name)?.as_str()).map(word);
+    let kind = member("type").unwrap_or_else(|| "block of unknown kind".to_owned());
+    member("filename").map_or_else(|| kind.clone(), |name| format!("{kind} {name}"))
 }
 
 fn tells_at_its_end(name: &str, text: &str) -> bool {

@@ -23,6 +23,7 @@ pub use detect::conversation_format;
 pub use error::{IMPORT_MESSAGES_MAX, ImportError};
 pub use messages::{Imported, import_messages};
 pub(crate) use messages::{goes_on, joined};
+pub use opencode::{CLEARED_RESULT, SessionOutline, read_opencode_outline};
 
 /// The shapes of files that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

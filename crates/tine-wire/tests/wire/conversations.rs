@@ -6,7 +6,7 @@ use tine_history::close_calls;
 use tine_model::{AgentId, Block, Message, RawJson, Role, ToolCallId, ToolInput, WireFormat};
 use tine_wire::{
     ConversationFormat, ExportHead, ExportMessage, conversation_format, framer, read_conversation,
-    to_claude_code, to_codex,
+    read_opencode_outline, to_claude_code, to_codex,
 };
 
 /// What a request of these messages holds, one message a line.
@@ -22,6 +22,7 @@ fn sent(messages: &[Message], format: WireFormat) -> Vec<String> {
 /// Everything that an accepted text must be good for.
 fn is_fit(text: &str) -> Result<(), TestCaseError> {
     let _ = conversation_format(text);
+    let _ = read_opencode_outline(text);
     for format in ConversationFormat::ALL {
         for target in [WireFormat::Anthropic, WireFormat::OpenAiResponses] {
             let Ok(read) = read_conversation(format, text, target) else { continue };
@@ -221,6 +222,11 @@ proptest! {
         let text = records.join("\n");
         is_fit(&text)?;
         is_fit(&text[..cut.min(text.len())])?;
+        let list = format!("[{}]", records.join(","));
+        if let Ok(outline) = read_opencode_outline(&list) {
+            let before = outline.before_summary.unwrap_or_default();
+            prop_assert!(before + outline.messages.len() <= records.len());
+        }
     }
 
     #[test]

@@ -69,6 +69,24 @@ pub(crate) struct ImportArgs {
     pub(crate) json: bool,
 }
 
+/// Whose messages are told as text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DigestFormat {
+    /// The answer of OpenCode's `GET /session/{id}/message`, or what `opencode export` prints
+    Opencode,
+}
+
+/// `tine digest`
+#[derive(Debug, Args)]
+pub(crate) struct DigestArgs {
+    /// The file; `-` for standard input
+    #[arg(default_value = "-")]
+    pub(crate) file: PathBuf,
+    /// Its shape
+    #[arg(long, value_enum)]
+    pub(crate) format: DigestFormat,
+}
+
 /// `tine export`
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {

@@ -62,6 +62,7 @@ impl Command {
             | Self::Rename(_)
             | Self::Import(_)
             | Self::Export(_)
+            | Self::Digest(_)
             | Self::Cost(_)
             | Self::Budget(_)
             | Self::Cache(_)

@@ -8,6 +8,7 @@ mod completions;
 mod cost;
 mod demo;
 mod diff;
+mod digest;
 mod doctor;
 mod eval;
 mod export;
@@ -72,6 +73,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Completions(args) => completions::completions(&args),
         Command::Man => completions::man(),
         Command::Guard(command) => guard::guard(directory, &command),
+        Command::Digest(args) => digest::digest(&args),
         // Before any settings are read: they may be what is wrong.
         Command::Trust(args) => trust::trust(directory, args),
         other => {
@@ -195,6 +197,7 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         | Command::Demo(_)
         | Command::Eval(_)
         | Command::Guard(_)
+        | Command::Digest(_)
         | Command::Completions(_)
         | Command::Man => Ok(0),
     }

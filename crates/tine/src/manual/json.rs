@@ -125,6 +125,10 @@ pub(super) const JSON: Section = Section {
             r#"{"agent","entries","format","context","model","left_out":{kind:count},"rewritten":{kind:count},"damaged_lines":[line],"reason","as_sent","first_fork":{"cache":"cold"|"uncertain","why","until"}}"#,
         ),
         (
+            "tine digest",
+            r#"{"text","statistics":{"messages","messages_dropped","tokens_dropped","message_cut","results","results_cut","results_cleared","arguments_cut","reasoning_omitted","files_omitted","characters","tokens_estimated","from_compaction","messages_before_compaction","left_out":{kind:count}}}; messages are those of the other program that its model is sent, and counts of results, arguments, reasoning and files are of the messages in the text. Where nothing was dropped, cut, cleared or omitted, the text says that nothing was left out; of an empty conversation it is empty"#,
+        ),
+        (
             "tine cost",
             r#"{"agents":[{"agent","name","budget":{…as caps of budget}|null,"own":[line],"subtree":[line],"causes":[{"cause","requests","missed_tokens","missed_usd"}]}],"total":{"requests","usage","hit_ratio","cost_usd","uncached_usd","complete"},"prices_date"}; a line is {"model","priced_as","requests","unreported","usage","hit_ratio","cost_usd","uncached_usd"}"#,
         ),

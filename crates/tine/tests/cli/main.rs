@@ -29,6 +29,7 @@ mod compact;
 mod crash;
 mod crash_crew;
 mod demo_worktrees;
+mod digest;
 mod eval;
 mod fan;
 mod fork;

@@ -70,6 +70,7 @@ fn the_manual_is_one_page() {
     .SS "tine rename"
     .SS "tine import"
     .SS "tine export"
+    .SS "tine digest"
     .SS "tine cost"
     .SS "tine budget"
     .SS "tine cache explain"

@@ -30,14 +30,15 @@ pub(super) fn take(parts: Vec<Part>, into: &mut ImportedConversation, nameless: 
     for part in parts {
         match part {
             Part::Step => answer.finish(into),
-            Part::Text(text) => answer.blocks.push(Block::Text(text)),
+            Part::Text { text, .. } => answer.blocks.push(Block::Text(text)),
             // Without a signature no provider takes it back.
             Part::Reasoning { signature: None, .. } => into.left_out.add("reasoning"),
             Part::Reasoning { text, signature } => {
                 answer.blocks.push(Block::Thinking { text, signature });
             }
             Part::Tool(tool) => take_tool(tool, &mut answer, into, nameless),
-            Part::Media(block) => answer.blocks.push(block),
+            Part::File { media: Some(media), .. } => answer.blocks.push(media),
+            Part::File { media: None, .. } => into.left_out.add("file"),
             Part::Compaction => {}
             Part::Other(kind) => into.left_out.add(&kind),
         }

@@ -8,6 +8,9 @@ use crate::import::lines::{flag, object, text};
 use crate::json::Object;
 use crate::read::input_from_raw;
 
+/// What OpenCode and Claude Code send in the place of a result that they cleared to save room.
+pub const CLEARED_RESULT: &str = "[Old tool result content cleared]";
+
 /// The fields that matter.
 #[derive(Deserialize)]
 struct Shape<'a> {
@@ -26,6 +29,10 @@ struct Shape<'a> {
     #[serde(borrow)]
     state: Option<&'a RawValue>,
     #[serde(borrow)]
+    synthetic: Option<&'a RawValue>,
+    #[serde(borrow)]
+    filename: Option<&'a RawValue>,
+    #[serde(borrow)]
     mime: Option<&'a RawValue>,
     #[serde(borrow)]
     url: Option<&'a RawValue>,
@@ -34,14 +41,14 @@ struct Shape<'a> {
 /// One part.
 #[derive(Debug, Clone)]
 pub(super) enum Part {
-    /// Words.
-    Text(String),
+    /// Words; synthetic ones are a program's.
+    Text { text: String, is_synthetic: bool },
     /// Reasoning; the signature is Anthropic's.
     Reasoning { text: String, signature: Option<String> },
     /// A call and what became of it.
     Tool(Tool),
-    /// An image or a document that is in the file itself.
-    Media(Block),
+    /// An attachment; an image or a document where it is in the text itself.
+    File { name: Option<String>, media: Option<Block> },
     /// The next answer of the model begins.
     Step,
     /// A summary was asked for.
@@ -78,13 +85,16 @@ impl Part {
         let kind = text(shape.kind).unwrap_or_else(|| "part without a kind".to_owned());
         match kind.as_str() {
             "text" if flag(shape.ignored) => Self::Other("ignored text".to_owned()),
-            "text" => Self::Text(text(shape.text).unwrap_or_default()),
+            "text" => Self::Text {
+                text: text(shape.text).unwrap_or_default(),
+                is_synthetic: flag(shape.synthetic),
+            },
             "reasoning" => Self::Reasoning {
                 text: text(shape.text).unwrap_or_default(),
                 signature: shape.metadata.and_then(signature),
             },
             "tool" => Self::Tool(tool(&shape)),
-            "file" => media(&shape).map_or(Self::Other(kind), Self::Media),
+            "file" => Self::File { name: text(shape.filename), media: media(&shape) },
             "step-start" | "step-finish" => Self::Step,
             "compaction" => Self::Compaction,
             _ => Self::Other(kind),
@@ -93,7 +103,7 @@ impl Part {
 
     /// Whether the model said or did something in it that others hear of.
     pub(super) fn is_heard(&self) -> bool {
-        matches!(self, Self::Text(_) | Self::Tool(_))
+        matches!(self, Self::Text { .. } | Self::Tool(_))
     }
 }
 
@@ -126,11 +136,17 @@ fn tool(shape: &Shape<'_>) -> Tool {
         error: Option<&'a RawValue>,
         #[serde(borrow)]
         attachments: Option<&'a RawValue>,
+        #[serde(borrow)]
+        time: Option<&'a RawValue>,
     }
     let state: Option<State<'_>> = shape.state.and_then(|state| object(state.get()));
     let status = state.as_ref().and_then(|state| text(state.status));
     let words = |field: Option<&RawValue>| Block::Text(text(field).unwrap_or_default());
     let result = match (status.as_deref(), &state) {
+        (Some("completed"), Some(state)) if is_cleared(state.time) => {
+            let content = vec![Block::Text(CLEARED_RESULT.to_owned())];
+            Some(ToolResult { content, is_error: false, missing: 0 })
+        }
         (Some("completed"), Some(state)) => {
             let (media, missing) = attachments(state.attachments);
             let content = [vec![words(state.output)], media].concat();
@@ -148,6 +164,17 @@ fn tool(shape: &Shape<'_>) -> Tool {
         input: state.and_then(|state| state.input).map(input_from_raw),
         result,
     }
+}
+
+/// Whether OpenCode cleared an output to save room: when is noted in the call's times.
+fn is_cleared(time: Option<&RawValue>) -> bool {
+    #[derive(Deserialize)]
+    struct Time<'a> {
+        #[serde(borrow)]
+        compacted: Option<&'a RawValue>,
+    }
+    let time: Option<Time<'_>> = time.and_then(|time| object(time.get()));
+    time.and_then(|time| time.compacted).is_some()
 }
 
 /// The attachments that are in the file, and how many are not.

@@ -139,14 +139,25 @@ pub(super) fn take_back(info: &RawValue, said: &mut Vec<Said>, left_out: &mut Co
     said.truncate(place);
 }
 
-/// Begins at the question that the last summary answers: nothing before it was sent any more.
-pub(super) fn start_at_summary(said: &mut Vec<Said>, left_out: &mut Counts) {
+/// Begins at the question that the last summary answers, and says how many messages stood before it: none of them was sent any
+/// more. `None` without a summary, and while the only one is not written yet.
+pub(super) fn start_at_summary(said: &mut Vec<Said>) -> Option<usize> {
     let is_summary = |message: &Said| {
         message.is_summary
             && matches!(message.speaker, Speaker::Assistant { failed: Failed::No, .. })
+            && message.parts.iter().any(Part::is_heard)
     };
-    let Some(summary) = said.iter().rposition(is_summary) else { return };
+    let summary = said.iter().rposition(is_summary)?;
     let start = said[..summary].iter().rposition(Said::is_user).unwrap_or(summary);
-    left_out.add_many("before a compaction", start as u64);
     said.drain(..start);
+    Some(start)
+}
+
+/// Whether later requests held an answer. One that failed is left out, but what was said before the user stopped it counts.
+pub(super) fn is_sent(failed: Failed, parts: &[Part]) -> bool {
+    match failed {
+        Failed::No => true,
+        Failed::Stopped => parts.iter().any(Part::is_heard),
+        Failed::Yes => false,
+    }
 }

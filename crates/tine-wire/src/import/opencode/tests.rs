@@ -1,7 +1,9 @@
 //! Exports written by hand, in the shapes that OpenCode leaves behind.
 
 use crate::import::shown::shown;
-use crate::{ConversationFormat, ImportError, ImportedConversation, read_conversation};
+use crate::{
+    ConversationFormat, ImportError, ImportedConversation, read_conversation, read_opencode_outline,
+};
 use tine_model::WireFormat;
 
 fn read(text: &str) -> Result<ImportedConversation, ImportError> {
@@ -77,6 +79,97 @@ fn a_summary_begins_anew() {
     left out: 2 before a compaction
     rewritten: -
     "#);
+}
+
+#[test]
+fn a_summary_that_is_still_being_written_begins_nothing() {
+    let messages = [
+        user("m1", &text("old")),
+        user("m2", r#"{"type":"compaction","auto":true}"#),
+        assistant("m3", r#","summary":true"#, STEP),
+    ];
+    let outline = read_opencode_outline(&format!("[{}]", messages.join(","))).unwrap();
+    assert_eq!((outline.messages.len(), outline.before_summary), (1, None));
+}
+
+#[test]
+fn a_list_of_messages_is_read_like_an_export() {
+    let messages = [user("m1", &text("hi")), assistant("m2", "", &text("ho"))];
+    let list = read(&format!(" [{}]", messages.join(","))).unwrap();
+    assert_eq!(shown(&list), told("", &messages));
+}
+
+#[test]
+fn a_cleared_result_is_what_the_model_was_sent_and_half_a_character_loses_nothing() {
+    let tool =
+        |state: &str| format!(r#"{{"type":"tool","callID":"t","tool":"bash","state":{state}}}"#);
+    let parts = [
+        tool(
+            r#"{"status":"completed","input":{},"output":"long","time":{"start":1,"end":2,"compacted":3}}"#,
+        ),
+        tool(
+            r#"{"status":"completed","input":{},"output":"cut \ud83d","time":{"start":1,"end":2}}"#,
+        ),
+    ];
+    insta::assert_snapshot!(told("", &[assistant("m1", "", &parts.join(","))]), @r#"
+    Assistant: ToolUse { id: ToolCallId("t"), name: "bash", input: Valid({}) } + ToolUse { id: ToolCallId("t"), name: "bash", input: Valid({}) }
+    User: ToolResult { call: ToolCallId("t"), content: [Text("[Old tool result content cleared]")], is_error: false } + ToolResult { call: ToolCallId("t"), content: [Text("cut �")], is_error: false }
+    model: anthropic/claude-x
+    left out: -
+    rewritten: 2 tool call
+    "#);
+}
+
+#[test]
+fn an_outline_has_one_message_for_each_of_opencodes() {
+    let synthetic = |words: &str| format!(r#"{{"type":"text","synthetic":true,"text":{words:?}}}"#);
+    let asked = [
+        text("look at @a.txt and @b.png"),
+        synthetic(r#"Called the Read tool with the following input: {"filePath":"/w/a.txt"}"#),
+        synthetic("1: alpha"),
+        r#"{"type":"file","mime":"text/plain","filename":"a.txt","url":"data:text/plain;base64,YWxwaGE="}"#.to_owned(),
+        r#"{"type":"file","mime":"image/png","filename":"b.png","url":"data:image/png;base64,AA=="}"#.to_owned(),
+        r#"{"type":"text","text":"for you","ignored":true}"#.to_owned(),
+    ];
+    let answer = [
+        STEP,
+        r#"{"type":"reasoning","text":"unsigned"}"#,
+        r#"{"type":"tool","callID":"t1","tool":"bash","state":{"status":"completed","input":{"command":"ls"},"output":"3"}}"#,
+        r#"{"type":"tool","callID":"t2","tool":"bash","state":{"status":"running","input":{}}}"#,
+        r#"{"type":"text","text":"three"}"#,
+    ];
+    let messages = [
+        user("m1", &text("old")),
+        user("m2", r#"{"type":"compaction","auto":true}"#),
+        assistant("m3", r#","summary":true"#, &text("It went well.")),
+        user("m4", &asked.join(",")),
+        assistant("m5", "", &answer.join(",")),
+        assistant("m6", r#","error":{"name":"APIError"}"#, &text("half")),
+    ];
+    let outline = read_opencode_outline(&format!("[{}]", messages.join(","))).unwrap();
+    let blocks = outline.messages.iter().map(|message| {
+        let blocks: Vec<String> =
+            message.blocks().iter().map(|block| format!("\n  {block:?}")).collect();
+        format!("{:?}:{}", message.role(), blocks.concat())
+    });
+    insta::assert_snapshot!(blocks.collect::<Vec<_>>().join("\n"), @r#"
+    Assistant:
+      Text("It went well.")
+    User:
+      Text("look at @a.txt and @b.png")
+      ToolUse { id: ToolCallId("file-1"), name: "Read", input: Valid({"filePath":"/w/a.txt"}) }
+      ToolResult { call: ToolCallId("file-1"), content: [Text("1: alpha")], is_error: false }
+      Unknown({"type":"file","filename":"b.png"})
+    Assistant:
+      Thinking { text: "unsigned", signature: None }
+      ToolUse { id: ToolCallId("t1"), name: "bash", input: Valid({"command":"ls"}) }
+      ToolResult { call: ToolCallId("t1"), content: [Text("3")], is_error: false }
+      ToolUse { id: ToolCallId("t2"), name: "bash", input: Valid({}) }
+      Text("three")
+    "#);
+    assert_eq!(outline.before_summary, Some(1));
+    let left_out: Vec<_> = outline.left_out.iter().collect();
+    assert_eq!(left_out, [("failed answer", 1), ("ignored text", 1)]);
 }
 
 #[test]
