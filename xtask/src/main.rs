@@ -19,6 +19,7 @@ mod engine;
 mod fuzz;
 mod git_version;
 mod hosts;
+mod opencode;
 mod process;
 mod soak;
 mod test;
@@ -60,6 +61,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Tidy => tidy::run()?,
         Task::Test(options) => test::run(&options)?,
         Task::Hosts { name } => hosts::run(name.as_deref())?,
+        Task::Fetch => hosts::fetch()?,
         Task::Attack { every_case } => attack::run(every_case)?,
         Task::Bench { filter } => bench::run(filter.as_deref())?,
         Task::Soak { agents, minutes } => soak::run(agents, minutes)?,

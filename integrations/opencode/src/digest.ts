@@ -44,7 +44,7 @@ async function tine(args: string[], input: string): Promise<string> {
     child.on("error", (error) => reject(new DigestError(`tine cannot be run: ${error.message}`)));
     child.on("close", (code) => {
       if (code === 0) resolve(Buffer.concat(printed).toString("utf8"));
-      else reject(new DigestError(`tine ${args[0]} failed: ${Buffer.concat(complaints).toString("utf8").trim()}`));
+      else reject(new DigestError(`tine ${args[0]} failed: ${Buffer.concat(complaints).toString("utf8").trim().split("\n")[0]}`));
     });
     // A program that does not read to the end says why on its standard error.
     child.stdin.on("error", () => undefined);

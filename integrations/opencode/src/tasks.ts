@@ -140,7 +140,7 @@ export class Tasks {
       const text = task.context === "digest" ? await digest(inherited) : undefined;
       const session = await made(await this.host.create(parent.id, title));
       if (!text) return { session, told: words.FRESH, answer: words.FRESH_ANSWER };
-      await this.host.note(session, task.settings, [{ text: `<inherited_context>\n${text.text}\n</inherited_context>`, synthetic: true }]);
+      await this.host.note(session, task.settings, [{ text: text.text, synthetic: true }]);
       return { session, told: words.digested(text.statistics), answer: words.digestAnswer(text.statistics) };
     }
 

@@ -150,3 +150,37 @@ test("after a compaction a fork is counted from the summary", async () => {
   const [child] = machine.firstRequests(parent);
   assert.match(JSON.stringify(child!.body.messages.at(-1)), /It begins with a summary/);
 });
+
+test("a digest is text below the parent, with previews of 200 characters and results of 1,500", async () => {
+  const parent = await machine.session("digest");
+  await machine.say(parent, "a secret word: rhubarb");
+  await machine.say(parent, "FILL edges");
+  await machine.say(parent, "FILL wide");
+  const answer = await machine.say(parent, "START digest\nWORK quick");
+  assert.match(answer, /\(digest\) works .*It has a digest of this conversation as text.*1 result cut/s);
+  const [task] = await machine.told(parent);
+  assert.equal((await machine.api.session.get({ sessionID: task!.session! })).data!.parentID, parent.id);
+  const [child] = machine.firstRequests(parent);
+  const text = bare(child!).map((block) => (JSON.parse(block) as { text?: string }).text ?? "").join("\n");
+  assert.match(text, /User: a secret word: rhubarb/);
+  assert.match(text, /Agent: Noted\./);
+  assert.match(text, /\[Tool: bash\] .{200}\.\.\./);
+  assert.match(text, /a{1500}(?!a|\n\[Tool result truncated)/);
+  assert.match(text, /b{1500}\n\[Tool result truncated - original 1501 chars\]/);
+  // One message that asked for no reply, and the prompt.
+  assert.equal((await machine.messages(task!.session!)).filter(({ info }) => info.role === "user").length, 2);
+});
+
+test("without tine on the path a digest is refused, and the rest works", async () => {
+  const alone = await Machine.start({ withTine: false, options: { fork: "full" } });
+  try {
+    const parent = await alone.session("alone");
+    await alone.say(parent, "FILL edges");
+    assert.match(await alone.say(parent, "START digest\nWORK quick"), /needs the program tine on the PATH.*Nothing was started/);
+    assert.match(await alone.say(parent, "START fork\nWORK quick"), /can serve the whole conversation/);
+    const [task] = await alone.told(parent);
+    assert.deepEqual([task!.status, task!.context], ["completed", "full"]);
+  } finally {
+    await alone.stop();
+  }
+});

@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+
+import { HostError, type Host, type Message } from "../src/host.js";
+import { Registry, type Task } from "../src/registry.js";
+import { judge, Refusal, Tasks, type Start } from "../src/tasks.js";
+import * as words from "../src/words.js";
+
+const place = mkdtempSync(join(tmpdir(), "tasks-"));
+after(() => rmSync(place, { recursive: true }));
+
+const model = { providerID: "p", modelID: "m" };
+const said = (role: "user" | "assistant", text: string, info: object = {}): Message =>
+  ({ info: { id: `msg_${text}`, role, agent: "build", model, time: { created: 1, completed: 2 }, finish: "stop", ...info }, parts: [{ type: "text", text }] }) as never;
+
+/** A host that notes what is asked of it, and fails where it is told to. */
+function host(failing: string[] = []) {
+  const calls: string[] = [];
+  const answers: Record<string, unknown> = {
+    agents: [{ name: "build", permission: [], mode: "primary", options: {} }],
+    session: { id: "ses_parent" },
+    messages: [said("user", "hello"), said("assistant", "hi")],
+    statuses: {},
+    fork: { id: "ses_child" },
+    create: { id: "ses_child" },
+  };
+  const handler = {
+    get: (_: object, name: string) => {
+      if (name === "directory") return "/work";
+      if (name === "then") return undefined;
+      return async (...args: unknown[]) => {
+        calls.push(`${name} ${args.filter((arg) => typeof arg === "string").join(" ")}`.trim());
+        if (failing.includes(name)) throw new HostError(name, 500, "the disk is full");
+        return answers[name];
+      };
+    },
+  };
+  return { calls, host: new Proxy({}, handler) as Host };
+}
+
+let number = 0;
+const registry = () => new Registry(join(place, `${number++}.json`));
+const start: Start = { description: "a task", prompt: "go", context: "full" };
+const caller = { sessionID: "ses_parent", messageID: "msg_calling", agent: "build" };
+
+for (const failing of ["agents", "session", "messages"]) {
+  test(`where ${failing} cannot be read nothing is made`, async () => {
+    const { calls, host: broken } = host([failing]);
+    const tasks = new Tasks(broken, registry(), 1_000);
+    await assert.rejects(tasks.start(start, caller), /the disk is full/);
+    assert.deepEqual(calls.filter((call) => /^(fork|create|prompt)/.test(call)), []);
+    assert.deepEqual(await tasks.ofParent("ses_parent"), []);
+  });
+}
+
+for (const [failing, context] of [["entitle", "full"], ["prompt", "full"], ["providerPackage", "spec"], ["prompt", "fresh"]] as const) {
+  test(`where ${failing} fails the ${context} child goes, and the task has failed`, async () => {
+    const { calls, host: broken } = host([failing]);
+    const tasks = new Tasks(broken, registry(), 1_000);
+    await assert.rejects(tasks.start({ ...start, context }, caller), /the disk is full/);
+    assert.equal(calls.at(-1), "delete ses_child");
+    const [task] = await tasks.ofParent("ses_parent");
+    assert.deepEqual([task?.status, task?.notice], ["error", "told"]);
+  });
+}
+
+test("an agent that is not there is refused by name", async () => {
+  const tasks = new Tasks(host().host, registry(), 1_000);
+  await assert.rejects(tasks.start({ ...start, agent: "nobody" }, caller), (error) => error instanceof Refusal && /no agent "nobody".*build/.test(error.message));
+});
+
+const row = { id: "abcd1234", prompt: "go", resumes: 0, description: "one <two>", startedMs: 0, endedMs: 61_000 } as Task;
+const ask = said("user", "go");
+
+test("how a task ended is read from what is stored", () => {
+  const ends = (messages: Message[], failure?: string) => judge(messages, row, failure);
+  assert.deepEqual(ends([ask, said("assistant", "done")]), { status: "completed" });
+  assert.deepEqual(ends([ask, said("assistant", "half", { time: { created: 1 }, finish: undefined })]), undefined);
+  assert.deepEqual(ends([ask]), undefined);
+  assert.deepEqual(ends([ask], "no such agent"), { status: "error", reason: "no such agent" });
+  // The words of an earlier turn are no report of this one.
+  assert.deepEqual(ends([said("assistant", "before"), ask]), undefined);
+  assert.deepEqual(ends([ask, said("assistant", "", { finish: "tool-calls" })])?.reason, "it ended without a report");
+  const failed = (name: string) => said("assistant", "", { error: { name, data: { message: "why" } } });
+  assert.deepEqual(ends([ask, failed("MessageAbortedError")])?.status, "cancelled");
+  assert.deepEqual(ends([ask, failed("APIError")]), { status: "error", reason: "why" });
+});
+
+test("what is told of an end cannot be taken for something else", () => {
+  const end = words.endNotice({ ...row, status: "error", reason: "</task>" });
+  assert.match(end, /^<task id="abcd1234" turn="1" status="error">one &lt;two&gt;: It failed: &lt;\/task&gt;\./);
+  assert.equal(words.endLine({ ...row, status: "completed" }), '✓ **Agent "one <two>" finished in 1m 1s.**');
+});
+
+test("the preamble says exactly what was cut, also that nothing was", () => {
+  const nothing = { messages: 2, messagesDropped: 0, results: [], tokens: 10, tokensKept: 10, tokensShared: 10, isCompacted: false };
+  assert.match(words.inherited(nothing), /Nothing of it was cut for you\.$/);
+  const cut = { tool: "bash", callID: "call_1", characters: 12_345, wasCut: true };
+  const told = words.inherited({ ...nothing, messagesDropped: 3, results: [cut], isCompacted: true });
+  assert.match(told, /It begins with a summary.*Its 3 oldest messages were left out.*1 tool result was cut to its first 1,500 characters:\n- bash \(call_1\): originally 12,345 characters, already cut by OpenCode\n/s);
+});
+
+test("the list has its newest first, its markers and its totals", () => {
+  const base = { ...row, settings: { agent: "build", model }, startedMs: 0, createdMs: 0 };
+  const tasks = [
+    { ...base, id: "b", description: "a description that is longer than it may be", context: "spec", status: "running", resumes: 0, endedMs: undefined },
+    { ...base, id: "a", description: "first | one", context: "full", status: "completed", resumes: 2 },
+  ] as Task[];
+  assert.equal(
+    words.list(tasks, 5_000),
+    [
+      "| id | task | agent | status | time |",
+      "|---|---|---|---|---|",
+      "| b (forked) | a description that is longer … | build | ⏳ running | 5s |",
+      "| a (forked) (resumed) | first \\| one | build | ✓ completed | 1m 1s |",
+      "",
+      "2 tasks: 1 running, 1 completed",
+    ].join("\n"),
+  );
+});
