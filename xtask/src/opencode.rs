@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::hosts::Ran;
 use crate::world::World;
-use crate::{process, world};
+use crate::{process, test, world};
 
 const PLUGIN: &str = "integrations/opencode";
 
@@ -37,6 +37,9 @@ pub(crate) fn smoke(root: &Path, target: &Path) -> Result<Ran> {
 
 /// Every scenario.
 pub(crate) fn check(root: &Path, target: &Path) -> Result<Ran> {
+    let mut build = test::judged(test::whole("build"));
+    build.args(["--bin", "tine"]);
+    process::step("the program", root, build)?;
     run(root, target, TESTS)
 }
 
