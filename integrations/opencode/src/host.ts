@@ -137,20 +137,18 @@ export class Host {
     );
   }
 
-  /** Starts a turn, and returns before it ends. */
+  /** Starts a turn, and returns before it ends; where OpenCode dies in the next moments, the prompt may be lost. */
   async prompt(sessionID: string, settings: Settings, texts: Text[]): Promise<void> {
-    await this.send(sessionID, settings, texts, false);
-  }
-
-  /** Adds a message that asks for no reply. In the last step of a running turn it forces one more request all the same. */
-  async note(sessionID: string, settings: Settings, texts: Text[]): Promise<void> {
-    await this.send(sessionID, settings, texts, true);
-  }
-
-  private async send(sessionID: string, settings: Settings, texts: Text[], noReply: boolean): Promise<void> {
-    const parts = texts.map((text) => ({ type: "text" as const, ...text }));
     await this.ask("take the prompt", (options) =>
-      this.client.session.promptAsync({ sessionID, ...settings, noReply, parts }, options),
+      this.client.session.promptAsync({ sessionID, ...settings, parts: parts(texts) }, options),
+    );
+  }
+
+  /** Adds a message that asks for no reply, and returns when it is stored. In the last step of a running turn it forces one more request
+   *  all the same. */
+  async note(sessionID: string, settings: Settings, texts: Text[]): Promise<void> {
+    await this.ask("take the notice", (options) =>
+      this.client.session.prompt({ sessionID, ...settings, noReply: true, parts: parts(texts) }, options),
     );
   }
 
@@ -184,6 +182,10 @@ export class Host {
       throw error;
     });
   }
+}
+
+function parts(texts: Text[]) {
+  return texts.map((text) => ({ type: "text" as const, ...text }));
 }
 
 interface ClientConfig {

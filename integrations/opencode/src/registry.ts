@@ -35,6 +35,8 @@ export interface Task {
   context: Context;
   /** Its own session, once there is one. */
   session?: string;
+  /** The last message before its last prompt: what comes after it is the task's turn. */
+  after?: string;
   status: Status;
   /** Why it ended as `error`, `cancelled` or `lost`. */
   reason?: string;

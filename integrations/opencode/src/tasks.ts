@@ -103,7 +103,6 @@ export class Tasks {
     });
     try {
       const { session, told, answer } = await this.child(task, parent, messages, caller, own, agent);
-      await this.registry.update(task.id, (row) => (row.session = session));
       await this.host.prompt(session, settings, prompted(task.id, told, wanted.prompt));
       return `${this.started(task)}\n${answer}\n${words.afterStart(task)}`;
     } catch (error) {
@@ -159,6 +158,7 @@ export class Tasks {
   /** Cuts a fork in place, where its context asks for it. */
   private async cut(session: string, task: Task): Promise<Statistics> {
     const messages = await this.host.messages(session);
+    await this.registry.update(task.id, (row) => (row.after = messages.at(-1)?.info.id));
     if (task.context === "full") return whole(messages);
     const provider = await this.host.providerPackage(task.settings.model);
     const cuts = plan(messages, provider?.includes("anthropic") ?? false);
@@ -179,12 +179,14 @@ export class Tasks {
     if (!session || !(await this.host.session(session))) {
       throw new Refusal(`Task ${task.id} has no session to resume; start a new task.`);
     }
+    const messages = await this.host.messages(session);
     // A prompt that was given moments before a crash may have left no trace.
-    const isThere = promptPlace(await this.host.messages(session), task.prompt) >= 0;
+    const isThere = turn(messages, task).some(({ info }) => info.role === "user");
     const before = structuredClone(task);
     const taken = await this.registry.update(task.id, (row) => {
       if (isActive(row)) throw new Refusal(`Task ${row.id} still works. It can be resumed when it has ended.`);
-      Object.assign(row, { status: "resumed", resumes: row.resumes + 1, prompt, owner: owner(), startedMs: Date.now(), isCleared: false });
+      const after = messages.at(-1)?.info.id;
+      Object.assign(row, { status: "resumed", resumes: row.resumes + 1, prompt, after, owner: owner(), startedMs: Date.now(), isCleared: false });
       for (const key of ["endedMs", "reason", "notice", "waits"] as const) delete row[key];
     });
     if (!taken) throw new Refusal(`Task ${task.id} is gone.`);
@@ -206,6 +208,10 @@ export class Tasks {
     return (await this.registry.all()).filter((task) => task.parent === sessionID);
   }
 
+  private async ofSession(sessionID: string): Promise<Task | undefined> {
+    return (await this.registry.all()).find(({ session }) => session === sessionID);
+  }
+
   /** The task in whose session, or below it, something happens. */
   async workerOf(sessionID: string): Promise<Task | undefined> {
     const tasks = await this.registry.all();
@@ -220,25 +226,30 @@ export class Tasks {
 
   /** What a task has said. Waits for its end, for so long at most. */
   async output(id: string, waitMs: number, stop: AbortSignal, caller: Caller): Promise<string> {
-    let task = find(await this.ofParent(caller.sessionID), id);
-    if (isActive(task) && waitMs > 0) {
-      this.awaited.set(task.id, (this.awaited.get(task.id) ?? 0) + 1);
-      try {
-        for (const deadline = Date.now() + waitMs; Date.now() < deadline && !stop.aborted; ) {
-          await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-          task = (await this.registry.all()).find((row) => row.id === task.id) ?? task;
-          if (!isActive(task)) break;
-        }
-      } finally {
-        const others = (this.awaited.get(task.id) ?? 1) - 1;
-        if (others > 0) this.awaited.set(task.id, others);
-        else this.awaited.delete(task.id);
-      }
+    const task = find(await this.ofParent(caller.sessionID), id);
+    this.awaited.set(task.id, (this.awaited.get(task.id) ?? 0) + 1);
+    try {
+      const now = await this.ended(task, waitMs, stop);
+      const messages = now.session ? await this.host.messages(now.session).catch(() => []) : [];
+      const answer = words.output(now, said(messages, now), Date.now());
+      if (!isActive(now) && !stop.aborted) await this.markTold([now], []);
+      return answer;
+    } finally {
+      const others = (this.awaited.get(task.id) ?? 1) - 1;
+      if (others > 0) this.awaited.set(task.id, others);
+      else this.awaited.delete(task.id);
+      // One that ended while nobody could be told.
+      this.tellSoon(caller.sessionID);
     }
-    const messages = task.session ? await this.host.messages(task.session).catch(() => []) : [];
-    const answer = words.output(task, said(messages, task), Date.now());
-    if (!isActive(task) && !stop.aborted) await this.registry.update(task.id, (row) => row.notice && (row.notice = "told"));
-    return answer;
+  }
+
+  /** A task as it is when it has ended, or after so long. */
+  private async ended(task: Task, waitMs: number, stop: AbortSignal): Promise<Task> {
+    for (const deadline = Date.now() + waitMs; isActive(task) && Date.now() < deadline && !stop.aborted; ) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      task = (await this.registry.all()).find((row) => row.id === task.id) ?? task;
+    }
+    return task;
   }
 
   async cancel(id: string, caller: Caller): Promise<string> {
@@ -295,13 +306,14 @@ export class Tasks {
   }
 
   async failed(sessionID: string, error: unknown): Promise<void> {
+    if (!(await this.ofSession(sessionID))) return;
     this.failures.set(sessionID, told(error));
     await this.settle(sessionID);
   }
 
   /** OpenCode tries again for ever. */
   async retried(sessionID: string, attempt: number, nextMs: number, why: string): Promise<void> {
-    const task = (await this.registry.all()).find(({ session }) => session === sessionID);
+    const task = await this.ofSession(sessionID);
     if (!task || !isActive(task)) return;
     if (attempt <= 1 || !this.retries.has(sessionID)) this.retries.set(sessionID, Date.now());
     if (nextMs - this.retries.get(sessionID)! < this.retryMs) return;
@@ -319,6 +331,7 @@ export class Tasks {
   }
 
   async answered(request: string): Promise<void> {
+    if (!(await this.registry.all()).some(({ waits }) => waits?.some((wait) => wait.request === request))) return;
     await this.registry.change((tasks) => {
       for (const task of tasks) if (task.waits) task.waits = task.waits.filter((wait) => wait.request !== request);
     });
@@ -356,7 +369,7 @@ export class Tasks {
   /** Looks whether a session's task has ended. Events come twice and out of order; what is stored decides. */
   private async settle(sessionID: string): Promise<void> {
     await this.inOrder(sessionID, async () => {
-      const task = (await this.registry.all()).find(({ session }) => session === sessionID);
+      const task = await this.ofSession(sessionID);
       if (!task || !isActive(task) || task.owner.pid !== owner().pid) return;
       if ((await this.host.statuses())[sessionID]) return;
       const end = judge(await this.host.messages(sessionID), task, this.failures.get(sessionID));
@@ -453,8 +466,7 @@ export class Tasks {
 
 /** How a task has ended, by what its session holds; undefined where it has not. */
 export function judge(messages: Message[], task: Task, failure: string | undefined): End | undefined {
-  const place = promptPlace(messages, task.prompt);
-  const answers = place < 0 ? [] : messages.slice(place + 1).filter(({ info }) => info.role === "assistant");
+  const answers = turn(messages, task).filter(({ info }) => info.role === "assistant");
   const last = answers.at(-1);
   if (!last) return failure ? { status: "error", reason: failure } : undefined;
   const info = last.info as AssistantMessage;
@@ -469,8 +481,7 @@ export function judge(messages: Message[], task: Task, failure: string | undefin
 
 /** What a task has said last, and which tools it used since its prompt. */
 function said(messages: Message[], task: Task): { text: string; tools: string[] } {
-  const own = messages.slice(promptPlace(messages, task.prompt) + 1);
-  const answers = own.filter(({ info }) => info.role === "assistant");
+  const answers = turn(messages, task).filter(({ info }) => info.role === "assistant");
   const tools = answers.flatMap(({ parts }) => parts.flatMap((part) => (part.type === "tool" ? [part.tool] : [])));
   const last = answers.findLast((message) => text(message));
   return { text: last ? text(last) : "", tools };
@@ -480,11 +491,9 @@ function text({ parts }: Message): string {
   return parts.flatMap((part) => (part.type === "text" && !part.ignored ? [part.text] : [])).join("\n").trim();
 }
 
-/** Where a task's prompt stands in its session; -1 where it is not. */
-function promptPlace(messages: Message[], prompt: string): number {
-  return messages.findLastIndex(
-    ({ info, parts }) => info.role === "user" && parts.some((part) => part.type === "text" && part.text === prompt),
-  );
+/** What a task's session holds since its last prompt, that one included. */
+function turn(messages: Message[], { after }: Task): Message[] {
+  return messages.slice(messages.findIndex(({ info }) => info.id === after) + 1);
 }
 
 /** Whether a running turn has calls in its last step, so that a further request comes whatever is added. */

@@ -82,7 +82,7 @@ test("how a task ended is read from what is stored", () => {
   assert.deepEqual(ends([ask]), undefined);
   assert.deepEqual(ends([ask], "no such agent"), { status: "error", reason: "no such agent" });
   // The words of an earlier turn are no report of this one.
-  assert.deepEqual(ends([said("assistant", "before"), ask]), undefined);
+  assert.deepEqual(judge([said("assistant", "before"), ask], { ...row, after: "msg_before" }, undefined), undefined);
   assert.deepEqual(ends([ask, said("assistant", "", { finish: "tool-calls" })])?.reason, "it ended without a report");
   const failed = (name: string) => said("assistant", "", { error: { name, data: { message: "why" } } });
   assert.deepEqual(ends([ask, failed("MessageAbortedError")])?.status, "cancelled");

@@ -30,9 +30,12 @@ test("output, list, resume and cancel, by a beginning of the id", async () => {
 test("a call that waits is told the end, and no notice follows", async () => {
   const parent = await machine.session("waits");
   await machine.say(parent, "hello");
-  await machine.say(parent, "START full\nWORK slow");
+  await machine.say(parent, "START full\nWORK gate");
   const { id } = machine.task(parent);
-  assert.match(await machine.say(parent, `BLOCK\n${id}`), /Report: the slow work is done\./);
+  const answer = machine.say(parent, `BLOCK\n${id}`);
+  await machine.calls(parent, "superagents_output");
+  machine.openGate();
+  assert.match(await answer, /Report: the gate was opened\./);
   assert.equal(machine.task(parent).notice, "told");
   assert.equal(await machine.notices(parent), "");
 });
@@ -68,7 +71,7 @@ test("a person who stops a task's session cancels it", async () => {
   await machine.say(parent, "hello");
   await machine.say(parent, "START full\nWORK stall");
   const { session } = machine.task(parent);
-  await until(async () => ((await machine.api.session.status({ directory: machine.work })).data![session!] ? true : undefined));
+  await machine.isBusy(session!);
   await machine.api.session.abort({ sessionID: session! });
   const [task] = await machine.told(parent);
   assert.equal(task!.status, "cancelled");
@@ -92,8 +95,10 @@ test("a task that asks tells its parent, and one without a report says so", asyn
 test("a notice waits where it would force a further request", async () => {
   const parent = await machine.session("held");
   await machine.say(parent, "hello");
-  await machine.say(parent, "START full\nWORK slow");
+  await machine.say(parent, "START full\nWORK gate");
   const turn = machine.say(parent, "WORK slow, and say it here");
+  await machine.isBusy(parent.id);
+  machine.openGate();
   await turn;
   await machine.told(parent);
   const turns = (await machine.messages(parent.id)).filter(({ info }) => info.role === "assistant");

@@ -136,6 +136,21 @@ export class Machine {
     return (await this.api.session.messages({ sessionID })).data as never;
   }
 
+  /** Lets a worker that waits at its gate end. */
+  openGate(): void {
+    writeFileSync(join(this.work, "gate"), "");
+  }
+
+  async isBusy(sessionID: string): Promise<void> {
+    await until(async () => ((await this.api.session.status({ directory: this.work })).data![sessionID] ? true : undefined));
+  }
+
+  /** Waits until a call of this tool runs. */
+  async calls(session: Session, tool: string): Promise<void> {
+    const runs = (part: Part) => part.type === "tool" && part.tool === tool && part.state.status === "running";
+    await until(async () => ((await this.messages(session.id)).some(({ parts }) => parts.some(runs)) ? true : undefined));
+  }
+
   /** What the notices to a session say, in one text. */
   async notices(session: Session): Promise<string> {
     const parts = (await this.messages(session.id)).flatMap((message) => message.parts);
