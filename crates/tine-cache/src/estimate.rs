@@ -53,7 +53,7 @@ pub fn estimate(
     turns: u32,
     output_tokens: u64,
 ) -> Option<Estimate> {
-    let price = facts.price.as_ref()?;
+    let price = &facts.prices.at(situation.now_ms)?;
     let turns = u64::from(turns.clamp(1, TURNS_MAX));
     let Forms { naive, warm, .. } = closed_forms(&situation.shape(), facts);
     let planned = plan(situation, facts).bill(situation, facts);

@@ -2,7 +2,8 @@
 
 use tine_model::CacheScheme;
 
-use crate::price::{Price, Rates};
+use crate::price::Rates;
+use crate::prices::Prices;
 
 /// When siblings can read what a request writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,8 +19,8 @@ pub enum SharesAt {
 pub struct Facts {
     /// How the cache is told what to keep.
     pub scheme: CacheScheme,
-    /// What tokens cost; `None` where it is not known.
-    pub price: Option<Price>,
+    /// What tokens cost, and when.
+    pub prices: Prices,
     /// Prefixes of fewer tokens are not cached.
     pub min_tokens: u64,
     /// Least life of a short-lived entry, in milliseconds from the start of the request that wrote it or read it last.
@@ -57,9 +58,9 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The rates of a prompt of this size; `None` without a price.
-    pub(crate) fn rates(&self, prompt_tokens: u64) -> Option<&Rates> {
-        self.price.as_ref().map(|price| price.rates_for(prompt_tokens))
+    /// The rates of a prompt of this size that is sent then; `None` without a price.
+    pub(crate) fn rates(&self, prompt_tokens: u64, at_ms: i64) -> Option<Rates> {
+        self.prices.at(at_ms).map(|price| *price.rates_for(prompt_tokens))
     }
 
     /// Whether a write is a count of its own in usage: where nothing is marked, what is written is reported as plain input.

@@ -1,8 +1,9 @@
 //! What a fan-out cost, beside what it would have cost otherwise.
 
-use tine_model::Usage;
+use tine_model::{Spent, Usage};
 
 use crate::price::{Price, Rates, UNIT_TOKENS};
+use crate::prices::Prices;
 use crate::tokens::prompt_of;
 
 /// What one sibling used.
@@ -21,15 +22,23 @@ pub struct Sibling {
 }
 
 impl Sibling {
-    /// Prices a sibling's requests, the first one first. `None` when there are none.
-    pub fn priced(price: &Price, requests: &[Usage]) -> Option<Self> {
-        let first = *requests.first()?;
+    /// Prices a sibling's requests, the first one first, each at the price of its time. `None` when there are none, and without a
+    /// price.
+    pub fn priced(prices: &Prices, requests: &[Spent]) -> Option<Self> {
+        let first = requests.first()?.usage;
+        let (mut lost, mut uncached) = (0.0, 0.0);
+        for (index, spent) in requests.iter().enumerate() {
+            let price = prices.at(spent.started_ms)?;
+            uncached += price.cost_uncached(&spent.usage);
+            let before = index.checked_sub(1).map(|before| &requests[before].usage);
+            lost += before.map_or(0.0, |before| lost_between(&price, before, &spent.usage));
+        }
         Some(Self {
             first,
             requests: u32::try_from(requests.len()).unwrap_or(u32::MAX),
-            actual: requests.iter().map(|usage| price.cost(usage)).sum(),
-            lost: requests.windows(2).fold(0.0, |lost, pair| lost + lost_between(price, pair)),
-            uncached: requests.iter().map(|usage| price.cost_uncached(usage)).sum(),
+            actual: prices.cost(requests)?,
+            lost,
+            uncached,
         })
     }
 }
@@ -124,8 +133,7 @@ pub fn fork_costs(price: &Price, siblings: &[Sibling]) -> Vec<FanCost> {
 
 /// What the second of two requests in a row of one sibling paid over reading what the first one read or wrote. Where one of them
 /// reports no reads, nothing is known to be lost.
-fn lost_between(price: &Price, pair: &[Usage]) -> f64 {
-    let [before, after] = pair else { return 0.0 };
+fn lost_between(price: &Price, before: &Usage, after: &Usage) -> f64 {
     let (Some(had), Some(read)) = (before.read, after.read) else { return 0.0 };
     let rates = price.rates_for(prompt_of(after));
     let missed = had.saturating_add(written(before)).saturating_sub(read);
@@ -190,32 +198,35 @@ mod tests {
         assert!((a - b).abs() < 1e-9, "{a} {b}");
     }
 
+    fn priced(price: &Price, requests: &[Usage]) -> Sibling {
+        let spent = |usage: &Usage| Spent { started_ms: 0, usage: *usage };
+        let requests: Vec<Spent> = requests.iter().map(spent).collect();
+        Sibling::priced(&Prices::always(*price), &requests).unwrap()
+    }
+
     /// A cold fan-out, led; each sibling makes `requests` requests, of which only the first costs anything.
     fn led(price: &Price, requests: u32) -> Vec<Sibling> {
         let first =
             |index| if index == 0 { written_and_read(P + D, 0) } else { written_and_read(D, P) };
-        let sibling =
-            |index| Sibling { requests, ..Sibling::priced(price, &[first(index)]).unwrap() };
+        let sibling = |index| Sibling { requests, ..priced(price, &[first(index)]) };
         (0..N).map(sibling).collect()
     }
 
     #[test]
     fn a_later_miss_is_no_part_of_the_ideal() {
-        let price = facts().price.unwrap();
+        let price = facts().prices.at(0).unwrap();
         let served = [written_and_read(D, P), written_and_read(D, P + D)];
         let lost = [written_and_read(D, P), written_and_read(P + 2 * D, 0)];
-        let ideal = |requests: &[Usage]| {
-            fan_cost(&price, &[Sibling::priced(&price, requests).unwrap()]).ideal
-        };
+        let ideal = |requests: &[Usage]| fan_cost(&price, &[priced(&price, requests)]).ideal;
         close(ideal(&served), ideal(&lost));
         let unreported = [served[0], Usage { read: None, ..lost[1] }];
-        close(Sibling::priced(&price, &unreported).unwrap().lost, 0.0);
+        close(priced(&price, &unreported).lost, 0.0);
     }
 
     #[test]
     fn a_led_cold_fan_out_equals_the_closed_forms() {
         let facts = facts();
-        let price = facts.price.unwrap();
+        let price = facts.prices.at(0).unwrap();
         let shape = Shape {
             siblings: N,
             prefix_tokens: P,
@@ -236,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_sibling_that_went_on_was_right_to_write_its_tail() {
-        let price = facts().price.unwrap();
+        let price = facts().prices.at(0).unwrap();
         let cost = fan_cost(&price, &led(&price, 2));
         close(cost.ideal, cost.warm);
         close(cost.warm, dollars(N * P, 0.2) + dollars(N * D, 5.0));
@@ -244,8 +255,8 @@ mod tests {
 
     #[test]
     fn a_fan_out_that_lost_the_cache_is_not_called_efficient() {
-        let price = facts().price.unwrap();
-        let missed = Sibling::priced(&price, &[written_and_read(100_000, 0)]).unwrap();
+        let price = facts().prices.at(0).unwrap();
+        let missed = priced(&price, &[written_and_read(100_000, 0)]);
         let cost = fan_cost(&price, &[missed; 4]);
         close(cost.naive, cost.actual);
         assert!(cost.efficiency() < 0.05, "{}", cost.efficiency());
@@ -253,7 +264,7 @@ mod tests {
 
     #[test]
     fn each_fork_has_its_own_efficiency() {
-        let price = facts().price.unwrap();
+        let price = facts().prices.at(0).unwrap();
         let forks = fork_costs(&price, &led(&price, 2));
         assert!(forks[0].efficiency() < 0.05, "{}", forks[0].efficiency());
         close(forks[1].efficiency(), 1.0);
@@ -263,10 +274,10 @@ mod tests {
     #[test]
     fn an_automatic_cache_that_missed_paid_for_input() {
         let facts = Models::bundled().facts("openai/gpt-5.4");
-        let price = facts.price.unwrap();
+        let price = facts.prices.at(0).unwrap();
         let plain = |uncached, read| Usage { uncached, read: Some(read), ..Usage::default() };
         let siblings = [plain(10_000, 0), plain(400, 9_600)];
-        let siblings = siblings.map(|usage| Sibling::priced(&price, &[usage]).unwrap());
+        let siblings = siblings.map(|usage| priced(&price, &[usage]));
         let cost = fan_cost(&price, &siblings);
         close(cost.warm, 2.0 * (dollars(400, 2.5) + dollars(9_600, 0.25)));
         close(cost.leader_first, cost.actual);
@@ -275,18 +286,18 @@ mod tests {
 
     #[test]
     fn what_was_not_reported_is_not_called_a_miss() {
-        let price = facts().price.unwrap();
+        let price = facts().prices.at(0).unwrap();
         let silent = Usage { uncached: 1_000, ..Usage::default() };
-        let cost = fan_cost(&price, &[Sibling::priced(&price, &[silent]).unwrap(); 3]);
+        let cost = fan_cost(&price, &[priced(&price, &[silent]); 3]);
         close(cost.ideal, cost.actual);
         close(cost.leader_first, cost.actual);
     }
 
     #[test]
     fn every_request_is_priced_by_its_own_size() {
-        let price = Models::bundled().price("anthropic/claude-haiku-5-5").unwrap();
+        let price = Models::bundled().price("anthropic/claude-haiku-5-5", 0).unwrap();
         let short = written_and_read(0, 60_000);
-        let sibling = Sibling::priced(&price, &[short, short]).unwrap();
+        let sibling = priced(&price, &[short, short]);
         close(sibling.actual, 2.0 * dollars(60_000, 0.01));
     }
 }

@@ -16,7 +16,8 @@ fn shape(lifetime: Lifetime, gap_tokens: u64) -> Shape {
 fn row(model: &str, lifetime: Lifetime) -> String {
     // The steps and units of automatic caches are left out: the table compares prices.
     let facts = Facts { step_tokens: 1, whole_requests: false, ..Models::bundled().facts(model) };
-    let price = facts.price.unwrap();
+    // A Thursday, 02:00 UTC: peak hours, where there are any.
+    let price = facts.prices.at(7_200_000).unwrap();
     let forms = closed_forms(&shape(lifetime, 100_000), &facts);
     let cost = |bill: &Bill| format!("{:.3}", bill.dollars(&price));
     let bills = [&forms.uncached, &forms.naive, &forms.leader_first, &forms.warm, &forms.ideal];
@@ -102,7 +103,7 @@ fn a_prefix_below_the_minimum_is_shared_by_nobody() {
 fn the_forms_differ_by_what_the_formulas_say() {
     for model in ["anthropic/claude-opus-5", "anthropic/claude-fable-5-1", "openai/gpt-6.1-terra"] {
         let facts = Models::bundled().facts(model);
-        let price = facts.price.unwrap();
+        let price = facts.prices.at(0).unwrap();
         for (siblings, gap) in [(1, 4_000), (2, 4_000), (8, 20_000), (64, 100_000)] {
             let shape = Shape { siblings, directive_tokens: 0, ..shape(Lifetime::Short, gap) };
             let forms = closed_forms(&shape, &facts);
@@ -131,6 +132,6 @@ fn absurd_sizes_saturate() {
         ..shape(Lifetime::Long, 0)
     };
     let forms = closed_forms(&shape, &facts);
-    assert!(forms.together.dollars(&facts.price.unwrap()).is_finite());
+    assert!(forms.together.dollars(&facts.prices.at(0).unwrap()).is_finite());
     assert_eq!(forms.warm.tokens().read, Some(u64::MAX));
 }

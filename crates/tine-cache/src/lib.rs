@@ -12,6 +12,7 @@ mod ledger;
 mod models;
 mod plan;
 mod price;
+mod prices;
 mod tokens;
 mod verdict;
 mod warm;
@@ -30,6 +31,7 @@ pub use plan::{
     Asked, FIRST_EVENT_MS, Launch, Plan, PlanCosts, REQUEST_MS, Situation, Warmth, plan,
 };
 pub use price::{Price, Rates, Tier};
+pub use prices::Prices;
 pub use tokens::BYTES_PER_TOKEN;
 pub use verdict::{Judgement, Verdict, judge};
 pub use warm::{Keep, keep, pings_worth};

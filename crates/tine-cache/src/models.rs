@@ -1,6 +1,7 @@
 //! What is known of models: one file that ships with tine, and the user's own over it.
 
 mod table;
+mod times;
 
 use tine_model::{Engine, ModelRef, Provider, Served};
 
@@ -19,6 +20,14 @@ pub enum ModelsError {
     /// A row names some prices, and neither it nor a shorter name has the price of input and of output.
     #[error("the prices of `{0}` are incomplete: `input` and `output` are needed")]
     Incomplete(String),
+    /// A row's prices do not hold at each time once.
+    #[error("the prices of `{name}` {fault}")]
+    Times {
+        /// The row.
+        name: String,
+        /// What is wrong, as it reads after "the prices".
+        fault: String,
+    },
     /// A row is like a model that no row names.
     #[error("`{name}` is like `{like}`, which is not known")]
     Unlike {
@@ -75,7 +84,10 @@ impl Models {
                     return Err(ModelsError::Unlike { name, like: like.clone() });
                 }
             }
-            if row.has_prices() && self.facts(&row.name).price.is_none() {
+            if let Some(fault) = row.fault_of_times() {
+                return Err(ModelsError::Times { name: row.name.clone(), fault });
+            }
+            if row.has_prices() && !self.facts(&row.name).prices.is_known() {
                 return Err(ModelsError::Incomplete(row.name.clone()));
             }
         }
@@ -107,9 +119,9 @@ impl Models {
         }
     }
 
-    /// What tokens of `model` cost; `None` when it is not known.
-    pub fn price(&self, model: &str) -> Option<Price> {
-        self.facts(model).price
+    /// What tokens of `model` cost in a request that starts at `at_ms`, in Unix milliseconds; `None` when it is not known.
+    pub fn price(&self, model: &str, at_ms: i64) -> Option<Price> {
+        self.facts(model).prices.at(at_ms)
     }
 
     /// The model whose prices stand in for those of `model`, where it has none of its own.

@@ -6,7 +6,7 @@ use super::*;
 use crate::facts::SharesAt;
 
 fn read(model: &str) -> Option<f64> {
-    Models::bundled().price(model).map(|price| price.base.read)
+    Models::bundled().price(model, 0).map(|price| price.base.read)
 }
 
 #[test]
@@ -29,7 +29,8 @@ fn the_simulator_is_priced_as_a_model_that_is_named() {
     let models = Models::bundled();
     let check = |model: &str, like: &str| {
         assert_eq!(models.priced_as(model), Some(like), "{model}");
-        assert_eq!(models.price(model), models.price(like), "{model}");
+        let peak_ms = at(NOVEMBER_30_2026, 2);
+        assert_eq!(models.price(model, peak_ms), models.price(like, peak_ms), "{model}");
         assert_eq!(models.facts(model).scheme, models.facts(like).scheme, "{model}");
         assert_eq!(models.facts(model).min_tokens, models.facts(like).min_tokens, "{model}");
     };
@@ -50,7 +51,7 @@ fn chat_has_the_prices_of_responses_and_less_of_its_cache() {
     let models = Models::bundled();
     let (responses, chat) =
         (models.facts("openai/gpt-6-sol"), models.facts("openai-chat/gpt-6-sol"));
-    assert_eq!(chat.price, responses.price);
+    assert_eq!(chat.prices, responses.prices);
     assert_eq!((chat.scheme, chat.short_ms), (CacheScheme::Breakpoints, 30 * 60_000));
     assert_eq!((responses.long_ms, chat.long_ms), (Some(12 * 3_600_000), None));
     assert_eq!((responses.diagnoses, chat.diagnoses), (true, false));
@@ -63,13 +64,13 @@ fn claude_behind_a_gateway_has_anthropics_rules_and_prices() {
     let models = Models::bundled();
     let check = |gateway: &str, own: &str| {
         let (gateway, own) = (models.facts(gateway), models.facts(own));
-        assert_eq!(gateway.price, own.price);
+        assert_eq!(gateway.prices, own.prices);
         assert_eq!(gateway.scheme, CacheScheme::Marks);
         assert_eq!((gateway.min_tokens, gateway.step_tokens), (own.min_tokens, 1));
         assert_eq!((gateway.long_ms, gateway.lookback_blocks), (own.long_ms, own.lookback_blocks));
         assert_eq!(gateway.context_tokens, own.context_tokens);
         assert!(!gateway.diagnoses && !gateway.caches_output && !gateway.reliable);
-        assert!(own.price.is_some());
+        assert!(own.prices.at(0).is_some());
     };
     check("openai-compat/anthropic/claude-opus-5.5", "anthropic/claude-opus-5-5");
     check("openai-compat/claude-haiku-4-5", "anthropic/claude-haiku-4-5");
@@ -95,7 +96,7 @@ fn an_unknown_model_has_the_rules_of_its_provider_and_no_price() {
     let models = Models::bundled();
     let facts = |provider: &str| models.facts(&format!("{provider}/nobody-knows"));
     for provider in Provider::ALL.into_iter().filter(|provider| *provider != Provider::Sim) {
-        assert_eq!(facts(provider.as_str()).price, None);
+        assert_eq!(facts(provider.as_str()).prices.at(0), None);
     }
     assert_eq!(facts("anthropic").scheme, CacheScheme::Marks);
     assert_eq!(facts("anthropic").lookback_blocks, Some(20));
@@ -114,7 +115,7 @@ fn an_unknown_model_has_the_rules_of_its_provider_and_no_price() {
 #[test]
 fn long_prompts_have_their_own_tier() {
     let check = |model: &str, above: u64, prompt: f64, output: f64| {
-        let price = Models::bundled().price(model).unwrap();
+        let price = Models::bundled().price(model, 0).unwrap();
         let (low, high) = (price.rates_for(above), price.rates_for(above + 1));
         assert_eq!(low, &price.base, "{model}");
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{model}: {a} {b}");
@@ -128,7 +129,7 @@ fn long_prompts_have_their_own_tier() {
     check("gemini/gemini-3.1-pro-preview", 200_000, 2.0, 1.5);
     check("openai-compat/grok-4.7", 200_000, 2.0, 2.0);
     check("minimax/MiniMax-M3", 512_000, 2.0, 2.0);
-    let opus = Models::bundled().price("anthropic/claude-opus-5-5").unwrap();
+    let opus = Models::bundled().price("anthropic/claude-opus-5-5", 0).unwrap();
     assert_eq!(opus.tier, None);
 }
 
@@ -137,14 +138,14 @@ fn a_file_of_the_user_wins_and_leaves_the_rest() {
     let text = "[[model]]\nname = \"anthropic/claude-opus-5-5*\"\ninput = 3\n\
                 [[model]]\nname = \"openai-compat/mine\"\ninput = 0\noutput = 0.5\nmin_tokens = 32\n";
     let models = Models::bundled().overlaid(text).unwrap();
-    let opus = models.price("anthropic/claude-opus-5-5").unwrap().base;
+    let opus = models.price("anthropic/claude-opus-5-5", 0).unwrap().base;
     assert_eq!((opus.input, opus.read, opus.output), (3.0, 0.2, 20.0));
     let mine = models.facts("openai-compat/mine");
-    let rates = mine.price.unwrap().base;
+    let rates = mine.prices.at(0).unwrap().base;
     assert_eq!((rates.input, rates.write_short, rates.read, mine.min_tokens), (0.0, 0.0, 0.0, 32));
     assert!(mine.caches_output, "the provider's rules are still there");
     // What stands in for the simulator is changed with it.
-    assert_eq!(models.price("sim/demo").unwrap().base.input, 3.0);
+    assert_eq!(models.price("sim/demo", 0).unwrap().base.input, 3.0);
     assert_eq!(models.date(), Models::bundled().date());
     let own = "[[model]]\nname = \"sim/*\"\ninput = 0\noutput = 0\n";
     assert_eq!(Models::bundled().overlaid(own).unwrap().priced_as("sim/demo"), None);
@@ -165,7 +166,7 @@ fn a_broken_file_names_line_and_column_and_the_bundled_one_stays_usable() {
     insta::assert_snapshot!(broken("[[model]]\nname = \"a/b\"\nscheme = \"magic\"\n"), @r#"not a table of models: TOML parse error at line 3, column 10 /   | / 3 | scheme = "magic" /   |          ^^^^^^^ / unknown variant `magic`, expected one of `marks`, `breakpoints`, `automatic`"#);
     let unknown = broken("[[model]]\nname = \"a/b\"\ncolour = 1\n");
     assert!(unknown.contains("at line 3, column 1 ") && unknown.contains("`colour`"), "{unknown}");
-    assert_eq!(models.price("sim/demo"), Models::bundled().price("sim/demo"));
+    assert_eq!(models.price("sim/demo", 0), Models::bundled().price("sim/demo", 0));
 }
 
 #[test]
@@ -230,4 +231,84 @@ fn what_serves_a_model_has_rules_of_its_own() {
     let own = models.overlaid("[[model]]\nname = \"llama-server/*\"\nslots = 0\n").unwrap();
     let served = Served { engine: Some(Engine::LlamaServer), ..Served::default() };
     assert_eq!(own.facts_served("openai-compat/m", Some(&served)).slots, None);
+}
+
+/// Milliseconds at an hour of a day in UTC, which is told as days since the Unix epoch.
+fn at(day: i64, hour: i64) -> i64 {
+    (day * 24 + hour) * 3_600_000
+}
+
+const NOVEMBER_30_2026: i64 = 20_787;
+
+#[test]
+fn a_request_has_the_price_of_its_own_day() {
+    let read = |at_ms| Models::bundled().price("gemini/gemini-4-argon", at_ms).unwrap().base.read;
+    assert_eq!(read(at(NOVEMBER_30_2026 + 1, 0) - 1), 0.1);
+    assert_eq!(read(at(NOVEMBER_30_2026 + 1, 0)), 0.2);
+    assert_eq!((read(i64::MIN), read(0), read(i64::MAX)), (0.1, 0.1, 0.2));
+}
+
+#[test]
+fn peak_hours_are_those_of_working_days() {
+    let models = Models::bundled();
+    let output = |model: &str, at_ms| models.price(model, at_ms).unwrap().base.output;
+    // That day was a Monday.
+    let of_day = |day| {
+        let hours = (0..24).filter(|hour| output("deepseek/deepseek-v4-pro", at(day, *hour)) > 2.0);
+        hours.collect::<Vec<_>>()
+    };
+    for day in NOVEMBER_30_2026..NOVEMBER_30_2026 + 5 {
+        assert_eq!(of_day(day), [1, 2, 3, 6, 7, 8, 9]);
+    }
+    assert_eq!([of_day(NOVEMBER_30_2026 - 1), of_day(NOVEMBER_30_2026 - 2)], [[0; 0]; 2]);
+    assert_eq!(of_day(-3), [1, 2, 3, 6, 7, 8, 9], "Monday, 29 December 1969");
+    // The simulator costs the same at all hours.
+    let hours = (0..24 * 7).map(|hour| output("sim/demo@deepseek", at(0, hour)));
+    assert!(hours.into_iter().all(|output| output == 1.2));
+}
+
+#[test]
+fn a_file_of_the_user_has_the_last_word_at_all_times() {
+    let argon = |text: &str, day| {
+        let own = format!("[[model]]\nname = \"gemini/gemini-4-argon*\"\n{text}");
+        let models = Models::bundled().overlaid(&own).unwrap();
+        let rates = models.price("gemini/gemini-4-argon", at(day, 0)).unwrap().base;
+        (rates.input, rates.read, rates.output)
+    };
+    let (before, after) = (NOVEMBER_30_2026, NOVEMBER_30_2026 + 1);
+    let discount = "input = 1.0\n";
+    assert_eq!(argon(discount, before), (1.0, 0.1, 10.0));
+    assert_eq!(argon(discount, after), (1.0, 0.2, 20.0));
+    let own = "input = 5\noutput = 6\n[[model.price]]\nuntil = 2026-11-30\nread = 1\n\
+               [[model.price]]\nfrom = 2026-11-30\nread = 2\noutput = 7\n";
+    assert_eq!(argon(own, before - 1), (5.0, 1.0, 6.0));
+    assert_eq!(argon(own, before), (5.0, 2.0, 7.0));
+}
+
+#[test]
+fn prices_that_overlap_or_leave_a_gap_are_refused() {
+    let refused = |times: [&str; 2]| {
+        let rows = times.map(|time| format!("[[model.price]]\n{time}\ninput = 1\noutput = 1\n"));
+        let text = format!("[[model]]\nname = \"acme/b\"\n{}", rows.concat());
+        told(&Models::bundled().overlaid(&text).unwrap_err())
+    };
+    insta::assert_snapshot!(refused(["until = 2026-12-01", "from = 2026-12-02"]), @"the prices of `acme/b` have a gap at Mon 00:00 UTC from 2026-12-01 on");
+    insta::assert_snapshot!(refused(["until = 2026-12-02", "from = 2026-12-01"]), @"the prices of `acme/b` overlap at Mon 00:00 UTC from 2026-12-01 on");
+    insta::assert_snapshot!(refused(["until = 2026-12-02", "until = 2026-12-01"]), @"the prices of `acme/b` overlap at Mon 00:00 UTC");
+    insta::assert_snapshot!(refused(["from = 2026-12-01", "from = 2026-12-02\nuntil = 2026-12-01"]), @"the prices of `acme/b` end before they begin, on 2026-12-02");
+    insta::assert_snapshot!(refused(["hours = [\"Mon-Fri 01:00-04:30\"]", "hours = [\"Mon-Fri 00:00-01:00\", \"Sat-Sun 00:00-24:00\"]"]), @"the prices of `acme/b` have a gap at Mon 04:30 UTC");
+    insta::assert_snapshot!(refused(["hours = [\"00:00-13:00\"]", "hours = [\"12:00-24:00\"]"]), @"the prices of `acme/b` overlap at Mon 12:00 UTC");
+    insta::assert_snapshot!(refused(["from = 2026-12-01", ""]), @"the prices of `acme/b` overlap at Mon 00:00 UTC from 2026-12-01 on");
+    for wrong in ["from = \"2026-12-01\"", "from = 2026-13-01", "from = 2026-12-01T00:00:00Z"] {
+        assert!(refused([wrong, "until = 2026-12-01"]).contains("not a table"), "{wrong}");
+    }
+    for wrong in
+        ["1:00-2:00", "01:00-25:00", "02:00-01:00", "Fri-Mon 01:00-02:00", "Mo 01:00-02:00"]
+    {
+        let told = refused([&format!("hours = [\"{wrong}\"]"), ""]);
+        assert!(told.contains("hours are written as `Mon-Fri 01:00-04:00`"), "{told}");
+    }
+    let half = "[[model]]\nname = \"acme/b\"\ninput = 1.0\n[[model.price]]\n";
+    let half = told(&Models::bundled().overlaid(half).unwrap_err());
+    insta::assert_snapshot!(half, @"the prices of `acme/b` are incomplete: `input` and `output` are needed");
 }

@@ -37,6 +37,8 @@ pub enum Asked {
 /// What is known when siblings are about to start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Situation {
+    /// When they start, in Unix milliseconds: the price goes by it.
+    pub now_ms: i64,
     /// How many.
     pub siblings: usize,
     /// Tokens that they share.
@@ -64,6 +66,7 @@ pub struct Situation {
 impl Default for Situation {
     fn default() -> Self {
         Self {
+            now_ms: 0,
             siblings: 0,
             prefix_tokens: 0,
             gap_tokens: 0,
@@ -183,10 +186,11 @@ pub fn plan(situation: &Situation, facts: &Facts) -> Plan {
     }
     let waves = waves(situation, facts);
     let forms = closed_forms_on(&waves, &shape, facts);
-    let costs = facts.price.as_ref().map(|price| costs(&forms, price));
+    let costs = facts.prices.at(situation.now_ms).map(|price| costs(&forms, &price));
     let wait_ms = wait_ms(situation, facts);
     let price = situation.worth_ms(wait_ms);
-    let saved = saved_by_leading(waves.first().copied().unwrap_or(0), &shape, facts);
+    let first = waves.first().copied().unwrap_or(0);
+    let saved = saved_by_leading(first, &shape, facts, situation.now_ms);
     let facing = Facing { shape, saved, price, wait_ms, priced: costs.is_some() };
     let (launch, mut reason) = facing.choose(situation.asked, facts);
     let leaders = match launch {
@@ -234,12 +238,12 @@ impl Plan {
 }
 
 /// What a leader saves those of its own machine, in USD; 0 without a price.
-fn saved_by_leading(siblings: usize, shape: &Shape, facts: &Facts) -> f64 {
+fn saved_by_leading(siblings: usize, shape: &Shape, facts: &Facts, now_ms: i64) -> f64 {
     let forms = closed_forms(&Shape { siblings: siblings as u64, ..*shape }, facts);
     let saved = facts
-        .price
-        .as_ref()
-        .map(|price| forms.together.dollars(price) - forms.leader_first.dollars(price));
+        .prices
+        .at(now_ms)
+        .map(|price| forms.together.dollars(&price) - forms.leader_first.dollars(&price));
     saved.unwrap_or(0.0).max(0.0)
 }
 
@@ -258,11 +262,13 @@ impl Further {
         let wait_ms = wait_ms(situation, facts).saturating_mul(2);
         let price = situation.worth_ms(wait_ms) * machines.len() as f64;
         let cold = Shape { gap_tokens: shape.prefix_tokens, ..*shape };
-        let saved = machines.iter().map(|members| saved_by_leading(*members, &cold, facts)).sum();
+        let by_leading =
+            |members: &usize| saved_by_leading(*members, &cold, facts, situation.now_ms);
+        let saved = machines.iter().map(by_leading).sum();
         let shared = machines.iter().any(|members| *members > 1);
         let worth = shared
             && shape.prefix_tokens >= facts.min_tokens
-            && (facts.price.is_none() || saved > price);
+            && (!facts.prices.is_known() || saved > price);
         let led = match situation.asked {
             Asked::Together => false,
             Asked::Leader => shared,
@@ -276,7 +282,7 @@ impl Further {
             return String::new();
         };
         let (machines, saved, price) = (waves.len(), money(self.saved), money(self.price));
-        let lead = match (self.led, facts.price.is_some()) {
+        let lead = match (self.led, facts.prices.is_known()) {
             (true, true) => format!("one goes first on each, which saves {saved}"),
             (true, false) => "one goes first on each".to_owned(),
             (false, true) => {

@@ -129,7 +129,7 @@ fn one_goes_first_on_every_machine_when_that_is_worth_it() {
 #[test]
 fn every_further_machine_costs_one_write_more() {
     let facts = Models::bundled().facts(SOL);
-    let price = facts.price.unwrap();
+    let price = facts.prices.at(0).unwrap();
     let bill =
         |situation: &Situation| plan(situation, &facts).bill(situation, &facts).dollars(&price);
     let expected = |s: f64| (s * 2.5 * 100_000.0 + (20.0 - s) * 0.1 * 100_000.0) / 1e6 + 0.025;
@@ -214,7 +214,7 @@ fn where_slots_share_nothing_siblings_go_in_turn() {
 fn what_slots_cost_counts_the_prefix_once_a_slot() {
     let priced = Models::bundled().facts("openai/gpt-5.4");
     let facts = Facts { slots: Some(4), min_tokens: 1, step_tokens: 1, ..priced };
-    let price = facts.price.unwrap();
+    let price = facts.prices.at(0).unwrap();
     let warm = Situation { slots_holding: 1, ..situation(4, 0) };
     let dollars =
         |situation: &Situation| plan(situation, &facts).bill(situation, &facts).dollars(&price);

@@ -154,9 +154,9 @@ pub fn judge(
     let case = Case::new(expected, counts, facts, usage);
     let (verdict, why) = case.verdict(difference);
     let missed = if verdict.is_miss() { case.missed(&verdict) } else { 0 };
-    let cost = |rates: &Rates| {
+    let cost = |rates: Rates| {
         let lost = missed as f64;
-        let paid = case.write_price(rates);
+        let paid = case.write_price(&rates);
         lost * (paid - rates.read) / UNIT_TOKENS
     };
     Judgement {
@@ -165,7 +165,7 @@ pub fn judge(
         read: Some(counts.read),
         missed,
         why,
-        cost_of_miss: facts.rates(counts.prompt).filter(|_| missed > 0).map(cost),
+        cost_of_miss: facts.rates(counts.prompt, expected.at_ms).filter(|_| missed > 0).map(cost),
     }
 }
 

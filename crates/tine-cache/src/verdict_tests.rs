@@ -14,6 +14,7 @@ fn expectation(missing: Missing) -> Expectation {
     use PlaceState::{Live, Unknown};
     let warm = missing == Missing::Nothing;
     Expectation {
+        at_ms: 0,
         read: if warm { 11_000 } else { 10_000 },
         exact: true,
         from: Some(if warm { BoundaryKind::ForkPoint } else { BoundaryKind::Anchor }),

@@ -43,8 +43,9 @@ pub enum Keep {
 
 /// Chooses for a prefix that is needed again `expected_gap_ms` after the start of its last request. Without a price nothing
 /// is spent on keeping it.
-pub fn keep(expected_gap_ms: i64, facts: &Facts) -> Keep {
-    let Some(price) = facts.price.filter(|_| facts.reliable && facts.short_ms > 0) else {
+pub fn keep(expected_gap_ms: i64, facts: &Facts, now_ms: i64) -> Keep {
+    let price = facts.prices.at(now_ms);
+    let Some(price) = price.filter(|_| facts.reliable && facts.short_ms > 0) else {
         return Keep::Short;
     };
     if expected_gap_ms < facts.short_ms {
@@ -84,7 +85,7 @@ mod tests {
     #[test]
     fn so_many_pings_cost_less_than_one_write() {
         let check = |model: &str, expected: u32| {
-            let price = facts(model).price.unwrap();
+            let price = facts(model).prices.at(0).unwrap();
             assert_eq!(pings_worth(&price.base), expected, "{model}");
         };
         check("anthropic/claude-opus-5", 11);
@@ -97,7 +98,7 @@ mod tests {
     }
 
     fn check(model: &str, minutes: i64, expected: &str) {
-        let kept = match keep(minutes * MINUTE_MS, &facts(model)) {
+        let kept = match keep(minutes * MINUTE_MS, &facts(model), 0) {
             Keep::Short => "short",
             Keep::Pings { .. } => "pings",
             Keep::Long => "long",
@@ -124,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_ping_starts_before_the_entry_dies() {
-        let kept = keep(10 * MINUTE_MS, &facts("anthropic/claude-opus-5-5"));
+        let kept = keep(10 * MINUTE_MS, &facts("anthropic/claude-opus-5-5"), 0);
         assert_eq!(kept, Keep::Pings { every_ms: 270_000, at_most: 24 });
     }
 }

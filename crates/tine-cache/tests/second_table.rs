@@ -7,6 +7,9 @@ use std::fmt::Write;
 
 use tine_cache::Models;
 
+/// Monday, 23 November 2026, 02:00 UTC: the second table has the prices of peak hours.
+const PEAK_MS: i64 = 1_795_399_200_000;
+
 const SECOND: &str = include_str!("data/litellm.tsv");
 
 /// One row of the second table.
@@ -36,7 +39,7 @@ fn compare(models: &Models, row: &Row<'_>, told: &mut String) {
         row.numbers;
     let name = row.name;
     let facts = models.facts(name);
-    let Some(price) = facts.price else {
+    let Some(price) = facts.prices.at(PEAK_MS) else {
         writeln!(told, "{name}: no price").unwrap();
         return;
     };

@@ -146,6 +146,7 @@ impl CacheLane {
         });
         let own: u64 = lengths.sum();
         Situation {
+            now_ms,
             siblings: told.len(),
             prefix_tokens: expected.prefix,
             gap_tokens: expected.gap,
@@ -273,6 +274,7 @@ impl CacheLane {
     /// Whether one of two who share `gap` unwritten tokens should wait for the other.
     fn is_worth_waiting(&self, expected: &Expectation, gap: u64) -> bool {
         let situation = Situation {
+            now_ms: expected.at_ms,
             siblings: 2,
             prefix_tokens: expected.prefix.max(gap),
             gap_tokens: gap,

@@ -2,7 +2,7 @@
 //! cost.
 
 use tine_llm::{LlmError, Progress};
-use tine_model::{CapReached, Message, StopReason, Usage};
+use tine_model::{CapReached, Message, Spent, StopReason, Usage};
 use tine_wire::{Assembled, FailureKind, Partial, Reply};
 use tokio_util::sync::CancellationToken;
 
@@ -164,7 +164,7 @@ impl Turns<'_> {
         self.warn_of_the_cache(&sent, &reply.usage);
         self.run.conversation.answered(&sent.assembled, reply.id.clone());
         self.report.turns += 1;
-        self.count(reply.usage);
+        self.count(Spent { started_ms: sent.started_ms, usage: reply.usage });
         Ok(Some(Exchanged { reply, sent }))
     }
 
@@ -253,13 +253,13 @@ impl Turns<'_> {
             FirstAnswer { cache, usage, was_sent, min_tokens }.warn_of_a_break();
         }
         if let Some(before) = self.report.requests.last() {
-            warn_of_a_drop(before, usage, sent.cache.as_ref());
+            warn_of_a_drop(&before.usage, usage, sent.cache.as_ref());
         }
     }
 
-    pub(crate) fn count(&mut self, usage: Usage) {
-        self.report.usage += usage;
-        self.report.requests.push(usage);
+    pub(crate) fn count(&mut self, spent: Spent) {
+        self.report.usage += spent.usage;
+        self.report.requests.push(spent);
     }
 
     /// Notes what a request cost, once its reply is kept.
@@ -298,7 +298,7 @@ impl Turns<'_> {
         }
         if is_reported {
             self.judge(&mut sent, &partial.usage);
-            self.count(partial.usage);
+            self.count(Spent { started_ms: sent.started_ms, usage: partial.usage });
         }
         let what = (partial.usage, StopReason::Other(stop.to_owned()));
         self.record((partial.id.clone(), None), what, sent).await

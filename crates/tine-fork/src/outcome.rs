@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tine_cache::Judgement;
-use tine_model::{Message, Outcome, Usage};
+use tine_model::{Message, Outcome, Spent, Usage};
 use tine_wire::HeadPartsError;
 use uuid::Uuid;
 
@@ -53,8 +53,8 @@ pub struct ForkResult {
     pub final_text: Option<String>,
     /// Tokens of all its requests; cache reads and writes are counts of their own.
     pub usage: Usage,
-    /// Tokens of each answered request, in order. The first says what the inherited prefix cost.
-    pub requests: Vec<Usage>,
+    /// Each answered request, in order. The first says what the inherited prefix cost.
+    pub requests: Vec<Spent>,
     /// What the cache served of the first request, against what it should have; `None` when none was answered.
     pub cache: Option<Judgement>,
     /// What its requests cost in USD; `None` for a model without a known price.

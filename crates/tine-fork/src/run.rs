@@ -7,7 +7,8 @@ use std::time::Duration;
 use tine_guard::filter::ToolFilter;
 use tine_llm::{HoldReason, LlmClient, LlmError};
 use tine_model::{
-    Block, CapReached, DialectChange, Leftover, Message, Outcome, Role, StopReason, Usage, in_full,
+    Block, CapReached, DialectChange, Leftover, Message, Outcome, Role, Spent, StopReason, Usage,
+    in_full,
 };
 use tine_wire::{Dialect, Event, Partial, Reply};
 use tokio_util::sync::CancellationToken;
@@ -167,8 +168,8 @@ pub struct RunReport {
     pub messages: Vec<Arc<Message>>,
     /// Tokens of all its requests.
     pub usage: Usage,
-    /// Tokens of each answered request, in order. The first says what the inherited prefix cost; prices go by the size of each.
-    pub requests: Vec<Usage>,
+    /// Each answered request, in order. The first says what the inherited prefix cost; prices go by the size and time of each.
+    pub requests: Vec<Spent>,
     /// Answered requests.
     pub turns: u32,
     /// Tool calls it made.
@@ -317,9 +318,10 @@ impl Turns<'_> {
     /// Lets the conversation be made shorter, and counts what that took.
     async fn compact(&mut self, cancel: &CancellationToken) -> Result<(), RunError> {
         let Some(compactor) = self.run.compactor else { return Ok(()) };
-        let last = self.report.requests.last();
+        let last = self.report.requests.last().map(|spent| &spent.usage);
+        let started_ms = self.run.journal.now_ms();
         let taken = compactor.compact(self.run.conversation, last, cancel).await?;
-        taken.into_iter().for_each(|usage| self.count(usage));
+        taken.into_iter().for_each(|usage| self.count(Spent { started_ms, usage }));
         Ok(())
     }
 
@@ -334,6 +336,7 @@ impl Turns<'_> {
                 Err(RunError::Llm(error)) => error,
                 result => return result,
             };
+            let started_ms = self.run.journal.now_ms();
             let room = match (error.overflow(), self.run.compactor) {
                 (Some(overflow), Some(compactor)) if round < ROOM_ROUNDS_MAX => {
                     let conversation = &mut *self.run.conversation;
@@ -342,7 +345,7 @@ impl Turns<'_> {
                 _ => None,
             };
             let Some(taken) = room else { return Err(error.into()) };
-            taken.into_iter().for_each(|usage| self.count(usage));
+            taken.into_iter().for_each(|usage| self.count(Spent { started_ms, usage }));
             round += 1;
             let (attempt, wait) = (round, Duration::ZERO);
             self.run.observer.on_event(&RunEvent::Retry { attempt, wait, cause: &error });

@@ -146,7 +146,11 @@ impl Turns<'_> {
         let change = DialectChange {
             refusal: Some(words),
             lost_tokens,
-            lost_micro_usd: self.run.cache.as_ref().and_then(|lane| lost(lane, lost_tokens)),
+            lost_micro_usd: self
+                .run
+                .cache
+                .as_ref()
+                .and_then(|lane| lost(lane, lost_tokens, self.run.journal.now_ms())),
             ..change(known.host, &members, changed)
         };
         tracing::info!(%change, "a request goes out again without members that the server refuses");
@@ -177,8 +181,8 @@ fn change(host: String, members: &[Member], changed: Changed) -> DialectChange {
 }
 
 /// The cost of sending so many tokens again instead of reading them, in millionths of a USD.
-fn lost(lane: &CacheLane, tokens: u64) -> Option<u64> {
-    let price = lane.facts.price.as_ref()?;
+fn lost(lane: &CacheLane, tokens: u64, now_ms: i64) -> Option<u64> {
+    let price = lane.facts.prices.at(now_ms)?;
     let again = match lane.facts.reports_writes() {
         true => Usage { write_short: Some(tokens), ..Usage::default() },
         false => Usage { uncached: tokens, ..Usage::default() },

@@ -72,8 +72,8 @@ impl Work {
         let first = watch.first.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut result = ForkResult::new(identity, report);
         result.cache = first;
-        let price = models.price(&params.cache_safe.model.to_string());
-        result.cost_usd = price.map(|price| result.requests.iter().map(|u| price.cost(u)).sum());
+        let prices = models.facts(&params.cache_safe.model.to_string()).prices;
+        result.cost_usd = prices.cost(&result.requests);
         result.duration = began.elapsed();
         telemetry::turn_loop(&result);
         if let Some(registry) = registry

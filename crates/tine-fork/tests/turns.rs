@@ -339,7 +339,7 @@ async fn a_reply_that_breaks_off_is_asked_for_again_and_paid_for() {
     };
     let report = setup.run(&model, &observer).await;
     assert_eq!((report.outcome, report.turns), (Outcome::Completed, 1));
-    assert_eq!(report.requests.iter().map(|usage| usage.uncached).take(2).sum::<u64>(), 15);
+    assert_eq!(report.requests.iter().map(|spent| spent.usage.uncached).take(2).sum::<u64>(), 15);
     assert_eq!(report.requests.len(), 3);
     let [first, .., last] = &model.requests()[..] else { panic!("no requests") };
     assert_eq!(first, last, "the same bytes again");

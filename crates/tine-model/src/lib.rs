@@ -50,4 +50,4 @@ pub use raw::{RawJson, RawJsonError};
 pub use reach::{Reach, Writes};
 pub use seen::{SEEN_LINES_MAX, SeenFile};
 pub use served::{Engine, Served};
-pub use usage::Usage;
+pub use usage::{Spent, Usage};

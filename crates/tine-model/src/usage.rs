@@ -20,6 +20,15 @@ pub struct Usage {
     pub reasoning: Option<u64>,
 }
 
+/// The tokens of one answered request, whose price goes by their number and its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Spent {
+    /// When it was sent, in milliseconds since the Unix epoch.
+    pub started_ms: i64,
+    /// Its tokens.
+    pub usage: Usage,
+}
+
 impl Usage {
     /// Tokens of the whole prompt.
     pub fn prompt(&self) -> u64 {

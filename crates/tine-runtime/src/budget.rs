@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tine_cache::{BYTES_PER_TOKEN, Models};
 use tine_fork::Permit;
-use tine_model::{AgentId, Cap, CapReached, RequestId, Usage};
+use tine_model::{AgentId, Cap, CapReached, RequestId, Spent, Usage};
 use tine_store::{
     BudgetRow, Lease, Recover, Reserve, Reserved, SetBudget, StandInLine, Store, StoreError,
 };
@@ -163,22 +163,23 @@ impl Purse {
             Usage { write_short: Some(prompt), ..plain },
             Usage { write_long: Some(prompt), ..plain },
         ];
-        let facts = &self.ports.facts;
-        let costs = dearest.iter().filter_map(|usage| micro_usd(facts, &self.model, usage));
+        let (facts, now_ms) = (&self.ports.facts, self.ports.clock.now_ms());
+        let spent = dearest.map(|usage| Spent { started_ms: now_ms, usage });
+        let costs = spent.iter().filter_map(|spent| micro_usd(facts, &self.model, spent));
         Reserve {
             id,
             agent: self.agent,
             owner: self.owner.clone(),
             tokens: prompt.saturating_add(output),
             micro_usd: costs.max().unwrap_or(0),
-            now_ms: self.ports.clock.now_ms(),
+            now_ms,
         }
     }
 }
 
 /// What a request cost, in millionths of a USD, rounded up; `None` for a model without a known price.
-pub(crate) fn micro_usd(models: &Models, model: &str, usage: &Usage) -> Option<u64> {
-    let dollars = models.price(model)?.cost(usage);
+pub(crate) fn micro_usd(models: &Models, model: &str, spent: &Spent) -> Option<u64> {
+    let dollars = models.price(model, spent.started_ms)?.cost(&spent.usage);
     // The last digits of a float are not money.
     Some((dollars * MICRO - 1e-6).ceil().max(0.0) as u64)
 }

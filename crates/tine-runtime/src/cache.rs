@@ -143,7 +143,7 @@ impl Runtime {
             LifetimeChoice::Fixed(lifetime) => lifetime,
             LifetimeChoice::Auto => {
                 let pause_ms = self.longest_pause_ms(record.id, &facts).await?;
-                match keep(pause_ms, &facts) {
+                match keep(pause_ms, &facts, self.now_ms()) {
                     Keep::Short => Lifetime::Short,
                     // Nobody would ping between two commands.
                     Keep::Pings { .. } | Keep::Long => Lifetime::Long,

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tine_cache::{Facts, Situation, pays_explicit};
 use tine_fork::{Conversation, Held, ToHold};
 use tine_llm::LlmClient;
-use tine_model::{AgentId, AgentRecord, RequestId, Usage};
+use tine_model::{AgentId, AgentRecord, RequestId, Spent, Usage};
 use tine_store::RequestRow;
 use tine_wire::{CachedPrefix, read_cached_content};
 use tokio::sync::oneshot;
@@ -116,13 +116,17 @@ pub(crate) enum Holding {
 /// Whether an explicit resource pays for workers that start like this.
 pub(crate) fn is_worth_holding(situation: &Situation, facts: &Facts) -> bool {
     let hours = TTL_SECONDS as f64 * 1000.0 / HOUR_MS;
-    let pays = pays_explicit(situation.siblings, EXPECTED_TURNS, hours, facts);
+    let pays = pays_explicit(situation.siblings, EXPECTED_TURNS, hours, facts, situation.now_ms);
     situation.prefix_tokens >= facts.min_tokens && pays == Some(true)
 }
 
-/// What a resource of so many tokens costs that exists for so long, in USD: making and keeping it.
-pub(crate) fn held_cost(tokens: u64, held_ms: i64, facts: &Facts) -> (Option<f64>, Option<f64>) {
-    let creation = facts.price.as_ref().map(|price| price.cost(&creation_usage(tokens)));
+/// What a resource of so many tokens costs that is made at a time and exists for so long, in USD: making and keeping it.
+pub(crate) fn held_cost(
+    tokens: u64,
+    (made_ms, held_ms): (i64, i64),
+    facts: &Facts,
+) -> (Option<f64>, Option<f64>) {
+    let creation = facts.prices.at(made_ms).map(|price| price.cost(&creation_usage(tokens)));
     let hours = held_ms.max(0) as f64 / HOUR_MS;
     let storage = facts.storage_per_hour.map(|rate| rate * tokens as f64 / 1e6 * hours);
     (creation, storage)
@@ -187,7 +191,8 @@ impl Runtime {
         delete(&*resource.llm, &resource.name).await;
         resource.deleted = true;
         let held_ms = (self.now_ms() - resource.made_ms).clamp(0, longest_held_ms());
-        let costs = resource.tokens.map(|tokens| held_cost(tokens, held_ms, facts));
+        let costs =
+            resource.tokens.map(|tokens| held_cost(tokens, (resource.made_ms, held_ms), facts));
         let (creation, storage) = costs.unwrap_or_default();
         let name = std::mem::take(&mut resource.name);
         HeldCost { name, tokens: resource.tokens, held_ms, creation, storage }
@@ -211,7 +216,10 @@ impl Runtime {
     ) {
         let model = parent.settings.model.to_string();
         let usage = resource.tokens.map(creation_usage);
-        let cost = usage.and_then(|usage| micro_usd(&self.ports().facts, &model, &usage));
+        let cost = usage.and_then(|usage| {
+            let spent = Spent { started_ms: resource.made_ms, usage };
+            micro_usd(&self.ports().facts, &model, &spent)
+        });
         let row = RequestRow {
             id: RequestId::from_random(self.ports().ids.random()),
             agent: parent.id,
@@ -250,7 +258,9 @@ fn note(agent: AgentId, resource: &Resource, situation: &Situation, facts: &Fact
         1 => "one worker".to_owned(),
         many => format!("{many} workers"),
     };
-    let storage = resource.tokens.and_then(|tokens| held_cost(tokens, HOUR_MS as i64, facts).1);
+    let storage = resource
+        .tokens
+        .and_then(|tokens| held_cost(tokens, (resource.made_ms, HOUR_MS as i64), facts).1);
     let storage = storage.map_or_else(String::new, |dollars| {
         format!("; keeping it costs ${dollars:.4} an hour until they are done")
     });

@@ -23,7 +23,7 @@ pub struct CostLine {
     pub unreported: u64,
     /// Their tokens.
     pub usage: Usage,
-    /// What they cost, in USD, each at the price of its own size; `None` for a model without a known price.
+    /// What they cost, in USD, each at the price of its own size and time; `None` for a model without a known price.
     pub dollars: Option<f64>,
     /// What they would have cost without any cache, in USD.
     pub dollars_uncached: Option<f64>,
@@ -79,7 +79,7 @@ impl Runtime {
 fn lines(models: &Models, rows: &[RequestRow]) -> Vec<CostLine> {
     let mut lines: BTreeMap<&str, CostLine> = BTreeMap::new();
     for row in rows {
-        let price = models.price(&row.model);
+        let price = models.price(&row.model, row.started_ms);
         let line = lines.entry(&row.model).or_insert_with(|| CostLine {
             model: row.model.clone(),
             priced_as: models.priced_as(&row.model).map(str::to_owned),
@@ -150,5 +150,5 @@ fn cost_of_cold(models: &Models, row: &RequestRow, usage: &Usage) -> (u64, Optio
         let rates = tine_cache::Price::flat(*price.rates_for(usage.prompt()));
         rates.cost(&kept) - rates.cost(&read)
     };
-    (kept.prompt(), facts.price.map(cost))
+    (kept.prompt(), facts.prices.at(row.started_ms).map(cost))
 }

@@ -90,8 +90,8 @@ impl Runtime {
         if holds {
             plan.reason.push_str("; the provider would hold them until the workers are done");
             let run_ms = REQUEST_MS.saturating_mul(i64::from(spec.turns.max(1)));
-            estimate = estimate
-                .map(|estimate| with_held(estimate, situation.prefix_tokens, run_ms, &lane.facts));
+            estimate =
+                estimate.map(|estimate| with_held(estimate, &situation, run_ms, &lane.facts));
         }
         let facts = &self.ports().facts;
         let name = model.to_string();
@@ -136,9 +136,10 @@ impl Runtime {
 }
 
 /// An estimate with a resource that holds the prefix: made once, and kept for `run_ms`, or by mischance until it expires.
-fn with_held(estimate: Estimate, tokens: u64, run_ms: i64, facts: &Facts) -> Estimate {
+fn with_held(estimate: Estimate, situation: &Situation, run_ms: i64, facts: &Facts) -> Estimate {
+    let (tokens, now_ms) = (situation.prefix_tokens, situation.now_ms);
     let cost = |held_ms: i64| {
-        let (creation, storage) = held_cost(tokens, held_ms, facts);
+        let (creation, storage) = held_cost(tokens, (now_ms, held_ms), facts);
         creation.unwrap_or(0.0) + storage.unwrap_or(0.0)
     };
     let longest_ms = longest_held_ms();

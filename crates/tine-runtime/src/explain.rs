@@ -38,7 +38,7 @@ impl Runtime {
             number: index + 1,
             started_ms: row.started_ms,
             dollars: models
-                .price(&row.model)
+                .price(&row.model, row.started_ms)
                 .and_then(|price| row.usage.map(|usage| price.cost(&usage))),
             model: row.model,
             usage: row.usage,

@@ -2,7 +2,7 @@
 
 use tine_cache::{FanCost, Plan, Sibling, fan_cost, fork_costs};
 use tine_fork::{Report, RunReport};
-use tine_model::{AgentId, AgentRecord, EntryId, Outcome, TaskStatus, TaskWorktree, Usage};
+use tine_model::{AgentId, AgentRecord, EntryId, Outcome, Spent, TaskStatus, TaskWorktree, Usage};
 
 use crate::cached_content::HeldCost;
 use crate::error::RuntimeError;
@@ -25,8 +25,8 @@ pub struct FanTask {
     pub error: Option<String>,
     /// Tokens of all its requests.
     pub usage: Usage,
-    /// Tokens of each of its requests, in order.
-    pub requests: Vec<Usage>,
+    /// Each of its requests, in order.
+    pub requests: Vec<Spent>,
     /// Requests to the model.
     pub turns: u32,
     /// Tool calls that it made.
@@ -139,16 +139,17 @@ impl Runtime {
     ) -> CacheReport {
         let (mut first, mut total) = (Usage::default(), Usage::default());
         for task in tasks {
-            first += task.requests.first().copied().unwrap_or_default();
+            first += task.requests.first().copied().unwrap_or_default().usage;
             total += task.usage;
         }
         let model = parent.settings.model.to_string();
         let models = &self.ports().facts;
-        let price = models.price(&model);
-        let siblings: Vec<Option<Sibling>> = tasks
-            .iter()
-            .map(|task| price.as_ref().and_then(|price| Sibling::priced(price, &task.requests)))
-            .collect();
+        let prices = models.facts(&model).prices;
+        let starts = tasks.iter().filter_map(|task| task.requests.first());
+        let began_ms = starts.map(|first| first.started_ms).min();
+        let price = began_ms.and_then(|began_ms| prices.at(began_ms));
+        let siblings: Vec<Option<Sibling>> =
+            tasks.iter().map(|task| Sibling::priced(&prices, &task.requests)).collect();
         let answered: Vec<Sibling> = siblings.iter().flatten().copied().collect();
         let priced = price.as_ref().filter(|_| !answered.is_empty());
         let costs = priced.map_or_else(Vec::new, |price| fork_costs(price, &answered));

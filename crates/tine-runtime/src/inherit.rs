@@ -164,7 +164,7 @@ impl Runtime {
         Err(RuntimeError::CacheLoss {
             model: settings.model.to_string(),
             tokens,
-            dollars: facts.price.map(|price| price.cost(&usage)),
+            dollars: facts.prices.at(self.now_ms()).map(|price| price.cost(&usage)),
         })
     }
 }

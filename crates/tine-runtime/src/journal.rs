@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tine_cache::Models;
 use tine_fork::{Clock, Ids, Journal, JournalError, Permit, RequestRecord, Rest, ServerDialect};
 use tine_model::{
-    AgentId, CapReached, DialectChange, EntryId, Message, RequestId, StopReason, Usage,
+    AgentId, CapReached, DialectChange, EntryId, Message, RequestId, Spent, StopReason, Usage,
 };
 use tine_store::{CacheRow, Fence, MailId, MailRow, NewEntry, RequestRow, Store, StoreError};
 use tokio_util::sync::CancellationToken;
@@ -254,7 +254,9 @@ pub(crate) fn request_row(
         reply: record.reply.clone(),
         verdict: cache.map(|cache| cache.judgement.verdict.as_str().to_owned()),
         note: cache.map(|cache| CacheNote::of(cache).to_text()),
-        micro_usd: usage.and_then(|usage| micro_usd(facts, model, &usage)),
+        micro_usd: usage.and_then(|usage| {
+            micro_usd(facts, model, &Spent { started_ms: record.started_ms, usage })
+        }),
     };
     (row, entries)
 }

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use tine_cache::{Facts, Keep, Price, Rates, keep};
+use tine_cache::{Facts, Keep, Price, Prices, Rates, keep};
 use tine_fork::{CacheLane, Conversation, RequestRecord};
 use tine_llm::{LlmClient, Progress};
 use tine_model::{AgentId, EntryId, Lifetime, Message, RequestId, StopReason};
@@ -39,7 +39,7 @@ impl Runtime {
     ) -> Infallible {
         let lifetime = warm.conversation.lifetimes().messages();
         if options.caching.keep_warm
-            && let Some((every_ms, at_most)) = rhythm(&warm.lane.facts, lifetime)
+            && let Some((every_ms, at_most)) = rhythm(&warm.lane.facts, lifetime, self.now_ms())
         {
             let mut used_ms = self.now_ms();
             for number in 1..=at_most {
@@ -114,21 +114,21 @@ impl Runtime {
 /// How often a ping is sent, in milliseconds, and how often at the most. Nobody knows how long workers take, so the choice is
 /// made for one lifetime more, again and again, as long as all pings together cost less than one write: whenever the
 /// workers end, no more than twice the least was paid. `None` where no ping is worth it.
-fn rhythm(facts: &Facts, lifetime: Lifetime) -> Option<(i64, u32)> {
+fn rhythm(facts: &Facts, lifetime: Lifetime, now_ms: i64) -> Option<(i64, u32)> {
     let facts = match (lifetime, facts.long_ms) {
         // The same choice for entries that live longer and are dearer to write.
         (Lifetime::Long, Some(long_ms)) => Facts {
             short_ms: long_ms,
             long_ms: None,
-            price: facts.price.map(|price| {
+            prices: facts.prices.at(now_ms).map_or_else(Prices::default, |price| {
                 let base = Rates { write_short: price.base.write_long, ..price.base };
-                Price { base, ..price }
+                Prices::always(Price { base, ..price })
             }),
             ..facts.clone()
         },
         _ => facts.clone(),
     };
-    match keep(facts.short_ms, &facts) {
+    match keep(facts.short_ms, &facts, now_ms) {
         Keep::Pings { every_ms, at_most } => Some((every_ms, at_most)),
         Keep::Short | Keep::Long => None,
     }
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn pings_follow_the_lifetime_and_end_when_a_write_would_have_cost_less() {
-        let rhythm = |model: &str, lifetime| rhythm(&Models::bundled().facts(model), lifetime);
+        let rhythm = |model: &str, lifetime| rhythm(&Models::bundled().facts(model), lifetime, 0);
         let minutes = |minutes: i64| minutes * 60_000;
         let opus = "anthropic/claude-opus-5-5";
         assert_eq!(rhythm(opus, Lifetime::Short), Some((minutes(5) * 9 / 10, 24)));

@@ -79,7 +79,7 @@ pub(crate) async fn change(
 async fn warn_of_unknown_prices(context: &Context, row: &BudgetRow) -> Result<(), Failure> {
     if row.caps.micro_usd.is_some() {
         let model = context.runtime.store().agent(row.root).await?.settings.model.to_string();
-        if context.runtime.ports().facts.price(&model).is_none() {
+        if !context.runtime.ports().facts.facts(&model).prices.is_known() {
             output::say(&format!(
                 "warning: the price of {model} is unknown, so that a budget of money does not hold it back"
             ));

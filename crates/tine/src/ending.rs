@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tine_cache::Models;
 use tine_fork::{Observer, RunError, RunEvent, RunReport};
 use tine_guard::{Call, PermissionMode, Rules, Verdict, Width, judge};
-use tine_model::{AgentId, Outcome, Role, ToolCallId, Usage};
+use tine_model::{AgentId, Outcome, Role, Spent, ToolCallId, Usage};
 use tine_store::StoreError;
 
 use crate::ask::Refusal;
@@ -80,12 +80,9 @@ impl Ended {
         }
     }
 
-    /// The same, priced: each request by its own size.
-    pub(crate) fn priced(self, models: &Models, model: &str, requests: &[Usage]) -> Self {
-        let price = models.price(model);
-        // The sum of no floats is minus zero.
-        let dollars =
-            price.map(|price| requests.iter().fold(0.0, |sum, usage| sum + price.cost(usage)));
+    /// The same, priced: each request by its own size and time.
+    pub(crate) fn priced(self, models: &Models, model: &str, requests: &[Spent]) -> Self {
+        let dollars = models.facts(model).prices.cost(requests);
         Self { dollars, priced_as: models.priced_as(model).map(str::to_owned), ..self }
     }
 

@@ -78,6 +78,8 @@ pub enum Missing {
 /// What a request should read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expectation {
+    /// When the request starts, in Unix milliseconds: its price goes by it.
+    pub at_ms: i64,
     /// Tokens that should be read: at least so many where nothing is marked, exactly so many where blocks are.
     pub read: u64,
     /// Whether [`Self::read`] is a count of the provider's and not an estimate.

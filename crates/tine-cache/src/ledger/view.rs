@@ -22,6 +22,7 @@ pub(super) struct Known {
 pub(super) struct View<'a> {
     facts: &'a Facts,
     request: &'a [Boundary],
+    now_ms: i64,
     pub(super) places: Vec<Place>,
 }
 
@@ -52,7 +53,7 @@ impl<'a> View<'a> {
                 state: state(facts, known, tokens, now_ms),
             }
         });
-        Self { facts, request, places: places.collect() }
+        Self { facts, request, now_ms, places: places.collect() }
     }
 
     /// The deepest place that an entry serves.
@@ -82,6 +83,7 @@ impl<'a> View<'a> {
             CacheScheme::Automatic => read == 0,
         };
         Expectation {
+            at_ms: self.now_ms,
             read,
             exact,
             from: served.filter(|_| read > 0).map(|index| self.places[index].kind),

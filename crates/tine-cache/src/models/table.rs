@@ -3,8 +3,10 @@
 use serde::{Deserialize, Deserializer};
 use tine_model::CacheScheme;
 
+use super::times::{Day, Hours, Time, fault};
 use crate::facts::{Facts, SharesAt};
 use crate::price::{Price, Rates, Tier};
+use crate::prices::Prices;
 
 /// Without a row that says otherwise: the smallest common minimum of the hosted automatic caches.
 const MIN_TOKENS: u64 = 1024;
@@ -70,36 +72,54 @@ pub(super) struct Row {
     slots: Option<u32>,
     diagnoses: Option<bool>,
     context_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "number")]
-    storage_per_hour: Option<f64>,
+    storage_per_hour: Option<Number>,
     key_requests_per_minute: Option<u32>,
     thinking: Option<ThinkingWord>,
     strips_reasoning: Option<bool>,
     reliable: Option<bool>,
-    #[serde(default, deserialize_with = "number")]
-    input: Option<f64>,
-    #[serde(default, deserialize_with = "number")]
-    write_short: Option<f64>,
-    #[serde(default, deserialize_with = "number")]
-    write_long: Option<f64>,
-    #[serde(default, deserialize_with = "number")]
-    read: Option<f64>,
-    #[serde(default, deserialize_with = "number")]
-    output: Option<f64>,
+    input: Option<Number>,
+    write_short: Option<Number>,
+    write_long: Option<Number>,
+    read: Option<Number>,
+    output: Option<Number>,
     tier_above_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "number")]
-    tier_prompt: Option<f64>,
-    #[serde(default, deserialize_with = "number")]
-    tier_output: Option<f64>,
+    tier_prompt: Option<Number>,
+    tier_output: Option<Number>,
+    /// What holds at some times only, in place of the same fields above.
+    #[serde(default)]
+    price: Vec<Terms>,
+}
+
+/// The prices of a time.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Terms {
+    from: Option<Day>,
+    until: Option<Day>,
+    #[serde(default)]
+    hours: Vec<Hours>,
+    input: Option<Number>,
+    write_short: Option<Number>,
+    write_long: Option<Number>,
+    read: Option<Number>,
+    output: Option<Number>,
+    tier_above_tokens: Option<u64>,
+    tier_prompt: Option<Number>,
+    tier_output: Option<Number>,
 }
 
 /// A price or a factor: finite, not negative, not absurd.
-fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
-    let number = f64::deserialize(deserializer)?;
-    if (0.0..=NUMBER_MAX).contains(&number) {
-        Ok(Some(number))
-    } else {
-        Err(serde::de::Error::custom(format!("{number} is not between 0 and {NUMBER_MAX}")))
+#[derive(Debug, Clone, Copy)]
+struct Number(f64);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = f64::deserialize(deserializer)?;
+        if (0.0..=NUMBER_MAX).contains(&number) {
+            Ok(Self(number))
+        } else {
+            Err(serde::de::Error::custom(format!("{number} is not between 0 and {NUMBER_MAX}")))
+        }
     }
 }
 
@@ -110,41 +130,60 @@ macro_rules! take {
     };
 }
 
+/// Takes each field of a price that `$from` has.
+macro_rules! take_price {
+    ($into:expr, $from:expr) => {
+        let (into, from) = ($into, $from);
+        take!(into, from: input, write_short, write_long, read, output, tier_above_tokens, tier_prompt, tier_output);
+    };
+}
+
 impl Row {
-    /// Lays a row over this one. Its name, model to be like and source are not taken.
+    /// Lays a row over this one. Its name, model to be like and source are not taken. What it says of all times is said of each.
     pub(super) fn lay_over(&mut self, row: &Self) {
         if row.unpriced {
             (self.input, self.write_short, self.write_long) = (None, None, None);
             (self.read, self.output) = (None, None);
             (self.tier_above_tokens, self.tier_prompt, self.tier_output) = (None, None, None);
+            self.price.clear();
         }
         take!(self, row: scheme, min_tokens, short_minutes, long_minutes, lookback_blocks, step_tokens, caches_output,
             whole_requests, shares_at, slots, diagnoses, context_tokens, storage_per_hour, key_requests_per_minute, thinking,
-            strips_reasoning, reliable,
-            input, write_short, write_long, read, output, tier_above_tokens, tier_prompt, tier_output);
+            strips_reasoning, reliable);
+        take_price!(&mut *self, row);
+        for terms in &mut self.price {
+            take_price!(terms, row);
+        }
+        if !row.price.is_empty() {
+            self.price = row.price.iter().map(|terms| self.at_all_times().with(terms)).collect();
+        }
+    }
+
+    fn at_all_times(&self) -> Terms {
+        let mut terms = Terms::default();
+        take_price!(&mut terms, self);
+        terms
     }
 
     /// Whether the row says anything about prices.
     pub(super) fn has_prices(&self) -> bool {
         let prices = [self.input, self.write_short, self.write_long, self.read, self.output];
-        prices.iter().any(Option::is_some)
+        prices.iter().any(Option::is_some) || !self.price.is_empty()
     }
 
-    fn price(&self) -> Option<Price> {
-        let input = self.input?;
-        let write_short = self.write_short.unwrap_or(input);
-        let base = Rates {
-            input,
-            write_short,
-            write_long: self.write_long.unwrap_or(write_short),
-            read: self.read.unwrap_or(input),
-            output: self.output?,
-        };
-        let tier = self.tier_above_tokens.map(|above_tokens| {
-            let (prompt, output) = (self.tier_prompt.unwrap_or(1.0), self.tier_output);
-            Tier { above_tokens, rates: base.scaled(prompt, output.unwrap_or(1.0)) }
-        });
-        Some(Price { base, tier })
+    /// What is wrong with the times of the row's prices.
+    pub(super) fn fault_of_times(&self) -> Option<String> {
+        let times: Vec<Time<'_>> = self.price.iter().map(Terms::time).collect();
+        if times.is_empty() { None } else { fault(&times) }
+    }
+
+    /// The prices, where none is incomplete.
+    fn prices(&self) -> Option<Prices> {
+        if self.price.is_empty() {
+            return self.at_all_times().price().map(Prices::always);
+        }
+        let periods = self.price.iter().map(|terms| Some((terms.time().span(), terms.price()?)));
+        periods.collect::<Option<_>>().map(Prices::of)
     }
 
     pub(super) fn facts(&self) -> Facts {
@@ -155,7 +194,7 @@ impl Row {
                 Some(SchemeWord::Breakpoints) => CacheScheme::Breakpoints,
                 Some(SchemeWord::Automatic) | None => CacheScheme::Automatic,
             },
-            price: self.price(),
+            prices: self.prices().unwrap_or_default(),
             min_tokens: self.min_tokens.unwrap_or(MIN_TOKENS),
             short_ms: lifetime(self.short_minutes.unwrap_or(SHORT_MINUTES)),
             long_ms: self.long_minutes.filter(|minutes| *minutes > 0).map(lifetime),
@@ -170,11 +209,43 @@ impl Row {
             slots: self.slots.filter(|slots| *slots > 0),
             diagnoses: self.diagnoses.unwrap_or(false),
             context_tokens: self.context_tokens,
-            storage_per_hour: self.storage_per_hour,
+            storage_per_hour: self.storage_per_hour.map(|Number(price)| price),
             key_requests_per_minute: self.key_requests_per_minute.filter(|most| *most > 0),
             thinks_adaptively: matches!(self.thinking, Some(ThinkingWord::Adaptive)),
             strips_reasoning: self.strips_reasoning.unwrap_or(false),
             reliable: self.reliable.unwrap_or(true),
         }
+    }
+}
+
+impl Terms {
+    /// The same with what other terms say, at the time of those.
+    fn with(self, terms: &Self) -> Self {
+        let mut whole =
+            Self { from: terms.from, until: terms.until, hours: terms.hours.clone(), ..self };
+        take_price!(&mut whole, terms);
+        whole
+    }
+
+    fn time(&self) -> Time<'_> {
+        Time { from: self.from, until: self.until, hours: &self.hours }
+    }
+
+    fn price(&self) -> Option<Price> {
+        let Number(input) = self.input?;
+        let or = |number: Option<Number>, other: f64| number.map_or(other, |Number(number)| number);
+        let write_short = or(self.write_short, input);
+        let base = Rates {
+            input,
+            write_short,
+            write_long: or(self.write_long, write_short),
+            read: or(self.read, input),
+            output: self.output?.0,
+        };
+        let tier = self.tier_above_tokens.map(|above_tokens| {
+            let rates = base.scaled(or(self.tier_prompt, 1.0), or(self.tier_output, 1.0));
+            Tier { above_tokens, rates }
+        });
+        Some(Price { base, tier })
     }
 }

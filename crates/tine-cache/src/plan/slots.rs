@@ -18,7 +18,7 @@ pub(super) fn plan(situation: &Situation, shape: &Shape, slots: u32, facts: &Fac
     let apart: Vec<usize> = apart.filter(|members| *members > 0).collect();
     let together = bill(Course { waves: &apart, leaders: 0, led: false }, shape, facts);
     let forms = Forms { together, ..closed_forms(shape, facts) };
-    let costs = facts.price.as_ref().map(|price| costs(&forms, price));
+    let costs = facts.prices.at(situation.now_ms).map(|price| costs(&forms, &price));
     let saved = costs.map_or(0.0, |costs| (costs.together - costs.leader_first).max(0.0));
     let (launch, reason) = choose(situation, shape, (slots, holding), facts);
     let in_turn = launch != Launch::Together;

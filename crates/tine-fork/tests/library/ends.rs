@@ -190,7 +190,7 @@ every_format! {
         let call = Answer::calls([("c1", "Echo", "{}")]).with_usage(usage);
         let result = house.done([call, Answer::text("ok").with_usage(usage)]).await;
         assert_eq!((result.usage.read, result.usage.write_short, result.usage.output), (Some(200), Some(14), 4));
-        assert_eq!(result.requests, [usage, usage]);
+        assert_eq!(result.requests.iter().map(|spent| spent.usage).collect::<Vec<_>>(), [usage, usage]);
     }
 
     /// Shows: Sync returns when the fork has ended, background at once.

@@ -214,7 +214,7 @@ async fn deepseek_siblings_miss_twice_and_then_hit_where_they_parted() {
 async fn a_prompt_above_the_threshold_is_priced_by_the_upper_tier() {
     const HAIKU: &str = "anthropic/claude-haiku-5-5";
     const BYTES_PER_TOKEN: usize = 4;
-    let price = Lab::facts(HAIKU).price.unwrap();
+    let price = Lab::facts(HAIKU).prices.at(0).unwrap();
     let tier = price.tier.unwrap();
     assert_eq!(tier.above_tokens, 100_000);
     let mut paid = Vec::new();

@@ -52,8 +52,8 @@ async fn agents(house: &House) -> usize {
 
 /// What the first requests cost, input side, in USD.
 fn forking(house: &House, model: &str, report: &FanReport) -> f64 {
-    let price = house.runtime.facts(&model.parse().unwrap()).price.unwrap();
-    let first = report.tasks.iter().map(|task| Usage { output: 0, ..task.requests[0] });
+    let price = house.runtime.facts(&model.parse().unwrap()).prices.at(0).unwrap();
+    let first = report.tasks.iter().map(|task| Usage { output: 0, ..task.requests[0].usage });
     first.map(|usage| price.cost(&usage)).sum()
 }
 
@@ -73,13 +73,13 @@ async fn an_estimate_is_what_the_fan_then_costs() {
             let is_cold = gone_ms == LONG_AGO_MS;
             assert_eq!(before.expectation.gap, if is_cold { prefix } else { 0 }, "{model}");
             let reads: Vec<u64> =
-                report.tasks.iter().map(|task| task.requests[0].read.unwrap()).collect();
+                report.tasks.iter().map(|task| task.requests[0].usage.read.unwrap()).collect();
             let leader = if is_cold { 0 } else { prefix };
             assert_eq!(reads, [leader, prefix, prefix, prefix], "{model}");
             assert_eq!(before.plan.launch, report.cache.plan.launch);
             let estimated = before.estimate.unwrap();
             let actual = forking(&house, model, &report);
-            let dearest = house.runtime.facts(&model.parse().unwrap()).price.unwrap().base;
+            let dearest = house.runtime.facts(&model.parse().unwrap()).prices.at(0).unwrap().base;
             let slack = 4.0 * DIRECTIVE_SLACK * dearest.write_short / 1e6;
             let off = (estimated.parts.forking - actual).abs();
             assert!(off <= slack, "{model}: {} for {actual}", estimated.parts.forking);

@@ -52,7 +52,7 @@ async fn warm(scenario: &str) -> (House, AgentId, u64) {
     let house = House::new(scenario).await;
     let root = house.root(MODEL).await;
     let report = house.say(root, "Please look around.").await;
-    let last = report.requests.last().unwrap();
+    let last = report.requests.last().unwrap().usage;
     (house, root, last.prompt() + last.output)
 }
 
@@ -177,7 +177,7 @@ async fn what_a_later_worker_left_in_the_slot_is_known_to_a_later_process() {
     }
     // The slot of the first worker has gone to its siblings: no more than what they share is expected of it.
     let again = house.say(first.tasks[0].agent, "Please go on.").await;
-    assert!(read(&again.requests[0]) >= held);
+    assert!(read(&again.requests[0].usage) >= held);
     assert_eq!(house.verdicts(first.tasks[0].agent).await.last().unwrap(), "ok");
 }
 

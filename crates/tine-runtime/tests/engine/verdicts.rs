@@ -14,6 +14,7 @@
 
 use tine_cache::Asked;
 use tine_fork::CacheEngine;
+use tine_model::Usage;
 use tine_testkit::{Canned, CaptureServer};
 use tine_wire::HeadParts;
 
@@ -76,6 +77,29 @@ async fn an_entry_that_expired_hours_ago_is_known_to_the_next_process() {
     let house = house.reopened().await;
     house.say(root, "Still there?").await;
     assert_eq!(house.verdicts(root).await, ["cold", "expired"]);
+}
+
+#[tokio::test]
+async fn a_conversation_across_a_change_of_price_costs_what_each_request_cost() {
+    /// 1 December 2026, 00:00 UTC, as seen from the first moment of a house.
+    const CHANGE_MS: i64 = 20_788 * 24 * 60 * MINUTE_MS - 1_000_000_000;
+    let house = House::new(SCENARIO).await;
+    house.clock.advance_ms(CHANGE_MS - MINUTE_MS);
+    let root = house.root("gemini/gemini-4-argon").await;
+    let first = house.say(root, "Good day.").await;
+    house.clock.advance_ms(2 * MINUTE_MS);
+    let second = house.say(root, "Good day again.").await;
+    let tokens = |usage: &Usage| {
+        let read = usage.read.unwrap_or(0) as f64;
+        (2.0 * usage.uncached as f64 + 0.1 * read + 10.0 * usage.output as f64) / 1e6
+    };
+    let expected = tokens(&first.usage) + 2.0 * tokens(&second.usage);
+    let cost = house.runtime.cost(root).await.unwrap();
+    let dollars = cost.own[0].dollars.unwrap();
+    assert!((dollars - expected).abs() < 1e-9, "{dollars} is not {expected}");
+    let explained = house.runtime.explain_cache(root).await.unwrap();
+    let explained: f64 = explained.iter().map(|request| request.dollars.unwrap()).sum();
+    assert!((explained - expected).abs() < 1e-9, "{explained} is not {expected}");
 }
 
 /// What nobody ever wrote was not lost.

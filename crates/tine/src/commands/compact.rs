@@ -1,6 +1,7 @@
 //! `tine compact`: the older part of a conversation gives way to a summary.
 
 use serde::Serialize;
+use tine_model::Spent;
 use tine_runtime::{CompactOptions, Compacted, CompactedBy};
 use tokio_util::sync::CancellationToken;
 
@@ -99,7 +100,7 @@ fn told(by: &CompactedBy) -> (&'static str, Option<String>) {
 
 async fn shape(context: &Context, done: &Compacted) -> Result<CompactedJson, Failure> {
     let model = context.runtime.store().agent(done.agent).await?.settings.model;
-    let price = context.runtime.facts(&model).price;
+    let spent = Spent { started_ms: context.runtime.ports().clock.now_ms(), usage: done.usage };
     Ok(CompactedJson {
         agent: done.agent.to_string(),
         entry: done.entry.0,
@@ -118,6 +119,6 @@ async fn shape(context: &Context, done: &Compacted) -> Result<CompactedJson, Fai
             CompactedBy::Part { unseen } => unseen,
             CompactedBy::Summary | CompactedBy::Digest { .. } => 0,
         },
-        cost_usd: price.map(|price| price.cost(&done.usage)),
+        cost_usd: context.runtime.facts(&model).prices.cost(&[spent]),
     })
 }

@@ -309,7 +309,7 @@ pub(super) fn task_shape(task: &FanTask) -> TaskShape<'_> {
         report: task.report.as_ref().map(report_shape),
         error: task.error.as_deref(),
         usage: task.usage.into(),
-        first_usage: task.requests.first().copied().map(UsageShape::from),
+        first_usage: task.requests.first().map(|first| UsageShape::from(first.usage)),
         turns: task.turns,
         tool_uses: task.tool_uses,
         duration_ms: task.duration_ms,

@@ -5,7 +5,7 @@ mod edit;
 use std::io::{self, IsTerminal};
 
 use serde::Serialize;
-use tine_model::{AgentId, Usage};
+use tine_model::{AgentId, Spent, Usage};
 use tine_runtime::{Arrival, Draft, DraftOptions, ForkPart, MergeBack, RuntimeError, Wording};
 use tine_store::StoreError;
 use tokio_util::sync::CancellationToken;
@@ -179,7 +179,8 @@ async fn tell(context: &Context, words: &Words) -> Result<(), Failure> {
 
 async fn price(context: &Context, source: AgentId, usage: &Usage) -> Result<Option<f64>, Failure> {
     let model = context.runtime.store().agent(source).await?.settings.model;
-    Ok(context.runtime.facts(&model).price.map(|price| price.cost(usage)))
+    let spent = Spent { started_ms: context.runtime.ports().clock.now_ms(), usage: *usage };
+    Ok(context.runtime.facts(&model).prices.cost(&[spent]))
 }
 
 /// The text as a person leaves it.

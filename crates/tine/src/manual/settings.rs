@@ -170,7 +170,7 @@ pub(super) const FILES: Section = Section {
         ("$XDG_CONFIG_HOME/tine/config.toml", "the user's settings (~/.config)"),
         (
             "$XDG_CONFIG_HOME/tine/models.toml",
-            "what you know better of models than tine does: [[model]] tables with a name (* at its end matches any ending), prices in USD per million tokens (input, write_short, write_long, read, output) and cache rules; what is left out stays as it ships",
+            "what you know better of models than tine does: [[model]] tables with a name (* at its end matches any ending), prices in USD per million tokens (input, write_short, write_long, read, output) and cache rules; what is left out stays as it ships. [[model.price]] tables behind one hold prices of a time: from and until (days such as 2026-12-01), hours ([\"Mon-Fri 01:00-04:00\"]), all in UTC; together they name each time once, and a request is priced by the time at which it started",
         ),
         (
             ".tine/config.toml",

@@ -198,6 +198,35 @@ fn a_models_file_of_the_users_own_wins() {
     assert!(known["expected_usd"].as_f64().unwrap() > 0.0);
 }
 
+#[test]
+fn prices_of_a_models_file_hold_at_their_times() {
+    let home = Home::new();
+    home.import("openai-compat/mine", "base", 2);
+    let rows = |until: &str| {
+        format!(
+            "[[model]]\nname = \"openai-compat/mine\"\noutput = 0\n\
+            [[model.price]]\nuntil = {until}\ninput = 9\n[[model.price]]\nfrom = 2020-01-01\ninput = 1\n"
+        )
+    };
+    let expected = || {
+        let estimate = home.json(&["fork", "base", "x", "--estimate", "--json"]);
+        estimate["expected_usd"].as_f64().unwrap()
+    };
+    home.write("models.toml", "[[model]]\nname = \"openai-compat/mine\"\noutput = 0\ninput = 1\n");
+    let now = expected();
+    home.write("models.toml", &rows("2020-01-01"));
+    assert_eq!(expected(), now);
+    home.write("models.toml", &rows("2020-02-01"));
+    let doctor = home.ran(&["doctor"]);
+    let told = doctor.stdout.lines().find(|line| line.contains("prices and cache rules")).unwrap();
+    assert!(
+        told.contains(
+            "the prices of `openai-compat/mine` overlap at Mon 00:00 UTC from 2020-01-01 on"
+        ),
+        "{told}"
+    );
+}
+
 /// Every provider's format and rules, by the simulator inside the process.
 #[test]
 fn the_simulator_plays_every_provider() {

@@ -177,7 +177,7 @@ mod tests {
             report: Some(Report::parse(text)),
             error: None,
             usage: usage(1_000, 31_000),
-            requests: vec![first],
+            requests: vec![tine_model::Spent { started_ms: 0, usage: first }],
             turns: 3,
             tool_uses: 2,
             flags: Vec::new(),
@@ -197,7 +197,7 @@ mod tests {
         }
         let (mut first, mut total) = (Usage::default(), Usage::default());
         for task in &tasks {
-            first += task.requests[0];
+            first += task.requests[0].usage;
             total += task.usage;
         }
         let cost = FanCost {

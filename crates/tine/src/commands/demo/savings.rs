@@ -54,8 +54,12 @@ impl Savings<'_> {
 
     /// The prefix in words: who wrote it, who read it.
     pub(super) fn inherited(&self) -> String {
-        let firsts: Vec<Usage> =
-            self.fan.tasks.iter().filter_map(|task| task.requests.first().copied()).collect();
+        let firsts: Vec<Usage> = self
+            .fan
+            .tasks
+            .iter()
+            .filter_map(|task| task.requests.first().map(|first| first.usage))
+            .collect();
         let reads = || firsts.iter().map(|usage| usage.read.unwrap_or(0));
         let (prefix, least) = (reads().max().unwrap_or(0), reads().min().unwrap_or(0));
         let whole = reads().filter(|read| *read == prefix).count();
