@@ -185,6 +185,6 @@ impl ToolDispatcher for CaseTools {
         };
         let temporary = self.place.enclosure().map(|wall| wall.temporary());
         let text = self.work.answer(output.text, temporary);
-        ToolAnswer { text, is_error: output.is_error, seen: Vec::new() }
+        ToolAnswer { is_error: output.is_error, ..ToolAnswer::ok(text) }
     }
 }

@@ -37,7 +37,7 @@ impl ToolDispatcher for BuiltIn {
             return ToolAnswer::error(format!("There is no tool `{}`.", call.name));
         };
         let output = tool.run(&self.place, &call.input, &context.cancel).await;
-        ToolAnswer { text: output.text, is_error: output.is_error, seen: Vec::new() }
+        ToolAnswer { is_error: output.is_error, ..ToolAnswer::ok(output.text) }
     }
 }
 

@@ -117,7 +117,7 @@ pub use tine_guard::filter::{
     All, AllowAllFilter, Any, AutoMemFilter, Denial, FilterError, Not, ReadOnlyFilter, ToolFilter,
     WorkerFilter, all, any, not,
 };
-pub use tools::{CallContext, OpenCall, ToolAnswer, ToolCall, ToolDispatcher};
+pub use tools::{CallContext, Denials, OpenCall, ToolAnswer, ToolCall, ToolDispatcher};
 pub use worker::{
     BOILERPLATE_TAG, Inherits, REPORT_WORDS_MAX, WORKER_TURNS_DEFAULT, directive_task,
     fresh_directive, is_workers_history, worker_directive, workers_directive,

@@ -22,7 +22,7 @@ use crate::journal::{Journal, JournalError, RequestRecord, Rest};
 use crate::neighbour::Neighbour;
 use crate::slots::RunSlot;
 use crate::snapshot::Snapshot;
-use crate::tools::{Dispatch, ToolAnswer, ToolCall, ToolDispatcher};
+use crate::tools::{Answered, Denials, Dispatch, ToolAnswer, ToolCall, ToolDispatcher};
 
 /// Most turns of a run unless the caller says otherwise.
 pub const TURNS_DEFAULT: u32 = 50;
@@ -174,6 +174,8 @@ pub struct RunReport {
     pub turns: u32,
     /// Tool calls it made.
     pub tool_uses: u32,
+    /// Whether its calls were let through.
+    pub denials: Denials,
     /// The error behind [`Outcome::Failed`].
     pub error: Option<RunError>,
     /// The cap of the tree behind [`Outcome::BudgetExhausted`]; `None` where it was the run's own limit.
@@ -215,6 +217,7 @@ impl Run<'_> {
                 requests: Vec::new(),
                 turns: 0,
                 tool_uses: 0,
+                denials: Denials::default(),
                 error: None,
                 reached: None,
             },
@@ -309,6 +312,7 @@ impl Turns<'_> {
                 self.report.tool_uses += message.tool_calls().count() as u32;
                 let snapshot = self.snapshot(&message);
                 let results = self.dispatch(cancel, snapshot).answer(&message).await;
+                let results = self.noted(results);
                 self.keep(self.reminded(results)).await?;
             }
         }
@@ -360,6 +364,7 @@ impl Turns<'_> {
         };
         let snapshot = self.snapshot(&last);
         if let Some(results) = self.dispatch(cancel, snapshot).reopen(&last).await {
+            let results = self.noted(results);
             self.keep(results).await?;
         }
         Ok(())
@@ -401,6 +406,13 @@ impl Turns<'_> {
             }
         };
         self.keep(last).await.map(|_| ())
+    }
+
+    /// Results, once it is noted which calls were denied.
+    fn noted(&mut self, results: Answered) -> Message {
+        let before = std::mem::take(&mut self.report.denials);
+        self.report.denials = before.and(results.denials);
+        results.message
     }
 
     /// Results, and behind them what is said again.

@@ -22,11 +22,11 @@ const CALLS_AT_ONCE_MAX: usize = 16;
 /// Most calls that one call may make: a script that needs more is better split, so that its results are seen.
 const INNER_CALLS_MAX: usize = 256;
 
-/// What stands for the result of a call that an earlier run has begun, beside one that it has not.
+/// The result of a call that an earlier run has begun, beside one that it has not.
 const CUT_OFF: &str =
     "The run was cut off during this call; whether it was carried out is not known.";
 
-/// What stands for the result of a call that was stopped.
+/// The result of a call that was stopped.
 pub(crate) const STOPPED: &str = "Stopped before it finished.";
 
 /// One call, with arguments that are at least a JSON object.
@@ -40,26 +40,60 @@ pub struct ToolCall {
     pub input: RawJson,
 }
 
-/// What the model is told. A failure is a value: the run goes on.
+/// The answer to a call, as the model is told it. A failure is a value: the run goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolAnswer {
     /// The text.
     pub text: String,
     /// Whether the tool failed or was refused.
     pub is_error: bool,
+    /// Why the call was denied, as people are told it; `None` for one that was not. A tool that the run does not have is a mistake of
+    /// the model's and no denial.
+    pub denied: Option<String>,
     /// The files whose content the call read or wrote. They are kept beside the message, so that forks know them, too.
     pub seen: Vec<SeenFile>,
 }
 
 impl ToolAnswer {
-    /// What a call gave that worked.
+    /// The result of a call that worked.
     pub fn ok(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_error: false, seen: Vec::new() }
+        Self { text: text.into(), is_error: false, denied: None, seen: Vec::new() }
     }
 
     /// A failure.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_error: true, seen: Vec::new() }
+        Self { is_error: true, ..Self::ok(text) }
+    }
+
+    /// The answer to a call that was not let through: `text` for the model, `why` for people.
+    pub fn denied(text: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { denied: Some(why.into()), ..Self::error(text) }
+    }
+}
+
+/// The calls of a run, as far as they were let through or not.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Denials {
+    last: Option<String>,
+    others: bool,
+}
+
+impl Denials {
+    /// Why the last call was denied, where every call was; `None` where there was none.
+    pub fn of_all(&self) -> Option<&str> {
+        self.last.as_deref().filter(|_| !self.others)
+    }
+
+    /// The calls of two runs, one behind the other.
+    pub fn and(self, later: Self) -> Self {
+        Self { last: later.last.or(self.last), others: self.others || later.others }
+    }
+
+    fn note(&mut self, answer: &ToolAnswer) {
+        match &answer.denied {
+            Some(why) => self.last = Some(why.clone()),
+            None => self.others = true,
+        }
     }
 }
 
@@ -131,6 +165,25 @@ pub(crate) struct Dispatch<'a> {
     pub(crate) snapshot: Option<Snapshot>,
 }
 
+/// The answers to the calls of a message.
+pub(crate) struct Answered {
+    /// Results in call order, as the user's message.
+    pub(crate) message: Message,
+    pub(crate) denials: Denials,
+}
+
+impl Answered {
+    fn new<'a>(answers: impl IntoIterator<Item = (&'a Asked<'a>, ToolAnswer)>) -> Self {
+        let (mut blocks, mut seen, mut denials) = (Vec::new(), Vec::new(), Denials::default());
+        for (call, answer) in answers {
+            denials.note(&answer);
+            seen.extend(answer.seen);
+            blocks.push(Block::result(call.id.clone(), answer.text, answer.is_error));
+        }
+        Self { message: Message::new(Role::User, blocks).with_seen(seen), denials }
+    }
+}
+
 /// A call as the model made it.
 struct Asked<'a> {
     id: &'a ToolCallId,
@@ -154,30 +207,27 @@ impl Dispatch<'_> {
         }
     }
 
-    /// Answers every call of `message` with one user message, results in call order. Neighbouring read-only calls run
+    /// Answers every call of `message` with one user message. Neighbouring read-only calls run
     /// at the same time. A cancelled call is answered too, so that the log has no hole.
-    pub(crate) async fn answer(&self, message: &Message) -> Message {
+    pub(crate) async fn answer(&self, message: &Message) -> Answered {
         let calls: Vec<Asked<'_>> =
             message.blocks().iter().filter_map(|block| self.asked(block)).collect();
-        let (mut blocks, mut seen) = (Vec::with_capacity(calls.len()), Vec::new());
+        let mut all = Vec::with_capacity(calls.len());
         let groups = calls
             .chunk_by(|a, b| self.tools.is_read_only(a.name) && self.tools.is_read_only(b.name));
         for group in groups {
             let calls: Vec<_> = group.iter().map(|call| self.answer_one(call)).collect();
             let answers: Vec<ToolAnswer> =
                 stream::iter(calls).buffered(CALLS_AT_ONCE_MAX).collect().await;
-            for (call, answer) in group.iter().zip(answers) {
-                seen.extend(answer.seen);
-                blocks.push(Block::result(call.id.clone(), answer.text, answer.is_error));
-            }
+            all.extend(group.iter().zip(answers));
         }
-        Message::new(Role::User, blocks).with_seen(seen)
+        Answered::new(all)
     }
 
     /// Answers the calls that an earlier run left open, where something is known of one of them: what never began is run now, and of
     /// the others it is told that nobody knows, and what is left of them. `None` where nothing is known; such calls are closed
     /// when a request is built.
-    pub(crate) async fn reopen(&self, message: &Message) -> Option<Message> {
+    pub(crate) async fn reopen(&self, message: &Message) -> Option<Answered> {
         let calls: Vec<Asked<'_>> =
             message.blocks().iter().filter_map(|block| self.asked(block)).collect();
         let mut known = Vec::with_capacity(calls.len());
@@ -190,17 +240,16 @@ impl Dispatch<'_> {
         if known.iter().all(|known| *known == OpenCall::Unknown) {
             return None;
         }
-        let (mut blocks, mut seen) = (Vec::with_capacity(calls.len()), Vec::new());
+        let mut all = Vec::with_capacity(calls.len());
         for (call, known) in calls.iter().zip(known) {
             let answer = match known {
                 OpenCall::NeverBegan => self.answer_one(call).await,
                 OpenCall::Unknown => ToolAnswer::error(CUT_OFF),
                 OpenCall::CutOff(left) => ToolAnswer::error(format!("{CUT_OFF} {left}")),
             };
-            seen.extend(answer.seen);
-            blocks.push(Block::result(call.id.clone(), answer.text, answer.is_error));
+            all.push((call, answer));
         }
-        Some(Message::new(Role::User, blocks).with_seen(seen))
+        Some(Answered::new(all))
     }
 
     async fn answer_one(&self, asked: &Asked<'_>) -> ToolAnswer {

@@ -20,6 +20,7 @@ use crate::placed::Placed;
 use crate::registry::ForkRegistry;
 use crate::run::{Observer, Run, RunEvent, RunReport};
 use crate::telemetry;
+use crate::tools::Denials;
 
 /// Where a fork begins.
 pub(crate) struct Start {
@@ -107,6 +108,7 @@ fn panicked() -> RunReport {
         requests: Vec::new(),
         turns: 0,
         tool_uses: 0,
+        denials: Denials::default(),
         error: None,
         reached: None,
     }

@@ -11,12 +11,12 @@ use tine_tools::{Caller, Effect, Place, Repl, ToolOutput, Toolbox, refuse_unread
 use crate::crew_tools::{CrewTool, CrewTools, spawns};
 use crate::leftovers::CutOffCalls;
 use crate::live::Stop;
-use crate::permission::{Permissions, Permit};
+use crate::permission::{Permissions, Permit, Unallowed};
 use crate::queue::Queue;
 use crate::read_wall::{NoReadWall, ReadWalls};
 use crate::writers::Writers;
 
-/// What is told of a call that an agent makes after it was asked to stop.
+/// The answer to a call that an agent makes after it was asked to stop.
 const STOPPING: &str = "Refused: you were asked to stop. Answer with what you have.";
 
 /// The message to the model if the wall of a read cannot be raised.
@@ -99,7 +99,7 @@ impl ToolDispatcher for GuardedTools {
         let what = (call.name.as_str(), &call.input);
         let real = match real_call(what, directory, self.place.real_directory()) {
             Ok(real) => real,
-            Err(error) => return ToolAnswer::error(format!("Denied: {error}.")),
+            Err(error) => return Unallowed::denied(format!(": {error}."), "").into(),
         };
         // In bypass mode no command is judged as a read.
         let may_be_read =
@@ -120,7 +120,7 @@ impl ToolDispatcher for GuardedTools {
         let judged = permissions.check(&self.queue, directory, call, real.as_ref(), unread, cancel);
         let permit = match judged.await {
             Ok(permit) => permit,
-            Err(told) => return ToolAnswer::error(told),
+            Err(unallowed) => return unallowed.into(),
         };
         let place = match (permit, wall) {
             (Permit::Read { shown }, Some(wall)) => match wall.around(place, shown).await {
@@ -136,7 +136,7 @@ impl ToolDispatcher for GuardedTools {
         let seen_files = if context.calls.are_none() { Vec::new() } else { place.take_seen() };
         let (is_inner, seen) = (context.calls.are_none(), (real.as_ref(), before));
         let output = self.writers.noted(&call.name, seen, output, is_inner).await;
-        ToolAnswer { text: output.text, is_error: output.is_error, seen: seen_files }
+        ToolAnswer { text: output.text, is_error: output.is_error, denied: None, seen: seen_files }
     }
 }
 
@@ -151,13 +151,13 @@ impl GuardedTools {
         let (directory, cancel) = (self.place.directory(), &context.cancel);
         let nothing = std::future::ready(None);
         let judged = self.permissions.check(&self.queue, directory, call, None, nothing, cancel);
-        if let Err(told) = judged.await {
-            return ToolAnswer::error(told);
+        if let Err(unallowed) = judged.await {
+            return unallowed.into();
         }
         if let Some(why) = self.crew.price_to_confirm(tool, &call.input).await {
             let asked = self.permissions.confirm(&self.queue, directory, call, why, cancel);
-            if let Err(told) = asked.await {
-                return ToolAnswer::error(told);
+            if let Err(unallowed) = asked.await {
+                return unallowed.into();
             }
         }
         self.crew.dispatch(tool, call, context).await

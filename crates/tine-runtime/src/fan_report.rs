@@ -72,7 +72,21 @@ pub struct FanReport {
     pub cache: CacheReport,
 }
 
+/// The end of a worker's run. Where every call was denied nothing was done, whatever the worker says of it.
 pub(crate) fn ended(agent: AgentId, directive: &str, report: &RunReport) -> FanTask {
+    let task = as_told(agent, directive, report);
+    match report.denials.of_all() {
+        Some(why) if task.status == TaskStatus::Completed => FanTask {
+            status: TaskStatus::Failed,
+            outcome: "failed".to_owned(),
+            error: Some(format!("every call was refused: {why}")),
+            ..task
+        },
+        _ => task,
+    }
+}
+
+fn as_told(agent: AgentId, directive: &str, report: &RunReport) -> FanTask {
     let error = match &report.outcome {
         Outcome::Completed => None,
         Outcome::Failed(why) => Some(why.clone()),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use tine_fork::ToolCall;
+use tine_fork::{ToolAnswer, ToolCall};
 use tine_guard::{
     Call, CommandRead, OfferedRule, PermissionMode, RealCall, Reason, Rule, Rules, Verdict, Width,
     allowed_by_rule, command_reads, describe, judge, offered_rules, read_path, real_call,
@@ -153,6 +153,41 @@ pub(crate) enum Permit {
     },
     /// As the run's other calls: a rule, the mode or an answer allows it.
     Full,
+}
+
+/// Why a call may not run.
+#[derive(Debug)]
+pub(crate) enum Unallowed {
+    /// It was denied.
+    Denied {
+        /// By whom, or why, as it reads after the word.
+        why: String,
+        /// What the model is to do about it; may be empty.
+        advice: &'static str,
+    },
+    /// It cannot run for another reason, which the model is told.
+    Otherwise(String),
+}
+
+/// What a model is to do whose call was denied by nobody's word.
+pub(crate) const OTHERWISE: &str = "Go on without this call, or do it another way.";
+
+impl Unallowed {
+    pub(crate) fn denied(why: String, advice: &'static str) -> Self {
+        Self::Denied { why, advice }
+    }
+}
+
+impl From<Unallowed> for ToolAnswer {
+    fn from(unallowed: Unallowed) -> Self {
+        match unallowed {
+            Unallowed::Denied { why, advice } => {
+                let told = format!("Denied{why} {advice}");
+                Self::denied(told.trim_end(), format!("denied{why}"))
+            }
+            Unallowed::Otherwise(told) => Self::error(told),
+        }
+    }
 }
 
 /// What guard says of a call, and how it may run once nothing speaks against it.
@@ -316,8 +351,7 @@ impl Permissions {
         Judgement { verdict, permit }
     }
 
-    /// Asks whether a call may run that no rule speaks against, for another reason; otherwise what the model is told. Where nothing
-    /// is asked about, it may.
+    /// Asks whether a call may run that no rule speaks against, for another reason. Where nothing is asked about, it may.
     pub(crate) async fn confirm(
         &self,
         queue: &Queue,
@@ -325,7 +359,7 @@ impl Permissions {
         ToolCall { id, name, input }: &ToolCall,
         why: Reason,
         cancel: &CancellationToken,
-    ) -> Result<(), String> {
+    ) -> Result<(), Unallowed> {
         if self.mode.get() == PermissionMode::Bypass {
             return Ok(());
         }
@@ -343,7 +377,7 @@ impl Permissions {
         queue.answer(&question, self, cancel).await
     }
 
-    /// Returns how a call may run; otherwise what the model is told. `real` is the call as the system would resolve it; what
+    /// Returns how a call may run, if it may. `real` is the call as the system would resolve it; what
     /// is allowed is that and nothing else, so the tool must open no other path.
     pub(crate) async fn check(
         &self,
@@ -353,20 +387,18 @@ impl Permissions {
         real: Option<&RealCall>,
         refusal: impl Future<Output = Option<String>>,
         cancel: &CancellationToken,
-    ) -> Result<Permit, String> {
+    ) -> Result<Permit, Unallowed> {
         let call = Call { tool: name, input, directory };
         let Judgement { verdict, permit } = self.verdict(&call, real);
         let why = match verdict {
             Verdict::Allow | Verdict::Read => return Ok(permit),
             Verdict::Deny(reason) => {
-                return Err(format!(
-                    "Denied: {reason}. Go on without this call, or do it another way."
-                ));
+                return Err(Unallowed::denied(format!(": {reason}."), OTHERWISE));
             }
             Verdict::Ask(reason) => reason,
         };
         if let Some(refusal) = refusal.await {
-            return Err(refusal);
+            return Err(Unallowed::Otherwise(refusal));
         }
         let rule = rule_for(&call);
         let (asked_in, asked) = (self.mode.get(), real);

@@ -13,7 +13,9 @@ use tine_store::{AnswerPermission, AskPermission, PermissionRow, Store, StoreErr
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::permission::{Answer, Permissions, Request, command_of, wider_rules};
+use crate::permission::{
+    Answer, OTHERWISE, Permissions, Request, Unallowed, command_of, wider_rules,
+};
 use crate::ports::Ports;
 
 /// How often a run that waits for a word looks whether the store has changed. A person does not notice it, and one look costs
@@ -90,18 +92,17 @@ impl Queue {
         row.is_ok_and(|row| row.is_some_and(|row| row.tool == tool && row.input == input))
     }
 
-    /// Finds an answer: one that stands, else the first that comes. The error is what the model is told.
+    /// Finds an answer: one that stands, else the first that comes.
     pub(crate) async fn answer(
         &self,
         question: &Question<'_>,
         permissions: &Permissions,
         cancel: &CancellationToken,
-    ) -> Result<(), String> {
+    ) -> Result<(), Unallowed> {
         let why = &question.why;
         let unkept = |error: StoreError| {
-            format!(
-                "Denied: {why}, and the question could not be kept ({error}). Go on without this call."
-            )
+            let why = format!(": {why}, and the question could not be kept ({error}).");
+            Unallowed::denied(why, "Go on without this call.")
         };
         if let Some(row) = self.standing(question).await.map_err(unkept)? {
             return told(why, &row);
@@ -115,12 +116,15 @@ impl Queue {
         };
         if row.decision().is_none() {
             // Its run withdraws it when it is over.
-            return Err(STOPPED.to_owned());
+            return Err(Unallowed::Otherwise(STOPPED.to_owned()));
         }
         let now_ms = self.ports.clock.now_ms();
         match self.store.take_permission(row.id, now_ms).await.map_err(unkept)? {
             true => told(why, &row),
-            false => Err(format!("Denied: {why}, and the answer to it was used before.")),
+            false => {
+                let why = format!(": {why}, and the answer to it was used before.");
+                Err(Unallowed::denied(why, ""))
+            }
         }
     }
 
@@ -367,8 +371,7 @@ impl Question<'_> {
 }
 
 /// What an answer means to the model.
-fn told(why: &Reason, row: &PermissionRow) -> Result<(), String> {
-    const OTHERWISE: &str = "Go on without this call, or do it another way.";
+fn told(why: &Reason, row: &PermissionRow) -> Result<(), Unallowed> {
     let ends = |reason: &str| reason.ends_with(['.', '!', '?', ':', ';', '…']);
     let reason = match row.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty()) {
         None => ".".to_owned(),
@@ -378,16 +381,16 @@ fn told(why: &Reason, row: &PermissionRow) -> Result<(), String> {
     match (row.state, row.decision()) {
         (_, Some(Decision::Allow)) => Ok(()),
         (PermissionState::Denied, _) => {
-            Err(format!("Denied by the user{reason} Do not try this call again."))
+            Err(Unallowed::denied(format!(" by the user{reason}"), "Do not try this call again."))
         }
         (PermissionState::Expired, _) if row.answered_by.as_deref() == Some(BY_NOBODY) => {
-            Err(format!("Denied: {why}, and nobody can be asked here. {OTHERWISE}"))
+            Err(Unallowed::denied(format!(": {why}, and nobody can be asked here."), OTHERWISE))
         }
         (PermissionState::Expired, _) => {
-            Err(format!("Denied: {why}, and nobody answered in time. {OTHERWISE}"))
+            Err(Unallowed::denied(format!(": {why}, and nobody answered in time."), OTHERWISE))
         }
         (PermissionState::Pending | PermissionState::Allowed | PermissionState::Withdrawn, _) => {
-            Err(STOPPED.to_owned())
+            Err(Unallowed::Otherwise(STOPPED.to_owned()))
         }
     }
 }

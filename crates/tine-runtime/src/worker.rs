@@ -407,7 +407,8 @@ fn examined(
     let inherited = inherited.history().iter().map(|item| &*item.message);
     let own = report.messages.iter().map(|message| &**message);
     let evidence = Evidence::of_worker(own, &report.outcome, inherited, task);
-    examine(&Evidence { done, ..evidence })
+    let denied = report.denials.of_all().map(str::to_owned);
+    examine(&Evidence { done, denied, ..evidence })
 }
 
 fn words(findings: &[Finding]) -> Vec<String> {
@@ -454,6 +455,7 @@ fn joined(first: RunReport, second: RunReport) -> RunReport {
         requests,
         turns: first.turns + second.turns,
         tool_uses: first.tool_uses + second.tool_uses,
+        denials: first.denials.and(second.denials),
         error,
         reached,
     }

@@ -272,9 +272,7 @@ mod tests {
 
     #[test]
     fn a_result_is_told_in_a_line() {
-        let told = |text: &str, is_error| {
-            summary(&ToolAnswer { text: text.to_owned(), is_error, seen: Vec::new() })
-        };
+        let told = |text: &str, is_error| summary(&ToolAnswer { is_error, ..ToolAnswer::ok(text) });
         assert_eq!(told("", false), "no output");
         assert_eq!(told("42\n", false), "42");
         assert_eq!(told("42\n[exit code 0]", false), "42");

@@ -262,6 +262,7 @@ mod tests {
             requests: Vec::new(),
             turns: 1,
             tool_uses: 0,
+            denials: tine_fork::Denials::default(),
             error: None,
             reached: None,
         }

@@ -104,7 +104,7 @@ fn what_is_wrong_is_told_with_its_line() {
     hint: the keys are contains, matches, absent, has_scope
     ");
     insta::assert_snapshot!(wrong(&format!("{case}timeout = -1")), @"evals/some.toml:4: `timeout` is a number of seconds, more than 0 and at most a day");
-    insta::assert_snapshot!(wrong(&format!("{case}stray = \"work\"")), @"evals/some.toml:4: unknown check `work`, expected one of `no_work`, `echo`, `missing_scope`, `foreign_task`, `loop`, `claims`, `too_long`");
+    insta::assert_snapshot!(wrong(&format!("{case}stray = \"work\"")), @"evals/some.toml:4: unknown check `work`, expected one of `no_work`, `echo`, `missing_scope`, `foreign_task`, `loop`, `claims`, `too_long`, `denied`");
     insta::assert_snapshot!(wrong(&format!("{case}filter = \"some\"")), @"evals/some.toml:4: unknown variant `some`, expected `all` or `read-only`");
     insta::assert_snapshot!(wrong(&format!("{case}model = \"opus\"")), @"evals/some.toml:4: `opus` is not a model: models are written provider/name");
     insta::assert_snapshot!(wrong(&format!("{case}tools = [\"FileReed\"]")), @r"

@@ -38,6 +38,8 @@ pub struct Evidence<'a> {
     pub outcome: &'a Outcome,
     /// Its work in a worktree of its own; `None` where nobody has looked.
     pub done: Option<Done>,
+    /// Why its calls were denied, where every one was.
+    pub denied: Option<String>,
 }
 
 impl<'a> Evidence<'a> {
@@ -73,6 +75,7 @@ impl<'a> Evidence<'a> {
             report: replies.map(|message| message.text()).find(|text| !text.is_empty()),
             outcome,
             done: None,
+            denied: None,
         }
     }
 

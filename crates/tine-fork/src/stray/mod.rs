@@ -63,11 +63,13 @@ pub enum Check {
     Claims,
     /// A worker's report has more words than it may have.
     TooLong,
+    /// Every call was denied, so that nothing was done.
+    Denied,
 }
 
 impl Check {
     /// Every check.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::NoWork,
         Self::Echo,
         Self::MissingScope,
@@ -75,6 +77,7 @@ impl Check {
         Self::Loop,
         Self::Claims,
         Self::TooLong,
+        Self::Denied,
     ];
 
     /// The word in suites, in JSON and as a task's flag. Parsing reads it back.
@@ -87,6 +90,7 @@ impl Check {
             Self::Loop => "loop",
             Self::Claims => "claims",
             Self::TooLong => "too_long",
+            Self::Denied => "denied",
         }
     }
 }
@@ -109,7 +113,7 @@ impl FromStr for Check {
 /// A word that is no check's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown check `{0}`, expected one of `no_work`, `echo`, `missing_scope`, `foreign_task`, `loop`, `claims`, `too_long`"
+    "unknown check `{0}`, expected one of `no_work`, `echo`, `missing_scope`, `foreign_task`, `loop`, `claims`, `too_long`, `denied`"
 )]
 pub struct UnknownCheck(
     /// The word.
@@ -135,6 +139,7 @@ pub fn examine(evidence: &Evidence<'_>) -> Vec<Finding> {
         Check::Loop => handed::looping(evidence),
         Check::Claims => claims::claims(evidence),
         Check::TooLong => claims::too_long(evidence),
+        Check::Denied => evidence.denied.clone(),
     };
     let finding = |check: Check| seen(check).map(|seen| Finding { check, seen });
     Check::ALL.into_iter().filter_map(finding).collect()

@@ -30,7 +30,7 @@ fn is_mendable(check: Check) -> bool {
     match check {
         Check::NoWork | Check::Echo | Check::MissingScope => true,
         // What a report claims wrongly is for whoever reads it, with what was really done beside it.
-        Check::ForeignTask | Check::Loop | Check::Claims | Check::TooLong => false,
+        Check::ForeignTask | Check::Loop | Check::Claims | Check::TooLong | Check::Denied => false,
     }
 }
 
@@ -53,6 +53,7 @@ fn asked(check: Check) -> &'static str {
             "It names files or commits that are not what you changed. Name those that are."
         }
         Check::TooLong => "It is too long. Say the same in fewer words.",
+        Check::Denied => "None of your calls was allowed. Say so under Issues.",
     }
 }
 

@@ -51,6 +51,7 @@ impl Fork {
             report: self.report.clone(),
             outcome: &self.outcome,
             done: None,
+            denied: None,
         };
         examine(&evidence).iter().map(|found| format!("{}: {}", found.check, found.seen)).collect()
     }
@@ -316,6 +317,7 @@ fn run(own: impl IntoIterator<Item = Message>) -> RunReport {
         requests: Vec::new(),
         turns: 1,
         tool_uses: 0,
+        denials: crate::Denials::default(),
         error: None,
         reached: None,
     }
@@ -410,7 +412,7 @@ fn the_words_of_the_checks_are_read_back() {
     for check in Check::ALL {
         assert_eq!(check.as_str().parse(), Ok(check));
     }
-    insta::assert_snapshot!("work".parse::<Check>().unwrap_err(), @"unknown check `work`, expected one of `no_work`, `echo`, `missing_scope`, `foreign_task`, `loop`, `claims`, `too_long`");
+    insta::assert_snapshot!("work".parse::<Check>().unwrap_err(), @"unknown check `work`, expected one of `no_work`, `echo`, `missing_scope`, `foreign_task`, `loop`, `claims`, `too_long`, `denied`");
 }
 
 proptest! {

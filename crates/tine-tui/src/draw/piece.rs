@@ -106,7 +106,7 @@ fn called(call: &CallPiece, width: usize, open: bool, lines: &mut Vec<Line<'stat
     if !open {
         let changes = result::counted(&text).filter(|_| !answer.is_error);
         let line = changes.unwrap_or_else(|| {
-            summary(&ToolAnswer { text, is_error: answer.is_error, seen: Vec::new() })
+            summary(&ToolAnswer { is_error: answer.is_error, ..ToolAnswer::ok(text) })
         });
         lines.push(Line::from(Span::styled(
             format!("  ⎿ {}", cut(&line, width.saturating_sub(4))),

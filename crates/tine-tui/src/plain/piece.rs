@@ -19,7 +19,7 @@ pub(super) fn call(number: usize, call: &CallPiece) -> String {
 /// What came of a call.
 pub(super) fn answer(number: usize, answer: &AnswerText) -> String {
     let AnswerText { text, is_error, .. } = answer;
-    let told = summary(&ToolAnswer { text: text.clone(), is_error: *is_error, seen: Vec::new() });
+    let told = summary(&ToolAnswer { is_error: *is_error, ..ToolAnswer::ok(text) });
     let how = if *is_error { "failed" } else { "answered" };
     format!("[{number}] {how}: {told}")
 }

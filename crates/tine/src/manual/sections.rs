@@ -264,7 +264,7 @@ const WORKERS: Section = Section {
         ),
         (
             "flags",
-            "what looks wrong about the end of a task: the worker did nothing, or only repeated what it had inherited, or did not say what it understood its task to be; lists say `look at it`",
+            "what looks wrong about the end of a task: the worker did nothing, or none of its calls was allowed (`denied`; such a task has failed), or only repeated what it had inherited, or did not say what it understood its task to be; lists say `look at it`",
         ),
     ],
 };

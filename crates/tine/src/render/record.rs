@@ -1,6 +1,7 @@
 //! An agent's registry row as `ps`, `tree` and `show` print it.
 
 use serde::Serialize;
+use tine_fork::stray::Check;
 use tine_model::{AgentRecord, AgentState, ContextMode, Leftover, TaskRecord, WorktreeRecord};
 
 use crate::render::json::LeftoverShape;
@@ -118,8 +119,14 @@ impl Shown {
     pub(crate) fn state(&self) -> &'static str {
         match (&self.task, self.record.state) {
             (_, AgentState::Running) if self.questions > 0 => "asks for permission",
+            (Some(task), AgentState::Idle) if is_denied(task) => Check::Denied.as_str(),
             (Some(task), AgentState::Idle) => task.status.as_str(),
             (_, state) => state.as_str(),
         }
     }
+}
+
+/// Whether nothing was done of a task because every call was denied.
+fn is_denied(task: &TaskRecord) -> bool {
+    task.flags.iter().any(|flag| flag == Check::Denied.as_str())
 }

@@ -108,14 +108,18 @@ fn one_failed_worker_fails_the_command_and_keeps_the_others_reports() {
 fn a_call_that_nobody_allowed_is_named() {
     let home = home();
     let ran = home.ran(&["fan", "base", "-d", "run the tests", "--json"]);
-    assert_eq!(ran.code, 0);
+    assert_eq!(ran.code, 1, "it did nothing else");
     let last: Vec<&str> =
         ran.stderr.lines().skip_while(|line| !line.starts_with("warning")).collect();
     check!(last.join("\n"), @"
     warning: 1 call refused because nobody could be asked, such as Bash: make test
     hint: allow it with --allow 'Bash(make test)'
+    error: 0 of 1 workers completed
+    hint: `tine run --resume AGENT` goes on with one of them; `tine ps` lists them
     ");
-    let ran = home.ran(&["fan", "base", "-d", "run the tests", "--fail-on-tool-error"]);
+    // There is nothing to make.
+    let allowed = ["--allow", "Bash(make test)", "--fail-on-tool-error"];
+    let ran = home.ran(&[&["fan", "base", "-d", "run the tests"][..], &allowed].concat());
     assert_eq!(ran.code, 54);
 }
 

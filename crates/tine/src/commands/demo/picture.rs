@@ -226,6 +226,7 @@ mod tests {
             requests: Vec::new(),
             turns: 5,
             tool_uses: 7,
+            denials: tine_fork::Denials::default(),
             error: None,
             reached: None,
         };

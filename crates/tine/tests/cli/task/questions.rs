@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{SCENARIO, base, ended, started, until};
+use super::{SCENARIO, base, ended, listed, started, until};
+use crate::crash::start;
 use crate::permission::until_asked;
 use crate::sim_serve::Server;
 use crate::support::{Home, Ran};
@@ -23,8 +24,11 @@ fn a_question_of_a_worker_in_the_background_is_answered_from_a_second_process() 
 fn without_anybody_to_ask_a_worker_in_the_background_is_refused() {
     let home = base();
     let begun = home.json(&["task", "start", "base", "COMMAND", "--json"]);
-    let report = ended(&home, begun["task"].as_str().unwrap())["task"]["report"].clone();
-    assert!(report.as_str().unwrap().contains("nobody can be asked here"), "{report}");
+    let task = ended(&home, begun["task"].as_str().unwrap())["task"].clone();
+    assert_eq!((&task["status"], &task["flags"]), (&"failed".into(), &vec!["denied"].into()));
+    for word in ["report", "error"] {
+        assert!(task[word].as_str().unwrap().contains("nobody can be asked here"), "{task}");
+    }
     assert!(!home.work().join("made").exists());
     let ran = home.ran(&["task", "start", "base", "COMMAND", "--wait"]);
     assert!(
@@ -32,6 +36,46 @@ fn without_anybody_to_ask_a_worker_in_the_background_is_refused() {
         "{}",
         ran.stderr
     );
+}
+
+/// The words of the model are no measure: it says `Result: …` of a call that was denied, too.
+#[test]
+fn a_worker_whose_only_call_was_denied_has_not_done_its_task() {
+    let home = base();
+    let directives = ["-d", "COMMAND", "-d", "LOOK here", "-d", "LOOK there"];
+    let fan = [&["fan", "base"][..], &directives, &["--wait-for-permission", "--json"]].concat();
+    let running = start(&home, &fan);
+    let asked = until_asked(&home);
+    let why = ["permission", "deny", asked["id"].as_str().unwrap(), "--reason", "not today"];
+    home.done(&why);
+    let ran = running.wait_with_output().unwrap();
+    assert_eq!(ran.status.code(), Some(1));
+    let fan: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let statuses: Vec<_> =
+        fan["tasks"].as_array().unwrap().iter().map(|task| task["status"].clone()).collect();
+    assert_eq!(statuses, ["failed", "completed", "completed"]);
+    let denied = &fan["tasks"][0];
+    assert_eq!(denied["error"], "every call was refused: denied by the user: not today.");
+    let result = "Denied by the user: not today. Do not try this call again.";
+    assert_eq!(denied["report"]["result"], result);
+    let task = denied["agent"].as_str().unwrap();
+    let row = listed(&home, task);
+    assert_eq!((&row["status"], &row["flags"]), (&"failed".into(), &vec!["denied"].into()));
+    let shown = home.done(&["ps"]);
+    assert!(
+        shown.lines().any(|line| line.contains(&task[..8]) && line.contains(" denied ")),
+        "{shown}"
+    );
+    // What its spawner's model reads.
+    home.done(&["run", "--resume", "base", "And?", "-q"]);
+    let log = home.json(&["show", "base", "--json"]);
+    let log = log["entries"].to_string();
+    for part in [
+        "<status>failed</status>",
+        "<summary>every call was refused: denied by the user: not today.</summary>",
+    ] {
+        assert!(log.contains(part), "{log}");
+    }
 }
 
 /// How many requests the simulator has seen.
