@@ -8,8 +8,8 @@ use futures_util::future::join_all;
 use tine_cache::{Asked, Plan, Situation};
 use tine_fork::{CacheLane, Conversation, Flight, RunEvent, SlotWait, worker_directive};
 use tine_llm::LlmClient;
-use tine_model::{AgentId, AgentRecord, Block, Message, Role};
-use tine_store::{Forked, Lease};
+use tine_model::{AgentId, AgentRecord, Block, EntryId, Message, Role};
+use tine_store::{ForkFrom, Forked, Lease};
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::CachePolicy;
@@ -30,6 +30,8 @@ pub const FAN_MAX: usize = 256;
 pub struct FanSpec {
     /// Whose workers they are.
     pub parent: AgentId,
+    /// The last entry that they inherit, or the next at which a conversation may be cut; `None` for all that the parent has.
+    pub at: Option<EntryId>,
     /// One worker each.
     pub directives: Vec<String>,
     /// How they start.
@@ -98,9 +100,12 @@ impl Runtime {
         let parent = self.store().agent(spec.parent).await?;
         let llm = self.ports().models.connect(&parent.settings.model).await?;
         let watcher: Arc<dyn FanWatcher> = Arc::new(Shielded(watcher));
-        let forked = self
-            .fork_workers(&parent, &spec.directives, &spec.place, &options.confinement.reach)
-            .await?;
+        let from = match spec.at {
+            Some(asked) => ForkFrom::Entry(self.boundary(parent.id, asked).await?),
+            None => ForkFrom::LastEntry,
+        };
+        let (place, wish) = (&spec.place, &options.confinement.reach);
+        let forked = self.fork_workers(&parent, from, &spec.directives, (place, wish)).await?;
         let ran = async {
             self.enter_worktree(&forked).await?;
             self.run_workers(&parent, &spec, &forked, &llm, options, &watcher).await

@@ -184,9 +184,9 @@ impl Runtime {
     pub(crate) async fn fork_workers(
         &self,
         parent: &AgentRecord,
+        from: ForkFrom,
         directives: &[String],
-        place: &Placement,
-        wish: &ReachWish,
+        (place, wish): (&Placement, &ReachWish),
     ) -> Result<Vec<Forked>, RuntimeError> {
         let _guard = ForkGuard::take(&self.forking, parent.id)?;
         let worker = |_: &String| NewAgent {
@@ -226,7 +226,7 @@ impl Runtime {
                 let children =
                     directives.iter().zip(agents.into_iter().zip(&placed)).map(worker).collect();
                 let owner = self.owner()?.name().to_owned();
-                self.commit(parent, ForkFrom::LastEntry, children, Some(owner)).await
+                self.commit(parent, from, children, Some(owner)).await
             }
         };
         if result.is_err() {
@@ -278,7 +278,11 @@ impl Runtime {
 
     /// The first place at or after `asked` where a conversation may be cut: behind the results of calls, not between
     /// them.
-    async fn boundary(&self, agent: AgentId, asked: EntryId) -> Result<EntryId, RuntimeError> {
+    pub(crate) async fn boundary(
+        &self,
+        agent: AgentId,
+        asked: EntryId,
+    ) -> Result<EntryId, RuntimeError> {
         let fold = self.fold(agent, None).await?;
         let entries = fold.entries();
         let unknown = StoreError::UnknownEntry { agent, entry: asked };

@@ -245,6 +245,7 @@ async fn siblings_send_the_same_bytes_up_to_their_directive() {
     let directives: Vec<String> = ('a'..='h').map(|task| format!("{task} job")).collect();
     let watcher = Arc::new(Ends::default());
     let spec = FanSpec {
+        at: None,
         parent: root,
         directives,
         plan: Asked::Auto,
@@ -282,6 +283,7 @@ async fn a_worker_that_fails_does_not_take_its_siblings_down() {
     let root = house.root().await;
     let directives = vec!["good".to_owned(), "bad".to_owned()];
     let spec = FanSpec {
+        at: None,
         parent: root,
         directives,
         plan: Asked::Leader,

@@ -126,7 +126,13 @@ async fn a_workers_question_from_two_below_is_in_the_roots_queue_before_anybody_
     let root = house.root().await;
     let fan = |parent| {
         let directives = vec!["work".to_owned()];
-        FanSpec { parent, directives, plan: Asked::Auto, place: tine_runtime::Placement::Shared }
+        FanSpec {
+            parent,
+            at: None,
+            directives,
+            plan: Asked::Auto,
+            place: tine_runtime::Placement::Shared,
+        }
     };
     let above = house.runtime.fan(fan(root), &options(), Arc::new(Unwatched)).await.unwrap();
     let mut desk = desk();
@@ -368,6 +374,7 @@ async fn an_answer_for_the_tree_serves_the_siblings_that_wait() {
     let root = house.root().await;
     let directives = vec!["one".to_owned(), "two".to_owned(), "three".to_owned()];
     let spec = FanSpec {
+        at: None,
         parent: root,
         directives,
         plan: Asked::Together,

@@ -286,7 +286,7 @@ pub(crate) struct ForkArgs {
 /// `tine fan`
 #[derive(Debug, Args)]
 pub(crate) struct FanArgs {
-    /// The agent to fork: its name, or the first characters of its id
+    /// The agent to fork: its name, or the first characters of its id; AGENT@ENTRY inherits up to this entry only
     pub(crate) agent: String,
     /// One worker's task, `-` for standard input; repeat it for each worker
     #[arg(short, long = "directive", value_name = "TEXT", required = true, value_parser = sendable)]

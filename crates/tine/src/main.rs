@@ -32,9 +32,12 @@ mod watch;
 mod whole_file;
 mod worktree;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser;
+
+use crate::fail::Failure;
 
 fn main() -> ExitCode {
     // A stage of the wall is this program once more; it must be alone in its process.
@@ -46,20 +49,20 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Clap writes help and version to stdout and mistakes to stderr, and knows which code belongs to which.
-            let code = if error.use_stderr() { fail::USAGE } else { 0 };
-            let _ = error.print();
-            return ExitCode::from(code);
+            let printed = error.print().and_then(|()| std::io::stdout().flush());
+            if error.use_stderr() {
+                return ExitCode::from(fail::USAGE);
+            }
+            return output::ignore_closed_pipe(printed).map_or_else(failed, |()| ExitCode::SUCCESS);
         }
     };
     // Before anything runs: from here on no command finds the keys of providers in `/proc`. A system that refuses it hides nothing, and
     // works as before.
     let _ = tine_tools::hide_environment();
-    let result = commands::run(cli);
-    match result {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            failure.print();
-            ExitCode::from(failure.code)
-        }
-    }
+    commands::run(cli).map_or_else(failed, ExitCode::from)
+}
+
+fn failed(failure: Failure) -> ExitCode {
+    failure.print();
+    ExitCode::from(failure.code)
 }

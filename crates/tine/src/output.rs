@@ -168,7 +168,7 @@ pub(crate) fn stdout_is_terminal() -> bool {
     is_caught() || io::stdout().is_terminal()
 }
 
-fn ignore_closed_pipe(result: io::Result<()>) -> Result<(), Failure> {
+pub(crate) fn ignore_closed_pipe(result: io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::failed("cannot write the result")

@@ -25,6 +25,9 @@ const STDIN: &str = "-";
 /// True once it was said that something is left out.
 static SAID: AtomicBool = AtomicBool::new(false);
 
+/// True once standard input was taken for a text.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
 /// What the user said.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Prompt {
@@ -95,13 +98,32 @@ pub(crate) fn or_stdin(text: String) -> Result<String, Failure> {
     if is_stdin(&text) { all_of_stdin() } else { Ok(text) }
 }
 
+/// Puts standard input in the place of an option that is `-`.
+pub(crate) fn fill_from_stdin(option: &mut Option<String>) -> Result<(), Failure> {
+    *option = option.take().map(or_stdin).transpose()?;
+    Ok(())
+}
+
 /// Returns true where an argument stands for standard input.
 pub(crate) fn is_stdin(text: &str) -> bool {
     text == STDIN
 }
 
+/// Takes standard input for what `-` stands for: there is one, and in the terminal the keys come from it.
+pub(crate) fn take_stdin() -> Result<(), Failure> {
+    if output::is_caught() {
+        return Err(Failure::usage("`-` is standard input, which the terminal has for itself"));
+    }
+    match TAKEN.swap(true, Ordering::Relaxed) {
+        false => Ok(()),
+        true => Err(Failure::usage("`-` is given twice, and there is one standard input")
+            .hint("`\"$(cat FILE)\"` is the text of a file")),
+    }
+}
+
 /// Standard input as a text, which must not be empty.
 fn all_of_stdin() -> Result<String, Failure> {
+    take_stdin()?;
     read_stdin(|| {})?.ok_or_else(|| {
         Failure::usage("standard input is empty")
             .hint("`-` reads the text from standard input: pipe it, or name a file with `<`")

@@ -172,7 +172,13 @@ impl FanWatcher for Course {
 
 fn fan_of(parent: AgentId, directives: &[&str]) -> FanSpec {
     let directives = directives.iter().map(|text| (*text).to_owned()).collect();
-    FanSpec { parent, directives, plan: Asked::Auto, place: tine_runtime::Placement::Shared }
+    FanSpec {
+        at: None,
+        parent,
+        directives,
+        plan: Asked::Auto,
+        place: tine_runtime::Placement::Shared,
+    }
 }
 
 #[tokio::test]

@@ -191,6 +191,7 @@ async fn workers_of_a_fan_are_confined_each() {
     let options = bypass(Reach::directory(), house.home.path());
     let directives = vec!["one".to_owned(), "two".to_owned()];
     let spec = FanSpec {
+        at: None,
         parent: root,
         directives,
         plan: Asked::Auto,

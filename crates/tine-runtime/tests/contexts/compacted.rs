@@ -172,6 +172,7 @@ async fn a_worker_keeps_its_brief_and_a_spawner_its_roster() {
     say(&house, root, "prompt 1").await;
     let directives = vec!["Check the parser.\nAll of it.".to_owned()];
     let spec = FanSpec {
+        at: None,
         parent: root,
         directives,
         plan: tine_cache::Asked::Auto,

@@ -25,6 +25,7 @@ fn directives(round: usize, count: usize) -> Vec<String> {
 
 async fn fan(house: &House, parent: AgentId, round: usize) -> FanReport {
     let spec = FanSpec {
+        at: None,
         parent,
         directives: directives(round, 4),
         plan: Asked::Auto,

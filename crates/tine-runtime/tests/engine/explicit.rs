@@ -63,7 +63,13 @@ impl FanWatcher for Teller {
 
 fn spec(parent: AgentId, count: usize) -> FanSpec {
     let directives = (0..count).map(|index| format!("Task number {index:03}.")).collect();
-    FanSpec { parent, directives, plan: Asked::Auto, place: tine_runtime::Placement::Shared }
+    FanSpec {
+        parent,
+        at: None,
+        directives,
+        plan: Asked::Auto,
+        place: tine_runtime::Placement::Shared,
+    }
 }
 
 /// What was asked of cached contents: path, and status of the answer. Creation has no name in its path.

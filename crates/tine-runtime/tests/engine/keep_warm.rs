@@ -178,6 +178,7 @@ async fn tell(story: Story) -> Told {
     let options = RunOptions { caching, ..options() };
     let directives = vec!["Task number 000.".to_owned()];
     let spec = FanSpec {
+        at: None,
         parent: root,
         directives,
         plan: Asked::Auto,

@@ -112,8 +112,13 @@ async fn what_made_a_worktree_ready_is_no_work_of_its_agent() {
     let house = with_policy(house, policy);
     let root = house.root_in(directory.clone()).await;
     say(&house, root, "Hello.").await;
-    let spec =
-        FanSpec { parent: root, directives: vec!["a".into()], plan: Asked::Auto, place: own() };
+    let spec = FanSpec {
+        at: None,
+        parent: root,
+        directives: vec!["a".into()],
+        plan: Asked::Auto,
+        place: own(),
+    };
     let watcher = Arc::new(crate::Ends::default());
     let fan = house.runtime.fan(spec, &allowed(), watcher).await.unwrap();
     let worker = &fan.tasks[0];

@@ -199,6 +199,7 @@ async fn two_workers_of_a_fan_that_write_in_one_directory_are_told_once_each() {
     let root = house.root().await;
     let directives = vec!["one".to_owned(), "two".to_owned()];
     let spec = FanSpec {
+        at: None,
         parent: root,
         directives,
         plan: Asked::Auto,

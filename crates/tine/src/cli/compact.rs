@@ -11,7 +11,7 @@ pub(crate) struct CompactArgs {
     /// Keep about so many tokens at the end word for word
     #[arg(long, value_name = "TOKENS", default_value_t = KEEP_TOKENS_DEFAULT, value_parser = value_parser!(u64).range(..=1_000_000))]
     pub(crate) keep_tokens: u64,
-    /// What the summary has to mind above all
+    /// What the summary has to mind above all; `-` for standard input
     #[arg(long, value_name = "TEXT")]
     pub(crate) instructions: Option<String>,
     /// Print JSON

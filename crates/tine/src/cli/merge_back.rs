@@ -18,13 +18,13 @@ pub(crate) struct MergeBackArgs {
     /// Append the text as it is
     #[arg(long, conflicts_with = "edit")]
     pub(crate) no_edit: bool,
-    /// Append this text; no model is asked
+    /// Append this text, `-` for standard input; no model is asked
     #[arg(long, value_name = "TEXT")]
     pub(crate) text: Option<String>,
     /// Append the text of this file, `-` for standard input; no model is asked
     #[arg(long, value_name = "FILE", conflicts_with = "text")]
     pub(crate) file: Option<PathBuf>,
-    /// What the draft has to mind above all
+    /// What the draft has to mind above all; `-` for standard input
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["text", "file"])]
     pub(crate) instructions: Option<String>,
     /// Print the text, and append nothing

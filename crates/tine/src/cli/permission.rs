@@ -78,7 +78,7 @@ pub(crate) struct DenyArgs {
     /// How far the answer reaches
     #[arg(long, value_enum, default_value_t)]
     pub(crate) scope: ScopeArg,
-    /// Why; the model is told
+    /// Why; the model is told. `-` for standard input
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
     /// Print JSON

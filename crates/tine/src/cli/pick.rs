@@ -8,7 +8,7 @@ use crate::prompt::sendable;
 /// `tine pick`
 #[derive(Debug, Args)]
 pub(crate) struct PickArgs {
-    /// The agent to fork: its name, or the first characters of its id
+    /// The agent to fork: its name, or the first characters of its id; AGENT@ENTRY inherits up to this entry only
     pub(crate) agent: Option<String>,
     /// The task, `-` for standard input; every fork gets the same
     #[arg(short, long, value_name = "TEXT", value_parser = sendable)]

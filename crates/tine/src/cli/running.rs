@@ -14,7 +14,7 @@ pub(crate) struct ModelArgs {
     /// The model, as provider/name
     #[arg(short, long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    /// System prompt instead of tine's own
+    /// System prompt instead of tine's own; `-` for standard input
     #[arg(long, value_name = "TEXT")]
     pub(crate) system: Option<String>,
     /// Most tokens of one reply

@@ -12,6 +12,7 @@ use crate::context::Context;
 use crate::fail::Failure;
 use crate::interrupt::interruptible;
 use crate::output;
+use crate::prompt::fill_from_stdin;
 use crate::render::json::UsageShape;
 use tine_tui::figures::{grouped, plural};
 
@@ -36,7 +37,8 @@ struct CompactedJson {
     cost_usd: Option<f64>,
 }
 
-pub(crate) async fn compact(context: &Context, args: CompactArgs) -> Result<u8, Failure> {
+pub(crate) async fn compact(context: &Context, mut args: CompactArgs) -> Result<u8, Failure> {
+    fill_from_stdin(&mut args.instructions)?;
     listing::recover(context).await?;
     let agent = context.agent(&args.agent).await?;
     let cancel = CancellationToken::new();

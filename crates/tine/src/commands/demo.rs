@@ -93,7 +93,13 @@ async fn tell(
     // The prefix is warm but for the root's last reply. With a leader that is written once too, so that the demo shows
     // what a cold prefix would show: each of its tokens is written once, by whoever comes first.
     let directives = JOBS.iter().map(|job| job.directive.to_owned()).collect();
-    let spec = FanSpec { parent: root, directives, plan: Asked::Leader, place: Placement::Shared };
+    let spec = FanSpec {
+        parent: root,
+        at: None,
+        directives,
+        plan: Asked::Leader,
+        place: Placement::Shared,
+    };
     let fan = runtime.fan(spec, &options, Arc::clone(&view) as Arc<dyn FanWatcher>).await;
     view.end();
     Ok(Told { root, looked, fan: fan? })

@@ -156,11 +156,11 @@ pub(super) struct Fanned {
 
 /// Runs a fan and shows how it goes; `None` where the user has only asked for its price, or has not agreed to it.
 pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanned>, Failure> {
-    let parent = context.agent(&args.agent).await?;
+    let (parent, at) = context.agent_at(&args.agent).await?;
     let before = Before {
         spec: EstimateSpec {
             parent,
-            at: None,
+            at,
             directives: args.directives.clone(),
             workers: true,
             plan: asked(args.spread.plan),
@@ -209,7 +209,7 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
         say_submodules(&context.runtime.submodules_left(parent).await?);
     }
     let spec =
-        FanSpec { parent, directives: args.directives, plan: asked(args.spread.plan), place };
+        FanSpec { parent, at, directives: args.directives, plan: asked(args.spread.plan), place };
     let watcher = Arc::clone(&watch) as Arc<dyn FanWatcher>;
     let fan = Box::pin(context.runtime.fan(spec, &options, watcher));
     let fanned = interruptible(fan, &cancel, || watch.board.say(STOPPING)).await;

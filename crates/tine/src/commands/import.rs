@@ -13,6 +13,7 @@ use crate::commands::text_file;
 use crate::context::{Context, default_model};
 use crate::fail::Failure;
 use crate::output;
+use crate::prompt::fill_from_stdin;
 use tine_tui::age::rfc3339;
 use tine_tui::figures::plural;
 use tine_tui::words::one_line;
@@ -74,7 +75,8 @@ impl<'a> ImportedJson<'a> {
     }
 }
 
-pub(crate) async fn import(context: &Context, args: ImportArgs) -> Result<u8, Failure> {
+pub(crate) async fn import(context: &Context, mut args: ImportArgs) -> Result<u8, Failure> {
+    fill_from_stdin(&mut args.model.system)?;
     let has_system = args.model.system.is_some();
     let caps = budget::of_new_tree(&context.config, Vec::new())?;
     let text = text_file::read(&args.file)?;

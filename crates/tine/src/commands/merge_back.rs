@@ -18,6 +18,7 @@ use crate::editor::Editor;
 use crate::fail::Failure;
 use crate::interrupt::interruptible;
 use crate::output;
+use crate::prompt::fill_from_stdin;
 use crate::render::json::UsageShape;
 use tine_tui::figures::{grouped, money, plural};
 
@@ -54,7 +55,9 @@ struct Words {
     usage: Option<Usage>,
 }
 
-pub(crate) async fn merge_back(context: &Context, args: MergeBackArgs) -> Result<u8, Failure> {
+pub(crate) async fn merge_back(context: &Context, mut args: MergeBackArgs) -> Result<u8, Failure> {
+    fill_from_stdin(&mut args.text)?;
+    fill_from_stdin(&mut args.instructions)?;
     listing::recover(context).await?;
     let source = context.agent(&args.agent).await?;
     let into = match &args.into {

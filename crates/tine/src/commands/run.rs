@@ -14,14 +14,15 @@ use crate::confine::{of_agent, of_root, tell_widened};
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
-use crate::prompt::Prompt;
+use crate::prompt::{Prompt, fill_from_stdin};
 use crate::talk::Talk;
 
-pub(crate) async fn run(context: &Context, args: RunArgs) -> Result<u8, Failure> {
+pub(crate) async fn run(context: &Context, mut args: RunArgs) -> Result<u8, Failure> {
     let existing = existing(context, &args).await?;
     if existing.is_some() {
         refuse_model(&args.model)?;
     }
+    fill_from_stdin(&mut args.model.system)?;
     let prompt = Prompt::read(args.prompt)?;
     refuse_unknown_command(&prompt)?;
     let talk = Talk::new(context, &args.limits, &args.output, prompt.stdin_is_free)?;

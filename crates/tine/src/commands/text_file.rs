@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::fail::Failure;
+use crate::prompt::take_stdin;
 
 /// Largest file that is read, in bytes: far above the longest conversation that a provider takes, and below what
 /// would endanger the machine.
@@ -15,6 +16,9 @@ pub(super) fn read(path: &Path) -> Result<String, Failure> {
         Some("-") => "standard input".to_owned(),
         _ => path.display().to_string(),
     };
+    if path.to_str() == Some("-") {
+        take_stdin()?;
+    }
     let failed = |error: std::io::Error| {
         Failure::input(format!("cannot read {name}"))
             .because(&error)

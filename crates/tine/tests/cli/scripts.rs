@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::sim_serve::Server;
 use crate::support::{Home, Ran, SCENARIO};
 
 /// Runs a command that must not fail, with this on its standard input.
@@ -40,6 +41,35 @@ fn a_dash_is_standard_input_wherever_a_model_is_told_something() {
 }
 
 #[test]
+fn a_dash_is_standard_input_for_options_too() {
+    let home = Home::new();
+    let (model, bodies) = (home.model(SCENARIO), home.path().join("bodies"));
+    let server = Server::start(&home, &["--log-bodies", bodies.to_str().unwrap()]);
+    let run = ["run", "count", "--model", "anthropic/any", "--name", "base", "--system", "-", "-q"];
+    let mut run = home.tine(&run);
+    run.env("ANTHROPIC_BASE_URL", server.field("anthropic")).env("ANTHROPIC_API_KEY", "any");
+    // What is read for the option is no part of the prompt.
+    let said = Ran::of(run.write_stdin("Count aloud."));
+    assert!(said.stdout.contains("count") && !said.stdout.contains("aloud"), "{}", said.stdout);
+    let sent = std::fs::read_dir(&bodies).unwrap().map(|file| file.unwrap().path());
+    let sent: Vec<String> = sent.filter_map(|file| std::fs::read_to_string(file).ok()).collect();
+    assert!(sent.iter().any(|body| body.contains("Count aloud.")), "{sent:?}");
+    home.done(&["run", "count", "--model", &model, "--name", "talk"]);
+    home.done(&["fork", "talk", "go on", "--name", "child"]);
+    let brought =
+        piped(&home, &["merge-back", "child", "--text", "-", "--dry-run"], "All counted.");
+    assert_eq!(brought.trim(), "All counted.");
+    let mut twice = home.tine(&["run", "-", "--system", "-", "--model", &model]);
+    check!(home.shown(&Ran::of(twice.write_stdin("x"))), @r#"
+    code: 2
+    --- stdout
+    --- stderr
+    error: `-` is given twice, and there is one standard input
+    hint: `"$(cat FILE)"` is the text of a file
+    "#);
+}
+
+#[test]
 fn an_empty_standard_input_is_no_prompt() {
     let home = Home::new();
     check!(home.shown(&home.ran(&["run", "-", "--model", "sim/echo"])), @"
@@ -64,6 +94,8 @@ fn a_fork_point_is_understood_as_ps_prints_it() {
     assert_eq!((&sibling["parent"], &sibling["fork_point"]), (&forked["parent"], &2.into()));
     let shown = home.json(&["show", address, "--json"]);
     assert_eq!(shown["entries"].as_array().unwrap().len(), 2);
+    let fanned = home.json(&["fan", address, "-d", "one", "-d", "two", "--json"]);
+    assert_eq!((&fanned["parent"], &fanned["fork_point"]), (&forked["parent"], &2.into()));
     check!(home.shown(&home.ran(&["show", "base@99"])), @"
     code: 42
     --- stdout
@@ -121,12 +153,19 @@ fn a_slash_command_that_run_does_not_know_is_refused_and_not_billed() {
 )]
 fn a_result_that_cannot_be_written_is_a_failure() {
     let home = Home::new();
-    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tine"));
-    command.env("TINE_HOME", home.path()).current_dir(home.work());
-    command.args(["run", "hello", "--model", "sim/echo", "--quiet"]);
-    let ran = command.stdin(std::process::Stdio::null()).stdout(full).output().unwrap();
-    assert_eq!(ran.status.code(), Some(1));
-    let told = String::from_utf8(ran.stderr).unwrap();
-    assert!(told.starts_with("error: cannot write the result: "), "{told}");
+    for arguments in [
+        &["run", "hello", "--model", "sim/echo", "--quiet"][..],
+        &["--help"],
+        &["fork", "--help"],
+        &["help", "fork"],
+        &["--version"],
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tine"));
+        command.env("TINE_HOME", home.path()).current_dir(home.work()).args(arguments);
+        let ran = command.stdin(std::process::Stdio::null()).stdout(full).output().unwrap();
+        assert_eq!(ran.status.code(), Some(1), "{arguments:?}");
+        let told = String::from_utf8(ran.stderr).unwrap();
+        assert!(told.starts_with("error: cannot write the result: "), "{arguments:?}: {told}");
+    }
 }

@@ -11,6 +11,7 @@ use crate::fail::Failure;
 use crate::inside::only_a_person;
 use crate::keep_rule::keep_rule;
 use crate::output;
+use crate::prompt::fill_from_stdin;
 use tine_tui::words::one_line;
 
 /// Whose word it is, for those who ask later.
@@ -43,8 +44,9 @@ pub(super) async fn allow(context: &Context, args: AllowArgs) -> Result<u8, Fail
     word.to_all(context, &args.requests, args.json).await
 }
 
-pub(super) async fn deny(context: &Context, args: DenyArgs) -> Result<u8, Failure> {
+pub(super) async fn deny(context: &Context, mut args: DenyArgs) -> Result<u8, Failure> {
     check_answers()?;
+    fill_from_stdin(&mut args.reason)?;
     let reason = args.reason.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     if reason.as_ref().is_some_and(|text| text.len() > REASON_BYTES_MAX) {
         return Err(Failure::input(format!("the reason is longer than {REASON_BYTES_MAX} bytes"))

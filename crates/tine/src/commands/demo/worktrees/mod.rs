@@ -141,6 +141,7 @@ async fn tell(
     let titles = WAYS.map(str::to_owned).to_vec();
     let view = Arc::new(FanView::new(Arc::clone(screen), checkout.to_owned(), titles));
     let spec = FanSpec {
+        at: None,
         parent: root,
         directives: WAYS.map(story::directive).to_vec(),
         plan: Asked::Leader,
