@@ -13,7 +13,7 @@ pub enum Role {
     System,
 }
 
-/// What a model gave as the arguments of a call.
+/// The arguments of a call, as the model gave them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolInput {
     /// A JSON object, in the exact text that the model streamed.

@@ -11,7 +11,7 @@ use crate::error::RuntimeError;
 use crate::import_seen::with_seen_files;
 use crate::runtime::{NewRoot, Runtime};
 
-/// What a file is, and how it is to be taken.
+/// The format of a file, and the way in which it is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ImportSpec {
     /// Its shape; `None` looks.
@@ -89,7 +89,7 @@ pub struct Imported {
     pub reason: Option<String>,
     /// The model that spoke last, in the file's word.
     pub model: Option<String>,
-    /// What of the file the agent's model will not see, by kind.
+    /// The parts of the file that the agent's model will not see, by kind.
     pub left_out: Counts,
     /// What had to be written anew, by kind.
     pub rewritten: Counts,

@@ -424,7 +424,7 @@ fn within(options: &RunOptions, settled: &Confinement) -> RunOptions {
     options
 }
 
-/// What an agent is when a run of it has ended.
+/// The state of an agent when a run of it has ended.
 pub(crate) fn state_after(outcome: &Outcome) -> AgentState {
     match outcome {
         Outcome::Aborted | Outcome::Failed(_) => AgentState::Interrupted,
