@@ -339,3 +339,26 @@ fn invalid_input(text: &str) -> ToolAnswer {
         "The arguments of this call are not a JSON object, so it was not run. They begin: {shown}"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_were_all_denied_where_each_one_was() {
+        let check = |answers: &[ToolAnswer], expected: Option<&str>| {
+            let runs = answers.iter().map(|answer| {
+                let mut run = Denials::default();
+                run.note(answer);
+                run
+            });
+            let all = runs.fold(Denials::default(), Denials::and);
+            assert_eq!(all.of_all(), expected, "{answers:?}");
+        };
+        let denied = |why: &str| ToolAnswer::denied("Denied.", why);
+        check(&[], None);
+        check(&[denied("first"), denied("last")], Some("last"));
+        check(&[denied("first"), ToolAnswer::ok("done")], None);
+        check(&[ToolAnswer::error("failed, so it was tried"), denied("last")], None);
+    }
+}

@@ -168,6 +168,7 @@ pub(crate) fn stdout_is_terminal() -> bool {
     is_caught() || io::stdout().is_terminal()
 }
 
+/// The failure of a write. A closed pipe is none: the reader has enough.
 pub(crate) fn ignore_closed_pipe(result: io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
