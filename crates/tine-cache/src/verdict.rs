@@ -414,7 +414,7 @@ impl<'a> Case<'a> {
         could.min(self.counts.prompt).saturating_sub(self.counts.read)
     }
 
-    /// What a token cost that was not read.
+    /// The price that was paid for a token that was not read.
     fn write_price(&self, rates: &Rates) -> f64 {
         match self.counts.written {
             Some(written) if written > 0 => {

@@ -38,7 +38,7 @@ const BY_TERMINAL: &str = "the run's terminal";
 /// Whose word it is when the session's mode changes to one in which nobody is asked.
 const BY_MODE: &str = "the permission mode";
 
-/// What is told of a call that its user stopped before anybody had said a word.
+/// The answer to a call that its user stopped before anybody had said a word.
 const STOPPED: &str = "Stopped before it was allowed.";
 
 /// How questions are put.

@@ -25,7 +25,7 @@ use crate::notice::task_notice;
 use crate::run::{Prepared, RunOptions};
 use crate::runtime::Runtime;
 
-/// What a worker that panicked is said to have failed with.
+/// The error of a worker that panicked.
 const PANICKED: &str = "the worker failed in a way that it should not: this is a bug";
 
 /// How often the end of a task is tried to be written, and how long each try waits for the next.

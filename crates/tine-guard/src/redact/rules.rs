@@ -42,7 +42,7 @@ const LEFT_OUT: [&str; 10] = [
 /// What stands at the end of most rules of gitleaks. It takes one character for the end of a key; [`ends_key`] looks at it instead.
 const END: &str = r#"(?:[\x60'"\s;]|\\[nr]|$)"#;
 
-/// What rules of gitleaks begin with that know a secret by the name before it.
+/// The beginning of those rules of gitleaks that know a secret by the name before it.
 const CONTEXT: &str = r"[\w.-]{0,50}?(?:";
 
 /// Longest match behind which the search goes on at its next word if it is no secret. A longer one is passed over, so that the time

@@ -59,7 +59,7 @@ pub struct Crew {
     pub confirm_above: Option<f64>,
     /// Whether a worker whose end looks wrong is asked once to mend it.
     pub nudges: bool,
-    /// What of its agenda an agent hands on to workers that are forked from it.
+    /// The parts of its agenda that an agent hands on to workers that are forked from it.
     pub inherits: Inherits,
     /// The agents that can be started by name.
     pub definitions: Arc<Definitions>,

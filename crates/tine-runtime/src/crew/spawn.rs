@@ -231,7 +231,7 @@ impl SpawnKind {
         }
     }
 
-    /// What a worker was started as, by the name that its task keeps.
+    /// The kind that a worker was started as, by the name that its task keeps.
     pub(crate) fn of_task(
         definition: Option<&str>,
         context: ContextMode,

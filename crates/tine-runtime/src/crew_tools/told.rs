@@ -5,7 +5,7 @@ use tine_worktree::{Refusal, WorktreeError};
 
 use crate::error::RuntimeError;
 
-/// What a model does that cannot have a worktree for a worker.
+/// The way out for a model that cannot have a worktree for a worker.
 const WITHOUT: &str = "Start the worker without `isolation`; it then works in your own directory, so let nobody else change the same \
     files meanwhile.";
 

@@ -338,7 +338,7 @@ fn refuse_unchanged(changes: &Changes, paths: &[PathBuf]) -> Result<(), Obstacle
     if missing.is_empty() { Ok(()) } else { Err(Obstacle::NotChanged(missing)) }
 }
 
-/// What an agent is told of files that changed where it works.
+/// The notice to an agent that files have changed where it works.
 fn news(what: &str, label: &str, onto: &Path, files: &[FileChange]) -> String {
     let named: Vec<String> =
         files.iter().take(FILES_TOLD_MAX).map(|file| file.path.display().to_string()).collect();

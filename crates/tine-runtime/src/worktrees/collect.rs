@@ -17,7 +17,7 @@ use crate::runtime::Runtime;
 /// How old what a maker or remover left behind must be before it is taken for left behind: no one takes that long.
 const LEFT_BEHIND_AGE: Duration = Duration::from_secs(3600);
 
-/// What is said of a worktree of which nobody can tell what it began with.
+/// The reason to leave a worktree of which nobody can tell what it began with.
 const NOTE_LOST: &str = "its note is lost, and its files are there; take what you need of them, remove the directory, and collect again";
 
 /// Which worktrees go.

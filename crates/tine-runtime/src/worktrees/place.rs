@@ -27,7 +27,7 @@ pub enum Placement {
 #[derive(Debug)]
 pub(crate) struct Placed {
     worktree: Worktree,
-    /// What the checkout was in the middle of that it was made from.
+    /// The operation under way in the checkout that it was made from.
     pub(crate) during: Option<Operation>,
     /// The parts of the checkout that the worktree did not get.
     pub(crate) left_out: Vec<LeftOut>,

@@ -61,7 +61,7 @@ pub struct WorktreeView {
     pub runs: bool,
 }
 
-/// What is in a worktree, or was, that no diff shows and that no way back brings.
+/// The contents of a worktree, present or former, that no diff shows and no way back brings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Unseen {
     /// Ignored files that came along and were changed, or are new and of the same patterns. They are kept when it goes.
