@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tine_fork::Observer;
 use tine_model::AgentRecord;
-use tine_runtime::{Asker, CrewWatcher, NewRoot, RunOptions, Runtime, SharedMode};
+use tine_runtime::{Asker, CrewWatcher, FanWatcher, NewRoot, RunOptions, Runtime, SharedMode};
 use tokio_util::sync::CancellationToken;
 
 /// What a person is told where something cannot be done: the error and what helps, each a line.
@@ -49,6 +49,30 @@ pub struct Seams {
     pub asker: Arc<dyn Asker>,
     /// Stops it.
     pub cancel: CancellationToken,
+}
+
+/// Who sees the workers that a command of the command line starts, who is asked, and what stops them.
+#[derive(Clone)]
+pub struct WorkerSeams {
+    /// Sees the workers of tasks, and those that workers start.
+    pub watcher: Arc<dyn CrewWatcher>,
+    /// Sees the workers of a fan.
+    pub fan: Arc<dyn FanWatcher>,
+    /// Is asked for permission.
+    pub asker: Arc<dyn Asker>,
+    /// Stops them.
+    pub cancel: CancellationToken,
+    /// Says something to the person while the command runs.
+    pub say: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+/// What may follow a command of the command line, for completion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandWords {
+    /// The command, such as `task start`.
+    pub command: String,
+    /// Its options or its own commands, each with what it is for.
+    pub words: Vec<(String, String)>,
 }
 
 /// The program around the terminal.
@@ -96,4 +120,21 @@ pub trait Host: Send + Sync {
 
     /// What a command of the command line prints, with its colours, on a screen of so many columns. It asks nothing.
     async fn report(&self, arguments: &[String], columns: usize) -> Result<String, Told>;
+
+    /// What may follow the commands that start workers.
+    fn worker_words(&self) -> Vec<CommandWords>;
+
+    /// Reads a command of the command line and does nothing else; its mistakes, or the help that it asks for.
+    fn check(&self, arguments: &[String]) -> Result<(), Told>;
+
+    /// Runs a command of the command line that starts workers, until they have ended. What it prints, without colours.
+    async fn start_workers(
+        &self,
+        arguments: &[String],
+        columns: usize,
+        seams: WorkerSeams,
+    ) -> Result<String, Told>;
+
+    /// Whether an agent goes on by itself when a worker reports.
+    fn wakes(&self) -> bool;
 }

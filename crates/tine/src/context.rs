@@ -7,8 +7,8 @@ use tine_model::{
     AgentId, AgentRecord, Effort, EntryId, ModelRef, ModelSettings, Provider, Reach, Thinking,
 };
 use tine_runtime::{
-    Connector, NewRoot, Ports, Runtime, StoreWaits, WaitListener, attributed, sweep_owners,
-    system_prompt,
+    Connector, NewRoot, Ports, Runtime, SharedMode, StoreWaits, WaitListener, attributed,
+    sweep_owners, system_prompt,
 };
 use tine_store::{OpenOptions, SqliteStore};
 
@@ -25,6 +25,7 @@ use crate::output;
 use crate::trust::notes;
 use crate::worktree;
 use tine_fork::{SystemClock, SystemIds};
+use tine_tui::WorkerSeams;
 use tine_tui::words::STORE_WAITS;
 use tine_wire::{THINKING_BUDGET_MIN, efforts};
 
@@ -64,7 +65,16 @@ pub(crate) struct Surroundings {
     pub(crate) trusts_once: bool,
 }
 
+/// The terminal in which a command was typed that starts workers.
+#[derive(Clone)]
+pub(crate) struct InTerminal {
+    pub(crate) seams: WorkerSeams,
+    /// The permission mode of the session.
+    pub(crate) mode: SharedMode,
+}
+
 /// A command's surroundings.
+#[derive(Clone)]
 pub(crate) struct Context {
     pub(crate) config: Config,
     /// The directory that the command works in; absolute.
@@ -78,6 +88,8 @@ pub(crate) struct Context {
     pub(crate) detached: Option<PathBuf>,
     /// The agent whose command this process is.
     pub(crate) caller: Option<AgentRecord>,
+    /// The terminal that shows its workers and puts their questions; `None` where the command has streams of its own.
+    pub(crate) terminal: Option<InTerminal>,
 }
 
 impl Context {
@@ -131,6 +143,7 @@ impl Context {
             logs: dirs.logs,
             detached,
             caller,
+            terminal: None,
         })
     }
 

@@ -11,6 +11,7 @@ use tine_runtime::{Asker, Permissions, QueuePolicy};
 use crate::ask::{Nobody, TerminalAsker, a_person_is_there};
 use crate::cli::{ConfineArg, LimitArgs};
 use crate::config::{Config, RuleList, Setting};
+use crate::context::Context;
 use crate::fail::Failure;
 use crate::render::screen::Screen;
 
@@ -21,10 +22,10 @@ pub(crate) struct Guarded {
 }
 
 impl Guarded {
-    /// Permissions of a run that asks on `screen` when a person is there. `stdin_is_free` says that standard input is
-    /// not used for anything else.
+    /// Permissions of a run that asks in the terminal that it was typed in, or on `screen` when a person is there. `stdin_is_free`
+    /// says that standard input is not used for anything else.
     pub(crate) fn new(
-        config: &Config,
+        Context { config, terminal, .. }: &Context,
         args: &LimitArgs,
         screen: &Arc<Screen>,
         stdin_is_free: bool,
@@ -34,12 +35,21 @@ impl Guarded {
             true => Nobody::waiting(Arc::clone(screen)),
             false => Nobody::default(),
         });
-        let asker: Arc<dyn Asker> = if stdin_is_free && a_person_is_there() {
+        let asker: Arc<dyn Asker> = if let Some(terminal) = terminal {
+            Arc::clone(&terminal.seams.asker)
+        } else if stdin_is_free && a_person_is_there() {
             Arc::new(TerminalAsker::new(Arc::clone(screen), config.user_file.clone()))
         } else {
             Arc::clone(&nobody) as Arc<dyn Asker>
         };
-        let permissions = Permissions::new(mode(config, args)?, rules(config, args)?, asker);
+        let is_read_only = args.confine == Some(ConfineArg::ReadOnly);
+        let mode = match terminal {
+            Some(terminal) if args.permission_mode.is_none() && !is_read_only => {
+                terminal.mode.clone()
+            }
+            Some(_) | None => mode(config, args)?.into(),
+        };
+        let permissions = Permissions::new(mode, rules(config, args)?, asker);
         let permissions = Permissions { queue, ..permissions };
         Ok(Self { permissions, nobody })
     }

@@ -112,7 +112,8 @@ pub(crate) fn is_stdin(text: &str) -> bool {
 /// Takes standard input for what `-` stands for: there is one, and in the terminal the keys come from it.
 pub(crate) fn take_stdin() -> Result<(), Failure> {
     if output::is_caught() {
-        return Err(Failure::usage("`-` is standard input, which the terminal has for itself"));
+        return Err(Failure::usage("`-` is standard input, and the terminal has it here")
+            .hint("write the text in its place"));
     }
     match TAKEN.swap(true, Ordering::Relaxed) {
         false => Ok(()),

@@ -59,8 +59,8 @@ impl<'a> Talk<'a> {
         output: &OutputArgs,
         stdin_is_free: bool,
     ) -> Result<Self, Failure> {
-        let screen = Arc::new(Screen::stderr());
-        let guarded = Guarded::new(&context.config, limits, &screen, stdin_is_free)?;
+        let screen = Arc::new(Screen::of(context));
+        let guarded = Guarded::new(context, limits, &screen, stdin_is_free)?;
         let format = if output.json { OutputFormat::Json } else { output.output_format };
         Ok(Self { context, limits, format, quiet: output.quiet, screen, guarded })
     }

@@ -39,6 +39,8 @@ pub(crate) enum Verb {
     Lend(&'static [&'static str]),
     /// The same of no agent.
     LendAll(&'static [&'static str]),
+    /// The command of the command line with this name, which starts workers of this agent.
+    Workers(&'static str),
     Help,
     Quit,
 }
@@ -108,6 +110,8 @@ pub(crate) enum Takes {
     Agents,
     /// Flags of a fork.
     ForkFlags,
+    /// Options of the command line's own command, or its commands.
+    WorkerWords,
     /// Anything.
     Words,
 }
@@ -117,6 +121,7 @@ impl Command {
     pub(crate) fn takes(&self) -> Takes {
         match self.verb {
             Verb::Fork => Takes::ForkFlags,
+            Verb::Workers(_) => Takes::WorkerWords,
             _ if self.usage.contains("AGENT") => Takes::Agents,
             _ => Takes::Words,
         }
@@ -145,6 +150,18 @@ pub(crate) const COMMANDS: &[Command] = &[
     command(Verb::Send, &["send"], "AGENT TEXT", "leave a message for another agent"),
     command(Verb::Stop, &["stop"], "[AGENT]", "interrupt an agent; what it did is kept"),
     command(Verb::Kill, &["kill"], "[AGENT]", "end an agent and all below it"),
+    command(
+        Verb::Workers("fan"),
+        &["fan"],
+        "-d TASK [-d TASK ...] [OPTIONS of `tine fan`]",
+        "fork this agent into several workers at once; it goes on with their reports",
+    ),
+    command(
+        Verb::Workers("task"),
+        &["task"],
+        "start \"prompt\" [--fork] | list | output | send | cancel | resume | clear",
+        "start a worker that reports to this agent, and look after workers: as `tine task`, without the agent",
+    ),
     command(Verb::Rename, &["rename"], "NAME", "give this agent a name"),
     command(Verb::Mark, &["mark"], "[LABEL]", "remember this place"),
     command(Verb::Rewind, &["rewind"], "[LABEL]", "go back to a mark, or before the last prompt"),
@@ -290,7 +307,10 @@ pub(crate) fn completions(beginning: &str) -> impl Iterator<Item = &'static Comm
 }
 
 /// Commands of the command line that are told by another word here, beside those whose words the table has.
-const SAME: [(&str, &str); 6] = [
+const SAME: [(&str, &str); 9] = [
+    ("fan", "fan"),
+    ("task resume", "task resume"),
+    ("task output", "task output"),
     ("ps --all", "tree"),
     ("ps", "tree"),
     ("tree", "tree"),
@@ -369,7 +389,7 @@ mod tests {
         );
         assert_eq!(
             here,
-            "no such agent\nhint: `/tree` lists all, `/worktrees` those; `/info 1a2b` or `tine fan`"
+            "no such agent\nhint: `/tree` lists all, `/worktrees` those; `/info 1a2b` or `/fan`"
         );
     }
 

@@ -50,6 +50,7 @@ impl App {
                 Ok(line) => vec![Effect::Lend(line)],
                 Err(why) => self.refuse(why),
             },
+            Verb::Workers(name) => self.workers_command(name, rest),
             Verb::Wait => match self.wait(rest) {
                 Ok(()) => Vec::new(),
                 Err(why) => self.refuse(&why),
@@ -138,7 +139,8 @@ impl App {
             | Verb::Help
             | Verb::Quit
             | Verb::LendAll(_)
-            | Verb::ReportAll(_) => Vec::new(),
+            | Verb::ReportAll(_)
+            | Verb::Workers(_) => Vec::new(),
         }
     }
 
@@ -277,7 +279,7 @@ impl App {
 }
 
 /// A command of the command line, as its words; they are quoted as in a shell.
-fn line(words: &[&str], rest: &str) -> Result<Vec<String>, &'static str> {
+pub(super) fn line(words: &[&str], rest: &str) -> Result<Vec<String>, &'static str> {
     let rest = shell_words::split(rest).map_err(|_| "Unterminated quoted string")?;
     Ok(words.iter().map(|word| (*word).to_owned()).chain(rest).collect())
 }
@@ -295,7 +297,7 @@ fn kept_tokens(rest: &str) -> Result<Option<u64>, &'static str> {
 }
 
 /// What follows a command that is about one agent: this one, unless another is named.
-fn of(focus: AgentId, rest: &str) -> String {
+pub(super) fn of(focus: AgentId, rest: &str) -> String {
     match rest.split_whitespace().next().is_some_and(|word| !word.starts_with('-')) {
         true => rest.to_owned(),
         false => format!("{focus} {rest}"),

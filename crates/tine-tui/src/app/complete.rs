@@ -6,6 +6,7 @@ use tine_model::AgentState;
 
 use super::command::{COMMANDS, Takes, completions};
 use super::{App, Effect, Files, title};
+use crate::host::CommandWords;
 
 /// Most offers that are kept; nobody looks through more.
 pub(crate) const OFFERS_MAX: usize = 50;
@@ -122,8 +123,30 @@ impl App {
                 .filter(|(flag, _)| flag.starts_with(word))
                 .map(|(flag, help)| Offer { text: format!("{flag} "), help: (*help).to_owned() })
                 .collect(),
+            Takes::WorkerWords => self.worker_words_like(&line[..line.len() - word.len()], word),
             Takes::Agents | Takes::ForkFlags | Takes::Words => Vec::new(),
         }
+    }
+
+    /// Options or commands of the longest command of the command line that stands before the word.
+    fn worker_words_like(&self, before: &str, word: &str) -> Vec<Offer> {
+        let before: Vec<&str> = before.split_whitespace().collect();
+        let stands = |words: &&CommandWords| {
+            let command: Vec<&str> = words.command.split(' ').collect();
+            // Commands are chosen right behind their own; options anywhere.
+            let takes_commands = words.words.iter().any(|(word, _)| !word.starts_with('-'));
+            before.starts_with(&command) && !(takes_commands && before.len() > command.len())
+        };
+        let found = self.worker_words.iter().filter(stands).max_by_key(|words| words.command.len());
+        let words = found.into_iter().flat_map(|found| &found.words);
+        let is_like = |(text, _): &&(String, String)| {
+            text.starts_with(word) && (text.starts_with('-') == word.starts_with('-'))
+        };
+        let offer = |(text, help): &(String, String)| Offer {
+            text: format!("{text} "),
+            help: help.clone(),
+        };
+        words.filter(is_like).map(offer).take(OFFERS_MAX).collect()
     }
 
     fn agents_like(&self, beginning: &str) -> Vec<Offer> {

@@ -10,6 +10,7 @@ use super::facts::Fact;
 use super::live::Happening;
 use super::piece::Tone;
 use super::side::SideEvent;
+use super::workers::WorkerLine;
 use crate::host::{ModelChoice, Offer};
 
 /// Something that happened.
@@ -23,6 +24,8 @@ pub(crate) enum Event {
     Paste(String),
     /// A text written in an editor stands for what was being written.
     Written(String),
+    /// A command did nothing: what was typed comes back into the line of this agent, if nothing else stands there.
+    GivenBack(Option<AgentId>, String),
     /// The terminal has another size.
     Resize,
     /// Time went on.
@@ -121,6 +124,8 @@ pub(crate) enum Effect {
     LookAtQueue,
     /// Find an agent by what a person calls it, and send it words.
     SendTo(String, String),
+    /// Run a command that starts workers.
+    StartWorkers(WorkerLine),
     /// Show what a command of the command line prints.
     Report(Vec<String>),
     /// Let a command of the command line have the terminal.

@@ -34,6 +34,7 @@ mod tree;
 mod tree_keys;
 mod visits;
 mod wait;
+mod workers;
 
 use std::collections::{HashMap, HashSet};
 
@@ -44,6 +45,7 @@ use tine_model::{
 };
 use tine_runtime::FoldedEntry;
 
+use crate::host::CommandWords;
 use crate::words::{first_line, left_out};
 
 pub(crate) use answers::{is_bare, is_command};
@@ -76,6 +78,7 @@ use deaths::Bequest;
 use forking::PendingFork;
 use notice::Notices;
 use wait::Wait;
+pub(crate) use workers::WorkerLine;
 
 /// How long a word at the bottom of the screen stays, in milliseconds.
 const WORD_MS: i64 = 4_000;
@@ -161,6 +164,8 @@ pub(crate) struct App {
     pub(crate) shell: Option<String>,
     /// What keys mean.
     pub(crate) keys: Keys,
+    /// What may follow the commands that start workers.
+    pub(crate) worker_words: Vec<CommandWords>,
     /// What happened elsewhere.
     pub(crate) notices: Notices,
     files: Files,
@@ -218,6 +223,10 @@ impl App {
             Event::Written(text) => {
                 self.questions.unread();
                 self.input().set(text.trim_end_matches('\n'));
+                Vec::new()
+            }
+            Event::GivenBack(agent, text) => {
+                self.give_back(agent, &text);
                 Vec::new()
             }
             Event::Resize | Event::Tick => self.pass(),

@@ -2,12 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use tine_cache::Plan;
 use tine_fork::{Neighbour, Observer, RunEvent};
 use tine_model::{AgentId, Decision, PermissionId, TaskRecord, in_full};
-use tine_runtime::{Answer, Asker, CrewWatcher, PermissionRequest};
+use tine_runtime::{Answer, Asker, CrewWatcher, FanTask, FanWatcher, PermissionRequest};
 use tine_store::PermissionRow;
 use tine_wire::Event as StreamEvent;
 use tokio::sync::oneshot;
@@ -38,10 +40,44 @@ impl Observer for Feed {
 pub(super) struct CrewFeed {
     pub(super) directory: PathBuf,
     pub(super) inbox: Arc<Inbox>,
+    /// True once a worker has begun.
+    pub(super) has_begun: AtomicBool,
+}
+
+/// Sees the workers of a fan.
+pub(super) struct FanFeed {
+    pub(super) crew: Arc<CrewFeed>,
+    pub(super) workers: Mutex<Vec<AgentId>>,
+}
+
+impl FanFeed {
+    fn push(&self, index: usize, happening: Option<Happening>) {
+        let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(worker), Some(happening)) = (workers.get(index), happening) {
+            self.crew.inbox.push(Event::Happened(*worker, happening));
+        }
+    }
+}
+
+impl FanWatcher for FanFeed {
+    fn on_start(&self, workers: &[AgentId], _plan: &Plan) {
+        self.crew.has_begun.store(true, Ordering::Relaxed);
+        *self.workers.lock().unwrap_or_else(PoisonError::into_inner) = workers.to_vec();
+        (0..workers.len()).for_each(|index| self.push(index, Some(Happening::Began)));
+    }
+
+    fn on_event(&self, index: usize, event: &RunEvent<'_>) {
+        self.push(index, happening(event, &self.crew.directory));
+    }
+
+    fn on_end(&self, index: usize, _task: &FanTask) {
+        self.push(index, Some(Happening::Ended));
+    }
 }
 
 impl CrewWatcher for CrewFeed {
     fn on_start(&self, worker: AgentId, _task: &TaskRecord) {
+        self.has_begun.store(true, Ordering::Relaxed);
         self.inbox.push(Event::Happened(worker, Happening::Began));
     }
 

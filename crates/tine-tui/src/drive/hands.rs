@@ -2,10 +2,11 @@
 
 use std::future::Future;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tine_model::{AgentId, AgentRecord, AgentState, EntryId, Outcome};
+use tine_model::{AgentId, AgentRecord, EntryId, Outcome};
 use tine_runtime::{
     CompactOptions, FoldedEntry, ForkSpec, ForkWords, Inherit, Listening, Placement, RunOutcome,
     Runtime, RuntimeError, Start,
@@ -22,7 +23,7 @@ use super::terminal;
 use super::watch::Found;
 use crate::app::{Effect, Event, Happening, Tone};
 use crate::figures::grouped;
-use crate::host::{Host, ModelChoice, Seams, Told};
+use crate::host::{Host, ModelChoice, Seams};
 use crate::question::whole;
 use crate::words::{STORE_WAITS, one_line};
 
@@ -33,7 +34,7 @@ pub(super) const STOP_PATIENCE: Duration = Duration::from_secs(10);
 const LEAVE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Columns of a terminal that does not say how many it has.
-const COLUMNS_USUAL: u16 = 80;
+pub(super) const COLUMNS_USUAL: u16 = 80;
 
 /// Does something on a task of its own. A panic is a bug of tine, and ends nothing else; what it said is the error.
 async fn unless_it_panics<T: Send + 'static>(
@@ -61,7 +62,7 @@ pub(super) struct Hands {
     pub(super) found: Mutex<Found>,
     /// Ends errands.
     pub(super) stops: Mutex<Stops>,
-    runs: Runs,
+    pub(super) runs: Runs,
     /// Hears of writes that wait.
     _listening: Listening,
 }
@@ -111,6 +112,7 @@ impl Hands {
             Effect::LookAtQueue => self.try_go(None, async move { hands.look_at_queue().await }),
             Effect::Run(agent, prompt) => self.go(async move { hands.run(agent, prompt).await }),
             Effect::Begin(prompt) => self.go(async move { hands.begin(prompt).await }),
+            Effect::StartWorkers(line) => self.go(async move { hands.start_workers(line).await }),
             Effect::Read(agent, after) => self.try_go(Some(agent), async move {
                 let read = hands.read(agent, after).await;
                 if read.is_err() {
@@ -153,13 +155,7 @@ impl Hands {
             }),
             Effect::Send(agent, text) => self.try_go(Some(agent), async move {
                 hands.runtime().send(agent, text).await?;
-                let runs_elsewhere =
-                    hands.runtime().store().agent(agent).await?.state == AgentState::Running;
-                if !hands.runs.write_to(agent) && !runs_elsewhere {
-                    // It has ended meanwhile.
-                    hands.run(agent, None).await;
-                }
-                Ok(())
+                hands.wake(agent).await
             }),
             Effect::SendTo(to, text) => self.try_go(None, async move {
                 let agent = hands.runtime().store().resolve(&to).await?;
@@ -251,34 +247,7 @@ impl Hands {
         self.inbox.push(Event::Told(agent, tone, text));
     }
 
-    /// Makes an agent for the first words, and runs it.
-    async fn begin(self: &Arc<Self>, prompt: String) {
-        let made = async {
-            let new = self.host.new_root()?;
-            let connected = self.runtime().ports().models.connect(&new.settings.model).await;
-            connected.map_err(|error| {
-                let Told(text) = self.host.told(error.into());
-                Told(format!("{text}\nhint: /model lists the models that can be used now"))
-            })?;
-            let told = |error| self.host.told(error);
-            let agent = self.runtime().create_root(new).await.map_err(told)?;
-            let record = self.runtime().store().agent(agent).await;
-            record.map_err(|error| self.host.told(error.into()))
-        };
-        match made.await {
-            Ok(record) => {
-                let agent = record.id;
-                self.inbox.push(Event::Made(Box::new(record)));
-                self.run(agent, Some(prompt)).await;
-            }
-            Err(told) => {
-                self.inbox.push(Event::Written(prompt));
-                self.tell(None, Tone::Error, told.0);
-            }
-        }
-    }
-
-    async fn run(self: &Arc<Self>, agent: AgentId, prompt: Option<String>) {
+    pub(super) async fn run(self: &Arc<Self>, agent: AgentId, prompt: Option<String>) {
         let mut prompt = prompt;
         loop {
             let cancel = self.end.child_token();
@@ -304,10 +273,6 @@ impl Hands {
         self.registry().await.ok();
     }
 
-    async fn has_mail(&self, agent: AgentId) -> bool {
-        self.runtime().store().unread_mail(agent).await.is_ok_and(|mail| !mail.is_empty())
-    }
-
     async fn run_to_its_end(
         &self,
         agent: AgentId,
@@ -321,7 +286,11 @@ impl Hands {
         let inbox = Arc::clone(&self.inbox);
         let seams = Seams {
             observer: Arc::new(Feed { agent, directory: directory.clone(), inbox }),
-            watcher: Arc::new(CrewFeed { directory, inbox: Arc::clone(&self.inbox) }),
+            watcher: Arc::new(CrewFeed {
+                directory,
+                inbox: Arc::clone(&self.inbox),
+                has_begun: AtomicBool::new(false),
+            }),
             asker: Arc::clone(&self.asker) as Arc<dyn tine_runtime::Asker>,
             cancel,
         };

@@ -1,5 +1,6 @@
 //! Owns the terminal: events in, frames out, effects to the hands.
 
+mod begin;
 mod errands;
 mod feed;
 mod hands;
@@ -10,6 +11,7 @@ mod runs;
 mod terminal;
 mod typed;
 mod watch;
+mod workers;
 
 use std::io;
 use std::sync::Arc;
@@ -91,6 +93,7 @@ impl Session {
         let mut app = App::at(host.runtime().ports().clock.now_ms());
         app.new_model = model;
         app.directory = host.directory().to_string_lossy().into_owned();
+        app.worker_words = host.worker_words();
         app.begin_in(host.mode().get());
         let ends = [signal(SignalKind::terminate())?, signal(SignalKind::hangup())?];
         Ok(Self { app, kept: Kept::default(), look, host, hands, inbox, ends })

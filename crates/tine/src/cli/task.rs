@@ -81,6 +81,13 @@ pub(crate) struct WorkArgs {
     pub(crate) limits: LimitArgs,
 }
 
+impl WorkArgs {
+    /// Returns true where the worker's end is to be printed.
+    pub(crate) fn prints(&self) -> bool {
+        self.wait || self.json
+    }
+}
+
 /// `tine task resume`
 #[derive(Debug, Args)]
 pub(crate) struct ResumeTaskArgs {

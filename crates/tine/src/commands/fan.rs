@@ -9,8 +9,8 @@ use tine_cache::{FanCost, Plan};
 use tine_fork::{AllowAllFilter, Observer, Report, RunEvent, WORKER_TURNS_DEFAULT};
 use tine_model::{AgentId, Outcome, TaskStatus, Usage};
 use tine_runtime::{
-    CacheReport, Confinement, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher, Placement,
-    RunOptions,
+    CacheReport, Confinement, CrewWatcher, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher,
+    Placement, RunOptions,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -18,7 +18,7 @@ use crate::budget;
 use crate::caching::{Before, asked, go_ahead, launch_word, policy};
 use crate::cli::FanArgs;
 use crate::confine::{of_workers, tell_widened, warn_of_gaps};
-use crate::context::Context;
+use crate::context::{Context, InTerminal};
 use crate::crew::crew;
 use crate::ending::{Tally, warn_of_refusals};
 use crate::fail::{FAILED, Failure, INTERRUPTED, TIMED_OUT, TOOL_FAILED};
@@ -131,6 +131,9 @@ pub(crate) async fn fan(context: &Context, mut args: FanArgs) -> Result<u8, Fail
     let report = &fanned.report;
     if json {
         output::json(&shape(report))?;
+    } else if context.terminal.is_some() {
+        // The reports are in the parent's conversation.
+        output::write_out(&cache_text(&report.cache))?;
     } else {
         if output::stdout_is_terminal() && output::stderr_is_terminal() {
             output::say("");
@@ -178,14 +181,14 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
     tell_widened(&confinement.reach, (&record.reach, "each worker"));
     let directory = record.directory;
     warn_of_gaps(&confinement, Path::new(&directory));
-    let screen = Arc::new(Screen::stderr());
-    let crew_screen = Arc::clone(&screen);
-    let guarded = Guarded::new(&context.config, &args.spread.limits, &screen, true)?;
-    let board = WorkerBoard::on(screen, context.directory.clone(), args.directives.clone());
+    let screen = Arc::new(Screen::of(context));
+    let guarded = Guarded::new(context, &args.spread.limits, &screen, true)?;
+    let (workers, crew_watcher) = watchers(context, &screen, &args.directives);
     let explain = args.explain;
-    let watch =
-        Arc::new(Watch { board, explain, tally: Tally::new(Arc::new(|_: &RunEvent<'_>| {})) });
-    let cancel = CancellationToken::new();
+    let tally = Tally::new(Arc::new(|_: &RunEvent<'_>| {}));
+    let watch = Arc::new(Watch { screen: Arc::clone(&screen), workers, explain, tally });
+    let terminal = context.terminal.as_ref();
+    let cancel = terminal.map(|terminal| terminal.seams.cancel.clone()).unwrap_or_default();
     let options = RunOptions {
         limits: run_limits(&args.spread.limits, WORKER_TURNS_DEFAULT),
         permissions: guarded.permissions.clone(),
@@ -193,12 +196,7 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
         cancel: cancel.clone(),
         caching: policy(&context.config, args.keep_warm)?,
         filter: Arc::new(AllowAllFilter),
-        crew: crew(
-            &context.config,
-            &args.spread.limits,
-            Path::new(&directory),
-            Arc::new(CrewLines::on(Arc::clone(&crew_screen), context.directory.clone())),
-        )?,
+        crew: crew(&context.config, &args.spread.limits, Path::new(&directory), crew_watcher)?,
         confinement: confinement.clone(),
         on_budget: budget::on_budget(&args.spread.limits.tree),
     };
@@ -212,15 +210,30 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
         FanSpec { parent, at, directives: args.directives, plan: asked(args.spread.plan), place };
     let watcher = Arc::clone(&watch) as Arc<dyn FanWatcher>;
     let fan = Box::pin(context.runtime.fan(spec, &options, watcher));
-    let fanned = interruptible(fan, &cancel, || watch.board.say(STOPPING)).await;
-    watch.board.finish();
+    let fanned = interruptible(fan, &cancel, || screen.say(STOPPING)).await;
+    screen.keep_block();
     let report = fanned??;
     Ok(Some(Fanned { report, cancel, confinement, watch, guarded }))
 }
 
-/// The board, and the memory of failed calls.
+/// Who sees the workers of a fan, and those that they start: the terminal that it was typed in, or a board on the screen.
+fn watchers(
+    context: &Context,
+    screen: &Arc<Screen>,
+    directives: &[String],
+) -> (Arc<dyn FanWatcher>, Arc<dyn CrewWatcher>) {
+    if let Some(InTerminal { seams, .. }) = &context.terminal {
+        return (Arc::clone(&seams.fan), Arc::clone(&seams.watcher));
+    }
+    let directory = &context.directory;
+    let board = WorkerBoard::on(Arc::clone(screen), directory.clone(), directives.to_vec());
+    (Arc::new(board), Arc::new(CrewLines::on(Arc::clone(screen), directory.clone())))
+}
+
+/// Who sees the workers, and the memory of failed calls.
 struct Watch {
-    board: WorkerBoard,
+    screen: Arc<Screen>,
+    workers: Arc<dyn FanWatcher>,
     /// Whether the plan's reason is told.
     explain: bool,
     tally: Tally,
@@ -228,19 +241,19 @@ struct Watch {
 
 impl FanWatcher for Watch {
     fn on_start(&self, workers: &[AgentId], plan: &Plan) {
-        self.board.on_start(workers, plan);
+        self.workers.on_start(workers, plan);
         if self.explain {
-            self.board.say(&styled(DIM, &format!("plan: {}", one_line(&plan.reason))));
+            self.screen.say(&styled(DIM, &format!("plan: {}", one_line(&plan.reason))));
         }
     }
 
     fn on_event(&self, index: usize, event: &RunEvent<'_>) {
         self.tally.on_event(event);
-        self.board.on_event(index, event);
+        self.workers.on_event(index, event);
     }
 
     fn on_end(&self, index: usize, task: &FanTask) {
-        self.board.on_end(index, task);
+        self.workers.on_end(index, task);
     }
 }
 
@@ -379,11 +392,14 @@ fn text(report: &FanReport) -> String {
         format!("{}\n{}\n\n{told}\n\n", styled(BOLD, &head), under.join("\n"))
     });
     let mut text: String = tasks.collect();
-    text.push_str(&cache_table(&report.cache));
-    if let Some(cost) = &report.cache.cost {
-        text.push_str(&money_lines(cost, &report.cache));
-    }
+    text.push_str(&cache_text(&report.cache));
     text
+}
+
+/// What the cache did.
+fn cache_text(cache: &CacheReport) -> String {
+    let money = cache.cost.as_ref().map(|cost| money_lines(cost, cache));
+    cache_table(cache) + money.as_deref().unwrap_or_default()
 }
 
 fn facts(task: &FanTask) -> String {

@@ -5,12 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use clap::Parser;
+use clap::builder::StyledStr;
+use clap::{CommandFactory, Parser};
 use tine_fork::{AllowAllFilter, TURNS_DEFAULT};
 use tine_model::{AgentRecord, Decision};
-use tine_runtime::{NewRoot, OnBudget, Permissions, RunOptions, Runtime, RuntimeError, SharedMode};
-use tine_tui::words::{DIM, styled};
-use tine_tui::{Host, KeyError, Keys, Look, ModelChoice, Offer, Seams, Start, Told};
+use tine_runtime::{
+    NewRoot, OnBudget, Permissions, RunOptions, Runtime, RuntimeError, SharedMode, SpawnPolicy,
+};
+use tine_tui::words::{DIM, first_line, styled};
+use tine_tui::{
+    CommandWords, Host, KeyError, Keys, Look, ModelChoice, Offer, Seams, Start, Told, WorkerSeams,
+};
 use tokio::runtime::Handle;
 
 use crate::caching::policy;
@@ -21,7 +26,7 @@ use crate::commands::setup::Chosen;
 use crate::config::Config;
 use crate::confine::of_agent;
 use crate::connect::variable;
-use crate::context::{Context, default_model};
+use crate::context::{Context, InTerminal, default_model};
 use crate::crew::crew;
 use crate::editor::Editor;
 use crate::fail::Failure;
@@ -107,6 +112,36 @@ fn command(arguments: &[String]) -> Result<Command, Told> {
     let words = std::iter::once("tine").chain(arguments.iter().map(String::as_str));
     let cli = Cli::try_parse_from(words).map_err(|error| Told(error.render().to_string()))?;
     cli.command.ok_or_else(|| Told("there is no command".to_owned()))
+}
+
+/// Runs a command whose output is shown elsewhere, on a thread where waiting is allowed: commands need not be able to move from one
+/// to another.
+async fn run_caught(
+    context: Arc<Context>,
+    command: Command,
+    columns: usize,
+) -> Result<String, Told> {
+    let handle = Handle::current();
+    let work = move || handle.block_on(caught(columns, in_context(&context, command)));
+    match tokio::task::spawn_blocking(work).await {
+        Ok((Ok(_), text)) => Ok(text),
+        Ok((Err(failure), text)) => Err(Told(format!("{text}{}", failure.text()))),
+        Err(_) => Err(Told("error: the command failed in a way that it should not".to_owned())),
+    }
+}
+
+/// The options of a command, or its own commands.
+fn words_of(command: &clap::Command) -> Vec<(String, String)> {
+    let help =
+        |text: Option<&StyledStr>| first_line(&text.map(ToString::to_string).unwrap_or_default());
+    let commands = command.get_subcommands().filter(|command| command.get_name() != "help");
+    let commands =
+        commands.map(|command| (command.get_name().to_owned(), help(command.get_about())));
+    let options = command.get_arguments().filter(|option| !option.is_hide_set());
+    let options = options.filter(|option| !option.is_global_set());
+    let options = options
+        .filter_map(|option| Some((format!("--{}", option.get_long()?), help(option.get_help()))));
+    commands.chain(options).collect()
 }
 
 impl SettingsHost {
@@ -215,14 +250,43 @@ impl Host for SettingsHost {
     }
 
     async fn report(&self, arguments: &[String], columns: usize) -> Result<String, Told> {
+        run_caught(Arc::clone(&self.context), command(arguments)?, columns).await
+    }
+
+    fn worker_words(&self) -> Vec<CommandWords> {
+        let tine = Cli::command();
+        let of = |command: &str| {
+            let mut found = Some(&tine);
+            for word in command.split(' ') {
+                found = found.and_then(|found| found.find_subcommand(word));
+            }
+            let words = found.map(words_of).unwrap_or_default();
+            CommandWords { command: command.to_owned(), words }
+        };
+        let tasks =
+            tine.find_subcommand("task").into_iter().flat_map(clap::Command::get_subcommands);
+        let tasks = tasks.map(|command| format!("task {}", command.get_name()));
+        ["fan", "task"].map(str::to_owned).into_iter().chain(tasks).map(|name| of(&name)).collect()
+    }
+
+    fn check(&self, arguments: &[String]) -> Result<(), Told> {
+        command(arguments).map(drop)
+    }
+
+    async fn start_workers(
+        &self,
+        arguments: &[String],
+        columns: usize,
+        seams: WorkerSeams,
+    ) -> Result<String, Told> {
+        let terminal = Some(InTerminal { seams, mode: self.mode.clone() });
+        let context = Context { terminal, ..Context::clone(&self.context) };
         let command = command(arguments)?;
-        let (context, handle) = (Arc::clone(&self.context), Handle::current());
-        // On a thread where waiting is allowed: commands need not be able to move from one to another.
-        let work = move || handle.block_on(caught(columns, in_context(&context, command)));
-        match tokio::task::spawn_blocking(work).await {
-            Ok((Ok(_), text)) => Ok(text),
-            Ok((Err(failure), text)) => Err(Told(format!("{text}{}", failure.text()))),
-            Err(_) => Err(Told("error: the command failed in a way that it should not".to_owned())),
-        }
+        let text = run_caught(Arc::new(context), command, columns).await?;
+        Ok(anstream::adapter::strip_str(&text).to_string())
+    }
+
+    fn wakes(&self) -> bool {
+        self.context.config.workers.wake.unwrap_or(SpawnPolicy::default().wakes)
     }
 }

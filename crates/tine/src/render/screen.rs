@@ -6,7 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anstream::{AutoStream, ColorChoice};
 use terminal_size::{Height, Width, terminal_size_of};
+use tine_tui::WorkerSeams;
 use unicode_width::UnicodeWidthStr;
+
+use crate::context::{Context, InTerminal};
 
 /// Width where none is known: a log file, a pipe.
 const COLUMNS_DEFAULT: usize = 100;
@@ -16,6 +19,8 @@ const ROWS_DEFAULT: usize = 24;
 
 /// The stream for people.
 pub(crate) struct Screen {
+    /// The terminal that shows the lines instead of stderr.
+    terminal: Option<WorkerSeams>,
     /// Whether a person sees it on something that can move its cursor.
     live: bool,
     colour: bool,
@@ -37,10 +42,21 @@ struct State {
 pub(crate) struct Hold<'a>(&'a Screen);
 
 impl Screen {
+    /// The terminal that a command was typed in, or the process's stderr.
+    pub(crate) fn of(context: &Context) -> Self {
+        match context.terminal.clone() {
+            None => Self::stderr(),
+            Some(InTerminal { seams, .. }) => {
+                Self { terminal: Some(seams), live: false, colour: false, state: Mutex::default() }
+            }
+        }
+    }
+
     /// The process's stderr.
     pub(crate) fn stderr() -> Self {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         Self {
+            terminal: None,
             live: io::stderr().is_terminal() && !dumb,
             colour: AutoStream::choice(&io::stderr()) != ColorChoice::Never,
             state: Mutex::default(),
@@ -64,6 +80,9 @@ impl Screen {
 
     /// Writes a line that stays, above the block.
     pub(crate) fn say(&self, line: &str) {
+        if let Some(terminal) = &self.terminal {
+            return (terminal.say)(&self.painted(line));
+        }
         let mut state = self.state();
         if state.holds > 0 {
             state.waiting.push(line.to_owned());

@@ -70,11 +70,6 @@ impl WorkerBoard {
         self.screen.keep_block();
     }
 
-    /// Writes a line that stays, above the workers.
-    pub(crate) fn say(&self, line: &str) {
-        self.screen.say(line);
-    }
-
     /// Changes a worker; redraws, or says `line`, when the change is worth it.
     fn change(&self, index: usize, change: impl FnOnce(&mut Worker) -> Option<String>) {
         let line = {

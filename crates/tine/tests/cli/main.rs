@@ -63,6 +63,7 @@ mod talk_question;
 mod talk_queue;
 mod talk_tree;
 mod talk_view;
+mod talk_workers;
 mod task;
 mod terminal;
 mod trust;

@@ -142,6 +142,9 @@ const SEVERAL: &[Step] = &[
     ("/wait 0 base\r", "base: "),
     ("/kill\r", "terminated"),
     ("/reap\r", "Reaped 1 agent"),
+    ("/fan -d \"try it\"\r", "</task-notification>"),
+    ("/task list\r", "1 completed"),
+    CLOSE,
     ("/new\r", "Say what is to be done."),
 ];
 

@@ -25,6 +25,9 @@ const LOGS_MAX: usize = 200;
 /// What is read of a log at most, in bytes, when the second process has failed: its error and some hints.
 const ERROR_BYTES_MAX: usize = 16 * 1024;
 
+/// The status of what waits behind the worker's work.
+const QUEUED: &str = "queued";
+
 /// What was begun. Its JSON shape is what others rely on: fields are only ever added.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Begun {
@@ -59,7 +62,7 @@ impl Begun {
     ) -> Result<Self, Failure> {
         let status = match resumed {
             Resumed::Started => "resumed",
-            Resumed::Queued => "queued",
+            Resumed::Queued => QUEUED,
         };
         Self::of(context, (task, spawner), status).await
     }
@@ -90,16 +93,19 @@ impl Begun {
         if json {
             return output::json(self);
         }
+        output::line(&self.words())?;
+        if self.status != QUEUED {
+            self.say_where();
+        }
+        Ok(())
+    }
+
+    /// What a person is told.
+    pub(super) fn words(&self) -> String {
         let short: String = self.task.chars().take(8).collect();
         match self.status.as_str() {
-            "queued" => output::line(&format!(
-                "queued for {short}; its worker is told when it has reported"
-            )),
-            status => {
-                output::line(&format!("{status} {short}"))?;
-                self.say_where();
-                Ok(())
-            }
+            QUEUED => format!("queued for {short}; its worker is told when it has reported"),
+            status => format!("{status} {short}"),
         }
     }
 }

@@ -33,7 +33,7 @@ pub(super) async fn start(context: &Context, mut args: StartTaskArgs) -> Result<
         say_under_way(context.runtime.under_way(spawner).await?);
         say_submodules(&context.runtime.submodules_left(spawner).await?);
     }
-    if !args.how.wait && context.detached.is_none() {
+    if goes_to_background(context, &args.how) {
         match &args.resume {
             Some(task) => tell_of_reach(context, task, &args.how).await?,
             None => {
@@ -81,13 +81,19 @@ pub(super) async fn resume(context: &Context, mut args: ResumeTaskArgs) -> Resul
     let is_piped = is_stdin(&args.prompt);
     args.prompt = background::prompt(context, args.prompt)?;
     check_prompt(&args.prompt)?;
-    if !args.how.wait && context.detached.is_none() {
+    if goes_to_background(context, &args.how) {
         tell_of_reach(context, &args.task, &args.how).await?;
         let stdin = is_piped.then_some(args.prompt.as_str());
         return background::go(context, stdin, args.how.json).await;
     }
     let view = named(context, &args.task).await?;
     go_on(context, (&view, args.prompt), &args.how).await
+}
+
+/// Returns true where the work is done by a process of its own: not in one that is it, or where a person has asked to wait or sees
+/// the worker on the screen.
+fn goes_to_background(context: &Context, how: &WorkArgs) -> bool {
+    !how.wait && context.detached.is_none() && context.terminal.is_none()
 }
 
 /// Lets a task's worker go on, here; where it runs elsewhere, it is told when it is done.

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use tine_fork::{AllowAllFilter, Observer, RunEvent};
 use tine_model::{AgentId, TaskRecord, TaskStatus};
 use tine_runtime::{Confinement, CrewWatcher, RunOptions, TaskView};
-use tokio_util::sync::CancellationToken;
 
 use crate::budget::on_budget;
 use crate::caching::policy;
@@ -38,22 +37,22 @@ pub(super) struct Work<'a> {
 
 /// Shows the worker, and keeps which of its calls failed.
 struct Seen {
-    lines: CrewLines,
+    workers: Arc<dyn CrewWatcher>,
     tally: Tally,
 }
 
 impl CrewWatcher for Seen {
     fn on_start(&self, worker: AgentId, task: &TaskRecord) {
-        self.lines.on_start(worker, task);
+        self.workers.on_start(worker, task);
     }
 
     fn on_event(&self, worker: AgentId, event: &RunEvent<'_>) {
         self.tally.note(event);
-        self.lines.on_event(worker, event);
+        self.workers.on_event(worker, event);
     }
 
     fn on_end(&self, task: &TaskRecord) {
-        self.lines.on_end(task);
+        self.workers.on_end(task);
     }
 }
 
@@ -65,12 +64,16 @@ impl<'a> Work<'a> {
         (confinement, directory): (Confinement, &Path),
     ) -> Result<Self, Failure> {
         let (config, limits) = (&context.config, &how.limits);
-        let screen = Arc::new(Screen::stderr());
-        let guarded = Guarded::new(config, limits, &screen, true)?;
+        let screen = Arc::new(Screen::of(context));
+        let guarded = Guarded::new(context, limits, &screen, true)?;
         warn_of_gaps(&confinement, directory);
         let nobody: Arc<dyn Observer> = Arc::new(|_: &RunEvent<'_>| {});
+        let terminal = context.terminal.as_ref().map(|terminal| &terminal.seams);
         let seen = Arc::new(Seen {
-            lines: CrewLines::on(Arc::clone(&screen), directory.to_owned()),
+            workers: match terminal {
+                Some(seams) => Arc::clone(&seams.watcher),
+                None => Arc::new(CrewLines::on(Arc::clone(&screen), directory.to_owned())),
+            },
             tally: Tally::new(Arc::clone(&nobody)),
         });
         let watcher = Arc::clone(&seen) as Arc<dyn CrewWatcher>;
@@ -80,7 +83,7 @@ impl<'a> Work<'a> {
             limits: crew.limits,
             permissions: guarded.permissions.clone(),
             observer: nobody,
-            cancel: CancellationToken::new(),
+            cancel: terminal.map(|seams| seams.cancel.clone()).unwrap_or_default(),
             caching: policy(config, false)?,
             filter: Arc::new(AllowAllFilter),
             confinement,
@@ -94,15 +97,18 @@ impl<'a> Work<'a> {
     /// report is printed.
     pub(super) async fn stay(self, task: AgentId, begun: &Begun) -> Result<u8, Failure> {
         let in_background = self.context.detached.is_some();
-        match in_background {
-            true => begun.tell(true)?,
-            false => begun.say_where(),
+        // Who sees the worker on the screen reads its report in the conversation that it is for.
+        let prints = !in_background && (self.context.terminal.is_none() || self.how.prints());
+        match &self.context.terminal {
+            Some(_) => self.screen.say(&begun.words()),
+            None if in_background => begun.tell(true)?,
+            None => begun.say_where(),
         }
         let settled = self.context.runtime.settled(task);
         interruptible(settled, &self.options.cancel, || self.screen.say(STOPPING)).await?;
         warn_of_refusals(&self.guarded.nobody.refused());
         let view = self.context.runtime.task_view(task).await?;
-        if !in_background {
+        if prints {
             if self.how.json {
                 let now_ms = self.context.runtime.ports().clock.now_ms();
                 output::json(&TaskShape::of(&view, now_ms))?;
@@ -110,7 +116,10 @@ impl<'a> Work<'a> {
                 output::line(harmless(report).trim_end())?;
             }
         }
-        self.verdict(&view)
+        match self.context.terminal {
+            Some(_) => Ok(0),
+            None => self.verdict(&view),
+        }
     }
 
     /// The exit code: 0 only for a task that was completed.

@@ -1,0 +1,88 @@
+//! `/fan` and `/task`: commands of the command line that start workers, with the agent that the person sees in its place.
+
+use tine_model::AgentId;
+
+use super::commands::{line, of};
+use super::{App, Effect, Face};
+
+/// A command that starts workers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WorkerLine {
+    /// What was typed.
+    pub(crate) typed: String,
+    /// The agent that the reports are for; `None` for one that is to be made.
+    pub(crate) agent: Option<AgentId>,
+    /// The command on the command line.
+    pub(crate) command: &'static [&'static str],
+    /// Whether the agent stands behind the command.
+    pub(crate) names_agent: bool,
+    /// What follows.
+    pub(crate) rest: Vec<String>,
+}
+
+impl WorkerLine {
+    /// The words on the command line.
+    pub(crate) fn words(&self, agent: AgentId) -> Vec<String> {
+        let command = self.command.iter().map(|word| (*word).to_owned());
+        let agent = self.names_agent.then(|| agent.to_string());
+        command.chain(agent).chain(self.rest.iter().cloned()).collect()
+    }
+}
+
+impl App {
+    /// `/fan` and `/task`.
+    pub(super) fn workers_command(&mut self, name: &'static str, rest: &str) -> Vec<Effect> {
+        let typed = format!("/{name} {rest}");
+        match self.workers_effect(name, rest, typed.trim_end()) {
+            Ok(effect) => vec![effect],
+            Err(why) => {
+                self.input().set(typed.trim_end());
+                self.refuse(&why)
+            }
+        }
+    }
+
+    /// Puts a line that did nothing back where it was typed. Without a screen nothing stands in a line.
+    pub(super) fn give_back(&mut self, agent: Option<AgentId>, text: &str) {
+        let room = agent.and_then(|agent| self.rooms.get_mut(&agent));
+        let input = room.map_or(&mut self.lobby, |room| &mut room.input);
+        if input.is_empty() && self.face == Face::Screen {
+            input.set(text);
+        }
+    }
+
+    fn workers_effect(&self, name: &str, rest: &str, typed: &str) -> Result<Effect, String> {
+        let (first, behind) = rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len()));
+        let work =
+            |command: &'static [&'static str], names_agent, rest: &str, agent: Option<AgentId>| {
+                let rest = line(&[], rest)?;
+                if agent.is_none() && self.new_model.is_none() {
+                    return Err("there is no model yet; choose one first, by its number".to_owned());
+                }
+                let typed = typed.to_owned();
+                Ok(Effect::StartWorkers(WorkerLine { typed, agent, command, names_agent, rest }))
+            };
+        match (name, first) {
+            // Another agent may be named, as everywhere.
+            ("fan", named) if !named.is_empty() && !named.starts_with('-') => {
+                work(&["fan"], true, behind, Some(self.find(named)?))
+            }
+            ("fan", _) => work(&["fan"], true, rest, self.focus),
+            (_, "start") => work(&["task", "start"], true, behind, self.focus),
+            (_, "resume") if self.focus.is_none() => {
+                Err("there is no agent yet; /resume AGENT goes to one".to_owned())
+            }
+            (_, "resume") => work(&["task", "resume"], false, behind, self.focus),
+            (_, "list" | "clear") => {
+                let of_focus = self.focus.map(|focus| of(focus, behind));
+                let behind = of_focus.as_deref().unwrap_or(behind);
+                Ok(Effect::Report(line(&["task", first], behind)?))
+            }
+            (_, _) => Ok(Effect::Report(line(&["task"], rest)?)),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "workers_tests.rs"]
+mod tests;

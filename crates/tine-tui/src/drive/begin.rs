@@ -1,0 +1,57 @@
+//! The beginning of agents, and of runs that nobody has said anything for.
+
+use std::sync::Arc;
+
+use tine_model::{AgentId, AgentState};
+use tine_runtime::RuntimeError;
+
+use super::hands::Hands;
+use crate::app::{Event, Tone};
+use crate::host::Told;
+
+impl Hands {
+    /// Makes an agent for the first words, and runs it.
+    pub(super) async fn begin(self: &Arc<Self>, prompt: String) {
+        match self.make_root().await {
+            Ok(agent) => self.run(agent, Some(prompt)).await,
+            Err(told) => {
+                self.inbox.push(Event::Written(prompt));
+                self.tell(None, Tone::Error, told.0);
+            }
+        }
+    }
+
+    /// Makes an agent, to which the person goes.
+    pub(super) async fn make_root(&self) -> Result<AgentId, Told> {
+        let made = async {
+            let new = self.host.new_root()?;
+            let connected = self.runtime().ports().models.connect(&new.settings.model).await;
+            connected.map_err(|error| {
+                let Told(text) = self.host.told(error.into());
+                Told(format!("{text}\nhint: /model lists the models that can be used now"))
+            })?;
+            let told = |error| self.host.told(error);
+            let agent = self.runtime().create_root(new).await.map_err(told)?;
+            let record = self.runtime().store().agent(agent).await;
+            record.map_err(|error| self.host.told(error.into()))
+        };
+        let record = made.await?;
+        let agent = record.id;
+        self.inbox.push(Event::Made(Box::new(record)));
+        Ok(agent)
+    }
+
+    /// Lets an agent read its mail, now or at its next turn.
+    pub(super) async fn wake(self: &Arc<Self>, agent: AgentId) -> Result<(), RuntimeError> {
+        let state = self.runtime().store().agent(agent).await?.state;
+        let runs_elsewhere = state == AgentState::Running;
+        if !self.runs.write_to(agent) && !runs_elsewhere && self.has_mail(agent).await {
+            self.run(agent, None).await;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn has_mail(&self, agent: AgentId) -> bool {
+        self.runtime().store().unread_mail(agent).await.is_ok_and(|mail| !mail.is_empty())
+    }
+}

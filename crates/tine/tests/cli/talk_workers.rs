@@ -1,0 +1,67 @@
+//! Workers that a person starts at the terminal, driven through the real binary.
+
+use crate::pty::Terminal;
+use crate::support::Home;
+
+/// Workers whose command asks, workers whose model never ends its words, and a parent that says what came of them.
+const SCENARIO: &str = r#"
+name = "workers"
+
+[[turn]]
+when = { user_contains = "task-notification" }
+text = "I have read the reports."
+
+[[turn]]
+when = { user_contains = "the command", tool_results = 0 }
+tool_calls = [{ name = "Bash", input = { command = "echo hi; exec false" } }]
+
+[[turn]]
+when = { user_contains = "the command" }
+text = "Scope: the command\nResult: it said {{tool_result.last}}"
+
+[[turn]]
+when = { user_contains = "stall" }
+text = "The first part. The rest never comes, because the connection stalls here and says nothing."
+fault = { stall_after_events = 4 }
+
+[[turn]]
+text = "You said: {{user}}"
+"#;
+
+fn home() -> Home {
+    let home = Home::new();
+    let model = home.near_model(SCENARIO);
+    home.write("config.toml", &format!("model = \"{model}\"\n"));
+    home
+}
+
+fn begun(home: &Home, arguments: &[&str]) -> Terminal {
+    let terminal = Terminal::start(home, arguments);
+    terminal.screen("Say what is to be done.");
+    terminal
+}
+
+fn quit(mut terminal: Terminal) {
+    terminal.type_in("/quit\r");
+    assert_eq!(terminal.end().0, 0);
+}
+
+#[test]
+fn a_fan_asks_at_the_terminal_and_its_reports_are_read_by_the_agent() {
+    let home = home();
+    let mut terminal = begun(&home, &[]);
+    terminal.see_at_rest("hello\r", "You said: hello");
+    // A mistake costs no word.
+    let screen = terminal.see("/fan -d \"the command\" --wrktree\r", "unexpected argument");
+    assert!(screen.contains("❯ /fan -d \"the command\" --wrktree"), "{screen}");
+    let take_back = "\u{7f}".repeat("--wrktree".len());
+    terminal.see(&format!("{take_back}-d \"say this\"\r"), "wants to use Bash");
+    terminal.screen("Enter confirms");
+    terminal.see("\r", "I have read the reports.");
+    let screen = terminal.at_rest("first turns");
+    assert!(screen.contains("I have read the reports."), "{screen}");
+    let tasks = home.json(&["task", "list", "--json"]);
+    let status = |at: usize| tasks["tasks"][at]["status"].clone();
+    assert_eq!((status(0), status(1)), ("completed".into(), "completed".into()), "{tasks}");
+    quit(terminal);
+}
