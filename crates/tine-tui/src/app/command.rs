@@ -137,7 +137,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     command(
         Verb::Fork,
         &["fork"],
-        "[\"prompt\"] [--at ENTRY] [--name NAME] [--model NAME] [--worktree] [--bg]",
+        "[\"prompt\"] [--at ENTRY] [--name NAME] [--model NAME] [--worktree] [--bg]; before there is an agent it begins one",
         "try another way without losing this one",
     ),
     command(Verb::Tree, &["tree", "agents"], "", "see all agents, and go to one")

@@ -51,6 +51,7 @@ impl App {
                 Err(why) => self.refuse(why),
             },
             Verb::Workers(name) => self.workers_command(name, rest),
+            Verb::Fork if self.focus.is_none() => self.fork_of_nothing(rest),
             Verb::Wait => match self.wait(rest) {
                 Ok(()) => Vec::new(),
                 Err(why) => self.refuse(&why),

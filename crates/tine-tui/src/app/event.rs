@@ -124,6 +124,8 @@ pub(crate) enum Effect {
     LookAtQueue,
     /// Find an agent by what a person calls it, and send it words.
     SendTo(String, String),
+    /// Make an agent, and fork it as these words say.
+    BeginFork(ForkWords),
     /// Run a command that starts workers.
     StartWorkers(WorkerLine),
     /// Show what a command of the command line prints.

@@ -1,6 +1,7 @@
 //! `/fan` and `/task`: commands of the command line that start workers, with the agent that the person sees in its place.
 
 use tine_model::AgentId;
+use tine_runtime::{ForkWords, parse_fork};
 
 use super::commands::{line, of};
 use super::{App, Effect, Face};
@@ -79,6 +80,28 @@ impl App {
                 Ok(Effect::Report(line(&["task", first], behind)?))
             }
             (_, _) => Ok(Effect::Report(line(&["task"], rest)?)),
+        }
+    }
+
+    /// `/fork` before there is an agent: nothing can be inherited, so a new agent begins with the prompt. Where the fork is to be more than that, it is
+    /// made of a new agent to which nothing was said.
+    pub(super) fn fork_of_nothing(&mut self, rest: &str) -> Vec<Effect> {
+        let words = match parse_fork(rest) {
+            Ok(words) => words,
+            Err(error) => return self.refuse(&error.to_string()),
+        };
+        match words.prompt.clone() {
+            None => self.refuse("there is no agent yet; say something first, or /fork \"prompt\""),
+            Some(_) if words.at.is_some() => self.refuse("there is no agent yet, and no entry"),
+            Some(prompt)
+                if words == ForkWords { prompt: Some(prompt.clone()), ..ForkWords::default() } =>
+            {
+                self.say_in_lobby(prompt)
+            }
+            Some(_) if self.new_model.is_none() => {
+                self.refuse("there is no model yet; choose one first, by its number")
+            }
+            Some(_) => vec![Effect::BeginFork(words)],
         }
     }
 }

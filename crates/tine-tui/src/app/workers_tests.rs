@@ -1,4 +1,4 @@
-//! What `/fan` and `/task` ask for.
+//! What `/fan`, `/task` and a fork of nothing ask for.
 
 use super::*;
 use crate::app::Event;
@@ -57,7 +57,8 @@ fn workers_are_started_from_the_agent_on_the_screen() {
 #[test]
 fn the_first_screen_begins_an_agent_where_one_is_needed() {
     let mut app = App { new_model: Some("sim/echo".to_owned()), ..App::default() };
-    let asked = LINES.iter().map(|line| asked(&mut app, line));
+    let forks = ["/fork \"hello\"", "/fork \"hello\" --worktree", "/fork", "/fork \"a\" --at 3"];
+    let asked = LINES.iter().chain(&forks).map(|line| asked(&mut app, line));
     insta::assert_snapshot!(asked.collect::<Vec<_>>().join("\n"), @r#"
     /fan -d "count the words" -d b --worktree -> new agent: fan|IT|-d|count the words|-d|b|--worktree
     /fan 02020202 -d a ->  (the line keeps /fan 02020202 -d a)
@@ -69,6 +70,10 @@ fn the_first_screen_begins_an_agent_where_one_is_needed() {
     /task clear -> page: task|clear
     /task output 0202 --full -> page: task|output|0202|--full
     /task -> page: task
+    /fork "hello" -> Begin("hello")
+    /fork "hello" --worktree -> BeginFork(ForkWords { prompt: Some("hello"), at: None, name: None, model: None, accept_cache_loss: false, worktree: true, background: false })
+    /fork -> 
+    /fork "a" --at 3 ->
     "#);
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tine_model::{AgentId, AgentState};
-use tine_runtime::RuntimeError;
+use tine_runtime::{ForkWords, Inherit, RuntimeError};
 
 use super::hands::Hands;
 use crate::app::{Event, Tone};
@@ -18,6 +18,14 @@ impl Hands {
                 self.inbox.push(Event::Written(prompt));
                 self.tell(None, Tone::Error, told.0);
             }
+        }
+    }
+
+    /// Makes an agent to be forked, and forks it.
+    pub(super) async fn begin_fork(self: &Arc<Self>, words: ForkWords) {
+        match self.make_root().await {
+            Ok(agent) => self.fork(agent, words, Inherit::Full).await,
+            Err(told) => self.tell(None, Tone::Error, told.0),
         }
     }
 

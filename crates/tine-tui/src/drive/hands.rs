@@ -112,6 +112,7 @@ impl Hands {
             Effect::LookAtQueue => self.try_go(None, async move { hands.look_at_queue().await }),
             Effect::Run(agent, prompt) => self.go(async move { hands.run(agent, prompt).await }),
             Effect::Begin(prompt) => self.go(async move { hands.begin(prompt).await }),
+            Effect::BeginFork(words) => self.go(async move { hands.begin_fork(words).await }),
             Effect::StartWorkers(line) => self.go(async move { hands.start_workers(line).await }),
             Effect::Read(agent, after) => self.try_go(Some(agent), async move {
                 let read = hands.read(agent, after).await;
@@ -361,7 +362,7 @@ impl Hands {
         Ok(())
     }
 
-    async fn fork(&self, parent: AgentId, words: ForkWords, inherit: Inherit) {
+    pub(super) async fn fork(&self, parent: AgentId, words: ForkWords, inherit: Inherit) {
         match self.fork_as(parent, &words, inherit).await {
             Ok((made, record)) => {
                 self.inbox.push(Event::Forked(Box::new((made, record, words))));

@@ -65,3 +65,14 @@ fn a_fan_asks_at_the_terminal_and_its_reports_are_read_by_the_agent() {
     assert_eq!((status(0), status(1)), ("completed".into(), "completed".into()), "{tasks}");
     quit(terminal);
 }
+
+#[test]
+fn a_fork_of_the_first_screen_begins_an_agent() {
+    let home = home();
+    let mut terminal = begun(&home, &[]);
+    terminal.see_at_rest("/fork \"hello\"\r", "You said: hello");
+    assert_eq!(home.json(&["ps", "--json"]).as_array().unwrap().len(), 1);
+    terminal.see_at_rest("/new\r/fork \"again\" --name second\r", "You said: again");
+    assert_eq!(home.json(&["ps", "--json"]).as_array().unwrap().len(), 3);
+    quit(terminal);
+}
