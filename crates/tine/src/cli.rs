@@ -39,7 +39,9 @@ pub(crate) use self::permission::{
 };
 pub(crate) use self::pick::PickArgs;
 pub(crate) use self::place::PlaceArgs;
-pub(crate) use self::running::{ConfineArg, LimitArgs, ModelArgs, OutputArgs, OutputFormat};
+pub(crate) use self::running::{
+    ConfineArg, ConfineArgs, LimitArgs, ModelArgs, OutputArgs, OutputFormat,
+};
 pub(crate) use self::task::{
     CancelTaskArgs, ClearTasksArgs, ListTasksArgs, OutputTaskArgs, ResumeTaskArgs, SendTaskArgs,
     StartTaskArgs, StopArgs, TaskCommand, WorkArgs,
@@ -98,12 +100,18 @@ pub(crate) struct TalkArgs {
     /// Begin in this permission mode: default, accept-edits, plan or bypass; Shift+Tab changes it
     #[arg(long, value_name = "MODE")]
     pub(crate) permission_mode: Option<String>,
+    #[command(flatten)]
+    pub(crate) confine: ConfineArgs,
 }
 
 impl TalkArgs {
     /// Whether anything of it was said.
     pub(crate) fn is_given(&self) -> bool {
-        self.continue_last || self.resume.is_some() || self.plain || self.permission_mode.is_some()
+        self.continue_last
+            || self.resume.is_some()
+            || self.plain
+            || self.permission_mode.is_some()
+            || self.confine.is_given()
     }
 }
 

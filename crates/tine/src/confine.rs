@@ -90,7 +90,7 @@ pub(crate) fn of_checks(
     directory: &Path,
 ) -> Result<Confinement, Failure> {
     let usual = usual_workers(&context.config, args, directory)?;
-    let is_typed = args.confine.is_some() || !args.network.is_empty();
+    let is_typed = args.confine.is_given();
     let reach = match is_typed && context.caller.is_none() {
         true => ReachWish::Person(usual.reach.reach().clone()),
         false => usual.reach.clone(),
@@ -122,7 +122,7 @@ fn typed(table: &ConfineTable, args: &LimitArgs, base: &Reach) -> Result<Option<
         let network = typed_network.clone().unwrap_or_else(|| table.network());
         Ok(Reach { writable: writable(table)?, network, ..reach })
     };
-    let reach = match args.confine {
+    let reach = match args.confine.place {
         Some(ConfineArg::Off) => Reach::open(),
         Some(ConfineArg::Directory) => confined(Reach::directory())?,
         // What is typed says nowhere, so the setting's directories are not meant.
@@ -151,10 +151,10 @@ fn usual(table: &ConfineTable) -> Result<Reach, Failure> {
 
 /// The hosts of all `--network` together; `None` where there is none.
 fn network(args: &LimitArgs) -> Result<Option<NetworkReach>, Failure> {
-    if args.network.is_empty() {
+    if args.confine.network.is_empty() {
         return Ok(None);
     }
-    let all = args.network.iter().flat_map(NetworkReach::destinations).cloned();
+    let all = args.confine.network.iter().flat_map(NetworkReach::destinations).cloned();
     match NetworkReach::new(all) {
         Ok(network) => Ok(Some(network)),
         Err(error) => Err(Failure::usage(error.to_string())
@@ -214,11 +214,14 @@ pub(crate) fn warn_of_gaps(confinement: &Confinement, directory: &Path) {
 }
 
 /// Says in one line that a person's word widens what is stored with an agent.
-pub(crate) fn tell_widened(wish: &ReachWish, (stored, whose): (&Reach, &str)) {
-    if wish.widens(stored) {
-        let (before, after) = (stored.describe(), wish.reach().describe());
-        output::say(&format!("note: {whose} is widened: {after} (before: {before})"));
-    }
+pub(crate) fn tell_widened(wish: &ReachWish, of: (&Reach, &str)) {
+    widened(wish, of).into_iter().for_each(|line| output::say(&format!("note: {line}")));
+}
+
+/// The same line; `None` where nothing is widened.
+pub(crate) fn widened(wish: &ReachWish, (stored, whose): (&Reach, &str)) -> Option<String> {
+    let (before, after) = (stored.describe(), wish.reach().describe());
+    wish.widens(stored).then(|| format!("{whose} is widened: {after} (before: {before})"))
 }
 
 /// One line on a confined run; `None` for others.
@@ -241,7 +244,7 @@ pub(crate) fn workers(table: &ConfineTable) -> Result<bool, Failure> {
 /// worker's, which nobody asked for, is as good as the kernel has it.
 fn missing(table: &ConfineTable, args: &LimitArgs, is_worker: bool) -> Result<Missing, Failure> {
     let set = missing_setting(table)?;
-    if args.confine.is_some() {
+    if args.confine.place.is_some() {
         return Ok(Missing::Refuse);
     }
     Ok(match set {
@@ -278,11 +281,16 @@ fn writable(table: &ConfineTable) -> Result<Vec<PathBuf>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::ConfineArgs;
+
+    fn with(place: Option<ConfineArg>, network: Vec<NetworkReach>) -> LimitArgs {
+        LimitArgs { confine: ConfineArgs { place, network }, ..LimitArgs::default() }
+    }
 
     fn shown(confine: Option<ConfineArg>, workers: Option<&str>) -> String {
         let mut config = Config::default();
         config.confine.workers = workers.map(str::to_owned);
-        let args = LimitArgs { confine, ..LimitArgs::default() };
+        let args = with(confine, Vec::new());
         match usual_workers(&config, &args, Path::new("/work")) {
             Ok(found) => format!("{} {:?}", found.reach.reach().as_str(), found.missing),
             Err(failure) => failure.text(),
@@ -307,7 +315,7 @@ mod tests {
         use Missing::{Accept, Refuse, RefuseCommands};
         let found = |word: &str, is_worker| {
             let table = ConfineTable { missing: Some(word.to_owned()), ..ConfineTable::default() };
-            let typed = LimitArgs { confine: Some(ConfineArg::Directory), ..LimitArgs::default() };
+            let typed = with(Some(ConfineArg::Directory), Vec::new());
             assert_eq!(missing(&table, &typed, is_worker).ok(), Some(Refuse));
             missing(&table, &LimitArgs::default(), is_worker).map_err(|failure| failure.text())
         };
@@ -327,7 +335,7 @@ mod tests {
     fn the_network_alone_is_added_to_what_there_is() {
         let typed = |base: Reach, confine| {
             let network = vec![NetworkReach::internet()];
-            let args = LimitArgs { network, confine, ..LimitArgs::default() };
+            let args = with(confine, network);
             typed(&ConfineTable::default(), &args, &base).map_err(|failure| failure.text())
         };
         let read_only = Reach { network: NetworkReach::internet(), ..Reach::read_only() };
@@ -345,7 +353,7 @@ mod tests {
         let table =
             ConfineTable { writable: Some(vec!["/cache".to_owned()]), ..ConfineTable::default() };
         let reach = |confine| {
-            let args = LimitArgs { confine: Some(confine), ..LimitArgs::default() };
+            let args = with(Some(confine), Vec::new());
             typed(&table, &args, &Reach::open()).unwrap()
         };
         assert_eq!(reach(ConfineArg::ReadOnly), Some(Reach::read_only()));

@@ -42,7 +42,7 @@ impl Guarded {
         } else {
             Arc::clone(&nobody) as Arc<dyn Asker>
         };
-        let is_read_only = args.confine == Some(ConfineArg::ReadOnly);
+        let is_read_only = args.confine.place == Some(ConfineArg::ReadOnly);
         let mode = match terminal {
             Some(terminal) if args.permission_mode.is_none() && !is_read_only => {
                 terminal.mode.clone()
@@ -72,7 +72,7 @@ pub(crate) fn mode(config: &Config, args: &LimitArgs) -> Result<PermissionMode, 
             .map_err(|error| Failure::usage("--permission-mode").because(&error).hint(MODE_HINT));
     }
     // Commands that may write nothing, and a tool that may, would be no read-only run.
-    if args.confine == Some(ConfineArg::ReadOnly) {
+    if args.confine.place == Some(ConfineArg::ReadOnly) {
         return Ok(PermissionMode::ReadOnly);
     }
     let Some(set) = &config.permission_mode else { return Ok(PermissionMode::default()) };
@@ -169,6 +169,7 @@ mod tests {
     use tine_guard::{Call, Verdict, Width, judge};
 
     use super::*;
+    use crate::cli::ConfineArgs;
     use crate::config::{AskSettings, WrittenRule};
 
     fn check(args: LimitArgs) -> String {
@@ -201,7 +202,8 @@ mod tests {
     fn a_read_only_wall_comes_with_read_only_permissions_unless_others_are_asked_for() {
         let mode = |permission_mode: Option<&str>| {
             let permission_mode = permission_mode.map(str::to_owned);
-            let confine = Some(ConfineArg::ReadOnly);
+            let place = Some(ConfineArg::ReadOnly);
+            let confine = ConfineArgs { place, ..ConfineArgs::default() };
             let args = LimitArgs { confine, permission_mode, ..LimitArgs::default() };
             super::mode(&Config::default(), &args).unwrap()
         };

@@ -1,6 +1,6 @@
 //! What commands do beyond looking into the store and changing it.
 
-use super::{Command, TaskCommand};
+use super::{Command, ConfineArgs, TaskCommand};
 
 /// How far a command reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,19 @@ impl Command {
             _ => None,
         };
         output.is_some_and(|output| output.quiet)
+    }
+
+    /// The same command, whose new workers are confined as this says where it says nothing itself.
+    pub(crate) fn confined_as(mut self, usual: &ConfineArgs) -> Self {
+        let own = match &mut self {
+            Self::Fan(args) => Some(&mut args.spread.limits.confine),
+            Self::Task(TaskCommand::Start(args)) => Some(&mut args.how.limits.confine),
+            _ => None,
+        };
+        if let Some(own) = own.filter(|own| !own.is_given()) {
+            own.clone_from(usual);
+        }
+        self
     }
 
     /// How far it reaches.

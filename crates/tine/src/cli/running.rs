@@ -49,12 +49,8 @@ pub(crate) struct LimitArgs {
     /// Refuse a tool call, as Tool or Tool(pattern); may be repeated
     #[arg(long, value_name = "RULE")]
     pub(crate) deny: Vec<String>,
-    /// Confine commands and file tools; stored with the agent [default: as stored; new workers: directory, others: off]
-    #[arg(long, value_enum, value_name = "REACH")]
-    pub(crate) confine: Option<ConfineArg>,
-    /// Hosts and ports that confined commands reach, such as crates.io:443,localhost:5432 [without one: all public web servers]
-    #[arg(long, value_name = "HOST", num_args = 0..=1, value_delimiter = ',', default_missing_value = "internet")]
-    pub(crate) network: Vec<NetworkReach>,
+    #[command(flatten)]
+    pub(crate) confine: ConfineArgs,
     /// Where no person can be asked, wait for an answer by `tine permission` in another terminal
     #[arg(long)]
     pub(crate) wait_for_permission: bool,
@@ -63,6 +59,24 @@ pub(crate) struct LimitArgs {
     pub(crate) fail_on_tool_error: bool,
     #[command(flatten)]
     pub(crate) tree: TreeCaps,
+}
+
+/// What the tools of a run may touch.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ConfineArgs {
+    /// Confine commands and file tools; stored with the agent [default: as stored; new workers: directory, others: off]
+    #[arg(long = "confine", value_enum, value_name = "REACH")]
+    pub(crate) place: Option<ConfineArg>,
+    /// Hosts and ports that confined commands reach, such as crates.io:443,localhost:5432 [without one: all public web servers]
+    #[arg(long, value_name = "HOST", num_args = 0..=1, value_delimiter = ',', default_missing_value = "internet")]
+    pub(crate) network: Vec<NetworkReach>,
+}
+
+impl ConfineArgs {
+    /// Returns true where anything of it was typed.
+    pub(crate) fn is_given(&self) -> bool {
+        self.place.is_some() || !self.network.is_empty()
+    }
 }
 
 /// The places that confined commands may write in.

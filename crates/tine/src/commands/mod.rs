@@ -64,7 +64,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
     };
     if cli.talk.is_given() {
         return Err(Failure::usage(
-            "--continue, --resume, --plain and --permission-mode before a command mean nothing",
+            "--continue, --resume, --plain, --permission-mode, --confine and --network before a command mean nothing",
         )
         .hint("put them behind `tine run` (it has no --plain), or leave the command out"));
     }

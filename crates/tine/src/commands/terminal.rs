@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use clap::builder::StyledStr;
 use clap::{CommandFactory, Parser};
 use tine_fork::{AllowAllFilter, TURNS_DEFAULT};
-use tine_model::{AgentRecord, Decision};
+use tine_model::{AgentId, AgentRecord, Decision};
 use tine_runtime::{
     NewRoot, OnBudget, Permissions, RunOptions, Runtime, RuntimeError, SharedMode, SpawnPolicy,
 };
@@ -24,7 +24,7 @@ use crate::commands::in_context;
 use crate::commands::run::last_in;
 use crate::commands::setup::Chosen;
 use crate::config::Config;
-use crate::confine::of_agent;
+use crate::confine::{of_agent, of_root, widened};
 use crate::connect::variable;
 use crate::context::{Context, InTerminal, default_model};
 use crate::crew::crew;
@@ -39,9 +39,13 @@ use crate::output::{self, caught};
 const TRUST_LATER: &str =
     "note: agents' files count from the next run on, settings from the next start of tine";
 
-/// The command line has no limits and no rules for a terminal: those of the settings count.
+/// The command line has no rules for a terminal: those of the settings count.
 pub(super) struct SettingsHost {
     pub(super) context: Arc<Context>,
+    /// What was typed: for new agents, for the one that is gone on with, and for workers.
+    limits: LimitArgs,
+    /// The agent that is gone on with.
+    resumed: Option<AgentId>,
     /// The model that the person has chosen for new agents.
     pub(super) chosen: Mutex<Option<Chosen>>,
     /// The permission mode of the session.
@@ -57,10 +61,21 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
     };
     let model = default_model(&context.config).map(|setting| setting.value);
     let keys = keys(&context.config)?;
-    let notes = context.untrusted();
-    let limits = LimitArgs { permission_mode: args.permission_mode, ..LimitArgs::default() };
+    let mut notes = context.untrusted();
+    let TalkArgs { permission_mode, confine, .. } = args;
+    let limits = LimitArgs { permission_mode, confine, ..LimitArgs::default() };
     let mode = mode(&context.config, &limits)?.into();
-    let host = SettingsHost { context, chosen: Mutex::default(), mode };
+    match agent {
+        // What is wrong with it is said before anything is drawn.
+        None => drop(of_root(&context, &limits)?),
+        Some(agent) => {
+            let record = context.runtime.store().agent(agent).await?;
+            let reach = of_agent(&context, &limits, &record)?.reach;
+            notes.extend(widened(&reach, (&record.reach, &agent.short())));
+        }
+    }
+    let chosen = Mutex::default();
+    let host = SettingsHost { context, limits, resumed: agent, chosen, mode };
     let runtime = Arc::clone(&host.context.runtime);
     let start = Start { agent, model, look: Look::of_variables(&variable), keys, notes };
     let talked = match args.plain || variable("TERM").as_deref() == Some("dumb") {
@@ -146,7 +161,12 @@ fn words_of(command: &clap::Command) -> Vec<(String, String)> {
 
 impl SettingsHost {
     fn run_options(&self, agent: &AgentRecord, seams: Seams) -> Result<RunOptions, Failure> {
-        let (config, args) = (&self.context.config, LimitArgs::default());
+        let (config, typed) = (&self.context.config, &self.limits);
+        let args = match self.resumed == Some(agent.id) {
+            true => typed.clone(),
+            // What was typed is stored with it from its beginning, or is not for it.
+            false => LimitArgs::default(),
+        };
         let directory = Path::new(&agent.directory);
         let Seams { observer, watcher, asker, cancel } = seams;
         let permissions = Permissions::new(self.mode.clone(), rules(config, &args)?, asker);
@@ -158,7 +178,7 @@ impl SettingsHost {
             caching: policy(config, false)?,
             filter: Arc::new(AllowAllFilter),
             confinement: of_agent(&self.context, &args, agent)?,
-            crew: crew(config, &args, directory, watcher)?,
+            crew: crew(config, typed, directory, watcher)?,
             on_budget: OnBudget::Pause,
         })
     }
@@ -172,7 +192,11 @@ impl Host for SettingsHost {
 
     fn new_root(&self) -> Result<NewRoot, Told> {
         let args = ModelArgs { model: self.chosen_model(), ..ModelArgs::default() };
-        let new = self.context.new_root(&args, None).map_err(|failure| told(&failure))?;
+        let new = || -> Result<NewRoot, Failure> {
+            let reach = of_root(&self.context, &self.limits)?;
+            Ok(NewRoot { reach, ..self.context.new_root(&args, None)? })
+        };
+        let new = new().map_err(|failure| told(&failure))?;
         Ok(NewRoot { settings: self.chosen_settings(new.settings), ..new })
     }
 
@@ -281,7 +305,7 @@ impl Host for SettingsHost {
     ) -> Result<String, Told> {
         let terminal = Some(InTerminal { seams, mode: self.mode.clone() });
         let context = Context { terminal, ..Context::clone(&self.context) };
-        let command = command(arguments)?;
+        let command = command(arguments)?.confined_as(&self.limits.confine);
         let text = run_caught(Arc::new(context), command, columns).await?;
         Ok(anstream::adapter::strip_str(&text).to_string())
     }

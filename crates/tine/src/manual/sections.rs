@@ -233,7 +233,7 @@ const CONFINEMENT: Section = Section {
         ),
         (
             "stored",
-            "an option that you type is stored with the agent. One that narrows says nothing; one that widens says so in a line. Settings, a resumed run and a command that an agent runs never widen: for an agent that exists, confine.network and confine.writable count again when you type --confine. Agents of older versions are open; older workers, and forks of them, have their directory",
+            "an option that you type is stored with the agent; those of `tine` alone are for its new agents, for the one that --continue or --resume names, and for workers that start there. One that narrows says nothing; one that widens says so in a line. Settings, a resumed run and a command that an agent runs never widen: for an agent that exists, confine.network and confine.writable count again when you type --confine. Agents of older versions are open; older workers, and forks of them, have their directory",
         ),
     ],
 };

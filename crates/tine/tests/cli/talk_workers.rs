@@ -76,3 +76,25 @@ fn a_fork_of_the_first_screen_begins_an_agent() {
     assert_eq!(home.json(&["ps", "--json"]).as_array().unwrap().len(), 3);
     quit(terminal);
 }
+
+#[test]
+fn what_the_terminal_confines_is_stored_and_inherited() {
+    let home = home();
+    let confine = ["--confine", "directory", "--network", "crates.io:443"];
+    let mut terminal = begun(&home, &confine);
+    terminal.see_at_rest("hello\r", "You said: hello");
+    terminal.see_at_rest("/fork \"again\"\r", "You said: again");
+    terminal.see_at_rest("/task start \"say this\"\r", "I have read the reports.");
+    quit(terminal);
+    let agents = home.json(&["ps", "--json"]);
+    for agent in agents.as_array().unwrap() {
+        let reach = (&agent["reach"], &agent["hosts"][0]);
+        assert_eq!(reach, (&"directory".into(), &"crates.io:443".into()), "{agent}");
+    }
+    assert_eq!(agents.as_array().unwrap().len(), 3);
+    let refused = home.ran(&["--plain", "--network", "crates.io:443"]);
+    check!(refused.stderr, @"
+    error: --network is for confined runs
+    hint: commands that are not confined have the network anyway
+    ");
+}
