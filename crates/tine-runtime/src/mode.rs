@@ -10,12 +10,17 @@ pub struct SharedMode {
     now: Arc<Mutex<PermissionMode>>,
     /// The mode that this one is never looser than.
     least: Option<PermissionMode>,
+    /// Whether files may be edited where the session's mode is the default one.
+    accepts_edits: bool,
 }
 
 impl SharedMode {
     /// Returns the mode that counts now.
     pub fn get(&self) -> PermissionMode {
-        let now = *self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = match *self.now.lock().unwrap_or_else(PoisonError::into_inner) {
+            PermissionMode::Default if self.accepts_edits => PermissionMode::AcceptEdits,
+            now => now,
+        };
         self.least.map_or(now, |least| now.stricter(least))
     }
 
@@ -30,13 +35,18 @@ impl SharedMode {
             (Some(own), Some(least)) => Some(own.stricter(least)),
             (own, least) => own.or(least),
         };
-        Self { now: Arc::clone(&self.now), least }
+        Self { least, ..self.clone() }
+    }
+
+    /// Returns the same mode for an agent whose edits need no question, unless the session's mode or its own says otherwise.
+    pub(crate) fn accepting_edits(&self) -> Self {
+        Self { accepts_edits: true, ..self.clone() }
     }
 }
 
 impl From<PermissionMode> for SharedMode {
     fn from(mode: PermissionMode) -> Self {
-        Self { now: Arc::new(Mutex::new(mode)), least: None }
+        Self { now: Arc::new(Mutex::new(mode)), least: None, accepts_edits: false }
     }
 }
 
@@ -58,5 +68,20 @@ mod tests {
         let below = worker.narrowed(Some(PermissionMode::AcceptEdits));
         session.set(PermissionMode::AcceptEdits);
         assert_eq!(below.get(), PermissionMode::Default);
+    }
+
+    #[test]
+    fn edits_are_accepted_in_the_default_mode_alone_and_never_above_an_agents_own() {
+        use PermissionMode::{AcceptEdits, Bypass, Default, ReadOnly};
+        let session = SharedMode::from(Default);
+        let in_worktree = session.accepting_edits();
+        let own = session.narrowed(Some(Default)).accepting_edits();
+        let mut in_each = |mode| {
+            session.set(mode);
+            (session.get(), in_worktree.get(), own.get())
+        };
+        assert_eq!(in_each(Default), (Default, AcceptEdits, Default));
+        assert_eq!(in_each(ReadOnly), (ReadOnly, ReadOnly, ReadOnly));
+        assert_eq!(in_each(Bypass), (Bypass, Bypass, Default));
     }
 }

@@ -137,6 +137,8 @@ pub struct Permissions {
     pub asker: Arc<dyn Asker>,
     /// How it is asked.
     pub queue: QueuePolicy,
+    /// Whether agents in worktrees of tine's own edit files there without a question where the mode is the default one.
+    pub accepts_worktree_edits: bool,
     /// The read-only wall that stands around what the guard calls a read. Each call sets it anew.
     pub wall: Option<Enclosure>,
     /// Tine's own files, which no rule and no mode but bypass lets a call write. Each run sets it anew by its confinement.
@@ -214,6 +216,7 @@ impl Permissions {
             rules: Arc::new(rules),
             asker,
             queue: QueuePolicy::default(),
+            accepts_worktree_edits: true,
             wall: None,
             own: Arc::new(|_: &Path| false),
         }
@@ -230,6 +233,14 @@ impl Permissions {
         match self.wall {
             Some(_) => Width::Wide,
             None => Width::Strict,
+        }
+    }
+
+    /// The same permissions for a run in a worktree of tine's own, which is made to be thrown away.
+    pub(crate) fn in_worktree(self) -> Self {
+        match self.accepts_worktree_edits {
+            true => Self { mode: self.mode.accepting_edits(), ..self },
+            false => self,
         }
     }
 

@@ -239,12 +239,17 @@ impl Runtime {
             observer: Arc::clone(&options.observer),
         };
         let own = confinement.kept(place.directory());
+        let permissions = options.permissions.clone().with_own(own);
+        let permissions = match &home {
+            Some(_) => permissions.in_worktree(),
+            None => permissions,
+        };
         let tools = GuardedTools {
             reads: ReadWalls::new(confinement.hidden(place.directory())),
             writers: Writers::new(self.store(), self.ports(), self.owners(), writing),
             toolbox: Arc::clone(self.toolbox()),
             place,
-            permissions: options.permissions.clone().with_own(own),
+            permissions,
             queue: Queue {
                 store: Arc::clone(self.store()),
                 ports: self.ports().clone(),

@@ -91,6 +91,8 @@ pub(crate) struct WorktreeTable {
     pub(crate) first_port: Option<u16>,
     /// Variables of the commands that run there.
     pub(crate) environment: Option<BTreeMap<String, String>>,
+    /// Whether agents edit files there without a question.
+    pub(crate) accept_edits: Option<bool>,
 }
 
 impl WorktreeTable {
@@ -105,6 +107,7 @@ impl WorktreeTable {
             ports: later.ports.or(self.ports),
             first_port: later.first_port.or(self.first_port),
             environment: later.environment.or(self.environment),
+            accept_edits: later.accept_edits.or(self.accept_edits),
         }
     }
 }

@@ -50,7 +50,8 @@ impl Guarded {
             Some(_) | None => mode(config, args)?.into(),
         };
         let permissions = Permissions::new(mode, rules(config, args)?, asker);
-        let permissions = Permissions { queue, ..permissions };
+        let accepts_worktree_edits = accepts_worktree_edits(config);
+        let permissions = Permissions { queue, accepts_worktree_edits, ..permissions };
         Ok(Self { permissions, nobody })
     }
 }
@@ -104,6 +105,11 @@ pub(crate) fn rules(config: &Config, args: &LimitArgs) -> Result<Rules, Failure>
         }
     }
     Ok(rules)
+}
+
+/// Whether agents edit files in worktrees of tine's own without a question.
+pub(crate) fn accepts_worktree_edits(config: &Config) -> bool {
+    config.worktree.accept_edits.unwrap_or(true)
 }
 
 /// How questions are put.

@@ -1,5 +1,6 @@
 //! Workers and forks in worktrees of their own: real git, a real database.
 
+mod edits;
 mod kept;
 mod ready;
 

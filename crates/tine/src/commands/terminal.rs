@@ -31,7 +31,7 @@ use crate::crew::crew;
 use crate::editor::Editor;
 use crate::fail::Failure;
 use crate::keep_rule::keep_rule;
-use crate::limits::{mode, queue, rules, run_limits};
+use crate::limits::{accepts_worktree_edits, mode, queue, rules, run_limits};
 use crate::local::{look, places};
 use crate::output::{self, caught};
 
@@ -172,7 +172,11 @@ impl SettingsHost {
         let permissions = Permissions::new(self.mode.clone(), rules(config, &args)?, asker);
         Ok(RunOptions {
             limits: run_limits(&args, TURNS_DEFAULT),
-            permissions: Permissions { queue: queue(config, &args)?, ..permissions },
+            permissions: Permissions {
+                queue: queue(config, &args)?,
+                accepts_worktree_edits: accepts_worktree_edits(config),
+                ..permissions
+            },
             observer,
             cancel,
             caching: policy(config, false)?,

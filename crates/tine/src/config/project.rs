@@ -178,6 +178,7 @@ fn worktree_key(table: &WorktreeTable) -> Option<&'static str> {
         (table.ports.is_some(), "worktree.ports"),
         (table.first_port.is_some(), "worktree.first_port"),
         (table.environment.is_some(), "worktree.environment"),
+        (table.accept_edits == Some(true), "worktree.accept_edits"),
     ];
     said.into_iter().find_map(|(is_said, key)| is_said.then_some(key))
 }

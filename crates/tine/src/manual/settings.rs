@@ -118,7 +118,11 @@ pub(super) const SETTINGS: Section = Section {
         ),
         (
             "worktree.environment",
-            "a table of variables for the setup command and for commands that agents run there; {origin}, {worktree}, {agent} and {port} in a value stand for what they say, so that builds can share a cache: CARGO_TARGET_DIR = \"{origin}/target\". The whole table [worktree] is for the user's file only, but for enabled = false",
+            "a table of variables for the setup command and for commands that agents run there; {origin}, {worktree}, {agent} and {port} in a value stand for what they say, so that builds can share a cache: CARGO_TARGET_DIR = \"{origin}/target\". The whole table [worktree] is for the user's file only, but for enabled = false and accept_edits = false",
+        ),
+        (
+            "worktree.accept_edits",
+            "whether agents edit files in worktrees of tine's own without a question where the permission mode is default (true); commands are asked about as everywhere, and so are files that start programs or steer agents",
         ),
         (
             "cache.confirm_above",
