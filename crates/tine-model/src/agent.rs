@@ -84,7 +84,7 @@ words! {
         Cancelled = "cancelled",
         /// Its time was up.
         TimedOut = "timed_out",
-        /// Its process died while it was under way; it can be resumed.
+        /// It was interrupted while it was under way, also by the end of its process; it can be resumed.
         Interrupted = "interrupted",
         /// Its process died before it began; it can be resumed.
         Lost = "lost",

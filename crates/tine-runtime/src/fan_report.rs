@@ -90,6 +90,8 @@ fn as_told(agent: AgentId, directive: &str, report: &RunReport) -> FanTask {
     let error = match &report.outcome {
         Outcome::Completed => None,
         Outcome::Failed(why) => Some(why.clone()),
+        // Whoever was asked to stop says so instead.
+        Outcome::Aborted => Some("interrupted; the task can be resumed".to_owned()),
         other => {
             let why = || other.as_str().replace('_', " ");
             Some(
@@ -104,7 +106,7 @@ fn as_told(agent: AgentId, directive: &str, report: &RunReport) -> FanTask {
         directive: directive.to_owned(),
         status: match report.outcome {
             Outcome::Completed => TaskStatus::Completed,
-            Outcome::Aborted => TaskStatus::Cancelled,
+            Outcome::Aborted => TaskStatus::Interrupted,
             Outcome::TimedOut => TaskStatus::TimedOut,
             Outcome::TurnLimit
             | Outcome::LengthCut

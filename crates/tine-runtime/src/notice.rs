@@ -17,7 +17,12 @@ pub(crate) fn task_notice(task: &TaskRecord) -> String {
         | TaskStatus::Lost => NotificationStatus::Failed,
     };
     let cause = match task.status {
-        TaskStatus::Interrupted => Some("its process died; the task can be resumed".to_owned()),
+        TaskStatus::Interrupted => Some(
+            task.error
+                .as_deref()
+                .unwrap_or("interrupted: its process died; the task can be resumed")
+                .to_owned(),
+        ),
         TaskStatus::Lost => {
             Some("its process died before it began; the task can be resumed".to_owned())
         }

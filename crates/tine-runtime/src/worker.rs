@@ -466,20 +466,20 @@ fn stopped(task: FanTask, asked: Option<StopKind>) -> FanTask {
     let Some(asked) = asked else { return task };
     let ended = (task.status, asked);
     let (status, error) = match ended {
-        (TaskStatus::Cancelled, StopKind::Interrupt) => {
+        (TaskStatus::Interrupted, StopKind::Interrupt) => {
             (TaskStatus::Interrupted, "interrupted on request; the task can be resumed")
         }
         (TaskStatus::Completed, StopKind::Soft) => {
             (TaskStatus::Cancelled, "stopped on request, after it had reported")
         }
-        (TaskStatus::Cancelled, StopKind::Soft | StopKind::Hard) => {
+        (TaskStatus::Interrupted, StopKind::Soft | StopKind::Hard) => {
             (TaskStatus::Cancelled, "stopped on request")
         }
         (
             TaskStatus::Completed
             | TaskStatus::Failed
             | TaskStatus::TimedOut
-            | TaskStatus::Interrupted
+            | TaskStatus::Cancelled
             | TaskStatus::Lost
             | TaskStatus::Queued
             | TaskStatus::Running,

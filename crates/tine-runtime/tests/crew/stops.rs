@@ -130,7 +130,7 @@ async fn cancelling_the_caller_stops_all_below_and_every_task_has_an_end() {
     };
     let (run, ()) = tokio::join!(run, cancelling);
     assert_eq!(run.unwrap().report.outcome, Outcome::Aborted);
-    assert_eq!(statuses(&tasks(&house, agent).await), [TaskStatus::Cancelled]);
+    assert_eq!(statuses(&tasks(&house, agent).await), [TaskStatus::Interrupted]);
     assert_eq!(house.runtime.store().unread_mail(agent).await.unwrap().len(), 1);
 }
 

@@ -166,7 +166,7 @@ async fn a_worker_that_was_never_told_its_task_is_told_when_it_is_resumed() {
     run.unwrap();
     let options = options();
     let worker = tasks(&house, agent).await.remove(0);
-    assert_eq!((worker.status, worker.turns), (TaskStatus::Cancelled, 0));
+    assert_eq!((worker.status, worker.turns), (TaskStatus::Interrupted, 0));
     house.runtime.set_budget(agent, vec![(tine_model::Cap::Running, None)]).await.unwrap();
     let asked = (&options, agent);
     house.runtime.resume_task(worker.agent, "go on, please".into(), asked).await.unwrap();

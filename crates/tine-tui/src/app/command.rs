@@ -189,7 +189,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         Verb::Resume,
         &["resume"],
         "[AGENT]",
-        "go on where an agent was interrupted, or go to one",
+        "go on where an agent and its workers were interrupted, or go to one",
     ),
     command(
         Verb::Show,

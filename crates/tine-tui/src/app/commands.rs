@@ -10,7 +10,7 @@ use super::{App, Effect, Help, Overlay};
 use crate::words::one_line;
 
 /// What an agent is told that was cut off within its reply.
-const GO_ON: &str = "Go on from where you were interrupted.";
+pub(super) const GO_ON: &str = "Go on from where you were interrupted.";
 
 impl App {
     pub(super) fn command(&mut self, verb: Verb, rest: &str) -> Vec<Effect> {
@@ -145,15 +145,19 @@ impl App {
         }
     }
 
-    /// Lets an agent go on where it was cut off. One that has begun its reply is told to.
+    /// Lets an agent go on where it was cut off, and the workers that it started and that were cut off with it. One that has begun its
+    /// reply is told to.
     fn resume(&mut self, agent: AgentId) -> Vec<Effect> {
+        let mut effects = self.resume_workers(agent);
         let is_missing = self.room().is_some_and(Room::lacks_reply);
         let state = self.record(agent).map(|agent| agent.state);
-        match (is_missing, state) {
+        effects.extend(match (is_missing, state) {
             (true, _) => vec![Effect::Run(agent, None)],
             (false, Some(AgentState::Interrupted)) => self.say_to(agent, GO_ON.to_owned()),
+            (false, _) if !effects.is_empty() => Vec::new(),
             (false, _) => self.refuse("no reply is missing; say what comes next"),
-        }
+        });
+        effects
     }
 
     /// Ends an agent and all below it. A root is not ended by a key or a word: everything would be gone from sight with it.

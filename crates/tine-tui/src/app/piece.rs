@@ -5,7 +5,7 @@ use std::path::Path;
 use tine_fork::{MergeNote, TaskNotification, directive_task};
 use tine_guard::{Call, describe};
 use tine_model::{
-    Block, Entry, EntryBody, EntryId, ForkRole, Message, Role, ToolCallId, ToolInput,
+    Block, Entry, EntryBody, EntryId, ForkRole, Message, Role, TaskStatus, ToolCallId, ToolInput,
 };
 use tine_runtime::{AttachedFile, UserCommand};
 
@@ -155,10 +155,17 @@ fn user_text(text: &str) -> Body {
         return Body::User(format!("From fork {}:\n\n{}", note.source.short(), note.text));
     }
     match TaskNotification::parse(text) {
-        Some(notice) => {
-            Body::Event(format!("Task {}: {}", notice.status.as_str(), one_line(&notice.summary)))
-        }
+        Some(notice) => Body::Event(format!("Task {}", ended(&notice))),
         None => Body::User(text.to_owned()),
+    }
+}
+
+/// How a task has ended. The envelope has no word for an interruption, which models are told as a failure whose cause begins with it.
+fn ended(notice: &TaskNotification) -> String {
+    let cause = one_line(&notice.summary);
+    match cause.starts_with(TaskStatus::Interrupted.as_str()) {
+        true => cause,
+        false => format!("{}: {cause}", notice.status.as_str()),
     }
 }
 
@@ -216,6 +223,7 @@ fn answer(
 
 #[cfg(test)]
 mod tests {
+    use tine_fork::NotificationStatus;
     use tine_model::{AgentId, RawJson};
 
     use super::*;
@@ -235,6 +243,25 @@ mod tests {
             };
             assert_eq!(call.answer.map(|answer| answer.is_error), Some(is_error), "{output}");
         }
+    }
+
+    #[test]
+    fn an_interruption_is_called_so_and_other_ends_by_their_status() {
+        let told = |status, summary: &str| {
+            ended(&TaskNotification {
+                task_id: "t".to_owned(),
+                status,
+                summary: summary.to_owned(),
+                result: None,
+                worktree: None,
+                usage: None,
+            })
+        };
+        let failed = NotificationStatus::Failed;
+        let cut_off = told(failed, "interrupted; the task can be resumed");
+        assert_eq!(cut_off, "interrupted; the task can be resumed");
+        assert_eq!(told(failed, "the turn limit"), "failed: the turn limit");
+        assert_eq!(told(NotificationStatus::Completed, "3 files"), "completed: 3 files");
     }
 
     #[test]

@@ -65,15 +65,20 @@ impl App {
         Some(format!("waiting for {busy} of {}", plural(wait.agents.len() as u64, "agent")))
     }
 
-    /// What an agent of this terminal does, in a few words. One that has had its answer waits for the workers that it started.
+    /// What an agent of this terminal does, in a few words.
     pub(crate) fn doing_now(&self, agent: AgentId, live: &Live) -> String {
-        let is_its = |task: &&TaskRecord| task.spawner == agent && !task.status.is_final();
-        match self.tasks.values().filter(is_its).count() {
-            workers if workers > 0 && live.is_at_rest() => {
-                format!("waits for {}", plural(workers as u64, "worker"))
-            }
-            _ => live.doing(),
+        match self.workers_waited_for(agent) {
+            0 => live.doing(),
+            workers => format!("waits for {}", plural(workers, "worker")),
         }
+    }
+
+    /// How many workers a run of this terminal waits for: one that has had its answer waits for those that it started.
+    pub(crate) fn workers_waited_for(&self, agent: AgentId) -> u64 {
+        let is_its = |task: &&TaskRecord| task.spawner == agent && !task.status.is_final();
+        let workers = self.tasks.values().filter(is_its).count() as u64;
+        let is_at_rest = self.lives.get(&agent).is_some_and(Live::is_at_rest);
+        if is_at_rest { workers } else { 0 }
     }
 
     /// Whether an agent has anything left to do.

@@ -1,9 +1,9 @@
 //! `/fan` and `/task`: commands of the command line that start workers, with the agent that the person sees in its place.
 
-use tine_model::AgentId;
+use tine_model::{AgentId, AgentState, TaskRecord, TaskStatus};
 use tine_runtime::{ForkWords, parse_fork};
 
-use super::commands::{line, of};
+use super::commands::{GO_ON, line, of};
 use super::{App, Effect, Face};
 
 /// A command that starts workers.
@@ -50,6 +50,29 @@ impl App {
         if input.is_empty() && self.face == Face::Screen {
             input.set(text);
         }
+    }
+
+    /// Takes up the workers of an agent that were interrupted, as `tine task resume` does.
+    pub(super) fn resume_workers(&self, spawner: AgentId) -> Vec<Effect> {
+        let is_cut_off = |task: &&TaskRecord| {
+            let status = matches!(task.status, TaskStatus::Interrupted | TaskStatus::Lost);
+            let lives =
+                self.record(task.agent).is_some_and(|agent| agent.state != AgentState::Dead);
+            task.spawner == spawner && task.cleared_ms.is_none() && status && lives
+        };
+        let mut cut_off: Vec<AgentId> =
+            self.tasks.values().filter(is_cut_off).map(|task| task.agent).collect();
+        cut_off.sort();
+        let resume = |worker: AgentId| {
+            Effect::StartWorkers(WorkerLine {
+                typed: format!("/task resume {} \"{GO_ON}\"", worker.short()),
+                agent: Some(spawner),
+                command: &["task", "resume"],
+                names_agent: false,
+                rest: vec![worker.to_string(), GO_ON.to_owned()],
+            })
+        };
+        cut_off.into_iter().map(resume).collect()
     }
 
     fn workers_effect(&self, name: &str, rest: &str, typed: &str) -> Result<Effect, String> {

@@ -1,8 +1,10 @@
 //! What `/fan`, `/task` and a fork of nothing ask for.
 
+use tine_model::TaskStatus;
+
 use super::*;
 use crate::app::Event;
-use crate::app::fixture::{agent, id};
+use crate::app::fixture::{agent, id, worker};
 use crate::app::tests::*;
 use crate::host::CommandWords;
 
@@ -75,6 +77,29 @@ fn the_first_screen_begins_an_agent_where_one_is_needed() {
     /fork -> 
     /fork "a" --at 3 ->
     "#);
+}
+
+#[test]
+fn resuming_an_agent_takes_up_its_interrupted_workers_and_no_others() {
+    use TaskStatus::{Cancelled, Completed, Interrupted, Lost};
+    let ends = [(2, Interrupted), (3, Completed), (4, Lost), (5, Cancelled)];
+    let (agents, tasks): (Vec<_>, Vec<_>) =
+        ends.into_iter().map(|(byte, status)| worker(byte, 1, status)).unzip();
+    let mut app = session(&[vec![agent(1, None)], agents.clone()].concat());
+    app.update(Event::Registry([vec![agent(1, None)], agents].concat(), tasks));
+    app.update(Event::Log { agent: id(1), after: None, entries: Vec::new() });
+    let resumed: Vec<String> = type_in(&mut app, "/resume")
+        .into_iter()
+        .map(|effect| match effect {
+            Effect::StartWorkers(line) => line.words(id(1)).join(" "),
+            other => format!("{other:?}"),
+        })
+        .collect();
+    insta::assert_snapshot!(resumed.join("\n"), @"
+    task resume 02020202-0202-4202-8202-020202020202 Go on from where you were interrupted.
+    task resume 04040404-0404-4404-8404-040404040404 Go on from where you were interrupted.
+    ");
+    assert_eq!(said(&app), [""; 0]);
 }
 
 #[test]

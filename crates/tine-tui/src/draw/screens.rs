@@ -571,6 +571,13 @@ fn the_parent_of_working_workers_waits_for_them_and_not_for_the_model() {
     }
     let shown = screen(&mut app, SMALL);
     assert!(shown.contains("… waits for 2 workers · "), "{shown}");
+    let press = |app: &mut App, code, modifiers| {
+        app.update(Event::Key(KeyEvent::new(code, modifiers)));
+    };
+    press(&mut app, KeyCode::Char('t'), KeyModifiers::CONTROL);
+    let tree = screen(&mut app, SMALL);
+    assert!(tree.contains("● waits for 2"), "{tree}");
+    press(&mut app, KeyCode::Esc, KeyModifiers::NONE);
     app.update(Event::Happened(id(1), Happening::Request));
     let shown = screen(&mut app, SMALL);
     assert!(shown.contains("… waiting for the model · "), "{shown}");

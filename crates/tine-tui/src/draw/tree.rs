@@ -205,7 +205,10 @@ fn cell(app: &App, agent: &AgentRecord, column: Column, doing: Doing) -> String 
     let id: AgentId = agent.id;
     match column {
         Column::Kind => app.kind(agent).to_owned(),
-        Column::State => format!("{} {}", doing.sign(), doing.word()),
+        Column::State => match (doing, app.workers_waited_for(id)) {
+            (Doing::Here, workers @ 1..) => format!("{} waits for {workers}", doing.sign()),
+            _ => format!("{} {}", doing.sign(), doing.word()),
+        },
         Column::Point => app.fork_point(agent),
         Column::Cost => app.facts.cost(id).unwrap_or_else(nothing),
         Column::Cache => app.facts.cached(id).map_or_else(nothing, |share| format!("{share}%")),

@@ -48,7 +48,7 @@ struct FanShape<'a> {
 #[derive(Serialize)]
 pub(super) struct TaskShape<'a> {
     agent: String,
-    /// `completed`, `failed`, `cancelled`, `timed_out`.
+    /// `completed`, `failed`, `cancelled`, `timed_out`, `interrupted`.
     status: &'static str,
     /// How its run ended; as in `tine run --json`.
     outcome: &'a str,

@@ -120,7 +120,7 @@ impl Shown {
         match (&self.task, self.record.state) {
             (_, AgentState::Running) if self.questions > 0 => "asks for permission",
             (Some(task), AgentState::Idle) if is_denied(task) => Check::Denied.as_str(),
-            (Some(task), AgentState::Idle) => task.status.as_str(),
+            (Some(task), AgentState::Idle | AgentState::Interrupted) => task.status.as_str(),
             (_, state) => state.as_str(),
         }
     }

@@ -46,6 +46,15 @@ fn quit(mut terminal: Terminal) {
     assert_eq!(terminal.end().0, 0);
 }
 
+/// The word of each list for the worker.
+fn words(home: &Home) -> [String; 2] {
+    let ps = home.ran(&["ps"]).stdout;
+    let tasks = home.json(&["task", "list", "--json"]);
+    let state = ps.lines().find(|line| line.contains("worker")).unwrap_or_default();
+    let word = state.split_whitespace().find(|word| word.starts_with("interr")).unwrap_or_default();
+    [word.to_owned(), tasks["tasks"][0]["status"].as_str().unwrap().to_owned()]
+}
+
 #[test]
 fn a_fan_asks_at_the_terminal_and_its_reports_are_read_by_the_agent() {
     let home = home();
@@ -64,6 +73,25 @@ fn a_fan_asks_at_the_terminal_and_its_reports_are_read_by_the_agent() {
     let status = |at: usize| tasks["tasks"][at]["status"].clone();
     assert_eq!((status(0), status(1)), ("completed".into(), "completed".into()), "{tasks}");
     quit(terminal);
+}
+
+#[test]
+fn a_task_of_the_first_screen_begins_an_agent_and_is_taken_up_after_an_interruption() {
+    let home = home();
+    let mut terminal = begun(&home, &[]);
+    terminal.see("/task start \"stall\" -d slow\r", "started ");
+    terminal.screen("slow: ");
+    terminal.type_in("\u{3}\u{3}");
+    let (code, _) = terminal.end();
+    assert_eq!(code, 0);
+    assert_eq!(words(&home), ["interrupted", "interrupted"]);
+
+    let mut terminal = Terminal::start(&home, &["--continue"]);
+    terminal.see("\u{14}", "‖ interrupted");
+    terminal.see("q/resume\r", "resumed ");
+    terminal.see("\u{14}", "1 running");
+    terminal.type_in("q/quit\r/quit\r");
+    assert_eq!(terminal.end().0, 0);
 }
 
 #[test]

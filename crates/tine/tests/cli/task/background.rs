@@ -44,16 +44,16 @@ fn a_worker_whose_process_is_killed_is_interrupted_and_told_of_once() {
 }
 
 #[test]
-fn a_polite_signal_ends_the_process_and_cancels_its_task() {
+fn a_polite_signal_ends_the_process_and_interrupts_its_task() {
     let home = base();
     let begun = home.json(&["task", "start", "base", "STALL", "--json"]);
     let (task, log) = (begun["task"].as_str().unwrap(), begun["log"].as_str().unwrap());
     until(&home, task, "running");
     let (pid, _) = process_of(log).unwrap();
     assert_cmd::Command::new("kill").args(["-TERM", &pid.to_string()]).assert().success();
-    until(&home, task, "cancelled");
+    until(&home, task, "interrupted");
     tine_testkit::until("the end of the process", || process_of(log).is_none());
-    assert!(std::fs::read_to_string(log).unwrap().contains("cancelled"));
+    assert!(std::fs::read_to_string(log).unwrap().contains("interrupted"));
 }
 
 #[test]

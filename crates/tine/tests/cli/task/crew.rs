@@ -63,11 +63,11 @@ fn an_interrupted_run_takes_its_workers_with_it_and_says_what_they_had_done() {
     let output = run.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(told["tasks"][0]["status"], "cancelled", "{told}");
+    assert_eq!(told["tasks"][0]["status"], "interrupted", "{told}");
     // How far it had come by then is a matter of luck.
     let said = String::from_utf8(output.stderr).unwrap();
     let line = said.lines().find(|line| line.starts_with("stopped ")).unwrap();
-    assert!(line.contains(" stalled · ") && line.contains(" · task cancelled"), "{said}");
+    assert!(line.contains(" stalled · ") && line.contains(" · task interrupted"), "{said}");
 }
 
 #[test]
