@@ -66,7 +66,11 @@ fn run(root: &Path, target: &Path, tests: &[&str]) -> Result<Ran> {
     real.env("OPENCODE_BIN", opencode).env("TINE_BIN", target.join("debug").join("tine"));
     real.env("PLUGIN", packed).env("SCENARIO", "test/host/scenario.toml");
     world.apply(&mut real)?;
-    process::step("the plugin in a real OpenCode", &plugin, real)?;
+    let passed = process::step("the plugin in a real OpenCode", &plugin, real);
+    // The command itself is the environment, most of all.
+    passed.ok().context(
+        "the plugin in a real OpenCode failed\nhint: run it alone: cargo xtask hosts opencode",
+    )?;
     Ok(Ran::Passed)
 }
 

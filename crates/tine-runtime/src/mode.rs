@@ -76,7 +76,7 @@ mod tests {
         let session = SharedMode::from(Default);
         let in_worktree = session.accepting_edits();
         let own = session.narrowed(Some(Default)).accepting_edits();
-        let mut in_each = |mode| {
+        let in_each = |mode| {
             session.set(mode);
             (session.get(), in_worktree.get(), own.get())
         };

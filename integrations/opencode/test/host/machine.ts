@@ -77,7 +77,8 @@ export class Machine {
         snapshot: false,
         model: "sim/claude-test",
         small_model: "sim/claude-test",
-        plugin: [[resolve(env("PLUGIN")), options]],
+        // Installed as from npm: the path alone would load what lies beside the packed file.
+        plugin: [[`opencode-tine@file:${resolve(env("PLUGIN"))}`, options]],
         agent: { same: { mode: "subagent", description: "as the one that builds", permission: { question: "allow", plan_enter: "allow" } } },
         provider: { sim: { npm, name: "sim", options: { baseURL: `${this.url}/v1`, apiKey: "none" }, models } },
       }),
