@@ -30,7 +30,8 @@ export interface Message {
 
 /** What a prompt is run with. */
 export interface Settings {
-  agent: string;
+  /** The session's own where there is none. */
+  agent?: string;
   model: { providerID: string; modelID: string };
   variant?: string;
   system?: string;

@@ -30,8 +30,8 @@ async function server(input: PluginInput, given?: PluginOptions): Promise<Hooks>
   const host = new Host(input);
   const tasks = new Tasks(host, new Registry(), options.retrySeconds * 1000);
   const guarded = async (work: Promise<void>) => work.catch((error: unknown) => host.warn(told(error)));
-  // OpenCode answers no request before its plugins are loaded.
-  setTimeout(() => void guarded(tasks.takeUp()), 0);
+  // OpenCode answers no request before its plugins are loaded, so this looks later.
+  tasks.watch();
   return {
     tool: tools(tasks, options.fork),
     event: async ({ event }) => guarded(heard(tasks, event as Event)),
@@ -46,13 +46,13 @@ async function heard(tasks: Tasks, event: Event): Promise<void> {
       return event.properties.sessionID ? tasks.failed(event.properties.sessionID, event.properties.error) : undefined;
     case "session.status": {
       const { sessionID, status } = event.properties;
-      return status.type === "retry" ? tasks.retried(sessionID, status.attempt, status.next, status.message) : undefined;
+      return status.type === "retry" ? tasks.retried(sessionID, status.attempt, status.message) : undefined;
     }
     case "session.deleted":
       return tasks.deleted(event.properties.sessionID);
     case "message.part.updated": {
       const { part } = event.properties;
-      return part.type === "tool" && part.state.status === "running" ? tasks.goesOn(part.sessionID) : undefined;
+      return part.type === "tool" && part.state.status === "running" ? tasks.calls(part.sessionID) : undefined;
     }
     case "question.asked": {
       const { id, sessionID, questions } = event.properties;

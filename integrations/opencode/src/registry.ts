@@ -9,7 +9,6 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { lock } from "proper-lockfile";
 
-import type { ResultCut } from "./cut.js";
 import type { Settings } from "./host.js";
 
 /** What a task's session begins with: nothing, its parent's conversation cut or whole, or a rendered text of it. */
@@ -31,7 +30,7 @@ export interface Task {
   directory: string;
   description: string;
   prompt: string;
-  settings: Settings;
+  settings: Settings & { agent: string };
   context: Context;
   /** Its own session, once there is one. */
   session?: string;
@@ -48,7 +47,10 @@ export interface Task {
   startedMs: number;
   endedMs?: number;
   resumes: number;
-  cuts?: { messagesDropped: number; results: ResultCut[] };
+  /** What it is told before its first prompt. Without it the session was not made ready. */
+  lead?: string;
+  /** The message that is its last report. */
+  report?: string;
   /** The notice of the last end: not yet due, to be sent, or in the parent's conversation. */
   notice?: "due" | "told";
   /** What it waits for, and the requests that the parent was told of. */
@@ -61,7 +63,13 @@ export interface Task {
 const ENDED_MAX = 2_000;
 /** A lock that nobody has renewed for so long belongs to a process that is gone. */
 const LOCK_STALE_MS = 5_000;
-const LOCK_TRIES = { retries: 200, factor: 1.2, minTimeout: 5, maxTimeout: 100, randomize: true };
+const LOCK_WAIT_MS = 30_000;
+const LOCK_LOOK_MS = 20;
+/** The form of the file. A later one is refused, not rewritten. */
+const VERSION = 1;
+
+/** The file cannot be used as it is. */
+export class RegistryError extends Error {}
 
 /** A task is named by an id, and no task or more than one has it. */
 export class IdError extends Error {}
@@ -79,7 +87,7 @@ export class Registry {
     });
     if (text === undefined) return [];
     const kept = parse(text);
-    if (!kept) throw new Error(`${this.file} is not a list of tasks; move it away to begin a new one`);
+    if (typeof kept === "string") throw new RegistryError(`${this.file} ${kept}; move it away to begin a new one`);
     return kept;
   }
 
@@ -100,23 +108,38 @@ export class Registry {
   }
 
   private async exclusively<T>(change: (tasks: Task[]) => T): Promise<T> {
-    await mkdir(dirname(this.file), { recursive: true });
-    const release = await lock(this.file, { realpath: false, stale: LOCK_STALE_MS, retries: LOCK_TRIES });
+    const release = await this.locked().catch((error: Error) => {
+      throw new RegistryError(`${this.file} cannot be written: ${error.message}`);
+    });
     try {
       const tasks = await this.all();
       const answer = change(tasks);
       await this.write(withoutTheOldest(tasks));
       return answer;
     } finally {
-      await release();
+      await release().catch(() => undefined);
+    }
+  }
+
+  private async locked(): Promise<() => Promise<void>> {
+    await mkdir(dirname(this.file), { recursive: true });
+    for (const deadline = Date.now() + LOCK_WAIT_MS; ; ) {
+      try {
+        // A process that stood still for long may lose the lock. The file is whole all the same.
+        return await lock(this.file, { realpath: false, stale: LOCK_STALE_MS, onCompromised: () => undefined });
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ELOCKED" || Date.now() > deadline) throw error;
+        await new Promise((resolve) => setTimeout(resolve, LOCK_LOOK_MS));
+      }
     }
   }
 
   private async write(tasks: Task[]): Promise<void> {
-    const beside = `${this.file}.${process.pid}.new`;
+    // Under the lock, so that one that a crash left is written over.
+    const beside = `${this.file}.new`;
     const file = await open(beside, "w", 0o600);
     try {
-      await file.writeFile(JSON.stringify({ version: 1, tasks }, null, 1));
+      await file.writeFile(JSON.stringify({ version: VERSION, tasks }, null, 1));
       await file.sync();
     } finally {
       await file.close();
@@ -150,6 +173,11 @@ export function isActive({ status }: Task): boolean {
   return status === "running" || status === "resumed";
 }
 
+/** Whether a task is this process's to end and to tell of: its own, or that of a process that is gone. */
+export function isOurs({ owner: theirs }: Task): boolean {
+  return theirs.pid === owner().pid || !isAlive(theirs);
+}
+
 let self: Owner | undefined;
 
 /** This process. */
@@ -180,13 +208,17 @@ function began(pid: number): string | undefined {
   }
 }
 
-function parse(text: string): Task[] | undefined {
+/** The tasks in a file, or what is wrong with it. */
+function parse(text: string): Task[] | string {
+  let kept: { version?: number; tasks?: Task[] };
   try {
-    const { tasks } = JSON.parse(text) as { tasks?: Task[] };
-    return Array.isArray(tasks) ? tasks : undefined;
+    kept = JSON.parse(text) as typeof kept;
   } catch {
-    return undefined;
+    return "is not a list of tasks";
   }
+  if (typeof kept?.version === "number" && kept.version > VERSION) return "was written by a later opencode-tine";
+  const isTask = (row: Task | null) => typeof row?.id === "string" && typeof row.parent === "string" && typeof row.status === "string" && !!row.owner;
+  return Array.isArray(kept?.tasks) && kept.tasks.every(isTask) ? kept.tasks : "is not a list of tasks";
 }
 
 function withoutTheOldest(tasks: Task[]): Task[] {

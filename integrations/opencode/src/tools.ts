@@ -4,7 +4,7 @@ import { tool, type ToolContext, type ToolDefinition } from "@opencode-ai/plugin
 
 import { DigestError } from "./digest.js";
 import { HostError } from "./host.js";
-import { IdError, type Context } from "./registry.js";
+import { IdError, RegistryError, type Context } from "./registry.js";
 import { Refusal, type Caller, type Start, type Tasks } from "./tasks.js";
 import * as words from "./words.js";
 
@@ -106,8 +106,8 @@ function answered<Args>(
       return await execute(args, context, context);
     } catch (error) {
       if (error instanceof Refusal || error instanceof IdError) return error.message;
-      if (error instanceof HostError || error instanceof DigestError) {
-        return `Failed: ${error.message}. No task works on this; what was made for it is removed.`;
+      if (error instanceof HostError || error instanceof DigestError || error instanceof RegistryError) {
+        return `Failed: ${error.message}.`;
       }
       throw error;
     }

@@ -42,16 +42,17 @@ export function preamble(id: string, told: string): string {
 export const FRESH = "You know nothing of the conversation that started you: everything you need is in the prompt.";
 
 /** Says exactly what a forked child lacks of the conversation above it. */
-export function inherited({ messagesDropped, results, isCompacted }: Statistics): string {
+export function inherited({ messagesDropped, results, isCompacted, tokensKept }: Statistics): string {
   const lines = ["The conversation above is that of the agent that started you, up to the message with which it did."];
   if (isCompacted) lines.push("It begins with a summary: it had been compacted before.");
+  if (tokensKept > TOKENS_MAX) lines.push(`It is long (about ${number(tokensKept)} tokens): its newest turn stays whole.`);
   if (messagesDropped === 0 && results.length === 0) {
     lines.push("Nothing of it was cut for you.");
     return lines.join(" ");
   }
   if (messagesDropped) {
     lines.push(
-      `Its ${count(messagesDropped, "oldest message")} ${messagesDropped === 1 ? "was" : "were"} left out, so that at most ${number(TOKENS_MAX)} tokens stay (taken as a quarter of the characters).`,
+      `Its ${count(messagesDropped, "oldest message")} ${messagesDropped === 1 ? "was" : "were"} left out, as it had more than ${number(TOKENS_MAX)} tokens (taken as a quarter of the characters).`,
     );
   }
   if (results.length) {
@@ -108,6 +109,20 @@ export const FRESH_ANSWER = "It knows nothing of this conversation but its promp
 
 export function digestAnswer({ tokens_estimated: tokens, messages_dropped: dropped, results_cut: cut }: Digest["statistics"]): string {
   return `It has a digest of this conversation as text (about ${number(tokens)} tokens; ${count(dropped, "message")} left out, ${count(cut, "result")} cut). Cache: nothing of the conversation is shared, only system prompt and tools; context "full" would have shared all of it.`;
+}
+
+export function started(task: Task): string {
+  return `Task ${task.id}${markers(task)} works in the background: "${task.description}" (agent ${task.settings.agent}).`;
+}
+
+/** A task that another OpenCode runs. */
+export function elsewhere({ id, owner }: Task): string {
+  return `Task ${id} works in another OpenCode (process ${owner.pid}); only that one can stop it.`;
+}
+
+export function cleared(tasks: number, working: number): string {
+  if (!tasks) return "No background tasks found.";
+  return `Cleared ${count(tasks, "task")}; ${working} of them worked and ${working === 1 ? "was" : "were"} cancelled. Their sessions stay.`;
 }
 
 export function afterStart({ id }: Task): string {
@@ -192,11 +207,12 @@ export function endMark({ id, resumes }: Task): string {
 
 /** What the model reads of an end. */
 export function endNotice(task: Task): string {
+  const resume = task.session ? ` superagents_task with resume "${task.id}" goes on with it.` : "";
   const next: Record<string, string> = {
     completed: `superagents_output("${task.id}") has its report.`,
-    error: `It failed: ${task.reason ?? "no reason was given"}. superagents_task with resume "${task.id}" goes on with it.`,
-    cancelled: `It was cancelled${task.reason ? `: ${task.reason}` : ""}. superagents_task with resume "${task.id}" goes on with it.`,
-    lost: `It was lost: ${task.reason ?? "OpenCode ended while it worked"}. superagents_task with resume "${task.id}" goes on with it; look first at what it left behind.`,
+    error: `It failed: ${task.reason ?? "no reason was given"}.${resume}`,
+    cancelled: `It was cancelled${task.reason ? `: ${task.reason}` : ""}.${resume}`,
+    lost: `It was lost: ${task.reason ?? "OpenCode ended while it worked"}. Look at what it left behind.${resume}`,
   };
   return `${endMark(task)} status="${task.status}">${escaped(task.description)}: ${escaped(next[task.status] ?? "")}</task>`;
 }

@@ -39,6 +39,21 @@ test("a file that is no list of tasks is refused and stays", async () => {
   assert.equal(readFileSync(registry.file, "utf8"), "{ half");
 });
 
+test("a file of a later version, or with rows that are none, is refused and stays", async () => {
+  for (const [text, why] of [['{"version":2,"tasks":[]}', /later opencode-tine/], ['{"tasks":[null]}', /not a list of tasks/], ['{"tasks":[{"id":"a"}]}', /not a list/]] as const) {
+    const registry = new Registry(join(place, "later.json"));
+    writeFileSync(registry.file, text);
+    await assert.rejects(registry.change(() => undefined), why);
+    assert.equal(readFileSync(registry.file, "utf8"), text);
+  }
+});
+
+test("a folder that cannot be written is an error at once", async () => {
+  writeFileSync(join(place, "plain"), "");
+  const registry = new Registry(join(place, "plain", "tasks.json"));
+  await assert.rejects(registry.change(() => undefined), /tasks.json/);
+});
+
 test("the oldest that have ended go where there are very many, and none that works", async () => {
   const registry = new Registry(join(place, "old.json"));
   await registry.change((tasks) => {

@@ -4,16 +4,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 
-import { HostError, type Host, type Message } from "../src/host.js";
+import { differences, narrowed } from "../src/agents.js";
+import { HostError, type Agent, type Host, type Message } from "../src/host.js";
 import { Registry, type Task } from "../src/registry.js";
-import { judge, Refusal, Tasks, type Start } from "../src/tasks.js";
+import { Refusal, Tasks, type Start } from "../src/tasks.js";
+import { judge, said } from "../src/turn.js";
 import * as words from "../src/words.js";
 
 const place = mkdtempSync(join(tmpdir(), "tasks-"));
 after(() => rmSync(place, { recursive: true }));
 
 const model = { providerID: "p", modelID: "m" };
-const said = (role: "user" | "assistant", text: string, info: object = {}): Message =>
+const message = (role: "user" | "assistant", text: string, info: object = {}): Message =>
   ({ info: { id: `msg_${text}`, role, agent: "build", model, time: { created: 1, completed: 2 }, finish: "stop", ...info }, parts: [{ type: "text", text }] }) as never;
 
 /** A host that notes what is asked of it, and fails where it is told to. */
@@ -22,7 +24,7 @@ function host(failing: string[] = []) {
   const answers: Record<string, unknown> = {
     agents: [{ name: "build", permission: [], mode: "primary", options: {} }],
     session: { id: "ses_parent" },
-    messages: [said("user", "hello"), said("assistant", "hi")],
+    messages: [message("user", "hello"), message("assistant", "hi")],
     statuses: {},
     fork: { id: "ses_child" },
     create: { id: "ses_child" },
@@ -73,20 +75,28 @@ test("an agent that is not there is refused by name", async () => {
 });
 
 const row = { id: "abcd1234", prompt: "go", resumes: 0, description: "one <two>", startedMs: 0, endedMs: 61_000 } as Task;
-const ask = said("user", "go");
+const ask = message("user", "go");
 
 test("how a task ended is read from what is stored", () => {
   const ends = (messages: Message[], failure?: string) => judge(messages, row, failure);
-  assert.deepEqual(ends([ask, said("assistant", "done")]), { status: "completed" });
-  assert.deepEqual(ends([ask, said("assistant", "half", { time: { created: 1 }, finish: undefined })]), undefined);
+  assert.deepEqual(ends([ask, message("assistant", "done")]), { status: "completed", report: "msg_done" });
+  assert.deepEqual(ends([ask, message("assistant", "half", { time: { created: 1 }, finish: undefined })]), undefined);
   assert.deepEqual(ends([ask]), undefined);
   assert.deepEqual(ends([ask], "no such agent"), { status: "error", reason: "no such agent" });
   // The words of an earlier turn are no report of this one.
-  assert.deepEqual(judge([said("assistant", "before"), ask], { ...row, after: "msg_before" }, undefined), undefined);
-  assert.deepEqual(ends([ask, said("assistant", "", { finish: "tool-calls" })])?.reason, "it ended without a report");
-  const failed = (name: string) => said("assistant", "", { error: { name, data: { message: "why" } } });
+  assert.deepEqual(judge([message("assistant", "before"), ask], { ...row, after: "msg_before" }, undefined), undefined);
+  assert.deepEqual(ends([ask, message("assistant", "", { finish: "tool-calls" })])?.reason, "it ended without a report");
+  assert.deepEqual(ends([ask, message("assistant", "half", { finish: "length" })])?.reason, "its report is cut off at the model's limit");
+  // A summary is OpenCode's, not a report.
+  assert.deepEqual(ends([ask, message("assistant", "done"), message("assistant", "sum", { summary: true })]), { status: "completed", report: "msg_done" });
+  const failed = (name: string) => message("assistant", "", { error: { name, data: { message: "why" } } });
   assert.deepEqual(ends([ask, failed("MessageAbortedError")])?.status, "cancelled");
-  assert.deepEqual(ends([ask, failed("APIError")]), { status: "error", reason: "why" });
+  assert.deepEqual(ends([ask, failed("APIError")])?.reason, "why");
+});
+
+test("what is said in a task's session after its end is not its report", () => {
+  const messages = [ask, message("assistant", "the report"), message("user", "thanks"), message("assistant", "you are welcome")];
+  assert.equal(said(messages, { ...row, report: "msg_the report" }).text, "the report");
 });
 
 test("what is told of an end cannot be taken for something else", () => {
@@ -120,4 +130,37 @@ test("the list has its newest first, its markers and its totals", () => {
       "2 tasks: 1 running, 1 completed",
     ].join("\n"),
   );
+});
+
+test("an agent that works for another may do no more than that one", () => {
+  const rule = (permission: string, action: "allow" | "ask" | "deny", pattern = "*") => ({ permission, pattern, action });
+  const agent = (name: string, ...permission: ReturnType<typeof rule>[]) => ({ name, mode: "all", options: {}, permission }) as Agent;
+  const plan = agent("plan", rule("*", "allow"), rule("edit", "deny"), rule("bash", "ask"));
+  const build = agent("build", rule("*", "allow"));
+  assert.deepEqual(narrowed(plan, build), [rule("edit", "deny"), rule("bash", "ask")]);
+  // What asks for one is denied for the other, and stays so.
+  const reader = agent("reader", rule("*", "deny"), rule("read", "allow"));
+  assert.deepEqual(narrowed(plan, reader).at(-1), rule("*", "deny"));
+  assert.deepEqual(narrowed(build, build), []);
+  assert.deepEqual(differences(plan, build, ["bash", "edit", "write"]), ["a reminder of its mode"]);
+  assert.deepEqual(differences(build, plan, ["bash", "edit", "write"]), ["no edit, write", "a reminder of its mode"]);
+});
+
+test("a task that is ended while it is started does not work", async () => {
+  const { calls, host: slow } = host();
+  const rows = registry();
+  const tasks = new Tasks(slow, rows, 1_000);
+  const original = slow.entitle.bind(slow);
+  const hooked = new Proxy(slow, {
+    get: (target, name: string) =>
+      name === "entitle"
+        ? async (...args: Parameters<Host["entitle"]>) => {
+            await tasks.clear(caller);
+            return original(...args);
+          }
+        : (target as never)[name],
+  });
+  await assert.rejects(new Tasks(hooked, rows, 1_000).start(start, caller), /was ended while it was started/);
+  assert.deepEqual(calls.filter((call) => call.startsWith("prompt")), []);
+  assert.equal(calls.at(-1), "delete ses_child");
 });

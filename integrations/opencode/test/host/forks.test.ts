@@ -74,7 +74,7 @@ test("above 100,000 tokens the oldest messages go, up to the next words of the u
   const [child] = machine.firstRequests(parent);
   assert.equal(child!.body.messages[0]!.role, "user");
   assert.match(bare(child!)[0]!, /"three x+"/);
-  assert.match(JSON.stringify(child!.body.messages.at(-1)), /Its 4 oldest messages were left out, so that at most 100,000 tokens stay/);
+  assert.match(JSON.stringify(child!.body.messages.at(-1)), /Its 4 oldest messages were left out, as it had more than 100,000 tokens/);
 });
 
 test("twenty forks of one message all read the prefix, and are told in few notices", async () => {
@@ -137,6 +137,25 @@ test("a fresh task knows its prompt alone, and stands below its parent", async (
   const [child] = machine.firstRequests(parent);
   assert.ok(!JSON.stringify(child!.body).includes("rhubarb"));
   assert.equal((await machine.api.session.get({ sessionID: task!.session! })).data!.parentID, parent.id);
+});
+
+test("a worker may do no more than its parent, whatever its context and its agent", async () => {
+  const parent = await machine.session("denied");
+  const permission = [{ permission: "bash", pattern: "*", action: "deny" as const }];
+  await machine.api.session.update({ sessionID: parent.id, permission });
+  await machine.say(parent, "hello");
+  for (const context of ["fresh", "full", "same"]) await machine.say(parent, `START ${context}\nWORK quick`);
+  await machine.told(parent);
+  const names = machine.firstRequests(parent).map(({ body }) => (body.tools as { name: string }[]).map(({ name }) => name));
+  assert.deepEqual(names.map((each) => [each.includes("bash"), each.includes("read")]), Array(3).fill([false, true]));
+
+  const planner = await machine.session("plans");
+  await machine.say(planner, "hello", "plan");
+  await machine.say(planner, "START build\nWORK quick", "plan");
+  const [task] = await machine.told(planner);
+  assert.equal(task!.settings.agent, "build");
+  const rules = (await machine.api.session.get({ sessionID: task!.session! })).data!.permission!;
+  assert.ok(rules.some(({ permission, action }) => permission === "edit" && action === "deny"), JSON.stringify(rules));
 });
 
 test("after a compaction a fork is counted from the summary", async () => {

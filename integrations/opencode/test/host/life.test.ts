@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
+import type { Task } from "../../src/registry.js";
 import { Machine, until, words } from "./machine.js";
 
 let machine: Machine;
@@ -155,15 +156,34 @@ test("a restart loses a task once, and it can be resumed", async () => {
   assert.match(words((await machine.messages(session!)).at(-1)!.parts), /once more/);
 });
 
+test("a crash before the prompt is stored is no report, and a resume says all of it", async () => {
+  const parent = await machine.session("early");
+  await machine.say(parent, "WORK again");
+  await machine.say(parent, "START full\nWORK again");
+  const [task] = await machine.told(parent);
+  // As a crash leaves it: the prompt, which stands in the inherited conversation too, was not stored.
+  const messages = await machine.messages(task!.session!);
+  const place = messages.findIndex(({ info }) => info.id === task!.after);
+  for (const { info } of messages.slice(place + 1)) await machine.api.session.deleteMessage({ sessionID: task!.session!, messageID: info.id });
+  const crashed = { status: "running", notice: undefined, report: undefined, endedMs: undefined, owner: { pid: 1, began: "before" }, id: "0badcafe" };
+  machine.write(machine.tasks().map((row) => (row.id === task!.id ? { ...row, ...crashed } : row)) as Task[]);
+  await machine.crash();
+  const lost = await until(() => machine.tasks().find(({ id, status }) => id === "0badcafe" && status === "lost"));
+  assert.match(await machine.say(parent, "OUTPUT\n0badcafe"), /lost.*It has said nothing yet/s);
+  await machine.say(parent, "RESUME\n0badcafe\nWORK quick");
+  await until(() => machine.tasks().find(({ id, status }) => id === "0badcafe" && status === "completed"));
+  const said = JSON.stringify((await machine.messages(lost.session!)).slice(place + 1));
+  assert.match(said, /superagents-task.*WORK again.*WORK quick/s);
+});
+
 test("a task that ended while nobody looked has ended", async () => {
   const parent = await machine.session("unseen");
   await machine.say(parent, "hello");
   await machine.say(parent, "START full\nWORK quick");
   const [task] = await machine.told(parent);
   // As a crash between the end and its record leaves it.
-  const { writeFileSync } = await import("node:fs");
   const tasks = machine.tasks().map((row) => (row.id === task!.id ? { ...row, status: "running", notice: undefined, endedMs: undefined, owner: { pid: 1, began: "before" } } : row));
-  writeFileSync(`${machine.place}/data/opencode-tine/tasks.json`, JSON.stringify({ version: 1, tasks }));
+  machine.write(tasks as Task[]);
   await machine.crash();
   const [found] = await machine.told(parent);
   assert.equal(found!.status, "completed");

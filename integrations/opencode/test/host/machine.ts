@@ -128,8 +128,8 @@ export class Machine {
   }
 
   /** Says something in a session, and waits for the last words of the turn. */
-  async say(session: Session, text: string): Promise<string> {
-    const { data } = await this.api.session.prompt({ sessionID: session.id, parts: [{ type: "text", text }] });
+  async say(session: Session, text: string, agent?: string): Promise<string> {
+    const { data } = await this.api.session.prompt({ sessionID: session.id, agent, parts: [{ type: "text", text }] });
     return words(data!.parts);
   }
 
@@ -162,6 +162,11 @@ export class Machine {
   tasks(): Task[] {
     const file = join(this.place, "data", "opencode-tine", "tasks.json");
     return (JSON.parse(readFileSync(file, "utf8")) as { tasks: Task[] }).tasks;
+  }
+
+  /** Writes the plugin's file, as an OpenCode that died may have left it. */
+  write(tasks: Task[]): void {
+    writeFileSync(join(this.place, "data", "opencode-tine", "tasks.json"), JSON.stringify({ version: 1, tasks }));
   }
 
   /** The only task that a session has started, as it is now. */

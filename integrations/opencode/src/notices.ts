@@ -1,0 +1,144 @@
+// What parents are told of their tasks: each end and each wait once, several at a time in one message.
+
+import { told, type Host, type Message, type Text } from "./host.js";
+import { isActive, isOurs, type Registry, type Task } from "./registry.js";
+import { hasOpenCall, settingsOf } from "./turn.js";
+import * as words from "./words.js";
+
+/** Ends within this time are one notice. */
+const COALESCE_MS = 200;
+/** After a failure it is tried again, later each time. */
+const AGAIN_MS = 1_000;
+const AGAIN_MS_MAX = 60_000;
+
+interface Wait {
+  task: Task;
+  request: string;
+  what: string;
+}
+
+export class Notices {
+  /** Tasks that a call waits for: their end is its answer. */
+  private readonly awaited = new Map<string, number>();
+  /** Parents whose notices wait for the end of a turn, or for its next call. */
+  private readonly held = new Set<string>();
+  private readonly timers = new Map<string, NodeJS.Timeout>();
+
+  constructor(
+    private readonly host: Host,
+    private readonly registry: Registry,
+    private readonly inOrder: <T>(key: string, work: () => Promise<T>) => Promise<T>,
+  ) {}
+
+  /** Holds back the notice of a task's end while `work` may answer with it. */
+  async answering<T>(task: Task, work: () => Promise<T>): Promise<T> {
+    this.awaited.set(task.id, (this.awaited.get(task.id) ?? 0) + 1);
+    try {
+      return await work();
+    } finally {
+      const others = (this.awaited.get(task.id) ?? 1) - 1;
+      if (others > 0) this.awaited.set(task.id, others);
+      else this.awaited.delete(task.id);
+      // It may have ended while nobody could be told.
+      this.soon(task.parent);
+    }
+  }
+
+  /** Tells a parent in a moment what there is to tell. */
+  soon(parent: string, waitMs = COALESCE_MS, againMs = AGAIN_MS): void {
+    if (this.timers.has(parent)) return;
+    const timer = setTimeout(() => {
+      this.timers.delete(parent);
+      this.inOrder(parent, () => this.tell(parent)).catch((error: unknown) => {
+        void this.host.warn(`a notice to ${parent} waits: ${told(error)}`);
+        this.soon(parent, againMs, Math.min(AGAIN_MS_MAX, 2 * againMs));
+      });
+    }, waitMs);
+    timer.unref?.();
+    this.timers.set(parent, timer);
+  }
+
+  /** A turn of a parent has ended, or has a call now, and so a further request comes: a notice forces none. */
+  moves(parent: string): void {
+    if (this.held.has(parent)) this.soon(parent);
+  }
+
+  private async tell(parent: string): Promise<void> {
+    this.held.delete(parent);
+    const tasks = (await this.registry.all()).filter((task) => task.parent === parent);
+    const isNews = (task: Task) => task.notice === "due" || task.waits?.some(({ isTold }) => !isTold);
+    // Another process that runs a task tells of it, and knows whether the parent is busy.
+    const news = tasks.filter((task) => isNews(task) && isOurs(task));
+    if (!news.length || !(await this.host.session(parent))) return;
+    const messages = await this.host.messages(parent);
+    await this.noteWhatWasTold(news, messages);
+    // An end for which a call waits is that call's answer.
+    const ends = news.filter((task) => task.notice === "due" && !this.awaited.has(task.id));
+    ends.sort((one, other) => urgency(one) - urgency(other));
+    const waits: Wait[] = news.flatMap((task) =>
+      (task.waits ?? []).filter(({ isTold }) => !isTold).map((wait) => ({ task, ...wait })),
+    );
+    if (!ends.length && !waits.length) return;
+    if ((await this.host.statuses())[parent] && !hasOpenCall(messages)) {
+      this.held.add(parent);
+      return;
+    }
+    const settings = settingsOf(messages) ?? tasks[0]!.settings;
+    // A notice for an agent that is gone would be stored nowhere.
+    const isThere = (await this.host.agents()).some(({ name }) => name === settings.agent);
+    await this.host.note(parent, isThere ? settings : { model: settings.model }, notice(ends, waits, tasks));
+    await this.markTold(ends, waits);
+  }
+
+  /** A notice that was sent by an OpenCode that ended right after it is in the conversation. */
+  private async noteWhatWasTold(tasks: Task[], messages: Message[]): Promise<void> {
+    const texts = messages.flatMap(({ info, parts }) =>
+      info.role === "user" ? parts.flatMap((part) => (part.type === "text" && part.synthetic ? [part.text] : [])) : [],
+    );
+    const holds = (mark: string) => texts.some((text) => text.includes(mark));
+    const ends = tasks.filter((task) => task.notice === "due" && holds(words.endMark(task)));
+    const waits: Wait[] = tasks.flatMap((task) =>
+      (task.waits ?? []).filter((wait) => !wait.isTold && holds(words.waitMark(task.id, wait.request))).map((wait) => ({ task, ...wait })),
+    );
+    if (ends.length || waits.length) await this.markTold(ends, waits);
+    for (const task of ends) task.notice = "told";
+    for (const { task, request } of waits) task.waits?.filter((wait) => wait.request === request).forEach((wait) => (wait.isTold = true));
+  }
+
+  /** Notes that these ends and waits are told. */
+  async markTold(ends: Task[], waits: Wait[]): Promise<void> {
+    await this.registry.change((rows) => {
+      for (const row of rows) {
+        // One that was resumed meanwhile has another end before it.
+        if (row.notice === "due" && ends.some(({ id, resumes }) => id === row.id && resumes === row.resumes)) row.notice = "told";
+        for (const wait of row.waits ?? []) {
+          if (waits.some(({ task, request }) => task.id === row.id && request === wait.request)) wait.isTold = true;
+        }
+      }
+    });
+  }
+}
+
+/** Lines for the person, who sees them and whose model does not; and behind them what the model reads. */
+function notice(ends: Task[], waits: Wait[], tasks: Task[]): Text[] {
+  const shown = [
+    ...ends.map((task) => `${words.endLine(task)}\n${words.progress(task, tasks)}`),
+    ...waits.map(({ task, what }) => words.waitLine(task, what)),
+  ];
+  const hidden = [
+    "<superagents-notice>",
+    ...ends.map(words.endNotice),
+    ...waits.map(({ task, request, what }) => words.waitNotice(task, request, what)),
+    words.outlook(tasks.filter(isActive).length),
+    "</superagents-notice>",
+  ];
+  return [
+    { text: shown.join("\n"), ignored: true },
+    { text: hidden.join("\n"), synthetic: true },
+  ];
+}
+
+/** Errors are told before cancellations, and those before what went well. */
+function urgency({ status }: Task): number {
+  return status === "error" || status === "lost" ? 0 : status === "cancelled" ? 1 : 2;
+}
