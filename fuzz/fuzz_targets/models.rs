@@ -15,7 +15,9 @@ fuzz_target!(|text: &str| {
     for models in [Models::parse(text), BUNDLED.clone().overlaid(text)].into_iter().flatten() {
         for name in &names {
             let _ = models.facts(name);
-            let _ = models.price(name);
+            for at_ms in [0, 1_796_083_200_000, i64::MIN, i64::MAX] {
+                let _ = models.price(name, at_ms);
+            }
             let _ = models.priced_as(name);
             let _ = models.source(name);
         }

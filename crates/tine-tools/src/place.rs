@@ -5,13 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tine_model::{RawJson, SEEN_LINES_MAX, SeenFile};
+#[cfg(feature = "repl")]
+use tine_model::RawJson;
+use tine_model::{SEEN_LINES_MAX, SeenFile};
 
 use crate::caller::Caller;
 use crate::ground::{Ground, Spot, Want};
 use crate::leftover::call_variable;
 use crate::paths::{normalise, resolve};
-use crate::tool::{Failure, ToolOutput};
+use crate::tool::Failure;
+#[cfg(feature = "repl")]
+use crate::tool::ToolOutput;
 use crate::wall::{Enclosure, StageProgram};
 
 /// Says of an absolute path that a search over a whole directory leaves its content out. The owner
@@ -295,6 +299,7 @@ impl Place {
     }
 
     /// Runs a call that a tool makes here.
+    #[cfg(feature = "repl")]
     pub(crate) async fn call(&self, tool: &str, input: &RawJson) -> ToolOutput {
         match &self.caller {
             Some(caller) => caller.call(tool, input).await,
