@@ -264,6 +264,8 @@ impl Hands {
             self.inbox.push(Event::Happened(agent, Happening::Ended));
             let is_over = ended.is_err();
             if let Err((tone, text)) = ended {
+                // Whoever answers it with /resume must find the agent as it is now.
+                self.registry().await.ok();
                 self.tell(Some(agent), tone, text);
             }
             // What was written behind its last turn is read now, and not with the next words.
