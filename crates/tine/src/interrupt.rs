@@ -6,6 +6,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::fail::{Failure, INTERRUPTED};
+use crate::output;
 
 /// Runs `work` to its end. The first signal cancels `cancel` and calls `on_first`; the second gives up `work` as it is.
 pub(crate) async fn interruptible<T>(
@@ -13,6 +14,10 @@ pub(crate) async fn interruptible<T>(
     cancel: &CancellationToken,
     on_first: impl Fn(),
 ) -> Result<T, Failure> {
+    if output::is_caught() {
+        // Signals are for the terminal that the command was typed in, which cancels it.
+        return Ok(work.await);
+    }
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
     // The terminal was closed: what runs in it must not live on unseen.

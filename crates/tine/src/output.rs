@@ -12,22 +12,30 @@ use tine_guard::{is_unseen, redact, redact_json};
 
 use crate::fail::Failure;
 
+/// Shows a line to the person at once.
+pub(crate) type Say = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// What a command prints while something else has the terminal.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Caught {
     text: Arc<Mutex<Vec<u8>>>,
     columns: usize,
+    say: Option<Say>,
 }
 
 tokio::task_local! {
     static CAUGHT: Caught;
 }
 
-/// Runs a command that prints into the text which is returned, as to a screen of so many columns. Both streams are in it, and nobody can
-/// be asked meanwhile.
-pub(crate) async fn caught<T>(columns: usize, work: impl Future<Output = T>) -> (T, String) {
+/// Runs a command that prints into the text which is returned, as to a screen of so many columns. Both streams are in it, but for lines
+/// that `say` shows at once; nobody can be asked meanwhile.
+pub(crate) async fn caught<T>(
+    columns: usize,
+    say: Option<Say>,
+    work: impl Future<Output = T>,
+) -> (T, String) {
     let text = Arc::new(Mutex::new(Vec::new()));
-    let result = CAUGHT.scope(Caught { text: Arc::clone(&text), columns }, work).await;
+    let result = CAUGHT.scope(Caught { text: Arc::clone(&text), columns, say }, work).await;
     let text = std::mem::take(&mut *text.lock().unwrap_or_else(PoisonError::into_inner));
     (result, String::from_utf8_lossy(&text).into_owned())
 }
@@ -134,6 +142,9 @@ pub(crate) fn transcript_json(value: &impl Serialize, raw: bool) -> Result<(), F
 
 /// Writes a line for the person at the terminal.
 pub(crate) fn say(text: &str) {
+    if let Ok(Some(say)) = CAUGHT.try_with(|caught| caught.say.clone()) {
+        return say(&anstream::adapter::strip_str(text).to_string());
+    }
     if catch(format!("{text}\n").as_bytes()) {
         return;
     }
@@ -187,11 +198,11 @@ mod tests {
     #[tokio::test]
     async fn data_on_a_terminal_holds_no_character_that_changes_it() {
         let value = "a\u{9b}31m \u{202e}b\u{e0041} \u{1b}[0m\n é";
-        let (done, shown) = caught(80, async { json(&value) }).await;
+        let (done, shown) = caught(80, None, async { json(&value) }).await;
         assert!(done.is_ok());
         insta::assert_snapshot!(shown, @r#""a\u009b31m \u202eb\udb40\udc41 \u001b[0m\n é""#);
         assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), value);
-        let (_, shown) = caught(80, async { data(value) }).await;
+        let (_, shown) = caught(80, None, async { data(value) }).await;
         assert_eq!(shown, "a\\u009b31m \\u202eb\\udb40\\udc41 \\u001b[0m\n é");
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use tine_model::AgentId;
+use tine_model::{AgentId, AgentState};
+use tine_runtime::RuntimeError;
 
 use super::feed::{CrewFeed, FanFeed};
 use super::hands::{COLUMNS_USUAL, Hands};
@@ -39,9 +40,17 @@ impl Hands {
         // It may have changed a budget, and agents are there that were not.
         self.registry().await.ok();
         if let Some(agent) = agent.filter(|_| self.host.wakes() && !self.end.is_cancelled())
-            && let Err(error) = self.wake(agent).await
+            && let Err(error) = self.go_on_with_reports(agent).await
         {
             self.tell(Some(agent), Tone::Error, self.host.told(error).0);
+        }
+    }
+
+    /// Lets an agent read what its workers report, unless somebody has interrupted it.
+    async fn go_on_with_reports(self: &Arc<Self>, agent: AgentId) -> Result<(), RuntimeError> {
+        match self.runtime().store().agent(agent).await?.state {
+            AgentState::Idle | AgentState::Running => self.wake(agent).await,
+            AgentState::Interrupted | AgentState::Dead => Ok(()),
         }
     }
 

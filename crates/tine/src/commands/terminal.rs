@@ -137,7 +137,8 @@ async fn run_caught(
     columns: usize,
 ) -> Result<String, Told> {
     let handle = Handle::current();
-    let work = move || handle.block_on(caught(columns, in_context(&context, command)));
+    let say = context.terminal.as_ref().map(|terminal| Arc::clone(&terminal.seams.say));
+    let work = move || handle.block_on(caught(columns, say, in_context(&context, command)));
     match tokio::task::spawn_blocking(work).await {
         Ok((Ok(_), text)) => Ok(text),
         Ok((Err(failure), text)) => Err(Told(format!("{text}{}", failure.text()))),

@@ -100,7 +100,10 @@ impl<'a> Work<'a> {
         // Who sees the worker on the screen reads its report in the conversation that it is for.
         let prints = !in_background && (self.context.terminal.is_none() || self.how.prints());
         match &self.context.terminal {
-            Some(_) => self.screen.say(&begun.words()),
+            Some(_) => {
+                self.screen.say(&begun.words());
+                begun.say_where();
+            }
             None if in_background => begun.tell(true)?,
             None => begun.say_where(),
         }
