@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use tine_cache::{Asked, Plan, Situation};
-use tine_fork::{CacheLane, Conversation, Flight, RunEvent, SlotWait, worker_directive};
+use tine_fork::{CacheLane, Conversation, Flight, RunEvent, SlotWait};
 use tine_llm::LlmClient;
-use tine_model::{AgentId, AgentRecord, Block, EntryId, Message, Role};
-use tine_store::{ForkFrom, Forked, Lease};
+use tine_model::{AgentId, AgentRecord, Block, EntryId, Message};
+use tine_store::{Forked, Lease};
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::CachePolicy;
 use crate::cached_content::{Holding, Resource};
+use crate::confine::ReachWish;
+use crate::crew::{WorkerProfile, WorkerRole, told, worker_options};
 use crate::error::RuntimeError;
 use crate::fan_report::{FanReport, FanTask, failed};
 use crate::run::RunOptions;
@@ -34,6 +36,8 @@ pub struct FanSpec {
     pub at: Option<EntryId>,
     /// One worker each.
     pub directives: Vec<String>,
+    /// What each inherits, as which agent it works, and with which model.
+    pub profile: WorkerProfile,
     /// How they start.
     pub plan: Asked,
     /// Where they work: each in a worktree of its own, or all in the directory of their parent.
@@ -98,14 +102,18 @@ impl Runtime {
             _ => {}
         }
         let parent = self.store().agent(spec.parent).await?;
-        let llm = self.ports().models.connect(&parent.settings.model).await?;
+        let workers = self.workers_of(&parent, &spec, &options.confinement.reach).await?;
+        // Their model's cache and prices are those that count from here on.
+        let settings = workers.first().map_or(&parent.settings, |worker| &worker.settings).clone();
+        let llm = self.ports().models.connect(&settings.model).await?;
         let watcher: Arc<dyn FanWatcher> = Arc::new(Shielded(watcher));
-        let from = match spec.at {
-            Some(asked) => ForkFrom::Entry(self.boundary(parent.id, asked).await?),
-            None => ForkFrom::LastEntry,
-        };
-        let (place, wish) = (&spec.place, &options.confinement.reach);
-        let forked = self.fork_workers(&parent, from, &spec.directives, (place, wish)).await?;
+        let by_person = matches!(options.confinement.reach, ReachWish::Person(_));
+        let forked = self.fork_workers(&parent, workers, (&spec, by_person)).await?;
+        let parent = AgentRecord { settings, ..parent };
+        let role = WorkerRole::of(&spec.profile);
+        // The same workers that a model would start, but for how they are confined.
+        let confinement = options.confinement.clone();
+        let options = &RunOptions { confinement, ..worker_options(options, &role, options.limits) };
         let ran = async {
             self.enter_worktree(&forked).await?;
             self.run_workers(&parent, &spec, &forked, &llm, options, &watcher).await
@@ -154,12 +162,10 @@ impl Runtime {
         let mut line = workers.clone();
         line[..=leader].rotate_right(1);
         self.line_up(line, self.owner()?.name()).await?;
-        let inherits = &options.crew.inherits;
-        let told: Vec<String> =
-            spec.directives.iter().map(|text| worker_directive(text, inherits)).collect();
-        let notices = self.worktree_notices(&workers).await?;
+        let told = self.told_in_fan(spec, &workers, &base, options).await?;
+        let texts: Vec<String> = told.iter().map(text_of).collect();
         let (plan, held) =
-            self.planned(parent, &mut base, (&lane, spec.plan, &told), llm, &options.cancel).await;
+            self.planned(parent, &mut base, (&lane, spec.plan, &texts), llm, &options.cancel).await;
         watcher.on_start(&workers, &plan);
         let facts = lane.facts.clone();
         let caching = CachePolicy { slot_wait: SlotWait::of(&plan), ..options.caching };
@@ -176,7 +182,6 @@ impl Runtime {
         let runs = forked.iter().zip(spec.directives.iter().zip(told)).enumerate().filter_map(
             |(index, (made, (directive, told)))| {
                 let lease = made.lease.as_ref()?;
-                let told = behind(notices.get(index).cloned().flatten(), told);
                 let start = Start {
                     seat: Some(flight.seat(index)),
                     ..Start::first(told, directive.clone(), base.fork())
@@ -200,17 +205,24 @@ impl Runtime {
         Ok(FanReport { parent: parent.id, fork_point, tasks, cache })
     }
 
-    /// What each worker is told of its worktree.
-    async fn worktree_notices(
+    /// What each worker is told first.
+    async fn told_in_fan(
         &self,
+        spec: &FanSpec,
         workers: &[AgentId],
-    ) -> Result<Vec<Option<String>>, RuntimeError> {
-        let mut notices = Vec::with_capacity(workers.len());
-        for worker in workers {
-            let directory = self.store().agent(*worker).await?.directory;
-            notices.push(self.worktree_notice((*worker, &directory), true).await?);
+        base: &Conversation,
+        options: &RunOptions,
+    ) -> Result<Vec<Message>, RuntimeError> {
+        let role = WorkerRole::of(&spec.profile);
+        let mut all = Vec::with_capacity(workers.len());
+        for (worker, directive) in workers.iter().zip(&spec.directives) {
+            let record = self.store().agent(*worker).await?;
+            let place = self.told_place(*worker, &record.directory, &role).await?;
+            let strips = self.facts(&record.settings.model).strips_reasoning;
+            let how = (strips, &options.crew.inherits);
+            all.push(told((&role, directive), (base, &place), how));
         }
-        Ok(notices)
+        Ok(all)
     }
 
     /// How the workers start, and what the provider holds for them.
@@ -275,9 +287,9 @@ impl Runtime {
     }
 }
 
-/// A worker's first message: what it is told, behind what it is told of its worktree.
-fn behind(notice: Option<String>, told: String) -> Message {
-    Message::new(Role::User, notice.into_iter().chain([told]).map(Block::Text).collect())
+/// The texts of a message, as far as their length counts.
+fn text_of(message: &Message) -> String {
+    message.blocks().iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n")
 }
 
 /// The member that starts fastest leads: the one with the least to read.

@@ -17,6 +17,7 @@ use tine_store::{
 
 use crate::confine::ReachWish;
 use crate::error::RuntimeError;
+use crate::fan::FanSpec;
 use crate::inherit::{Inherit, Inherited};
 use crate::registry::check_name;
 use crate::runtime::Runtime;
@@ -180,22 +181,39 @@ impl Runtime {
         Ok(ForkMade { child, parent, fork_point, moved_from, context, digest, worktree, reach })
     }
 
-    /// Makes one worker per directive, all from one fork point, in one transaction, with this process's lease on each.
-    pub(crate) async fn fork_workers(
+    /// The workers of a fan as they will be: all behind one head.
+    pub(crate) async fn workers_of(
         &self,
         parent: &AgentRecord,
-        from: ForkFrom,
-        directives: &[String],
-        (place, wish): (&Placement, &ReachWish),
-    ) -> Result<Vec<Forked>, RuntimeError> {
-        let _guard = ForkGuard::take(&self.forking, parent.id)?;
+        spec: &FanSpec,
+        wish: &ReachWish,
+    ) -> Result<Vec<NewAgent>, RuntimeError> {
         let worker = |_: &String| NewAgent {
             reach: wish.within(&parent.reach),
             ..self.child_of(parent, Standing::Worker, None)
         };
-        let agents: Vec<NewAgent> = directives.iter().map(worker).collect();
-        let by_person = matches!(wish, ReachWish::Person(_));
-        let place = |agent: &NewAgent| self.place(agent.id, parent, (place, Cause::Command));
+        let workers: Vec<NewAgent> = spec.directives.iter().map(worker).collect();
+        let Some(first) = workers.first() else { return Err(RuntimeError::NoDirective) };
+        let (settings, head) = self.worker_head(parent, (first.id, None), &spec.profile).await?;
+        let with = |worker| NewAgent { settings: settings.clone(), head: head.clone(), ..worker };
+        Ok(workers.into_iter().map(with).collect())
+    }
+
+    /// Makes the workers of a fan, all from one fork point, in one transaction, with this process's lease on each.
+    pub(crate) async fn fork_workers(
+        &self,
+        parent: &AgentRecord,
+        agents: Vec<NewAgent>,
+        (spec, by_person): (&FanSpec, bool),
+    ) -> Result<Vec<Forked>, RuntimeError> {
+        let _guard = ForkGuard::take(&self.forking, parent.id)?;
+        let at = match spec.at {
+            Some(asked) => Some(self.boundary(parent.id, asked).await?),
+            None => None,
+        };
+        let Inherited { from, context, entries, .. } =
+            self.inherited(parent, at, spec.profile.context).await?;
+        let place = |agent: &NewAgent| self.place(agent.id, parent, (&spec.place, Cause::Command));
         let places = agents.iter().map(place);
         let made: Vec<_> = stream::iter(places).buffered(WORKTREES_AT_ONCE).collect().await;
         let mut placed = Vec::with_capacity(made.len());
@@ -211,20 +229,25 @@ impl Runtime {
             None => {
                 let worker =
                     |(directive, (agent, placed)): (&String, (NewAgent, &Option<Placed>))| {
+                        let agent = NewAgent { context, ..agent };
                         NewChild {
                             agent: placed.iter().fold(agent, |agent, placed| placed.moved(agent)),
                             task: Some(NewTask {
                                 directive: directive.clone(),
                                 description: None,
-                                definition: None,
+                                definition: spec.profile.agent.as_ref().map(|one| one.name.clone()),
                             }),
-                            entries: Vec::new(),
+                            entries: entries.clone(),
                             worktree: placed.as_ref().map(Placed::row),
                             by_person,
                         }
                     };
-                let children =
-                    directives.iter().zip(agents.into_iter().zip(&placed)).map(worker).collect();
+                let children = spec
+                    .directives
+                    .iter()
+                    .zip(agents.into_iter().zip(&placed))
+                    .map(worker)
+                    .collect();
                 let owner = self.owner()?.name().to_owned();
                 self.commit(parent, from, children, Some(owner)).await
             }

@@ -1,6 +1,8 @@
 //! What a child has of its parent: everything, the last turns, a digest, or nothing. What was asked for is what is made, or the
 //! fork fails: no form is ever taken in the place of another.
 
+use std::str::FromStr;
+
 use tine_fork::{Digest, DigestProfile, DigestStats, child_places, workers_directive};
 use tine_history::Item;
 use tine_model::{
@@ -30,6 +32,33 @@ pub enum Inherit {
     Digest(DigestProfile),
     /// Nothing.
     Fresh,
+}
+
+/// A text that says no context.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` is none of `full`, `digest`, `graduated`, `last N` and `fresh`", .0.escape_debug())]
+pub struct ContextError(String);
+
+impl FromStr for Inherit {
+    type Err = ContextError;
+
+    /// Reads `full`, `digest` (with fixed limits), `graduated`, `fresh`, and `last N` or `last:N` for so many turns: the words of the
+    /// command line and of the models' tools.
+    fn from_str(text: &str) -> Result<Self, ContextError> {
+        let unknown = || ContextError(text.to_owned());
+        Ok(match text.trim() {
+            "full" => Self::Full,
+            "digest" => Self::Digest(DigestProfile::Fixed),
+            "graduated" => Self::Digest(DigestProfile::Graduated),
+            "fresh" => Self::Fresh,
+            words => {
+                let rest = words.strip_prefix("last").ok_or_else(unknown)?;
+                let number = rest.strip_prefix([':', ' ']).ok_or_else(unknown)?.trim();
+                let turns = number.parse().ok().filter(|turns| *turns > 0);
+                Self::Turns(turns.ok_or_else(unknown)?)
+            }
+        })
+    }
 }
 
 impl Inherit {
@@ -205,4 +234,47 @@ fn left_out(messages: usize, turns: u32) -> String {
         "This conversation began earlier: {messages} messages are left out here. {rest} What was said before you do not know: \
         look it up in the files instead of guessing."
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_context_is_said_in_one_way_at_every_door() {
+        let read = |text: &str| match text.parse::<Inherit>() {
+            Ok(inherit) => format!("{inherit:?}"),
+            Err(error) => error.to_string(),
+        };
+        let texts = [
+            "full",
+            "digest",
+            "graduated",
+            " fresh ",
+            "last 3",
+            "last:3",
+            "last: 12",
+            "last",
+            "last 0",
+            "last3",
+            "last -1",
+            "",
+            "all\n",
+        ];
+        insta::assert_snapshot!(texts.map(read).join("\n"), @r#"
+        Full
+        Digest(Fixed)
+        Digest(Graduated)
+        Fresh
+        Turns(3)
+        Turns(3)
+        Turns(12)
+        `last` is none of `full`, `digest`, `graduated`, `last N` and `fresh`
+        `last 0` is none of `full`, `digest`, `graduated`, `last N` and `fresh`
+        `last3` is none of `full`, `digest`, `graduated`, `last N` and `fresh`
+        `last -1` is none of `full`, `digest`, `graduated`, `last N` and `fresh`
+        `` is none of `full`, `digest`, `graduated`, `last N` and `fresh`
+        `all\n` is none of `full`, `digest`, `graduated`, `last N` and `fresh`
+        "#);
+    }
 }

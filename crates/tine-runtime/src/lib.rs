@@ -76,7 +76,7 @@ pub use confine::{Confinement, ReachWish};
 pub use cost::{CauseLine, CostLine, CostReport};
 pub use crew::{
     AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, DefinitionError, Definitions,
-    ForkChoice, Spawn, SpawnKind, SpawnPolicy, Unwatched,
+    ForkChoice, Spawn, SpawnPolicy, Unwatched, WorkerProfile,
 };
 pub use error::RuntimeError;
 pub use estimate::{EstimateSpec, ForkEstimate};
@@ -88,7 +88,7 @@ pub use fold::{Fold, FoldedEntry};
 pub use fork::{ForkMade, ForkSpec, ForkWorktree};
 pub use fork_registry::StoreRegistry;
 pub use import::{FirstFork, ImportContext, ImportSpec, Imported};
-pub use inherit::{Inherit, Inherited};
+pub use inherit::{ContextError, Inherit, Inherited};
 pub use merge_back::{Arrival, Draft, DraftOptions, ForkPart, MergeBack, MergedBack};
 pub use mode::SharedMode;
 pub use model_words::{ModelWords, ThinkingLevel};

@@ -17,7 +17,7 @@ use crate::attach::Prompt;
 use crate::budget::{OnBudget, Purse};
 use crate::cache::CachePolicy;
 use crate::confine::Confinement;
-use crate::crew::{Crew, Definitions, SpawnKind, worker_options};
+use crate::crew::{Crew, Definitions, WorkerRole, worker_options};
 use crate::crew_tools::CrewTools;
 use crate::dispatch::GuardedTools;
 use crate::error::RuntimeError;
@@ -176,9 +176,9 @@ impl Runtime {
     ) -> Result<Option<RunOptions>, RuntimeError> {
         let Some(task) = self.store().task(record.id).await? else { return Ok(None) };
         let definition = task.definition.as_deref();
-        let kind = SpawnKind::of_task(definition, record.context, &options.crew.definitions)?;
+        let role = WorkerRole::of_task(definition, record.context, &options.crew.definitions)?;
         let confinement = options.confinement.clone();
-        Ok(Some(RunOptions { confinement, ..worker_options(options, &kind, options.limits) }))
+        Ok(Some(RunOptions { confinement, ..worker_options(options, &role, options.limits) }))
     }
 
     /// Marks the agent as running, runs it, and marks it as what it is then.

@@ -246,6 +246,7 @@ async fn siblings_send_the_same_bytes_up_to_their_directive() {
     let watcher = Arc::new(Ends::default());
     let spec = FanSpec {
         at: None,
+        profile: tine_runtime::WorkerProfile::default(),
         parent: root,
         directives,
         plan: Asked::Auto,
@@ -284,6 +285,7 @@ async fn a_worker_that_fails_does_not_take_its_siblings_down() {
     let directives = vec!["good".to_owned(), "bad".to_owned()];
     let spec = FanSpec {
         at: None,
+        profile: tine_runtime::WorkerProfile::default(),
         parent: root,
         directives,
         plan: Asked::Leader,

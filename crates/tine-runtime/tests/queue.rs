@@ -129,6 +129,7 @@ async fn a_workers_question_from_two_below_is_in_the_roots_queue_before_anybody_
         FanSpec {
             parent,
             at: None,
+            profile: tine_runtime::WorkerProfile::default(),
             directives,
             plan: Asked::Auto,
             place: tine_runtime::Placement::Shared,
@@ -375,6 +376,7 @@ async fn an_answer_for_the_tree_serves_the_siblings_that_wait() {
     let directives = vec!["one".to_owned(), "two".to_owned(), "three".to_owned()];
     let spec = FanSpec {
         at: None,
+        profile: tine_runtime::WorkerProfile::default(),
         parent: root,
         directives,
         plan: Asked::Together,

@@ -32,7 +32,7 @@ pub(crate) use self::files::{
     DigestArgs, DigestFormat, ExportArgs, ExportFormat, ImportArgs, ImportFormat, ImportWith,
 };
 pub(crate) use self::guard::{GuardCommand, GuardFilterArgs, GuardShellArgs};
-pub(crate) use self::inherit::{ContextArg, InheritArgs};
+pub(crate) use self::inherit::{InheritArgs, WorkerArgs};
 pub(crate) use self::merge_back::MergeBackArgs;
 pub(crate) use self::permission::{
     AllowArgs, DenyArgs, ListPermissionsArgs, PermissionCommand, RevokeArgs, RulesArgs, ScopeArg,
@@ -305,6 +305,8 @@ pub(crate) struct FanArgs {
     /// Keep the parent's part of the cache alive while the workers run, as long as that is cheaper than losing it
     #[arg(long)]
     pub(crate) keep_warm: bool,
+    #[command(flatten)]
+    pub(crate) worker: WorkerArgs,
     #[command(flatten)]
     pub(crate) spread: SpreadArgs,
 }

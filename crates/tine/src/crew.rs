@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tine_fork::{Inherits, RunEvent, RunLimits, WORKER_TURNS_DEFAULT};
-use tine_model::{AgentId, TaskRecord};
+use tine_model::{AgentId, ModelError, ModelRef, TaskRecord};
 use tine_runtime::{
-    AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, Definitions, ForkChoice, SpawnPolicy,
+    AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, Definitions, ForkChoice, Inherit,
+    SpawnPolicy, WorkerProfile,
 };
 
-use crate::cli::LimitArgs;
+use crate::cli::{LimitArgs, WorkerArgs};
 use crate::config::{Config, ForkTable, WorkersTable};
 use crate::confine::usual_workers;
 use crate::connect::variable;
@@ -81,6 +82,39 @@ pub(crate) fn crew(
         inherits: inherits(&config.workers)?,
         definitions: Arc::new(definitions(config, directory)?),
         watcher,
+    })
+}
+
+/// What a person says of a worker; `usual` is what it inherits unless that is said.
+pub(crate) fn profile(
+    args: &WorkerArgs,
+    usual: Inherit,
+    definitions: &Definitions,
+) -> Result<WorkerProfile, Failure> {
+    Ok(WorkerProfile {
+        context: args.context.unwrap_or(usual),
+        agent: args.definition.as_deref().map(|name| named(name, definitions)).transpose()?,
+        model: args.model.as_deref().map(model_ref).transpose()?,
+        accept_cache_loss: args.accept_cache_loss,
+    })
+}
+
+fn named(name: &str, definitions: &Definitions) -> Result<AgentDefinition, Failure> {
+    if let Some(found) = definitions.get(name) {
+        return Ok(found.clone());
+    }
+    let names: Vec<&str> = definitions.iter().map(|one| one.name.as_str()).collect();
+    let defined = match names.is_empty() {
+        true => "none is defined here; `tine man` says how to define one".to_owned(),
+        false => format!("defined are {}", names.join(", ")),
+    };
+    Err(Failure::input(format!("no agent is defined as `{}`", name.escape_debug())).hint(defined))
+}
+
+/// A model by the word for it.
+pub(crate) fn model_ref(text: &str) -> Result<ModelRef, Failure> {
+    text.parse().map_err(|error: ModelError| {
+        Failure::input(error.to_string()).hint("for example anthropic/NAME, or sim/echo")
     })
 }
 

@@ -6,6 +6,7 @@
 mod definition;
 mod gate;
 mod policy;
+mod profile;
 mod spawn;
 
 use std::sync::Arc;
@@ -18,8 +19,10 @@ use crate::confine::Confinement;
 pub use definition::{AgentDefinition, DEFINITION_BYTES_MAX, DefinitionError, Definitions};
 pub(crate) use gate::refusal;
 pub use policy::{ForkChoice, SpawnPolicy};
+pub use profile::WorkerProfile;
+pub(crate) use profile::WorkerRole;
+pub use spawn::Spawn;
 pub(crate) use spawn::{FORK, Spawner, told, worker_options};
-pub use spawn::{Spawn, SpawnKind};
 
 /// Sees the workers that runs of this process start, at any depth. Called on the workers' own tasks: must be quick. A panic in it is
 /// swallowed; the worker goes on.

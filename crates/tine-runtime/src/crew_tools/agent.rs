@@ -7,10 +7,10 @@ use tine_guard::Reason;
 use tine_model::RawJson;
 
 use super::arguments::{
-    AgentArguments, Isolation, StartArguments, Turns, bounded, description, read,
+    AgentArguments, ContextArgument, Isolation, StartArguments, bounded, description, read,
 };
 use super::{CrewTool, CrewTools, Told};
-use crate::crew::{FORK, Spawn, SpawnKind, Spawner};
+use crate::crew::{AgentDefinition, FORK, Spawn, Spawner, WorkerProfile};
 use crate::inherit::Inherit;
 use crate::tasks::OUTPUT_WAIT_MAX;
 use crate::worktrees::{Placement, Start};
@@ -20,19 +20,14 @@ impl CrewTools {
     /// known.
     pub(crate) async fn price_to_confirm(&self, tool: CrewTool, input: &RawJson) -> Option<Reason> {
         let threshold = self.options.crew.confirm_above?;
-        let prompt = match tool {
+        let (profile, prompt) = match tool {
             CrewTool::Agent => {
                 let arguments: AgentArguments = read(input).ok()?;
-                let turns = arguments.fork_turns.as_ref().map(|turns| turns.read());
-                let turns = turns.transpose().ok()?;
-                match self.kind(arguments.subagent_type.as_deref(), turns).ok()? {
-                    SpawnKind::Fork(_) => arguments.prompt,
-                    SpawnKind::Fresh | SpawnKind::Named(_) => return None,
-                }
+                (self.agents_profile(&arguments).ok()?, arguments.prompt)
             }
             CrewTool::TaskStart => {
                 let arguments: StartArguments = read(input).ok()?;
-                (arguments.fork == Some(true)).then_some(arguments.prompt)?
+                (self.tasks_profile(&arguments).ok()?, arguments.prompt)
             }
             CrewTool::TaskList
             | CrewTool::TaskOutput
@@ -41,6 +36,9 @@ impl CrewTools {
             | CrewTool::TaskClear
             | CrewTool::TaskWait => return None,
         };
+        if !matches!(profile.context, Inherit::Full | Inherit::Turns(_)) {
+            return None;
+        }
         let caching = self.options.caching;
         let dear = self.runtime.too_dear(self.record.id, &[prompt], threshold, caching).await;
         let dollars = dear.ok().flatten()?.estimate?.expected;
@@ -58,15 +56,14 @@ impl CrewTools {
         if let (Some(false), Some(refusal)) = (background, policy.foreground_refusal()) {
             return Err(Told(refusal.to_owned()));
         }
-        let turns = arguments.fork_turns.as_ref().map(|turns| turns.read()).transpose()?;
-        let kind = self.kind(arguments.subagent_type.as_deref(), turns)?;
+        let profile = self.agents_profile(&arguments)?;
         let limits = self.options.crew.limits;
         let time = arguments.timeout.map(Duration::from_secs);
         let spawn = Spawn {
             prompt: bounded("prompt", arguments.prompt)?,
             description: description(arguments.description),
             name: arguments.name.filter(|name| !name.is_empty()),
-            kind,
+            profile,
             limits: RunLimits { time: shorter(limits.time, time), ..limits },
             place: match arguments.isolation {
                 Some(Isolation::Worktree) => Placement::Worktree(Start::State),
@@ -77,35 +74,55 @@ impl CrewTools {
         self.start(spawn, waits, context).await
     }
 
-    /// What a worker of this type starts from.
-    fn kind(&self, subagent_type: Option<&str>, turns: Option<Turns>) -> Result<SpawnKind, Told> {
-        let crew = &self.options.crew;
-        let forks = match subagent_type {
-            Some(name) => name == FORK,
-            None => {
-                crew.policy.forks_by_itself() || matches!(turns, Some(Turns::All | Turns::Last(_)))
-            }
+    /// What a call of `Agent` says of the worker.
+    fn agents_profile(&self, arguments: &AgentArguments) -> Result<WorkerProfile, Told> {
+        let (usual, agent) = match arguments.subagent_type.as_deref() {
+            Some(FORK) => (Inherit::Full, None),
+            None if self.options.crew.policy.forks_by_itself() => (Inherit::Full, None),
+            agent => (Inherit::Fresh, agent),
         };
-        if forks && turns != Some(Turns::None) {
-            if let Some(refusal) = crew.policy.fork_refusal() {
-                return Err(Told(refusal.to_owned()));
+        let context = arguments.context.as_ref().map(ContextArgument::read).transpose()?;
+        self.profile(context.unwrap_or(usual), agent, arguments.model.as_deref())
+    }
+
+    /// What a call of `TaskStart` says of the worker.
+    pub(super) fn tasks_profile(&self, arguments: &StartArguments) -> Result<WorkerProfile, Told> {
+        let context = arguments.context.as_ref().map(ContextArgument::read).transpose()?;
+        let context = match (arguments.fork, context) {
+            (Some(true), Some(context)) if context != Inherit::Full => {
+                return Err(Told(
+                    "`fork` is the same as `context` `full`, so another `context` contradicts it. Leave one of them out. \
+                     Nothing was started."
+                        .to_owned(),
+                ));
             }
-            return Ok(SpawnKind::Fork(match turns {
-                Some(Turns::Last(turns)) => Inherit::Turns(turns),
-                Some(Turns::All | Turns::None) | None => Inherit::Full,
-            }));
+            (Some(true), _) => Inherit::Full,
+            (Some(false) | None, context) => context.unwrap_or(Inherit::Fresh),
+        };
+        self.profile(context, arguments.agent.as_deref(), arguments.model.as_deref())
+    }
+
+    fn profile(
+        &self,
+        context: Inherit,
+        agent: Option<&str>,
+        model: Option<&str>,
+    ) -> Result<WorkerProfile, Told> {
+        let refusal = self.options.crew.policy.fork_refusal();
+        if let Some(refusal) = refusal.filter(|_| context != Inherit::Fresh) {
+            return Err(Told(refusal.to_owned()));
         }
-        match subagent_type.filter(|_| !forks) {
-            None => Ok(SpawnKind::Fresh),
-            Some(name) => self.named(name),
-        }
+        let agent =
+            agent.filter(|name| !name.is_empty()).map(|name| self.named(name)).transpose()?;
+        let model = model.filter(|model| !model.is_empty()).map(str::parse).transpose();
+        let model = model.map_err(|error| Told(format!("`model`: {error}.")))?;
+        Ok(WorkerProfile { context, agent, model, accept_cache_loss: false })
     }
 
     /// The defined agent of this name.
-    pub(super) fn named(&self, name: &str) -> Result<SpawnKind, Told> {
+    fn named(&self, name: &str) -> Result<AgentDefinition, Told> {
         let definitions = &self.options.crew.definitions;
-        let found = definitions.get(name).cloned().map(SpawnKind::Named);
-        found.ok_or_else(|| {
+        definitions.get(name).cloned().ok_or_else(|| {
             let names: Vec<String> =
                 definitions.iter().map(|one| format!("`{}`", one.name)).collect();
             let defined = match names.is_empty() {
@@ -127,12 +144,14 @@ impl CrewTools {
         waits: bool,
         context: &CallContext,
     ) -> Result<String, Told> {
-        let how = match spawn.kind {
-            SpawnKind::Fork(Inherit::Turns(_)) => "forked from the last turns of this conversation",
-            SpawnKind::Fork(_) => "forked from this conversation",
-            SpawnKind::Fresh => "fresh",
-            SpawnKind::Named(_) => "as the agent that you named",
+        let inherits = match spawn.profile.context {
+            Inherit::Full => "forked from this conversation",
+            Inherit::Turns(_) => "forked from the last turns of this conversation",
+            Inherit::Digest(_) => "with this conversation as a shorter text",
+            Inherit::Fresh => "fresh",
         };
+        let agent =
+            if spawn.profile.agent.is_some() { ", as the agent that you named" } else { "" };
         let (record, snapshot) = (&self.record, context.snapshot.as_ref());
         let spawner = Spawner { record, snapshot, top: Some(self.top) };
         let worker = self.runtime.spawn(spawner, spawn, &self.options).await?;
@@ -149,7 +168,7 @@ impl CrewTools {
                       `block` where you cannot go on without it."
             }
         };
-        Ok(format!("Started worker {worker} ({how}), in the background. {wakes}"))
+        Ok(format!("Started worker {worker} ({inherits}{agent}), in the background. {wakes}"))
     }
 }
 

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use tine_model::RawJson;
 
 use super::Told;
+use crate::inherit::Inherit;
 
 /// Largest prompt or message, in bytes. What is larger belongs into a file that the worker is told to read.
 pub(super) const PROMPT_BYTES_MAX: usize = 64 * 1024;
@@ -22,7 +23,10 @@ pub(super) struct AgentArguments {
     pub(super) description: Option<String>,
     pub(super) name: Option<String>,
     pub(super) subagent_type: Option<String>,
-    pub(super) fork_turns: Option<ForkTurns>,
+    /// Lineages with an older declaration call it `fork_turns`.
+    #[serde(alias = "fork_turns")]
+    pub(super) context: Option<ContextArgument>,
+    pub(super) model: Option<String>,
     pub(super) isolation: Option<Isolation>,
     pub(super) run_in_background: Option<bool>,
     pub(super) timeout: Option<u64>,
@@ -35,35 +39,31 @@ pub(super) enum Isolation {
     Worktree,
 }
 
-/// A word or a number, which models write either way.
+/// A word or a number of turns, which models write either way.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
-pub(super) enum ForkTurns {
+pub(super) enum ContextArgument {
     Number(u32),
     Word(String),
 }
 
-/// How much of the conversation a fork inherits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Turns {
-    All,
-    None,
-    Last(u32),
-}
-
-impl ForkTurns {
-    pub(super) fn read(&self) -> Result<Turns, Told> {
-        let number = match self {
-            Self::Number(number) => Some(*number),
-            Self::Word(word) if word == "all" => return Ok(Turns::All),
-            Self::Word(word) if word == "none" => return Ok(Turns::None),
-            Self::Word(word) => word.parse().ok(),
+impl ContextArgument {
+    pub(super) fn read(&self) -> Result<Inherit, Told> {
+        let turns = match self {
+            Self::Number(turns) => *turns,
+            // These words and bare numbers are of older declarations.
+            Self::Word(word) => match word.as_str() {
+                "all" => return Ok(Inherit::Full),
+                "none" => return Ok(Inherit::Fresh),
+                word => match word.parse() {
+                    Ok(turns) => turns,
+                    Err(_) => {
+                        return word.parse().map_err(|error| Told(format!("`context`: {error}.")));
+                    }
+                },
+            },
         };
-        match number {
-            Some(0) => Ok(Turns::None),
-            Some(number) => Ok(Turns::Last(number)),
-            None => Err(Told("`fork_turns` is `all`, `none` or a number of turns.".to_owned())),
-        }
+        Ok(if turns == 0 { Inherit::Fresh } else { Inherit::Turns(turns) })
     }
 }
 
@@ -74,6 +74,8 @@ pub(super) struct StartArguments {
     pub(super) description: Option<String>,
     pub(super) agent: Option<String>,
     pub(super) fork: Option<bool>,
+    pub(super) context: Option<ContextArgument>,
+    pub(super) model: Option<String>,
     pub(super) resume: Option<String>,
 }
 

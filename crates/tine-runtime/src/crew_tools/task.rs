@@ -12,9 +12,8 @@ use super::arguments::{
     WAITED_MAX, WaitArguments, When, bounded, description, read,
 };
 use super::{CrewTools, Told};
-use crate::crew::{Spawn, SpawnKind};
+use crate::crew::Spawn;
 use crate::error::RuntimeError;
-use crate::inherit::Inherit;
 use crate::registry::{attributed, mail_body};
 use crate::stop::{Receipt, StopSpec};
 use crate::tasks::{
@@ -38,37 +37,23 @@ impl CrewTools {
         context: &CallContext,
     ) -> Result<String, Told> {
         let arguments: StartArguments = read(input)?;
-        let forks = arguments.fork == Some(true);
-        if let Some(task) = arguments.resume.filter(|task| !task.is_empty()) {
-            if forks {
-                return Err(Told(
-                    "`fork` and `resume` exclude each other: a fork is a new worker that starts from this conversation, and a \
+        if let Some(task) = arguments.resume.as_deref().filter(|task| !task.is_empty()) {
+            let forks = arguments.fork == Some(true);
+            if forks || arguments.context.is_some() {
+                let word = if forks { "fork" } else { "context" };
+                return Err(Told(format!(
+                    "`{word}` and `resume` exclude each other: a fork is a new worker that starts from this conversation, and a \
                      resumed task goes on with what its own worker knows. Leave one of them out. Nothing was started."
-                        .to_owned(),
-                ));
+                )));
             }
-            return self.task_resume(&task, arguments.prompt).await;
+            return self.task_resume(task, arguments.prompt).await;
         }
-        let policy = &self.options.crew.policy;
-        let kind = match (forks, arguments.agent.filter(|agent| !agent.is_empty())) {
-            (true, Some(_)) => {
-                return Err(Told(
-                    "`fork` and `agent` exclude each other: a fork is what you are. Leave one of them out. Nothing was started."
-                        .to_owned(),
-                ));
-            }
-            (true, None) => match policy.fork_refusal() {
-                Some(refusal) => return Err(Told(refusal.to_owned())),
-                None => SpawnKind::Fork(Inherit::Full),
-            },
-            (false, Some(agent)) => self.named(&agent)?,
-            (false, None) => SpawnKind::Fresh,
-        };
+        let profile = self.tasks_profile(&arguments)?;
         let spawn = Spawn {
             prompt: bounded("prompt", arguments.prompt)?,
             description: description(arguments.description),
             name: None,
-            kind,
+            profile,
             limits: self.options.crew.limits,
             place: Placement::Shared,
         };

@@ -12,13 +12,13 @@ fn declarations_are_frozen_and_in_name_order() {
         .collect();
     // A new hash here means that every running conversation loses its cached prefix.
     insta::assert_snapshot!(list.join("\n"), @"
-    Agent Spawns 8dbd0528bb5b
+    Agent Spawns 0abaddaf139b
     TaskCancel Spawns 4e1990bd2ab1
     TaskClear Spawns 5ec35b477266
     TaskList Reads eaf6776ffc7e
     TaskOutput Reads 733f44f9f875
     TaskSend Spawns d20002bbf287
-    TaskStart Spawns 42eb3b9f8e5d
+    TaskStart Spawns 41e6cdd2d859
     TaskWait Reads b9d78af39cf3
     ");
     assert!(SPECS.is_sorted_by_key(|spec| spec.name));

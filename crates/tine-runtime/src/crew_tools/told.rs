@@ -27,6 +27,9 @@ impl From<RuntimeError> for Told {
             RuntimeError::Worktree(error) => {
                 format!("There is no worktree for the worker: {cause}. {}", advice(error))
             }
+            RuntimeError::CacheLoss { .. } => format!(
+                "No worker was started: {cause}. Leave `model` out, or take `context` `digest` or `fresh`."
+            ),
             _ => format!("This did not work: {cause}."),
         })
     }

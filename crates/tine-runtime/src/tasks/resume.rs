@@ -3,7 +3,7 @@
 use tine_model::{AgentId, AgentRecord, Block, EntryBody, Message, Role};
 use tine_store::StoreError;
 
-use crate::crew::{SpawnKind, told, worker_options};
+use crate::crew::{WorkerRole, told, worker_options};
 use crate::error::RuntimeError;
 use crate::run::RunOptions;
 use crate::runtime::Runtime;
@@ -35,7 +35,7 @@ impl Runtime {
         self.recover().await?;
         let view = self.task_view(agent).await?;
         let definition = view.task.definition.as_deref();
-        let kind = SpawnKind::of_task(definition, view.context, &options.crew.definitions)?;
+        let role = WorkerRole::of_task(definition, view.context, &options.crew.definitions)?;
         let record = self.store().agent(agent).await?;
         let llm = self.ports().models.connect(&record.settings.model).await?;
         let (lease, prompt) = match self.acquire(agent).await {
@@ -54,7 +54,7 @@ impl Runtime {
         let directive = view.task.directive;
         let start = match prompt {
             Some(prompt) => {
-                let told = (&kind, directive.as_str(), prompt);
+                let told = (&role, directive.as_str(), prompt);
                 self.started_again(&record, told, options).await.map(Some)
             }
             None => Ok(self.next_of(&lease, &directive, (&entered, options)).await),
@@ -62,7 +62,7 @@ impl Runtime {
         match start {
             Ok(Some(start)) => {
                 let run = WorkerRun { lease, directive, start, entered, llm };
-                self.start(run, worker_options(options, &kind, options.crew.limits));
+                self.start(run, worker_options(options, &role, options.crew.limits));
                 Ok(Resumed::Started)
             }
             Ok(None) => {
@@ -81,7 +81,7 @@ impl Runtime {
     async fn started_again(
         &self,
         record: &AgentRecord,
-        (kind, directive, prompt): (&SpawnKind, &str, String),
+        (role, directive, prompt): (&WorkerRole, &str, String),
         options: &RunOptions,
     ) -> Result<Start, RuntimeError> {
         let agent = record.id;
@@ -92,8 +92,8 @@ impl Runtime {
             false => {
                 let strips = self.facts(&record.settings.model).strips_reasoning;
                 let how = (strips, &options.crew.inherits);
-                let place = self.told_place(agent, &record.directory, kind).await?;
-                let first = told((kind, directive), (&conversation, &place), how);
+                let place = self.told_place(agent, &record.directory, role).await?;
+                let first = told((role, directive), (&conversation, &place), how);
                 let mut blocks = first.blocks().to_vec();
                 blocks.push(Block::Text(prompt));
                 let first = Message::new(Role::User, blocks);

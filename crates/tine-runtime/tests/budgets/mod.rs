@@ -174,6 +174,7 @@ fn fan_of(parent: AgentId, directives: &[&str]) -> FanSpec {
     let directives = directives.iter().map(|text| (*text).to_owned()).collect();
     FanSpec {
         at: None,
+        profile: tine_runtime::WorkerProfile::default(),
         parent,
         directives,
         plan: Asked::Auto,

@@ -192,6 +192,7 @@ async fn workers_of_a_fan_are_confined_each() {
     let directives = vec!["one".to_owned(), "two".to_owned()];
     let spec = FanSpec {
         at: None,
+        profile: tine_runtime::WorkerProfile::default(),
         parent: root,
         directives,
         plan: Asked::Auto,

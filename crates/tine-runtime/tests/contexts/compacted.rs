@@ -173,6 +173,7 @@ async fn a_worker_keeps_its_brief_and_a_spawner_its_roster() {
     let directives = vec!["Check the parser.\nAll of it.".to_owned()];
     let spec = FanSpec {
         at: None,
+        profile: tine_runtime::WorkerProfile::default(),
         parent: root,
         directives,
         plan: tine_cache::Asked::Auto,

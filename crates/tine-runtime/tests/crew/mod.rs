@@ -1,6 +1,7 @@
 //! Workers that a model starts: what they inherit, how they report, how they stop, and who may not start any.
 
 mod gate;
+mod profiles;
 mod reports;
 mod spawns;
 mod stops;

@@ -131,7 +131,7 @@ async fn what_cannot_be_started_is_told_and_nothing_is_made() {
             json!({"prompt": "x", "isolation": "worktree"}),
             "has turned worktrees off, so no worker was started. Start the worker without `isolation`",
         ),
-        (json!({"prompt": "x", "fork_turns": "some"}), "`all`, `none` or a number"),
+        (json!({"prompt": "x", "fork_turns": "some"}), "`some` is none of `full`, `digest`"),
         (json!({"prompt": "x", "name": "a b"}), "cannot be a name"),
         (json!({"prompt": "x", "colour": "red"}), "unknown field `colour`"),
     ] {

@@ -28,6 +28,7 @@ async fn fan(house: &House, parent: AgentId, round: usize) -> FanReport {
         at: None,
         parent,
         directives: directives(round, 4),
+        profile: tine_runtime::WorkerProfile::default(),
         plan: Asked::Auto,
         place: tine_runtime::Placement::Shared,
     };

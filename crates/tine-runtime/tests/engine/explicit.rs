@@ -67,6 +67,7 @@ fn spec(parent: AgentId, count: usize) -> FanSpec {
         parent,
         at: None,
         directives,
+        profile: tine_runtime::WorkerProfile::default(),
         plan: Asked::Auto,
         place: tine_runtime::Placement::Shared,
     }

@@ -179,6 +179,7 @@ async fn tell(story: Story) -> Told {
     let directives = vec!["Task number 000.".to_owned()];
     let spec = FanSpec {
         at: None,
+        profile: tine_runtime::WorkerProfile::default(),
         parent: root,
         directives,
         plan: Asked::Auto,

@@ -493,7 +493,14 @@ async fn each_worker_of_a_fan_has_its_own_port_and_place() {
     let root = house.root_in(directory.clone()).await;
     say(&house, root, "Hello.").await;
     let directives = ["a", "b", "c"].map(str::to_owned).to_vec();
-    let spec = FanSpec { at: None, parent: root, directives, plan: Asked::Auto, place: own() };
+    let spec = FanSpec {
+        at: None,
+        profile: tine_runtime::WorkerProfile::default(),
+        parent: root,
+        directives,
+        plan: Asked::Auto,
+        place: own(),
+    };
     let watcher = Arc::new(crate::Ends::default());
     let fan = house.runtime.fan(spec, &allowed(), watcher).await.unwrap();
     let mut ports = Vec::new();

@@ -114,6 +114,7 @@ async fn what_made_a_worktree_ready_is_no_work_of_its_agent() {
     say(&house, root, "Hello.").await;
     let spec = FanSpec {
         at: None,
+        profile: tine_runtime::WorkerProfile::default(),
         parent: root,
         directives: vec!["a".into()],
         plan: Asked::Auto,

@@ -202,6 +202,7 @@ async fn two_workers_of_a_fan_that_write_in_one_directory_are_told_once_each() {
         at: None,
         parent: root,
         directives,
+        profile: tine_runtime::WorkerProfile::default(),
         plan: Asked::Auto,
         place: tine_runtime::Placement::Shared,
     };

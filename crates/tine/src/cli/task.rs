@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::budget::time_limit;
-use super::{LimitArgs, PlaceArgs};
+use super::{LimitArgs, PlaceArgs, WorkerArgs};
 use crate::manual::examples;
 use crate::prompt::sendable;
 
@@ -47,12 +47,11 @@ pub(crate) struct StartTaskArgs {
     /// What the worker is to do; `-` for standard input
     #[arg(value_parser = sendable)]
     pub(crate) prompt: String,
-    /// Start from AGENT's conversation, not from the prompt alone
-    #[arg(long)]
+    /// Start from AGENT's conversation, not from the prompt alone: the same as --context full
+    #[arg(long, conflicts_with = "context")]
     pub(crate) fork: bool,
-    /// Start as the agent that is defined under this name
-    #[arg(long = "agent", value_name = "NAME", conflicts_with = "fork")]
-    pub(crate) definition: Option<String>,
+    #[command(flatten)]
+    pub(crate) worker: WorkerArgs,
     /// The task in a few words, for lists
     #[arg(short, long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
@@ -60,7 +59,7 @@ pub(crate) struct StartTaskArgs {
     #[arg(short, long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Let the worker of this task of AGENT go on with the prompt, instead of starting one
-    #[arg(long, value_name = "TASK", conflicts_with_all = ["definition", "description", "name", "worktree", "clean", "base"])]
+    #[arg(long, value_name = "TASK", conflicts_with_all = ["context", "definition", "model", "description", "name", "worktree", "clean", "base"])]
     pub(crate) resume: Option<String>,
     #[command(flatten)]
     pub(crate) place: PlaceArgs,

@@ -97,6 +97,7 @@ async fn tell(
         parent: root,
         at: None,
         directives,
+        profile: tine_runtime::WorkerProfile::default(),
         plan: Asked::Leader,
         place: Placement::Shared,
     };

@@ -10,16 +10,17 @@ use tine_fork::{AllowAllFilter, Observer, Report, RunEvent, WORKER_TURNS_DEFAULT
 use tine_model::{AgentId, Outcome, TaskStatus, Usage};
 use tine_runtime::{
     CacheReport, Confinement, CrewWatcher, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher,
-    Placement, RunOptions,
+    Inherit, Placement, RunOptions,
 };
 use tokio_util::sync::CancellationToken;
 
+use super::fork::ONLY_PLAIN;
 use crate::budget;
 use crate::caching::{Before, asked, go_ahead, launch_word, policy};
 use crate::cli::FanArgs;
 use crate::confine::{of_workers, tell_widened, warn_of_gaps};
 use crate::context::{Context, InTerminal};
-use crate::crew::crew;
+use crate::crew::{crew, profile};
 use crate::ending::{Tally, warn_of_refusals};
 use crate::fail::{FAILED, Failure, INTERRUPTED, TIMED_OUT, TOOL_FAILED};
 use crate::interrupt::interruptible;
@@ -173,17 +174,25 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
         args: &args.spread.estimate,
         json: args.spread.json,
     };
-    if !go_ahead(context, before).await? {
+    let record = context.runtime.store().agent(parent).await?;
+    let screen = Arc::new(Screen::of(context));
+    let (workers, crew_watcher) = watchers(context, &screen, &args.directives);
+    let crew =
+        crew(&context.config, &args.spread.limits, Path::new(&record.directory), crew_watcher)?;
+    let profile = profile(&args.worker, Inherit::Full, &crew.definitions)?;
+    if args.spread.estimate.estimate && !profile.is_priced() {
+        return Err(
+            Failure::usage(ONLY_PLAIN).hint("leave out --context and --model, or --estimate")
+        );
+    }
+    if profile.is_priced() && !go_ahead(context, before).await? {
         return Ok(None);
     }
-    let record = context.runtime.store().agent(parent).await?;
     let confinement = of_workers(context, &args.spread.limits, &record)?;
     tell_widened(&confinement.reach, (&record.reach, "each worker"));
     let directory = record.directory;
     warn_of_gaps(&confinement, Path::new(&directory));
-    let screen = Arc::new(Screen::of(context));
     let guarded = Guarded::new(context, &args.spread.limits, &screen, true)?;
-    let (workers, crew_watcher) = watchers(context, &screen, &args.directives);
     let explain = args.explain;
     let tally = Tally::new(Arc::new(|_: &RunEvent<'_>| {}));
     let watch = Arc::new(Watch { screen: Arc::clone(&screen), workers, explain, tally });
@@ -196,7 +205,7 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
         cancel: cancel.clone(),
         caching: policy(&context.config, args.keep_warm)?,
         filter: Arc::new(AllowAllFilter),
-        crew: crew(&context.config, &args.spread.limits, Path::new(&directory), crew_watcher)?,
+        crew,
         confinement: confinement.clone(),
         on_budget: budget::on_budget(&args.spread.limits.tree),
     };
@@ -206,8 +215,8 @@ pub(super) async fn run(context: &Context, args: FanArgs) -> Result<Option<Fanne
         say_under_way(context.runtime.under_way(parent).await?);
         say_submodules(&context.runtime.submodules_left(parent).await?);
     }
-    let spec =
-        FanSpec { parent, at, directives: args.directives, plan: asked(args.spread.plan), place };
+    let plan = asked(args.spread.plan);
+    let spec = FanSpec { parent, at, directives: args.directives, profile, plan, place };
     let watcher = Arc::clone(&watch) as Arc<dyn FanWatcher>;
     let fan = Box::pin(context.runtime.fan(spec, &options, watcher));
     let fanned = interruptible(fan, &cancel, || screen.say(STOPPING)).await;

@@ -1,21 +1,26 @@
 //! `tine fork`: fork an agent; with a prompt, run the fork.
 
 use tine_cache::Asked;
-use tine_fork::{DigestProfile, DigestStats};
-use tine_model::{AgentId, ContextMode, EntryId, ModelError, ModelRef, ModelSettings};
+use tine_fork::DigestStats;
+use tine_model::{AgentId, ContextMode, EntryId, ModelSettings};
 use tine_runtime::{EstimateSpec, ForkMade, ForkSpec, Inherit};
 
 use crate::budget;
 use crate::caching::{Before, go_ahead};
-use crate::cli::{ContextArg, EstimateArgs, ForkArgs, OutputArgs, OutputFormat};
+use crate::cli::{EstimateArgs, ForkArgs, OutputArgs, OutputFormat};
 use crate::confine::{line, of_agent, tell_widened};
 use crate::context::Context;
+use crate::crew::model_ref;
 use crate::fail::Failure;
 use crate::output;
 use crate::prompt::Prompt;
 use crate::render::json::ForkShape;
 use crate::render::worktree::{PlaceShape, say_left_out, say_submodules, say_under_way};
 use crate::talk::Talk;
+
+/// Why an estimate is refused.
+pub(super) const ONLY_PLAIN: &str =
+    "--estimate prices forks that inherit everything and keep their model";
 
 pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failure> {
     let (parent, named) = context.agent_at(&args.agent).await?;
@@ -38,11 +43,11 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
         args: &args.estimate,
         json: args.output.json || args.output.output_format != OutputFormat::Text,
     };
-    let inherit = inherit(args.inherit.context, args.inherit.turns);
+    let inherit = args.inherit.turns.map_or(args.inherit.context, Inherit::Turns);
     let settings = settings(context, parent, args.inherit.model.as_deref()).await?;
     let is_plain = inherit == Inherit::Full && settings.is_none();
     if args.estimate.estimate && !is_plain {
-        return Err(Failure::usage("--estimate prices forks that inherit everything and keep their model")
+        return Err(Failure::usage(ONLY_PLAIN)
             .hint("leave out --context, --turns and --model, or fork without --estimate: an idle fork costs nothing"));
     }
     // An idle fork costs nothing: only what is sent does.
@@ -79,26 +84,13 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
     }
 }
 
-fn inherit(context: ContextArg, turns: Option<u32>) -> Inherit {
-    match (turns, context) {
-        (Some(turns), _) => Inherit::Turns(turns),
-        (None, ContextArg::Full) => Inherit::Full,
-        (None, ContextArg::Digest) => Inherit::Digest(DigestProfile::Fixed),
-        (None, ContextArg::Graduated) => Inherit::Digest(DigestProfile::Graduated),
-        (None, ContextArg::Fresh) => Inherit::Fresh,
-    }
-}
-
 /// The parent's settings with another model; `None` where it is the parent's own.
 async fn settings(
     context: &Context,
     parent: AgentId,
     model: Option<&str>,
 ) -> Result<Option<ModelSettings>, Failure> {
-    let Some(model) = model else { return Ok(None) };
-    let model: ModelRef = model.parse().map_err(|error: ModelError| {
-        Failure::input(error.to_string()).hint("for example anthropic/NAME, or sim/echo")
-    })?;
+    let Some(model) = model.map(model_ref).transpose()? else { return Ok(None) };
     let own = context.runtime.store().agent(parent).await?.settings;
     Ok((own.model != model).then_some(ModelSettings { model, ..own }))
 }

@@ -30,6 +30,7 @@ Examples:
                                           what it would cost, and how they would
                                           start
   tine fan 1a2b -d A -d B --plan leader --explain
+  tine fan 1a2b -d A -d B --agent reviewer --context \"last 3\"
   tine fan 1a2b -d \"With a queue.\" -d \"With a lock.\" --worktree
                                           each in a git worktree of its own";
 
@@ -93,7 +94,9 @@ Examples:
   tine merge-back 3c4d --file draft.md --json";
 
 pub(crate) const TASK_START: &str = "\
-The worker starts from its prompt alone, or with --fork from AGENT's conversation. It runs in the background, in a \
+The worker starts from its prompt alone, or with --fork from AGENT's conversation; --context says how much of it. With a full \
+context --agent keeps what AGENT is, so that the cache serves it: the defined agent's tools narrow what may be called, and its \
+instructions stand before the task. With any other it begins with its own prompt and tools. The worker runs in the background, in a \
 process of its own, and its report reaches AGENT at its next turn. Where nobody can be asked, what needs permission is \
 refused; with --wait-for-permission it waits for `tine permission`.
 
@@ -101,6 +104,8 @@ Examples:
   tine task start 1a2b \"List the open questions.\" --fork
   tine task start 1a2b \"Review src/parser.rs.\" --agent reviewer -d \\
       \"review of the parser\"
+  tine task start 1a2b \"Review what we did.\" --agent reviewer --context full
+  tine task start 1a2b \"Sum it up.\" --context digest -m anthropic/NAME
   tine task start 1a2b \"Count the tests.\" --wait
   tine task start 1a2b \"Fix the parser.\" --fork --worktree
   id=$(tine task start 1a2b \"Fix the build.\" --fork --json | jq -r .task)";

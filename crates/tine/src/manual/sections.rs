@@ -244,7 +244,7 @@ const WORKERS: Section = Section {
     terms: &[
         (
             "Agent",
-            "starts a worker: from the conversation (subagent_type fork), as a defined agent, or fresh; several in one turn share one prefix",
+            "starts a worker: from the conversation (subagent_type fork, or as much of it as context says), as a defined agent, with another model, or fresh; several in one turn share one prefix",
         ),
         (
             "TaskStart, TaskList, TaskOutput, TaskSend, TaskCancel, TaskClear, TaskWait",
@@ -271,7 +271,7 @@ const WORKERS: Section = Section {
 
 const AGENTS: Section = Section {
     heading: "DEFINED AGENTS",
-    text: "An agent that can be started by name is a Markdown file: .tine/agents/NAME.md in the nearest directory above that has such a folder and that you trust (see TRUST), or agents/NAME.md beside your config.toml; yours keep their names. It begins with a head between two lines `---`; the text below is its system prompt. It starts fresh, never from a conversation. Fields of the head that are not named here mean nothing to tine.",
+    text: "An agent that can be started by name is a Markdown file: .tine/agents/NAME.md in the nearest directory above that has such a folder and that you trust (see TRUST), or agents/NAME.md beside your config.toml; yours keep their names. It begins with a head between two lines `---`; the text below is its system prompt. It starts fresh, or with as much of a conversation as --context (or the tools' context) says. With a full context the worker keeps its parent's system prompt, declared tools and model, so that the cache serves them: this agent's tools narrow what it may call, and this agent's prompt stands before the task. Fields of the head that are not named here mean nothing to tine.",
     terms: &[
         ("name", "what it is started by; without it the file's name. `fork` is taken"),
         ("description", "what it is for, in a line that models choose by"),

@@ -139,3 +139,53 @@ fn a_fan_needs_a_task_and_has_a_largest_size() {
     hint: split the work over several fans
     ");
 }
+
+#[test]
+fn workers_of_a_fan_have_a_context_an_agent_and_a_model() {
+    let home = home();
+    let text = "---\nname: reader\ndescription: Reads.\ntools: FileRead\n---\nYou read.\n";
+    home.write("work/.tine/agents/reader.md", text);
+    home.trust();
+    for context in ["full", "digest"] {
+        let told = home.json(&[
+            "fan",
+            "base",
+            "-d",
+            "count",
+            "-d",
+            "see",
+            "--plan",
+            "leader",
+            "--agent",
+            "reader",
+            "--context",
+            context,
+            "--json",
+        ]);
+        assert_eq!(told["tasks"].as_array().unwrap().len(), 2);
+        for task in told["tasks"].as_array().unwrap() {
+            let agent = task["agent"].as_str().unwrap();
+            let shown = home.done(&["show", agent, "--full"]);
+            assert!(shown.contains("does not have the tool `Glob`"), "{shown}");
+            let row = home.json(&["task", "output", agent, "--json"]);
+            assert_eq!(
+                (&row["task"]["definition"], &row["task"]["context"]),
+                (&"reader".into(), &context.into())
+            );
+        }
+    }
+    check!(home.shown(&home.ran(&["fan", "base", "-d", "x", "--context", "fresh", "--estimate"])), @"
+    code: 2
+    --- stdout
+    --- stderr
+    error: --estimate prices forks that inherit everything and keep their model
+    hint: leave out --context and --model, or --estimate
+    ");
+    check!(home.shown(&home.ran(&["fan", "base", "-d", "x", "--agent", "nobody"])), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: no agent is defined as `nobody`
+    hint: defined are reader
+    ");
+}

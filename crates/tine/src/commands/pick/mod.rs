@@ -14,7 +14,7 @@ use self::choice::{Choice, ask};
 pub(super) use self::shape::PickJson;
 use super::{bring, fan};
 use crate::ask::a_person_is_there;
-use crate::cli::{FanArgs, PickArgs};
+use crate::cli::{FanArgs, PickArgs, WorkerArgs};
 use crate::confine::of_checks;
 use crate::context::Context;
 use crate::fail::{FAILED, Failure, INTERRUPTED};
@@ -133,7 +133,8 @@ async fn workers(
     let mut spread = args.spread;
     spread.place.worktree = true;
     let directives = vec![directive; usize::from(args.forks)];
-    let fan = FanArgs { agent, directives, explain: false, keep_warm: false, spread };
+    let worker = WorkerArgs::default();
+    let fan = FanArgs { agent, directives, explain: false, keep_warm: false, worker, spread };
     let Some(fanned) = fan::run(context, fan).await? else { return Ok(None) };
     if fanned.cancel.is_cancelled() {
         return Err(Failure::coded(INTERRUPTED, "interrupted; nothing was taken")

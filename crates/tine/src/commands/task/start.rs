@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tine_model::{AgentId, AgentRecord};
-use tine_runtime::{Definitions, Inherit, Placement, Resumed, Spawn, SpawnKind, TaskView};
+use tine_runtime::{Inherit, Placement, Resumed, Spawn, TaskView};
 
 use super::background::{self, Begun};
 use super::named;
@@ -13,6 +13,7 @@ use crate::cli::{ResumeTaskArgs, StartTaskArgs, WorkArgs};
 use crate::commands::listing;
 use crate::confine::{of_agent, of_workers, tell_widened};
 use crate::context::Context;
+use crate::crew::profile;
 use crate::fail::Failure;
 use crate::prompt::is_stdin;
 use crate::render::worktree::{say_submodules, say_under_way};
@@ -63,8 +64,9 @@ pub(super) async fn start(context: &Context, mut args: StartTaskArgs) -> Result<
     let mut work = Work::new(context, &args.how, (confinement, Path::new(&record.directory)))?;
     // Of the workers that models start, the settings and options say it; of this one, a person may.
     work.options.crew.confinement.reach = reach;
+    let usual = if args.fork { Inherit::Full } else { Inherit::Fresh };
     let spawn = Spawn {
-        kind: kind(&args, &work.options.crew.definitions)?,
+        profile: profile(&args.worker, usual, &work.options.crew.definitions)?,
         prompt: args.prompt,
         description: args.description,
         name: args.name,
@@ -130,21 +132,6 @@ async fn tell_of_reach(context: &Context, task: &str, how: &WorkArgs) -> Result<
     let wish = of_agent(context, &how.limits, &record)?.reach;
     tell_widened(&wish, (&record.reach, &record.id.short()));
     Ok(())
-}
-
-fn kind(args: &StartTaskArgs, definitions: &Definitions) -> Result<SpawnKind, Failure> {
-    let Some(name) = &args.definition else {
-        return Ok(if args.fork { SpawnKind::Fork(Inherit::Full) } else { SpawnKind::Fresh });
-    };
-    if let Some(found) = definitions.get(name) {
-        return Ok(SpawnKind::Named(found.clone()));
-    }
-    let names: Vec<&str> = definitions.iter().map(|one| one.name.as_str()).collect();
-    let defined = match names.is_empty() {
-        true => "none is defined here; `tine man` says how to define one".to_owned(),
-        false => format!("defined are {}", names.join(", ")),
-    };
-    Err(Failure::input(format!("no agent is defined as `{}`", name.escape_debug())).hint(defined))
 }
 
 fn check_prompt(prompt: &str) -> Result<(), Failure> {

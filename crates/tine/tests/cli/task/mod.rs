@@ -229,6 +229,54 @@ fn a_worker_can_be_an_agent_that_is_defined_here() {
     assert!(told["report"].as_str().unwrap().contains("does not have the tool `Bash`"), "{told}");
 }
 
+#[test]
+fn a_worker_has_a_context_an_agent_and_a_model() {
+    let home = base();
+    let text = "---\nname: reader\ndescription: Reads.\ntools: FileRead, Grep\n---\nYou read.\n";
+    home.write("work/.tine/agents/reader.md", text);
+    home.trust();
+    let ran = |options: &[&str]| {
+        let start = ["task", "start", "base", "COMMAND", "--wait", "--json"];
+        home.ran(&[&start, options].concat())
+    };
+    for (options, context) in [
+        (["--agent", "reader", "--max-turns=9", "--fork"], "full"),
+        (["--agent", "reader", "--context", "full"], "full"),
+        (["--agent", "reader", "--context", "last 1"], "turns"),
+        (["--agent", "reader", "--context", "last:1"], "turns"),
+        (["--agent", "reader", "--context", "digest"], "digest"),
+    ] {
+        let ran = ran(&options);
+        let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!((&told["definition"], &told["context"]), (&"reader".into(), &context.into()));
+        let report = told["report"].as_str().unwrap();
+        assert!(report.contains("does not have the tool `Bash`"), "{told}");
+    }
+    let told = ran(&["--context", "digest", "--model", "sim/echo"]);
+    let told: Value = serde_json::from_str(&told.stdout).unwrap();
+    assert_eq!((&told["definition"], &told["context"]), (&Value::Null, &"digest".into()));
+    let refused = |options: &[&str]| home.shown(&ran(options));
+    check!(refused(&["--context", "full", "--model", "sim/echo"]), @"
+    code: 42
+    --- stdout
+    --- stderr
+    error: no cache of sim/echo has this conversation: about 3562 tokens would be sent anew, for $0.0178
+    hint: without --model the fork keeps its parent's model, and with it the cache
+    hint: --context digest tells the other model the conversation as a shorter text
+    hint: --accept-cache-loss sends all of it anew
+    ");
+    check!(refused(&["--context", "half"]), @"
+    code: 2
+    --- stdout
+    --- stderr
+    error: invalid value 'half' for '--context <CONTEXT>': `half` is none of `full`, `digest`, `graduated`, `last N` and `fresh`
+
+    For more information, try '--help'.
+    ");
+    assert_eq!(ran(&["--fork", "--context", "full"]).code, 2);
+    assert_eq!(ran(&["--resume", "x", "--context", "full"]).code, 2);
+}
+
 /// A command that an agent runs speaks as that agent, and its words are no frame of tine's.
 #[test]
 fn a_task_that_an_agents_command_resumes_hears_whose_words_they_are() {

@@ -144,6 +144,7 @@ async fn tell(
         at: None,
         parent: root,
         directives: WAYS.map(story::directive).to_vec(),
+        profile: tine_runtime::WorkerProfile::default(),
         plan: Asked::Leader,
         place: Placement::Worktree(Start::State),
     };
