@@ -142,6 +142,17 @@ async fn with_any_other_context_a_worker_begins_with_its_agents_own_head() {
     }
 }
 
+/// An older lineage has older declarations, and they are the ones that its workers' requests begin with.
+#[tokio::test]
+async fn without_an_agent_every_context_keeps_the_head_of_the_lineage() {
+    for context in ["full", "digest", "last 1", "fresh"] {
+        let input = json!({"prompt": "look", "context": context});
+        let (house, worker, task) = started("TaskStart", input).await;
+        let parent = house.runtime.store().agent(task.spawner).await.unwrap();
+        assert_eq!(worker.head, parent.head, "{context}");
+    }
+}
+
 #[tokio::test]
 async fn a_shorter_context_goes_with_another_model_and_a_full_one_has_a_price() {
     let input = |context: &str| json!({"prompt": "look", "context": context, "model": "sim/other"});
