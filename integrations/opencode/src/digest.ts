@@ -7,7 +7,7 @@ import type { Message } from "./host.js";
 /** What `tine digest` prints. */
 export interface Digest {
   text: string;
-  statistics: {
+  stats: {
     messages: number;
     messages_dropped: number;
     results_cut: number;

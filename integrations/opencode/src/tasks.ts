@@ -122,7 +122,7 @@ export class Tasks {
     await this.registry.update(task.id, (row) => (row.after = inherited.at(-1)?.info.id));
     if (!isFork) {
       return text
-        ? { lead: words.preamble(task.id, words.digested(text.statistics)), answer: words.digestAnswer(text.statistics) }
+        ? { lead: words.preamble(task.id, words.digested(text.stats)), answer: words.digestAnswer(text.stats) }
         : { lead: words.preamble(task.id, words.FRESH), answer: words.FRESH_ANSWER };
     }
     const statistics = task.context === "full" ? whole(inherited) : await this.cut(inherited, task);

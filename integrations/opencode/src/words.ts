@@ -71,7 +71,7 @@ export function inherited({ messagesDropped, results, isCompacted, tokensKept }:
 }
 
 /** Says what a child with a digest has. */
-export function digested({ messages_dropped: dropped, results_cut: cut, from_compaction: compacted }: Digest["statistics"]): string {
+export function digested({ messages_dropped: dropped, results_cut: cut, from_compaction: compacted }: Digest["stats"]): string {
   const lost = [
     dropped ? `its ${count(dropped, "oldest message")} left out` : "",
     cut ? `${count(cut, "tool result")} cut to ${number(RESULT_CHARACTERS_MAX)} characters` : "",
@@ -107,7 +107,7 @@ export function cacheAnswer(statistics: Statistics, isFull: boolean, differs: st
 
 export const FRESH_ANSWER = "It knows nothing of this conversation but its prompt.";
 
-export function digestAnswer({ tokens_estimated: tokens, messages_dropped: dropped, results_cut: cut }: Digest["statistics"]): string {
+export function digestAnswer({ tokens_estimated: tokens, messages_dropped: dropped, results_cut: cut }: Digest["stats"]): string {
   return `It has a digest of this conversation as text (about ${number(tokens)} tokens; ${count(dropped, "message")} left out, ${count(cut, "result")} cut). Cache: nothing of the conversation is shared, only system prompt and tools; context "full" would have shared all of it.`;
 }
 

@@ -18,11 +18,11 @@ use crate::output;
 #[derive(Serialize)]
 struct DigestJson<'a> {
     text: &'a str,
-    statistics: StatisticsJson<'a>,
+    stats: StatsJson<'a>,
 }
 
 #[derive(Serialize)]
-struct StatisticsJson<'a> {
+struct StatsJson<'a> {
     /// Messages that count, one for each of the other program's.
     messages: usize,
     /// The oldest of them, which are not in the text.
@@ -53,7 +53,7 @@ pub(crate) fn digest(args: &DigestArgs) -> Result<u8, Failure> {
     let messages: Vec<&Message> = outline.messages.iter().collect();
     let before = outline.before_summary;
     let Digest { text, stats } = Digest::behind_summary(&messages, DigestProfile::Fixed, before);
-    let statistics = StatisticsJson {
+    let stats = StatsJson {
         messages: stats.messages,
         messages_dropped: stats.dropped,
         tokens_dropped: stats.dropped_tokens,
@@ -70,7 +70,7 @@ pub(crate) fn digest(args: &DigestArgs) -> Result<u8, Failure> {
         messages_before_compaction: before.unwrap_or_default(),
         left_out: outline.left_out.iter().collect(),
     };
-    output::json(&DigestJson { text: &text, statistics })?;
+    output::json(&DigestJson { text: &text, stats })?;
     Ok(0)
 }
 

@@ -355,14 +355,14 @@ Examples:
 
 pub(crate) const DIGEST: &str = "\
 For plugins and scripts that give a conversation to an agent of another model or program: its messages are the better inheritance \
-where they can be had. The result is one JSON object: `text`, which says itself what it lacks, and `statistics`. Arguments of calls \
+where they can be had. The result is one JSON object: `text`, which says itself what it lacks, and `stats`. Arguments of calls \
 are cut at 200 characters, results at 1,500, and the oldest messages go above 100,000 tokens (4 bytes each); reasoning and files are \
 left out. After a compaction it begins with the summary. What cannot be read is an error with code 42.
 
 Examples:
   curl -s localhost:4096/session/ses_1234/message | tine digest --format \\
       opencode | jq -r .text
-  opencode export ses_1234 | tine digest --format opencode - | jq .statistics";
+  opencode export ses_1234 | tine digest --format opencode - | jq .stats";
 
 pub(crate) const EXPORT: &str = "\
 Keys and passwords are replaced by [redacted: kind]; --raw leaves them in.

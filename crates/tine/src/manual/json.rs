@@ -126,7 +126,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine digest",
-            r#"{"text","statistics":{"messages","messages_dropped","tokens_dropped","message_cut","results","results_cut","results_cleared","arguments_cut","reasoning_omitted","files_omitted","characters","tokens_estimated","from_compaction","messages_before_compaction","left_out":{kind:count}}}; messages are those of the other program that its model is sent, and counts of results, arguments, reasoning and files are of the messages in the text. Where nothing was dropped, cut, cleared or omitted, the text says that nothing was left out; of an empty conversation it is empty"#,
+            r#"{"text","stats":{"messages","messages_dropped","tokens_dropped","message_cut","results","results_cut","results_cleared","arguments_cut","reasoning_omitted","files_omitted","characters","tokens_estimated","from_compaction","messages_before_compaction","left_out":{kind:count}}}; messages are those of the other program that its model is sent, and counts of results, arguments, reasoning and files are of the messages in the text. Where nothing was dropped, cut, cleared or omitted, the text says that nothing was left out; of an empty conversation it is empty"#,
         ),
         (
             "tine cost",

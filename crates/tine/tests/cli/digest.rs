@@ -45,7 +45,7 @@ fn a_session_of_opencode_becomes_a_text_and_what_it_lacks() {
     Agent: Two.
     </inherited_context>
     "#);
-    check!(serde_json::to_string_pretty(&value["statistics"]).unwrap(), @r#"
+    check!(serde_json::to_string_pretty(&value["stats"]).unwrap(), @r#"
     {
       "messages": 3,
       "messages_dropped": 0,
@@ -74,7 +74,7 @@ fn a_session_of_opencode_becomes_a_text_and_what_it_lacks() {
 
 #[test]
 fn an_empty_session_has_an_empty_text() {
-    check!(digested(&Home::new(), "[]").stdout, @r#"{"text":"","statistics":{"messages":0,"messages_dropped":0,"tokens_dropped":0,"message_cut":false,"results":0,"results_cut":0,"results_cleared":0,"arguments_cut":0,"reasoning_omitted":0,"files_omitted":0,"characters":0,"tokens_estimated":0,"from_compaction":false,"messages_before_compaction":0,"left_out":{}}}"#);
+    check!(digested(&Home::new(), "[]").stdout, @r#"{"text":"","stats":{"messages":0,"messages_dropped":0,"tokens_dropped":0,"message_cut":false,"results":0,"results_cut":0,"results_cleared":0,"arguments_cut":0,"reasoning_omitted":0,"files_omitted":0,"characters":0,"tokens_estimated":0,"from_compaction":false,"messages_before_compaction":0,"left_out":{}}}"#);
 }
 
 #[test]
