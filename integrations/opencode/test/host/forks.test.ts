@@ -38,6 +38,10 @@ test("a cut fork: 1,500 characters stay, 1,501 are cut, and the prefix is read u
   assert.ok(results[0]!.includes("a".repeat(1_500)) && !results[0]!.includes("truncated"), results[0]);
   assert.match(results[1]!, /b{1500}\\n\[Tool result truncated - original 1501 chars\]/);
   assert.match(last(child!) + bare(child!).at(-2), /1 tool result was cut to its first 1,500 characters:\\n- bash \(toolu?_[^)]*\): originally 1,501 characters/);
+  // All else is as the parent sent it.
+  const own = bare(asked("START fork"));
+  const differ = own.filter((block, place) => bare(child!)[place] !== block);
+  assert.deepEqual(differ.map((block) => block.includes("b".repeat(1_501))), [true]);
   const prefix = prompt(asked("FILL edges"));
   assert.ok(child!.usage!.read >= 0.99 * prefix, JSON.stringify([child!.usage, prefix]));
 });
