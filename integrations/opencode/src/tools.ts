@@ -103,6 +103,7 @@ function answered<Args>(
   return async (args, context) => {
     try {
       if (await tasks.workerOf(context.sessionID)) return words.WORKER_REFUSED;
+      await tasks.takeUp();
       return await execute(args, context, context);
     } catch (error) {
       if (error instanceof Refusal || error instanceof IdError) return error.message;

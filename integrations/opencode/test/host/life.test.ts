@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import type { Task } from "../../src/registry.js";
-import { Machine, until, words } from "./machine.js";
+import { ended, Machine, until, words } from "./machine.js";
 
 let machine: Machine;
 before(async () => (machine = await Machine.start({ options: { retrySeconds: 3 } })));
@@ -154,6 +154,27 @@ test("a restart loses a task once, and it can be resumed", async () => {
   const [again] = await machine.told(parent);
   assert.equal(again!.status, "completed");
   assert.match(words((await machine.messages(session!)).at(-1)!.parts), /once more/);
+});
+
+test("a second OpenCode leaves the first one's tasks alone, and takes them up when it is gone", async () => {
+  const parent = await machine.session("two processes");
+  await machine.say(parent, "hello");
+  await machine.say(parent, "START full\nWORK stall");
+  const { id } = machine.task(parent);
+  const [second, api] = await machine.another();
+  try {
+    assert.match(await machine.say(parent, "LIST", undefined, api), /⏳ running/);
+    assert.match(await machine.say(parent, `CANCEL\n${id}`, undefined, api), /works in another OpenCode/);
+    assert.match(await machine.say(parent, "CLEAR", undefined, api), /Cleared 0 tasks|No background tasks found.*works in another/s);
+    assert.match(machine.task(parent).status, RUNS);
+    await machine.crash();
+    await until(() => (machine.task(parent).status === "lost" ? true : undefined));
+    await machine.told(parent);
+    assert.match(await machine.say(parent, "LIST", undefined, api), /✗ lost/);
+    assert.equal((await machine.notices(parent)).split(`<task id="${id}"`).length, 2);
+  } finally {
+    await ended(second);
+  }
 });
 
 test("a crash before the prompt is stored is no report, and a resume says all of it", async () => {

@@ -87,8 +87,13 @@ export class Machine {
 
   /** Starts OpenCode, and waits until it answers: what is asked before it listens is never answered. */
   async open(): Promise<void> {
+    [this.opencode, this.api] = await this.another();
+  }
+
+  /** One more OpenCode over the same data. */
+  async another(): Promise<[ChildProcess, OpencodeClient]> {
     const tine = this.withTine ? [dirname(resolve(env("TINE_BIN")))] : [];
-    this.opencode = spawn(resolve(env("OPENCODE_BIN")), ["serve", "--port", "0", "--hostname", "127.0.0.1"], {
+    const opencode = spawn(resolve(env("OPENCODE_BIN")), ["serve", "--port", "0", "--hostname", "127.0.0.1"], {
       cwd: this.work,
       stdio: ["ignore", "pipe", "inherit"],
       env: {
@@ -104,10 +109,10 @@ export class Machine {
         OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
       },
     });
-    const told = await line(this.opencode, (text) => text.includes("listening on"));
+    const told = await line(opencode, (text) => text.includes("listening on"));
     const baseUrl = told.slice(told.indexOf("http")).trim();
     const waiting: typeof fetch = (input, init) => fetch(input, { signal: AbortSignal.timeout(HANG_MS), ...init });
-    this.api = createOpencodeClient({ baseUrl, fetch: waiting, throwOnError: true });
+    return [opencode, createOpencodeClient({ baseUrl, fetch: waiting, throwOnError: true })];
   }
 
   /** Ends OpenCode as a crash does, and starts it anew. */
@@ -128,8 +133,8 @@ export class Machine {
   }
 
   /** Says something in a session, and waits for the last words of the turn. */
-  async say(session: Session, text: string, agent?: string): Promise<string> {
-    const { data } = await this.api.session.prompt({ sessionID: session.id, agent, parts: [{ type: "text", text }] });
+  async say(session: Session, text: string, agent?: string, api = this.api): Promise<string> {
+    const { data } = await api.session.prompt({ sessionID: session.id, agent, parts: [{ type: "text", text }] });
     return words(data!.parts);
   }
 
@@ -266,7 +271,8 @@ async function line(child: ChildProcess, isIt: (text: string) => boolean): Promi
   });
 }
 
-async function ended(child: ChildProcess): Promise<void> {
+/** Ends a process as a crash does. */
+export async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGKILL");
