@@ -222,6 +222,12 @@ impl App {
             Said::Yes if !self.questions.was_seen() => return Some(self.show_question()),
             Said::Yes => Answer::Allow(PermissionScope::Once),
             Said::No => Answer::Deny(PermissionScope::Once),
+            // What was a choice before a sibling was answered, perhaps; no model gets it, and it is no reason.
+            Said::Instead(digit) if is_bare(text) => {
+                self.input().set("");
+                self.tell(format!("there is no choice {digit}"));
+                return Some(Vec::new());
+            }
             Said::Instead(_) if !self.words_answer() => return None,
             Said::Instead(words) => return Some(self.deny_because(words)),
         };

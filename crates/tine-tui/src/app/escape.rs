@@ -32,7 +32,7 @@ pub(crate) enum Escape {
     WaitNoMore,
     /// Stops the person's own command.
     StopCommand,
-    /// Stops what runs below the agent that was interrupted a moment ago.
+    /// Stops what runs below the agent that was interrupted a moment ago, or whose run waits for it.
     StopBelow,
     /// Interrupts the turn that is seen.
     Interrupt,
@@ -105,6 +105,10 @@ impl App {
             _ if self.wait.is_some() => Escape::WaitNoMore,
             _ if self.shell.is_some() => Escape::StopCommand,
             Some(focus) if again.is_some_and(|(agent, _)| agent == focus) => Escape::StopBelow,
+            // Its run ends with theirs.
+            Some(focus) if self.is_stopping(focus) && self.running_below(focus) > 0 => {
+                Escape::StopBelow
+            }
             Some(focus) if self.runs(focus) && !self.is_stopping(focus) => Escape::Interrupt,
             Some(_) | None => Escape::Nothing,
         }

@@ -158,7 +158,7 @@ impl App {
         Vec::new()
     }
 
-    fn running_below(&self, agent: AgentId) -> u64 {
+    pub(super) fn running_below(&self, agent: AgentId) -> u64 {
         self.agents_below(Some(agent)).filter(|below| self.runs(*below)).count() as u64
     }
 

@@ -120,6 +120,17 @@ fn enter_on_an_empty_line_confirms_the_marked_choice() {
 }
 
 #[test]
+fn a_digit_that_is_no_choice_goes_to_nobody() {
+    let mut app = working();
+    ask(&mut app, 1, 1, PermissionScope::Once);
+    read(&mut app);
+    type_slowly(&mut app, "7");
+    assert_eq!((enter(&mut app), app.line().is_empty()), (Vec::new(), true));
+    assert!(!app.questions.is_empty());
+    assert_eq!(app.word.as_ref().map(|(word, _)| word.as_str()), Some("there is no choice 7"));
+}
+
+#[test]
 fn a_yes_beyond_once_needs_a_second_enter_that_was_read() {
     for (digit, scope) in [
         ('1', PermissionScope::Agent),

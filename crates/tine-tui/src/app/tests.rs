@@ -416,6 +416,20 @@ fn stopping_a_parent_asks_about_its_children() {
 }
 
 #[test]
+fn whose_run_waits_for_what_runs_below_can_stop_it_at_any_time() {
+    let mut app = session(&[agent(1, None), agent(2, Some(1))]);
+    for agent in [1, 2] {
+        app.update(Event::Happened(id(agent), Happening::Began));
+    }
+    key(&mut app, KeyCode::Esc);
+    app.now_ms += 60_000;
+    assert_eq!(app.escape_hint().as_deref(), Some("Esc stops what runs below, too"));
+    assert_eq!(key(&mut app, KeyCode::Esc), [Effect::StopAll(id(1))]);
+    app.update(Event::Happened(id(2), Happening::Ended));
+    assert_eq!(app.escape_hint(), None);
+}
+
+#[test]
 fn a_side_question_leaves_nothing_unless_it_becomes_a_fork() {
     let mut app = session(&[agent(1, None)]);
     assert_eq!(type_in(&mut app, "/side why?"), [Effect::Side(id(1), "why?".into())]);

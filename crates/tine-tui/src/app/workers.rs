@@ -87,6 +87,9 @@ impl App {
                 Ok(Effect::StartWorkers(WorkerLine { typed, agent, command, names_agent, rest }))
             };
         match (name, first) {
+            ("fan", text) if text.starts_with(['"', '\'']) => {
+                Err("each task stands behind -d: /fan -d \"one way\" -d \"another\"".to_owned())
+            }
             // Another agent may be named, as everywhere.
             ("fan", named) if !named.is_empty() && !named.starts_with('-') => {
                 work(&["fan"], true, behind, Some(self.find(named)?))

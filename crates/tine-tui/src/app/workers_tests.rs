@@ -25,11 +25,12 @@ fn asked(app: &mut App, typed: &str) -> String {
     format!("{typed} -> {}{left}", effects.join(", "))
 }
 
-const LINES: [&str; 10] = [
+const LINES: [&str; 11] = [
     "/fan -d \"count the words\" -d b --worktree",
     "/fan 02020202 -d a",
     "/fan nobody -d a",
     "/fan -d \"open",
+    "/fan \"try it\"",
     "/task start \"look at it\" --fork",
     "/task resume 0202 \"Go on.\"",
     "/task list --all",
@@ -47,6 +48,7 @@ fn workers_are_started_from_the_agent_on_the_screen() {
     /fan 02020202 -d a -> fan|IT|-d|a
     /fan nobody -d a ->  (the line keeps /fan nobody -d a)
     /fan -d "open ->  (the line keeps /fan -d "open)
+    /fan "try it" ->  (the line keeps /fan "try it")
     /task start "look at it" --fork -> task|start|IT|look at it|--fork
     /task resume 0202 "Go on." -> task|resume|0202|Go on.
     /task list --all -> page: task|list|IT|--all
@@ -66,6 +68,7 @@ fn the_first_screen_begins_an_agent_where_one_is_needed() {
     /fan 02020202 -d a ->  (the line keeps /fan 02020202 -d a)
     /fan nobody -d a ->  (the line keeps /fan nobody -d a)
     /fan -d "open ->  (the line keeps /fan -d "open)
+    /fan "try it" ->  (the line keeps /fan "try it")
     /task start "look at it" --fork -> new agent: task|start|IT|look at it|--fork
     /task resume 0202 "Go on." ->  (the line keeps /task resume 0202 "Go on.")
     /task list --all -> page: task|list|--all

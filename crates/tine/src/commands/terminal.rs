@@ -129,6 +129,19 @@ fn command(arguments: &[String]) -> Result<Command, Told> {
     cli.command.ok_or_else(|| Told("there is no command".to_owned()))
 }
 
+/// A mistake in a command of the command line, told to whom types it here: without the agent, which is the one on the screen.
+fn as_typed_here(error: String) -> String {
+    let is_of_text = error
+        .split_once("unexpected argument '")
+        .is_some_and(|(_, argument)| !argument.starts_with('-'));
+    let error = error.replace("Usage: tine ", "Usage: /");
+    let error = error.replace("\n  <AGENT>", "").replace(" <AGENT>", "");
+    match is_of_text {
+        true => format!("{}\n\nhint: a text of several words stands in quotes", error.trim_end()),
+        false => error,
+    }
+}
+
 /// Runs a command whose output is shown elsewhere, on a thread where waiting is allowed: commands need not be able to move from one
 /// to another.
 async fn run_caught(
@@ -141,7 +154,11 @@ async fn run_caught(
     let work = move || handle.block_on(caught(columns, say, in_context(&context, command)));
     match tokio::task::spawn_blocking(work).await {
         Ok((Ok(_), text)) => Ok(text),
-        Ok((Err(failure), text)) => Err(Told(format!("{text}{}", failure.text()))),
+        // An error has no colours.
+        Ok((Err(failure), text)) => {
+            let text = anstream::adapter::strip_str(&text);
+            Err(Told(format!("{text}{}", failure.text())))
+        }
         Err(_) => Err(Told("error: the command failed in a way that it should not".to_owned())),
     }
 }
@@ -299,7 +316,7 @@ impl Host for SettingsHost {
     }
 
     fn check(&self, arguments: &[String]) -> Result<(), Told> {
-        command(arguments).map(drop)
+        command(arguments).map(drop).map_err(|Told(error)| Told(as_typed_here(error)))
     }
 
     async fn start_workers(
@@ -317,5 +334,36 @@ impl Host for SettingsHost {
 
     fn wakes(&self) -> bool {
         self.context.config.workers.wake.unwrap_or(SpawnPolicy::default().wakes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong(line: &str) -> String {
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        as_typed_here(command(&words).map(drop).unwrap_err().0)
+    }
+
+    #[test]
+    fn mistakes_are_told_as_one_types_here() {
+        insta::assert_snapshot!(wrong("fan"), @"
+        error: the following required arguments were not provided:
+          --directive <TEXT>
+
+        Usage: /fan --directive <TEXT>
+
+        For more information, try '--help'.
+        ");
+        insta::assert_snapshot!(wrong("task start IT hello there"), @"
+        error: unexpected argument 'there' found
+
+        Usage: /task start [OPTIONS] <PROMPT>
+
+        For more information, try '--help'.
+
+        hint: a text of several words stands in quotes
+        ");
     }
 }

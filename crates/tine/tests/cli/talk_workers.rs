@@ -76,6 +76,18 @@ fn a_fan_asks_at_the_terminal_and_its_reports_are_read_by_the_agent() {
 }
 
 #[test]
+fn what_came_of_a_fan_that_was_refused_is_plain_text() {
+    let home = home();
+    let mut terminal = begun(&home, &[]);
+    terminal.see("/fan -d \"the command\"\r", "wants to use Bash");
+    terminal.screen("Enter confirms");
+    let screen = terminal.see("no\r", "0 of 1 workers completed");
+    assert!(screen.contains("first turns"), "{screen}");
+    assert!(!screen.contains("u{1b}") && !screen.contains("[2m"), "{screen}");
+    quit(terminal);
+}
+
+#[test]
 fn a_task_of_the_first_screen_begins_an_agent_and_is_taken_up_after_an_interruption() {
     let home = home();
     let mut terminal = begun(&home, &[]);
