@@ -132,6 +132,7 @@ impl Hands {
             Effect::ForkEmpty(parent) => self
                 .go(async move { hands.fork(parent, ForkWords::default(), Inherit::Fresh).await }),
             Effect::Stop(agent) => {
+                self.runs.stop(agent);
                 self.try_go(Some(agent), async move { hands.stop(agent, false).await })
             }
             Effect::StopAll(agent) => {
@@ -260,7 +261,7 @@ impl Hands {
             let ended = unless_it_panics(&self.tasks, run)
                 .await
                 .unwrap_or_else(|bug| Err((Tone::Error, bug)));
-            let was_written_to = self.runs.end(agent);
+            let meanwhile = self.runs.end(agent);
             self.inbox.push(Event::Happened(agent, Happening::Ended));
             let is_over = ended.is_err();
             if let Err((tone, text)) = ended {
@@ -269,7 +270,8 @@ impl Hands {
                 self.tell(Some(agent), tone, text);
             }
             // What was written behind its last turn is read now, and not with the next words.
-            if is_over || !was_written_to || !self.has_mail(agent).await {
+            let goes_on = meanwhile.was_written_to && (!is_over || meanwhile.was_stopped);
+            if !goes_on || !self.has_mail(agent).await {
                 break;
             }
         }

@@ -13,23 +13,38 @@ pub(super) struct Runs(Mutex<HashMap<AgentId, Run>>);
 #[derive(Debug)]
 struct Run {
     cancel: CancellationToken,
-    /// Whether the person has written since it began.
-    was_written_to: bool,
+    meanwhile: Meanwhile,
+}
+
+/// What the person has done since a run began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Meanwhile {
+    /// The agent was written to, since it was stopped if it was, and may not have read it.
+    pub(super) was_written_to: bool,
+    /// The agent was stopped.
+    pub(super) was_stopped: bool,
 }
 
 impl Runs {
     pub(super) fn begin(&self, agent: AgentId, cancel: CancellationToken) {
-        self.lock().insert(agent, Run { cancel, was_written_to: false });
+        self.lock().insert(agent, Run { cancel, meanwhile: Meanwhile::default() });
     }
 
-    /// Forgets a run; whether the agent was written to meanwhile, and may not have read it.
-    pub(super) fn end(&self, agent: AgentId) -> bool {
-        self.lock().remove(&agent).is_some_and(|run| run.was_written_to)
+    /// Forgets a run, and tells what the person has done meanwhile.
+    pub(super) fn end(&self, agent: AgentId) -> Meanwhile {
+        self.lock().remove(&agent).map(|run| run.meanwhile).unwrap_or_default()
+    }
+
+    /// The person stops an agent. What was written before waits for what they say next.
+    pub(super) fn stop(&self, agent: AgentId) {
+        if let Some(run) = self.lock().get_mut(&agent) {
+            run.meanwhile = Meanwhile { was_written_to: false, was_stopped: true };
+        }
     }
 
     /// The person has written to an agent; whether its run looks at that before or after its end.
     pub(super) fn write_to(&self, agent: AgentId) -> bool {
-        self.lock().get_mut(&agent).map(|run| run.was_written_to = true).is_some()
+        self.lock().get_mut(&agent).map(|run| run.meanwhile.was_written_to = true).is_some()
     }
 
     pub(super) fn cancel(&self, agent: AgentId) {
@@ -61,8 +76,23 @@ mod tests {
         assert_eq!((runs.beside(Some(a)), runs.beside(None)), (1, 2));
         runs.cancel(a);
         assert!(cancel.is_cancelled());
-        assert_eq!((runs.end(a), runs.end(b)), (true, false));
+        let written = Meanwhile { was_written_to: true, was_stopped: false };
+        assert_eq!((runs.end(a), runs.end(b)), (written, Meanwhile::default()));
         // From here on it must be run for it.
         assert!(!runs.write_to(a));
+    }
+
+    #[test]
+    fn what_was_written_before_a_stop_waits_and_what_comes_behind_it_does_not() {
+        let runs = Runs::default();
+        let agent = AgentId::from_random([1; 16]);
+        runs.begin(agent, CancellationToken::new());
+        assert!(runs.write_to(agent));
+        runs.stop(agent);
+        assert_eq!(runs.end(agent), Meanwhile { was_written_to: false, was_stopped: true });
+        runs.begin(agent, CancellationToken::new());
+        runs.stop(agent);
+        assert!(runs.write_to(agent));
+        assert_eq!(runs.end(agent), Meanwhile { was_written_to: true, was_stopped: true });
     }
 }

@@ -12,6 +12,10 @@ when = { user_contains = "task-notification" }
 text = "I have read the reports."
 
 [[turn]]
+when = { user_contains = "lead them", tool_results = 0 }
+tool_calls = [{ name = "Agent", input = { prompt = "stall", description = "slow" } }]
+
+[[turn]]
 when = { user_contains = "the command", tool_results = 0 }
 tool_calls = [{ name = "Bash", input = { command = "echo hi; exec false" } }]
 
@@ -76,6 +80,20 @@ fn a_fan_asks_at_the_terminal_and_its_reports_are_read_by_the_agent() {
 }
 
 #[test]
+fn words_to_an_agent_that_stops_are_answered_once_its_workers_have_ended() {
+    let home = home();
+    let mut terminal = begun(&home, &[]);
+    terminal.see("lead them\r", "slow: ");
+    terminal.see("\u{1b}", "what runs below");
+    terminal.see("are you there?\r", "sent; it is read");
+    terminal.type_in("\u{1b}");
+    // Both are in one message: the words, and what came of the worker.
+    let screen = terminal.at_rest("I have read the reports.");
+    assert!(screen.contains("▌ are you there?"), "{screen}");
+    quit(terminal);
+}
+
+#[test]
 fn what_came_of_a_fan_that_was_refused_is_plain_text() {
     let home = home();
     let mut terminal = begun(&home, &[]);
@@ -84,6 +102,7 @@ fn what_came_of_a_fan_that_was_refused_is_plain_text() {
     let screen = terminal.see("no\r", "0 of 1 workers completed");
     assert!(screen.contains("first turns"), "{screen}");
     assert!(!screen.contains("u{1b}") && !screen.contains("[2m"), "{screen}");
+    terminal.at_rest("I have read the reports.");
     quit(terminal);
 }
 
