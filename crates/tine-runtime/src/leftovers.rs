@@ -119,7 +119,8 @@ impl Runtime {
         // Whose process died without a word is known as such from now on.
         self.recover().await?;
         let left = self.leftovers_below(agent, false).await?;
-        let kill = Kill { agent, notice: &task_notice, now_ms: self.now_ms() };
+        let used = self.used_below(agent).await?;
+        let kill = Kill { agent, used: &used, notice: &task_notice, now_ms: self.now_ms() };
         let killed = self.store().kill(kill).await?;
         if !left.is_empty() {
             on_a_thread(move || end_leftovers(&left)).await;

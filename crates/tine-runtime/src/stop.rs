@@ -1,9 +1,10 @@
 //! Stopping agents, honestly: who was asked, how, and what they had done by then.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
-use tine_model::{AgentId, Block, EntryBody, Role, StopKind, TaskStatus, Usage};
-use tine_store::{RequestStop, UsageScope};
+use tine_model::{AgentId, AgentRecord, Block, EntryBody, Role, StopKind, TaskStatus, Usage};
+use tine_store::{AgentFilter, RequestStop, TaskUsed, UsageScope};
 use tokio_util::sync::CancellationToken;
 
 use crate::changes::Changes;
@@ -78,6 +79,27 @@ impl Runtime {
                 () = cancel.cancelled() => return Ok(receipts),
             }
         }
+    }
+
+    /// What an agent has used, and those below it, whose tasks have not ended.
+    pub(crate) async fn used_below(&self, top: AgentId) -> Result<Vec<TaskUsed>, RuntimeError> {
+        let mut tree = HashSet::from([top]);
+        let mut used = Vec::new();
+        // Parents come before their children.
+        for AgentRecord { id: agent, parent, .. } in self.store().agents(AgentFilter::All).await? {
+            if agent != top && !parent.is_some_and(|parent| tree.contains(&parent)) {
+                continue;
+            }
+            tree.insert(agent);
+            if self.store().task(agent).await?.is_none_or(|task| task.status.is_final()) {
+                continue;
+            }
+            let receipt = self.receipt(agent).await?;
+            let [turns, tool_uses] = [receipt.turns, receipt.tool_uses]
+                .map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+            used.push(TaskUsed { agent, usage: receipt.usage, turns, tool_uses });
+        }
+        Ok(used)
     }
 
     /// What an agent has done so far, and whether its run is over.

@@ -21,7 +21,7 @@ pub use permission::{AnswerPermission, AskPermission, PermissionFilter, Permissi
 pub use request::{
     Acquire, AgentFilter, CreateAgent, ForkFrom, ForkRequest, Forked, Head, IsAlive, Kill,
     NewAgent, NewChild, NewEntry, NewMail, NewTask, NewWorktree, Reap, Recover, Relocation, Rename,
-    RequestStop, SetReach, SetState, TaskEnd, UsageScope, WordNotice,
+    RequestStop, SetReach, SetState, TaskEnd, TaskUsed, UsageScope, WordNotice,
 };
 pub use row::{
     CacheRow, EntryKind, EntryRow, Fence, ForkEvent, Lease, MailId, MailRow, Recovered, RequestRow,

@@ -301,11 +301,26 @@ pub struct Recover<'a> {
     pub now_ms: i64,
 }
 
+/// What a worker has used by now, its earlier runs included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskUsed {
+    /// The worker.
+    pub agent: AgentId,
+    /// Tokens of all its requests.
+    pub usage: Usage,
+    /// Requests to the model.
+    pub turns: u32,
+    /// Tool calls that it made.
+    pub tool_uses: u32,
+}
+
 /// Kills an agent and all its descendants.
 #[derive(Clone, Copy)]
 pub struct Kill<'a> {
     /// The agent.
     pub agent: AgentId,
+    /// What workers among them have used: it stands in their tasks from then on, and in the notices.
+    pub used: &'a [TaskUsed],
     /// Words the notices of the cancelled tasks.
     pub notice: WordNotice<'a>,
     /// When, in milliseconds since the Unix epoch.

@@ -1,11 +1,14 @@
 //! The registry.
 
-use tine_model::{AgentId, AgentRecord, AgentState, IdError, Standing, TaskStatus};
+use tine_model::{
+    AgentId, AgentRecord, AgentState, IdError, Standing, TaskRecord, TaskStatus, Usage,
+};
 
 use super::sample::{agent_id, create, fork, fork_of, new_agent, plain_notice};
 use super::{Fixture, refused};
 use crate::{
     AgentFilter, CreateAgent, ForkFrom, Kill, NewTask, Reap, Rename, Result, SetState, StoreError,
+    TaskUsed,
 };
 
 fn ids(agents: &[AgentRecord]) -> Vec<AgentId> {
@@ -13,7 +16,7 @@ fn ids(agents: &[AgentRecord]) -> Vec<AgentId> {
 }
 
 fn kill(agent: AgentId) -> Kill<'static> {
-    Kill { agent, notice: &plain_notice, now_ms: 9000 }
+    Kill { agent, used: &[], notice: &plain_notice, now_ms: 9000 }
 }
 
 /// Only the dead are reaped, one with all below it; their rows stay, and whoever lives does too.
@@ -200,7 +203,7 @@ pub async fn only_kill_makes_dead(fixture: &dyn Fixture) -> Result<()> {
     Ok(())
 }
 
-/// A cascade downwards only; unfinished tasks are cancelled; a spawner that lives is told, a dead one is not.
+/// A cascade downwards only; unfinished tasks are cancelled with what they had used; a spawner that lives is told, a dead one is not.
 pub async fn kill_takes_all_descendants_and_tells_the_living(fixture: &dyn Fixture) -> Result<()> {
     let store = fixture.open().await?;
     create(&*store, 1).await?;
@@ -210,7 +213,11 @@ pub async fn kill_takes_all_descendants_and_tells_the_living(fixture: &dyn Fixtu
             Some(NewTask { directive: "look".to_owned(), description: None, definition: None });
         store.fork(request).await?;
     }
-    assert_eq!(store.kill(kill(agent_id(2))).await?, [agent_id(2), agent_id(3), agent_id(4)]);
+    let usage = Usage { uncached: 3000, output: 300, ..Usage::default() };
+    let used = TaskUsed { agent: agent_id(2), usage, turns: 2, tool_uses: 1 };
+    let notice = |task: &TaskRecord| format!("{} after {}", plain_notice(task), task.tool_uses);
+    let kill = Kill { used: &[used], notice: &notice, ..kill(agent_id(2)) };
+    assert_eq!(store.kill(kill).await?, [agent_id(2), agent_id(3), agent_id(4)]);
     for (number, dead) in [(1, false), (2, true), (3, true), (4, true), (5, false)] {
         let state = store.agent(agent_id(number)).await?.state;
         assert_eq!(state == AgentState::Dead, dead, "{number}");
@@ -219,9 +226,14 @@ pub async fn kill_takes_all_descendants_and_tells_the_living(fixture: &dyn Fixtu
         let task = store.task(agent_id(number)).await?.map(|task| (task.status, task.ended_ms));
         assert_eq!(task, Some((TaskStatus::Cancelled, Some(9000))), "{number}");
     }
+    for (number, expected) in [(2, (usage, 2, 1)), (3, (Usage::default(), 0, 0))] {
+        let task = store.task(agent_id(number)).await?;
+        let used = task.map(|task| (task.usage, task.turns, task.tool_uses));
+        assert_eq!(used, Some(expected), "{number}");
+    }
     let mail = store.unread_mail(agent_id(1)).await?;
     assert_eq!(mail.len(), 1);
-    assert_eq!(mail[0].body, format!("cancelled {}", agent_id(2).short()));
+    assert_eq!(mail[0].body, format!("cancelled {} after 1", agent_id(2).short()));
     assert!(store.unread_mail(agent_id(2)).await?.is_empty());
     Ok(())
 }

@@ -218,7 +218,9 @@ pub async fn workers_are_counted_where_they_are_made(fixture: &dyn Fixture) -> R
     store.fork(workers_of(child, 10..12)).await?;
     store.set_budget(caps_of(root, &[(Cap::Agents, Some(4))])).await?;
     assert_eq!(budget(&*store, root).await?.agents, 2);
-    store.kill(crate::Kill { agent: agent_id(10), notice: &plain_notice, now_ms: 1 }).await?;
+    store
+        .kill(crate::Kill { agent: agent_id(10), used: &[], notice: &plain_notice, now_ms: 1 })
+        .await?;
     refused!(
         store.fork(workers_of(agent_id(11), 20..23)).await,
         StoreError::OverBudget { asked: 3, reached, .. }
@@ -265,7 +267,9 @@ pub async fn workers_run_in_the_order_of_the_line(fixture: &dyn Fixture) -> Resu
     // Raised, they all run; a lower cap stops none of those that stand in front.
     store.set_budget(caps_of(root, &[(Cap::Running, Some(3))])).await?;
     assert_eq!(line().await?, [None, None, Some(3), None]);
-    store.kill(crate::Kill { agent: agent_id(3), notice: &plain_notice, now_ms: 1 }).await?;
+    store
+        .kill(crate::Kill { agent: agent_id(3), used: &[], notice: &plain_notice, now_ms: 1 })
+        .await?;
     assert_eq!(line().await?, [None, None, None, None]);
     store.set_budget(caps_of(root, &[(Cap::Running, Some(2))])).await?;
     assert_eq!(line().await?, [None, None, Some(2), None]);

@@ -207,7 +207,7 @@ pub async fn a_refused_fork_leaves_nothing(fixture: &dyn Fixture) -> Result<()> 
     assert_eq!(store.agents(AgentFilter::All).await?.len(), 1);
     assert!(store.tasks(root).await?.is_empty());
 
-    store.kill(Kill { agent: root, notice: &plain_notice, now_ms: 1 }).await?;
+    store.kill(Kill { agent: root, used: &[], notice: &plain_notice, now_ms: 1 }).await?;
     let dead = store.fork(fork_of(root, 2, ForkFrom::LastEntry)).await;
     refused!(dead, StoreError::Dead { .. });
     assert_eq!(store.lineage(root, None).await?, before);

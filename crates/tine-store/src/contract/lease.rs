@@ -39,7 +39,7 @@ pub async fn one_writer_at_a_time(fixture: &dyn Fixture) -> Result<()> {
     assert_eq!(other.lease(agent).await?, None);
     lease(&*other, agent, "host:2").await?;
     refused!(lease(&*store, agent_id(2), "host:1").await, StoreError::NotFound { .. });
-    other.kill(Kill { agent, notice: &plain_notice, now_ms: 1 }).await?;
+    other.kill(Kill { agent, used: &[], notice: &plain_notice, now_ms: 1 }).await?;
     refused!(lease(&*store, agent, "host:1").await, StoreError::Dead { .. });
     Ok(())
 }
@@ -90,7 +90,7 @@ pub async fn a_lost_lease_writes_nothing(fixture: &dyn Fixture) -> Result<()> {
     // Releasing what is lost takes nothing from the new holder.
     store.release(&first).await?;
     store.append(agent, second.fence, &[message("a")]).await?;
-    store.kill(Kill { agent, notice: &plain_notice, now_ms: 1 }).await?;
+    store.kill(Kill { agent, used: &[], notice: &plain_notice, now_ms: 1 }).await?;
     let late = store.append(agent, second.fence, &[message("b")]).await;
     refused!(late, StoreError::Dead { .. });
     assert_eq!(store.own_entries(agent, None).await?.len(), 1);

@@ -248,7 +248,7 @@ pub async fn a_request_is_withdrawn_with_its_asker(fixture: &dyn Fixture) -> Res
     assert_eq!(store.withdraw_permissions(root, 8000).await?, 1);
     assert_eq!(store.withdraw_permissions(root, 8000).await?, 0);
     assert_eq!(store.permission(permission_id(2)).await?.state, PermissionState::Allowed);
-    store.kill(Kill { agent: child, notice: &plain_notice, now_ms: 8000 }).await?;
+    store.kill(Kill { agent: child, used: &[], notice: &plain_notice, now_ms: 8000 }).await?;
     for number in [1, 3, 4] {
         let row = store.permission(permission_id(number)).await?;
         assert_eq!((row.state, row.decision()), (PermissionState::Withdrawn, None));

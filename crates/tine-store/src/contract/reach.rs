@@ -82,7 +82,7 @@ pub async fn a_reach_is_changed_under_the_lease(fixture: &dyn Fixture) -> Result
     let record = store.agent(agent).await?;
     assert_eq!((record.reach, record.updated_ms), (notes, 5000));
     assert_eq!(store.agent(agent_id(2)).await?.reach, Reach::open());
-    store.kill(Kill { agent, notice: &plain_notice, now_ms: 9000 }).await?;
+    store.kill(Kill { agent, used: &[], notice: &plain_notice, now_ms: 9000 }).await?;
     refused!(store.set_reach(set(None, Reach::open())).await, StoreError::Dead { .. });
     Ok(())
 }

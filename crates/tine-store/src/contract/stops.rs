@@ -109,7 +109,7 @@ pub async fn a_wish_to_stop_reaches_what_runs(fixture: &dyn Fixture) -> Result<(
     assert_eq!(store.agent(running).await?.stop, Some(StopKind::Hard), "it runs still");
     mark(&*store, running, AgentState::Idle).await?;
     assert_eq!(store.agent(running).await?.stop, None);
-    store.kill(Kill { agent: root, notice: &plain_notice, now_ms: 1 }).await?;
+    store.kill(Kill { agent: root, used: &[], notice: &plain_notice, now_ms: 1 }).await?;
     assert_eq!(ask(root, StopKind::Hard, true).await?, [], "the dead do not run");
     refused!(ask(agent_id(7), StopKind::Hard, true).await, StoreError::NotFound { .. });
     Ok(())
@@ -128,7 +128,7 @@ pub async fn one_follow_up_waits_for_the_end_of_a_run(fixture: &dyn Fixture) -> 
     assert!(!store.deliver_follow_up(agent, 9).await?);
     assert_eq!(said_to(&*store, agent).await?, [(None, "and then?".to_owned())]);
     assert!(other.keep_follow_up(agent, "and me?").await?);
-    store.kill(Kill { agent, notice: &plain_notice, now_ms: 1 }).await?;
+    store.kill(Kill { agent, used: &[], notice: &plain_notice, now_ms: 1 }).await?;
     refused!(store.keep_follow_up(agent, "x").await, StoreError::Dead { .. });
     refused!(store.has_follow_up(agent_id(7)).await, StoreError::NotFound { .. });
     Ok(())
@@ -154,7 +154,7 @@ pub async fn a_follow_up_takes_a_task_up_again(fixture: &dyn Fixture) -> Result<
     let task = store.task(agent).await?.map(|task| (task.status, task.resumes));
     assert_eq!(task, Some((TaskStatus::Running, 1)));
     assert_eq!(said_to(&*store, agent).await?, [(None, "go on".to_owned())]);
-    store.kill(Kill { agent, notice: &plain_notice, now_ms: 1 }).await?;
+    store.kill(Kill { agent, used: &[], notice: &plain_notice, now_ms: 1 }).await?;
     refused!(store.resume_task(agent).await, StoreError::Dead { .. });
     refused!(store.start_task(agent).await, StoreError::Dead { .. });
     let task = store.task(agent).await?.map(|task| task.status);

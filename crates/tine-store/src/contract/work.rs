@@ -108,7 +108,7 @@ pub async fn mail_is_read_until_delivered(fixture: &dyn Fixture) -> Result<()> {
 pub async fn mail_to_nobody_is_refused(fixture: &dyn Fixture) -> Result<()> {
     let store = fixture.open().await?;
     let (dead, living) = (create(&*store, 1).await?, create(&*store, 2).await?);
-    store.kill(Kill { agent: dead, notice: &plain_notice, now_ms: 1 }).await?;
+    store.kill(Kill { agent: dead, used: &[], notice: &plain_notice, now_ms: 1 }).await?;
     let mail = |recipient| NewMail { recipient, sender: None, body: String::new(), now_ms: 1 };
     refused!(store.send_mail(mail(dead)).await, StoreError::Dead { .. });
     refused!(store.send_mail(mail(agent_id(3))).await, StoreError::NotFound { .. });

@@ -216,7 +216,8 @@ impl SqliteStore {
                 " FROM tasks WHERE agent = ? AND status IN ('queued', 'running')"
             );
             let sql = sqlx::query(unfinished).bind(agent.as_bytes().as_slice());
-            cut_tasks(&mut write, sql, TaskStatus::Cancelled, kill.notice, kill.now_ms).await?;
+            let (used, notice) = (kill.used, kill.notice);
+            cut_tasks(&mut write, sql, TaskStatus::Cancelled, used, notice, kill.now_ms).await?;
         }
         write.commit().await?;
         Ok(killed)

@@ -179,6 +179,6 @@ async fn take_from_dead(
         write_state(write, agent, AgentState::Interrupted, now_ms).await?;
     }
     let sql = sqlx::query(ORPHANED).bind(agent.as_bytes().as_slice());
-    let tasks = cut_tasks(write, sql, TaskStatus::Interrupted, notice, now_ms).await?;
+    let tasks = cut_tasks(write, sql, TaskStatus::Interrupted, &[], notice, now_ms).await?;
     Ok(Recovered { agent, owner, interrupted, tasks })
 }

@@ -11,7 +11,7 @@ use super::column::{Columns, usage_columns};
 use super::connection::{Sql, Writing};
 use super::leases::check_fence;
 use super::mail::insert_mail;
-use crate::{NewMail, NewTask, Result, StoreError, TaskEnd, WordNotice};
+use crate::{NewMail, NewTask, Result, StoreError, TaskEnd, TaskUsed, WordNotice};
 
 macro_rules! task_columns {
     () => {
@@ -148,6 +148,7 @@ pub(super) async fn cut_tasks(
     write: &mut Writing<'_>,
     select: Sql<'_>,
     status: TaskStatus,
+    used: &[TaskUsed],
     notice: WordNotice<'_>,
     now_ms: i64,
 ) -> Result<Vec<AgentId>> {
@@ -160,6 +161,9 @@ pub(super) async fn cut_tasks(
             (status, _) => status,
         };
         (task.status, task.ended_ms) = (status, Some(now_ms));
+        if let Some(used) = used.iter().find(|used| used.agent == task.agent) {
+            (task.usage, task.turns, task.tool_uses) = (used.usage, used.turns, used.tool_uses);
+        }
         let end = TaskEnd {
             agent: task.agent,
             fence: None,

@@ -161,7 +161,7 @@ async fn perform(store: &SqliteStore, change: Change) -> Result<()> {
             store.default_permission(permission_id(1), "the deadline", 60_000).await.map(|_| ())
         }
         Change::Kill => {
-            let kill = Kill { agent: root, notice: &plain_notice, now_ms: 8000 };
+            let kill = Kill { agent: root, used: &[], notice: &plain_notice, now_ms: 8000 };
             store.kill(kill).await.map(|_| ())
         }
         Change::Budget => {

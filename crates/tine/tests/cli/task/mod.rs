@@ -3,6 +3,7 @@
 pub(crate) mod background;
 mod crew;
 mod questions;
+mod reports;
 
 use serde_json::Value;
 
