@@ -9,13 +9,13 @@ use tine_model::{Block, Message, Role};
 use super::BOILERPLATE_TAG;
 use crate::envelope::unescape_frame_tags;
 
-/// The label that Claude Code writes before a fork's task, behind its frame.
-const OTHERS_LABEL: &str = "fork-directive:";
+/// What Claude Code writes before a fork's task, behind its frame; which, depends on its version.
+const OTHERS_LABELS: [&str; 2] = ["fork-directive:", "Your directive: "];
 
 /// The task of a text that is a worker's directive: the tag is its first line, rules stand in between, and behind the end tag and
 /// an empty line stands `Task:`. `None` for any other text, whatever it quotes. The rules may be in other words than today's.
 /// The directive of a fork of Claude Code is one, too: its rules stand between the same tags, on as many lines as they like, and
-/// its task behind a label of its own.
+/// its task on a line of its own, behind one of the labels of its versions.
 ///
 /// A text that somebody copied whole, from the first byte of a directive on, cannot be told from one.
 pub fn directive_task(text: &str) -> Option<Cow<'_, str>> {
@@ -25,10 +25,14 @@ pub fn directive_task(text: &str) -> Option<Cow<'_, str>> {
     if rules.trim().is_empty() || rules.contains(&format!("<{BOILERPLATE_TAG}>")) {
         return None;
     }
-    let behind = behind.strip_prefix("\n\n")?;
     let is_own = rules.starts_with('\n') && rules.ends_with('\n');
-    let own = behind.strip_prefix("Task:").filter(|_| is_own);
-    let task = own.or_else(|| behind.strip_prefix(OTHERS_LABEL))?;
+    let own = behind.strip_prefix("\n\nTask:").filter(|_| is_own);
+    let others = || {
+        let line = behind.trim_start_matches(['\r', '\n']);
+        let is_line = line.len() < behind.len();
+        OTHERS_LABELS.iter().find_map(|label| line.strip_prefix(label)).filter(|_| is_line)
+    };
+    let task = own.or_else(others)?;
     Some(unescape_frame_tags(task.strip_prefix(' ').unwrap_or(task)))
 }
 
@@ -89,8 +93,20 @@ mod tests {
 
     #[test]
     fn the_task_of_another_tools_worker_is_read() {
-        assert_eq!(directive_task(OTHERS).as_deref(), Some("Find x."));
+        let versions = [
+            OTHERS.to_owned(),
+            OTHERS.replace("fork-directive:", "Your directive:"),
+            OTHERS.replace("\n\nfork-directive:", "\nYour directive:"),
+            OTHERS.replace('\n', "\r\n"),
+        ];
+        for version in versions {
+            assert_eq!(directive_task(&version).as_deref(), Some("Find x."), "{version}");
+            assert!(is_workers_history([&Message::user(&*version)]), "{version}");
+        }
         let quotes = [
+            format!("> {}", OTHERS.replace("fork-directive:", "Your directive:")),
+            OTHERS.replace("fork-directive:", "What is `Your directive:`? It says: "),
+            OTHERS.replace("\n\nfork-directive:", " Your directive:"),
             format!("It says: {OTHERS}"),
             OTHERS.replace("\n\nfork-directive:", " fork-directive:"),
             OTHERS.replace("</fork-boilerplate>", ""),

@@ -102,6 +102,37 @@ fn a_worker_is_refused_at_every_door_in_full_after_compaction_and_after_import()
 }
 
 #[test]
+fn a_history_of_another_tools_worker_starts_nobody_and_one_that_quotes_its_frame_may() {
+    let home = Home::new();
+    let model = home.model(&scenario());
+    for label in ["fork-directive:", "Your directive:"] {
+        let frame = format!(
+            "<fork-boilerplate>\nRead this first: you are a fork.\n\n1. Start no other.\n</fork-boilerplate>\n\n{label} Find x."
+        );
+        let quote = format!("What does this mean?\n\n{frame}");
+        for (text, is_worker) in [(frame, true), (quote, false)] {
+            let result = serde_json::json!({"type": "tool_result", "tool_use_id": "c1", "content": "Fork started"});
+            let call =
+                serde_json::json!({"type": "tool_use", "id": "c1", "name": "Agent", "input": {}});
+            let history = serde_json::json!([
+                {"role": "user", "content": "Look around."},
+                {"role": "assistant", "content": [call]},
+                {"role": "user", "content": [result, {"type": "text", "text": text}]},
+                {"role": "assistant", "content": "Scope: x\nResult: found"},
+            ]);
+            home.write("other.json", &history.to_string());
+            let before = workers(&home).len();
+            let made = home.json(&["import", "../other.json", "--model", &model, "--json"]);
+            let copy = made["agent"].as_str().unwrap();
+            home.done(&["run", "--resume", copy, "-q", "embark"]);
+            let refused = told(&home, copy, "that of a worker that was forked elsewhere");
+            assert_eq!(refused > 0, is_worker, "{text}");
+            assert_eq!(workers(&home).len() == before, is_worker, "{text}");
+        }
+    }
+}
+
+#[test]
 fn a_prompt_that_quotes_the_tag_makes_nobody_a_worker() {
     let home = Home::new();
     let model = home.model(&scenario());
