@@ -9,7 +9,7 @@ use futures_util::stream;
 use tine_fork::DigestStats;
 use tine_model::{
     AgentId, AgentRecord, AgentState, Block, ContextMode, EntryBody, EntryId, Message,
-    ModelSettings, Reach, Standing,
+    ModelSettings, Reach, Standing, ToolCallId,
 };
 use tine_store::{
     ForkFrom, ForkRequest, Forked, Head, NewAgent, NewChild, NewEntry, NewTask, StoreError,
@@ -18,6 +18,7 @@ use tine_store::{
 use crate::confine::ReachWish;
 use crate::error::RuntimeError;
 use crate::fan::FanSpec;
+use crate::fold::Fold;
 use crate::inherit::{Inherit, Inherited};
 use crate::registry::check_name;
 use crate::runtime::Runtime;
@@ -80,6 +81,17 @@ pub struct ForkMade {
     pub worktree: Option<ForkWorktree>,
     /// What its commands and file tools may touch.
     pub reach: Reach,
+    /// The calls that ran in the parent: their results are not in the fork.
+    pub open_calls: Vec<OpenCall>,
+}
+
+/// A call that an agent has made, and that has no result yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenCall {
+    /// Its id.
+    pub id: ToolCallId,
+    /// The tool.
+    pub tool: String,
 }
 
 /// The worktree of a fork as it was made.
@@ -94,6 +106,10 @@ pub struct ForkWorktree {
     /// Submodules of that checkout that have files. The worktree has none of them; they stay at the commits that are staged.
     pub submodules: Vec<PathBuf>,
 }
+
+/// How long a person's fork waits for running tools before it is given up, in milliseconds: as long as the longest command usually
+/// takes.
+pub const TOOLS_WAIT_MS: i64 = 10 * 60_000;
 
 /// Parents of forks that are under way in this process.
 pub(crate) type Forking = Mutex<HashSet<AgentId>>;
@@ -177,8 +193,35 @@ impl Runtime {
         });
         let fork_point = made.first().and_then(|forked| forked.fork_point);
         let reach = self.store().agent(child).await?.reach;
+        let open_calls = match fork_point {
+            Some(_) if parent.state == AgentState::Running => {
+                open_calls(&self.fold(parent.id, fork_point).await?)
+            }
+            _ => Vec::new(),
+        };
         let parent = parent.id;
-        Ok(ForkMade { child, parent, fork_point, moved_from, context, digest, worktree, reach })
+        Ok(ForkMade {
+            child,
+            parent,
+            fork_point,
+            moved_from,
+            context,
+            digest,
+            worktree,
+            reach,
+            open_calls,
+        })
+    }
+
+    /// The calls that run in an agent now, and the last entry that it knows.
+    pub async fn running_calls(
+        &self,
+        agent: AgentId,
+    ) -> Result<(Vec<OpenCall>, Option<EntryId>), RuntimeError> {
+        let runs = self.store().agent(agent).await?.state == AgentState::Running;
+        let fold = self.fold(agent, None).await?;
+        let last = fold.entries().last().map(|folded| folded.entry.id);
+        Ok((if runs { open_calls(&fold) } else { Vec::new() }, last))
     }
 
     /// The workers of a fan as they will be: all behind one head.
@@ -327,6 +370,17 @@ impl Runtime {
         }
         Ok(asked)
     }
+}
+
+/// The calls at the end of a conversation: the results of one reply come together.
+fn open_calls(fold: &Fold) -> Vec<OpenCall> {
+    let last = fold.items().last();
+    let blocks = last.iter().flat_map(|item| item.message.blocks());
+    let calls = blocks.filter_map(|block| match block {
+        Block::ToolUse { id, name, .. } => Some(OpenCall { id: id.clone(), tool: name.clone() }),
+        _ => None,
+    });
+    calls.collect()
 }
 
 /// Whether `next` holds a result for one of the calls of `message`.

@@ -85,7 +85,7 @@ pub use export::{ExportShape, ExportSpec, to_messages};
 pub use fan::{FAN_MAX, FanSpec, FanWatcher};
 pub use fan_report::{CacheReport, FanReport, FanTask};
 pub use fold::{Fold, FoldedEntry};
-pub use fork::{ForkMade, ForkSpec, ForkWorktree};
+pub use fork::{ForkMade, ForkSpec, ForkWorktree, OpenCall, TOOLS_WAIT_MS};
 pub use fork_registry::StoreRegistry;
 pub use import::{FirstFork, ImportContext, ImportSpec, Imported};
 pub use inherit::{ContextError, Inherit, Inherited};

@@ -276,6 +276,9 @@ pub(crate) struct ForkArgs {
     /// Inherit up to this entry only (see `tine show`)
     #[arg(long, value_name = "ENTRY")]
     pub(crate) at: Option<i64>,
+    /// Wait for calls that run in the agent, for 10 minutes or --timeout; Ctrl+C gives it up
+    #[arg(long, conflicts_with = "at")]
+    pub(crate) wait: bool,
     /// Name the fork
     #[arg(short, long, value_name = "NAME")]
     pub(crate) name: Option<String>,

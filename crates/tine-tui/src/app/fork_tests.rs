@@ -83,7 +83,7 @@ fn a_fork_that_waits_too_long_for_tools_is_given_up() {
     app.update(Event::Happened(id(1), Happening::Began));
     tool(&mut app, true);
     type_in(&mut app, "/fork \"a\"");
-    app.now_ms += forking::TOOLS_WAIT_MS;
+    app.now_ms += tine_runtime::TOOLS_WAIT_MS;
     app.update(Event::Tick);
     assert_eq!(tool(&mut app, false), []);
     insta::assert_snapshot!(said(&app).join("\n"), @"

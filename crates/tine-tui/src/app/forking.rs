@@ -3,15 +3,12 @@
 use std::mem;
 
 use tine_model::{AgentId, AgentRecord};
-use tine_runtime::{ForkMade, ForkWords, parse_fork};
+use tine_runtime::{ForkMade, ForkWords, TOOLS_WAIT_MS, parse_fork};
 
 use super::keys::Action;
 use super::piece::Tone;
 use super::room::Room;
 use super::{App, Effect, Face, title};
-
-/// How long a fork waits for running tools before it is given up, in milliseconds: as long as the longest command usually takes.
-pub(super) const TOOLS_WAIT_MS: i64 = 10 * 60_000;
 
 /// A fork that was asked for and is not there yet. An agent has at most one.
 #[derive(Debug, Clone)]

@@ -67,6 +67,7 @@ fn forked(asked: Option<i64>) -> Event {
         digest: None,
         worktree: None,
         reach: tine_model::Reach::open(),
+        open_calls: Vec::new(),
     };
     Event::Forked(Box::new((made, agent(2, Some(1)), ForkWords::default())))
 }

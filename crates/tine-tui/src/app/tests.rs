@@ -55,6 +55,7 @@ pub(super) fn forked(parent: u8, child: u8, words: ForkWords) -> Event {
         digest: None,
         worktree: None,
         reach: tine_model::Reach::open(),
+        open_calls: Vec::new(),
     };
     Event::Forked(Box::new((made, agent(child, Some(parent)), words)))
 }

@@ -1,9 +1,11 @@
 //! `tine fork`: fork an agent; with a prompt, run the fork.
 
+use std::time::Duration;
+
 use tine_cache::Asked;
 use tine_fork::DigestStats;
 use tine_model::{AgentId, ContextMode, EntryId, ModelSettings};
-use tine_runtime::{EstimateSpec, ForkMade, ForkSpec, Inherit};
+use tine_runtime::{EstimateSpec, ForkMade, ForkSpec, Inherit, TOOLS_WAIT_MS};
 
 use crate::budget;
 use crate::caching::{Before, go_ahead};
@@ -11,12 +13,14 @@ use crate::cli::{EstimateArgs, ForkArgs, OutputArgs, OutputFormat};
 use crate::confine::{line, of_agent, tell_widened};
 use crate::context::Context;
 use crate::crew::model_ref;
-use crate::fail::Failure;
+use crate::fail::{Failure, INTERRUPTED, TIMED_OUT};
 use crate::output;
 use crate::prompt::Prompt;
 use crate::render::json::ForkShape;
 use crate::render::worktree::{PlaceShape, say_left_out, say_submodules, say_under_way};
 use crate::talk::Talk;
+use crate::watch::{Watch, interrupted};
+use tine_tui::words::one_line;
 
 /// Why an estimate is refused.
 pub(super) const ONLY_PLAIN: &str =
@@ -35,6 +39,13 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
     let prompt = match args.prompt.filter(|prompt| !prompt.trim().is_empty()) {
         Some(prompt) => Prompt::read(Some(prompt))?,
         None => Prompt::default(),
+    };
+    // What stood before the calls began does not wait for them.
+    let at = match at {
+        None if args.wait => {
+            after_calls(context, parent, (args.limits.timeout, args.output.quiet)).await?
+        }
+        at => at,
     };
     let stdin_is_free = prompt.stdin_is_free;
     let to_send = prompt.to_send();
@@ -81,6 +92,44 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
     match to_send {
         Some(_) => talk.run(made.child, Some(&made), to_send).await,
         None => print(&made, &args.output),
+    }
+}
+
+/// Waits until no call runs in the parent; its last entry then.
+async fn after_calls(
+    context: &Context,
+    parent: AgentId,
+    (timeout, quiet): (Option<Duration>, bool),
+) -> Result<Option<EntryId>, Failure> {
+    let mut watch = Watch::begin(context).await?;
+    let interrupted = interrupted()?;
+    let (calls, last) = context.runtime.running_calls(parent).await?;
+    if calls.is_empty() {
+        return Ok(last);
+    }
+    if !quiet {
+        output::say("Waiting for tools to complete... (Ctrl+C gives it up)");
+    }
+    let ended = async {
+        loop {
+            watch.changed(context).await?;
+            let (calls, last) = context.runtime.running_calls(parent).await?;
+            if calls.is_empty() {
+                return Ok(last);
+            }
+        }
+    };
+    let most = Duration::from_millis(TOOLS_WAIT_MS.unsigned_abs());
+    let most = timeout.map_or(most, |timeout| timeout.min(most));
+    tokio::select! {
+        ended = ended => ended,
+        () = tokio::time::sleep(most) => {
+            Err(Failure::coded(TIMED_OUT, "the tools did not complete; nothing was forked")
+                .hint(format!("`tine fork {} --at ENTRY` forks from before them", parent.short())))
+        }
+        () = interrupted => {
+            Err(Failure::coded(INTERRUPTED, "the fork is given up; nothing has changed"))
+        }
     }
 }
 
@@ -139,6 +188,17 @@ fn say(made: &ForkMade) {
         output::say(&format!(
             "note: moved from entry {asked} to {at}: the results of the calls in {asked} belong to them"
         ));
+    }
+    let tools: Vec<_> = made.open_calls.iter().map(|call| one_line(&call.tool)).collect();
+    match tools.as_slice() {
+        [] => {}
+        [tool] => output::say(&format!(
+            "note: forked while {tool} was running; its result is not in the fork"
+        )),
+        tools => output::say(&format!(
+            "note: forked while {} were running; their results are not in the fork",
+            tools.join(", ")
+        )),
     }
     say_confined(made);
     if let Some(worktree) = &made.worktree {

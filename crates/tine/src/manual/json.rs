@@ -33,7 +33,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine fork",
-            r#"{"agent","parent","fork_point","context","worktree":{"path"}|null,"reach"}; context is full, turns, digest or fresh; reach is open, directory, read-only or notes"#,
+            r#"{"agent","parent","fork_point","context","open_calls":[{"id","tool"}],"worktree":{"path"}|null,"reach"}; open_calls is there where calls of the parent ran; context is full, turns, digest or fresh; reach is open, directory, read-only or notes"#,
         ),
         (
             "tine compact",

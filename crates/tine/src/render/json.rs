@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tine_model::{AgentRecord, Leftover, Usage};
-use tine_runtime::ForkMade;
+use tine_runtime::{ForkMade, OpenCall};
 
 use crate::ask::Refusal;
 use crate::ending::Ended;
@@ -57,6 +57,9 @@ pub(crate) struct RunResult {
     /// The entry that was asked for with `--at`, where the fork point had to move.
     #[serde(skip_serializing_if = "Option::is_none")]
     moved_from: Option<i64>,
+    /// Calls that ran in the parent, and whose results it does not know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    open_calls: Vec<OpenCallShape>,
     /// `completed`, `turn_limit`, `length_cut`, `refused`, `aborted`, `timed_out`, `budget_exhausted`, `failed`.
     outcome: &'static str,
     /// The last text of the model; empty when it said nothing.
@@ -104,6 +107,7 @@ impl RunResult {
             fork_point: record.fork_point.map(|entry| entry.0),
             context: record.context.as_str(),
             moved_from: made.and_then(|made| made.moved_from).map(|entry| entry.0),
+            open_calls: made.map(open_calls).unwrap_or_default(),
             outcome: ended.outcome.unwrap_or("failed"),
             text: ended.text.clone(),
             turns: ended.turns,
@@ -124,6 +128,18 @@ impl RunResult {
     }
 }
 
+/// A call without a result.
+#[derive(Debug, Serialize)]
+struct OpenCallShape {
+    id: String,
+    tool: String,
+}
+
+fn open_calls(made: &ForkMade) -> Vec<OpenCallShape> {
+    let shape = |call: &OpenCall| OpenCallShape { id: call.id.0.clone(), tool: call.tool.clone() };
+    made.open_calls.iter().map(shape).collect()
+}
+
 /// `tine fork AGENT --json`, without a prompt.
 #[derive(Debug, Serialize)]
 pub(crate) struct ForkShape {
@@ -133,6 +149,9 @@ pub(crate) struct ForkShape {
     context: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     moved_from: Option<i64>,
+    /// Calls that ran in the parent, and whose results it does not know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    open_calls: Vec<OpenCallShape>,
     /// `null` where it works in its parent's directory.
     worktree: Option<PlaceShape>,
     /// The reach of its commands and file tools: `open`, `directory`, `read-only` or `notes`.
@@ -147,6 +166,7 @@ impl From<&ForkMade> for ForkShape {
             fork_point: made.fork_point.map(|entry| entry.0),
             context: made.context.as_str(),
             moved_from: made.moved_from.map(|entry| entry.0),
+            open_calls: open_calls(made),
             worktree: made.worktree.as_ref().map(PlaceShape::from),
             reach: made.reach.as_str(),
         }

@@ -285,3 +285,86 @@ fn another_model_is_refused_with_what_it_would_cost() {
         (Some("digest"), Some("You said: go on"))
     );
 }
+
+/// A home with an agent `busy` in the middle of a command that ends when something is written into the FIFO `gate`, and its process.
+fn busy() -> (Home, std::process::Child) {
+    let home = Home::new();
+    let scenario = "name = \"busy\"\n\
+        [[turn]]\nwhen = { user_contains = \"go\", tool_results = 0 }\n\
+        tool_calls = [{ name = \"Bash\", input = { command = \"cat gate\" } }]\n\
+        [[turn]]\ntext = \"It said {{tool_result.last}}\"\n";
+    let model = home.model(scenario);
+    home.import(&model, "busy", 2);
+    assert_cmd::Command::new("mkfifo").arg(home.work().join("gate")).assert().success();
+    let run = crate::crash::start(&home, &["run", "--resume", "busy", "--allow", "Bash", "go"]);
+    let calls = || home.done(&["logs", "busy", "--json"]).contains("tool_use");
+    tine_testkit::until("a call", calls);
+    (home, run)
+}
+
+/// Lets the command end.
+fn release(home: &Home, mut run: std::process::Child) {
+    std::fs::write(home.work().join("gate"), "open\n").unwrap();
+    assert!(run.wait().unwrap().success());
+}
+
+#[test]
+fn a_fork_in_the_middle_of_a_call_says_which_calls_are_open() {
+    let (home, run) = busy();
+    check!(home.shown(&home.ran(&["fork", "busy", "--json"])), @r#"
+    code: 0
+    --- stdout
+    {"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":4,"context":"full","open_calls":[{"id":"toolu_sim_000001","tool":"Bash"}],"worktree":null,"reach":"open"}
+    --- stderr
+    Forked [AGENT8] from [AGENT8] at entry 4
+    note: forked while Bash was running; its result is not in the fork
+    "#);
+    release(&home, run);
+    check!(home.shown(&home.ran(&["fork", "busy", "--json"])), @r#"
+    code: 0
+    --- stdout
+    {"agent":"[AGENT-ID]","parent":"[AGENT-ID]","fork_point":8,"context":"full","worktree":null,"reach":"open"}
+    --- stderr
+    Forked [AGENT8] from [AGENT8] at entry 8
+    "#);
+}
+
+#[test]
+fn a_fork_that_waits_has_the_results_and_one_that_is_given_up_changes_nothing() {
+    use std::io::{BufRead as _, BufReader};
+
+    let (home, run) = busy();
+    let agents = || home.json(&["ps", "--all", "--json"]).as_array().unwrap().len();
+    check!(home.shown(&home.ran(&["fork", "busy", "--wait", "--timeout", "0"])), @"
+    code: 124
+    --- stdout
+    --- stderr
+    Waiting for tools to complete... (Ctrl+C gives it up)
+    error: the tools did not complete; nothing was forked
+    hint: `tine fork [AGENT8] --at ENTRY` forks from before them
+    ");
+    let waiting = || {
+        let mut command = crate::crash::command(&home, &["fork", "busy", "--wait", "--json"]);
+        command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::piped());
+        let mut fork = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(fork.stderr.take().unwrap());
+        let mut line = String::new();
+        said.read_line(&mut line).unwrap();
+        assert_eq!(line, "Waiting for tools to complete... (Ctrl+C gives it up)\n");
+        (fork, said)
+    };
+    let (mut given_up, said) = waiting();
+    crate::crash::signal("INT", given_up.id());
+    assert_eq!(given_up.wait().unwrap().code(), Some(130));
+    let said: Vec<String> = said.lines().map(Result::unwrap).collect();
+    assert_eq!(said, ["error: the fork is given up; nothing has changed"]);
+    assert_eq!(agents(), 1);
+
+    let (fork, _said) = waiting();
+    release(&home, run);
+    let made = fork.wait_with_output().unwrap();
+    let made: serde_json::Value = serde_json::from_slice(&made.stdout).unwrap();
+    assert_eq!(made.get("open_calls"), None, "{made}");
+    let child = made["agent"].as_str().unwrap();
+    assert!(home.done(&["show", child, "--json"]).contains("tool_result"));
+}
