@@ -12,6 +12,7 @@ mod request;
 mod row;
 mod server;
 mod sqlite;
+mod stamp;
 mod store;
 mod writer;
 
@@ -29,5 +30,6 @@ pub use row::{
 };
 pub use server::ServerNote;
 pub use sqlite::{BUSY_WAIT, BUSY_WAITS_MAX, OpenOptions, SqliteStore, StepHook, WaitHook};
+pub use stamp::{SetStamp, Stamp, StampName};
 pub use store::Store;
 pub use writer::{NoteWriter, WriterRow};

@@ -9,8 +9,8 @@ use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
     EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
     NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Relocation, Rename,
-    RequestRow, RequestStop, Reserve, Reserved, Result, ServerNote, SetBudget, SetReach, SetState,
-    StandInLine, TaskEnd, UsageScope, UsageSum, WriterRow,
+    RequestRow, RequestStop, Reserve, Reserved, Result, ServerNote, SetBudget, SetReach, SetStamp,
+    SetState, Stamp, StampName, StandInLine, TaskEnd, UsageScope, UsageSum, WriterRow,
 };
 
 /// The durable agent tree. Every writing operation is one transaction: when it returns `Ok` it survives a power cut, and
@@ -257,6 +257,12 @@ pub trait Store: Send + Sync {
 
     /// Returns what a host has said of itself, by model and name.
     async fn server_notes(&self, host: &str) -> Result<Vec<ServerNote>>;
+
+    /// Returns what a stamp was set to last; `None` where it never was.
+    async fn stamp(&self, name: &StampName) -> Result<Option<Stamp>>;
+
+    /// Sets a stamp; `false`, and nothing done, where it is not what was expected.
+    async fn set_stamp(&self, set: SetStamp) -> Result<bool>;
 
     /// A number that changes when anything in the store does, made by this process or another; cheap to ask often.
     /// Only two answers of the same handle can be compared.

@@ -12,6 +12,7 @@ mod permission;
 mod reach;
 mod sample;
 mod servers;
+mod stamps;
 mod stops;
 mod work;
 mod writers;
@@ -34,6 +35,7 @@ pub use sample::{
     permission_id, plain_notice, request_of, reserve_of, yes_to,
 };
 pub use servers::*;
+pub use stamps::*;
 pub use stops::*;
 pub use work::*;
 pub use writers::*;
@@ -133,6 +135,8 @@ macro_rules! store_contract {
             directories_within_each_other_are_shared
             a_writer_is_gone_with_its_lease
             what_a_server_said_is_kept_by_its_host
+            a_stamp_is_set_by_whoever_knows_the_one_before
+            a_stamp_is_set_under_a_lease
         }
     };
     ($fixture:expr; $($name:ident)+) => {

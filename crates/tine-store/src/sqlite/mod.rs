@@ -18,6 +18,7 @@ mod port;
 mod read_only;
 mod requests;
 mod servers;
+mod stamps;
 mod stops;
 mod tasks;
 #[cfg(test)]

@@ -10,8 +10,8 @@ use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
     EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
     NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Relocation, Rename,
-    RequestRow, RequestStop, Reserve, Reserved, Result, ServerNote, SetBudget, SetReach, SetState,
-    StandInLine, Store, TaskEnd, UsageScope, UsageSum, WriterRow,
+    RequestRow, RequestStop, Reserve, Reserved, Result, ServerNote, SetBudget, SetReach, SetStamp,
+    SetState, Stamp, StampName, StandInLine, Store, TaskEnd, UsageScope, UsageSum, WriterRow,
 };
 
 #[async_trait]
@@ -296,6 +296,14 @@ impl Store for SqliteStore {
 
     async fn server_notes(&self, host: &str) -> Result<Vec<ServerNote>> {
         self.server_note_rows(host).await
+    }
+
+    async fn stamp(&self, name: &StampName) -> Result<Option<Stamp>> {
+        self.stamp_row(name).await
+    }
+
+    async fn set_stamp(&self, set: SetStamp) -> Result<bool> {
+        self.set_stamp_row(set).await
     }
 
     async fn data_version(&self) -> Result<i64> {

@@ -1,0 +1,38 @@
+//! Stamps: compared and set in one transaction.
+
+use super::SqliteStore;
+use super::column::Columns;
+use super::leases::check_fence;
+use crate::{Result, SetStamp, Stamp, StampName};
+
+const READ: &str = "SELECT value, at_ms FROM stamps WHERE name = ?";
+
+impl SqliteStore {
+    pub(super) async fn stamp_row(&self, name: &StampName) -> Result<Option<Stamp>> {
+        let mut read = self.connections.read().await?;
+        let row = read.one(sqlx::query(READ).bind(name.as_str())).await?;
+        read.finish().await?;
+        let Some(row) = row else { return Ok(None) };
+        let row = Columns::new(self.connections.path(), &row);
+        Ok(Some(Stamp { value: row.get(0)?, at_ms: row.get(1)? }))
+    }
+
+    pub(super) async fn set_stamp_row(&self, set: SetStamp) -> Result<bool> {
+        let mut write = self.connections.write().await?;
+        if let Some((agent, fence)) = set.fence {
+            check_fence(&mut write, agent, fence).await?;
+        }
+        let row = write.one("stamp", sqlx::query(READ).bind(set.name.as_str())).await?;
+        let path = self.connections.path();
+        let known: Option<String> = row.map(|row| Columns::new(path, &row).get(0)).transpose()?;
+        let is_expected = known == set.expected;
+        if is_expected {
+            let sql = "INSERT INTO stamps (name, value, at_ms) VALUES (?, ?, ?) \
+                 ON CONFLICT (name) DO UPDATE SET value = excluded.value, at_ms = excluded.at_ms";
+            let sql = sqlx::query(sql).bind(set.name.as_str()).bind(set.value).bind(set.now_ms);
+            write.run("stamp set", sql).await?;
+        }
+        write.commit().await?;
+        Ok(is_expected)
+    }
+}
