@@ -35,7 +35,7 @@ use crate::render::workers::WorkerBoard;
 use crate::render::worktree::{WorkShape, say_submodules, say_under_way, work_line};
 use crate::talk::STOPPING;
 use tine_tui::figures::{grouped, money, plural, span};
-use tine_tui::words::{BOLD, DIM, harmless, one_line, styled};
+use tine_tui::words::{BOLD, DIM, YELLOW, harmless, one_line, styled};
 
 /// `tine fan --json`. A promise to scripts: fields may be added, never renamed or removed.
 #[derive(Serialize)]
@@ -63,6 +63,8 @@ pub(super) struct TaskShape<'a> {
     turns: u32,
     tool_uses: u32,
     duration_ms: i64,
+    /// What the checks of its end have seen.
+    flags: &'a [String],
     /// `null` where it worked in its parent's directory, or left nothing behind.
     worktree: Option<WorkShape>,
 }
@@ -335,6 +337,7 @@ pub(super) fn task_shape(task: &FanTask) -> TaskShape<'_> {
         turns: task.turns,
         tool_uses: task.tool_uses,
         duration_ms: task.duration_ms,
+        flags: &task.flags,
         worktree: task.worktree.as_ref().map(WorkShape::from),
     }
 }
@@ -397,7 +400,10 @@ fn text(report: &FanReport) -> String {
         };
         let mut under = vec![facts(task)];
         under.extend(task.worktree.as_ref().map(work_line));
-        let under: Vec<String> = under.iter().map(|line| styled(DIM, line)).collect();
+        let mut under: Vec<String> = under.iter().map(|line| styled(DIM, line)).collect();
+        if !task.flags.is_empty() {
+            under.push(styled(YELLOW, &format!("look at it: {}", task.flags.join(", "))));
+        }
         format!("{}\n{}\n\n{told}\n\n", styled(BOLD, &head), under.join("\n"))
     });
     let mut text: String = tasks.collect();

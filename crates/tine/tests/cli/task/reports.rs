@@ -111,6 +111,18 @@ fn what_a_worker_claims_and_did_not_do_is_a_flag_on_its_task() {
 }
 
 #[test]
+fn a_fan_says_which_reports_to_look_at() {
+    let home = base();
+    let fan = ["fan", "base", "--worktree", "-d", "CLAIM it", "-d", "AT LENGTH, please look"];
+    let told = home.json(&[&fan[..], &["--json"]].concat());
+    let flags = |task: usize| told["tasks"][task]["flags"].to_string();
+    assert_eq!([flags(0), flags(1)], [r#"["claims"]"#, r#"["too_long"]"#]);
+    let text = home.done(&fan);
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("look at it")).collect();
+    assert_eq!(lines, ["look at it: claims", "look at it: too_long"]);
+}
+
+#[test]
 fn a_notice_names_its_cause_also_where_the_worker_spoke() {
     let home = base();
     let task = started(&home, "ENDLESS", &["--max-turns", "2"]);
