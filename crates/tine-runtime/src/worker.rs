@@ -328,10 +328,27 @@ impl Runtime {
         result: Result<&RunReport, &RuntimeError>,
     ) -> Result<(), RuntimeError> {
         let task = match result {
-            Ok(report) => stopped(ended(before.agent, &before.directive, report), asked),
+            Ok(report) => FanTask {
+                flags: self.examined_again(before, report).await,
+                ..stopped(ended(before.agent, &before.directive, report), asked)
+            },
             Err(error) => failed(before.agent, &before.directive, error),
         };
         self.finish(lease, &with_earlier(task, before)).await
+    }
+
+    /// What the checks see in all runs of a worker together: what it did in earlier ones is work, too.
+    async fn examined_again(&self, before: &TaskRecord, report: &RunReport) -> Vec<String> {
+        let agent = before.agent;
+        let Ok(fold) = self.fold(agent, None).await else { return Vec::new() };
+        let (own, inherited): (Vec<_>, Vec<_>) =
+            fold.effective().partition(|(entry, _)| entry.agent == agent);
+        let [own, inherited] =
+            [&own, &inherited].map(|part| part.iter().map(|(_, item)| &*item.message));
+        let evidence = Evidence::of_worker(own, &report.outcome, inherited, &before.directive);
+        let done = self.done_in_worktree(agent).await;
+        let denied = report.denials.of_all().map(str::to_owned);
+        words(&examine(&Evidence { done, denied, ..evidence }))
     }
 
     /// Ends the task of a worker that was made and never ran, and gives its lease back; the error why.

@@ -111,6 +111,17 @@ fn what_a_worker_claims_and_did_not_do_is_a_flag_on_its_task() {
 }
 
 #[test]
+fn a_worker_that_a_person_takes_up_is_looked_at_as_well() {
+    let home = base();
+    let task = started(&home, "ENDLESS", &["--worktree", "--max-turns", "2"]);
+    assert_eq!(ended(&home, &task)["task"]["status"], "failed");
+    home.done(&["run", "--resume", &task, "--quiet", "CLAIM it"]);
+    let listed = listed(&home, &task);
+    assert_eq!((&listed["status"], &listed["tool_uses"]), (&"completed".into(), &3.into()));
+    assert_eq!(listed["flags"].to_string(), r#"["claims"]"#);
+}
+
+#[test]
 fn a_fan_says_which_reports_to_look_at() {
     let home = base();
     let fan = ["fan", "base", "--worktree", "-d", "CLAIM it", "-d", "AT LENGTH, please look"];
