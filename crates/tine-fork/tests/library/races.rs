@@ -1,11 +1,16 @@
 //! Abort, drop, detach, time-out and completion, in every order: no task is left, the parent is never cancelled, and no
 //! result is lost or had twice.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tine_fork::{DelegateMode, ForkError, ForkHandle, ForkParams};
+use async_trait::async_trait;
+use tine_fork::{
+    CallContext, DelegateMode, ForkError, ForkHandle, ForkParams, ParentContext, ToolAnswer,
+    ToolCall, ToolDispatcher,
+};
 use tine_model::Outcome;
-use tine_testkit::{Answer, Gate};
+use tine_testkit::{Answer, Gate, ScriptedModel};
 
 use crate::house::{House, model};
 
@@ -174,4 +179,62 @@ async fn giving_up_a_sync_fork_cancels_it() {
     assert!(tokio::time::timeout(Duration::from_secs(1), waiting).await.is_err());
     house.forks.idle().await;
     assert!(!house.parent.abort.is_cancelled());
+}
+
+/// A tool that begins a fork below whoever calls it, and does not wait.
+struct Below {
+    house: House,
+    model: Arc<ScriptedModel>,
+    begun: Mutex<Option<ForkHandle>>,
+}
+
+#[async_trait]
+impl ToolDispatcher for Below {
+    fn is_read_only(&self, _tool: &str) -> bool {
+        false
+    }
+
+    async fn dispatch(&self, _call: &ToolCall, context: &CallContext) -> ToolAnswer {
+        let parent_ctx = ParentContext {
+            abort: context.cancel.clone(),
+            ..ParentContext::new(Arc::clone(&context.agent))
+        };
+        let mode = DelegateMode::ForkAndForget;
+        let params = ForkParams { parent_ctx, mode, ..self.house.params(&self.model) };
+        *self.begun.lock().unwrap() = Some(self.house.fork(params).await);
+        ToolAnswer::ok("begun")
+    }
+}
+
+/// Shows: what a fork began below it in the background goes on to its own end when the fork's result was read, and is stopped
+/// with a fork whose handle was dropped.
+#[tokio::test(start_paused = true)]
+async fn work_below_a_fork_outlives_its_result_but_not_its_dropped_handle() {
+    for (is_dropped, expected) in [(false, Outcome::Completed), (true, Outcome::Aborted)] {
+        let house = House::new("anthropic/m");
+        let gate = Gate::new();
+        let below = Arc::new(Below {
+            model: model([Answer::text("ok").behind(&gate)]),
+            begun: Mutex::default(),
+            house: house.clone(),
+        });
+        let last = if is_dropped { Answer::hang() } else { Answer::text("ok") };
+        let model = model([Answer::calls([("c1", "Fork", "{}")]), last]);
+        let fork = house
+            .fork(ForkParams {
+                tool_dispatcher: Arc::clone(&below) as _,
+                mode: DelegateMode::ForkAndForget,
+                ..house.params(&model)
+            })
+            .await;
+        model.requested(2).await;
+        below.model.requested(1).await;
+        match is_dropped {
+            true => drop(fork),
+            false => assert_eq!(fork.join().await.unwrap().outcome, Outcome::Completed),
+        }
+        gate.open();
+        let begun = below.begun.lock().unwrap().take().unwrap();
+        assert_eq!(begun.join().await.unwrap().outcome, expected);
+    }
 }
