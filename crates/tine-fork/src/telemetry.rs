@@ -8,6 +8,9 @@
 //! | `fork.tool_filter` | DEBUG | a filter refused a call | `tool`, `code` |
 //! | `fork.turn_loop` | DEBUG | a fork has ended | `outcome`, `turns`, `tool_uses`, `prompt_tokens`, `output_tokens`, `duration_ms` |
 //!
+//! Each name is the target, too: lines of a log show it, and filters select by it. `fork=debug` in an `EnvFilter` is all of the
+//! table, `fork.tool_filter=debug` one line of it.
+//!
 //! It never tells what was said: no prompt, no reply, no arguments. A label is told; that of a [`Sibling`](crate::Sibling) is the
 //! beginning of its prompt unless another one is given.
 //!
@@ -73,6 +76,7 @@ const UNKNOWN: &str = "unknown";
 /// The span of one fork. Everything that the fork does happens inside.
 pub(crate) fn span(params: &ForkParams, identity: &Identity) -> tracing::Span {
     tracing::info_span!(
+        target: "fork.subagent",
         "fork.subagent",
         fork_run_id = %identity.run_id,
         parent_agent = &*params.parent_ctx.agent,
@@ -112,6 +116,7 @@ pub(crate) enum CallEnd {
 pub(crate) fn turn_loop(result: &ForkResult) {
     tracing::debug!(
         name: "fork.turn_loop",
+        target: "fork.turn_loop",
         outcome = result.outcome.as_str(),
         turns = result.turns,
         tool_uses = result.tool_uses,
@@ -124,7 +129,7 @@ pub(crate) fn turn_loop(result: &ForkResult) {
 /// A filter has refused a call.
 pub(crate) fn tool_filter(tool: &str, denial: &Denial) {
     let code = denial.code().as_str();
-    tracing::debug!(name: "fork.tool_filter", tool, code, "refused");
+    tracing::debug!(name: "fork.tool_filter", target: "fork.tool_filter", tool, code, "refused");
 }
 
 /// The first answer of a fork, and what is known of the prefix that it inherits.
@@ -146,6 +151,7 @@ impl FirstAnswer<'_> {
         let judgement = &self.cache.judgement;
         tracing::warn!(
             name: "fork.cache_break_detected",
+        target: "fork.cache_break_detected",
             verdict = judgement.verdict.as_str(),
             first_difference = difference(&judgement.verdict),
             expected_read = judgement.expected_read,
@@ -188,6 +194,7 @@ pub(crate) fn warn_of_a_drop(before: &Usage, now: &Usage, cache: Option<&CacheRe
     let judgement = cache.map(|cache| &cache.judgement);
     tracing::warn!(
         name: "fork.cache_drop_detected",
+        target: "fork.cache_drop_detected",
         verdict = judgement.map_or(UNKNOWN, |judgement| judgement.verdict.as_str()),
         first_difference = judgement.map_or(UNKNOWN.to_owned(), |it| difference(&it.verdict)),
         read_before = before,

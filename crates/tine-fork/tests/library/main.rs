@@ -6,6 +6,7 @@ mod delegates;
 mod ends;
 mod house;
 mod inherits;
+mod log;
 mod notified;
 mod observed;
 mod races;

@@ -71,7 +71,7 @@ impl Visit for Fields {
     }
 }
 
-struct NoEcho;
+pub(crate) struct NoEcho;
 
 impl ToolFilter for NoEcho {
     fn allows(&self, tool: &str, _input: &RawJson) -> bool {
@@ -84,17 +84,17 @@ impl ToolFilter for NoEcho {
 }
 
 /// Tokens of the long prompt below, as a provider would count them.
-const LONG: u64 = 10_000;
+pub(crate) const LONG: u64 = 10_000;
 
 /// A parent with a prompt that is long enough for every cache.
-fn long(house: House) -> House {
+pub(crate) fn long(house: House) -> House {
     let mut house = house;
     house.request.head.system = "One word. ".repeat(4_000);
     house
 }
 
 /// A prompt of which so much was read.
-fn read(read: u64) -> Usage {
+pub(crate) fn read(read: u64) -> Usage {
     Usage { uncached: LONG - read, read: Some(read), output: 3, ..Usage::default() }
 }
 
