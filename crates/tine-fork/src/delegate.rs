@@ -257,10 +257,10 @@ fn params(peer: Peer, arguments: &Arguments, context: &CallContext) -> ForkParam
         tool_filter,
         query_source: QuerySource::Delegation,
         fork_label: format!("delegate to {}", arguments.agent_id),
-        overrides: ForkOverrides {
+        overrides: Some(ForkOverrides {
             agent_id: Some(arguments.agent_id.clone()),
             ..ForkOverrides::default()
-        },
+        }),
         max_turns,
         timeout: Some(arguments.timeout),
         ..ForkParams::new(parent_ctx, (llm, tool_dispatcher), cache_safe, "")

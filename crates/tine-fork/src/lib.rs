@@ -113,6 +113,7 @@ pub use slots::{SLOT_WAIT_MAX, SlotWait};
 pub use snapshot::Snapshot;
 pub use speaking::ServerDialect;
 pub use subagent::{DefaultForkSubagent, FanOut, ForkSubagent, SIBLINGS_MAX, Sibling};
+pub use tine_guard::filter as tool_filter;
 pub use tine_guard::filter::{
     All, AllowAllFilter, Any, AutoMemFilter, Denial, FilterError, Not, ReadOnlyFilter, ToolFilter,
     WorkerFilter, all, any, not,

@@ -75,8 +75,9 @@ pub enum QuerySource {
     Eval,
     /// A task that another agent handed on.
     Delegation,
-    /// Anything else, in the caller's word.
-    Custom(String),
+    /// Anything else, in the caller's word: one of few, as in `Custom("docs_example")`. What differs from fork to fork is the
+    /// [label](ForkParams::fork_label).
+    Custom(&'static str),
 }
 
 impl QuerySource {
@@ -131,8 +132,8 @@ pub struct ForkParams {
     pub query_source: QuerySource,
     /// A few words for people, such as `quick question`.
     pub fork_label: String,
-    /// In what it differs.
-    pub overrides: ForkOverrides,
+    /// In what it differs; `None` for in nothing.
+    pub overrides: Option<ForkOverrides>,
     /// Most requests to the model; with 0 nothing is sent.
     pub max_turns: u32,
     /// Sees every message that the fork adds.
@@ -164,9 +165,9 @@ impl ForkParams {
             prompt_messages: vec![Message::user(prompt)],
             cache_safe,
             tool_filter: Arc::new(AllowAllFilter),
-            query_source: QuerySource::Custom("fork".to_owned()),
+            query_source: QuerySource::Custom("fork"),
             fork_label: "fork".to_owned(),
-            overrides: ForkOverrides::default(),
+            overrides: None,
             max_turns: TURNS_DEFAULT,
             on_message: None,
             skip_transcript: false,

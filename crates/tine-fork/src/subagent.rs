@@ -207,8 +207,9 @@ impl DefaultForkSubagent {
 
     async fn start(&self, mut params: ForkParams, start: Start) -> Result<ForkHandle, ForkError> {
         let run_id = ForkRunId::from_random(self.ids.random());
-        let agent: Arc<str> = match &params.overrides.agent_id {
-            Some(agent) => agent.as_str().into(),
+        let agent: Arc<str> = match params.overrides.as_ref().and_then(|it| it.agent_id.as_deref())
+        {
+            Some(agent) => agent.into(),
             None => run_id.to_string().into(),
         };
         let identity = Identity {

@@ -58,7 +58,7 @@ impl Work {
             journal: &*journal,
             observer: &watch,
             limits: params.limits(),
-            reminder: params.overrides.critical_reminder.as_deref(),
+            reminder: params.overrides.as_ref().and_then(|it| it.critical_reminder.as_deref()),
             seat,
             cache: Some(lane),
             compactor: None,

@@ -64,7 +64,7 @@ every_format! {
     async fn the_reminder_is_said_on_every_turn_behind_the_prefix(house: House) {
         let model = model([Answer::calls([("c1", "Echo", "{}")]), Answer::text("ok")]);
         let overrides = ForkOverrides { critical_reminder: Some("ONLY READ".to_owned()), agent_id: Some("scout".to_owned()) };
-        let params = ForkParams { overrides, ..house.params(&model) };
+        let params = ForkParams { overrides: Some(overrides), ..house.params(&model) };
         let result = house.fork(params).await.join().await.unwrap();
         let [first, second] = model.requests().try_into().unwrap();
         let plain = house.inherited().build_request([Message::user("go")]).body.to_vec();
@@ -83,7 +83,7 @@ every_format! {
     async fn the_agent_id_reaches_tools(house: House) {
         let model = model([Answer::calls([("c1", "Echo", "{}")]), Answer::text("ok")]);
         let overrides = ForkOverrides { agent_id: Some("scout".to_owned()), ..ForkOverrides::default() };
-        let params = ForkParams { overrides, ..house.params(&model) };
+        let params = ForkParams { overrides: Some(overrides), ..house.params(&model) };
         let result = house.fork(params).await.join().await.unwrap();
         assert_eq!(crate::house::results(&result.messages[2]), ["c1 false {} by scout"]);
         assert_eq!(&*result.agent, "scout");

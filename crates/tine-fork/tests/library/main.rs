@@ -10,4 +10,5 @@ mod log;
 mod notified;
 mod observed;
 mod races;
+mod snippets;
 mod telemetry;

@@ -8,6 +8,7 @@ use super::denial::Denial;
 use super::directory::{Directory, FilterError, Holds};
 use super::fields::{Fields, refused};
 use super::reads::Reads;
+use super::tool_names::{BASH, FILE_EDIT, FILE_READ, FILE_WRITE, GLOB, GREP, REPL};
 use super::{Judgement, bash};
 
 /// For runs that tidy up a memory directory: `FileRead`, `Glob` and `Grep` except for secrets, `Bash`
@@ -54,10 +55,10 @@ impl AutoMemFilter {
 impl Judgement for AutoMemFilter {
     fn judge(&self, tool: &str, input: &RawJson) -> Result<(), Denial> {
         let judged = match tool {
-            "FileRead" | "Glob" | "Grep" => self.reads.judge(tool, input),
-            "FileEdit" | "FileWrite" => self.memory.judge_write(tool, input, Holds::Notes),
-            "Bash" => Fields::parse(input).and_then(|fields| bash::judge(fields, &self.reads)),
-            "REPL" => Fields::parse(input).map(|_| ()),
+            FILE_READ | GLOB | GREP => self.reads.judge(tool, input),
+            FILE_EDIT | FILE_WRITE => self.memory.judge_write(tool, input, Holds::Notes),
+            BASH => Fields::parse(input).and_then(|fields| bash::judge(fields, &self.reads)),
+            REPL => Fields::parse(input).map(|_| ()),
             other => Err(refused(other, "")),
         };
         judged.map_err(|denial| denial.or_hint(&self.hint()))

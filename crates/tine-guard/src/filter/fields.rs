@@ -4,6 +4,7 @@
 use tine_model::RawJson;
 
 use super::denial::{Denial, DenialCode};
+use super::tool_names::{BASH, FILE_EDIT, FILE_READ, FILE_WRITE, GLOB, GREP, REPL};
 use crate::arguments::Arguments;
 use crate::call::shown;
 
@@ -32,7 +33,7 @@ const PATH_NAMES: [&str; 16] = [
 const FILE_PATH: &str = "file_path";
 
 /// The canonical tools that filters know.
-const TOOLS: [&str; 7] = ["Bash", "FileEdit", "FileRead", "FileWrite", "Glob", "Grep", "REPL"];
+const TOOLS: [&str; 7] = [BASH, FILE_EDIT, FILE_READ, FILE_WRITE, GLOB, GREP, REPL];
 
 /// What models of other hosts call them, in small letters without punctuation.
 const OTHER_NAMES: [(&str, &str); 18] = [

@@ -19,6 +19,7 @@ mod planted;
 mod read_only;
 mod reads;
 mod roots;
+pub mod tool_names;
 mod worker;
 
 pub use auto_mem::AutoMemFilter;
