@@ -4,19 +4,17 @@
 //! Run it with `cargo run -p tine-fork --example custom_client`.
 
 mod simulated {
-    pub(crate) mod no_tools;
     pub(crate) mod parent;
 }
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use simulated::no_tools::NoTools;
 use simulated::parent::{Told, parents_request};
 use tine_fork::{
     Block, CacheSafeParams, CancellationToken, DefaultForkSubagent, Event, ForkParams,
-    ForkSubagent, LlmClient, LlmError, Message, ParentContext, Progress, Reply, Request, Role,
-    StopReason, Usage,
+    ForkSubagent, LlmClient, LlmError, Message, NoTools, ParentContext, Progress, Reply, Request,
+    Role, StopReason, Usage,
 };
 
 /// Answers every request with how long it was.

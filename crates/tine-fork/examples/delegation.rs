@@ -3,19 +3,17 @@
 //! Run it with `cargo run -p tine-fork --example delegation`.
 
 mod simulated {
-    pub(crate) mod no_tools;
     pub(crate) mod parent;
     pub(crate) mod provider;
 }
 
 use std::sync::Arc;
 
-use simulated::no_tools::NoTools;
 use simulated::parent::{Told, parents_request};
 use simulated::provider::provider;
 use tine_fork::{
     Block, CacheSafeParams, CacheSafeSlot, DefaultForkSubagent, DelegateTool, ForkParams,
-    ForkSubagent, ParentContext, Peer,
+    ForkSubagent, NoTools, ParentContext, Peer,
 };
 
 /// What the agent says that delegates.

@@ -3,18 +3,16 @@
 //! Run it with `cargo run -p tine-fork --example eight_siblings`.
 
 mod simulated {
-    pub(crate) mod no_tools;
     pub(crate) mod parent;
     pub(crate) mod provider;
 }
 
 use std::sync::Arc;
 
-use simulated::no_tools::NoTools;
 use simulated::parent::{Told, parents_request};
 use simulated::provider::provider;
 use tine_fork::{
-    Asked, CacheSafeParams, DefaultForkSubagent, ForkParams, ParentContext, Sibling, Usage,
+    Asked, CacheSafeParams, DefaultForkSubagent, ForkParams, NoTools, ParentContext, Sibling, Usage,
 };
 
 const SCENARIO: &str = r#"

@@ -3,17 +3,15 @@
 //! Run it with `cargo run -p tine-fork --example quick_fork`.
 
 mod simulated {
-    pub(crate) mod no_tools;
     pub(crate) mod parent;
     pub(crate) mod provider;
 }
 
 use std::sync::Arc;
 
-use simulated::no_tools::NoTools;
 use simulated::parent::{Told, parents_request};
 use simulated::provider::provider;
-use tine_fork::{CacheSafeParams, DefaultForkSubagent, ForkParams, ForkSubagent, ParentContext};
+use tine_fork::prelude::*;
 
 const SCENARIO: &str = r#"
 name = "quick"

@@ -3,29 +3,72 @@
 //! A fork inherits its parent's request byte for byte, so that the provider's prompt cache serves the inherited part. It runs
 //! the same turn loop, under a filter of its own, and never touches its parent: abort runs downwards only.
 //!
-//! ```
-//! use std::sync::Arc;
-//! use tine_fork::*;
+//! # A fork in five minutes
 //!
-//! /// Forks what the parent has sent, asks one more question, and waits for the answer.
-//! async fn quick_question(
-//!     parents_request: &ParentRequest,
-//!     llm: Arc<dyn LlmClient>,
-//!     tools: Arc<dyn ToolDispatcher>,
-//! ) -> Result<String, ForkError> {
-//!     let inherited = CacheSafeParams::from_parent_request(parents_request);
-//!     let parent = ParentContext::new("my agent");
-//!     let fork = DefaultForkSubagent::new()
-//!         .fork(ForkParams::new(parent, (llm, tools), inherited, "What did we forget?"))
-//!         .await?;
-//!     fork.join().await?.into_text()
+//! ```
+//! use std::error::Error;
+//! use std::sync::Arc;
+//!
+//! use tine_fork::prelude::*;
+//! use tine_fork::{
+//!     Block, CancellationToken, LlmError, Message, Progress, Reply, Request, Role, StopReason, Usage, async_trait,
+//! };
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn Error>> {
+//!     // What your agent has sent last, in its own bytes.
+//!     let body = br#"{"model":"claude-opus-5-5","max_tokens":1024,"system":"You keep the log of a harbour.",
+//!         "messages":[{"role":"user","content":"Which ships came in today?"}]}"#;
+//!     let request = ParentRequest::read(Provider::Anthropic, body)?;
+//!     let inherited = CacheSafeParams::from_parent_request(&request);
+//!
+//!     // Who forks, with which client and which tools, and what is asked. Whatever else differs is a field.
+//!     let parent = ParentContext::new("harbour");
+//!     let ports = (Arc::new(Scripted) as _, Arc::new(NoTools) as _);
+//!     let params = ForkParams {
+//!         max_turns: 10,
+//!         mode: DelegateMode::ForkAndForget,
+//!         ..ForkParams::new(parent, ports, inherited, "How many were there?")
+//!     };
+//!
+//!     // The fork runs by itself, and your agent goes on. The handle joins, cancels or detaches the fork.
+//!     let fork: ForkHandle = DefaultForkSubagent::new().fork(params).await?;
+//!     let result: ForkResult = fork.join().await?;
+//!
+//!     assert_eq!(result.outcome, Outcome::Completed);
+//!     assert_eq!(result.usage.read, Some(50), "what the cache served of the inherited part");
+//!     assert_eq!(result.into_text()?, "Three.");
+//!     Ok(())
+//! }
+//!
+//! /// The client. Yours sends the bytes of `request.body` to your provider, and reads its reply.
+//! struct Scripted;
+//!
+//! #[async_trait]
+//! impl LlmClient for Scripted {
+//!     async fn send(
+//!         &self,
+//!         _request: &Request,
+//!         _on_progress: &mut (dyn for<'p> FnMut(Progress<'p>) + Send),
+//!         _cancel: &CancellationToken,
+//!     ) -> Result<Reply, LlmError> {
+//!         Ok(Reply {
+//!             id: None,
+//!             model: None,
+//!             message: Message::new(Role::Assistant, vec![Block::Text("Three.".to_owned())]),
+//!             stop: StopReason::EndTurn,
+//!             usage: Usage { uncached: 10, read: Some(50), output: 2, ..Usage::default() },
+//!             diagnosis: None,
+//!             dropped: Vec::new(),
+//!         })
+//!     }
 //! }
 //! ```
 //!
 //! | you bring | as |
 //! |---|---|
 //! | a client of your provider | [`LlmClient`]; the crate `tine-llm` has one over HTTP for five wire formats |
-//! | your tools | [`ToolDispatcher`]; a [`ToolFilter`] refuses calls without changing what the model was told of |
+//! | your tools | [`ToolDispatcher`], or [`NoTools`]; a [`ToolFilter`] refuses calls without changing what the model was told of |
 //! | what the parent sent last | [`ParentRequest`], kept for each agent in a [`CacheSafeSlot`] |
 //!
 //! [`ForkParams`] says what a fork is asked, may do and for how long; [`DelegateMode`] whether its caller waits. A [`ForkHandle`]
@@ -60,6 +103,7 @@ mod on_message;
 mod outcome;
 mod params;
 mod placed;
+pub mod prelude;
 mod registry;
 mod report;
 mod resend;
@@ -118,7 +162,7 @@ pub use tine_guard::filter::{
     All, AllowAllFilter, Any, AutoMemFilter, Denial, FilterError, Not, ReadOnlyFilter, ToolFilter,
     WorkerFilter, all, any, not,
 };
-pub use tools::{CallContext, Denials, OpenCall, ToolAnswer, ToolCall, ToolDispatcher};
+pub use tools::{CallContext, Denials, NoTools, OpenCall, ToolAnswer, ToolCall, ToolDispatcher};
 pub use worker::{
     BOILERPLATE_TAG, Inherits, REPORT_WORDS_MAX, WORKER_TURNS_DEFAULT, directive_task,
     fresh_directive, is_workers_history, worker_directive, workers_directive,

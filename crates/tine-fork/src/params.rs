@@ -150,8 +150,8 @@ pub struct ForkParams {
 }
 
 impl ForkParams {
-    /// A fork that asks this of the model, waits for the answer, may call every tool, and keeps a transcript; at most
-    /// [`TURNS_DEFAULT`] turns, and no limit of time.
+    /// A fork that asks this of the model, waits for the answer, may call every tool, and keeps a transcript where there is a
+    /// [`ForkRegistry`](crate::ForkRegistry); at most [`TURNS_DEFAULT`] turns, and no limit of time.
     pub fn new(
         parent_ctx: ParentContext,
         (llm, tool_dispatcher): (Arc<dyn LlmClient>, Arc<dyn ToolDispatcher>),

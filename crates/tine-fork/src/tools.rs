@@ -155,6 +155,21 @@ pub trait ToolDispatcher: Send + Sync {
     async fn dispatch(&self, call: &ToolCall, context: &CallContext) -> ToolAnswer;
 }
 
+/// No tools, for forks that only talk. A call is answered with that.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoTools;
+
+#[async_trait]
+impl ToolDispatcher for NoTools {
+    fn is_read_only(&self, _tool: &str) -> bool {
+        true
+    }
+
+    async fn dispatch(&self, call: &ToolCall, _context: &CallContext) -> ToolAnswer {
+        ToolAnswer::error(format!("There is no tool `{}`.", call.name))
+    }
+}
+
 /// What answers the calls of a run.
 pub(crate) struct Dispatch<'a> {
     pub(crate) tools: &'a dyn ToolDispatcher,
