@@ -149,7 +149,7 @@ fn the_numbers_are_those_of_the_directory() {
     let keys =
         |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
     insta::assert_snapshot!(keys(&demo), @"agent model tasks cache directory");
-    insta::assert_snapshot!(keys(&demo["tasks"][0]), @"agent status outcome directive report error usage first_usage turns tool_uses duration_ms worktree");
+    insta::assert_snapshot!(keys(&demo["tasks"][0]), @"agent status outcome directive report error usage first_usage turns tool_uses duration_ms flags worktree");
     insta::assert_snapshot!(keys(&demo["cache"]), @"launch warmth reason first total cost_usd naive_usd leader_first_usd warm_usd ideal_usd uncached_usd efficiency priced_as held forks");
     let real = place.work.path().canonicalize().unwrap();
     assert_eq!(demo["directory"].as_str(), real.to_str());
