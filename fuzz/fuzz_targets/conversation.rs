@@ -3,7 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tine_fork::{Digest, DigestProfile, is_workers_history};
+use tine_fork::digest::{Digest, DigestProfile};
+use tine_fork::worker::is_workers_history;
 use tine_history::close_calls;
 use tine_model::{Message, RawJson, WireFormat};
 use tine_wire::{

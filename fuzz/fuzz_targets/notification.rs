@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tine_fork::TaskNotification;
+use tine_fork::notification::TaskNotification;
 
 fuzz_target!(|text: &str| {
     for text in [text.to_owned(), inside(text)] {

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use tine_fork::Report;
+use tine_fork::worker::Report;
 use tine_guard::{Call, PermissionMode, Rules, Width, describe, judge};
 use tine_model::RawJson;
 use tine_sim::Scenario;

@@ -1,7 +1,8 @@
 //! A run against what was expected of it, in words.
 
+use tine_fork::ForkResult;
 use tine_fork::stray::Act;
-use tine_fork::{ForkResult, Report};
+use tine_fork::worker::Report;
 use tine_model::Outcome;
 
 use crate::expect::{CallExpect, CallPattern, Expect, ReportExpect};

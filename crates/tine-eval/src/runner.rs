@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::{StreamExt, stream};
 use tine_fork::stray::{Evidence, examine};
+use tine_fork::worker::{Inherits, worker_directive};
 use tine_fork::{
-    CacheSafeParams, DefaultForkSubagent, ForkParams, ForkResult, ForkSubagent, Inherits,
-    ParentContext, ParentRequest, QuerySource, worker_directive,
+    CacheSafeParams, DefaultForkSubagent, ForkParams, ForkResult, ForkSubagent, ParentContext,
+    ParentRequest, QuerySource,
 };
 use tine_llm::LlmClient;
 use tine_model::{ModelRef, ModelSettings, Outcome, in_full};

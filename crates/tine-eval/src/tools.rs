@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tempfile::TempDir;
-use tine_fork::{CallContext, InnerCalls, ToolAnswer, ToolCall, ToolDispatcher};
+use tine_fork::ToolDispatcher;
+use tine_fork::tools::{CallContext, InnerCalls, ToolAnswer, ToolCall};
 use tine_guard::filter::{AllowAllFilter, ReadOnlyFilter, ToolFilter};
 use tine_guard::{Call, PermissionMode, Rules, Verdict, Width, judge, real_call};
 use tine_model::RawJson;

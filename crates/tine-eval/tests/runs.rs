@@ -10,7 +10,8 @@ use tine_eval::{
     Client, Recorder, Replayer, RunOptions, RunReport, Runner, Suite, SuiteReport, Tape,
     TapeWriter, junit,
 };
-use tine_fork::{DefaultForkSubagent, Ids};
+use tine_fork::DefaultForkSubagent;
+use tine_fork::host::Ids;
 use tine_llm::LlmClient;
 use tine_testkit::{Answer, FakeClock, FakeIds, ScriptedModel, replies};
 
@@ -18,7 +19,7 @@ const MODEL: &str = "anthropic/m";
 
 struct Clock(FakeClock);
 
-impl tine_fork::Clock for Clock {
+impl tine_fork::host::Clock for Clock {
     fn now_ms(&self) -> i64 {
         self.0.now_ms()
     }

@@ -7,11 +7,10 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use tine_fork::Outcome;
+use tine_fork::message::{Block, Message, RawJson, Role, ToolCallId, ToolInput};
 use tine_fork::stray::{Check, Evidence, examine};
-use tine_fork::{
-    Block, Inherits, Message, Outcome, RawJson, Role, ToolCallId, ToolInput, is_workers_history,
-    worker_directive,
-};
+use tine_fork::worker::{Inherits, is_workers_history, worker_directive};
 
 /// Words of a message, so that 10,000 messages are about 4 MB.
 const WORDS: usize = 45;

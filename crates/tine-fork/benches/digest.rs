@@ -6,7 +6,8 @@
 
 use std::time::{Duration, Instant};
 
-use tine_fork::{Block, Digest, DigestProfile, Message, RawJson, Role, ToolCallId, ToolInput};
+use tine_fork::digest::{Digest, DigestProfile};
+use tine_fork::message::{Block, Message, RawJson, Role, ToolCallId, ToolInput};
 
 /// Runs of each case; the median is printed.
 const RUNS: usize = 15;

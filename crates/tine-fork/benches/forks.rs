@@ -9,12 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use tine_fork::cache::Asked;
+use tine_fork::client::{Event, LlmClient, LlmError, Progress, Reply, Request, StopReason, Usage};
+use tine_fork::message::{Block, Message, RawJson, Role, ToolCallId, ToolInput};
+use tine_fork::request::{HeadParts, Lifetimes, ModelSettings, ToolDeclaration};
+use tine_fork::tools::{CallContext, ToolAnswer, ToolCall};
 use tine_fork::{
-    Asked, Block, CacheSafeParams, CallContext, CancellationToken, DefaultForkSubagent,
-    DelegateMode, Event, ForkParams, ForkResult, HeadParts, Lifetimes, LlmClient, LlmError,
-    Message, ModelSettings, Outcome, ParentContext, ParentRequest, Progress, RawJson, Reply,
-    Request, Role, Sibling, StopReason, ToolAnswer, ToolCall, ToolCallId, ToolDeclaration,
-    ToolDispatcher, ToolInput, Usage, async_trait,
+    CacheSafeParams, CancellationToken, DefaultForkSubagent, DelegateMode, ForkParams, ForkResult,
+    Outcome, ParentContext, ParentRequest, Sibling, ToolDispatcher, async_trait,
 };
 use tine_llm::{HttpClient, HttpLimits, HttpOptions, RateGates, Secret};
 use tine_sim::{Scenario, SimOptions, SimServer};

@@ -11,10 +11,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use simulated::parent::{Told, parents_request};
+use tine_fork::client::{Event, LlmClient, LlmError, Progress, Reply, Request, StopReason, Usage};
+use tine_fork::message::{Block, Message, Role};
+use tine_fork::tools::NoTools;
 use tine_fork::{
-    Block, CacheSafeParams, CancellationToken, DefaultForkSubagent, Event, ForkParams,
-    ForkSubagent, LlmClient, LlmError, Message, NoTools, ParentContext, Progress, Reply, Request,
-    Role, StopReason, Usage,
+    CacheSafeParams, CancellationToken, DefaultForkSubagent, ForkParams, ForkSubagent,
+    ParentContext,
 };
 
 /// Answers every request with how long it was.

@@ -13,9 +13,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use async_trait::async_trait;
 use simulated::parent::{Told, parents_request};
 use simulated::provider::provider;
+use tine_fork::message::RawJson;
+use tine_fork::request::ToolDeclaration;
+use tine_fork::tools::{CallContext, ToolAnswer, ToolCall};
 use tine_fork::{
-    CacheSafeParams, CallContext, DefaultForkSubagent, ForkParams, ForkSubagent, ParentContext,
-    RawJson, ToolAnswer, ToolCall, ToolDeclaration, ToolDispatcher,
+    CacheSafeParams, DefaultForkSubagent, ForkParams, ForkSubagent, ParentContext, ToolDispatcher,
 };
 
 /// A tide gauge that can be read, and a bell that can be rung.

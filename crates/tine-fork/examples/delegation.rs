@@ -11,9 +11,11 @@ use std::sync::Arc;
 
 use simulated::parent::{Told, parents_request};
 use simulated::provider::provider;
+use tine_fork::delegate::{DelegateTool, Peer};
+use tine_fork::message::Block;
+use tine_fork::tools::NoTools;
 use tine_fork::{
-    Block, CacheSafeParams, CacheSafeSlot, DefaultForkSubagent, DelegateTool, ForkParams,
-    ForkSubagent, NoTools, ParentContext, Peer,
+    CacheSafeParams, CacheSafeSlot, DefaultForkSubagent, ForkParams, ForkSubagent, ParentContext,
 };
 
 /// What the agent says that delegates.

@@ -11,9 +11,10 @@ use std::sync::Arc;
 
 use simulated::parent::{Told, parents_request};
 use simulated::provider::provider;
-use tine_fork::{
-    Asked, CacheSafeParams, DefaultForkSubagent, ForkParams, NoTools, ParentContext, Sibling, Usage,
-};
+use tine_fork::cache::Asked;
+use tine_fork::client::Usage;
+use tine_fork::tools::NoTools;
+use tine_fork::{CacheSafeParams, DefaultForkSubagent, ForkParams, ParentContext, Sibling};
 
 const SCENARIO: &str = r#"
 name = "siblings"

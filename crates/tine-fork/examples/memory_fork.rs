@@ -13,10 +13,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use simulated::parent::{Told, parents_request};
 use simulated::provider::provider;
+use tine_fork::message::RawJson;
+use tine_fork::request::ToolDeclaration;
+use tine_fork::tools::{CallContext, ToolAnswer, ToolCall};
 use tine_fork::{
-    AutoMemFilter, CacheSafeParams, CallContext, DefaultForkSubagent, DelegateMode, FilesTouched,
-    ForkParams, ForkSubagent, ParentContext, QuerySource, RawJson, ToolAnswer, ToolCall,
-    ToolDeclaration, ToolDispatcher,
+    AutoMemFilter, CacheSafeParams, DefaultForkSubagent, DelegateMode, FilesTouched, ForkParams,
+    ForkSubagent, ParentContext, QuerySource, ToolDispatcher,
 };
 use tine_tools::{Effect, Place, Toolbox};
 

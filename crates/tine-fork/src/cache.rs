@@ -2,15 +2,15 @@
 //!
 //! The [`CacheEngine`] is shared by all runs of a process: one ledger of live entries, and the flights that are in the air.
 //! A run sees it through a [`CacheLane`], which is bound to one cache (provider, workspace and model). Nothing here
-//! talks to a provider or reads a clock; what is to survive the process is handed to the [`Journal`](crate::Journal).
+//! talks to a provider or reads a clock; what is to survive the process is handed to the [`Journal`](crate::run::Journal).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+pub use tine_cache::{Asked, Facts, Judgement, Launch, Models, Plan, Verdict};
 use tine_cache::{
-    Asked, Expectation, Facts, InFlight, Judgement, Launch, Ledger, LiveEntry, PlaceState, Plan,
-    Scope, Situation, judge, plan,
+    Expectation, InFlight, Ledger, LiveEntry, PlaceState, Scope, Situation, judge, plan,
 };
 use tine_model::{Boundary, BoundaryKind, EntryId, Message, ModelRef, Provider, Segment, Usage};
 use tine_wire::{Diagnosis, DroppedReasoning};
@@ -19,8 +19,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::conversation::{Conversation, Held};
-use crate::flight::{Flight, Ticket, leader_wait_max};
-use crate::slots::{KeptSlot, SlotUse, SlotWait};
+pub use crate::flight::{Flight, LEADER_WAIT_MAX, REPLY_WAIT_MAX, Seat, Ticket, leader_wait_max};
+use crate::slots::{KeptSlot, SlotUse};
+pub use crate::slots::{SLOT_WAIT_MAX, SlotWait};
 
 /// How much the newest measurement of the time to the first event counts: the average follows a change within a few requests
 /// and is not thrown by one.
@@ -108,7 +109,7 @@ pub struct CacheLane {
     pub facts: Facts,
     /// What a second of waiting is worth, in USD.
     pub value_per_second: f64,
-    /// Longest wait for whoever writes what others wait for; [`leader_wait_max`](crate::leader_wait_max()) unless the caller
+    /// Longest wait for whoever writes what others wait for; [`leader_wait_max`](crate::cache::leader_wait_max()) unless the caller
     /// says otherwise.
     pub leader_wait_max: Duration,
     /// The wait of its requests for a slot, where the server has slots.

@@ -80,7 +80,8 @@ impl Peer {
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use tine_fork::{CacheSafeSlot, Peer, Peers, ToolDispatcher};
+/// # use tine_fork::{CacheSafeSlot, ToolDispatcher};
+/// # use tine_fork::delegate::{Peer, Peers};
 /// # use tine_llm::LlmClient;
 /// fn of_slot(
 ///     slot: CacheSafeSlot,
@@ -112,7 +113,8 @@ impl<F: Fn(&str) -> Option<Peer> + Send + Sync> Peers for F {
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use tine_fork::{DefaultForkSubagent, DelegateTool, Peers, ToolDispatcher};
+/// # use tine_fork::{DefaultForkSubagent, ToolDispatcher};
+/// # use tine_fork::delegate::{DelegateTool, Peers};
 /// fn tools(own: Arc<dyn ToolDispatcher>, peers: Arc<dyn Peers>) -> DelegateTool {
 ///     let forks = Arc::new(DefaultForkSubagent::new());
 ///     DelegateTool::new(forks, peers, own).allowing(["librarian", "review-*"])

@@ -1,6 +1,6 @@
 //! The frames that tine puts around texts of others, and the escaping that keeps such a text inside its frame.
 //!
-//! Two kinds of frame exist. One that programs read back (the notice of a task, a merge note) is XML, and [`XmlText`] writes what
+//! Two kinds of frame exist. One that programs read back (the notice of a task, a merge note) is XML, and `XmlText` writes what
 //! stands in it. All others hold text that a model reads or edits (files, output, mail, instructions): [`escape_frame_tags`] changes
 //! nothing of it but tags that look like a frame's own, so that code stays code.
 
@@ -28,7 +28,7 @@ pub const FRAME_TAGS: [&str; 11] = [
 /// was escaped already is escaped once more, so [`unescape_frame_tags`] gives back the exact text. All other text is unchanged.
 ///
 /// ```
-/// use tine_fork::{escape_frame_tags, unescape_frame_tags};
+/// use tine_fork::envelope::{escape_frame_tags, unescape_frame_tags};
 ///
 /// let escaped = escape_frame_tags("if a < b { </user-command> }");
 /// assert_eq!(escaped, "if a < b { &lt;/user-command> }");

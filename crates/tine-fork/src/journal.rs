@@ -33,7 +33,7 @@ pub struct RequestRecord {
     pub body_bytes: u64,
     /// When it was sent, as [`Journal::now_ms`] tells. The cache's clock runs from here.
     pub started_ms: i64,
-    /// What the cache did, where a run has a [`CacheLane`](crate::CacheLane).
+    /// What the cache did, where a run has a [`CacheLane`](crate::cache::CacheLane).
     pub cache: Option<CacheRecord>,
 }
 

@@ -10,9 +10,9 @@
 //! use std::sync::Arc;
 //!
 //! use tine_fork::prelude::*;
-//! use tine_fork::{
-//!     Block, CancellationToken, LlmError, Message, Progress, Reply, Request, Role, StopReason, Usage, async_trait,
-//! };
+//! use tine_fork::client::{LlmError, Progress, Reply, Request, StopReason, Usage};
+//! use tine_fork::message::{Block, Message, Role};
+//! use tine_fork::{CancellationToken, async_trait};
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), Box<dyn Error>> {
@@ -67,8 +67,8 @@
 //!
 //! | you bring | as |
 //! |---|---|
-//! | a client of your provider | [`LlmClient`]; the crate `tine-llm` has one over HTTP for five wire formats |
-//! | your tools | [`ToolDispatcher`], or [`NoTools`]; a [`ToolFilter`] refuses calls without changing what the model was told of |
+//! | a client of your provider | [`LlmClient`](client::LlmClient); the crate `tine-llm` has one over HTTP for five wire formats |
+//! | your tools | [`ToolDispatcher`], or [`NoTools`](tools::NoTools); a [`ToolFilter`] refuses calls without changing what the model was told of |
 //! | what the parent sent last | [`ParentRequest`], kept for each agent in a [`CacheSafeSlot`] |
 //!
 //! [`ForkParams`] says what a fork is asked, may do and for how long; [`DelegateMode`] whether its caller waits. A [`ForkHandle`]
@@ -77,28 +77,30 @@
 //! [`OnMessage`] sees every message, a [`ForkRegistry`] keeps them. [`stray`] looks whether a fork stayed with its task.
 //!
 //! This crate needs neither a terminal nor a store, and brings no HTTP. Below the forks stands the turn loop that tine's own agents
-//! run on too: a [`Run`] over a [`Conversation`], which hands messages to a [`Journal`] as soon as they exist.
+//! run on too: a [`Run`](run::Run) over a [`Conversation`](run::Conversation), which hands messages to a [`Journal`](run::Journal) as soon as they exist.
 //!
 //! The examples run against tine's provider simulator: `quick_fork`, `memory_fork`, `eight_siblings`, `delegation`, `custom_tools`,
 //! `custom_client`.
 
-mod cache;
+pub mod cache;
 mod cache_safe;
+pub mod client;
 mod compactor;
 mod conversation;
-mod delegate;
-mod digest;
-mod envelope;
+pub mod delegate;
+pub mod digest;
+pub mod envelope;
 mod exchange;
 mod fitting;
 mod flight;
 mod handle;
-mod host;
+pub mod host;
 mod inner;
 mod journal;
-mod merge_note;
-mod neighbour;
-mod notification;
+pub mod merge_note;
+pub mod message;
+pub mod neighbour;
+pub mod notification;
 mod on_message;
 mod outcome;
 mod params;
@@ -106,8 +108,9 @@ mod placed;
 pub mod prelude;
 mod registry;
 mod report;
+pub mod request;
 mod resend;
-mod run;
+pub mod run;
 mod slots;
 mod snapshot;
 mod speaking;
@@ -115,72 +118,24 @@ mod stopping;
 pub mod stray;
 mod subagent;
 pub mod telemetry;
-mod tools;
+pub mod tools;
 mod work;
-mod worker;
+pub mod worker;
 
-pub use cache::{
-    CacheEngine, CacheLane, CacheRecord, VALUE_PER_SECOND_DEFAULT, Watched, cache_scope,
-    child_places,
-};
 pub use cache_safe::{
     CacheSafeParams, CacheSafeSlot, ContextMessages, ParentRequest, SLOT_AGENTS_MAX,
 };
-pub use compactor::Compactor;
-pub use conversation::{Conversation, Held, LastSent, ToHold};
-pub use delegate::{
-    DELEGATE_CONTEXT_BYTES_MAX, DELEGATE_ID_CHARS_MAX, DELEGATE_TASK_BYTES_MAX,
-    DELEGATE_TIMEOUT_DEFAULT, DELEGATE_TIMEOUT_MAX, DELEGATE_TOOL, DelegateTool, Peer, Peers,
-};
-pub use digest::{DIGEST_TAG, Digest, DigestProfile, DigestStats};
-pub use envelope::{
-    FRAME_TAGS, escape_frame_line, escape_frame_tags, frame_tags, unescape_frame_tags,
-};
-pub use flight::{Flight, LEADER_WAIT_MAX, REPLY_WAIT_MAX, Seat, Ticket, leader_wait_max};
 pub use handle::{ForkCompletion, ForkHandle};
-pub use host::{Clock, Ids, SystemClock, SystemIds};
-pub use inner::InnerCalls;
-pub use journal::{Journal, JournalError, MemoryJournal, Permit, RequestRecord, Rest};
-pub use merge_note::{MergeNote, Wording};
-pub use neighbour::{Neighbour, is_note_of_neighbours};
-pub use notification::{
-    EndedTask, NotificationStatus, NotificationUsage, SUMMARY_CHARS_MAX, TaskNotification,
-};
 pub use on_message::{FilesTouched, ForkMessage, LogMessages, OnMessage, OnMessageChain};
 pub use outcome::{ForkError, ForkResult, ForkRunId};
 pub use params::{DelegateMode, ForkOverrides, ForkParams, ParentContext, QuerySource};
 pub use registry::{ForkEntry, ForkRegistry};
-pub use report::Report;
-pub use resend::Resends;
-pub use run::{Observer, Run, RunError, RunEvent, RunLimits, RunReport, TURNS_DEFAULT};
-pub use slots::{SLOT_WAIT_MAX, SlotWait};
-pub use snapshot::Snapshot;
-pub use speaking::ServerDialect;
 pub use subagent::{DefaultForkSubagent, FanOut, ForkSubagent, SIBLINGS_MAX, Sibling};
-pub use tine_guard::filter as tool_filter;
-pub use tine_guard::filter::{
-    All, AllowAllFilter, Any, AutoMemFilter, Denial, FilterError, Not, ReadOnlyFilter, ToolFilter,
-    WorkerFilter, all, any, not,
-};
-pub use tools::{CallContext, Denials, NoTools, OpenCall, ToolAnswer, ToolCall, ToolDispatcher};
-pub use worker::{
-    BOILERPLATE_TAG, Inherits, REPORT_WORDS_MAX, WORKER_TURNS_DEFAULT, directive_task,
-    fresh_directive, is_workers_history, worker_directive, workers_directive,
-};
+pub use tine_guard::filter::{self as tool_filter, AllowAllFilter, AutoMemFilter, ToolFilter};
+pub use tine_model::Outcome;
+pub use tools::ToolDispatcher;
 
-// What an embedder needs of the crates below, so that this one is enough.
 pub use async_trait::async_trait;
-pub use tine_cache::{Asked, Facts, Judgement, Launch, Models, Plan, Verdict};
-pub use tine_llm::{LlmClient, LlmError, Progress, Request};
-pub use tine_model::{
-    AgentId, Block, CacheScheme, Effort, EntryId, Lifetime, Message, ModelRef, ModelSettings,
-    Outcome, Provider, RawJson, Role, SeenFile, Segment, StopReason, Thinking, ToolCallId,
-    ToolChoice, ToolInput, Usage, WireFormat,
-};
-pub use tine_wire::{
-    Event, HeadParts, HeadPartsError, Lifetimes, ReadRequestError, Reply, SentRequest, SystemBlock,
-    ToolDeclaration, ToolOrder,
-};
 pub use tokio_util::sync::CancellationToken;
 
 /// The runtime that forks run on.

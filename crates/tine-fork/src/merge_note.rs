@@ -59,7 +59,7 @@ impl Wording {
 /// The conclusions of a fork, as they stand in an ancestor of it. [`fmt::Display`] writes the envelope; [`Self::parse`] reads it.
 ///
 /// ```
-/// use tine_fork::{MergeNote, Wording};
+/// use tine_fork::merge_note::{MergeNote, Wording};
 /// use tine_model::{AgentId, EntryId};
 ///
 /// let note = MergeNote {

@@ -76,7 +76,7 @@ pub struct NotificationUsage {
 /// The notice that a task has ended. [`fmt::Display`] writes the envelope; [`Self::parse`] reads it.
 ///
 /// ```
-/// use tine_fork::{NotificationStatus, NotificationUsage, TaskNotification};
+/// use tine_fork::notification::{NotificationStatus, NotificationUsage, TaskNotification};
 ///
 /// let notice = TaskNotification {
 ///     task_id: "7".to_owned(),

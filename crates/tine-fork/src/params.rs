@@ -26,7 +26,7 @@ pub struct ParentContext {
     /// one.
     pub account: Arc<str>,
     /// Delegations that this parent stands below: 0 unless it is itself doing a task that was delegated to it. A tool that forks
-    /// hands on what it was told ([`CallContext::delegation_depth`](crate::CallContext::delegation_depth)).
+    /// hands on what it was told ([`CallContext::delegation_depth`](crate::tools::CallContext::delegation_depth)).
     pub delegation_depth: u32,
     /// The parent's place in a trace, as in the variable `TRACEPARENT` or the header of that name (W3C Trace Context). One that
     /// cannot be read is ignored with a warning.
@@ -104,7 +104,7 @@ impl fmt::Display for QuerySource {
 /// In what a fork differs from its parent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ForkOverrides {
-    /// Who the fork is, for its tools ([`CallContext::agent`](crate::CallContext::agent)) and events; its run id where `None`.
+    /// Who the fork is, for its tools ([`CallContext::agent`](crate::tools::CallContext::agent)) and events; its run id where `None`.
     pub agent_id: Option<String>,
     /// Said again on every turn, behind the shared prefix: before the prompt's own words, and after the results of each turn's
     /// tools. Never in the system prompt, so it costs no cache.

@@ -14,14 +14,16 @@ use tine_wire::{Dialect, Event, Partial, Reply};
 use tokio_util::sync::CancellationToken;
 
 use crate::cache::CacheLane;
-use crate::compactor::Compactor;
-use crate::conversation::Conversation;
+pub use crate::compactor::Compactor;
+pub use crate::conversation::{Conversation, Held, LastSent, ToHold};
 use crate::exchange::Exchanged;
 use crate::flight::Seat;
-use crate::journal::{Journal, JournalError, RequestRecord, Rest};
+pub use crate::journal::{Journal, JournalError, MemoryJournal, Permit, RequestRecord, Rest};
 use crate::neighbour::Neighbour;
+pub use crate::resend::Resends;
 use crate::slots::RunSlot;
-use crate::snapshot::Snapshot;
+pub use crate::snapshot::Snapshot;
+pub use crate::speaking::ServerDialect;
 use crate::tools::{Answered, Denials, Dispatch, ToolAnswer, ToolCall, ToolDispatcher};
 
 /// Most turns of a run unless the caller says otherwise.
@@ -136,7 +138,7 @@ pub struct Run<'a> {
     pub llm: &'a dyn LlmClient,
     /// Answers tool calls.
     pub tools: &'a dyn ToolDispatcher,
-    /// Who runs, as tools are told ([`CallContext::agent`](crate::CallContext::agent)).
+    /// Who runs, as tools are told ([`CallContext::agent`](crate::tools::CallContext::agent)).
     pub agent: &'a str,
     /// Refuses tool calls.
     pub filter: &'a dyn ToolFilter,

@@ -92,7 +92,7 @@ async fn a_wait_ends_with_patience_or_a_cancel() {
         assert_eq!(began.elapsed(), longest, "{slot_wait:?}");
     };
     check(SlotWait::Never, Duration::ZERO).await;
-    check(SlotWait::Briefly, crate::REPLY_WAIT_MAX).await;
+    check(SlotWait::Briefly, crate::cache::REPLY_WAIT_MAX).await;
     check(SlotWait::InTurn, SLOT_WAIT_MAX).await;
     let lane = lane(2, SlotWait::InTurn);
     warm(&lane, "ppp").await;

@@ -31,7 +31,7 @@
 //! ```
 //!
 //! A trace comes in as [`ParentContext::traceparent`](crate::ParentContext::traceparent), and each tool call is told how to hand it
-//! on ([`CallContext::traceparent`](crate::CallContext::traceparent)), with the feature and without:
+//! on ([`CallContext::traceparent`](crate::tools::CallContext::traceparent)), with the feature and without:
 //!
 //! ```
 //! use tine_fork::ParentContext;

@@ -10,7 +10,8 @@ use tine_guard::filter::ToolFilter;
 use tine_model::{Block, Message, RawJson, Role, SeenFile, ToolCallId, ToolInput};
 use tokio_util::sync::CancellationToken;
 
-use crate::inner::{InnerCall, InnerCalls};
+use crate::inner::InnerCall;
+pub use crate::inner::InnerCalls;
 use crate::run::{Observer, RunEvent};
 use crate::snapshot::Snapshot;
 use crate::stopping::stopping;

@@ -8,6 +8,7 @@ mod frame;
 pub use frame::{directive_task, is_workers_history, workers_directive};
 
 use crate::envelope::escape_frame_tags;
+pub use crate::report::Report;
 
 /// The tag around the worker's rules. A copied history with a message in this frame is recognised as a worker's; standing and depth
 /// themselves live in the registry.

@@ -11,10 +11,11 @@ use opentelemetry::{Context, KeyValue, global};
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData, ResourceMetrics};
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMeterProvider};
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
+use tine_fork::delegate::{DelegateTool, Peer};
+use tine_fork::tools::{CallContext, ToolAnswer, ToolCall};
 use tine_fork::{
-    CacheSafeParams, CallContext, DefaultForkSubagent, DelegateTool, ForkParams, ForkResult,
-    ForkSubagent, ParentContext, ParentRequest, Peer, ToolAnswer, ToolCall, ToolDispatcher,
-    ToolFilter,
+    CacheSafeParams, DefaultForkSubagent, ForkParams, ForkResult, ForkSubagent, ParentContext,
+    ParentRequest, ToolDispatcher, ToolFilter,
 };
 use tine_llm::{LlmClient, LlmError, Progress, Request};
 use tine_model::{Message, ModelSettings, RawJson, StopReason, Usage};

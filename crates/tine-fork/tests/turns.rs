@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tine_fork::{
-    AllowAllFilter, AutoMemFilter, CallContext, Compactor, Conversation, Journal, JournalError,
-    MemoryJournal, Observer, RequestRecord, Run, RunEvent, RunLimits, RunReport, ToolAnswer,
-    ToolCall, ToolDispatcher, ToolFilter,
+use tine_fork::run::{
+    Compactor, Conversation, Journal, JournalError, MemoryJournal, Observer, RequestRecord, Run,
+    RunEvent, RunLimits, RunReport,
 };
+use tine_fork::tools::{CallContext, ToolAnswer, ToolCall};
+use tine_fork::{AllowAllFilter, AutoMemFilter, ToolDispatcher, ToolFilter};
 use tine_history::History;
 use tine_llm::{BrokenCause, LlmError};
 use tine_model::{Block, EntryId, Message, ModelSettings, Outcome, RawJson, StopReason, Usage};
@@ -378,7 +379,10 @@ async fn a_reply_that_is_no_answer_is_asked_for_again_and_is_never_a_success() {
     assert_eq!((model.requests().len(), report.messages.len()), (3, 1));
     let Outcome::Failed(why) = report.outcome else { panic!("{:?}", report.outcome) };
     insta::assert_snapshot!(why, @"the model gave no answer: the provider ended the reply with `MALFORMED_FUNCTION_CALL`: the model wrote a tool call that cannot be read");
-    assert_eq!(report.error.map(|error| matches!(error, tine_fork::RunError::Llm(_))), Some(true));
+    assert_eq!(
+        report.error.map(|error| matches!(error, tine_fork::run::RunError::Llm(_))),
+        Some(true)
+    );
 
     // Words behind an unknown end are kept, and are no success either.
     let model = ScriptedModel::new([stopped("all of it?", "eclipse")]);

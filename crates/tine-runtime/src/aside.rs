@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use tine_fork::{Conversation, Permit, RequestRecord, Resends};
+use tine_fork::run::{Conversation, Permit, RequestRecord, Resends};
 use tine_llm::{LlmClient, LlmError, Progress};
 use tine_model::{AgentRecord, EntryId, Message, RequestId, StopReason, Usage};
 use tine_wire::Reply;

@@ -7,7 +7,7 @@ use std::fmt;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use tine_fork::{escape_frame_tags, unescape_frame_tags};
+use tine_fork::envelope::{escape_frame_tags, unescape_frame_tags};
 use tine_guard::is_secret;
 use tine_model::AgentId;
 

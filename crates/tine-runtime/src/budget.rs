@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tine_cache::{BYTES_PER_TOKEN, Models};
-use tine_fork::Permit;
+use tine_fork::run::Permit;
 use tine_model::{AgentId, Cap, CapReached, RequestId, Spent, Usage};
 use tine_store::{
     BudgetRow, Lease, Recover, Reserve, Reserved, SetBudget, StandInLine, Store, StoreError,

@@ -4,7 +4,8 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use tine_cache::{Facts, Keep, LiveEntry, Scope, keep};
-use tine_fork::{CacheLane, LastSent, SlotWait, VALUE_PER_SECOND_DEFAULT, cache_scope};
+use tine_fork::cache::{CacheLane, SlotWait, VALUE_PER_SECOND_DEFAULT, cache_scope};
+use tine_fork::run::LastSent;
 use tine_model::{AgentId, AgentRecord, Lifetime, ModelRef};
 use tine_store::{CacheRow, RequestRow};
 use tine_wire::Lifetimes;

@@ -2,7 +2,7 @@
 //! process goes on where this one left off.
 
 use serde::{Deserialize, Serialize};
-use tine_fork::CacheRecord;
+use tine_fork::cache::CacheRecord;
 use tine_model::{Boundary, BoundaryKind, Lifetime};
 use tine_wire::Diagnosis;
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tine_cache::{Facts, Situation, pays_explicit};
-use tine_fork::{Conversation, Held, ToHold};
+use tine_fork::run::{Conversation, Held, ToHold};
 use tine_llm::LlmClient;
 use tine_model::{AgentId, AgentRecord, RequestId, Spent, Usage};
 use tine_store::RequestRow;

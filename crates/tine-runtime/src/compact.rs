@@ -14,7 +14,7 @@ mod summary;
 #[cfg(test)]
 pub(crate) use preface::preface_text;
 
-use tine_fork::Conversation;
+use tine_fork::run::Conversation;
 use tine_history::Item;
 use tine_llm::LlmClient;
 use tine_model::{AgentId, EntryId, Message, Usage};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use tine_fork::{CallContext, InnerCalls, OpenCall, ToolAnswer, ToolCall, ToolDispatcher};
+use tine_fork::ToolDispatcher;
+use tine_fork::tools::{CallContext, InnerCalls, OpenCall, ToolAnswer, ToolCall};
 use tine_guard::{PermissionMode, real_call};
 use tine_model::{RawJson, in_full};
 use tine_tools::{Caller, Effect, Place, Repl, ToolOutput, Toolbox, refuse_unread};

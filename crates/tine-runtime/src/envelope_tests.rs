@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use tine_fork::{
-    Digest, DigestProfile, FRAME_TAGS, Inherits, MergeNote, NotificationStatus, TaskNotification,
-    Wording, frame_tags, fresh_directive, worker_directive,
-};
+use tine_fork::digest::{Digest, DigestProfile};
+use tine_fork::envelope::{FRAME_TAGS, frame_tags};
+use tine_fork::merge_note::{MergeNote, Wording};
+use tine_fork::notification::{NotificationStatus, TaskNotification};
+use tine_fork::worker::{Inherits, fresh_directive, worker_directive};
 use tine_model::{AgentId, Block, EntryId, Message, Role, ToolCallId};
 
 use crate::attach::AttachedFile;

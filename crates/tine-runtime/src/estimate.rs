@@ -3,7 +3,8 @@
 use tine_cache::{
     Asked, Estimate, EstimateParts, Expectation, Facts, Plan, REQUEST_MS, Situation, estimate,
 };
-use tine_fork::{Inherits, child_places, worker_directive};
+use tine_fork::cache::child_places;
+use tine_fork::worker::{Inherits, worker_directive};
 use tine_model::{AgentId, AgentState, EntryId};
 use tine_store::StoreError;
 use tine_wire::Lifetimes;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use tine_cache::{Asked, Plan, Situation};
-use tine_fork::{CacheLane, Conversation, Flight, RunEvent, SlotWait};
+use tine_fork::cache::{CacheLane, Flight, SlotWait};
+use tine_fork::run::{Conversation, RunEvent};
 use tine_llm::LlmClient;
 use tine_model::{AgentId, AgentRecord, Block, EntryId, Message};
 use tine_store::{Forked, Lease};

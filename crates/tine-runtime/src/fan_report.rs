@@ -1,7 +1,8 @@
 //! What became of a fan: each worker's task, and what the cache did for all of them.
 
 use tine_cache::{FanCost, Plan, Sibling, fan_cost, fork_costs};
-use tine_fork::{Report, RunReport};
+use tine_fork::run::RunReport;
+use tine_fork::worker::Report;
 use tine_model::{AgentId, AgentRecord, EntryId, Outcome, Spent, TaskStatus, TaskWorktree, Usage};
 
 use crate::cached_content::HeldCost;

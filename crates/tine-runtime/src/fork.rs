@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use tine_fork::DigestStats;
+use tine_fork::digest::DigestStats;
 use tine_model::{
     AgentId, AgentRecord, AgentState, Block, ContextMode, EntryBody, EntryId, Message,
     ModelSettings, Reach, Standing, ToolCallId,

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use tine_fork::{ForkEntry, ForkRegistry, ForkResult, ForkRunId, Journal};
+use tine_fork::run::Journal;
+use tine_fork::{ForkEntry, ForkRegistry, ForkResult, ForkRunId};
 use tine_model::{AgentState, Standing};
 use tine_store::{ForkFrom, Lease, NewChild, StoreError};
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use tine_fork::{Digest, DigestProfile, workers_directive};
+use tine_fork::digest::{Digest, DigestProfile};
+use tine_fork::worker::workers_directive;
 use tine_model::{AgentId, Block, ContextMode, Lifetime, Message, WireFormat};
 use tine_wire::{Carries, ConversationFormat, Counts, Head, ImportError, ImportedConversation};
 

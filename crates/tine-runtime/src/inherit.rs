@@ -3,7 +3,9 @@
 
 use std::str::FromStr;
 
-use tine_fork::{Digest, DigestProfile, DigestStats, child_places, workers_directive};
+use tine_fork::cache::child_places;
+use tine_fork::digest::{Digest, DigestProfile, DigestStats};
+use tine_fork::worker::workers_directive;
 use tine_history::Item;
 use tine_model::{
     AgentId, AgentRecord, Block, ContextMode, EntryId, Message, ModelSettings, Role, Standing,

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use tine_cache::Models;
-use tine_fork::{Clock, Ids, Journal, JournalError, Permit, RequestRecord, Rest, ServerDialect};
+use tine_fork::host::{Clock, Ids};
+use tine_fork::run::{Journal, JournalError, Permit, RequestRecord, Rest, ServerDialect};
 use tine_model::{
     AgentId, CapReached, DialectChange, EntryId, Message, RequestId, Spent, StopReason, Usage,
 };

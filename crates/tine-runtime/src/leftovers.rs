@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use tine_fork::{Observer, RunEvent};
+use tine_fork::run::{Observer, RunEvent};
 use tine_model::{
     AgentId, AgentRecord, AgentState, Entry, EntryBody, Leftover, Message, Role, ToolCallId,
 };

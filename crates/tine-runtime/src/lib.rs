@@ -112,7 +112,9 @@ pub use tasks::{
     OUTPUT_WAIT_DEFAULT, OUTPUT_WAIT_MAX, OutputSpec, Resumed, TaskFilter, TaskOutput, TaskView,
     WaitStatus, Waited, WaitedAgent,
 };
-pub use tine_fork::{Clock, Ids, MergeNote, VALUE_PER_SECOND_DEFAULT, Wording};
+pub use tine_fork::cache::VALUE_PER_SECOND_DEFAULT;
+pub use tine_fork::host::{Clock, Ids};
+pub use tine_fork::merge_note::{MergeNote, Wording};
 pub use tine_tools::{AGENT_VARIABLE, CommandLimitsSet, Gap, Missing, Preview, Support, WallError};
 pub use worktrees::{
     Applied, AsOf, BringSpec, Brought, BroughtOutcome, Candidate, ChangeStatus, Changes, Check,

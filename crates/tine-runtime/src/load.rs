@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tine_fork::{Conversation, LastSent};
+use tine_fork::run::{Conversation, LastSent};
 use tine_history::{History, Item};
 use tine_model::{
     AgentId, AgentRecord, Block, Entry, EntryBody, EntryId, Message, Role, WireFormat,

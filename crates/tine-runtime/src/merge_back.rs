@@ -8,7 +8,7 @@
 mod part;
 mod question;
 
-use tine_fork::{MergeNote, Wording};
+use tine_fork::merge_note::{MergeNote, Wording};
 use tine_llm::LlmClient;
 use tine_model::{AgentId, AgentRecord, AgentState, EntryId, Message, Usage};
 use tine_store::{Lease, MailId, NewMail, StoreError};

@@ -1,6 +1,6 @@
 //! What a spawner reads when a worker's task has ended.
 
-use tine_fork::{EndedTask, NotificationStatus, NotificationUsage, TaskNotification};
+use tine_fork::notification::{EndedTask, NotificationStatus, NotificationUsage, TaskNotification};
 use tine_model::{TaskRecord, TaskStatus, TaskWorktree};
 
 /// The notice of a task that has ended: one envelope for every way in which it can end. Its duration runs from when the task was

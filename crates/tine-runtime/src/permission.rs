@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use tine_fork::{ToolAnswer, ToolCall};
+use tine_fork::tools::{ToolAnswer, ToolCall};
 use tine_guard::{
     Call, CommandRead, OfferedRule, PermissionMode, RealCall, Reason, Rule, Rules, Verdict, Width,
     allowed_by_rule, command_reads, describe, judge, offered_rules, read_path, real_call,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use tine_fork::{Clock, Ids};
+use tine_fork::host::{Clock, Ids};
 use tine_llm::{LlmClient, LlmError};
 use tine_model::{ModelRef, Served};
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tine_fork::{escape_frame_line, escape_frame_tags};
+use tine_fork::envelope::{escape_frame_line, escape_frame_tags};
 
 use crate::crew::Definitions;
 

@@ -1,6 +1,6 @@
 //! What faces ask for beside runs and forks: names, mail from the user, one agent's own log.
 
-use tine_fork::escape_frame_tags;
+use tine_fork::envelope::escape_frame_tags;
 use tine_model::{AgentId, Entry, EntryId};
 use tine_store::{MailId, NewMail, Rename};
 

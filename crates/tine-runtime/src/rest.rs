@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tine_fork::Rest;
+use tine_fork::run::Rest;
 use tine_model::{AgentId, TaskRecord};
 use tine_store::{Lease, StoreError};
 use tokio_util::sync::CancellationToken;

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tine_fork::{
-    Compactor, Observer, Run, RunError, RunEvent, RunLimits, RunReport, Seat, ToolFilter,
-};
+use tine_fork::ToolFilter;
+use tine_fork::cache::Seat;
+use tine_fork::run::{Compactor, Observer, Run, RunError, RunEvent, RunLimits, RunReport};
 use tine_model::{
     AgentId, AgentRecord, AgentState, Block, Message, Outcome, Role, Standing, StopKind,
 };

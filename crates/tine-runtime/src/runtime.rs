@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tine_cache::Scope;
-use tine_fork::CacheEngine;
+use tine_fork::cache::CacheEngine;
 use tine_model::{AgentId, ContextMode, ModelSettings, Reach, Standing};
 use tine_store::{
     Acquire, CreateAgent, Head as StoredHead, Lease, NewAgent, Recover, Recovered, Store,

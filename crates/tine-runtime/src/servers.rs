@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tine_fork::ServerDialect;
+use tine_fork::run::ServerDialect;
 use tine_model::{DialectChange, ModelRef, WireFormat};
 use tine_store::{ServerNote, Store, StoreError};
 use tine_wire::{Dialect, Member};

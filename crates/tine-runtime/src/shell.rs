@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
-use tine_fork::{escape_frame_tags, unescape_frame_tags};
+use tine_fork::envelope::{escape_frame_tags, unescape_frame_tags};
 use tine_model::{AgentId, RawJson};
 use tine_store::StoreError;
 use tine_tools::{Bash, Limits, Place, Tool as _};

@@ -118,7 +118,8 @@ impl Runtime {
                 tool_uses += calls.filter(|block| matches!(block, Block::ToolUse { .. })).count();
                 let text = message.text();
                 if !text.trim().is_empty() {
-                    let summary = tine_fork::TaskNotification::summary_of(Some(&text), "");
+                    let summary =
+                        tine_fork::notification::TaskNotification::summary_of(Some(&text), "");
                     last_words = Some(summary);
                 }
             }

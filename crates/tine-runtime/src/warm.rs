@@ -4,7 +4,8 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use tine_cache::{Facts, Keep, Price, Prices, Rates, keep};
-use tine_fork::{CacheLane, Conversation, RequestRecord};
+use tine_fork::cache::CacheLane;
+use tine_fork::run::{Conversation, RequestRecord};
 use tine_llm::{LlmClient, Progress};
 use tine_model::{AgentId, EntryId, Lifetime, Message, RequestId, StopReason};
 

@@ -1,7 +1,7 @@
 //! The windows of models as they are served. The table of models knows what a vendor sells; a server of one's own may serve less, and
 //! says so when it refuses a conversation. What it said is kept by host and model.
 
-use tine_fork::Conversation;
+use tine_fork::run::Conversation;
 use tine_llm::LlmError;
 use tine_model::ModelRef;
 use tine_store::ServerNote;

@@ -8,8 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use tine_fork::cache::Seat;
+use tine_fork::run::{Conversation, Observer, RunEvent, RunLimits, RunReport};
 use tine_fork::stray::{Done, Evidence, Finding, examine, nudge};
-use tine_fork::{Conversation, Observer, Report, RunEvent, RunLimits, RunReport, Seat};
+use tine_fork::worker::Report;
 use tine_llm::LlmClient;
 use tine_model::{
     AgentId, AgentRecord, Message, Outcome, StopKind, TaskRecord, TaskStatus, TaskWorktree,

@@ -8,7 +8,8 @@ mod snapshot;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tine_fork::{Neighbour, Observer, RunEvent};
+use tine_fork::neighbour::Neighbour;
+use tine_fork::run::{Observer, RunEvent};
 use tine_guard::{RealCall, Width, shell_verdict};
 use tine_model::{AgentId, RawJson};
 use tine_store::{Fence, NoteWriter, Store};

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex};
 
 use fixture::{House, options};
 use tine_cache::{Asked, Launch, Plan};
-use tine_fork::{RunEvent, RunLimits};
+use tine_fork::run::{RunEvent, RunLimits};
 use tine_model::{AgentId, AgentState, Outcome, TaskStatus};
 use tine_runtime::{FanSpec, FanTask, FanWatcher, ForkSpec, RuntimeError};
 use tine_store::{AgentFilter, NewMail, StoreError};

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use fixture::{House, options};
 use tine_cache::{Asked, Plan};
-use tine_fork::RunEvent;
+use tine_fork::run::RunEvent;
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{AgentId, Decision, Outcome, PermissionScope, PermissionState};
 use tine_runtime::{

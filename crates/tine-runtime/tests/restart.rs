@@ -6,7 +6,7 @@ mod fixture;
 
 use fixture::{House, options};
 use proptest::prelude::*;
-use tine_fork::RunLimits;
+use tine_fork::run::RunLimits;
 use tine_model::{AgentId, EntryId};
 use tine_runtime::{ForkSpec, RunOptions};
 use tine_testkit::ScriptedModel;

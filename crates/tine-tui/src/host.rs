@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use tine_fork::Observer;
+use tine_fork::run::Observer;
 use tine_model::AgentRecord;
 use tine_runtime::{Asker, CrewWatcher, FanWatcher, NewRoot, RunOptions, Runtime, SharedMode};
 use tokio_util::sync::CancellationToken;

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
-use tine_fork::{ToolAnswer, ToolCall, is_note_of_neighbours};
+use tine_fork::neighbour::is_note_of_neighbours;
+use tine_fork::tools::{ToolAnswer, ToolCall};
 use tine_guard::{Call, describe, is_unseen};
 use tine_model::Leftover;
 use unicode_segmentation::UnicodeSegmentation as _;

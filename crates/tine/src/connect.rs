@@ -19,7 +19,7 @@ use crate::fail::Failure;
 use crate::limits::duration;
 use crate::output;
 use crate::servers::Servers;
-use tine_fork::SystemIds;
+use tine_fork::host::SystemIds;
 
 /// Most clients that are kept for the next run.
 const CLIENTS_MAX: usize = 64;

@@ -24,7 +24,7 @@ use crate::instructions::Instructions;
 use crate::output;
 use crate::trust::notes;
 use crate::worktree;
-use tine_fork::{SystemClock, SystemIds};
+use tine_fork::host::{SystemClock, SystemIds};
 use tine_tui::WorkerSeams;
 use tine_tui::words::STORE_WAITS;
 use tine_wire::{THINKING_BUDGET_MIN, efforts};

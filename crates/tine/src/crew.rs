@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tine_fork::{Inherits, RunEvent, RunLimits, WORKER_TURNS_DEFAULT};
+use tine_fork::run::{RunEvent, RunLimits};
+use tine_fork::worker::{Inherits, WORKER_TURNS_DEFAULT};
 use tine_model::{AgentId, ModelError, ModelRef, TaskRecord};
 use tine_runtime::{
     AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, Definitions, ForkChoice, Inherit,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tine_cache::Models;
-use tine_fork::{Observer, RunError, RunEvent, RunReport};
+use tine_fork::run::{Observer, RunError, RunEvent, RunReport};
 use tine_guard::{Call, PermissionMode, Rules, Verdict, Width, judge};
 use tine_model::{AgentId, Outcome, Role, Spent, ToolCallId, Usage};
 use tine_store::StoreError;
@@ -262,7 +262,7 @@ mod tests {
             requests: Vec::new(),
             turns: 1,
             tool_uses: 0,
-            denials: tine_fork::Denials::default(),
+            denials: tine_fork::tools::Denials::default(),
             error: None,
             reached: None,
         }

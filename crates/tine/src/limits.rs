@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tine_fork::RunLimits;
+use tine_fork::run::RunLimits;
 use tine_guard::{PermissionMode, Rule, Rules};
 use tine_model::Decision;
 use tine_runtime::{Asker, Permissions, QueuePolicy};

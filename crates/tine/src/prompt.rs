@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use tine_fork::escape_frame_tags;
+use tine_fork::envelope::escape_frame_tags;
 
 use crate::fail::Failure;
 use crate::output;

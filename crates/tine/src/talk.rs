@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tine_fork::{AllowAllFilter, Observer, RunEvent, TURNS_DEFAULT};
+use tine_fork::AllowAllFilter;
+use tine_fork::run::{Observer, RunEvent, TURNS_DEFAULT};
 use tine_guard::PermissionMode;
 use tine_model::{AgentId, AgentRecord, AgentState, ModelRef, Outcome, Reach, TaskStatus, Writes};
 use tine_runtime::{CrewWatcher, ForkMade, Permissions, RunOptions, RuntimeError, Unwatched};

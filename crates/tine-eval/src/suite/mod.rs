@@ -8,8 +8,9 @@ mod raw;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tine_fork::run::TURNS_DEFAULT;
 use tine_fork::stray::Check;
-use tine_fork::{TURNS_DEFAULT, WORKER_TURNS_DEFAULT};
+use tine_fork::worker::WORKER_TURNS_DEFAULT;
 use tine_model::{Message, ModelRef, RawJson};
 use tine_tools::{Effect, Toolbox};
 

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use tine_fork::client::{Event, LlmClient, LlmError, Progress, Reply, Request, StopReason, Usage};
+use tine_fork::message::{Block, Message, RawJson, Role, ToolCallId, ToolInput};
+use tine_fork::request::{HeadParts, Lifetimes, ModelSettings, ToolDeclaration};
+use tine_fork::tools::{CallContext, ToolAnswer, ToolCall};
 use tine_fork::{
-    Block, CacheSafeParams, CallContext, CancellationToken, DefaultForkSubagent, Event, ForkParams,
-    ForkSubagent, HeadParts, Lifetimes, LlmClient, LlmError, Message, ModelSettings, ParentContext,
-    ParentRequest, Progress, RawJson, Reply, Request, Role, StopReason, ToolAnswer, ToolCall,
-    ToolCallId, ToolDeclaration, ToolDispatcher, ToolInput, Usage, async_trait, tokio,
+    CacheSafeParams, CancellationToken, DefaultForkSubagent, ForkParams, ForkSubagent,
+    ParentContext, ParentRequest, ToolDispatcher, async_trait, tokio,
 };
 
 /// A model that asks for the tide, and then says what it was told.

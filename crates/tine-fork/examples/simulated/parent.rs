@@ -2,7 +2,9 @@
 
 use std::error::Error;
 
-use tine_fork::{HeadParts, Lifetimes, Message, ModelSettings, ParentRequest, ToolDeclaration};
+use tine_fork::ParentRequest;
+use tine_fork::message::Message;
+use tine_fork::request::{HeadParts, Lifetimes, ModelSettings, ToolDeclaration};
 
 /// What every example returns: what it prints.
 pub(crate) type Told = Result<String, Box<dyn Error + Send + Sync>>;

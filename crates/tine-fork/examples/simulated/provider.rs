@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use tine_fork::LlmClient;
+use tine_fork::client::LlmClient;
 use tine_llm::{HttpClient, HttpLimits, HttpOptions, RateGates, Secret};
 use tine_sim::{Scenario, SimOptions, SimServer};
 

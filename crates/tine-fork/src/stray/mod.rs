@@ -7,7 +7,9 @@
 //!
 //! ```
 //! use tine_fork::stray::{Evidence, examine, nudge};
-//! use tine_fork::{Inherits, Message, Outcome, Role, Block, worker_directive};
+//! use tine_fork::Outcome;
+//! use tine_fork::worker::{Inherits, worker_directive};
+//! use tine_fork::message::{Message, Role, Block};
 //!
 //! let directive = worker_directive("Run the tests.", &Inherits::default());
 //! let own = [Message::new(Role::Assistant, vec![Block::Text("All is fine.".to_owned())])];

@@ -317,7 +317,7 @@ fn run(own: impl IntoIterator<Item = Message>) -> RunReport {
         requests: Vec::new(),
         turns: 1,
         tool_uses: 0,
-        denials: crate::Denials::default(),
+        denials: crate::tools::Denials::default(),
         error: None,
         reached: None,
     }

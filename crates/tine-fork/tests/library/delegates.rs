@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tine_fork::{DelegateMode, DelegateTool, ForkParams, ForkResult, Peer, Peers, ToolDispatcher};
+use tine_fork::delegate::{DelegateTool, Peer, Peers};
+use tine_fork::{DelegateMode, ForkParams, ForkResult, ToolDispatcher};
 use tine_llm::LlmClient;
 use tine_model::{Message, Outcome};
 use tine_testkit::{Answer, ScriptedModel};

@@ -210,7 +210,7 @@ every_format! {
     /// Shows: what did not complete is an error for those who want the text, with everything inside.
     async fn an_incomplete_fork_is_an_error_that_keeps_its_result(house: House) {
         let result = house.done([Answer::refused(FailureKind::InvalidRequest, "no such model")]).await;
-        assert!(matches!(result.error, Some(tine_fork::RunError::Llm(LlmError::Refused { .. }))));
+        assert!(matches!(result.error, Some(tine_fork::run::RunError::Llm(LlmError::Refused { .. }))));
         let error = result.into_text().unwrap_err();
         assert_eq!(error.to_string(), "the fork did not complete: invalid request: no such model");
         let ForkError::Incomplete(result) = error else { panic!("another error") };

@@ -3,9 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use tine_fork::host::Ids;
+use tine_fork::tools::{CallContext, ToolAnswer, ToolCall};
 use tine_fork::{
-    CacheSafeParams, CallContext, DefaultForkSubagent, ForkHandle, ForkParams, ForkResult,
-    ForkSubagent, Ids, ParentContext, ParentRequest, ToolAnswer, ToolCall, ToolDispatcher,
+    CacheSafeParams, DefaultForkSubagent, ForkHandle, ForkParams, ForkResult, ForkSubagent,
+    ParentContext, ParentRequest, ToolDispatcher,
 };
 use tine_llm::LlmClient;
 use tine_model::{Block, Message, ModelSettings, RawJson};
@@ -42,7 +44,7 @@ pub(crate) use every_format;
 
 struct Clock(FakeClock);
 
-impl tine_fork::Clock for Clock {
+impl tine_fork::host::Clock for Clock {
     fn now_ms(&self) -> i64 {
         self.0.now_ms()
     }

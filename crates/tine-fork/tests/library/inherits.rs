@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use tine_cache::Asked;
+use tine_fork::message::RawJson;
+use tine_fork::request::{
+    Effort, HeadParts, Lifetime, Lifetimes, Provider, SystemBlock, Thinking, ToolChoice, ToolOrder,
+};
+use tine_fork::tool_filter::ReadOnlyFilter;
 use tine_fork::{
-    CacheSafeParams, CacheSafeSlot, ContextMessages, Effort, ForkError, ForkOverrides, ForkParams,
-    ForkSubagent, HeadParts, Lifetime, Lifetimes, ParentRequest, Provider, RawJson, ReadOnlyFilter,
-    SIBLINGS_MAX, SLOT_AGENTS_MAX, Sibling, SystemBlock, Thinking, ToolChoice, ToolOrder,
+    CacheSafeParams, CacheSafeSlot, ContextMessages, ForkError, ForkOverrides, ForkParams,
+    ForkSubagent, ParentRequest, SIBLINGS_MAX, SLOT_AGENTS_MAX, Sibling,
 };
 use tine_model::{Block, Message, Outcome, Role};
 use tine_testkit::{Answer, ScriptedModel, replies};

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use tine_fork::{
-    DelegateMode, ForkParams, NotificationStatus, NotificationUsage, TaskNotification,
-};
+use tine_fork::notification::{NotificationStatus, NotificationUsage, TaskNotification};
+use tine_fork::{DelegateMode, ForkParams};
 use tine_model::StopReason;
 use tine_testkit::Answer;
 

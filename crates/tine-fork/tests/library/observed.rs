@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use tine_fork::run::{Journal, JournalError, MemoryJournal, RequestRecord};
 use tine_fork::{
     FilesTouched, ForkEntry, ForkMessage, ForkParams, ForkRegistry, ForkResult, ForkSubagent,
-    Journal, JournalError, MemoryJournal, OnMessage, OnMessageChain, QuerySource, RequestRecord,
+    OnMessage, OnMessageChain, QuerySource,
 };
 use tine_model::{EntryId, Message, Outcome};
 use tine_testkit::Answer;

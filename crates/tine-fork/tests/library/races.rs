@@ -5,10 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tine_fork::{
-    CallContext, DelegateMode, ForkError, ForkHandle, ForkParams, ParentContext, ToolAnswer,
-    ToolCall, ToolDispatcher,
-};
+use tine_fork::tools::{CallContext, ToolAnswer, ToolCall};
+use tine_fork::{DelegateMode, ForkError, ForkHandle, ForkParams, ParentContext, ToolDispatcher};
 use tine_model::Outcome;
 use tine_testkit::{Answer, Gate, ScriptedModel};
 

@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use tine_cache::Models;
+use tine_fork::cache::{CacheEngine, CacheLane};
+use tine_fork::run::{Conversation, MemoryJournal, Run, RunEvent, RunLimits};
+use tine_fork::tools::{CallContext, ToolAnswer, ToolCall};
 use tine_fork::{
-    AllowAllFilter, CacheEngine, CacheLane, CacheSafeParams, CallContext, ContextMessages,
-    Conversation, DefaultForkSubagent, ForkParams, MemoryJournal, QuerySource, Run, RunEvent,
-    RunLimits, ToolAnswer, ToolCall, ToolDispatcher, ToolFilter,
+    AllowAllFilter, CacheSafeParams, ContextMessages, DefaultForkSubagent, ForkParams, QuerySource,
+    ToolDispatcher, ToolFilter,
 };
 use tine_history::{History, Item};
 use tine_model::{EntryId, Message, RawJson, Usage};

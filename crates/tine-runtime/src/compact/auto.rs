@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use tine_cache::BYTES_PER_TOKEN;
-use tine_fork::{Compactor, Conversation, JournalError};
+use tine_fork::run::{Compactor, Conversation, JournalError};
 use tine_llm::LlmClient;
 use tine_model::{ModelRef, Usage};
 use tine_store::Lease;

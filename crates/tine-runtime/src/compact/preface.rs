@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use tine_fork::{
-    Inherits, escape_frame_line, escape_frame_tags, worker_directive, workers_directive,
-};
+use tine_fork::envelope::{escape_frame_line, escape_frame_tags};
+use tine_fork::worker::{Inherits, worker_directive, workers_directive};
 use tine_history::Item;
 use tine_model::{AgentRecord, Block, Message, Role, TaskRecord};
 

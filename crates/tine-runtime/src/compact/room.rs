@@ -1,7 +1,7 @@
 //! The shares of a window: for the messages that stay, for the question for a summary, for a digest.
 
 use tine_cache::BYTES_PER_TOKEN;
-use tine_fork::Conversation;
+use tine_fork::run::Conversation;
 
 use crate::window::REPLY_MIN;
 

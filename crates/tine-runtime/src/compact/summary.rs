@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tine_fork::Digest;
+use tine_fork::digest::Digest;
 use tine_history::{History, Item};
 use tine_llm::LlmClient;
 use tine_model::{Block, EntryId, Message, Role, Usage, in_full};
@@ -232,7 +232,7 @@ fn digest(left_out: &[Item], kept: &[Item], room: Room) -> String {
     let asks = rest.iter().rfind(|item| begins_turn(&item.message)).map(|item| item.message.text());
     if let Some(asks) = asks.filter(|_| !kept.iter().any(|item| begins_turn(&item.message))) {
         text.push_str("\n\nThe user's last words:\n");
-        text.push_str(&tine_fork::escape_frame_tags(beginning(&asks, room.digest())));
+        text.push_str(&tine_fork::envelope::escape_frame_tags(beginning(&asks, room.digest())));
     }
     text
 }

@@ -1,7 +1,7 @@
 //! Who may start workers. What counts is the registry, never what a conversation says of itself; the worker's frame in an imported
 //! history is a second line behind it.
 
-use tine_fork::Conversation;
+use tine_fork::run::Conversation;
 use tine_model::{AgentRecord, Standing};
 
 use crate::crew::SpawnPolicy;
@@ -28,5 +28,5 @@ pub(crate) fn refusal(
 /// Whether a conversation is that of a worker, as its own words tell.
 fn is_workers(conversation: &Conversation) -> bool {
     let messages = conversation.history().iter();
-    tine_fork::is_workers_history(messages.map(|item| &*item.message))
+    tine_fork::worker::is_workers_history(messages.map(|item| &*item.message))
 }

@@ -11,7 +11,8 @@ mod spawn;
 
 use std::sync::Arc;
 
-use tine_fork::{Inherits, RunEvent, RunLimits, WORKER_TURNS_DEFAULT};
+use tine_fork::run::{RunEvent, RunLimits};
+use tine_fork::worker::{Inherits, WORKER_TURNS_DEFAULT};
 use tine_model::{AgentId, TaskRecord};
 
 use crate::confine::Confinement;

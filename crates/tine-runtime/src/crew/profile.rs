@@ -1,6 +1,6 @@
 //! The parts of a worker: how much it inherits, as which agent it works, and with which model.
 
-use tine_fork::escape_frame_tags;
+use tine_fork::envelope::escape_frame_tags;
 use tine_model::{AgentId, AgentRecord, ContextMode, EntryId, ModelRef, ModelSettings};
 use tine_store::Head as StoredHead;
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use tine_fork::{
-    Conversation, Inherits, RunLimits, Snapshot, ToolFilter, fresh_directive, worker_directive,
-};
+use tine_fork::ToolFilter;
+use tine_fork::run::{Conversation, RunLimits, Snapshot};
+use tine_fork::worker::{Inherits, fresh_directive, worker_directive};
 use tine_guard::PermissionMode;
 use tine_model::{AgentId, AgentRecord, Block, Message, RawJson, Role, Standing, StopKind};
 use tine_store::{NewAgent, NewChild, NewTask, StoreError};

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use tine_fork::{CallContext, RunLimits};
+use tine_fork::run::RunLimits;
+use tine_fork::tools::CallContext;
 use tine_guard::Reason;
 use tine_model::RawJson;
 

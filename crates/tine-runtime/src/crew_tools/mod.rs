@@ -14,7 +14,7 @@ mod told;
 
 use std::sync::Arc;
 
-use tine_fork::{CallContext, ToolAnswer, ToolCall};
+use tine_fork::tools::{CallContext, ToolAnswer, ToolCall};
 use tine_model::{AgentId, AgentRecord, Standing};
 use tine_store::Lease;
 use tine_tools::{Effect, ToolSpec};
@@ -165,7 +165,7 @@ pub(crate) struct CrewTools {
 impl CrewTools {
     /// Why a tool that starts agents is refused to this one, by whatever door; `None` when it is not.
     pub(crate) fn refusal(&self, context: &CallContext) -> Option<String> {
-        let conversation = context.snapshot.as_ref().map(tine_fork::Snapshot::fork);
+        let conversation = context.snapshot.as_ref().map(tine_fork::run::Snapshot::fork);
         crew::refusal(&self.record, conversation.as_ref(), &self.options.crew.policy)
     }
 

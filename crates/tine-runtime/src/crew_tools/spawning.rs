@@ -36,7 +36,9 @@ const SPAWNING: [&str; 24] = [
 /// Whether calls of this tool start or resume agents: our own, the delegation tool, and tools of other servers that are named as such.
 /// A tool that does so under another name is not known; its agents are another program's.
 pub(crate) fn spawns(tool: &str) -> bool {
-    if CrewTool::named(tool).is_some_and(CrewTool::forks) || tool == tine_fork::DELEGATE_TOOL {
+    if CrewTool::named(tool).is_some_and(CrewTool::forks)
+        || tool == tine_fork::delegate::DELEGATE_TOOL
+    {
         return true;
     }
     let Some(rest) = tool.strip_prefix(MCP) else { return false };

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use tine_fork::{CallContext, directive_task};
+use tine_fork::tools::CallContext;
+use tine_fork::worker::directive_task;
 use tine_model::{
     AgentId, Block, EntryBody, EntryId, Message, RawJson, StopKind, TaskStatus, ToolInput,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use tine_fork::MergeNote;
+use tine_fork::merge_note::MergeNote;
 use tine_model::{AgentId, AgentRecord, AgentState, Entry, EntryBody, EntryId, Role};
 use tine_store::StoreError;
 

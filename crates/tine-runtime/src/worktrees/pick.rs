@@ -85,8 +85,10 @@ impl Runtime {
         };
         let cost = self.cost(agent).await?;
         let dollars = cost.subtree.iter().map(|line| line.dollars).sum::<Option<f64>>();
-        let report =
-            task.as_ref().and_then(|task| task.report.as_deref()).map(tine_fork::Report::parse);
+        let report = task
+            .as_ref()
+            .and_then(|task| task.report.as_deref())
+            .map(tine_fork::worker::Report::parse);
         let said = report.map(|report| report.result.unwrap_or(report.raw));
         Ok(Candidate {
             agent,

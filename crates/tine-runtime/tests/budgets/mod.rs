@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use tine_cache::{Asked, Plan};
-use tine_fork::{RunEvent, RunReport};
+use tine_fork::run::{RunEvent, RunReport};
 use tine_llm::LlmError;
 use tine_model::{AgentId, AgentState, Cap, CapReached, Outcome, RequestId, TaskStatus};
 use tine_runtime::{

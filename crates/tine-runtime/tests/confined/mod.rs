@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use tine_cache::{Asked, Plan};
-use tine_fork::RunEvent;
+use tine_fork::run::RunEvent;
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{AgentId, Outcome, Reach, Writes};
 use tine_runtime::{Confinement, DenyAll, FanSpec, FanTask, FanWatcher, Permissions, RunOptions};

@@ -184,7 +184,8 @@ async fn a_worker_keeps_its_brief_and_a_spawner_its_roster() {
     let worker = report.tasks[0].agent;
     let none = CompactOptions { keep_tokens: 0, ..CompactOptions::default() };
 
-    let brief = worker_directive("Check the parser.\nAll of it.", &tine_fork::Inherits::default());
+    let brief =
+        worker_directive("Check the parser.\nAll of it.", &tine_fork::worker::Inherits::default());
     for _ in 0..2 {
         let done = house.runtime.compact(worker, &none).await.unwrap();
         let last = done.preface.blocks().last().cloned();

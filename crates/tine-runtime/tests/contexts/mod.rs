@@ -2,7 +2,8 @@
 
 mod compacted;
 
-use tine_fork::{DigestProfile, worker_directive};
+use tine_fork::digest::DigestProfile;
+use tine_fork::worker::worker_directive;
 use tine_model::{AgentId, Block, ContextMode, ModelSettings};
 use tine_runtime::{FanSpec, ForkMade, ForkSpec, Inherit, RuntimeError};
 use tine_store::{Acquire, AgentFilter, EntryKind, NewEntry};

@@ -100,7 +100,8 @@ async fn a_deeper_tree_is_allowed_where_it_is_asked_for_and_a_parent_waits_for_i
 
 #[tokio::test]
 async fn an_imported_workers_history_is_known_by_its_frame_and_a_quotation_is_not() {
-    let directive = tine_fork::worker_directive("Count.", &tine_fork::Inherits::default());
+    let directive =
+        tine_fork::worker::worker_directive("Count.", &tine_fork::worker::Inherits::default());
     let quotation = format!("What does this mean: {directive}");
     for (first, refused) in [(directive, true), (quotation, false)] {
         let house = House::new(tine_testkit::ScriptedModel::answering(move |request| {
@@ -124,7 +125,8 @@ async fn an_imported_workers_history_is_known_by_its_frame_and_a_quotation_is_no
 
 #[tokio::test]
 async fn an_imported_worker_stays_one_as_a_digest() {
-    let directive = tine_fork::worker_directive("Count.", &tine_fork::Inherits::default());
+    let directive =
+        tine_fork::worker::worker_directive("Count.", &tine_fork::worker::Inherits::default());
     let house = House::new(tine_testkit::ScriptedModel::answering(move |request| {
         match request.text().contains("forked elsewhere") {
             true => Answer::text("I see."),

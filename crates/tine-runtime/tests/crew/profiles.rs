@@ -3,7 +3,7 @@
 use serde_json::json;
 use std::sync::Arc;
 use tine_cache::Asked;
-use tine_fork::RunEvent;
+use tine_fork::run::RunEvent;
 use tine_model::{AgentId, AgentRecord, ContextMode, TaskRecord, TaskStatus};
 use tine_runtime::{
     AgentDefinition, Definitions, FanSpec, FanTask, FanWatcher, Inherit, Placement, Resumed,

@@ -20,7 +20,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tine_fork::{Conversation, RunEvent};
+use tine_fork::run::{Conversation, RunEvent};
 use tine_model::{Block, Lifetime, Message, Outcome, Role, Usage};
 use tine_runtime::{ForkSpec, RunOptions};
 use tine_wire::{Head, HeadParts, Lifetimes, MarkPoints};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tine_cache::{Asked, Plan};
-use tine_fork::RunEvent;
+use tine_fork::run::RunEvent;
 use tine_model::{AgentId, ModelSettings, TaskStatus, Usage};
 use tine_runtime::{FanReport, FanSpec, FanTask, FanWatcher, NewRoot, RunOptions};
 use tokio::sync::mpsc;

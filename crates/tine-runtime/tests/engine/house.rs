@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use tine_cache::Asked;
-use tine_fork::{AllowAllFilter, RunEvent, RunLimits, RunReport};
+use tine_fork::AllowAllFilter;
+use tine_fork::run::{RunEvent, RunLimits, RunReport};
 use tine_guard::{PermissionMode, Rules};
 use tine_llm::{HttpClient, HttpLimits, HttpOptions, LlmClient, RateGates, RetryLimits, Secret};
 use tine_model::{AgentId, ModelRef, ModelSettings, Provider, Served, Thinking, Usage};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tine_cache::{Asked, Models, Plan};
-use tine_fork::RunEvent;
+use tine_fork::run::RunEvent;
 use tine_llm::{
     HttpClient, HttpLimits, HttpOptions, LlmClient, LlmError, Progress, RateGates, Request, Secret,
 };

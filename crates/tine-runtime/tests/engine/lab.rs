@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tine_cache::{Facts, Models, Scope};
-use tine_fork::{
-    AllowAllFilter, CacheEngine, CacheLane, CallContext, Conversation, Journal, JournalError,
-    LEADER_WAIT_MAX, MemoryJournal, RequestRecord, Run, RunEvent, RunLimits, RunReport, Seat,
-    SlotWait, ToolAnswer, ToolCall, ToolDispatcher,
+use tine_fork::cache::{CacheEngine, CacheLane, LEADER_WAIT_MAX, Seat, SlotWait};
+use tine_fork::run::{
+    Conversation, Journal, JournalError, MemoryJournal, RequestRecord, Run, RunEvent, RunLimits,
+    RunReport,
 };
+use tine_fork::tools::{CallContext, ToolAnswer, ToolCall};
+use tine_fork::{AllowAllFilter, ToolDispatcher};
 use tine_history::History;
 use tine_llm::{HttpClient, HttpLimits, HttpOptions, RateGates, Secret};
 use tine_model::{Effort, EntryId, Message, ModelSettings, RawJson, Thinking, Usage};

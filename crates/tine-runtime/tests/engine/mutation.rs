@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tine_fork::Conversation;
+use tine_fork::run::Conversation;
 use tine_history::History;
 use tine_model::{Block, Effort, Message, Outcome, RawJson, WireFormat};
 use tine_wire::{Diagnosis, Head, HeadParts, ToolDeclaration, read_message};

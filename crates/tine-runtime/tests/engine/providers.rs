@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tine_cache::Asked;
-use tine_fork::RunEvent;
+use tine_fork::run::RunEvent;
 use tine_model::{Outcome, TaskStatus};
 use tine_runtime::{ForkSpec, RunOptions};
 use tokio::sync::mpsc;

@@ -1,7 +1,7 @@
 //! What the cache makes of conversations that were made shorter and of forks that inherit a part: the baseline is reset
 //! knowingly, and what is shared still is.
 
-use tine_fork::DigestProfile;
+use tine_fork::digest::DigestProfile;
 use tine_runtime::{CompactOptions, ForkSpec, Inherit};
 
 use crate::SCENARIO;

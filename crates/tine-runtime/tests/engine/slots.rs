@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tine_cache::{Asked, Launch, Plan};
-use tine_fork::RunEvent;
+use tine_fork::run::RunEvent;
 use tine_model::{AgentId, TaskStatus, Usage};
 use tine_runtime::{CachePolicy, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher, Placement};
 use tine_testkit::FakeClock;

@@ -1,7 +1,7 @@
 //! Fans whose workers go in more than two stages: where two must go before the rest, and where one machine is not enough.
 
 use tine_cache::{Asked, Models, Shape, closed_forms};
-use tine_fork::RunLimits;
+use tine_fork::run::RunLimits;
 use tine_model::{Lifetime, Outcome, TaskStatus, Usage};
 use tine_runtime::RunOptions;
 

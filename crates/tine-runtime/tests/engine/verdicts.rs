@@ -13,7 +13,7 @@
 //! | counts missing, negative or absurd | unknown | here |
 
 use tine_cache::Asked;
-use tine_fork::CacheEngine;
+use tine_fork::cache::CacheEngine;
 use tine_model::Usage;
 use tine_testkit::{Canned, CaptureServer};
 use tine_wire::HeadParts;

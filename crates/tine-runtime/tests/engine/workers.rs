@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tine_cache::{Models, Shape, closed_forms};
-use tine_fork::{RunEvent, RunLimits};
+use tine_fork::run::{RunEvent, RunLimits};
 use tine_model::{AgentId, Lifetime, TaskStatus, Thinking, Usage};
 use tine_runtime::{RunOptions, RunOutcome};
 

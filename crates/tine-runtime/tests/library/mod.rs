@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use tine_fork::request::{HeadParts, Lifetimes};
+use tine_fork::tools::{CallContext, ToolAnswer, ToolCall};
 use tine_fork::{
-    CacheSafeParams, CallContext, DefaultForkSubagent, ForkParams, ForkSubagent, HeadParts,
-    Lifetimes, ParentContext, ParentRequest, ToolAnswer, ToolCall, ToolDispatcher,
+    CacheSafeParams, DefaultForkSubagent, ForkParams, ForkSubagent, ParentContext, ParentRequest,
+    ToolDispatcher,
 };
 use tine_model::{AgentState, Message, Standing};
 use tine_runtime::StoreRegistry;

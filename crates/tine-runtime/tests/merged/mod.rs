@@ -4,7 +4,7 @@ mod arrivals;
 mod faults;
 mod law;
 
-use tine_fork::DigestProfile;
+use tine_fork::digest::DigestProfile;
 use tine_model::{AgentId, Cap, EntryId};
 use tine_runtime::{
     Arrival, CompactOptions, Draft, DraftOptions, ForkPart, ForkSpec, Inherit, MergeBack,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tine_fork::RunEvent;
+use tine_fork::run::RunEvent;
 use tine_model::Outcome;
 use tine_runtime::{RunOptions, Runtime, StoreWaits};
 use tine_store::{OpenOptions, SqliteStore, StoreError};

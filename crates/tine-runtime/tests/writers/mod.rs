@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use tine_cache::{Asked, Plan};
-use tine_fork::{Neighbour, RunEvent};
+use tine_fork::neighbour::Neighbour;
+use tine_fork::run::RunEvent;
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{AgentId, Outcome, TaskStatus};
 use tine_runtime::{DenyAll, FanSpec, FanTask, FanWatcher, Owner, Permissions, RunOptions};

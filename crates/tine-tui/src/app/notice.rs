@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use tine_fork::Report;
+use tine_fork::worker::Report;
 use tine_model::{AgentId, AgentRecord, AgentState, Standing, TaskRecord, TaskStatus};
 
 use super::keys::Action;

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use tine_fork::{MergeNote, TaskNotification, directive_task};
+use tine_fork::merge_note::MergeNote;
+use tine_fork::notification::TaskNotification;
+use tine_fork::worker::directive_task;
 use tine_guard::{Call, describe};
 use tine_model::{
     Block, Entry, EntryBody, EntryId, ForkRole, Message, Role, TaskStatus, ToolCallId, ToolInput,
@@ -223,7 +225,7 @@ fn answer(
 
 #[cfg(test)]
 mod tests {
-    use tine_fork::NotificationStatus;
+    use tine_fork::notification::NotificationStatus;
     use tine_model::{AgentId, RawJson};
 
     use super::*;

@@ -3,7 +3,7 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use serde_json::Value;
-use tine_fork::ToolAnswer;
+use tine_fork::tools::ToolAnswer;
 
 use super::highlight::Scanner;
 use super::languages::named;

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use tine_cache::Plan;
-use tine_fork::{Neighbour, Observer, RunEvent};
+use tine_fork::neighbour::Neighbour;
+use tine_fork::run::{Observer, RunEvent};
 use tine_model::{AgentId, Decision, PermissionId, TaskRecord, in_full};
 use tine_runtime::{Answer, Asker, CrewWatcher, FanTask, FanWatcher, PermissionRequest};
 use tine_store::PermissionRow;

@@ -1,6 +1,6 @@
 //! Pieces of a conversation as lines.
 
-use tine_fork::ToolAnswer;
+use tine_fork::tools::ToolAnswer;
 
 use crate::app::{AnswerText, CallPiece};
 use crate::figures::plural;

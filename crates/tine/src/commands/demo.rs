@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tine_cache::Asked;
-use tine_fork::{AllowAllFilter, Observer, RunEvent, RunLimits, RunReport};
+use tine_fork::AllowAllFilter;
+use tine_fork::run::{Observer, RunEvent, RunLimits, RunReport};
 use tine_guard::PermissionMode;
 use tine_model::{AgentId, Outcome, TaskStatus};
 use tine_runtime::{

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use tine_fork::{Digest, DigestProfile};
+use tine_fork::digest::{Digest, DigestProfile};
 use tine_model::Message;
 use tine_wire::{ImportError, read_opencode_outline};
 

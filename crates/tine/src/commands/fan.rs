@@ -6,7 +6,9 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use tine_cache::{FanCost, Plan};
-use tine_fork::{AllowAllFilter, Observer, Report, RunEvent, WORKER_TURNS_DEFAULT};
+use tine_fork::AllowAllFilter;
+use tine_fork::run::{Observer, RunEvent};
+use tine_fork::worker::{Report, WORKER_TURNS_DEFAULT};
 use tine_model::{AgentId, Outcome, TaskStatus, Usage};
 use tine_runtime::{
     CacheReport, Confinement, CrewWatcher, EstimateSpec, FanReport, FanSpec, FanTask, FanWatcher,

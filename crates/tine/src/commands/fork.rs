@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tine_cache::Asked;
-use tine_fork::DigestStats;
+use tine_fork::digest::DigestStats;
 use tine_model::{AgentId, ContextMode, EntryId, ModelSettings};
 use tine_runtime::{EstimateSpec, ForkMade, ForkSpec, Inherit, TOOLS_WAIT_MS};
 

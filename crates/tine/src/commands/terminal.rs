@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use clap::builder::StyledStr;
 use clap::{CommandFactory, Parser};
-use tine_fork::{AllowAllFilter, TURNS_DEFAULT};
+use tine_fork::AllowAllFilter;
+use tine_fork::run::TURNS_DEFAULT;
 use tine_model::{AgentId, AgentRecord, Decision};
 use tine_runtime::{
     NewRoot, OnBudget, Permissions, RunOptions, Runtime, RuntimeError, SharedMode, SpawnPolicy,

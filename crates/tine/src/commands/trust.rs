@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::termios::{QueueSelector, tcflush};
 use serde::Serialize;
-use tine_fork::{Clock, SystemClock};
+use tine_fork::host::{Clock, SystemClock};
 
 use crate::ask::a_person_is_there;
 use crate::cli::TrustArgs;

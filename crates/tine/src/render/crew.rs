@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tine_fork::RunEvent;
+use tine_fork::run::RunEvent;
 use tine_model::{AgentId, TaskRecord, TaskStatus, TaskWorktree};
 use tine_runtime::CrewWatcher;
 

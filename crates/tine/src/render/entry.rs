@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tine_fork::MergeNote;
+use tine_fork::merge_note::MergeNote;
 use tine_model::{
     Block, DialectChange, Entry, EntryBody, ForkRole, Message, RawJson, Role, ToolInput,
 };

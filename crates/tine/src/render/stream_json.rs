@@ -3,7 +3,8 @@
 
 use serde::Serialize;
 use serde_json::value::RawValue;
-use tine_fork::{Neighbour, Observer, RunEvent};
+use tine_fork::neighbour::Neighbour;
+use tine_fork::run::{Observer, RunEvent};
 use tine_model::{AgentId, AgentRecord, Role, TaskRecord, in_full};
 use tine_runtime::CrewWatcher;
 use tine_wire::Event;

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tine_fork::{Neighbour, Observer, RunEvent, ToolAnswer, ToolCall};
+use tine_fork::neighbour::Neighbour;
+use tine_fork::run::{Observer, RunEvent};
+use tine_fork::tools::{ToolAnswer, ToolCall};
 use tine_model::{AgentRecord, Message, Role, ToolCallId, Usage, in_full};
 use tine_wire::Event;
 

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use anstyle::Style;
-use tine_fork::{MergeNote, directive_task};
+use tine_fork::merge_note::MergeNote;
+use tine_fork::worker::directive_task;
 use tine_guard::{Call, describe, redact, redact_json};
 use tine_model::{
     Block, Entry, EntryBody, ForkRole, Message, RawJson, Role, ToolCallId, ToolInput,

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tine_cache::{Launch, Plan};
-use tine_fork::{Neighbour, RunEvent};
+use tine_fork::neighbour::Neighbour;
+use tine_fork::run::RunEvent;
 use tine_model::{AgentId, TaskStatus, Usage, in_full};
 use tine_runtime::{FanTask, FanWatcher};
 use tine_wire::Event;

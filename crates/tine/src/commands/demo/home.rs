@@ -14,7 +14,7 @@ use tine_store::{OpenOptions, SqliteStore};
 use crate::connect::{Models, variable};
 use crate::dirs::Dirs;
 use crate::fail::Failure;
-use tine_fork::{SystemClock, SystemIds};
+use tine_fork::host::{SystemClock, SystemIds};
 
 /// Only this user may look into the directory: the database holds what the agents have read.
 const PRIVATE: u32 = 0o700;

@@ -157,7 +157,8 @@ fn work(turns: u32, tool_uses: u32) -> String {
 #[cfg(test)]
 mod tests {
     use tine_cache::{FanCost, Models, Situation, plan};
-    use tine_fork::{Report, RunReport};
+    use tine_fork::run::RunReport;
+    use tine_fork::worker::Report;
     use tine_model::{AgentId, Outcome, Usage};
     use tine_runtime::{CacheReport, FanReport};
 
@@ -226,7 +227,7 @@ mod tests {
             requests: Vec::new(),
             turns: 5,
             tool_uses: 7,
-            denials: tine_fork::Denials::default(),
+            denials: tine_fork::tools::Denials::default(),
             error: None,
             reached: None,
         };

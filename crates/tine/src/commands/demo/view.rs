@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tine_cache::Plan;
-use tine_fork::{Observer, RunEvent, ToolAnswer, ToolCall};
+use tine_fork::run::{Observer, RunEvent};
+use tine_fork::tools::{ToolAnswer, ToolCall};
 use tine_model::{AgentId, RawJson, Role, ToolCallId};
 use tine_runtime::{FanTask, FanWatcher};
 

@@ -24,7 +24,7 @@ use crate::crew;
 use crate::dirs::Dirs;
 use crate::fail::Failure;
 use crate::limits::{mode, queue, rules};
-use tine_fork::{SystemClock, SystemIds};
+use tine_fork::host::{SystemClock, SystemIds};
 use tine_tui::figures::plural;
 
 /// Programs that agents need, and what for.

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tine_fork::{AllowAllFilter, RunEvent, RunLimits};
+use tine_fork::AllowAllFilter;
+use tine_fork::run::{RunEvent, RunLimits};
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{ModelRef, ModelSettings, Provider, Reach};
 use tine_runtime::{
@@ -16,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::Check;
 use crate::connect::Models;
 use crate::fail::Failure;
-use tine_fork::{SystemClock, SystemIds};
+use tine_fork::host::{SystemClock, SystemIds};
 
 /// What the simulator is to say back.
 const WORD: &str = "tine doctor asks for an echo";

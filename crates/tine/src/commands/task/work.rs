@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use tine_fork::{AllowAllFilter, Observer, RunEvent};
+use tine_fork::AllowAllFilter;
+use tine_fork::run::{Observer, RunEvent};
 use tine_model::{AgentId, TaskRecord, TaskStatus};
 use tine_runtime::{Confinement, CrewWatcher, RunOptions, TaskView};
 
