@@ -133,7 +133,10 @@ async fn together_they_compute_it_again_and_are_told_why() {
         }
     }
     verdicts.sort_unstable();
-    assert_eq!(verdicts, ["ok", "race", "race", "race"]);
+    // Whom the server takes first is its own affair: the one that was to have the slot may have come second.
+    let last = verdicts.pop().unwrap_or_default();
+    assert_eq!(verdicts, ["ok", "race", "race"]);
+    assert!(["race", "unreliable"].contains(&last.as_str()), "{last}");
     insta::assert_snapshot!(words, @"the prefix is held by one of 4 slots, which was at work for another request, and slots share nothing");
     // Four slots hold it from now on.
     let again = house.fan(root, 4, Asked::Auto).await;
