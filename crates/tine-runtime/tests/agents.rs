@@ -9,6 +9,7 @@ mod contexts;
 mod crew;
 mod dialects;
 mod fixture;
+mod hidden;
 mod library;
 mod merged;
 #[cfg(target_os = "linux")] // for the wall

@@ -201,8 +201,8 @@ pub struct Forked {
     pub child: AgentId,
     /// The last inherited entry.
     pub fork_point: Option<EntryId>,
-    /// The event in the parent's log.
-    pub parent_event: EntryId,
+    /// The event in the parent's log; `None` of a hidden run, of which the parent's log says nothing.
+    pub parent_event: Option<EntryId>,
     /// The event in the child's log: its first own entry.
     pub child_event: EntryId,
     /// The lease on the child, where the request named an owner.

@@ -22,7 +22,8 @@ pub trait Store: Send + Sync {
     async fn create_agent(&self, create: CreateAgent) -> Result<Vec<EntryId>>;
 
     /// Forks an agent. The fork point is read before any event of the fork is written; the children share it.
-    /// Writes per child one agent, one event in each log, the child's own first entries, and the task if there is one.
+    /// Writes per child one agent, one event in each log (in its own alone, of a hidden one), the child's own first entries, and the
+    /// task if there is one.
     async fn fork(&self, request: ForkRequest) -> Result<Vec<Forked>>;
 
     /// The registry row of an agent, dead or alive.

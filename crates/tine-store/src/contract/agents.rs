@@ -155,6 +155,21 @@ pub async fn names_are_unique_among_the_living(fixture: &dyn Fixture) -> Result<
     Ok(())
 }
 
+/// A hidden run is in no list but `All`, and its parent's log does not know of it; its own log begins as every child's.
+pub async fn a_hidden_run_leaves_its_parent_as_it_was(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let root = create(&*store, 1).await?;
+    let before = (store.agent(root).await?, store.own_entries(root, None).await?);
+    let mut hidden = fork_of(root, 2, ForkFrom::LastEntry);
+    hidden.children[0].agent.standing = Standing::Hidden;
+    let made = store.fork(hidden).await?;
+    assert_eq!(made[0].parent_event, None);
+    assert_eq!((store.agent(root).await?, store.own_entries(root, None).await?), before);
+    let own = store.own_entries(agent_id(2), None).await?;
+    assert_eq!(own.iter().map(|row| row.id).collect::<Vec<_>>(), [made[0].child_event]);
+    Ok(())
+}
+
 /// Lists are in the order of making; only `All` has everybody.
 pub async fn hidden_and_dead_agents_are_not_listed(fixture: &dyn Fixture) -> Result<()> {
     let store = fixture.open().await?;

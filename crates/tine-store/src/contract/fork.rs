@@ -95,7 +95,7 @@ pub async fn siblings_share_one_fork_point(fixture: &dyn Fixture) -> Result<()> 
     assert_eq!(store.task(agent_id(2)).await?, None);
     // The next fork inherits the events of this one, as entries that say nothing to the model.
     let later = fork(&*store, root, 6, ForkFrom::LastEntry).await?;
-    assert_eq!(later.fork_point, forked.last().map(|last| last.parent_event));
+    assert_eq!(later.fork_point, forked.last().and_then(|last| last.parent_event));
     assert_eq!(heard(&*store, agent_id(6)).await?, ["a"]);
     Ok(())
 }

@@ -69,6 +69,7 @@ macro_rules! store_contract {
             a_prefix_names_one_agent_or_is_refused
             names_are_unique_among_the_living
             hidden_and_dead_agents_are_not_listed
+            a_hidden_run_leaves_its_parent_as_it_was
             ancestry_runs_from_the_root
             only_kill_makes_dead
             kill_takes_all_descendants_and_tells_the_living

@@ -152,7 +152,8 @@ async fn fork(
             at_ms: now_ms,
         };
         let child = agent_id(number);
-        agents[parent].history.push(event(forked.parent_event, parent_id, ForkRole::Parent, child));
+        let told = forked.parent_event.map(|id| event(id, parent_id, ForkRole::Parent, child));
+        agents[parent].history.extend(told);
         let mut copy = history[..inherited].to_vec();
         copy.push(event(forked.child_event, child, ForkRole::Child, parent_id));
         let mut copied = grow(store, number, copy).await?;

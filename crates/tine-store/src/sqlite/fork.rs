@@ -1,6 +1,7 @@
-//! The fork: three rows a child that inherits everything, one transaction, whatever the length of the conversation.
+//! The fork: three rows a child that inherits everything, one transaction, whatever the length of the conversation. A hidden run
+//! leaves its parent's log as it is.
 
-use tine_model::{AgentId, AgentState, EntryId, ForkRole};
+use tine_model::{AgentId, AgentState, EntryId, ForkRole, Standing};
 
 use super::SqliteStore;
 use super::agents::{Place, agent_reach, insert_agent};
@@ -76,8 +77,13 @@ async fn fork_child(
         body: ForkEvent { role, other, fork_point: place.fork_point }.to_body(),
         at_ms: place.now_ms,
     };
-    let told = event(ForkRole::Parent, id);
-    let parent_event = insert_entry(write, "parent event", parent, &told).await?;
+    let parent_event = match agent.standing {
+        Standing::Hidden => None,
+        Standing::Root | Standing::Peer | Standing::Worker => {
+            let told = event(ForkRole::Parent, id);
+            Some(insert_entry(write, "parent event", parent, &told).await?)
+        }
+    };
     let told = event(ForkRole::Child, parent);
     let child_event = insert_entry(write, "child event", id, &told).await?;
     append_entries(write, id, &child.entries).await?;
