@@ -13,7 +13,7 @@ use tine_model::{AgentId, Block, EntryId, Message, Role, ToolCallId};
 use crate::attach::AttachedFile;
 use crate::compact::preface_text;
 use crate::crew::{AgentDefinition, Definitions};
-use crate::prompt::{environment_note, system_prompt, worktree_notice};
+use crate::prompt::{environment_note, moved_notice, system_prompt, worktree_notice};
 use crate::registry::{attributed, mail_body};
 use crate::shell::UserCommand;
 
@@ -61,6 +61,7 @@ fn frames(text: &str) -> Vec<(&'static str, String)> {
         ("notice of a task", notice.to_string()),
         ("merge note", note.to_string()),
         ("environment", environment_note(Path::new(text), &agents)),
+        ("another directory", moved_notice(text, text)),
         ("instructions", system_prompt(Some(text))),
         ("worktree", worktree_notice((text, text), (text, text), None, &[], true)),
         ("worktree without history", worktree_notice((text, text), (text, text), None, &[], false)),

@@ -42,6 +42,8 @@ pub struct ForkSpec {
     pub accept_cache_loss: bool,
     /// Where it works.
     pub place: Placement,
+    /// Where it works instead of its parent's directory: absolute, and not with a worktree of its own. It is told of that.
+    pub directory: Option<PathBuf>,
     /// What it may touch; without a wish what its parent may.
     pub reach: ReachWish,
 }
@@ -57,6 +59,7 @@ impl ForkSpec {
             settings: None,
             accept_cache_loss: false,
             place: Placement::Shared,
+            directory: None,
             reach: ReachWish::default(),
         }
     }
@@ -171,6 +174,9 @@ impl Runtime {
         if let Some(settings) = other {
             agent.head = self.restated_head(&parent, child, &settings).await?;
             agent.settings = settings;
+        }
+        if let Some(directory) = spec.directory {
+            agent.directory = directory.to_string_lossy().into_owned();
         }
         let placed = self.place(child, &parent, (&spec.place, Cause::Command)).await?;
         let agent = placed.iter().fold(agent, |agent, placed| placed.moved(agent));

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tine_guard::{PermissionMode, Rules};
-use tine_model::{AgentId, AgentRecord, ContextMode, Message, ModelRef, Standing, StopKind};
+use tine_model::{
+    AgentId, AgentRecord, Block, ContextMode, Message, ModelRef, Role, Standing, StopKind,
+};
 use tine_store::{Lease, NewChild, StoreError};
 
 use crate::budget::OnBudget;
@@ -92,7 +94,7 @@ impl Runtime {
         Ok(Hidden { record, lease })
     }
 
-    /// Runs it to its end. It asks nobody: [`RunOptions::filter`] and its reach say what it may do, and what these let through
+    /// Runs it to its end: `prompt` is the user's, and is told behind what it inherits. It asks nobody: [`RunOptions::filter`] and its reach say what it may do, and what these let through
     /// runs; where the budget of its tree is used up, it ends. Follow `options.cancel` to stop it for somebody who waits.
     pub async fn run_hidden(
         &self,
@@ -100,6 +102,7 @@ impl Runtime {
         prompt: Message,
         options: &RunOptions,
     ) -> Result<RunOutcome, RuntimeError> {
+        let is_native = hidden.is_native();
         let Hidden { record, lease } = hidden;
         let agent = record.id;
         let entered = self.live().enter(agent, agent, &options.cancel);
@@ -130,6 +133,12 @@ impl Runtime {
                 prompt_first: true,
                 takes_follow_ups: false,
             };
+            let moved = match is_native {
+                true => self.moved(&record).await?,
+                false => None,
+            };
+            let blocks = moved.into_iter().map(Block::Text).chain(prompt.blocks().iter().cloned());
+            let prompt = Message::new(Role::User, blocks.collect());
             self.drive(prepared, Some(prompt), &options).await
         };
         let result = Box::pin(run).await;

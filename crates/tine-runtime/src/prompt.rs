@@ -79,6 +79,15 @@ pub(crate) fn worktree_notice(
     notice
 }
 
+/// What a fork is told that works in another directory than its parent.
+pub(crate) fn moved_notice(directory: &str, before: &str) -> String {
+    let [directory, before] = [directory, before].map(escape_frame_line);
+    format!(
+        "<environment>\nWorking directory: {directory}\nThe conversation above was held in {before}: relative paths in it belong \
+        there.\n</environment>"
+    )
+}
+
 /// What the first prompt of a lineage carries about its surroundings. It is part of a message, never of the head.
 pub fn environment_note(directory: &Path, agents: &Definitions) -> String {
     let directory = escape_frame_line(&directory.to_string_lossy());

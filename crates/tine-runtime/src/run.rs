@@ -25,7 +25,7 @@ use crate::journal::StoreJournal;
 use crate::live::{Entered, Stop};
 use crate::load::Loaded;
 use crate::permission::Permissions;
-use crate::prompt::environment_note;
+use crate::prompt::{environment_note, moved_notice};
 use crate::queue::Queue;
 use crate::read_wall::ReadWalls;
 use crate::rest::Resting;
@@ -400,12 +400,23 @@ impl Runtime {
         }
         if !self.has_begun(record.id).await? {
             let whose = (record.id, record.directory.as_str());
-            texts.extend(self.worktree_notice(whose, !history.is_empty()).await?);
+            match self.worktree_notice(whose, !history.is_empty()).await? {
+                Some(notice) => texts.push(notice),
+                None if history.is_empty() => {}
+                None => texts.extend(self.moved(record).await?),
+            }
         }
         // The words come last, as a directive does.
         texts.extend(prompt.files.iter().map(ToString::to_string));
         texts.push(prompt.text);
         Ok(Message::new(Role::User, texts.into_iter().map(Block::Text).collect()))
+    }
+
+    /// What a fork is told that works in another directory than its parent; `None` for others.
+    pub(crate) async fn moved(&self, record: &AgentRecord) -> Result<Option<String>, RuntimeError> {
+        let Some(parent) = record.parent else { return Ok(None) };
+        let before = self.store().agent(parent).await?.directory;
+        Ok((before != record.directory).then(|| moved_notice(&record.directory, &before)))
     }
 
     async fn require_something_to_send(&self, loaded: &Loaded) -> Result<(), RuntimeError> {

@@ -282,6 +282,9 @@ pub(crate) struct ForkArgs {
     /// Name the fork
     #[arg(short, long, value_name = "NAME")]
     pub(crate) name: Option<String>,
+    /// Make it a hidden run that reads, and writes nothing but notes in this directory; the agent does not know of it
+    #[arg(long, value_name = "DIR", requires = "prompt", conflicts_with_all = ["at", "worktree", "clean", "estimate"])]
+    pub(crate) notes: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) inherit: InheritArgs,
     #[command(flatten)]

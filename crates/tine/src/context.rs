@@ -79,6 +79,8 @@ pub(crate) struct Context {
     pub(crate) config: Config,
     /// The directory that the command works in; absolute.
     pub(crate) directory: PathBuf,
+    /// Whether that was asked for, and is not simply where the command was typed.
+    pub(crate) directory_is_asked: bool,
     pub(crate) runtime: Arc<Runtime>,
     /// Makes the runtime's clients; servers that are found are told to it.
     pub(crate) models: Arc<Models>,
@@ -96,6 +98,7 @@ impl Context {
     /// Reads the settings and opens the store.
     pub(crate) async fn open(surroundings: Surroundings) -> Result<Self, Failure> {
         let Surroundings { directory, detached, trusts_once } = surroundings;
+        let directory_is_asked = directory.is_some();
         let directory = work_directory(directory)?;
         let dirs = Dirs::find(&variable)?;
         let config = Config::load(Sources {
@@ -138,6 +141,7 @@ impl Context {
         Ok(Self {
             config,
             directory,
+            directory_is_asked,
             runtime: Arc::new(runtime),
             models,
             logs: dirs.logs,

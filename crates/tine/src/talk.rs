@@ -1,14 +1,19 @@
 //! One run of one agent: shown, guarded, interruptible, and ended with the right exit code. Behind `tine run` and
 //! `tine fork`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tine_fork::AllowAllFilter;
 use tine_fork::run::{Observer, RunEvent, TURNS_DEFAULT};
+use tine_fork::{AllowAllFilter, AutoMemFilter, ToolFilter};
 use tine_guard::PermissionMode;
-use tine_model::{AgentId, AgentRecord, AgentState, ModelRef, Outcome, Reach, TaskStatus, Writes};
-use tine_runtime::{CrewWatcher, ForkMade, Permissions, RunOptions, RuntimeError, Unwatched};
+use tine_model::{
+    AgentId, AgentRecord, AgentState, Message, ModelRef, Outcome, Reach, TaskStatus, Writes,
+};
+use tine_runtime::{
+    CrewWatcher, ForkMade, Hidden, HiddenSpec, Permissions, ReachWish, RunOptions, RuntimeError,
+    Unwatched,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::on_budget;
@@ -52,6 +57,30 @@ enum View {
     Stream,
 }
 
+/// Whose run it is.
+enum Whose<'m> {
+    /// A person's; `made` is the fork that the command has made for it.
+    Person { made: Option<&'m ForkMade>, prompt: Option<String> },
+    /// Nobody's: its parent does not know of it.
+    Nobody { hidden: Box<Hidden>, filter: Arc<dyn ToolFilter>, prompt: Message },
+}
+
+impl<'m> Whose<'m> {
+    fn made(&self) -> Option<&'m ForkMade> {
+        match self {
+            Self::Person { made, .. } => *made,
+            Self::Nobody { .. } => None,
+        }
+    }
+
+    fn filter(&self) -> Arc<dyn ToolFilter> {
+        match self {
+            Self::Person { .. } => Arc::new(AllowAllFilter),
+            Self::Nobody { filter, .. } => Arc::clone(filter),
+        }
+    }
+}
+
 impl<'a> Talk<'a> {
     /// A run with these limits and this output.
     pub(crate) fn new(
@@ -79,8 +108,30 @@ impl<'a> Talk<'a> {
         made: Option<&ForkMade>,
         prompt: Option<String>,
     ) -> Result<u8, Failure> {
+        let record = self.context.runtime.store().agent(agent).await?;
+        self.run_as(record, Whose::Person { made, prompt }).await
+    }
+
+    /// Makes a hidden run that writes nothing but notes, tells it this, and prints the run.
+    pub(crate) async fn run_hidden(
+        self,
+        spec: HiddenSpec,
+        (notes, told): (PathBuf, &str),
+    ) -> Result<u8, Failure> {
+        let filter = AutoMemFilter::new(&notes).map_err(|error| {
+            Failure::input(format!("no notes can be kept in {}", notes.display())).because(&error)
+        })?;
+        let spec = HiddenSpec { reach: ReachWish::Person(Reach::notes(notes)), ..spec };
+        let hidden = self.context.runtime.hidden(spec).await?;
+        let record = hidden.record.clone();
+        let filter = Arc::new(filter.in_directory(Path::new(&record.directory)));
+        let prompt = Message::user(told);
+        self.run_as(record, Whose::Nobody { hidden: Box::new(hidden), filter, prompt }).await
+    }
+
+    async fn run_as(self, record: AgentRecord, whose: Whose<'_>) -> Result<u8, Failure> {
         let runtime = &self.context.runtime;
-        let record = runtime.store().agent(agent).await?;
+        let (agent, made) = (record.id, whose.made());
         let (config, directory) = (&self.context.config, Path::new(&record.directory));
         let confinement = of_agent(self.context, self.limits, &record)?;
         let reach = confinement.reach.within(&record.reach);
@@ -102,13 +153,23 @@ impl<'a> Talk<'a> {
             observer: Arc::clone(&tally) as Arc<dyn Observer>,
             cancel: cancel.clone(),
             caching: policy(&self.context.config, false)?,
-            filter: Arc::new(AllowAllFilter),
+            filter: whose.filter(),
             confinement,
             crew,
             on_budget: on_budget(&self.limits.tree),
         };
-        let prompt = prompt.map(|prompt| self.context.words(prompt));
-        let run = Box::pin(runtime.run(agent, prompt, &options));
+        let run = async {
+            match whose {
+                Whose::Person { prompt, .. } => {
+                    let prompt = prompt.map(|prompt| self.context.words(prompt));
+                    runtime.run(agent, prompt, &options).await
+                }
+                Whose::Nobody { hidden, prompt, .. } => {
+                    runtime.run_hidden(*hidden, prompt, &options).await
+                }
+            }
+        };
+        let run = Box::pin(run);
         let ran = interruptible(run, &cancel, || view.note(&self.screen, STOPPING)).await?;
         let mut requests = Vec::new();
         let ended = match ran {

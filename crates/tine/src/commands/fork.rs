@@ -1,19 +1,22 @@
 //! `tine fork`: fork an agent; with a prompt, run the fork.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tine_cache::Asked;
 use tine_fork::digest::DigestStats;
-use tine_model::{AgentId, ContextMode, EntryId, ModelSettings};
-use tine_runtime::{EstimateSpec, ForkMade, ForkSpec, Inherit, TOOLS_WAIT_MS};
+use tine_model::{AgentId, AgentRecord, ContextMode, EntryId, ModelSettings};
+use tine_runtime::{
+    EstimateSpec, ForkMade, ForkSpec, HiddenSpec, Inherit, Placement, TOOLS_WAIT_MS,
+};
 
 use crate::budget;
 use crate::caching::{Before, go_ahead};
 use crate::cli::{EstimateArgs, ForkArgs, OutputArgs, OutputFormat};
 use crate::confine::{line, of_agent, tell_widened};
-use crate::context::Context;
+use crate::context::{Context, work_directory};
 use crate::crew::model_ref;
-use crate::fail::{Failure, INTERRUPTED, TIMED_OUT};
+use crate::fail::{Failure, INTERRUPTED, PERMISSION, TIMED_OUT};
 use crate::output;
 use crate::prompt::Prompt;
 use crate::render::json::ForkShape;
@@ -72,6 +75,13 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
         talk.connect(&settings.as_ref().unwrap_or(&own).model).await?;
     }
     let record = context.runtime.store().agent(parent).await?;
+    let directory = elsewhere(context, &record, args.place.placement() != Placement::Shared)?;
+    if let (Some(notes), Some(told)) = (args.notes, &to_send) {
+        let (name, model) = (args.name, settings.map(|settings| settings.model));
+        let spec = HiddenSpec { name, inherit, model, directory, ..HiddenSpec::of(parent) };
+        budget::change(context, parent, args.limits.tree.changes()).await?;
+        return talk.run_hidden(spec, (work_directory(Some(notes))?, told)).await;
+    }
     let reach = of_agent(context, &args.limits, &record)?.reach;
     tell_widened(&reach, (&record.reach, "the fork"));
     budget::change(context, parent, args.limits.tree.changes()).await?;
@@ -83,6 +93,7 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
         settings,
         accept_cache_loss: args.inherit.accept_cache_loss,
         place: args.place.placement(),
+        directory,
         reach,
     };
     let made = context.runtime.fork(spec).await?;
@@ -92,6 +103,34 @@ pub(crate) async fn fork(context: &Context, args: ForkArgs) -> Result<u8, Failur
     match to_send {
         Some(_) => talk.run(made.child, Some(&made), to_send).await,
         None => print(&made, &args.output),
+    }
+}
+
+/// Where the fork works instead of its parent's directory: where the command was asked to work. Only a person moves an agent beyond
+/// what it was made for.
+fn elsewhere(
+    context: &Context,
+    parent: &AgentRecord,
+    in_worktree: bool,
+) -> Result<Option<PathBuf>, Failure> {
+    let directory = &context.directory;
+    if !context.directory_is_asked || *directory == Path::new(&parent.directory) {
+        return Ok(None);
+    }
+    if in_worktree {
+        return Err(Failure::usage(
+            "a worktree is made of the directory of the agent that is forked",
+        )
+        .hint("leave out -C, or --worktree"));
+    }
+    let confined = context.caller.as_ref().filter(|caller| !caller.reach.is_open());
+    match confined.filter(|caller| !directory.starts_with(&caller.directory)) {
+        None => Ok(Some(directory.clone())),
+        Some(caller) => Err(Failure::coded(
+            PERMISSION,
+            format!("{} lies outside what {} may touch", directory.display(), caller.id.short()),
+        )
+        .hint("leave out -C: the fork works where its parent does")),
     }
 }
 

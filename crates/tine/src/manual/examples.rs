@@ -19,6 +19,8 @@ Examples:
   tine fork 1a2b --worktree \"Try it.\"     in a git worktree of its own, with all
                                           that is not committed yet
   tine fork 1a2b --turns 2                only the last two turns
+  tine fork 1a2b --notes ~/notes \"Write down what we decided.\"
+                                          a hidden run that writes notes alone
   tine fork 1a2b --context digest --model openai/gpt-6.1-sol \"Try it.\"
   tine fork 1a2b --json";
 

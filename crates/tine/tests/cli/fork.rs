@@ -1,7 +1,7 @@
 //! `tine fork`: what is inherited, what is printed, and what is refused.
 
 use crate::run::SCENARIO;
-use crate::support::{Home, without_figures};
+use crate::support::{Home, Ran, without_figures};
 
 /// A home with an agent that has answered twice, once with a call.
 fn parent() -> (Home, String) {
@@ -367,4 +367,66 @@ fn a_fork_that_waits_has_the_results_and_one_that_is_given_up_changes_nothing() 
     assert_eq!(made.get("open_calls"), None, "{made}");
     let child = made["agent"].as_str().unwrap();
     assert!(home.done(&["show", child, "--json"]).contains("tool_result"));
+}
+
+/// Writes a note, a file of the project, and where it is.
+const NOTING: &str = r#"
+name = "noting"
+[[turn]]
+when = { user_contains = "NOTE", turn = 0 }
+tool_calls = [
+  { name = "FileWrite", input = { file_path = "NOTES/MEMORY.md", content = "noted" } },
+  { name = "FileWrite", input = { file_path = "made", content = "made" } },
+  { name = "Bash", input = { command = "pwd" } },
+]
+[[turn]]
+when = { user_contains = "NOTE" }
+text = "{{tool_result.last}}"
+[[turn]]
+text = "well"
+"#;
+
+#[test]
+fn a_fork_that_keeps_notes_is_a_hidden_run_of_which_its_parent_does_not_know() {
+    let home = Home::new();
+    let notes = home.path().join("notes");
+    let model = home.model(&NOTING.replace("NOTES", &notes.to_string_lossy()));
+    std::fs::create_dir(&notes).unwrap();
+    home.done(&["run", "--name", "base", "--model", &model, "look around"]);
+    let before = home.json(&["show", "base", "--json"]);
+    let ran = home.ran(&["fork", "base", "--notes", "../notes", "NOTE it"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(std::fs::read_to_string(notes.join("MEMORY.md")).unwrap(), "noted");
+    assert!(!home.work().join("made").exists(), "{}", ran.stderr);
+    assert_eq!(home.json(&["show", "base", "--json"]), before);
+    assert_eq!(home.json(&["ps", "--json"]).as_array().unwrap().len(), 1);
+    let all = home.json(&["ps", "--all", "--json"]);
+    let hidden = all.as_array().unwrap().iter().find(|one| one["kind"] == "hidden").unwrap();
+    assert_eq!(hidden["reach"], "notes");
+    let costs = home.done(&["cost", "--json", hidden["agent"].as_str().unwrap()]);
+    assert!(costs.contains("\"requests\":2"), "{costs}");
+    let refused = home.ran(&["fork", "base", "--notes", "nowhere", "NOTE it"]);
+    assert_eq!(refused.code, 42, "{}", refused.stderr);
+    let idle = home.ran(&["fork", "base", "--notes", "../notes"]);
+    assert_eq!(idle.code, 2, "{}", idle.stderr);
+}
+
+#[test]
+fn a_fork_works_where_the_command_was_asked_to() {
+    let home = Home::new();
+    let model = home.model(NOTING);
+    home.done(&["run", "--name", "base", "--model", &model, "look around"]);
+    let elsewhere = home.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let ran = home.ran(&["-C", "../elsewhere", "fork", "base", "NOTE it", "--name", "moved"]);
+    assert_eq!(ran.stdout.lines().next(), elsewhere.to_str(), "{}", ran.stderr);
+    let shown = home.done(&["show", "moved", "--json"]);
+    let told = format!("Working directory: {}\\n", elsewhere.display());
+    assert!(shown.contains(&told) && shown.contains("relative paths in it belong"), "{shown}");
+    // Where it was typed is no wish: the fork works where its parent does.
+    let mut typed = home.tine(&["fork", "base", "NOTE it"]);
+    let ran = Ran::of(typed.current_dir(&elsewhere));
+    assert_eq!(ran.stdout.lines().next(), home.work().to_str(), "{}", ran.stderr);
+    let refused = home.ran(&["-C", "../elsewhere", "fork", "base", "--worktree"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
 }
