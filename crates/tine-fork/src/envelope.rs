@@ -10,13 +10,14 @@ use std::fmt::{self, Write as _};
 use tine_guard::is_unseen;
 
 /// The tags of all frames. [`escape_frame_tags`] recognises these; a new frame belongs in this list.
-pub const FRAME_TAGS: [&str; 11] = [
+pub const FRAME_TAGS: [&str; 12] = [
     "attached-file",
     "compacted_context",
     "environment",
     "fork-boilerplate",
     "inherited_context",
     "merge-back",
+    "project-memory",
     "side-question",
     "stdin",
     "task-notification",

@@ -52,6 +52,15 @@ pub enum RuntimeError {
     /// A worktree cannot be made, looked at or removed.
     #[error(transparent)]
     Worktree(#[from] tine_worktree::WorktreeError),
+    /// A memory cannot be kept, or looked at.
+    #[error(transparent)]
+    Notes(#[from] tine_worktree::NotesError),
+    /// A consolidation changed nothing, or did not complete.
+    #[error("run {} has changed nothing that could be taken back", .0.short())]
+    NothingToUndo(AgentId),
+    /// A consolidation was taken back before.
+    #[error("run {} was taken back before", .0.short())]
+    UndoneBefore(AgentId),
     /// The user's command that makes a worktree ready failed; there is no worktree.
     #[error("the setup command of the worktree failed: {said}")]
     Setup {

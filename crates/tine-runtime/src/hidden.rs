@@ -10,8 +10,10 @@ use std::sync::Arc;
 use tine_guard::{PermissionMode, Rules};
 use tine_model::{
     AgentId, AgentRecord, Block, ContextMode, Message, ModelRef, Role, Standing, StopKind,
+    WireFormat,
 };
-use tine_store::{Lease, NewChild, StoreError};
+use tine_store::{Head as StoredHead, Lease, NewChild, StoreError};
+use tine_wire::{Head, HeadParts};
 
 use crate::budget::OnBudget;
 use crate::confine::{Confinement, ReachWish};
@@ -37,6 +39,9 @@ pub struct HiddenSpec {
     pub model: Option<ModelRef>,
     /// Where it works; `None` for the parent's directory. Absolute.
     pub directory: Option<PathBuf>,
+    /// Whether its model is asked to answer as evenly as it can (temperature 0): with a head of its own alone, and where the provider
+    /// takes a temperature.
+    pub steady: bool,
     /// What it may touch. A person's word may name a place that the parent does not write in, such as a directory of notes.
     pub reach: ReachWish,
 }
@@ -50,6 +55,7 @@ impl HiddenSpec {
             inherit: Inherit::Full,
             model: None,
             directory: None,
+            steady: false,
             reach: ReachWish::Narrow(tine_model::Reach::read_only()),
         }
     }
@@ -78,6 +84,18 @@ impl Runtime {
             WorkerProfile { model: spec.model, ..WorkerProfile::inheriting(spec.inherit) };
         (agent.settings, agent.head) =
             self.worker_head(&parent, (agent.id, None), &profile).await?;
+        let takes_temperature = agent.settings.model.format() != WireFormat::Anthropic
+            && agent.settings.thinking.is_none();
+        if spec.steady && spec.inherit == Inherit::Fresh && takes_temperature {
+            let parts = self.frozen_head(&parent).await?.restated(agent.settings.clone())?;
+            let head = Head::render(HeadParts {
+                scheme: self.facts(&agent.settings.model).scheme,
+                cache_key: Some(format!("tine-{}", agent.id)),
+                temperature: Some(0.0),
+                ..parts
+            });
+            agent.head = StoredHead { hash: head.hash(), body: Some(head.to_stored()) };
+        }
         agent.reach = spec.reach.within(&parent.reach);
         if let Some(directory) = spec.directory {
             agent.directory = directory.to_string_lossy().into_owned();

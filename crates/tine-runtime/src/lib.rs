@@ -17,6 +17,7 @@ mod cost;
 mod crew;
 mod crew_tools;
 mod dispatch;
+mod dream;
 mod error;
 mod estimate;
 mod explain;
@@ -34,6 +35,7 @@ mod journal;
 mod leftovers;
 mod live;
 mod load;
+mod memory;
 mod merge_back;
 mod mode;
 mod model_words;
@@ -79,6 +81,10 @@ pub use crew::{
     AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, DefinitionError, Definitions,
     ForkChoice, Spawn, SpawnPolicy, Unwatched, WorkerProfile,
 };
+pub use dream::{
+    DreamAsk, DreamContext, DreamOutcome, DreamRules, DreamRun, DreamSettings, DreamStatus,
+    Dreamed, Gate, SessionOrder,
+};
 pub use error::RuntimeError;
 pub use estimate::{EstimateSpec, ForkEstimate};
 pub use explain::ExplainedRequest;
@@ -91,6 +97,7 @@ pub use fork_registry::StoreRegistry;
 pub use hidden::{Hidden, HiddenSpec};
 pub use import::{FirstFork, ImportContext, ImportSpec, Imported};
 pub use inherit::{ContextError, Inherit, Inherited};
+pub use memory::{MemoryPlaces, project_of};
 pub use merge_back::{Arrival, Draft, DraftOptions, ForkPart, MergeBack, MergedBack};
 pub use mode::SharedMode;
 pub use model_words::{ModelWords, ThinkingLevel};
@@ -118,6 +125,7 @@ pub use tine_fork::cache::VALUE_PER_SECOND_DEFAULT;
 pub use tine_fork::host::{Clock, Ids};
 pub use tine_fork::merge_note::{MergeNote, Wording};
 pub use tine_tools::{AGENT_VARIABLE, CommandLimitsSet, Gap, Missing, Preview, Support, WallError};
+pub use tine_worktree::NotesError;
 pub use worktrees::{
     Applied, AsOf, BringSpec, Brought, BroughtOutcome, Candidate, ChangeStatus, Changes, Check,
     Checked, CollectSpec, Collected, Conflict, ConflictKind, ConflictPlace, DuePurge, FastForward,

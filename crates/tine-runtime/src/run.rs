@@ -397,6 +397,7 @@ impl Runtime {
         let mut texts = Vec::new();
         if history.is_empty() {
             texts.push(environment_note(record.directory.as_ref(), definitions));
+            texts.extend(self.remembered(&record.directory));
         }
         if !self.has_begun(record.id).await? {
             let whose = (record.id, record.directory.as_str());

@@ -18,6 +18,7 @@ use crate::crew_tools;
 use crate::error::RuntimeError;
 use crate::fork::Forking;
 use crate::live::Live;
+use crate::memory::MemoryPlaces;
 use crate::notice::task_notice;
 use crate::owner::{self, Owner, OwnerError};
 use crate::ports::Ports;
@@ -70,6 +71,7 @@ pub struct Runtime {
     pub(crate) caches_seen: Arc<Mutex<HashMap<Scope, i64>>>,
     tasks: TaskTracker,
     worktrees: Option<Arc<WorktreePolicy>>,
+    memory: Option<Arc<MemoryPlaces>>,
     live: Arc<Live>,
     servers: Arc<Servers>,
     store_waits: StoreWaits,
@@ -93,6 +95,7 @@ impl Runtime {
             caches_seen: Arc::default(),
             tasks: TaskTracker::new(),
             worktrees: None,
+            memory: None,
             live: Arc::default(),
             servers: Arc::default(),
             store_waits: StoreWaits::default(),
@@ -124,6 +127,17 @@ impl Runtime {
     /// The same runtime, which makes worktrees in this way. Without it there are none.
     pub fn with_worktrees(self, policy: WorktreePolicy) -> Self {
         Self { worktrees: Some(Arc::new(policy)), ..self }
+    }
+
+    /// The same runtime, whose new agents are told what earlier sessions of their project left in its memory. Without it there are no
+    /// memories.
+    pub fn with_memory(self, places: MemoryPlaces) -> Self {
+        Self { memory: Some(Arc::new(places)), ..self }
+    }
+
+    /// Where memories are; `None` where there are none.
+    pub fn memory_places(&self) -> Option<&MemoryPlaces> {
+        self.memory.as_deref()
     }
 
     /// How worktrees are made; `None` where they are not.
@@ -266,7 +280,11 @@ impl Runtime {
     pub async fn recover(&self) -> Result<Vec<Recovered>, RuntimeError> {
         let is_alive = |name: &str| owner::is_alive(&self.owners, name);
         let recover = Recover { is_alive: &is_alive, notice: &task_notice, now_ms: self.now_ms() };
-        Ok(self.store.recover(recover).await?)
+        let recovered = self.store.recover(recover).await?;
+        for one in &recovered {
+            self.heal_memory(one.agent).await;
+        }
+        Ok(recovered)
     }
 
     /// Takes dead agents off the lists: one with all below it, or all. Their rows stay. Returns those that were on a list.

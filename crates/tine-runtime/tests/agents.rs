@@ -8,6 +8,7 @@ mod confined;
 mod contexts;
 mod crew;
 mod dialects;
+mod dreams;
 mod fixture;
 mod hidden;
 mod library;

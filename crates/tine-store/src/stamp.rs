@@ -9,10 +9,10 @@ use crate::Fence;
 pub struct StampName(String);
 
 impl StampName {
-    /// When the last consolidation of a memory directory began that succeeded, in milliseconds since the Unix epoch: what was said
-    /// after that is new to it. Set at its end, under the lease of who consolidates; one that fails leaves it as it was.
-    pub fn last_success(directory: &str) -> Self {
-        Self(format!("last success of {directory}"))
+    /// When the sessions were last counted that a memory directory may learn from, in milliseconds since the Unix epoch. Set by whoever
+    /// counts them next; one who finds that another was faster does not.
+    pub fn last_scan(directory: &str) -> Self {
+        Self(format!("last scan for {directory}"))
     }
 
     /// When a person was last at a tree, in milliseconds since the Unix epoch. Set without a fence, since a person holds no lease;

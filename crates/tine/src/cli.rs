@@ -3,6 +3,7 @@
 mod bring;
 mod budget;
 mod compact;
+mod dream;
 mod estimate;
 mod eval;
 mod files;
@@ -26,6 +27,7 @@ use clap::{Arg, ArgAction, Args, Parser, Subcommand, ValueEnum};
 pub(crate) use self::bring::{ApplyArgs, CherryPickArgs, DiffArgs, MergeArgs, OntoArgs};
 pub(crate) use self::budget::{BudgetArgs, Changes, MICRO, TreeCaps, micro_usd, milliseconds};
 pub(crate) use self::compact::CompactArgs;
+pub(crate) use self::dream::{DreamArgs, DreamCommand, UndoDreamArgs};
 pub(crate) use self::estimate::{EstimateArgs, PlanArg, SpreadArgs};
 pub(crate) use self::eval::EvalArgs;
 pub(crate) use self::files::{
@@ -210,6 +212,9 @@ pub(crate) enum Command {
     /// Tell another program's conversation as text, for an agent that cannot inherit it
     #[command(after_help = examples::DIGEST, arg = trusts_nothing())]
     Digest(DigestArgs),
+    /// Write down what was learnt in the sessions of this project, as notes that later agents read
+    #[command(after_help = examples::DREAM)]
+    Dream(DreamArgs),
     /// Show what agents cost
     #[command(after_help = examples::COST, arg = trusts_nothing())]
     Cost(CostArgs),

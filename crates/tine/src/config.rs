@@ -42,6 +42,7 @@ pub(crate) struct File {
     workers: WorkersTable,
     #[serde(default)]
     worktree: WorktreeTable,
+    dream: Option<DreamTable>,
     #[serde(default)]
     keys: BTreeMap<String, OneOrMany>,
     trust: Option<TrustTable>,
@@ -134,6 +135,25 @@ pub(crate) struct WorkersTable {
     pub(crate) nudge: Option<bool>,
     /// What forks take over of the agenda: `plans`, `todos`, `goals`.
     pub(crate) inherit: Option<Vec<String>>,
+}
+
+/// How the notes of a project are kept. The user's own settings alone: notes are read by every later agent.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DreamTable {
+    pub(crate) enabled: Option<bool>,
+    /// Where the notes of all projects are; absolute.
+    pub(crate) memory_dir: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) min_hours: Option<u32>,
+    pub(crate) scan_minutes: Option<u32>,
+    pub(crate) min_sessions: Option<u32>,
+    /// Most sessions that one run is told of.
+    pub(crate) sessions: Option<u32>,
+    /// Longest text of one of them, in tokens.
+    pub(crate) session_tokens: Option<u64>,
+    /// `newest` or `oldest`.
+    pub(crate) order: Option<String>,
 }
 
 /// How commands are confined.
@@ -339,6 +359,7 @@ pub(crate) struct Config {
     pub(crate) fork: ForkTable,
     pub(crate) workers: WorkersTable,
     pub(crate) worktree: WorktreeTable,
+    pub(crate) dream: DreamTable,
     /// What keys do in the terminal.
     pub(crate) keys: BTreeMap<String, Vec<String>>,
     /// Of all files; the lowest caps count, so that a project's can only narrow.
@@ -493,6 +514,9 @@ impl Config {
             nudge: later.nudge.or(before.nudge),
             inherit: later.inherit.or(before.inherit),
         };
+        if let Some(dream) = file.dream {
+            self.dream = dream;
+        }
         self.keys.extend(file.keys.into_iter().map(|(name, keys)| (name, keys.into())));
         self.budget.extend(file.budget.map(|value| Setting { value, origin }));
         self.providers_allowed.extend(file.trust.unwrap_or_default().providers);

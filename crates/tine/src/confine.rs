@@ -183,6 +183,11 @@ fn surroundings(table: &ConfineTable, directory: &Path) -> Result<Confinement, F
     })
 }
 
+/// The confinement of a run that keeps notes: its reach stands in its row.
+pub(crate) fn around_notes(config: &Config, directory: &Path) -> Result<Confinement, Failure> {
+    surroundings(&config.confine, directory)
+}
+
 /// The limits of a whole command that the settings name.
 fn command_limits(table: &ConfineTable) -> Result<CommandLimitsSet, Failure> {
     let at_least_one = |key: &str, value: Option<u64>| match value {

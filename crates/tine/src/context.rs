@@ -21,6 +21,7 @@ use crate::dirs::Dirs;
 use crate::fail::Failure;
 use crate::inside;
 use crate::instructions::Instructions;
+use crate::memory;
 use crate::output;
 use crate::trust::notes;
 use crate::worktree;
@@ -131,6 +132,7 @@ impl Context {
         let runtime = Runtime::new(Arc::new(store), ports, dirs.owners)
             .with_repl(repl)
             .with_store_waits(waits)
+            .with_memory(memory::places(&config, dirs.memory)?)
             .with_crew(config.workers.depth != Some(0))
             .with_compaction(compacts(&config)?);
         let worktrees = worktree::policy(&config, &dirs.worktrees, caller.is_none())?;

@@ -23,6 +23,8 @@ pub(crate) struct Dirs {
     pub(crate) logs: PathBuf,
     /// Worktrees of agents.
     pub(crate) worktrees: PathBuf,
+    /// Notes of projects.
+    pub(crate) memory: PathBuf,
     /// Records of the content that the user has trusted. Below the directory of the database, which no agent's command writes.
     pub(crate) trust: PathBuf,
 }
@@ -83,6 +85,7 @@ impl Dirs {
                 owners: home.join("run"),
                 logs: home.join("log"),
                 worktrees: home.join("worktrees"),
+                memory: home.join("memory"),
                 trust: home.join("trust"),
             });
         }
@@ -98,6 +101,7 @@ impl Dirs {
             owners: xdg.data_dir().join("tine/run"),
             logs: xdg.state_dir().unwrap_or_else(|| xdg.data_dir()).join("tine/log"),
             worktrees: xdg.data_dir().join("tine/worktrees"),
+            memory: xdg.data_dir().join("tine/memory"),
             trust: xdg.data_dir().join("tine/trust"),
         })
     }

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use tine_llm::LlmError;
 use tine_model::{NameError, with_causes};
 use tine_runtime::{
-    ConnectError, OLDEST_GIT, RuntimeError, WallError, WorktreeError, WorktreeRefusal,
+    ConnectError, NotesError, OLDEST_GIT, RuntimeError, WallError, WorktreeError, WorktreeRefusal,
 };
 use tine_store::{Candidate, StoreError};
 use tine_wire::{FailureKind, ImportError, NoAnswer};
@@ -269,6 +269,15 @@ impl From<RuntimeError> for Failure {
             RuntimeError::Owner(_) => Self::of(FAILED, &error)
                 .hint("make the directory writable, or set TINE_HOME to a directory that is"),
             RuntimeError::Worktree(error) => error.into(),
+            RuntimeError::Notes(NotesError::Conflict(_)) => Self::of(BAD_INPUT, &error)
+                .hint("take the later runs back first, or edit the notes by hand"),
+            RuntimeError::Notes(NotesError::Foreign(_)) => Self::of(BAD_INPUT, &error)
+                .hint("name another directory for notes: `memory_dir` under [dream] in your config.toml"),
+            RuntimeError::Notes(_) => Self::of(FAILED, &error)
+                .hint("`tine dream status` says where the notes are"),
+            RuntimeError::NothingToUndo(_) | RuntimeError::UndoneBefore(_) => {
+                Self::of(BAD_INPUT, &error).hint("`tine dream log` lists the runs")
+            }
             RuntimeError::Setup { .. } => Self::of(FAILED, &error)
                 .hint("`[worktree] setup` in config.toml is the command; it runs behind the wall that workers have")
                 .hint("setup_network = [\"HOST\"] beside it gives it hosts, true all public web servers, `[confine] writable` more directories"),

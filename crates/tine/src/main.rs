@@ -22,6 +22,7 @@ mod keep_rule;
 mod limits;
 mod local;
 mod manual;
+mod memory;
 mod output;
 mod prompt;
 mod render;

@@ -11,7 +11,7 @@ use super::*;
 use crate::fixture::options;
 
 /// A second process over the same home.
-pub(super) async fn other_process(house: &House, options: OpenOptions) -> Runtime {
+pub(crate) async fn other_process(house: &House, options: OpenOptions) -> Runtime {
     let store = SqliteStore::open(house.home.path().join("tine.db"), options).await.unwrap();
     Runtime::new(Arc::new(store), house.runtime.ports().clone(), house.home.path().join("run"))
 }

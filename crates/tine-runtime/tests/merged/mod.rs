@@ -1,6 +1,6 @@
 //! Conclusions of forks at the tail of their ancestors.
 
-mod arrivals;
+pub(crate) mod arrivals;
 mod faults;
 mod law;
 

@@ -12,7 +12,7 @@ fn set(name: &StampName, expected: Option<&str>, value: &str, now_ms: i64) -> Se
 /// Who knows an older value, or thinks that there is none, changes nothing; other names are not touched.
 pub async fn a_stamp_is_set_by_whoever_knows_the_one_before(fixture: &dyn Fixture) -> Result<()> {
     let (store, other) = (fixture.open().await?, fixture.open().await?);
-    let [seen, success] = [StampName::last_seen(agent_id(1)), StampName::last_success("/m")];
+    let [seen, scan] = [StampName::last_seen(agent_id(1)), StampName::last_scan("/m")];
     assert_eq!(store.stamp(&seen).await?, None);
     assert!(!store.set_stamp(set(&seen, Some("1"), "2", 5)).await?);
     assert!(store.set_stamp(set(&seen, None, "2", 6)).await?);
@@ -22,7 +22,7 @@ pub async fn a_stamp_is_set_by_whoever_knows_the_one_before(fixture: &dyn Fixtur
     assert_eq!(other.stamp(&seen).await?, stamp("2", 6));
     assert!(other.set_stamp(set(&seen, Some("2"), "3", 8)).await?);
     assert_eq!(store.stamp(&seen).await?, stamp("3", 8));
-    assert_eq!(store.stamp(&success).await?, None);
+    assert_eq!(store.stamp(&scan).await?, None);
     Ok(())
 }
 
@@ -30,7 +30,7 @@ pub async fn a_stamp_is_set_by_whoever_knows_the_one_before(fixture: &dyn Fixtur
 pub async fn a_stamp_is_set_under_a_lease(fixture: &dyn Fixture) -> Result<()> {
     let store = fixture.open().await?;
     let [agent, stranger] = [create(&*store, 1).await?, create(&*store, 2).await?];
-    let name = StampName::last_success("/m");
+    let name = StampName::last_scan("/m");
     let held = lease(&*store, agent, "host:1").await?;
     let under = |agent, value: &str, expected| {
         let fence = Some((agent, held.fence));

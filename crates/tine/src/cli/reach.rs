@@ -52,6 +52,7 @@ impl Command {
             Self::Compact(_)
             | Self::MergeBack(_)
             | Self::Demo(_)
+            | Self::Dream(_)
             | Self::Eval(_)
             | Self::Sim(_) => reach(false, true),
             Self::Ps(_)

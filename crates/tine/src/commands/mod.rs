@@ -10,6 +10,7 @@ mod demo;
 mod diff;
 mod digest;
 mod doctor;
+mod dream;
 mod eval;
 mod export;
 mod fan;
@@ -184,6 +185,7 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Permission(command) => permission::permission(context, command).await,
         Command::Rename(args) => rename::rename(context, args).await,
         Command::Import(args) => import::import(context, args).await,
+        Command::Dream(args) => dream::dream(context, args).await,
         Command::Export(args) => export::export(context, args).await,
         Command::Cost(args) => cost::cost(context, args).await,
         Command::Budget(args) => budget::budget(context, args).await,

@@ -355,6 +355,17 @@ Examples:
   tine import conversation.json --name from-elsewhere
   tine export 1a2b | tine import - --model sim/echo --json";
 
+pub(crate) const DREAM: &str = "\
+Examples:
+  tine dream status             # where the notes are, and what stands in the way of a run
+  tine dream --force            # run now
+  tine dream log                # what each run changed, was refused and cost
+  tine dream undo 1a2b          # take one back
+
+Off unless `[dream] enabled = true` stands in your config.toml: then a run begins by itself, in the background, when enough was \
+said since the last one. A hidden run reads the sessions of the project and writes notes, and nothing else. New agents of the \
+project read the index of the notes in their first message.";
+
 pub(crate) const DIGEST: &str = "\
 For plugins and scripts that give a conversation to an agent of another model or program: its messages are the better inheritance \
 where they can be had. The result is one JSON object: `text`, which says itself what it lacks, and `stats`. Arguments of calls \
