@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tine_fork::run::Observer;
-use tine_model::AgentRecord;
+use tine_model::{AgentId, AgentRecord};
 use tine_runtime::{Asker, CrewWatcher, FanWatcher, NewRoot, RunOptions, Runtime, SharedMode};
 use tokio_util::sync::CancellationToken;
 
@@ -134,6 +134,9 @@ pub trait Host: Send + Sync {
         columns: usize,
         seams: WorkerSeams,
     ) -> Result<String, Told>;
+
+    /// A turn of a conversation has ended: what waits for that may begin, and nobody waits for it.
+    async fn turn_ended(&self, agent: AgentId);
 
     /// Whether an agent goes on by itself when a worker reports.
     fn wakes(&self) -> bool;

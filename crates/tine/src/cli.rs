@@ -215,6 +215,9 @@ pub(crate) enum Command {
     /// Write down what was learnt in the sessions of this project, as notes that later agents read
     #[command(after_help = examples::DREAM)]
     Dream(DreamArgs),
+    /// Do what is due in all projects, once: for cron or a timer
+    #[command(after_help = examples::TICK, arg = trusts_nothing())]
+    Tick(JsonArgs),
     /// Show what agents cost
     #[command(after_help = examples::COST, arg = trusts_nothing())]
     Cost(CostArgs),

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use tine_model::AgentId;
 use tine_runtime::{DreamSettings, MemoryPlaces, SessionOrder, project_of};
 
+use crate::commands::begin;
 use crate::config::Config;
 use crate::context::Context;
 use crate::crew::model_ref;
@@ -25,7 +27,25 @@ pub(crate) fn places(config: &Config, root: PathBuf) -> Result<MemoryPlaces, Fai
 
 /// How the memory of this directory's project is kept.
 pub(crate) fn settings(context: &Context) -> Result<DreamSettings, Failure> {
-    let project = project_of(&context.directory);
+    settings_of(context, project_of(&context.directory))
+}
+
+/// A turn of a session has ended: a consolidation begins in the background, where one may be due. What goes wrong here is nobody's
+/// failure.
+pub(crate) async fn after_turn(context: &Context, session: AgentId) {
+    let is_persons = context.caller.is_none() && context.detached.is_none();
+    if !is_persons || context.config.dream.enabled != Some(true) {
+        return;
+    }
+    let Ok(settings) = settings(context) else { return };
+    if context.runtime.dream_may_be_due(&settings).await.unwrap_or(false) {
+        // `tine dream status` says why it did not run; the turn is over all the same.
+        let _ = begin(context, &["dream", "--current", &session.to_string()]);
+    }
+}
+
+/// How the memory of a project is kept.
+pub(crate) fn settings_of(context: &Context, project: PathBuf) -> Result<DreamSettings, Failure> {
     let places = context.runtime.memory_places();
     let memory_dir = places.map(|places| places.of(&project)).unwrap_or_else(|| project.clone());
     with_table(DreamSettings::new(project, memory_dir), &context.config)

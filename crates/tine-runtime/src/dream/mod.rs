@@ -11,6 +11,7 @@ mod sessions;
 mod watch;
 mod words;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,8 @@ use tine_model::{
     Standing, Usage,
 };
 use tine_store::{
-    CreateAgent, Head as StoredHead, Lease, NewAgent, SetStamp, StampName, StoreError, UsageScope,
+    AgentFilter, CreateAgent, Head as StoredHead, Lease, NewAgent, SetStamp, StampName, StoreError,
+    UsageScope,
 };
 
 use crate::codec;
@@ -30,7 +32,7 @@ use crate::crew::Crew;
 use crate::error::RuntimeError;
 use crate::hidden::HiddenSpec;
 use crate::inherit::Inherit;
-use crate::memory::{self, Notes};
+use crate::memory::{self, Notes, Projects};
 use crate::run::{RunOptions, RunOutcome};
 use crate::runtime::{NewHead, Runtime};
 
@@ -146,6 +148,27 @@ impl Runtime {
         facts.holder = holder.as_deref();
         gates.push(gates::lock(&facts));
         Ok(DreamStatus { memory_dir: settings.memory_dir.clone(), gates, last: runs.pop() })
+    }
+
+    /// Whether the cheap gates are open: whether it is worth counting the sessions. Reads the record alone.
+    pub async fn dream_may_be_due(&self, settings: &DreamSettings) -> Result<bool, RuntimeError> {
+        if !settings.rules.enabled {
+            return Ok(false);
+        }
+        let runs = self.dream_record(keeper_of(&settings.memory_dir)).await?.0;
+        let facts = self.dream_facts(settings, DreamAsk::default(), &runs).await?;
+        let gates = gates::cheap(&settings.rules, &settings.memory_dir, &facts);
+        Ok(gates.iter().all(|gate| gate.open))
+    }
+
+    /// The projects of all sessions, each once.
+    pub async fn projects(&self) -> Result<Vec<PathBuf>, RuntimeError> {
+        let agents = self.store().agents(AgentFilter::All).await?;
+        let known = Projects::default();
+        let sessions = agents.iter().filter(|agent| sessions::is_session(agent));
+        let projects: BTreeSet<PathBuf> =
+            sessions.map(|agent| known.of(&agent.directory)).collect();
+        Ok(projects.into_iter().collect())
     }
 
     /// All runs of a memory, oldest first. One whose process has died is [`DreamOutcome::Lost`].

@@ -14,6 +14,11 @@ use crate::error::RuntimeError;
 use crate::memory::Projects;
 use crate::runtime::Runtime;
 
+/// Whether an agent is a conversation that a person has, or had.
+pub(super) fn is_session(agent: &AgentRecord) -> bool {
+    matches!(agent.standing, Standing::Root | Standing::Peer)
+}
+
 impl Runtime {
     /// The conversations that people had in a project, the one that was used last first. Killed ones count: what was said was said.
     pub(super) async fn sessions_of(
@@ -22,12 +27,12 @@ impl Runtime {
         current: Option<AgentId>,
     ) -> Result<Vec<AgentRecord>, RuntimeError> {
         let mut agents = self.store().agents(AgentFilter::All).await?;
-        let is_session = |agent: &AgentRecord| {
-            let persons = matches!(agent.standing, Standing::Root | Standing::Peer);
-            persons && Some(agent.id) != current
-        };
         let projects = Projects::default();
-        agents.retain(|agent| is_session(agent) && projects.of(&agent.directory) == project);
+        agents.retain(|agent| {
+            is_session(agent)
+                && Some(agent.id) != current
+                && projects.of(&agent.directory) == project
+        });
         agents.sort_by_key(|agent| std::cmp::Reverse(agent.updated_ms));
         Ok(agents)
     }

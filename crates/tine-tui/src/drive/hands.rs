@@ -276,6 +276,7 @@ impl Hands {
             }
         }
         self.registry().await.ok();
+        self.host.turn_ended(agent).await;
     }
 
     async fn run_to_its_end(

@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::JsonArgs;
+use crate::manual::examples;
 
 /// `tine dream`
 #[derive(Debug, Args)]
@@ -28,10 +29,13 @@ pub(crate) struct DreamArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum DreamCommand {
     /// Show where the notes are, the gates as they stand, and the last run
+    #[command(after_help = examples::DREAM_STATUS)]
     Status(JsonArgs),
     /// Show all runs, the newest first
+    #[command(after_help = examples::DREAM_LOG)]
     Log(JsonArgs),
     /// Take back what a run has changed in the notes
+    #[command(after_help = examples::DREAM_UNDO)]
     Undo(UndoDreamArgs),
 }
 

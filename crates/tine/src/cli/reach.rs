@@ -53,6 +53,7 @@ impl Command {
             | Self::MergeBack(_)
             | Self::Demo(_)
             | Self::Dream(_)
+            | Self::Tick(_)
             | Self::Eval(_)
             | Self::Sim(_) => reach(false, true),
             Self::Ps(_)

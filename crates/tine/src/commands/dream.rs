@@ -21,7 +21,7 @@ use crate::context::Context;
 use crate::fail::{BUDGET, FAILED, Failure, INTERRUPTED, TIMED_OUT, TURN_LIMIT};
 use crate::inside;
 use crate::interrupt::interruptible;
-use crate::memory::settings;
+use crate::memory::{settings, settings_of};
 use crate::output;
 use crate::render::json::UsageShape;
 use crate::render::table::{Align, Table};
@@ -97,6 +97,25 @@ impl<'a> From<&'a DreamRun> for RunJson<'a> {
             usage: UsageShape::from(run.usage),
             cost_usd: run.cost_usd,
             error: run.error.as_deref(),
+        }
+    }
+}
+
+/// A run of `tine tick --json`.
+#[derive(Serialize)]
+struct TickJson<'a> {
+    project: String,
+    memory_dir: String,
+    #[serde(flatten)]
+    run: RunJson<'a>,
+}
+
+impl<'a> From<&'a (DreamSettings, Box<DreamRun>)> for TickJson<'a> {
+    fn from((settings, run): &'a (DreamSettings, Box<DreamRun>)) -> Self {
+        Self {
+            project: settings.project.display().to_string(),
+            memory_dir: settings.memory_dir.display().to_string(),
+            run: RunJson::from(&**run),
         }
     }
 }
@@ -284,6 +303,45 @@ async fn run(
         DreamOutcome::BudgetExhausted => Err(failed(BUDGET)),
         DreamOutcome::Failed | DreamOutcome::Lost => Err(failed(FAILED)),
     }
+}
+
+/// One pass over all projects.
+pub(crate) async fn tick(context: &Context, json: bool) -> Result<u8, Failure> {
+    listing::recover(context).await?;
+    let mut ran = Vec::new();
+    let cancel = CancellationToken::new();
+    let options = options(context, &cancel)?;
+    // Without this, nothing is ever due: the projects need not be looked for.
+    let projects = match context.config.dream.enabled {
+        Some(true) => context.runtime.projects().await?,
+        Some(false) | None => Vec::new(),
+    };
+    for project in projects {
+        let settings = settings_of(context, project)?;
+        if !context.runtime.dream_may_be_due(&settings).await? {
+            continue;
+        }
+        let dream = context.runtime.dream(&settings, DreamAsk::default(), &options);
+        let dreamed = interruptible(Box::pin(dream), &cancel, || output::say(STOPPING)).await?;
+        match dreamed {
+            Ok(Dreamed::Ran(run)) => ran.push((settings, run)),
+            Ok(Dreamed::Closed(_)) => {}
+            Err(error) => Failure::from(error).print(),
+        }
+        if cancel.is_cancelled() {
+            break;
+        }
+    }
+    let now_ms = context.runtime.ports().clock.now_ms();
+    match json {
+        true => output::json(&ran.iter().map(TickJson::from).collect::<Vec<_>>())?,
+        false => {
+            for (settings, run) in &ran {
+                output::line(&format!("{}: {}", settings.project.display(), line(run, now_ms)))?;
+            }
+        }
+    }
+    Ok(if cancel.is_cancelled() { INTERRUPTED } else { 0 })
 }
 
 /// Says which gate is closed, and what opens it.

@@ -43,6 +43,7 @@ mod worktree;
 use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
+pub(crate) use self::task::begin;
 use crate::cli::{CacheCommand, Cli, Command, SimCommand, TalkArgs};
 use crate::context::{Context, Surroundings};
 use crate::fail::Failure;
@@ -185,6 +186,7 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Permission(command) => permission::permission(context, command).await,
         Command::Rename(args) => rename::rename(context, args).await,
         Command::Import(args) => import::import(context, args).await,
+        Command::Tick(args) => dream::tick(context, args.json).await,
         Command::Dream(args) => dream::dream(context, args).await,
         Command::Export(args) => export::export(context, args).await,
         Command::Cost(args) => cost::cost(context, args).await,

@@ -13,6 +13,7 @@ use crate::commands::fork;
 use crate::confine::{of_agent, of_root, tell_widened};
 use crate::context::Context;
 use crate::fail::Failure;
+use crate::memory;
 use crate::output;
 use crate::prompt::{Prompt, fill_from_stdin};
 use crate::talk::Talk;
@@ -35,7 +36,9 @@ pub(crate) async fn run(context: &Context, mut args: RunArgs) -> Result<u8, Fail
     }
     let to_send = prompt.to_send();
     if let Some(agent) = existing {
-        return talk.run(agent, None, to_send).await;
+        let ran = talk.run(agent, None, to_send).await;
+        memory::after_turn(context, agent).await;
+        return ran;
     }
     if to_send.is_none() {
         return Err(Failure::usage("there is no prompt")
@@ -48,7 +51,9 @@ pub(crate) async fn run(context: &Context, mut args: RunArgs) -> Result<u8, Fail
     talk.connect(&new.settings.model).await?;
     let agent = context.runtime.create_root(new).await?;
     budget::begin(context, agent, caps).await?;
-    talk.run(agent, None, to_send).await
+    let ran = talk.run(agent, None, to_send).await;
+    memory::after_turn(context, agent).await;
+    ran
 }
 
 /// Refuses a slash command that only the terminal has, or nobody: a model must not be paid for it.

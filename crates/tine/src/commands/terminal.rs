@@ -34,6 +34,7 @@ use crate::fail::Failure;
 use crate::keep_rule::keep_rule;
 use crate::limits::{accepts_worktree_edits, mode, queue, rules, run_limits};
 use crate::local::{look, places};
+use crate::memory;
 use crate::output::{self, caught};
 
 /// The settings of a session were read at its start; agents' files are read for each run.
@@ -331,6 +332,10 @@ impl Host for SettingsHost {
         let command = command(arguments)?.confined_as(&self.limits.confine);
         let text = run_caught(Arc::new(context), command, columns).await?;
         Ok(anstream::adapter::strip_str(&text).to_string())
+    }
+
+    async fn turn_ended(&self, agent: AgentId) {
+        memory::after_turn(&self.context, agent).await;
     }
 
     fn wakes(&self) -> bool {

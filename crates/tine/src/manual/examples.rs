@@ -366,6 +366,31 @@ Off unless `[dream] enabled = true` stands in your config.toml: then a run begin
 said since the last one. A hidden run reads the sessions of the project and writes notes, and nothing else. New agents of the \
 project read the index of the notes in their first message.";
 
+pub(crate) const DREAM_STATUS: &str = "\
+Examples:
+  tine dream status
+  tine dream status --json | jq '.gates[] | select(.open | not)'";
+
+pub(crate) const DREAM_LOG: &str = "\
+Examples:
+  tine dream log
+  tine dream log --json | jq '.[0].refused'   # what the last run was refused";
+
+pub(crate) const DREAM_UNDO: &str = "\
+Examples:
+  tine dream undo 1a2b   # a run of `tine dream log`
+
+The change is taken back in a commit of its own. Where later runs have changed the same notes, nothing happens: take \
+those back first.";
+
+pub(crate) const TICK: &str = "\
+Examples:
+  */10 * * * * tine tick 2>/dev/null                  # a line for crontab -e
+  systemd-run --user --on-calendar='*:0/10' tine tick  # the same as a timer
+
+Consolidates the notes of each project whose gates are open (see `tine dream --help`), one after the other, by your own \
+settings. Where nothing is due it does nothing, at once.";
+
 pub(crate) const DIGEST: &str = "\
 For plugins and scripts that give a conversation to an agent of another model or program: its messages are the better inheritance \
 where they can be had. The result is one JSON object: `text`, which says itself what it lacks, and `stats`. Arguments of calls \

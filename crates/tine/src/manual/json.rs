@@ -129,6 +129,14 @@ pub(super) const JSON: Section = Section {
             r#"{"text","stats":{"messages","messages_dropped","tokens_dropped","message_cut","results","results_cut","results_cleared","arguments_cut","reasoning_omitted","files_omitted","characters","tokens_estimated","from_compaction","messages_before_compaction","left_out":{kind:count}}}; messages are those of the other program that its model is sent, and counts of results, arguments, reasoning and files are of the messages in the text. Where nothing was dropped, cut, cleared or omitted, the text says that nothing was left out; of an empty conversation it is empty"#,
         ),
         (
+            "tine dream status, tine dream --dry-run",
+            r#"{"memory_dir","gates":[{"name","open","reason"}],"last":run|null}; names are enabled, memory, hours, scan, sessions and lock, in this order"#,
+        ),
+        (
+            "tine dream log, tine dream, tine dream undo, tine tick",
+            r#"log is [run], newest first: {"run","outcome","phase","began_at","ended_at","context":"warm"|"digest","sessions":[agent],"gates","files","escapes","refused","redacted","commit","undone","turns","usage","cost_usd","error"}; outcome is running, completed, turn_limit, timed_out, stopped, budget_exhausted, failed or lost, phase starting, updating or ended. dream is {"memory_dir","gates","ran":run|null}, undo the run, tick [run] with "project" and "memory_dir""#,
+        ),
+        (
             "tine cost",
             r#"{"agents":[{"agent","name","budget":{…as caps of budget}|null,"own":[line],"subtree":[line],"causes":[{"cause","requests","missed_tokens","missed_usd"}]}],"total":{"requests","usage","hit_ratio","cost_usd","uncached_usd","complete"},"prices_date"}; a line is {"model","priced_as","requests","unreported","usage","hit_ratio","cost_usd","uncached_usd"}"#,
         ),

@@ -99,6 +99,26 @@ pub(super) const SETTINGS: Section = Section {
             "keys.ACTION",
             "what keys do in the terminal: one key or a list, such as tree = [\"ctrl+t\", \"f3\"]; [] takes the key away. /help lists what keys do, and a wrong name is answered with all names; for the user's file only",
         ),
+        (
+            "dream.enabled",
+            "whether notes of projects are consolidated by themselves (false); the table is for the user's file only",
+        ),
+        (
+            "dream.min_hours, dream.scan_minutes, dream.min_sessions",
+            "the hours from one run that succeeded to the next (24), the minutes from one count of the sessions to the next (10), and the sessions that must have been used since (5)",
+        ),
+        (
+            "dream.model",
+            "the model of the run; without it that of the last session, whose cache then serves it while it lives",
+        ),
+        (
+            "dream.sessions, dream.session_tokens, dream.order",
+            "of how many sessions a run is told (20), how long the text of each is at most (4000 tokens), and which comes first: newest or oldest",
+        ),
+        (
+            "dream.memory_dir",
+            "an absolute path: one directory for the notes of all projects, instead of one for each",
+        ),
         ("worktree.enabled", "whether there are worktrees (true)"),
         (
             "worktree.directory",
@@ -183,6 +203,10 @@ pub(super) const FILES: Section = Section {
         ("$XDG_DATA_HOME/tine/tine.db", "all agents (~/.local/share)"),
         ("$XDG_DATA_HOME/tine/trust", "records of what you trust, and copies of it; see TRUST"),
         ("$XDG_DATA_HOME/tine/run", "locks of running processes"),
+        (
+            "$XDG_DATA_HOME/tine/memory/PROJECT",
+            "notes of a project, a git repository of its own: MEMORY.md is the index, of which 200 lines are in the first message of each new agent of the project; see `tine dream`",
+        ),
         ("$XDG_DATA_HOME/tine/worktrees", "worktrees of agents, by repository; see WORKTREES"),
         (
             ".worktreeinclude",

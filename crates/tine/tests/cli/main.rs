@@ -30,6 +30,7 @@ mod crash;
 mod crash_crew;
 mod demo_worktrees;
 mod digest;
+mod dream;
 mod eval;
 mod fan;
 mod fork;

@@ -175,6 +175,17 @@ pub(super) async fn go(context: &Context, stdin: Option<&str>, json: bool) -> Re
     }
 }
 
+/// Begins a command of tine in the background that nobody waits for and nobody is told of; it says what goes wrong in its log.
+pub(crate) fn begin(context: &Context, command: &[&str]) -> std::io::Result<()> {
+    let program = std::env::current_exe()?;
+    let (path, log) = new_log(context)?;
+    let directory = context.directory.clone().into_os_string();
+    let before: [OsString; 4] = ["--detached".into(), path.into(), "-C".into(), directory];
+    let arguments: Vec<OsString> =
+        before.into_iter().chain(command.iter().map(OsString::from)).collect();
+    Detached::start(&program, &arguments, log).map(drop)
+}
+
 /// A new log file, whose name says when it was made.
 fn new_log(context: &Context) -> std::io::Result<(PathBuf, File)> {
     std::fs::create_dir_all(&context.logs)?;
