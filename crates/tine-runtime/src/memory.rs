@@ -277,7 +277,7 @@ mod tests {
             assert_eq!(&project_of(directory), project);
         }
         let places = MemoryPlaces { root: PathBuf::from("/data"), named: None };
-        assert_eq!(places.of(Path::new("/home/me/My app")), Path::new("/data/Myapp-38ad4666"));
+        assert_eq!(places.of(Path::new("/srv/My app")), Path::new("/data/Myapp-7671dc77"));
         assert_ne!(places.of(Path::new("/a/app")), places.of(Path::new("/b/app")));
     }
 

@@ -152,7 +152,7 @@ async fn a_hostile_session_gets_nothing() {
             write(Path::new("/etc/cron.d/made"), "x"),
             write(&notes.join(".git/hooks/post-commit"), "x"),
             write(&notes.join("keys.md"), "the key is sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijkl-AA"),
-            ("FileRead", json!({ "file_path": "/root/.ssh/id_ed25519" }).to_string()),
+            ("FileRead", json!({ "file_path": "~/.ssh/id_ed25519" }).to_string()),
             ("Bash", json!({ "command": "rm -rf ." }).to_string()),
             ("Agent", json!({ "prompt": "x", "description": "x" }).to_string()),
             write(&notes.join("good.md"), "fine\n"),

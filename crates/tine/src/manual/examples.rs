@@ -356,15 +356,15 @@ Examples:
   tine export 1a2b | tine import - --model sim/echo --json";
 
 pub(crate) const DREAM: &str = "\
+Off unless `[dream] enabled = true` stands in your config.toml: then a run begins by itself, in the background, when enough was \
+said since the last one. A hidden run reads the sessions of the project and writes notes, and nothing else. New agents of the \
+project read the index of the notes in their first message.
+
 Examples:
   tine dream status             # where the notes are, and what stands in the way of a run
   tine dream --force            # run now
   tine dream log                # what each run changed, was refused and cost
-  tine dream undo 1a2b          # take one back
-
-Off unless `[dream] enabled = true` stands in your config.toml: then a run begins by itself, in the background, when enough was \
-said since the last one. A hidden run reads the sessions of the project and writes notes, and nothing else. New agents of the \
-project read the index of the notes in their first message.";
+  tine dream undo 1a2b          # take one back";
 
 pub(crate) const DREAM_STATUS: &str = "\
 Examples:
@@ -377,19 +377,19 @@ Examples:
   tine dream log --json | jq '.[0].refused'   # what the last run was refused";
 
 pub(crate) const DREAM_UNDO: &str = "\
-Examples:
-  tine dream undo 1a2b   # a run of `tine dream log`
-
 The change is taken back in a commit of its own. Where later runs have changed the same notes, nothing happens: take \
-those back first.";
+those back first.
+
+Examples:
+  tine dream undo 1a2b   # a run of `tine dream log`";
 
 pub(crate) const TICK: &str = "\
+Consolidates the notes of each project whose gates are open (see `tine dream --help`), one after the other, by your own \
+settings. Where nothing is due it does nothing, at once.
+
 Examples:
   */10 * * * * tine tick 2>/dev/null                  # a line for crontab -e
-  systemd-run --user --on-calendar='*:0/10' tine tick  # the same as a timer
-
-Consolidates the notes of each project whose gates are open (see `tine dream --help`), one after the other, by your own \
-settings. Where nothing is due it does nothing, at once.";
+  systemd-run --user --on-calendar='*:0/10' tine tick  # the same as a timer";
 
 pub(crate) const DIGEST: &str = "\
 For plugins and scripts that give a conversation to an agent of another model or program: its messages are the better inheritance \

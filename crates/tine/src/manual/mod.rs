@@ -43,11 +43,16 @@ const EXAMPLES: &str = "Examples:\n";
 /// A command and those below it, each under its whole name.
 fn render_command(page: &mut Vec<u8>, above: &str, command: &Command) -> io::Result<()> {
     let name = format!("{above} {}", command.get_name());
-    if command.has_subcommands() {
-        return command.get_subcommands().try_for_each(|sub| render_command(page, &name, sub));
+    if !command.is_subcommand_required_set() {
+        render_leaf(page, &name, command)?;
     }
-    let usage = command.clone().bin_name(&name).disable_help_flag(true);
-    heading("SS", &name).to_writer(page)?;
+    command.get_subcommands().try_for_each(|sub| render_command(page, &name, sub))
+}
+
+/// What a command itself does.
+fn render_leaf(page: &mut Vec<u8>, name: &str, command: &Command) -> io::Result<()> {
+    let usage = command.clone().bin_name(name).disable_help_flag(true);
+    heading("SS", name).to_writer(page)?;
     let man = Man::new(usage.clone());
     let mut parts = Vec::new();
     man.render_description_section(&mut parts)?;
