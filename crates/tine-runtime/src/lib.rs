@@ -5,6 +5,7 @@
 
 mod aside;
 mod attach;
+mod away;
 mod budget;
 mod cache;
 mod cache_note;
@@ -70,6 +71,7 @@ mod writers;
 mod envelope_tests;
 
 pub use attach::{ATTACHED_BYTES_MAX, AttachedFile, LeftOut, Prompt};
+pub use away::{AWAY_AFTER_DEFAULT, AWAY_AFTER_MAX, AWAY_EVENTS_MAX, Away, AwayEvent, AwayKind};
 pub use budget::OnBudget;
 pub use cache::{CachePolicy, LifetimeChoice};
 pub use cache_note::{CacheNote, PlaceNote, VendorNote};

@@ -135,6 +135,9 @@ pub trait Host: Send + Sync {
         seams: WorkerSeams,
     ) -> Result<String, Told>;
 
+    /// The person is about to prompt an agent: shows what happened while they were away, if they were.
+    async fn before_prompt(&self, agent: AgentId, show: &(dyn for<'t> Fn(&'t str) + Send + Sync));
+
     /// A turn of a conversation has ended: what waits for that may begin, and nobody waits for it.
     async fn turn_ended(&self, agent: AgentId);
 

@@ -1,5 +1,6 @@
 //! The command line as data. Help, completions and the manual come from these types.
 
+mod away;
 mod bring;
 mod budget;
 mod compact;
@@ -24,6 +25,7 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use self::away::AwayArgs;
 pub(crate) use self::bring::{ApplyArgs, CherryPickArgs, DiffArgs, MergeArgs, OntoArgs};
 pub(crate) use self::budget::{BudgetArgs, Changes, MICRO, TreeCaps, micro_usd, milliseconds};
 pub(crate) use self::compact::CompactArgs;
@@ -212,6 +214,9 @@ pub(crate) enum Command {
     /// Tell another program's conversation as text, for an agent that cannot inherit it
     #[command(after_help = examples::DIGEST, arg = trusts_nothing())]
     Digest(DigestArgs),
+    /// Show what happened since you were last there: workers, questions, files, money
+    #[command(after_help = examples::AWAY, arg = trusts_nothing())]
+    Away(AwayArgs),
     /// Write down what was learnt in the sessions of this project, as notes that later agents read
     #[command(after_help = examples::DREAM)]
     Dream(DreamArgs),

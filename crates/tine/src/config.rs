@@ -43,6 +43,7 @@ pub(crate) struct File {
     #[serde(default)]
     worktree: WorktreeTable,
     dream: Option<DreamTable>,
+    away: Option<AwayTable>,
     #[serde(default)]
     keys: BTreeMap<String, OneOrMany>,
     trust: Option<TrustTable>,
@@ -154,6 +155,15 @@ pub(crate) struct DreamTable {
     pub(crate) session_tokens: Option<u64>,
     /// `newest` or `oldest`.
     pub(crate) order: Option<String>,
+}
+
+/// What a person is told who comes back.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AwayTable {
+    pub(crate) enabled: Option<bool>,
+    /// After how long, such as `4h`.
+    pub(crate) after: Option<String>,
 }
 
 /// How commands are confined.
@@ -360,6 +370,7 @@ pub(crate) struct Config {
     pub(crate) workers: WorkersTable,
     pub(crate) worktree: WorktreeTable,
     pub(crate) dream: DreamTable,
+    pub(crate) away: AwayTable,
     /// What keys do in the terminal.
     pub(crate) keys: BTreeMap<String, Vec<String>>,
     /// Of all files; the lowest caps count, so that a project's can only narrow.
@@ -514,6 +525,9 @@ impl Config {
             nudge: later.nudge.or(before.nudge),
             inherit: later.inherit.or(before.inherit),
         };
+        if let Some(away) = file.away {
+            self.away = away;
+        }
         if let Some(dream) = file.dream {
             self.dream = dream;
         }

@@ -1,6 +1,7 @@
 //! The `tine` binary: parse, wire up, run, exit code. It holds no rules; those are in `tine-runtime`.
 
 mod ask;
+mod away;
 mod budget;
 mod caching;
 mod cli;

@@ -16,6 +16,7 @@ use tine_runtime::{
 };
 use tokio_util::sync::CancellationToken;
 
+use crate::away::before_prompt;
 use crate::budget::on_budget;
 use crate::caching::policy;
 use crate::cli::{LimitArgs, OutputArgs, OutputFormat};
@@ -161,6 +162,10 @@ impl<'a> Talk<'a> {
         let run = async {
             match whose {
                 Whose::Person { prompt, .. } => {
+                    if prompt.is_some() {
+                        before_prompt(self.context, agent, |text| self.tell_away(&view, text))
+                            .await;
+                    }
                     let prompt = prompt.map(|prompt| self.context.words(prompt));
                     runtime.run(agent, prompt, &options).await
                 }
@@ -206,6 +211,13 @@ impl<'a> Talk<'a> {
         match reach.writes == Writes::Nowhere && self.limits.permission_mode.is_none() {
             true => Permissions { mode: PermissionMode::ReadOnly.into(), ..permissions },
             false => permissions,
+        }
+    }
+
+    /// Tells a person who reads along what happened while they were away.
+    fn tell_away(&self, view: &View, text: &str) {
+        if let (View::Text(_), false) = (view, self.quiet) {
+            self.screen.say(&styled(DIM, text));
         }
     }
 

@@ -251,6 +251,10 @@ impl Hands {
 
     pub(super) async fn run(self: &Arc<Self>, agent: AgentId, prompt: Option<String>) {
         let mut prompt = prompt;
+        if prompt.is_some() {
+            let show = |text: &str| self.tell(Some(agent), Tone::Plain, text.to_owned());
+            self.host.before_prompt(agent, &show).await;
+        }
         loop {
             let cancel = self.end.child_token();
             self.runs.begin(agent, cancel.clone());

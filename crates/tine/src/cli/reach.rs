@@ -78,6 +78,7 @@ impl Command {
             | Self::Import(_)
             | Self::Export(_)
             | Self::Digest(_)
+            | Self::Away(_)
             | Self::Cost(_)
             | Self::Budget(_)
             | Self::Cache(_)

@@ -1,5 +1,6 @@
 //! One file a command: translate arguments, ask the runtime, print.
 
+mod away;
 mod bring;
 mod budget;
 mod cache;
@@ -187,6 +188,7 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Rename(args) => rename::rename(context, args).await,
         Command::Import(args) => import::import(context, args).await,
         Command::Tick(args) => dream::tick(context, args.json).await,
+        Command::Away(args) => away::away(context, args).await,
         Command::Dream(args) => dream::dream(context, args).await,
         Command::Export(args) => export::export(context, args).await,
         Command::Cost(args) => cost::cost(context, args).await,

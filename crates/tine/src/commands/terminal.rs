@@ -19,6 +19,7 @@ use tine_tui::{
 };
 use tokio::runtime::Handle;
 
+use crate::away;
 use crate::caching::policy;
 use crate::cli::{Cli, Command, LimitArgs, ModelArgs, TalkArgs};
 use crate::commands::in_context;
@@ -332,6 +333,10 @@ impl Host for SettingsHost {
         let command = command(arguments)?.confined_as(&self.limits.confine);
         let text = run_caught(Arc::new(context), command, columns).await?;
         Ok(anstream::adapter::strip_str(&text).to_string())
+    }
+
+    async fn before_prompt(&self, agent: AgentId, show: &(dyn for<'t> Fn(&'t str) + Send + Sync)) {
+        away::before_prompt(&self.context, agent, show).await;
     }
 
     async fn turn_ended(&self, agent: AgentId) {

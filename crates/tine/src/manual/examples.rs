@@ -355,6 +355,14 @@ Examples:
   tine import conversation.json --name from-elsewhere
   tine export 1a2b | tine import - --model sim/echo --json";
 
+pub(crate) const AWAY: &str = "\
+The same stands before your first prompt when you were away for longer than `away.after`. No model writes it, and no \
+agent reads it.
+
+Examples:
+  tine away                 # of the agent that was last used in this directory
+  tine away 1a2b --json";
+
 pub(crate) const DREAM: &str = "\
 Off unless `[dream] enabled = true` stands in your config.toml: then a run begins by itself, in the background, when enough was \
 said since the last one. A hidden run reads the sessions of the project and writes notes, and nothing else. New agents of the \

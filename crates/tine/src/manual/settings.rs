@@ -100,6 +100,10 @@ pub(super) const SETTINGS: Section = Section {
             "what keys do in the terminal: one key or a list, such as tree = [\"ctrl+t\", \"f3\"]; [] takes the key away. /help lists what keys do, and a wrong name is answered with all names; for the user's file only",
         ),
         (
+            "away.enabled, away.after",
+            "whether you are told before your first prompt what happened meanwhile (true), and after how long, from 0s to 30d (4h); for the user's file only",
+        ),
+        (
             "dream.enabled",
             "whether notes of projects are consolidated by themselves (false); the table is for the user's file only",
         ),

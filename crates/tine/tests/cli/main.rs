@@ -20,6 +20,7 @@ macro_rules! shape {
     };
 }
 
+mod away;
 mod bad_input;
 mod bad_store;
 mod boundary;

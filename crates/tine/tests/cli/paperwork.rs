@@ -71,6 +71,7 @@ fn the_manual_is_one_page() {
     .SS "tine import"
     .SS "tine export"
     .SS "tine digest"
+    .SS "tine away"
     .SS "tine dream"
     .SS "tine dream status"
     .SS "tine dream log"
