@@ -217,10 +217,15 @@ async fn a_run_that_waits_for_another_process_is_answered_or_comes_to_its_deadli
             house.clock.advance_ms(2 * (second.deadline_ms - second.created_ms));
             assert_eq!(house.runtime.requests_waiting().await.unwrap().len(), 1);
             assert_eq!(until_pending(&house, 1).await[0].id, second.id);
-            // The time in which the run has waited does.
-            tokio::time::pause();
-            tokio::time::advance(patient().deadline).await;
-            tokio::time::resume();
+            // The time in which the run has waited does; it may begin to wait behind its row.
+            let passed = async || {
+                tokio::time::pause();
+                tokio::time::advance(patient().deadline).await;
+                tokio::time::resume();
+                let row = house.runtime.store().permission(second.id).await.unwrap();
+                (row.state != PermissionState::Pending).then_some(())
+            };
+            until_some_async("the deadline", passed).await;
         };
         let (run, ()) = tokio::join!(run, elsewhere);
         assert_eq!(run.unwrap().report.outcome, Outcome::Completed);

@@ -173,7 +173,6 @@ pub(crate) fn filters() -> Vec<(&'static str, &'static str)> {
         (r"  \d\ds\b", "   0s"),
         (r"\b\d+s\b", "0s"),
         (r"\b\d+ s since\b", "0 s since"),
-        (r"\b[0-9a-f]{40}\b", "[COMMIT]"),
         (r"\bauto-denied in (\d+m|1h)\b", "auto-denied in 59m"),
         (r"127\.0\.0\.1:\d+", "127.0.0.1:[PORT]"),
         (r#""signature":"sim1[^"]*""#, r#""signature":"[SIGNATURE]""#),
