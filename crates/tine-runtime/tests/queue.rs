@@ -5,6 +5,7 @@
 mod fixture;
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use fixture::{House, options};
@@ -202,7 +203,9 @@ async fn a_run_that_waits_for_another_process_is_answered_or_comes_to_its_deadli
     for (fallback, done) in [(Decision::Deny, false), (Decision::Allow, true)] {
         let house = house([touch("c1", "x"), touch("c2", "y"), Reply::text("done")]).await;
         let root = house.root().await;
-        let options = asking(Arc::new(DenyAll), QueuePolicy { fallback, ..patient() });
+        // Longer than this test takes, and much shorter than a command may run.
+        let deadline = Duration::from_secs(40);
+        let options = asking(Arc::new(DenyAll), QueuePolicy { fallback, deadline, ..patient() });
         let run = house.runtime.run(root, Some("go".into()), &options);
         let elsewhere = async {
             let first = until_pending(&house, 1).await.remove(0);
@@ -220,7 +223,7 @@ async fn a_run_that_waits_for_another_process_is_answered_or_comes_to_its_deadli
             // The time in which the run has waited does; it may begin to wait behind its row.
             let passed = async || {
                 tokio::time::pause();
-                tokio::time::advance(patient().deadline).await;
+                tokio::time::advance(deadline).await;
                 tokio::time::resume();
                 let row = house.runtime.store().permission(second.id).await.unwrap();
                 (row.state != PermissionState::Pending).then_some(())
