@@ -4,13 +4,15 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tine_history::{Hash, History};
 use tine_llm::Request;
 use tine_model::{CacheScheme, Effort, ModelRef, Provider};
 use tine_model::{EntryId, Message, ModelSettings, RawJson, Role, Segment, Thinking, ToolChoice};
 use tine_wire::{
-    Endpoint, Head, HeadParts, Lifetimes, MarkPoints, ReadRequestError, SentRequest, SystemBlock,
-    ToolDeclaration, ToolOrder, first_difference, read_request,
+    Endpoint, Head, HeadParts, Lifetimes, MarkPoints, PortableMessage, ReadRequestError,
+    SentRequest, SystemBlock, ToolDeclaration, ToolOrder, first_difference, read_request,
 };
 
 use crate::conversation::Conversation;
@@ -50,6 +52,9 @@ impl ParentRequest {
 }
 
 /// Everything of a request that decides whether its cache entry serves another one, and what the other one needs beside it.
+///
+/// It can be written and read (serde): what another process or machine reads makes the same bytes, so its forks share the
+/// parent's cache.
 ///
 /// A fork sends exactly this before its own words, so whoever changes a field of it gives the cache up, but for `temperature`,
 /// `max_tokens` and `stop_sequences`, which no provider's cache looks at. Cloning is cheap whatever the length of the
@@ -107,6 +112,14 @@ impl CacheSafeParams {
         let head = head.streamed();
         headers.extend(Endpoint::version_of(&head, &messages, &headers));
         let messages = ContextMessages::from(messages).behind(&head);
+        Self::of(head, (headers, lifetimes), messages)
+    }
+
+    fn of(
+        head: HeadParts,
+        (headers, lifetimes): (Vec<(String, String)>, Lifetimes),
+        messages: ContextMessages,
+    ) -> Self {
         Self {
             system_prompt: head.system.into(),
             system_blocks: head.system_blocks.into(),
@@ -133,7 +146,11 @@ impl CacheSafeParams {
 
     /// Returns the parts of the request's head, without what the version of the API refuses that the headers name.
     pub fn head(&self) -> HeadParts {
-        let parts = HeadParts {
+        Endpoint::for_version(self.parts(), &self.headers)
+    }
+
+    fn parts(&self) -> HeadParts {
+        HeadParts {
             settings: ModelSettings {
                 model: self.model.clone(),
                 max_tokens: self.max_tokens,
@@ -154,8 +171,7 @@ impl CacheSafeParams {
             cache_key: self.cache_key.clone(),
             drop_foreign_thinking: self.drop_foreign_thinking,
             sent: self.sent.clone(),
-        };
-        Endpoint::for_version(parts, &self.headers)
+        }
     }
 
     /// Tells settings apart that share no cache: the same on every machine and in every build. It changes with each field that
@@ -177,14 +193,19 @@ impl CacheSafeParams {
         first_difference(self.model.format(), &body(self), &body(other))
     }
 
-    /// The request that asks `prompt` of the model behind everything inherited: the one that a fork sends first.
+    /// The request that asks `prompt` of the model behind everything inherited: the one that a fork sends first. Without a prompt it
+    /// is the parent's own request, handed on unchanged: calls that are open in it stay open, and no provider answers it like that.
     pub fn build_request(&self, prompt: impl IntoIterator<Item = Message>) -> Request {
         let mut conversation = self.conversation();
+        let inherited = conversation.history().len();
         for message in prompt {
             let next = EntryId(conversation.history().len() as i64 + 1);
             conversation.push(next, Arc::new(message));
         }
-        conversation.request(false).0
+        match conversation.history().len() == inherited {
+            true => conversation.as_it_stands(),
+            false => conversation.request(false).0,
+        }
     }
 
     /// A child's conversation that has said nothing yet.
@@ -220,6 +241,52 @@ impl CacheSafeParams {
         sent.stream = own.stream;
         let is_comparable = sent.settings.model.format() == own.settings.model.format();
         (is_comparable && sent != own).then_some(sent)
+    }
+}
+
+/// The parameters as they are written. What is read back makes the same bytes.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written<'a> {
+    head: HeadParts,
+    headers: Vec<(String, String)>,
+    lifetimes: Lifetimes,
+    messages: Vec<PortableMessage<'a>>,
+    /// How many of them the parent's last request held.
+    sent: usize,
+    /// What they were sent behind, where that is another head.
+    behind: Option<HeadParts>,
+}
+
+impl Serialize for CacheSafeParams {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let context = &self.fork_context_messages;
+        let messages = context.to_vec();
+        let written = Written {
+            // Without what a version of the API refuses: the headers name it.
+            head: self.parts(),
+            headers: self.headers.to_vec(),
+            lifetimes: self.lifetimes,
+            messages: messages.iter().map(|message| PortableMessage::from(&**message)).collect(),
+            sent: context.sent,
+            behind: context.head.as_deref().cloned(),
+        };
+        written.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for CacheSafeParams {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Written { head, headers, lifetimes, messages, sent, behind } =
+            Written::deserialize(deserializer)?;
+        let messages: Vec<Message> =
+            messages.into_iter().map(PortableMessage::into_message).collect();
+        if sent > messages.len() {
+            return Err(D::Error::custom("more messages were sent than there are"));
+        }
+        let context = ContextMessages { sent, ..ContextMessages::from(messages) };
+        let context = ContextMessages { head: behind.map(Arc::new), ..context };
+        Ok(Self::of(head, (headers, lifetimes), context))
     }
 }
 

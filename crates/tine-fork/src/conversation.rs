@@ -235,6 +235,13 @@ impl Conversation {
         (self.sending(&assembled), assembled)
     }
 
+    /// The request as it stands, for whoever goes on from it elsewhere: nobody answers one with open calls.
+    pub(crate) fn as_it_stands(&mut self) -> Request {
+        let options = RequestOptions { as_it_stands: true, ..self.options(false) };
+        let assembled = assemble(&self.head, &mut self.history, &options);
+        self.sending(&assembled)
+    }
+
     /// The request that keeps the entries of the lineage's last request alive and has nothing generated; `None` where the
     /// provider has no such request.
     pub fn warming(&mut self) -> Option<(Request, Assembled)> {

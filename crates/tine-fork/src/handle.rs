@@ -32,14 +32,48 @@ pub struct ForkCompletion {
     guard: Option<DropGuard>,
 }
 
+/// The other end of a handle: whoever runs the fork tells here that it has ended. Dropped without a result, the fork is
+/// [lost](ForkError::Lost).
+#[derive(Debug)]
+#[must_use = "dropping the end without a result loses the fork"]
+pub struct ForkEnd {
+    result: oneshot::Sender<ForkResult>,
+    /// Says that the fork has ended, behind the result.
+    done: DropGuard,
+}
+
+impl ForkEnd {
+    /// The fork has ended. Whoever held the handle may be gone.
+    pub fn finish(self, result: ForkResult) {
+        drop(self.result.send(result));
+        drop(self.done);
+    }
+}
+
 impl ForkHandle {
-    pub(crate) fn new(
-        (run_id, agent): (ForkRunId, Arc<str>),
-        (abort, done): (CancellationToken, CancellationToken),
-        result: oneshot::Receiver<ForkResult>,
-    ) -> Self {
+    /// A handle of a fork that runs wherever its maker likes, and the end at which it is told that the fork has ended. `abort` is the
+    /// fork's own token, derived from its parent's ([`ParentContext::abort`](crate::ParentContext::abort)): the maker stops the fork
+    /// when it is cancelled, which the handle does where it is dropped.
+    ///
+    /// ```
+    /// # use tine_fork::{CancellationToken, ForkHandle, ForkRunId, tokio};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let (handle, end) = ForkHandle::pair(ForkRunId::from_random([7; 16]), "elsewhere", CancellationToken::new());
+    /// drop(end);
+    /// assert!(handle.join().await.is_err(), "the fork was lost");
+    /// # }
+    /// ```
+    pub fn pair(
+        run_id: ForkRunId,
+        agent: impl Into<Arc<str>>,
+        abort: CancellationToken,
+    ) -> (Self, ForkEnd) {
+        let (sender, receiver) = oneshot::channel();
+        let done = CancellationToken::new();
+        let end = ForkEnd { result: sender, done: done.clone().drop_guard() };
         let guard = Some(abort.clone().drop_guard());
-        Self { run_id, agent, abort, done, completion: Some(ForkCompletion { result, guard }) }
+        let completion = Some(ForkCompletion { result: receiver, guard });
+        (Self { run_id, agent: agent.into(), abort, done, completion }, end)
     }
 
     /// Which fork it is.

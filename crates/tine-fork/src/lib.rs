@@ -125,7 +125,7 @@ pub mod worker;
 pub use cache_safe::{
     CacheSafeParams, CacheSafeSlot, ContextMessages, ParentRequest, SLOT_AGENTS_MAX,
 };
-pub use handle::{ForkCompletion, ForkHandle};
+pub use handle::{ForkCompletion, ForkEnd, ForkHandle};
 pub use on_message::{FilesTouched, ForkMessage, LogMessages, OnMessage, OnMessageChain};
 pub use outcome::{ForkError, ForkResult, ForkRunId};
 pub use params::{DelegateMode, ForkOverrides, ForkParams, ParentContext, QuerySource};

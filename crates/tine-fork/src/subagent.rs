@@ -8,8 +8,6 @@ use tine_cache::{Asked, Models, Plan};
 use tine_history::Hash;
 use tine_model::Message;
 use tine_wire::Head;
-use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
@@ -221,9 +219,7 @@ impl DefaultForkSubagent {
         let registry = self.registry.clone().filter(|_| !params.skip_transcript);
         let journal = self.journal(&params, &identity, registry.as_deref()).await?;
         let abort = params.parent_ctx.abort.child_token();
-        let done = CancellationToken::new();
-        let ended = done.clone().drop_guard();
-        let (sender, receiver) = oneshot::channel();
+        let (handle, end) = ForkHandle::pair(run_id, agent, abort.clone());
         let span = telemetry::span(&params, &identity);
         telemetry::check_traceparent(&mut params, &span);
         let traced = Traced::fork(&params, &identity);
@@ -234,17 +230,15 @@ impl DefaultForkSubagent {
             journal,
             registry,
             models: Arc::clone(&self.models),
-            abort: abort.clone(),
+            abort,
         };
         let run = async move {
             let result = traced.around(work.run()).await;
             traced.fork_ended(&result);
-            // Whoever waited may be gone.
-            let _ = sender.send(result);
-            drop(ended);
+            end.finish(result);
         };
         self.tasks.spawn(run.instrument(span));
-        Ok(ForkHandle::new((run_id, agent), (abort, done), receiver))
+        Ok(handle)
     }
 
     async fn journal(

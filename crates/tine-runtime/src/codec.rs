@@ -1,67 +1,16 @@
 //! Log entries ⇄ the opaque texts that the store keeps.
 //!
-//! A message that came from a provider is stored in the provider's own words; the blocks are read from them again. A
-//! message that we wrote is stored block by block.
+//! How a message is written is [`PortableMessage`]'s.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use tine_model::{
-    Block, DialectChange, Entry, EntryBody, EntryId, Message, RawJson, Role, SeenFile, ToolCallId,
-    ToolInput, WireFormat,
-};
+use tine_model::{DialectChange, Entry, EntryBody, EntryId, Message};
 use tine_store::{EntryKind, EntryRow, ForkEvent, NewEntry};
+use tine_wire::PortableMessage;
 
 use crate::error::RuntimeError;
-
-/// A message as stored. Exactly one of the two forms is present.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StoredMessage {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    format: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    raw: Option<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    role: Option<StoredRole>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    blocks: Option<Vec<StoredBlock>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    seen: Vec<StoredSeen>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StoredSeen {
-    path: String,
-    /// In hexadecimal digits, as are the lines: four digits each.
-    hash: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    lines: String,
-}
-
-#[derive(Serialize, Deserialize, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
-enum StoredRole {
-    User,
-    Assistant,
-    System,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum StoredBlock {
-    Text(String),
-    Thinking { text: String, signature: Option<String> },
-    RedactedThinking(String),
-    ToolUse { id: String, name: String, input: Box<RawValue> },
-    InvalidToolUse { id: String, name: String, input: String },
-    ToolResult { call: String, content: Vec<StoredBlock>, is_error: bool },
-    Image(Box<RawValue>),
-    Document(Box<RawValue>),
-    Unknown(Box<RawValue>),
-}
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -79,7 +28,7 @@ struct StoredRewind {
 #[serde(deny_unknown_fields)]
 struct StoredCompact {
     keep: Option<i64>,
-    preface: StoredMessage,
+    preface: PortableMessage<'static>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -96,55 +45,12 @@ struct StoredDialect {
 
 /// A row for the log. Fork events are not among them: the store writes those itself.
 pub(crate) fn message_row(message: &Message, at_ms: i64) -> NewEntry {
-    NewEntry { kind: EntryKind::Message, body: to_text(&store_message(message)), at_ms }
-}
-
-fn store_message(message: &Message) -> StoredMessage {
-    let seen = message.seen().iter().map(store_seen).collect();
-    match message.raw() {
-        Some(raw) => StoredMessage {
-            format: Some(raw.format.as_str().to_owned()),
-            raw: Some(raw_value(&raw.json)),
-            role: None,
-            blocks: None,
-            seen,
-        },
-        None => StoredMessage {
-            format: None,
-            raw: None,
-            role: Some(store_role(message.role())),
-            blocks: Some(message.blocks().iter().map(store_block).collect()),
-            seen,
-        },
-    }
-}
-
-fn store_seen(seen: &SeenFile) -> StoredSeen {
-    let hash = seen.hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    let lines = seen.lines.iter().map(|line| format!("{line:04x}")).collect();
-    StoredSeen { path: seen.path.clone(), hash, lines }
-}
-
-fn read_seen(stored: StoredSeen) -> Result<SeenFile, String> {
-    let StoredSeen { path, hash, lines } = stored;
-    let hash = digits::<2>(&hash).map(|hash| hash.iter().map(|&byte| byte as u8).collect());
-    let hash: Vec<u8> = hash.ok_or("the hash of a file is no hexadecimal number")?;
-    let hash = hash.try_into().map_err(|_| "the hash of a file has not 64 digits")?;
-    let lines = digits::<4>(&lines).ok_or("the lines of a file are no hexadecimal numbers")?;
-    Ok(SeenFile { path, hash, lines })
-}
-
-/// Reads numbers of `N` hexadecimal digits each, at most four.
-fn digits<const N: usize>(text: &str) -> Option<Vec<u16>> {
-    let chunks = text.as_bytes().chunks(N).map(|chunk| {
-        let chunk = std::str::from_utf8(chunk).ok().filter(|chunk| chunk.len() == N)?;
-        u16::from_str_radix(chunk, 16).ok()
-    });
-    chunks.collect()
+    NewEntry { kind: EntryKind::Message, body: to_text(&PortableMessage::from(message)), at_ms }
 }
 
 pub(crate) fn compact_row(keep: Option<EntryId>, preface: &Message, at_ms: i64) -> NewEntry {
-    let stored = StoredCompact { keep: keep.map(|entry| entry.0), preface: store_message(preface) };
+    let preface = PortableMessage(Cow::Owned(preface.clone()));
+    let stored = StoredCompact { keep: keep.map(|entry| entry.0), preface };
     NewEntry { kind: EntryKind::Compact, body: to_text(&stored), at_ms }
 }
 
@@ -205,7 +111,7 @@ fn read_body(kind: EntryKind, body: &str) -> Result<EntryBody, String> {
         EntryKind::Notice => EntryBody::Notice(body.to_owned()),
         EntryKind::Compact => {
             let compact: StoredCompact = parse(body)?;
-            let preface = Arc::new(unstore_message(compact.preface)?);
+            let preface = Arc::new(compact.preface.into_message());
             EntryBody::Compact { keep: compact.keep.map(EntryId), preface }
         }
         EntryKind::Dialect => {
@@ -224,25 +130,7 @@ fn read_body(kind: EntryKind, body: &str) -> Result<EntryBody, String> {
 }
 
 fn read_message(body: &str) -> Result<Message, String> {
-    unstore_message(parse(body)?)
-}
-
-fn unstore_message(stored: StoredMessage) -> Result<Message, String> {
-    let StoredMessage { format, raw, role, blocks, seen } = stored;
-    let seen = seen.into_iter().map(read_seen).collect::<Result<_, _>>()?;
-    match (format, raw, role, blocks) {
-        (Some(format), Some(raw), None, None) => {
-            let format = WireFormat::from_name(&format)
-                .ok_or_else(|| format!("unknown wire format `{format}`"))?;
-            let message = tine_wire::read_message(format, raw.get());
-            message.map(|message| message.with_seen(seen)).map_err(|error| error.to_string())
-        }
-        (None, None, Some(role), Some(blocks)) => {
-            let blocks = blocks.into_iter().map(read_block).collect();
-            Ok(Message::new(read_role(role), blocks).with_seen(seen))
-        }
-        _ => Err("a message is either raw or made of blocks".to_owned()),
-    }
+    parse(body).map(PortableMessage::into_message)
 }
 
 fn parse<'a, T: Deserialize<'a>>(body: &'a str) -> Result<T, String> {
@@ -257,81 +145,10 @@ fn to_text(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("plain data serialises")
 }
 
-#[expect(clippy::expect_used, reason = "a RawJson was checked when it was made")]
-fn raw_value(json: &RawJson) -> Box<RawValue> {
-    RawValue::from_string(json.as_str().to_owned()).expect("checked JSON")
-}
-
-fn store_role(role: Role) -> StoredRole {
-    match role {
-        Role::User => StoredRole::User,
-        Role::Assistant => StoredRole::Assistant,
-        Role::System => StoredRole::System,
-    }
-}
-
-fn read_role(role: StoredRole) -> Role {
-    match role {
-        StoredRole::User => Role::User,
-        StoredRole::Assistant => Role::Assistant,
-        StoredRole::System => Role::System,
-    }
-}
-
-fn store_block(block: &Block) -> StoredBlock {
-    match block {
-        Block::Text(text) => StoredBlock::Text(text.clone()),
-        Block::Thinking { text, signature } => {
-            StoredBlock::Thinking { text: text.clone(), signature: signature.clone() }
-        }
-        Block::RedactedThinking(data) => StoredBlock::RedactedThinking(data.clone()),
-        Block::ToolUse { id, name, input } => {
-            let (id, name) = (id.0.clone(), name.clone());
-            match input {
-                ToolInput::Valid(json) => StoredBlock::ToolUse { id, name, input: raw_value(json) },
-                ToolInput::Invalid(text) => {
-                    StoredBlock::InvalidToolUse { id, name, input: text.clone() }
-                }
-            }
-        }
-        Block::ToolResult { call, content, is_error } => StoredBlock::ToolResult {
-            call: call.0.clone(),
-            content: content.iter().map(store_block).collect(),
-            is_error: *is_error,
-        },
-        Block::Image(json) => StoredBlock::Image(raw_value(json)),
-        Block::Document(json) => StoredBlock::Document(raw_value(json)),
-        Block::Unknown(json) => StoredBlock::Unknown(raw_value(json)),
-    }
-}
-
-fn read_block(block: StoredBlock) -> Block {
-    match block {
-        StoredBlock::Text(text) => Block::Text(text),
-        StoredBlock::Thinking { text, signature } => Block::Thinking { text, signature },
-        StoredBlock::RedactedThinking(data) => Block::RedactedThinking(data),
-        StoredBlock::ToolUse { id, name, input } => {
-            let input = ToolInput::Valid(RawJson::from_raw(&input));
-            Block::ToolUse { id: ToolCallId(id), name, input }
-        }
-        StoredBlock::InvalidToolUse { id, name, input } => {
-            Block::ToolUse { id: ToolCallId(id), name, input: ToolInput::Invalid(input) }
-        }
-        StoredBlock::ToolResult { call, content, is_error } => Block::ToolResult {
-            call: ToolCallId(call),
-            content: content.into_iter().map(read_block).collect(),
-            is_error,
-        },
-        StoredBlock::Image(json) => Block::Image(RawJson::from_raw(&json)),
-        StoredBlock::Document(json) => Block::Document(RawJson::from_raw(&json)),
-        StoredBlock::Unknown(json) => Block::Unknown(RawJson::from_raw(&json)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use tine_model::AgentId;
+    use tine_model::{AgentId, Block, RawJson, Role, SeenFile, ToolCallId, ToolInput, WireFormat};
 
     use super::*;
 

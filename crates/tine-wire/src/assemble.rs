@@ -53,6 +53,9 @@ pub struct RequestOptions {
     /// Whether the provider is asked to fill its cache and to generate nothing, where a request can say so at its end
     /// (OpenAI Responses). [`warming`](crate::warming()) sets it; alone it makes no such request in the other formats.
     pub warm: bool,
+    /// Whether the history is handed on as it stands, for whoever goes on from it elsewhere: calls that are open stay open, and a
+    /// request that another program has sent gets no mark. Providers answer no request with open calls.
+    pub as_it_stands: bool,
 }
 
 impl RequestOptions {
@@ -80,7 +83,8 @@ pub struct Assembled {
 
 /// Builds the request for all of `history`. Costs one pointer a run and nothing per inherited message.
 ///
-/// If the last message leaves calls open, they are closed by a message of placeholders that is not part of the history.
+/// If the last message leaves calls open, they are closed by a message of placeholders that is not part of the history, unless the
+/// history is handed on as it stands.
 pub fn assemble(head: &Head, history: &mut History, options: &RequestOptions) -> Assembled {
     let framer = framer(head.format);
     let layout = history.layout(framer);
@@ -100,6 +104,7 @@ pub fn assemble(head: &Head, history: &mut History, options: &RequestOptions) ->
     };
     if let Some(taken) = &taken {
         marks.retain(|mark| taken.takes(*mark));
+        marks.retain(|mark| !options.as_it_stands || mark.item >= taken.messages);
         marks.drain(..marks.len().saturating_sub(most));
     }
     let mut body = Body::default();
@@ -124,7 +129,7 @@ pub fn assemble(head: &Head, history: &mut History, options: &RequestOptions) ->
             push_runs(&layout, (0, &marks), &mark, &mut comma, &mut body);
         }
     }
-    if history.has_open_calls() {
+    if history.has_open_calls() && !options.as_it_stands {
         let nothing = Message::new(Role::User, Vec::new());
         let before = history.last().map(|item| &*item.message);
         let frame = framer.frame(&close_calls(before, &nothing));

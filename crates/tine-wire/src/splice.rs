@@ -209,6 +209,11 @@ impl SentRequest {
         Self { splice: Arc::new(splice), ..self.clone() }
     }
 
+    /// The HTTP headers that are kept with it.
+    pub fn headers(&self) -> &[(String, String)] {
+        self.splice.headers()
+    }
+
     /// Names of what only its own bytes say: settings, and members of tools and of blocks of the system prompt. A head that says
     /// anything else than the request did would lose them.
     pub fn unsaid(&self) -> &[String] {

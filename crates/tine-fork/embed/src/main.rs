@@ -1,4 +1,6 @@
-//! Forks with a client and tools of its own, and nothing but `tine-fork`.
+//! Forks with a client and tools of its own, here and elsewhere, and nothing but `tine-fork`.
+
+mod remote;
 
 use std::sync::Arc;
 
@@ -20,9 +22,12 @@ impl LlmClient for Oracle {
         &self,
         request: &Request,
         on_progress: &mut (dyn for<'p> FnMut(Progress<'p>) + Send),
-        _cancel: &CancellationToken,
+        cancel: &CancellationToken,
     ) -> Result<Reply, LlmError> {
         let body = String::from_utf8_lossy(&request.body.to_vec()).into_owned();
+        if body.contains("Wait for the tide") {
+            cancel.cancelled().await;
+        }
         let (block, stop) = match body.contains("2.4 m") {
             true => (Block::Text("It is rising.".to_owned()), StopReason::EndTurn),
             false => {
@@ -74,11 +79,28 @@ pub(crate) async fn run() -> Result<String, Failed> {
     };
     let inherited = CacheSafeParams::from_parent_request(&request);
     let (llm, tools) = (Arc::new(Oracle), Arc::new(Gauge));
-    let params =
-        ForkParams::new(ParentContext::new("harbour"), (llm, tools), inherited, "And the tide?");
-    let result = DefaultForkSubagent::new().fork(params).await?.join().await?;
-    let calls = result.tool_uses;
-    Ok(format!("{} ({calls} call)", result.into_text()?))
+    let params = || {
+        let ports = (Arc::clone(&llm) as _, Arc::clone(&tools) as _);
+        ForkParams::new(ParentContext::new("harbour"), ports, inherited.clone(), "And the tide?")
+    };
+    let here = DefaultForkSubagent::new();
+    let elsewhere = remote::connected(Arc::clone(&llm) as _, Arc::clone(&tools) as _);
+    let mut said = Vec::new();
+    for forks in [&here as &dyn ForkSubagent, &elsewhere] {
+        let result = forks.fork(params()).await?.join().await?;
+        let (calls, messages) = (result.tool_uses, result.messages.len());
+        said.push(format!("{} ({calls} call, {messages} messages)", result.into_text()?));
+    }
+    // What is dropped here stops there.
+    let waiting =
+        ForkParams { prompt_messages: vec![Message::user("Wait for the tide.")], ..params() };
+    let mut dropped = elsewhere.fork(waiting).await?;
+    let end = dropped.take_completion().ok_or("the completion")?;
+    dropped.cancel();
+    let stopped = end.await?;
+    said.push(stopped.outcome.as_str().to_owned());
+    said.dedup();
+    Ok(said.join(", "))
 }
 
 #[expect(clippy::print_stdout, reason = "what the program says")]

@@ -51,6 +51,25 @@ every_format! {
         assert!(text[shared(&one, &two)..].starts_with("one"), "siblings differ in what they are told");
     }
 
+    /// Shows: what a fork inherits can be written and read, and makes the same bytes elsewhere; without a prompt a parent's request is
+    /// handed on with its open calls.
+    async fn what_is_inherited_travels(house: House) {
+        let calls = replies::text_and_calls("Both.", [("c1", "Echo", "{}"), ("c2", "Wait", "{}")]);
+        let mut request = house.request.clone();
+        request.messages.push(calls);
+        let inherited = CacheSafeParams::from_parent_request(&request);
+        let text = serde_json::to_string(&inherited).unwrap();
+        let read: CacheSafeParams = serde_json::from_str(&text).unwrap();
+        let bodies = |params: &CacheSafeParams| {
+            [vec![], vec![Message::user("go")]].map(|prompt| params.build_request(prompt).body.to_vec())
+        };
+        assert_eq!(bodies(&inherited), bodies(&read));
+        assert_eq!(inherited.cache_key_hash(), read.cache_key_hash());
+        assert_eq!(serde_json::to_string(&read).unwrap(), text);
+        let handed_on = String::from_utf8(bodies(&read)[0].clone()).unwrap();
+        assert!(!handed_on.contains("This call was still open"), "{handed_on}");
+    }
+
     /// Shows: a hash of the messages tells prefixes apart, and the first differing position is named.
     async fn the_first_difference_is_named(house: House) {
         let inherited = house.inherited();
@@ -391,4 +410,49 @@ async fn a_fan_of_none_and_of_too_many_is_refused() {
     let many = vec![Sibling::new("x"); SIBLINGS_MAX + 1];
     let many = house.forks.fan_out(params(), many, Asked::Auto).await.unwrap_err();
     assert!(matches!(many, ForkError::TooMany { asked: 1_025, most: SIBLINGS_MAX }));
+}
+
+#[test]
+fn a_request_of_another_program_is_handed_on_in_its_own_bytes() {
+    let anthropic = r#"{"model":"claude-opus-5-5", "max_tokens":64,"stream":true,"metadata":{"user_id":"u"},"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"Echo","input":{"b":1, "a":2}}]}],"tools":[{"name":"Echo","description":"d","input_schema":{"type":"object"}}]}"#;
+    let chat = r#"{"model":"m","stream":true,"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"Echo","arguments":"{}"}}]}],"seed":7}"#;
+    let responses = r#"{"model":"gpt-6.1-sol","stream":true,"input":[{"role":"user","content":"hi"},{"type":"function_call","call_id":"c1","name":"Echo","arguments":"{}"}],"store":false}"#;
+    for (provider, body) in [
+        (Provider::Anthropic, anthropic),
+        (Provider::OpenAiCompat, chat),
+        (Provider::OpenAi, responses),
+    ] {
+        let request = ParentRequest::read(provider, body.as_bytes()).unwrap();
+        let inherited = CacheSafeParams::from_parent_request(&request);
+        let text = serde_json::to_string(&inherited).unwrap();
+        let read: CacheSafeParams = serde_json::from_str(&text).unwrap();
+        for params in [&inherited, &read] {
+            let handed_on = String::from_utf8(params.build_request([]).body.to_vec()).unwrap();
+            assert_eq!(handed_on, body, "{provider:?}");
+        }
+        let told =
+            |params: &CacheSafeParams| params.build_request([Message::user("go")]).body.to_vec();
+        assert_eq!(told(&inherited), told(&read));
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_said() {
+    let read = |text: &str| serde_json::from_str::<CacheSafeParams>(text).map(drop);
+    let inherited = r#"{"head":{"model":"anthropic/m","max_tokens":1,"thinking":null,"effort":null,"system":"","tools":[],"tools_as_given":false,"cache_tools":false,"tool_choice":"auto","temperature":null,"stop_sequences":[],"extra":[],"stream":true,"scheme":"marks","cache_key":null,"drop_foreign_thinking":false,"sent":null},"headers":[],"lifetimes":["short","short"],"messages":[],"sent":0,"behind":null}"#;
+    read(inherited).unwrap();
+    for (before, after, said) in [
+        ("anthropic/m", "nobody/m", "unknown provider `nobody`"),
+        ("\"marks\"", "\"crosses\"", "unknown cache scheme `crosses`"),
+        ("\"sent\":0", "\"sent\":3", "more messages were sent than there are"),
+        ("\"sent\":null", "\"sent\":{\"body\":\"[]\",\"headers\":[]}", ""),
+        (
+            "\"messages\":[]",
+            "\"messages\":[{\"format\":\"morse\",\"raw\":{}}]",
+            "unknown wire format `morse`",
+        ),
+    ] {
+        let error = read(&inherited.replacen(before, after, 1)).unwrap_err().to_string();
+        assert!(error.contains(said), "{after}: {error}");
+    }
 }
