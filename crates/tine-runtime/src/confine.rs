@@ -78,6 +78,8 @@ pub struct Confinement {
     /// tine's own files: confined runs do not read them, and no run writes them without a question.
     /// The agent's directory may lie among them.
     pub own: Vec<PathBuf>,
+    /// Notes that the agent was told of. It reads them, wherever they lie, and writes them no more than the rest.
+    pub notes_shown: Option<PathBuf>,
     /// Where the agent's directory is a worktree that tine has made, the directory it was made of. It may lie among tine's own
     /// files as well, and the worktree is arranged so that git works in it behind the wall.
     pub origin: Option<PathBuf>,
@@ -169,6 +171,7 @@ impl Confinement {
     /// Secrets, and what tine keeps for itself. Notes count by their own names, also where they lie among secrets.
     pub(crate) fn hidden(&self, directory: &Path) -> Withheld {
         let (home, notes, kept) = (std::env::home_dir(), self.notes(), self.kept(directory));
+        let shown = both_ways(self.notes_shown.as_slice());
         let is_secret = move |path: &Path| match &home {
             Some(home) => tine_guard::is_secret_in(path, home),
             None => tine_guard::is_secret(path),
@@ -177,7 +180,8 @@ impl Confinement {
             notes.into_iter().filter(|notes| is_secret(notes)).collect();
         Arc::new(move |path: &Path| {
             let note = among_secrets.iter().find_map(|notes| path.strip_prefix(notes).ok());
-            is_secret(note.unwrap_or(path)) || kept(path)
+            let is_shown = shown.iter().any(|notes| path.starts_with(notes));
+            is_secret(note.unwrap_or(path)) || kept(path) && !is_shown
         })
     }
 

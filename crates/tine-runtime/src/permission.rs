@@ -143,6 +143,8 @@ pub struct Permissions {
     pub wall: Option<Enclosure>,
     /// Tine's own files, which no rule and no mode but bypass lets a call write. Each run sets it anew by its confinement.
     pub own: Withheld,
+    /// Notes that the agent was told of: reading them needs no word. Each run sets it anew.
+    pub notes_shown: Option<PathBuf>,
 }
 
 /// How a call may run.
@@ -219,6 +221,7 @@ impl Permissions {
             accepts_worktree_edits: true,
             wall: None,
             own: Arc::new(|_: &Path| false),
+            notes_shown: None,
         }
     }
 
@@ -252,6 +255,9 @@ impl Permissions {
     /// The judgement on a call. Tine's own files hold trust, rules and reaches, so writing them is asked about whatever allows the call.
     fn verdict(&self, call: &Call<'_>, real: Option<&RealCall>) -> Judgement {
         let judgement = self.judged(call, real);
+        if matches!(judgement.verdict, Verdict::Ask(_)) && self.shows_note(call, real) {
+            return Judgement::full(Verdict::Allow);
+        }
         if let (Verdict::Allow, Some(reason)) = (&judgement.verdict, self.keys_of_git(call, real)) {
             return Judgement::full(Verdict::Ask(reason));
         }
@@ -267,6 +273,16 @@ impl Permissions {
             )))),
             None => judgement,
         }
+    }
+
+    /// Returns true for a call of a reading tool that really leads to a note which the agent was told of, and to no secret.
+    fn shows_note(&self, call: &Call<'_>, real: Option<&RealCall>) -> bool {
+        let Some(notes) = self.notes_shown.as_deref().and_then(|notes| real_path(notes).ok())
+        else {
+            return false;
+        };
+        let led_to = real.map(|real| &real.path).filter(|_| read_path(call).is_some());
+        led_to.is_some_and(|path| path.starts_with(&notes) && !tine_guard::is_secret(path))
     }
 
     /// Returns why a call of a reading tool needs somebody's word, if no rule allows it and it may show keys in git's settings. A

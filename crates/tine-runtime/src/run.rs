@@ -196,6 +196,8 @@ impl Runtime {
             .with_withheld(Arc::new(tine_guard::is_secret))
             .with_variables(variables.chain([(AGENT_VARIABLE.to_owned(), agent.to_string())]));
         let settled = self.settle_reach(&mut loaded.record, &lease, &options.confinement).await?;
+        let notes_shown = self.memory_of(&loaded.record.directory);
+        let settled = Confinement { notes_shown, ..settled };
         let options = &within(options, &settled);
         let confinement = match &home {
             Some(home) => home.walled(&settled),
@@ -239,7 +241,10 @@ impl Runtime {
             observer: Arc::clone(&options.observer),
         };
         let own = confinement.kept(place.directory());
-        let permissions = options.permissions.clone().with_own(own);
+        let permissions = Permissions {
+            notes_shown: confinement.notes_shown.clone(),
+            ..options.permissions.clone().with_own(own)
+        };
         let permissions = match &home {
             Some(_) => permissions.in_worktree(),
             None => permissions,

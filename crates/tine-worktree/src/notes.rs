@@ -29,6 +29,12 @@ pub enum NotesError {
     /// Its repository is somewhere else, or belongs to something else.
     #[error("{} is no directory, so the notes have no repository of their own", .0.display())]
     Foreign(PathBuf),
+    /// The settings of its repository run programs.
+    #[error("the settings of the notes' repository may run programs: {0}")]
+    Settings(String),
+    /// There is another repository among the notes, whose files nobody would keep.
+    #[error("{} is another repository among the notes", .0.display())]
+    Nested(PathBuf),
     /// Later changes stand in the way.
     #[error("later changes of the same notes stand in the way of taking back {0}")]
     Conflict(String),
@@ -79,6 +85,7 @@ impl NotesRepository {
         if !exists {
             notes.git.run(["init", "--quiet", "--template="])?;
         }
+        notes.check_settings()?;
         if notes.head()?.is_none() {
             notes.commit("The notes begin", true, 0)?;
         }
@@ -109,9 +116,40 @@ impl NotesRepository {
         Ok(paths)
     }
 
+    /// Refuses settings that run programs for a file, or that stand elsewhere.
+    fn check_settings(&self) -> Result<(), NotesError> {
+        const RUNNING: [&str; 6] = ["filter.", "merge.", "diff.", "include", "extensions.", "gpg."];
+        let output = self.git.run(["config", "--local", "--name-only", "-z", "--list"])?;
+        let names = parts(&output).map(|name| String::from_utf8_lossy(name).to_lowercase());
+        match names.into_iter().find(|name| RUNNING.iter().any(|begin| name.starts_with(begin))) {
+            None => Ok(()),
+            Some(name) => Err(NotesError::Settings(name)),
+        }
+    }
+
+    /// Refuses repositories below the directory.
+    fn check_nested(&self) -> Result<(), NotesError> {
+        let mut folders = vec![self.directory.clone()];
+        while let Some(folder) = folders.pop() {
+            let failed = |source| NotesError::Directory { path: folder.clone(), source };
+            for entry in fs::read_dir(&folder).map_err(failed)? {
+                let entry = entry.map_err(failed)?;
+                let is_git = entry.file_name().eq_ignore_ascii_case(".git");
+                if is_git && folder != self.directory {
+                    return Err(NotesError::Nested(folder));
+                }
+                if !is_git && entry.file_type().map_err(failed)?.is_dir() {
+                    folders.push(entry.path());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Commits everything that has changed, and returns the commit; `None` where nothing has. The time is in milliseconds since the
     /// Unix epoch.
     pub fn keep(&self, message: &str, now_ms: i64) -> Result<Option<String>, NotesError> {
+        self.check_nested()?;
         self.git.run(["add", "--all", "--force", "--", "."])?;
         let (is_same, _) = self.git.answer(["diff", "--cached", "--quiet", "HEAD"], &[])?;
         if is_same {
@@ -164,6 +202,9 @@ impl NotesRepository {
 
     /// Takes back what a commit has changed, in a new one, which is returned. Everything must be committed.
     pub fn revert(&self, commit: &str, message: &str, now_ms: i64) -> Result<String, NotesError> {
+        if !self.changes()?.is_empty() {
+            return Err(NotesError::Conflict(commit.to_owned()));
+        }
         let taken_back = self.git.answer(["revert", "--no-commit", commit], &[]);
         let made = match taken_back {
             Ok((true, _)) => self.commit(message, true, now_ms).and_then(|()| self.head()),
@@ -264,6 +305,20 @@ mod tests {
         fs::create_dir(&linked).unwrap();
         fs::write(linked.join(".git"), "gitdir: ../.git\n").unwrap();
         assert!(matches!(NotesRepository::open(&linked), Err(NotesError::Foreign(_))));
+    }
+
+    #[test]
+    fn what_would_run_programs_or_be_lost_is_refused() {
+        let (_place, notes) = notes();
+        write(&notes, "note", "uncommitted\n");
+        let head = notes.head().unwrap().unwrap();
+        assert!(matches!(notes.revert(&head, "no", 1), Err(NotesError::Conflict(_))));
+        assert!(notes.directory().join("note").exists());
+        fs::create_dir_all(notes.directory().join("sub/.git")).unwrap();
+        assert!(matches!(notes.keep("no", 1), Err(NotesError::Nested(_))));
+        notes.git.run(["config", "filter.z.clean", "touch made"]).unwrap();
+        let refused = NotesRepository::open(notes.directory());
+        assert!(matches!(refused, Err(NotesError::Settings(_))), "{refused:?}");
     }
 
     #[test]

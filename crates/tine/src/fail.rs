@@ -273,6 +273,9 @@ impl From<RuntimeError> for Failure {
                 .hint("take the later runs back first, or edit the notes by hand"),
             RuntimeError::Notes(NotesError::Foreign(_)) => Self::of(BAD_INPUT, &error)
                 .hint("name another directory for notes: `memory_dir` under [dream] in your config.toml"),
+            RuntimeError::Notes(NotesError::Settings(_) | NotesError::Nested(_)) => {
+                Self::of(BAD_INPUT, &error).hint("take it out of the notes; `tine dream status` says where they are")
+            }
             RuntimeError::Notes(_) => Self::of(FAILED, &error)
                 .hint("`tine dream status` says where the notes are"),
             RuntimeError::NothingToUndo(_) | RuntimeError::UndoneBefore(_) => {

@@ -2,14 +2,14 @@
 
 mod deaths;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
-use tine_model::{AgentId, Standing};
+use tine_model::{AgentId, Reach, Standing};
 use tine_runtime::{
-    DreamAsk, DreamContext, DreamOutcome, DreamRules, DreamRun, DreamSettings, Dreamed,
-    MemoryPlaces, Runtime, RuntimeError,
+    Confinement, DreamAsk, DreamContext, DreamOutcome, DreamRules, DreamRun, DreamSettings,
+    Dreamed, MemoryPlaces, RunOptions, Runtime, RuntimeError,
 };
 use tine_store::OpenOptions;
 use tine_testkit::{Answer, Captured, ScriptedModel};
@@ -298,4 +298,33 @@ async fn new_agents_of_the_project_are_told_what_was_learnt() {
     place.say(root, "and now?").await;
     let told = place.house.model.requests().pop().unwrap().text();
     assert_eq!(told.matches("<project-memory>").count(), 1, "{told}");
+}
+
+/// Notes lie among tine's own files, which confined agents do not see: what they are told of they read, and nothing beside it.
+#[cfg(target_os = "linux")] // for the wall
+#[tokio::test]
+async fn a_confined_agent_reads_the_notes_that_it_is_told_of() {
+    let world = tempfile::tempdir().unwrap();
+    let root = world.path().canonicalize().unwrap();
+    let (work, own) = (root.join("work"), root.join("own"));
+    let memory = own.join("memory");
+    for folder in [&work, &memory] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    std::fs::write(memory.join("MEMORY.md"), "- build.md\n").unwrap();
+    std::fs::write(memory.join("build.md"), "the noted word\n").unwrap();
+    std::fs::write(own.join("tine.db"), "the kept word\n").unwrap();
+    let read = |path: PathBuf| ("FileRead", json!({ "file_path": path }).to_string());
+    let answers =
+        [calls(&[read(memory.join("build.md")), read(own.join("tine.db"))]), Answer::text("done")];
+    let mut house = House::new(ScriptedModel::new(answers)).await;
+    let places = MemoryPlaces { root: own.clone(), named: Some(memory) };
+    house.runtime = house.runtime.clone().with_memory(places);
+    let agent = house.root_in(work).await;
+    let confinement =
+        Confinement { reach: Reach::directory().into(), own: vec![own], ..Confinement::default() };
+    let options = RunOptions { confinement, ..options() };
+    house.runtime.run(agent, Some("look it up".into()), &options).await.unwrap();
+    let told = house.model.requests().pop().unwrap().text();
+    assert!(told.contains("the noted word") && !told.contains("the kept word"), "{told}");
 }
