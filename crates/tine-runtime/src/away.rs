@@ -1,4 +1,4 @@
-//! What happened in a tree while its person was away, from rows alone: at once, and for nothing.
+//! A sum of what happened in a tree while its person was away, from rows alone: at once, and for nothing.
 //!
 //! A person is away from the last prompt that they gave a tree until the next one. Nothing of this is said to a model, and no log
 //! changes.
@@ -18,7 +18,7 @@ use crate::runtime::Runtime;
 /// Most events that are told; of more, the newest.
 pub const AWAY_EVENTS_MAX: usize = 50;
 
-/// How long a person is away before they are told, unless settings say otherwise.
+/// The time that a person is away before they are told, unless settings say otherwise.
 pub const AWAY_AFTER_DEFAULT: Duration = Duration::from_secs(4 * 3_600);
 
 /// The longest time that may be set for that.
@@ -54,7 +54,7 @@ impl AwayKind {
 pub struct AwayEvent {
     /// When, in milliseconds since the Unix epoch.
     pub at_ms: i64,
-    /// What it is.
+    /// The kind.
     pub kind: AwayKind,
     /// Whose it is.
     pub agent: AgentId,
@@ -231,14 +231,18 @@ impl Runtime {
         Ok(Some(happened(since_ms, facts)))
     }
 
-    /// Notes that the person of an agent's tree is there now. Where another process was faster, the later time stands.
-    pub async fn note_seen(&self, agent: AgentId) -> Result<(), RuntimeError> {
+    /// Notes that the person of an agent's tree was there at this time, in milliseconds since the Unix epoch: one before what they were
+    /// told was read, so that nothing falls between. Where another process was faster, the later time stands.
+    pub async fn note_seen(&self, agent: AgentId, seen_ms: i64) -> Result<(), RuntimeError> {
         let root = self.root_of(agent).await?;
         let name = StampName::last_seen(root);
         loop {
-            let now_ms = self.now_ms();
             let before = self.store().stamp(&name).await?;
-            // A clock that was set back is believed: else nobody would be seen for as long.
+            // A stamp from behind the present is from before the clock was set back, and is no later time.
+            let clock_ms = self.now_ms();
+            let other_ms =
+                before.as_ref().map(|stamp| stamp.at_ms).filter(|at_ms| *at_ms <= clock_ms);
+            let now_ms = other_ms.map_or(seen_ms, |other_ms| other_ms.max(seen_ms));
             let set = SetStamp {
                 name: name.clone(),
                 expected: before.map(|stamp| stamp.value),

@@ -12,27 +12,24 @@ use crate::limits::seconds;
 use tine_tui::words::one_line;
 
 /// A person is about to prompt an agent: shows what happened in its tree, where they were away for long enough, and notes that they
-/// are there. Nothing that goes wrong here keeps the prompt back.
+/// are there. `show` returns whether anybody sees it: what was not shown is shown the next time. Nothing that goes wrong here keeps the
+/// prompt back.
 pub(crate) async fn before_prompt(
     context: &Context,
     agent: AgentId,
-    show: impl FnOnce(&str) + Send,
+    show: impl FnOnce(&str) -> bool + Send,
 ) {
     let is_a_person = context.caller.is_none() && context.detached.is_none();
     if !is_a_person {
         return;
     }
     let runtime = &context.runtime;
-    if let Ok(Some(after)) = after(&context.config)
-        && let Ok(Some(away)) = runtime.away(agent).await
-    {
-        let now_ms = runtime.ports().clock.now_ms();
-        if away.is_due(now_ms, after) {
-            show(&away.text(now_ms));
-        }
+    let now_ms = runtime.ports().clock.now_ms();
+    let (Ok(after), Ok(away)) = (after(&context.config), runtime.away(agent).await) else { return };
+    let due = after.zip(away).filter(|(after, away)| away.is_due(now_ms, *after));
+    if due.is_none_or(|(_, away)| show(&away.text(now_ms))) {
+        let _ = runtime.note_seen(agent, now_ms).await;
     }
-    // Behind it: what was not shown is shown the next time.
-    let _ = runtime.note_seen(agent).await;
 }
 
 /// After how long a person is told; `None` where they are not.

@@ -214,11 +214,13 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Tells a person who reads along what happened while they were away.
-    fn tell_away(&self, view: &View, text: &str) {
-        if let (View::Text(_), false) = (view, self.quiet) {
+    /// Tells a person who reads along what happened while they were away; whether there is one.
+    fn tell_away(&self, view: &View, text: &str) -> bool {
+        let is_read = matches!(view, View::Text(_)) && !self.quiet;
+        if is_read {
             self.screen.say(&styled(DIM, text));
         }
+        is_read
     }
 
     /// What became of the workers that the run has started.

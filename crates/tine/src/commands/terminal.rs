@@ -336,7 +336,11 @@ impl Host for SettingsHost {
     }
 
     async fn before_prompt(&self, agent: AgentId, show: &(dyn for<'t> Fn(&'t str) + Send + Sync)) {
-        away::before_prompt(&self.context, agent, show).await;
+        let shown = |text: &str| {
+            show(text);
+            true
+        };
+        away::before_prompt(&self.context, agent, shown).await;
     }
 
     async fn turn_ended(&self, agent: AgentId) {

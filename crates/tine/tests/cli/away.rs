@@ -55,6 +55,9 @@ fn what_happened_is_shown_at_any_time() {
 fn the_first_prompt_after_the_time_is_preceded_by_it() {
     let home = home("[away]\nafter = \"0s\"\n");
     let before = home.json(&["show", "base", "--json"])["entries"].as_array().unwrap().len();
+    // Where nobody reads it, it waits.
+    let ran = home.ran(&["run", "--resume", "base", "for a program", "--json"]);
+    assert!(!ran.stderr.contains("away"), "{}", ran.stderr);
     let ran = home.ran(&["run", "--resume", "base", "again"]);
     assert!(ran.stderr.contains("While you were away (0 min): 1 completed"), "{}", ran.stderr);
     // Nothing of it is the agent's.
