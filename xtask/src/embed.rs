@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use crate::{process, workspace};
 
 /// What the crate prints when its fork works.
-const EXPECTED: &str = "It is rising. (1 call, 4 messages), aborted";
+const EXPECTED: &str = "It is rising. (1 call, 4 messages), aborted, lost";
 
 /// Builds it from nothing, so that the time is that of an embedder's first build, and runs it.
 pub(crate) fn clean() -> Result<()> {

@@ -252,9 +252,9 @@ struct Written<'a> {
     headers: Vec<(String, String)>,
     lifetimes: Lifetimes,
     messages: Vec<PortableMessage<'a>>,
-    /// How many of them the parent's last request held.
+    /// The number of them that the parent's last request held.
     sent: usize,
-    /// What they were sent behind, where that is another head.
+    /// The head that they were sent behind, where that is another one.
     behind: Option<HeadParts>,
 }
 

@@ -2,4 +2,4 @@
 
 pub use tine_llm::{LlmClient, LlmError, Progress, Request};
 pub use tine_model::{StopReason, Usage};
-pub use tine_wire::{Event, Reply};
+pub use tine_wire::{Event, Partial, Reply};

@@ -143,7 +143,8 @@ pub struct ForkParams {
     pub skip_transcript: bool,
     /// When the caller goes on.
     pub mode: DelegateMode,
-    /// Longest time for the whole fork; `None` for no limit.
+    /// Longest time for the whole fork; `None` for no limit. A client or a tool that ignores its token holds the end up for 10
+    /// seconds more; the same goes for an abort.
     pub timeout: Option<Duration>,
     /// Stops this fork beside its parent's token. The fork never cancels it.
     pub external_abort: Option<CancellationToken>,

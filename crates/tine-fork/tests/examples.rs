@@ -36,5 +36,5 @@ examples! {
     delegation, "../examples/delegation.rs", @"asked and told `The Gannet.`: The ferry is the Gannet.";
     custom_tools, "../examples/custom_tools.rs", @"2 calls, rung 1 time: The tide is in, and the bell was rung.";
     custom_client, "../examples/custom_client.rs", @"You sent 23 kB in the format anthropic.";
-    embed, "../embed/src/main.rs", @"It is rising. (1 call, 4 messages), aborted";
+    embed, "../embed/src/main.rs", @"It is rising. (1 call, 4 messages), aborted, lost";
 }

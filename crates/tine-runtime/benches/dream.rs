@@ -1,4 +1,4 @@
-//! What a consolidation of a memory reads and writes at the provider, warm and cold. Run with `cargo xtask bench dream`.
+//! Tokens that a consolidation of a memory reads and writes at the provider, warm and cold. Run with `cargo xtask bench dream`.
 //!
 //! The provider is tine's simulator, which counts as the real one does: figures are tokens, not times.
 

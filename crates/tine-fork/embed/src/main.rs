@@ -99,6 +99,11 @@ pub(crate) async fn run() -> Result<String, Failed> {
     dropped.cancel();
     let stopped = end.await?;
     said.push(stopped.outcome.as_str().to_owned());
+    // A fork that the other side refuses is lost, and nobody waits for it.
+    let nothing =
+        ForkParams { prompt_messages: vec![Message::new(Role::Assistant, vec![])], ..params() };
+    let refused = elsewhere.fork(nothing).await?.join().await;
+    said.push(refused.map_or("lost", |_| "answered").to_owned());
     said.dedup();
     Ok(said.join(", "))
 }

@@ -17,7 +17,7 @@ use tine_fork::{
     ToolDispatcher, async_trait, tokio,
 };
 
-/// What is asked of the other side.
+/// An order to the other side.
 #[derive(Serialize, Deserialize)]
 enum Job<'a> {
     Start {
@@ -32,7 +32,17 @@ enum Job<'a> {
     },
 }
 
-/// What it says.
+/// A word of the other side.
+#[derive(Serialize, Deserialize)]
+enum Said<'a> {
+    Ended(Told<'a>),
+    /// There is no result, and will be none.
+    Lost {
+        run: u64,
+    },
+}
+
+/// The end of a fork.
 #[derive(Serialize, Deserialize)]
 struct Told<'a> {
     run: u64,
@@ -74,11 +84,12 @@ impl ForkSubagent for Remote {
             prompt: params.prompt_messages.iter().map(PortableMessage::from).collect(),
             max_turns: params.max_turns,
         };
-        let lost = |error: serde_json::Error| ForkError::Registry(Box::new(error));
+        let failed = |error: serde_json::Error| ForkError::Registry(Box::new(error));
+        let job = serde_json::to_vec(&job).map_err(failed)?;
         let begun = Begun { run_id, label: params.fork_label, source: params.query_source };
         // The other side may be gone: then the end is dropped, and the fork is lost.
         drop(self.starts.send((run, end, begun)));
-        drop(self.jobs.send(serde_json::to_vec(&job).map_err(lost)?));
+        drop(self.jobs.send(job));
         let jobs = self.jobs.clone();
         tokio::spawn(async move {
             abort.cancelled().await;
@@ -124,23 +135,16 @@ async fn serve(
                 };
                 let (forks, tell) = (forks.clone(), tell.clone());
                 tokio::spawn(async move {
-                    let Ok(handle) = forks.fork(params).await else { return };
-                    let Ok(result) = handle.join().await else { return };
-                    let told = Told {
-                        run,
-                        outcome: result.outcome.as_str().to_owned(),
-                        messages: result
-                            .messages
-                            .iter()
-                            .map(|message| PortableMessage::from(&**message))
-                            .collect(),
-                        final_text: result.final_text.clone(),
-                        tokens: (result.usage.prompt(), result.usage.output),
-                        turns: result.turns,
-                        tool_uses: result.tool_uses,
+                    let result = match forks.fork(params).await {
+                        Ok(handle) => handle.join().await,
+                        Err(error) => Err(error),
                     };
-                    if let Ok(told) = serde_json::to_vec(&told) {
-                        drop(tell.send(told));
+                    let said = match &result {
+                        Ok(result) => Said::Ended(told(run, result)),
+                        Err(_) => Said::Lost { run },
+                    };
+                    if let Ok(said) = serde_json::to_vec(&said) {
+                        drop(tell.send(said));
                     }
                 });
             }
@@ -149,6 +153,19 @@ async fn serve(
             }
             Err(_) => {}
         }
+    }
+}
+
+fn told(run: u64, result: &ForkResult) -> Told<'_> {
+    let messages = result.messages.iter();
+    Told {
+        run,
+        outcome: result.outcome.as_str().to_owned(),
+        messages: messages.map(|message| PortableMessage::from(&**message)).collect(),
+        final_text: result.final_text.clone(),
+        tokens: (result.usage.prompt(), result.usage.output),
+        turns: result.turns,
+        tool_uses: result.tool_uses,
     }
 }
 
@@ -162,9 +179,17 @@ async fn collect(
         while let Ok((run, end, begun)) = started.try_recv() {
             waiting.insert(run, (end, begun));
         }
-        let Ok(told) = serde_json::from_slice::<Told<'_>>(&told) else { continue };
-        let Some((end, begun)) = waiting.remove(&told.run) else { continue };
-        end.finish(result(told, begun));
+        match serde_json::from_slice::<Said<'_>>(&told) {
+            Ok(Said::Ended(told)) => {
+                let waits = waiting.remove(&told.run);
+                if let Some((end, begun)) = waits {
+                    end.finish(result(told, begun));
+                }
+            }
+            // Dropped, the end says that the fork is lost.
+            Ok(Said::Lost { run }) => drop(waiting.remove(&run)),
+            Err(_) => {}
+        }
     }
 }
 

@@ -445,7 +445,7 @@ fn what_cannot_be_read_is_said() {
         ("anthropic/m", "nobody/m", "unknown provider `nobody`"),
         ("\"marks\"", "\"crosses\"", "unknown cache scheme `crosses`"),
         ("\"sent\":0", "\"sent\":3", "more messages were sent than there are"),
-        ("\"sent\":null", "\"sent\":{\"body\":\"[]\",\"headers\":[]}", ""),
+        ("\"sent\":null", "\"sent\":{\"body\":\"[]\",\"headers\":[]}", "at line 1"),
         (
             "\"messages\":[]",
             "\"messages\":[{\"format\":\"morse\",\"raw\":{}}]",
