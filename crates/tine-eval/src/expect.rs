@@ -131,8 +131,13 @@ impl std::fmt::Display for CallPattern {
 pub enum FileExpect {
     /// It is there or not.
     Present(bool),
-    /// It is there, and these texts stand in it.
-    Contains(Vec<String>),
+    /// It is there, and this is true of its text.
+    Text {
+        /// These stand in it.
+        contains: Vec<String>,
+        /// These do not, whatever their case.
+        absent: Vec<String>,
+    },
 }
 
 /// A checked regular expression.
@@ -195,12 +200,19 @@ enum Texts {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(
     untagged,
-    expecting = "expected a text or a list of texts that the file contains, or whether it is there"
+    expecting = "expected a text or a list of texts that the file contains, a table of `contains` and `absent`, or whether it is there"
 )]
 enum RawFile {
     Present(bool),
-    One(String),
-    List(Vec<String>),
+    Contains(Texts),
+    Table(RawText),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawText {
+    contains: Option<Texts>,
+    absent: Option<Texts>,
 }
 
 fn list(texts: Option<Texts>) -> Vec<String> {
@@ -225,8 +237,12 @@ impl RawExpect {
         let file = |(path, file)| {
             let file = match file {
                 RawFile::Present(present) => FileExpect::Present(present),
-                RawFile::One(text) => FileExpect::Contains(vec![text]),
-                RawFile::List(texts) => FileExpect::Contains(texts),
+                RawFile::Contains(texts) => {
+                    FileExpect::Text { contains: list(Some(texts)), absent: Vec::new() }
+                }
+                RawFile::Table(RawText { contains, absent }) => {
+                    FileExpect::Text { contains: list(contains), absent: list(absent) }
+                }
             };
             (path, file)
         };

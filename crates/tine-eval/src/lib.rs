@@ -25,8 +25,8 @@ pub use junit::{JunitError, junit};
 pub use report::{CaseReport, RunReport, StrayTally, SuiteReport};
 pub use runner::{Client, JOBS_DEFAULT, Progress, RunOptions, Runner};
 pub use suite::{
-    Case, FilterKind, MAX_OUTPUT_TOKENS_DEFAULT, NoModel, REPEAT_MAX, StandIn, Suite, SuiteError,
-    TIMEOUT_DEFAULT,
+    Case, Directive, FilterKind, MAX_OUTPUT_TOKENS_DEFAULT, NoModel, REPEAT_MAX, StandIn, Suite,
+    SuiteError, TIMEOUT_DEFAULT,
 };
 pub use tape::{Recorder, Replayer, Tape, TapeError, TapeWriter};
 pub use work::STAND_IN;

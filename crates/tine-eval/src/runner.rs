@@ -1,10 +1,13 @@
 //! Runs a suite: each case so often, so many at a time, in the order of the suite.
 
 use std::error::Error;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::{StreamExt, stream};
+use tine_fork::away::away_directive;
+use tine_fork::dream::{ToldSession, dream_directive};
 use tine_fork::stray::{Evidence, examine};
 use tine_fork::worker::{Inherits, worker_directive};
 use tine_fork::{
@@ -18,8 +21,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::judge::unmet;
 use crate::report::{CaseReport, RunReport, SuiteReport};
-use crate::suite::{Case, Suite};
-use crate::tools::{CaseTools, declarations};
+use crate::suite::{Case, Directive, Suite};
+use crate::tools::{CaseTools, MEMORY, declarations};
+use crate::work::STAND_IN;
 
 /// Runs at the same time unless the caller says otherwise: enough to hide a provider's latency, few enough for its rate limits.
 pub const JOBS_DEFAULT: usize = 4;
@@ -155,14 +159,24 @@ impl Runner {
         };
         let parent =
             ParentContext { account: Arc::clone(&client.account), ..ParentContext::new("eval") };
-        let prompt = match case.worker {
-            true => worker_directive(&case.prompt, &Inherits::default()),
-            false => case.prompt.clone(),
+        let prompt = match case.directive {
+            Directive::Plain => case.prompt.clone(),
+            Directive::Worker => worker_directive(&case.prompt, &Inherits::default()),
+            Directive::Dream => {
+                let project = Path::new(STAND_IN);
+                let told = |label: &str, text| ToldSession { label: label.to_owned(), text };
+                let mut sessions = vec![told("1", Some(case.prompt.clone()))];
+                if !case.messages.is_empty() {
+                    sessions.insert(0, told("2", None));
+                }
+                dream_directive(&project.join(MEMORY), project, &sessions, case.max_turns)
+            }
+            Directive::Away => away_directive(&case.prompt, None),
         };
         let inherited = CacheSafeParams::from_parent_request(&request);
         let ports = (Arc::clone(&client.llm), Arc::clone(tools) as _);
         let params = ForkParams {
-            tool_filter: tools.filter(case),
+            tool_filter: tools.filter(case)?,
             query_source: QuerySource::Eval,
             fork_label: case.name.clone(),
             max_turns: case.max_turns,

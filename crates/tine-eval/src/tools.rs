@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use tempfile::TempDir;
 use tine_fork::ToolDispatcher;
 use tine_fork::tools::{CallContext, InnerCalls, ToolAnswer, ToolCall};
-use tine_guard::filter::{AllowAllFilter, ReadOnlyFilter, ToolFilter};
+use tine_guard::filter::{AllowAllFilter, AutoMemFilter, FilterError, ReadOnlyFilter, ToolFilter};
 use tine_guard::{Call, PermissionMode, Rules, Verdict, Width, judge, real_call};
 use tine_model::RawJson;
 use tine_tools::{
@@ -19,6 +19,9 @@ use tine_wire::ToolDeclaration;
 
 use crate::suite::{Case, FilterKind, StandIn};
 use crate::work::{Work, WorkError};
+
+/// Where a case has its notes.
+pub(crate) const MEMORY: &str = "memory";
 
 /// Why a run's tools are not there.
 #[derive(Debug, thiserror::Error)]
@@ -74,14 +77,22 @@ impl CaseTools {
     }
 
     /// Which calls are refused before they get here.
-    pub(crate) fn filter(self: &Arc<Self>, case: &Case) -> Arc<dyn ToolFilter> {
-        match case.filter {
+    pub(crate) fn filter(
+        self: &Arc<Self>,
+        case: &Case,
+    ) -> Result<Arc<dyn ToolFilter>, FilterError> {
+        let directory = self.place.directory();
+        Ok(match case.filter {
             FilterKind::All => Arc::new(AllowAllFilter),
-            FilterKind::ReadOnly => Arc::new(ReadOnly {
-                filter: ReadOnlyFilter::new().in_directory(self.place.directory()),
+            FilterKind::ReadOnly => Arc::new(Placed {
+                filter: ReadOnlyFilter::new().in_directory(directory),
                 tools: Arc::clone(self),
             }),
-        }
+            FilterKind::Memory => Arc::new(Placed {
+                filter: AutoMemFilter::new(directory.join(MEMORY))?.in_directory(directory),
+                tools: Arc::clone(self),
+            }),
+        })
     }
 
     /// Whether a call may run here; otherwise what the model is told.
@@ -127,13 +138,13 @@ impl Caller for Inner {
     }
 }
 
-/// The read-only filter, which is told real paths and tells none.
-struct ReadOnly {
-    filter: ReadOnlyFilter,
+/// A filter that is told real paths and tells none.
+struct Placed<F> {
+    filter: F,
     tools: Arc<CaseTools>,
 }
 
-impl ToolFilter for ReadOnly {
+impl<F: ToolFilter> ToolFilter for Placed<F> {
     fn allows(&self, tool: &str, input: &RawJson) -> bool {
         self.filter.allows(tool, &self.tools.work.input(input))
     }

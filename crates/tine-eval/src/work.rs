@@ -102,16 +102,20 @@ impl Work {
             // A link may lead anywhere.
             let is_file = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
             match (file, is_file) {
-                (FileExpect::Present(true) | FileExpect::Contains(_), false) => {
+                (FileExpect::Present(true) | FileExpect::Text { .. }, false) => {
                     vec![format!("the file `{name}` is not there")]
                 }
                 (FileExpect::Present(false), true) => vec![format!("the file `{name}` is there")],
                 (FileExpect::Present(_), _) => Vec::new(),
-                (FileExpect::Contains(texts), true) => {
+                (FileExpect::Text { contains, absent }, true) => {
                     let content = beginning(&path);
-                    let missing = texts.iter().filter(|text| !content.contains(&***text));
-                    let words = |text| format!("the file `{name}` does not contain `{text}`");
-                    missing.map(words).collect()
+                    let missing = contains.iter().filter(|text| !content.contains(&***text));
+                    let missing =
+                        missing.map(|text| format!("the file `{name}` does not contain `{text}`"));
+                    let folded = content.to_lowercase();
+                    let there = absent.iter().filter(|text| folded.contains(&text.to_lowercase()));
+                    let there = there.map(|text| format!("the file `{name}` contains `{text}`"));
+                    missing.chain(there).collect()
                 }
             }
         };

@@ -253,7 +253,7 @@ async fn a_recorded_suite_is_repeated_from_its_tape() {
         [[case]]
         name = "looks"
         prompt = "Find the files."
-        worker = true
+        directive = "worker"
         repeat = 2
         messages = [{ role = "user", text = "Hello." }, { role = "assistant", text = "Hello!" }]
         expect.tool_calls = { must = "Glob" }

@@ -74,14 +74,16 @@
 //! [`ForkParams`] says what a fork is asked, may do and for how long; [`DelegateMode`] whether its caller waits. A [`ForkHandle`]
 //! is joined, detached or cancelled; dropped, it cancels its fork. Whatever happens to a fork is an [`Outcome`] of its
 //! [`ForkResult`], with the messages and tokens so far. [`DefaultForkSubagent::fan_out`] starts many at once, one writer a prefix.
-//! [`OnMessage`] sees every message, a [`ForkRegistry`] keeps them. [`stray`] looks whether a fork stayed with its task.
+//! [`OnMessage`] sees every message, a [`ForkRegistry`] keeps them. [`stray`] looks whether a fork stayed with its task. [`dream`] and
+//! [`away`] have the words for two forks that nobody types.
 //!
 //! This crate needs neither a terminal nor a store, and brings no HTTP. Below the forks stands the turn loop that tine's own agents
 //! run on too: a [`Run`](run::Run) over a [`Conversation`](run::Conversation), which hands messages to a [`Journal`](run::Journal) as soon as they exist.
 //!
-//! The examples run against tine's provider simulator: `quick_fork`, `memory_fork`, `eight_siblings`, `delegation`, `custom_tools`,
+//! The examples run against tine's provider simulator: `quick_fork`, `dream`, `eight_siblings`, `delegation`, `custom_tools`,
 //! `custom_client`.
 
+pub mod away;
 pub mod cache;
 mod cache_safe;
 pub mod client;
@@ -89,6 +91,7 @@ mod compactor;
 mod conversation;
 pub mod delegate;
 pub mod digest;
+pub mod dream;
 pub mod envelope;
 mod exchange;
 mod fitting;

@@ -21,7 +21,7 @@ macro_rules! examples {
 
 examples! {
     quick_fork, "../examples/quick_fork.rs", @"completed in 1 turn: Three: a barge, a tug and the ferry.";
-    memory_fork, "../examples/memory_fork.rs", @"completed: 1 file written (Ships come in before noon.), escaped: false; Noted.";
+    dream, "../examples/dream.rs", @"1 note (Ships come in before noon.), escaped: false; Noted when ships come in.";
     eight_siblings, "../examples/eight_siblings.rs", @"
     Check berth 1: done.
     Check berth 2: done.

@@ -71,7 +71,9 @@ mod writers;
 mod envelope_tests;
 
 pub use attach::{ATTACHED_BYTES_MAX, AttachedFile, LeftOut, Prompt};
-pub use away::{AWAY_AFTER_DEFAULT, AWAY_AFTER_MAX, AWAY_EVENTS_MAX, Away, AwayEvent, AwayKind};
+pub use away::{
+    AWAY_AFTER_DEFAULT, AWAY_AFTER_MAX, AWAY_EVENTS_MAX, Away, AwayEvent, AwayKind, AwayWriter,
+};
 pub use budget::OnBudget;
 pub use cache::{CachePolicy, LifetimeChoice};
 pub use cache_note::{CacheNote, PlaceNote, VendorNote};

@@ -1,6 +1,7 @@
 //! What the terminal asks of the program that it is part of: settings become options there.
 
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -12,6 +13,9 @@ use tokio_util::sync::CancellationToken;
 /// What a person is told where something cannot be done: the error and what helps, each a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told(pub String);
+
+/// A text that a model writes for a person, while nobody waits for it; `None` where it came to nothing.
+pub type Written = Pin<Box<dyn Future<Output = Option<String>> + Send>>;
 
 /// A model that a person can choose.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -135,8 +139,14 @@ pub trait Host: Send + Sync {
         seams: WorkerSeams,
     ) -> Result<String, Told>;
 
-    /// The person is about to prompt an agent: shows what happened while they were away, if they were.
-    async fn before_prompt(&self, agent: AgentId, show: &(dyn for<'t> Fn(&'t str) + Send + Sync));
+    /// The person is about to prompt an agent: shows what happened while they were away, if they were. Returns what a model writes of
+    /// it besides, where one does, until `cancel`.
+    async fn before_prompt(
+        &self,
+        agent: AgentId,
+        show: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+        cancel: CancellationToken,
+    ) -> Option<Written>;
 
     /// A turn of a conversation has ended: what waits for that may begin, and nobody waits for it.
     async fn turn_ended(&self, agent: AgentId);

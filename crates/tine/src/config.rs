@@ -164,6 +164,8 @@ pub(crate) struct AwayTable {
     pub(crate) enabled: Option<bool>,
     /// After how long, such as `4h`.
     pub(crate) after: Option<String>,
+    /// Has a model write a summary besides; without it only while the session's cache is warm.
+    pub(crate) model: Option<String>,
 }
 
 /// How commands are confined.

@@ -1,12 +1,22 @@
 //! The memory of a project, as the settings have it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use tine_fork::AllowAllFilter;
+use tine_fork::run::{RunEvent, RunLimits};
+use tine_guard::{PermissionMode, Rules};
 use tine_model::AgentId;
-use tine_runtime::{DreamSettings, MemoryPlaces, SessionOrder, project_of};
+use tine_runtime::{
+    Crew, DenyAll, DreamSettings, MemoryPlaces, OnBudget, Permissions, RunOptions, SessionOrder,
+    project_of,
+};
+use tokio_util::sync::CancellationToken;
 
+use crate::caching::policy;
 use crate::commands::begin;
 use crate::config::Config;
+use crate::confine::around_notes;
 use crate::context::Context;
 use crate::crew::model_ref;
 use crate::fail::Failure;
@@ -76,4 +86,26 @@ fn with_table(usual: DreamSettings, config: &Config) -> Result<DreamSettings, Fa
         }
     };
     Ok(settings)
+}
+
+/// How a hidden run goes: it asks nobody, and what it may do is its own.
+pub(crate) fn hidden_options(
+    context: &Context,
+    cancel: &CancellationToken,
+) -> Result<RunOptions, Failure> {
+    Ok(RunOptions {
+        limits: RunLimits::default(),
+        permissions: Permissions::new(
+            PermissionMode::ReadOnly,
+            Rules::default(),
+            Arc::new(DenyAll),
+        ),
+        observer: Arc::new(|_: &RunEvent<'_>| {}),
+        cancel: cancel.clone(),
+        caching: policy(&context.config, false)?,
+        filter: Arc::new(AllowAllFilter),
+        confinement: around_notes(&context.config, &context.directory)?,
+        crew: Crew::default(),
+        on_budget: OnBudget::End,
+    })
 }

@@ -16,7 +16,7 @@ use tine_runtime::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::away::before_prompt;
+use crate::away::{before_prompt, with_written};
 use crate::budget::on_budget;
 use crate::caching::policy;
 use crate::cli::{LimitArgs, OutputArgs, OutputFormat};
@@ -148,6 +148,7 @@ impl<'a> Talk<'a> {
         let crew = crew(config, self.limits, directory, watcher)?;
         let tally = Arc::new(Tally::new(view.observer()));
         let cancel = CancellationToken::new();
+        let away_ends = cancel.child_token();
         let options = RunOptions {
             limits: run_limits(self.limits, TURNS_DEFAULT),
             permissions: self.permissions(&reach),
@@ -162,12 +163,20 @@ impl<'a> Talk<'a> {
         let run = async {
             match whose {
                 Whose::Person { prompt, .. } => {
-                    if prompt.is_some() {
-                        before_prompt(self.context, agent, |text| self.tell_away(&view, text))
-                            .await;
-                    }
+                    let written = match &prompt {
+                        Some(_) => {
+                            let show = |text: &str| self.tell_away(&view, text);
+                            before_prompt(self.context, agent, show, &away_ends).await
+                        }
+                        None => None,
+                    };
                     let prompt = prompt.map(|prompt| self.context.words(prompt));
-                    runtime.run(agent, prompt, &options).await
+                    let run = runtime.run(agent, prompt, &options);
+                    let (ran, text) = with_written(run, written, &away_ends).await;
+                    if let Some(text) = text {
+                        self.tell_away(&view, &text);
+                    }
+                    ran
                 }
                 Whose::Nobody { hidden, prompt, .. } => {
                     runtime.run_hidden(*hidden, prompt, &options).await

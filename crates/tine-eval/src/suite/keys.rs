@@ -38,7 +38,7 @@ static CASE: Shape = Shape {
         ("max_output_tokens", None),
         ("repeat", None),
         ("filter", None),
-        ("worker", None),
+        ("directive", None),
         ("tools", None),
         ("fixture", None),
         ("stray", None),

@@ -15,7 +15,7 @@ use tine_model::{Message, ModelRef, RawJson};
 use tine_tools::{Effect, Toolbox};
 
 pub use self::error::SuiteError;
-pub use self::raw::FilterKind;
+pub use self::raw::{Directive, FilterKind};
 use self::raw::{RawCase, RawSuite};
 use crate::expect::Expect;
 
@@ -31,6 +31,10 @@ pub const TIMEOUT_DEFAULT: Duration = Duration::from_secs(120);
 /// Longest reply unless a case says otherwise, in tokens. Not a setting of the user's, because it is part of the requests, which
 /// must be the same on every machine.
 pub const MAX_OUTPUT_TOKENS_DEFAULT: u32 = 8_192;
+
+/// Turns of a consolidation and of a summary, as tine's own have them.
+const DREAM_TURNS: u32 = 30;
+const AWAY_TURNS: u32 = 4;
 
 /// A checked suite.
 #[derive(Debug, Clone)]
@@ -48,7 +52,7 @@ pub struct Suite {
 pub struct Case {
     /// Unique in the suite.
     pub name: String,
-    /// What the fork is asked. With `worker` this is the task, without the rules around it.
+    /// What the fork is asked, without the words of `directive` around it.
     pub prompt: String,
     /// What it inherits.
     pub messages: Vec<Message>,
@@ -66,8 +70,8 @@ pub struct Case {
     pub repeat: u32,
     /// Which calls are refused.
     pub filter: FilterKind,
-    /// Whether the prompt is a worker's directive.
-    pub worker: bool,
+    /// What stands around the prompt.
+    pub directive: Directive,
     /// Names of built-in tools that the parent declared.
     pub tools: Vec<String>,
     /// Tools that only say the same thing every time.
@@ -208,8 +212,13 @@ fn checked(
     let name = name.ok_or_else(|| Wrong::new("a case needs a `name`"))?;
     let prompt = raw.prompt.filter(|prompt| !prompt.trim().is_empty());
     let prompt = prompt.ok_or_else(|| Wrong::new(format!("the case `{name}` needs a `prompt`")))?;
-    let worker = raw.worker.unwrap_or(false);
-    let turns = if worker { WORKER_TURNS_DEFAULT } else { TURNS_DEFAULT };
+    let directive = raw.directive.unwrap_or_default();
+    let (turns, filter) = match directive {
+        Directive::Plain => (TURNS_DEFAULT, FilterKind::All),
+        Directive::Worker => (WORKER_TURNS_DEFAULT, FilterKind::All),
+        Directive::Dream => (DREAM_TURNS, FilterKind::Memory),
+        Directive::Away => (AWAY_TURNS, FilterKind::ReadOnly),
+    };
     let repeat = raw.repeat.unwrap_or(1);
     if !(1..=REPEAT_MAX).contains(&repeat) {
         return Err(Wrong::new(format!("`repeat` is a number from 1 to {REPEAT_MAX}")));
@@ -224,12 +233,12 @@ fn checked(
         max_turns: raw.max_turns.unwrap_or(turns),
         timeout: raw.timeout.map_or(TIMEOUT_DEFAULT, |timeout| timeout.0),
         max_output_tokens: raw.max_output_tokens.unwrap_or(MAX_OUTPUT_TOKENS_DEFAULT),
-        filter: raw.filter.unwrap_or_default(),
+        filter: raw.filter.unwrap_or(filter),
         stray: raw.stray.map(|check| check.0),
         name,
         prompt,
         repeat,
-        worker,
+        directive,
         tools,
         stand_ins,
     })

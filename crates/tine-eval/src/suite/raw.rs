@@ -45,7 +45,7 @@ pub(super) struct RawCase {
     pub(super) max_output_tokens: Option<u32>,
     pub(super) repeat: Option<u32>,
     pub(super) filter: Option<FilterKind>,
-    pub(super) worker: Option<bool>,
+    pub(super) directive: Option<Directive>,
     pub(super) tools: Option<Vec<String>>,
     pub(super) fixture: Option<String>,
     pub(super) stray: Option<CheckName>,
@@ -67,7 +67,7 @@ impl RawCase {
             max_output_tokens: self.max_output_tokens.or(defaults.max_output_tokens),
             repeat: self.repeat.or(defaults.repeat),
             filter: self.filter.or(defaults.filter),
-            worker: self.worker.or(defaults.worker),
+            directive: self.directive.or(defaults.directive),
             tools: self.tools.or(defaults.tools),
             fixture: self.fixture.or(defaults.fixture),
             stray: self.stray.or(defaults.stray),
@@ -114,14 +114,30 @@ pub(super) struct RawResult {
 }
 
 /// Which calls of a fork are refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FilterKind {
     /// None.
-    #[default]
     All,
     /// Those that do more than read.
     ReadOnly,
+    /// Those that do more than read, or write a note in `memory`.
+    Memory,
+}
+
+/// What stands around a case's prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Directive {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// A worker's rules: the prompt is its task.
+    Worker,
+    /// The consolidation of a memory, whose notes are in `memory`: the prompt is what was said in a session.
+    Dream,
+    /// A summary for a person who was away: the prompt is what happened meanwhile, a line each.
+    Away,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -22,7 +22,7 @@ fn a_suite_is_read_with_its_defaults() {
 
         [defaults]
         model = "sim/echo"
-        worker = true
+        directive = "worker"
         max_turns = 7
         timeout = 1.5
 
@@ -49,14 +49,14 @@ fn a_suite_is_read_with_its_defaults() {
         [[case]]
         name = "plain"
         prompt = "Say hello."
-        worker = false
+        directive = "plain"
         model = "anthropic/m"
         "#,
     )
     .unwrap();
     assert_eq!((suite.name.as_str(), suite.cases.len()), ("some", 2));
     let count = &suite.cases[0];
-    assert_eq!((count.worker, count.max_turns, count.repeat), (true, 7, 3));
+    assert_eq!((count.directive, count.max_turns, count.repeat), (Directive::Worker, 7, 3));
     assert_eq!(count.timeout, Duration::from_millis(1_500));
     assert_eq!((count.tools.join(" "), count.stand_ins.len()), ("Glob".to_owned(), 1));
     let roles: Vec<Role> = count.messages.iter().map(Message::role).collect();
@@ -67,7 +67,7 @@ fn a_suite_is_read_with_its_defaults() {
         count.expect.tool_calls.must_not.iter().map(ToString::to_string).collect();
     assert_eq!(calls, ["Bash", "FileWrite(a.txt)"]);
     let plain = &suite.cases[1];
-    assert!(!plain.worker && plain.stand_ins.is_empty());
+    assert!(plain.directive == Directive::Plain && plain.stand_ins.is_empty());
     assert_eq!(
         plain.tools.join(" "),
         "FileEdit FileRead FileWrite Glob Grep",
@@ -105,7 +105,7 @@ fn what_is_wrong_is_told_with_its_line() {
     ");
     insta::assert_snapshot!(wrong(&format!("{case}timeout = -1")), @"evals/some.toml:4: `timeout` is a number of seconds, more than 0 and at most a day");
     insta::assert_snapshot!(wrong(&format!("{case}stray = \"work\"")), @"evals/some.toml:4: unknown check `work`, expected one of `no_work`, `echo`, `missing_scope`, `foreign_task`, `loop`, `claims`, `too_long`, `denied`");
-    insta::assert_snapshot!(wrong(&format!("{case}filter = \"some\"")), @"evals/some.toml:4: unknown variant `some`, expected `all` or `read-only`");
+    insta::assert_snapshot!(wrong(&format!("{case}filter = \"some\"")), @"evals/some.toml:4: unknown variant `some`, expected one of `all`, `read-only`, `memory`");
     insta::assert_snapshot!(wrong(&format!("{case}model = \"opus\"")), @"evals/some.toml:4: `opus` is not a model: models are written provider/name");
     insta::assert_snapshot!(wrong(&format!("{case}tools = [\"FileReed\"]")), @r"
     evals/some.toml:1: there is no tool `FileReed`

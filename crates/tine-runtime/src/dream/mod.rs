@@ -8,18 +8,18 @@
 mod gates;
 mod record;
 mod sessions;
+mod settle;
 mod watch;
-mod words;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tine_fork::run::{RunLimits, RunReport};
+use tine_fork::dream::{ToldSession, dream_directive};
+use tine_fork::run::RunLimits;
 use tine_model::{
-    AgentId, AgentRecord, AgentState, Block, ContextMode, Message, ModelRef, Outcome, Reach,
-    Standing, Usage,
+    AgentId, AgentRecord, AgentState, Block, ContextMode, Message, ModelRef, Reach, Standing, Usage,
 };
 use tine_store::{
     AgentFilter, CreateAgent, Head as StoredHead, Lease, NewAgent, SetStamp, StampName, StoreError,
@@ -33,7 +33,7 @@ use crate::error::RuntimeError;
 use crate::hidden::HiddenSpec;
 use crate::inherit::Inherit;
 use crate::memory::{self, Notes, Projects};
-use crate::run::{RunOptions, RunOutcome};
+use crate::run::RunOptions;
 use crate::runtime::{NewHead, Runtime};
 
 pub use gates::{DreamRules, Gate};
@@ -41,6 +41,7 @@ pub use record::{DreamContext, DreamOutcome, DreamRun};
 
 use gates::Facts;
 use record::Event;
+use settle::settle;
 use watch::WatchedFilter;
 
 /// In which order a run is told of the sessions.
@@ -314,16 +315,13 @@ impl Runtime {
             run: run.to_string(),
             gates,
             context,
-            sessions: told.iter().map(|told| told.agent.to_string()).collect(),
+            sessions: told.iter().map(|(agent, _)| agent.to_string()).collect(),
             base,
         };
         self.tell_record(lease, began).await?;
-        let directive = words::directive(
-            (&settings.memory_dir, &settings.project),
-            context,
-            &told,
-            settings.limits.turns,
-        );
+        let told: Vec<ToldSession> = told.into_iter().map(|(_, told)| told).collect();
+        let (memory, project) = (&settings.memory_dir, &settings.project);
+        let directive = dream_directive(memory, project, &told, settings.limits.turns);
         let filter = Arc::new(WatchedFilter::new(notes.directory(), Path::new(&last.directory))?);
         let options = RunOptions {
             filter: Arc::clone(&filter) as _,
@@ -338,56 +336,6 @@ impl Runtime {
         match runs.pop() {
             Some(run) => Ok(Dreamed::Ran(Box::new(run))),
             None => Err(StoreError::no_agent(run).into()),
-        }
-    }
-
-    /// Ends the record of a run whose process has died, and puts the memory back, unless its work was whole: then it was committed,
-    /// and only the record is missing.
-    pub(crate) async fn heal(&self, lease: &Lease, memory_dir: &Path) -> Result<(), RuntimeError> {
-        let (runs, base) = self.dream_record(lease.agent).await?;
-        let Some(run) = runs.last().filter(|run| run.outcome == DreamOutcome::Running) else {
-            return Ok(());
-        };
-        let notes = Notes::open(memory_dir).await?;
-        notes.restore_all().await?;
-        let head = notes.head().await?;
-        let commit = head.filter(|head| Some(head) != base.as_ref());
-        let (outcome, error) = match &commit {
-            Some(_) => (DreamOutcome::Completed, None),
-            None => (DreamOutcome::Lost, Some("its process died".to_owned())),
-        };
-        let files = match &commit {
-            Some(commit) => shown(&notes.files_of(commit.clone()).await?),
-            None => Vec::new(),
-        };
-        let ended = Event::Ended {
-            run: run.run.to_string(),
-            outcome,
-            error,
-            files,
-            escapes: Vec::new(),
-            refused: Vec::new(),
-            secrets: 0,
-            commit,
-        };
-        self.tell_record(lease, ended).await
-    }
-
-    /// Does the same for an agent whose process has died, where it keeps a memory. What cannot be healed now is by the next run.
-    pub(crate) async fn heal_memory(&self, agent: AgentId) {
-        let healed = async {
-            let record = self.store().agent(agent).await?;
-            if record.standing != Standing::Hidden || record.parent.is_some() {
-                return Ok(());
-            }
-            let lease = self.acquire(agent).await?;
-            let healed = self.heal(&lease, record.directory.as_ref()).await;
-            let idle = self.mark(&lease, AgentState::Idle).await;
-            self.store().release(&lease).await?;
-            healed.and(idle)
-        };
-        if let Err(error) = healed.await {
-            tracing::warn!(%agent, %error, "a memory could not be put back as it was before a run that died");
         }
     }
 
@@ -532,73 +480,4 @@ fn writes(block: &Block) -> bool {
 /// The directory as a stamp names it.
 fn stamped(memory_dir: &Path) -> String {
     memory_dir.to_string_lossy().into_owned()
-}
-
-/// Looks at what a run has done to the notes, puts back what it had no right to change, and commits the rest. Where the run did not
-/// complete, all is put back.
-async fn settle(
-    notes: &Notes,
-    (run, now_ms): (AgentId, i64),
-    ran: Result<RunOutcome, RuntimeError>,
-    filter: &WatchedFilter,
-) -> Event {
-    let (mut outcome, mut error) = match &ran {
-        Ok(ran) => of_report(&ran.report),
-        Err(error) => (DreamOutcome::Failed, Some(tine_model::in_full(error))),
-    };
-    let written = filter.written();
-    let kept = async {
-        let changed = notes.changes().await?;
-        let (files, escapes): (Vec<_>, Vec<_>) =
-            changed.into_iter().partition(|path| written.contains(path));
-        notes.restore(escapes.clone()).await?;
-        if outcome != DreamOutcome::Completed {
-            notes.restore_all().await?;
-            return Ok((Vec::new(), escapes, 0, None));
-        }
-        let secrets = notes.redact(files.clone()).await?;
-        notes.trim_index().await?;
-        let message = format!("Consolidate {} notes\n\nRun: {run}", files.len());
-        let commit = notes.keep(message, now_ms).await?;
-        Ok::<_, RuntimeError>((files, escapes, secrets, commit))
-    };
-    let kept = kept.await;
-    let (files, escapes, secrets, commit) = match kept {
-        Ok(kept) => kept,
-        Err(failed) => {
-            (outcome, error) = (DreamOutcome::Failed, Some(tine_model::in_full(&failed)));
-            (Vec::new(), Vec::new(), 0, None)
-        }
-    };
-    Event::Ended {
-        run: run.to_string(),
-        outcome,
-        error,
-        files: shown(&files),
-        escapes: shown(&escapes),
-        refused: filter.refused(),
-        secrets,
-        commit,
-    }
-}
-
-fn shown(paths: &[PathBuf]) -> Vec<String> {
-    paths.iter().map(|path| path.to_string_lossy().into_owned()).collect()
-}
-
-fn of_report(report: &RunReport) -> (DreamOutcome, Option<String>) {
-    let outcome = match &report.outcome {
-        Outcome::Completed => DreamOutcome::Completed,
-        Outcome::TurnLimit => DreamOutcome::TurnLimit,
-        Outcome::TimedOut => DreamOutcome::TimedOut,
-        Outcome::Aborted => DreamOutcome::Stopped,
-        Outcome::BudgetExhausted => DreamOutcome::BudgetExhausted,
-        Outcome::LengthCut | Outcome::Refused | Outcome::Failed(_) => DreamOutcome::Failed,
-    };
-    let error = match &report.outcome {
-        Outcome::Completed => None,
-        Outcome::Failed(why) => Some(why.clone()),
-        other => Some(other.as_str().replace('_', " ")),
-    };
-    (outcome, error)
 }

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use tine_fork::cache::child_places;
 use tine_fork::digest::Digest;
+use tine_fork::dream::ToldSession;
 use tine_model::{AgentId, AgentRecord, Standing};
 use tine_store::AgentFilter;
 
-use super::words::Told;
 use super::{DreamSettings, SessionOrder};
 use crate::cache::CachePolicy;
 use crate::error::RuntimeError;
@@ -38,7 +38,7 @@ impl Runtime {
     }
 
     /// Whether the provider's cache still has at least half of a session, by what is known of it.
-    pub(super) async fn is_warm(
+    pub(crate) async fn is_warm(
         &self,
         session: &AgentRecord,
         caching: CachePolicy,
@@ -58,24 +58,18 @@ impl Runtime {
         sessions: &[AgentRecord],
         native: Option<AgentId>,
         settings: &DreamSettings,
-    ) -> Result<Vec<Told>, RuntimeError> {
+    ) -> Result<Vec<(AgentId, ToldSession)>, RuntimeError> {
         let mut told = Vec::new();
         for session in sessions.iter().take(settings.sessions_max) {
-            let digest = match native == Some(session.id) {
-                true => String::new(),
-                false => {
-                    let fold = self.fold(session.id, None).await?;
-                    // What a fork inherited is its parent's to tell.
-                    let is_own =
-                        |agent: AgentId| session.standing == Standing::Root || agent == session.id;
-                    let own = fold.effective().filter(|(entry, _)| is_own(entry.agent));
-                    let items: Vec<_> = own.map(|(_, item)| item).collect();
-                    let messages: Vec<_> = items.iter().map(|item| &*item.message).collect();
-                    Digest::fitting(&messages, settings.session_tokens).text
-                }
+            let name =
+                session.name.as_deref().map_or_else(String::new, |name| format!(" ({name})"));
+            let label = format!("{}{name}", session.id.short());
+            let text = match native == Some(session.id) {
+                true => None,
+                false => Some(self.digest_of(session, settings.session_tokens).await?),
             };
-            if native == Some(session.id) || !digest.is_empty() {
-                told.push(Told { agent: session.id, name: session.name.clone(), digest });
+            if text.as_ref().is_none_or(|text| !text.is_empty()) {
+                told.push((session.id, ToldSession { label, text }));
             }
         }
         match settings.order {
@@ -83,5 +77,20 @@ impl Runtime {
             SessionOrder::Oldest => told.reverse(),
         }
         Ok(told)
+    }
+
+    /// What was said in a conversation as a text of at most so many tokens; of what a fork inherited, nothing: that is its parent's to
+    /// tell.
+    pub(crate) async fn digest_of(
+        &self,
+        session: &AgentRecord,
+        tokens: u64,
+    ) -> Result<String, RuntimeError> {
+        let fold = self.fold(session.id, None).await?;
+        let is_own = |agent: AgentId| session.standing == Standing::Root || agent == session.id;
+        let own = fold.effective().filter(|(entry, _)| is_own(entry.agent));
+        let items: Vec<_> = own.map(|(_, item)| item).collect();
+        let messages: Vec<_> = items.iter().map(|item| &*item.message).collect();
+        Ok(Digest::fitting(&messages, tokens).text)
     }
 }

@@ -1,5 +1,7 @@
 //! Hidden runs: forks that nobody typed.
 
+mod away;
+
 use std::path::Path;
 use std::sync::Arc;
 

@@ -253,7 +253,16 @@ impl Hands {
         let mut prompt = prompt;
         if prompt.is_some() {
             let show = |text: &str| self.tell(Some(agent), Tone::Plain, text.to_owned());
-            self.host.before_prompt(agent, &show).await;
+            if let Some(written) =
+                self.host.before_prompt(agent, &show, self.end.child_token()).await
+            {
+                let hands = Arc::clone(self);
+                self.go(async move {
+                    if let Some(text) = written.await {
+                        hands.tell(Some(agent), Tone::Plain, text);
+                    }
+                });
+            }
         }
         loop {
             let cancel = self.end.child_token();

@@ -42,7 +42,7 @@ pub(crate) async fn away(context: &Context, args: AwayArgs) -> Result<u8, Failur
     // Workers that died with their process have ended.
     listing::recover(context).await?;
     // Settings that cannot be used are said here, and nowhere else: a prompt is not kept back for them.
-    away::after(&context.config)?;
+    away::check(&context.config)?;
     let agent = match &args.agent {
         Some(agent) => context.agent(agent).await?,
         None => last_in(context).await?,

@@ -1,27 +1,17 @@
 //! `tine dream`: a hidden run writes down what was learnt in a project's sessions.
 
-use std::sync::Arc;
-
 use serde::Serialize;
-use tine_fork::AllowAllFilter;
-use tine_fork::run::{RunEvent, RunLimits};
-use tine_guard::{PermissionMode, Rules};
 use tine_model::AgentId;
-use tine_runtime::{
-    Crew, DenyAll, DreamAsk, DreamOutcome, DreamRun, DreamSettings, Dreamed, Gate, OnBudget,
-    Permissions, RunOptions,
-};
+use tine_runtime::{DreamAsk, DreamOutcome, DreamRun, DreamSettings, Dreamed, Gate};
 use tokio_util::sync::CancellationToken;
 
-use crate::caching::policy;
 use crate::cli::{DreamArgs, DreamCommand, UndoDreamArgs};
 use crate::commands::listing;
-use crate::confine::around_notes;
 use crate::context::Context;
 use crate::fail::{BUDGET, FAILED, Failure, INTERRUPTED, TIMED_OUT, TURN_LIMIT};
 use crate::inside;
 use crate::interrupt::interruptible;
-use crate::memory::{settings, settings_of};
+use crate::memory::{hidden_options, settings, settings_of};
 use crate::output;
 use crate::render::json::UsageShape;
 use crate::render::table::{Align, Table};
@@ -257,7 +247,7 @@ async fn run(
     json: bool,
 ) -> Result<u8, Failure> {
     let cancel = CancellationToken::new();
-    let options = options(context, &cancel)?;
+    let options = hidden_options(context, &cancel)?;
     if ask.forced && !json {
         output::say(
             "reading the sessions of this project (Ctrl-C stops it; the notes are then as they were)",
@@ -310,7 +300,7 @@ pub(crate) async fn tick(context: &Context, json: bool) -> Result<u8, Failure> {
     listing::recover(context).await?;
     let mut ran = Vec::new();
     let cancel = CancellationToken::new();
-    let options = options(context, &cancel)?;
+    let options = hidden_options(context, &cancel)?;
     // Without this, nothing is ever due: the projects need not be looked for.
     let projects = match context.config.dream.enabled {
         Some(true) => context.runtime.projects().await?,
@@ -355,25 +345,6 @@ fn tell_closed(gates: &[Gate], ask: DreamAsk) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// How a consolidation runs: it asks nobody, and what it may do is its own.
-fn options(context: &Context, cancel: &CancellationToken) -> Result<RunOptions, Failure> {
-    Ok(RunOptions {
-        limits: RunLimits::default(),
-        permissions: Permissions::new(
-            PermissionMode::ReadOnly,
-            Rules::default(),
-            Arc::new(DenyAll),
-        ),
-        observer: Arc::new(|_: &RunEvent<'_>| {}),
-        cancel: cancel.clone(),
-        caching: policy(&context.config, false)?,
-        filter: Arc::new(AllowAllFilter),
-        confinement: around_notes(&context.config, &context.directory)?,
-        crew: Crew::default(),
-        on_budget: OnBudget::End,
-    })
 }
 
 async fn undo(

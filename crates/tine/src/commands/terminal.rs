@@ -16,8 +16,10 @@ use tine_runtime::{
 use tine_tui::words::{DIM, first_line, styled};
 use tine_tui::{
     CommandWords, Host, KeyError, Keys, Look, ModelChoice, Offer, Seams, Start, Told, WorkerSeams,
+    Written,
 };
 use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 
 use crate::away;
 use crate::caching::policy;
@@ -335,12 +337,17 @@ impl Host for SettingsHost {
         Ok(anstream::adapter::strip_str(&text).to_string())
     }
 
-    async fn before_prompt(&self, agent: AgentId, show: &(dyn for<'t> Fn(&'t str) + Send + Sync)) {
+    async fn before_prompt(
+        &self,
+        agent: AgentId,
+        show: &(dyn for<'t> Fn(&'t str) + Send + Sync),
+        cancel: CancellationToken,
+    ) -> Option<Written> {
         let shown = |text: &str| {
             show(text);
             true
         };
-        away::before_prompt(&self.context, agent, shown).await;
+        away::before_prompt(&self.context, agent, shown, &cancel).await
     }
 
     async fn turn_ended(&self, agent: AgentId) {

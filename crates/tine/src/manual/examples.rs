@@ -356,8 +356,9 @@ Examples:
   tine export 1a2b | tine import - --model sim/echo --json";
 
 pub(crate) const AWAY: &str = "\
-The same stands before your first prompt when you were away for longer than `away.after`. No model writes it, and no \
-agent reads it.
+The same stands before your first prompt when you were away for longer than `away.after`. It costs nothing, and no agent reads it. With \
+`away.model`, or while the provider's cache still has the conversation, a model writes a summary besides, while your \
+prompt is answered: in a hidden fork that only reads (`tine ps --all`), and of which the agent does not know.
 
 Examples:
   tine away                 # of the agent that was last used in this directory
@@ -466,6 +467,7 @@ The code is 0 when every run passed and 1 when one did not. Each run works in a 
 
 Examples:
   tine eval evals/stray.toml --model sim/evals/stray-astray.toml
+  tine eval evals/dream.toml --model sim/evals/dream-well.toml
   tine eval suite.toml --model anthropic/claude-opus-5-5 -n 5 --junit report.xml
   tine eval suite.toml --record tape.jsonl
   tine eval suite.toml --replay tape.jsonl";

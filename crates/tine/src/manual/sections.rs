@@ -400,10 +400,13 @@ const EVALUATIONS: Section = Section {
             "model, max_turns, max_output_tokens, timeout, repeat",
             "who answers and how long; timeout is in seconds (120)",
         ),
-        ("worker", "true: the prompt is a worker's task, with a worker's rules around it"),
+        (
+            "directive",
+            "what stands around the prompt: plain, nothing (default); worker, a worker's rules; dream, the consolidation of the notes in memory, where the prompt is what was said in a session; away, a summary for a person who is back, where the prompt is what happened",
+        ),
         (
             "tools, filter",
-            "names of tools (all but Bash, whose commands need a kernel that can confine them); filter is all or read-only",
+            "names of tools (all but Bash, whose commands need a kernel that can confine them); filter is all, read-only (default of away) or memory, which lets notes in memory be written, too (default of dream)",
         ),
         ("fixture", "a directory beside the suite"),
         (
@@ -422,7 +425,7 @@ const EVALUATIONS: Section = Section {
             "expect.tool_calls",
             "{ must, must_not, min, max }: calls are Tool or Tool(text in its arguments)",
         ),
-        ("expect.files", "{ \"path\" = text, list of texts, true or false }"),
+        ("expect.files", "{ \"path\" = text, list of texts, { contains, absent }, true or false }"),
         ("expect.max_cost_usd, max_tokens, max_turns", "limits of the whole run"),
         (
             "[[tool]]",

@@ -104,6 +104,10 @@ pub(super) const SETTINGS: Section = Section {
             "whether you are told before your first prompt what happened meanwhile (true), and after how long, from 0s to 30d (4h); for the user's file only",
         ),
         (
+            "away.model",
+            "the model that writes a summary of it besides, from a text of the conversation (none: one is written only while the provider's cache still has the conversation)",
+        ),
+        (
             "dream.enabled",
             "whether notes of projects are consolidated by themselves (false); the table is for the user's file only",
         ),

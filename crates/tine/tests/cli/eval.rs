@@ -1,4 +1,4 @@
-//! `tine eval`: the stray suite of this repository, tapes, and what is said of wrong input.
+//! `tine eval`: the suites of this repository, tapes, and what is said of wrong input.
 
 use std::path::{Path, PathBuf};
 
@@ -57,6 +57,27 @@ fn forks_that_keep_to_their_task_raise_no_alarm() {
         serde_json::json!({ "runs": count, "strayed": 0, "caught": 0, "false_alarms": 0 });
     assert_eq!(report["stray"], expected, "{report}");
     assert_eq!(report["passed"], true);
+}
+
+#[test]
+fn dreams_and_summaries_pass_where_they_do_what_they_are_told_and_fail_where_not() {
+    for (suite, answers, passes) in [
+        ("dream.toml", "dream-well.toml", true),
+        ("dream.toml", "dream-astray.toml", false),
+        ("away.toml", "away-well.toml", true),
+        ("away.toml", "away-astray.toml", false),
+    ] {
+        let model = format!("sim/{}", evals(answers).display());
+        let suite = evals(suite);
+        let ran = Home::new().ran(&["eval", suite.to_str().unwrap(), "--model", &model, "--json"]);
+        assert_eq!(ran.code, i32::from(!passes), "{}", ran.stderr);
+        let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let cases = report["cases"].as_array().unwrap();
+        assert!(cases.len() >= 4);
+        for case in cases {
+            assert_eq!(case["passed"], Value::from(usize::from(passes)), "{case}");
+        }
+    }
 }
 
 #[test]

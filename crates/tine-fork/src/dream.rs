@@ -1,36 +1,38 @@
-//! What a consolidation is told.
+//! What a fork is told that consolidates a memory: it reads what was said in sessions, and keeps notes for later agents.
+//!
+//! Run it behind an [`AutoMemFilter`](crate::AutoMemFilter) on the notes, as [`QuerySource::AutoDream`](crate::QuerySource::AutoDream).
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use tine_fork::envelope::escape_frame_line;
-use tine_model::AgentId;
+use crate::envelope::escape_frame_line;
 
-use super::record::DreamContext;
-
-/// A session as the run is told of it.
-pub(super) struct Told {
-    pub(super) agent: AgentId,
-    pub(super) name: Option<String>,
-    /// Its digest; empty where the run goes on from the session itself.
-    pub(super) digest: String,
+/// A session whose knowledge is consolidated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToldSession {
+    /// What it is called, on one line.
+    pub label: String,
+    /// What was said in it, such as [`Digest::text`](crate::digest::Digest::text); `None` for the one whose conversation the fork
+    /// inherits.
+    pub text: Option<String>,
 }
 
-/// The directive of one run: the task in four phases, its limits, and the sessions.
-pub(super) fn directive(
-    (memory, project): (&Path, &Path),
-    context: DreamContext,
-    sessions: &[Told],
+/// The directive of one consolidation: the task in four phases, its limits, and the sessions. `memory` is the directory of the notes
+/// and `project` that of what they are about, both absolute; `turns` is the most that the fork has.
+pub fn dream_directive(
+    memory: &Path,
+    project: &Path,
+    sessions: &[ToldSession],
     turns: u32,
 ) -> String {
     let [memory, project] =
         [memory, project].map(|path| escape_frame_line(&path.to_string_lossy()));
-    let begin = match context {
-        DreamContext::Warm => {
+    let begin = match sessions.iter().any(|session| session.text.is_none()) {
+        true => {
             "Leave the conversation above as it is: nobody answers here, and nothing of it is to be gone on with. You are given \
             another task."
         }
-        DreamContext::Digest => "Nobody answers here: do this task by yourself.",
+        false => "Nobody answers here: do this task by yourself.",
     };
     let mut text = format!(
         "{begin}\n\n\
@@ -49,17 +51,11 @@ pub(super) fn directive(
         Everything else is refused. You have {turns} turns. Where nothing is worth keeping, change nothing. End with one \
         sentence that says what you changed."
     );
-    for told in sessions {
-        let name = told.name.as_deref().map_or_else(String::new, |name| format!(" ({name})"));
-        let agent = told.agent.short();
-        match told.digest.is_empty() {
-            true => {
-                let _ = write!(text, "\n\nSession {agent}{name}: the conversation above.");
-            }
-            false => {
-                let _ = write!(text, "\n\nSession {agent}{name}:\n{}", told.digest);
-            }
-        }
+    for ToldSession { label, text: told } in sessions {
+        let _ = match told {
+            None => write!(text, "\n\nSession {label}: the conversation above."),
+            Some(told) => write!(text, "\n\nSession {label}:\n{told}"),
+        };
     }
     text
 }

@@ -1,7 +1,9 @@
 //! A sum of what happened in a tree while its person was away, from rows alone: at once, and for nothing.
 //!
-//! A person is away from the last prompt that they gave a tree until the next one. Nothing of this is said to a model, and no log
-//! changes.
+//! A person is away from the last prompt that they gave a tree until the next one. The agent's model is told nothing of this, and no
+//! log changes. A model may write a summary of it besides ([`writer`]).
+
+mod writer;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,6 +16,8 @@ use tine_store::{AgentFilter, PermissionFilter, SetStamp, StampName, UsageScope}
 use crate::codec;
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
+
+pub use writer::AwayWriter;
 
 /// Most events that are told; of more, the newest.
 pub const AWAY_EVENTS_MAX: usize = 50;
