@@ -53,7 +53,10 @@ async fn written(
     let runtime = context.runtime.clone();
     let writer = runtime.away_writer(agent, (away, model.as_ref()), options.caching).await?;
     Ok(writer.map(|writer| -> Written {
-        Box::pin(async move { runtime.write_away(writer, &options).await.ok().flatten() })
+        Box::pin(async move {
+            let text = runtime.write_away(writer, &options).await.ok().flatten()?;
+            Some(format!("In short: {}", text.trim()))
+        })
     }))
 }
 

@@ -364,7 +364,9 @@ fn equal_questions_are_one_and_a_line_that_is_begun_marks_no_choice() {
 fn three_asked(app: &mut App) {
     let worker =
         AgentRecord { standing: Standing::Worker, state: AgentState::Running, ..agent(4, Some(3)) };
-    let known = vec![agent(1, None), agent(2, Some(1)), agent(3, None), worker];
+    // A hidden one is nobody's fork.
+    let hidden = AgentRecord { standing: Standing::Hidden, ..agent(5, Some(1)) };
+    let known = vec![agent(1, None), agent(2, Some(1)), agent(3, None), worker, hidden];
     app.update(Event::Registry(known, Vec::new()));
     app.now_ms = 2_000;
     let mut elsewhere = request(1, 4, PermissionScope::Always);

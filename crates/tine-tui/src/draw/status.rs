@@ -3,7 +3,7 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use tine_guard::PermissionMode;
-use tine_model::{AgentState, Cap};
+use tine_model::{AgentState, Cap, Standing};
 use tine_store::BudgetRow;
 use unicode_width::UnicodeWidthStr;
 
@@ -35,7 +35,9 @@ pub(super) fn rule(app: &App, width: usize) -> Line<'static> {
     if let Some(parent) = record.parent {
         parts.push(format!("↑ {}", app.record(parent).map_or_else(|| parent.short(), title)));
     }
-    let lives = |agent: &&tine_model::AgentRecord| agent.state != AgentState::Dead;
+    let lives = |agent: &&tine_model::AgentRecord| {
+        agent.state != AgentState::Dead && agent.standing != Standing::Hidden
+    };
     let beside = app.agents.iter().filter(lives).filter(|agent| agent.parent == record.parent);
     let beside = beside.filter(|agent| agent.id != record.id).count();
     if record.parent.is_some() && beside > 0 {
