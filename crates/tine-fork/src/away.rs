@@ -1,6 +1,6 @@
 //! What a fork is told that says to a person who was away where things stand.
 //!
-//! Run it behind a [`ReadOnlyFilter`](crate::ReadOnlyFilter).
+//! Run it behind a [`ReadOnlyFilter`](crate::tool_filter::ReadOnlyFilter).
 
 use crate::envelope::escape_frame_line;
 
