@@ -179,7 +179,6 @@ fn each_attempt_works_where_there_is_no_wall() {
     if cannot_try() {
         return;
     }
-    let scene = Scene::new();
     let is_root = rustix::process::getuid().is_root();
     let all = attempts();
     let tried = |attempt: &Attempt| match attempt.needs {
@@ -188,11 +187,19 @@ fn each_attempt_works_where_there_is_no_wall() {
         Needs::Wall => false,
     };
     let ids: Vec<usize> = (0..all.len()).filter(|id| tried(&all[*id])).collect();
-    let filled = scene.filled(&all, &ids);
-    scene.without_wall(&script(&filled));
-    let effects = scene.effects(&ids, Reach::Open);
+    // Those that have done nothing, each with its command. A connection may fail on a machine that has other things to do.
+    let mut left: Vec<(usize, String)> = ids.iter().map(|id| (*id, String::new())).collect();
+    for _ in 0..3 {
+        let scene = Scene::new();
+        let ids: Vec<usize> = left.iter().map(|(id, _)| *id).collect();
+        left = scene.filled(&all, &ids);
+        scene.without_wall(&script(&left));
+        let effects = scene.effects(&ids, Reach::Open);
+        left.retain(|(id, _)| !effects.ids.contains(id));
+    }
+    assert!(left.len() * 2 <= ids.len(), "too few are left to show something");
     let mut idle = Vec::new();
-    for (id, command) in filled.iter().filter(|(id, _)| !effects.ids.contains(id)) {
+    for (id, command) in &left {
         let name = format!("{id}: {}", all[*id].text);
         match needs::missing_for(&all[*id].text, command) {
             Some((needs, why)) => not_run(needs, &format!("attempt {name}"), &why),
@@ -200,7 +207,6 @@ fn each_attempt_works_where_there_is_no_wall() {
         }
     }
     assert_eq!(idle, [""; 0], "these do nothing, and so show nothing");
-    assert!(effects.ids.len() * 2 >= ids.len(), "too few are left to show something");
 }
 
 fn check(reach: Reach) {
