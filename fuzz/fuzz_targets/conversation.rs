@@ -8,7 +8,8 @@ use tine_fork::worker::is_workers_history;
 use tine_history::close_calls;
 use tine_model::{Message, RawJson, WireFormat};
 use tine_wire::{
-    ConversationFormat, conversation_format, read_conversation, read_opencode_outline, unsent_blocks,
+    ConversationFormat, conversation_format, read_conversation, read_opencode_outline,
+    unsent_blocks,
 };
 
 fuzz_target!(|text: &str| {

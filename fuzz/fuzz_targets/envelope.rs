@@ -3,10 +3,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use tine_fork::digest::{Digest, DigestProfile};
-use tine_fork::worker::{Inherits, directive_task, worker_directive};
+use tine_fork::envelope::{escape_frame_line, escape_frame_tags, frame_tags, unescape_frame_tags};
 use tine_fork::merge_note::{MergeNote, Wording};
 use tine_fork::notification::{NotificationStatus, TaskNotification};
-use tine_fork::envelope::{escape_frame_line, escape_frame_tags, frame_tags, unescape_frame_tags};
+use tine_fork::worker::{Inherits, directive_task, worker_directive};
 use tine_model::{AgentId, EntryId, Message};
 
 fuzz_target!(|text: &str| {

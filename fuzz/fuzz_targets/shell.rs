@@ -11,7 +11,9 @@ fuzz_target!(|text: &str| {
     assert_eq!(warning(text), warning(text));
     check(text, Width::Strict);
     check(text, Width::Wide);
-    assert!(!shell_verdict(text, Width::Strict).read_only || shell_verdict(text, Width::Wide).read_only);
+    assert!(
+        !shell_verdict(text, Width::Strict).read_only || shell_verdict(text, Width::Wide).read_only
+    );
 });
 
 fn check(text: &str, width: Width) {

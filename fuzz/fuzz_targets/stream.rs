@@ -2,8 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use tine_model::EntryId;
 use tine_model::WireFormat;
-use tine_wire::{Decoder, Dialect, Event, refused_members};
+use tine_wire::{
+    Decoder, Dialect, Event, IdForm, LeftBlocks, LeftOut, Reach, refused_block, refused_members,
+};
 
 fn decode(format: WireFormat, pieces: impl Iterator<Item = Vec<u8>>) -> (Vec<Event>, bool) {
     let mut decoder = Decoder::new(format);
@@ -29,11 +32,17 @@ fuzz_target!(|data: &[u8]| {
         let _ = tine_wire::decode_reply(format, bytes);
         let failure = tine_wire::decode_failure(format, 422, None, bytes);
         let text = String::from_utf8_lossy(bytes);
-        let told = [failure.message.as_str(), &*text].map(refused_members);
-        let dialect = Dialect::of(told.into_iter().flatten());
+        let place = EntryId(1);
+        let told = [failure.message.as_str(), &*text].into_iter().flat_map(|words| {
+            let members = refused_members(words).into_iter().map(LeftOut::Member);
+            let blocks = refused_block(words)
+                .map(|(kind, _)| LeftOut::Blocks(LeftBlocks { kind, reach: Reach::UpTo(place) }));
+            members.chain(blocks).chain(IdForm::read(words).map(LeftOut::Ids)).collect::<Vec<_>>()
+        });
+        let dialect = Dialect::without(told);
         let message = tine_wire::read_message(format, &text);
-        if let Some(changed) = message.ok().and_then(|message| dialect.message(&message)) {
-            assert_eq!(dialect.message(&changed), None, "left out once and for good");
+        if let Some(changed) = message.ok().and_then(|message| dialect.message(place, &message)) {
+            assert_eq!(dialect.message(place, &changed), None, "left out once and for good");
         }
         let _ = failure.overflow();
         let _ = tine_wire::Overflow::read(&text);

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use tine_history::History;
+use tine_history::{History, Item};
 use tine_llm::Request;
-use tine_model::{Boundary, BoundaryKind, EntryId, Message, Segment};
+use tine_model::{Block, Boundary, BoundaryKind, EntryId, Message, Segment};
 use tine_wire::{
-    Assembled, Body, CachedPrefix, Comparison, Dialect, Head, Lifetimes, MarkPoints,
+    Assembled, Body, CachedPrefix, CallIds, Comparison, Dialect, Head, Lifetimes, MarkPoints,
     RequestOptions, assemble, cached_content, first_difference, framer,
 };
 
@@ -57,8 +57,10 @@ pub struct Conversation {
     pub(crate) held: Option<Arc<Held>>,
     /// HTTP headers that every request carries beside the usual ones. Inherited by forks.
     pub(crate) headers: Arc<[(String, String)]>,
-    /// The members that requests leave out; head and history are without them. Inherited by forks.
+    /// What requests leave out; head and history are without it. Inherited by forks.
     pub(crate) dialect: Arc<Dialect>,
+    /// The ids of the calls in the history, once they were needed. Inherited by forks.
+    pub(crate) ids: Option<Arc<CallIds>>,
     /// Most tokens of a reply, where the server has room for fewer than the head asks for. Inherited by forks.
     pub(crate) reply_max: Option<u32>,
 }
@@ -79,6 +81,7 @@ impl Conversation {
             held: None,
             headers,
             dialect: Arc::default(),
+            ids: None,
             reply_max: None,
         }
     }
@@ -134,8 +137,10 @@ impl Conversation {
             held: None,
             headers,
             dialect,
+            ids: None,
             reply_max,
         }
+        .with_own_ids()
         .speaking(self.dialect)
     }
 
@@ -158,6 +163,7 @@ impl Conversation {
             held: self.held.clone(),
             headers: Arc::clone(&self.headers),
             dialect: Arc::clone(&self.dialect),
+            ids: self.ids.clone(),
             reply_max: self.reply_max,
         }
     }
@@ -191,8 +197,57 @@ impl Conversation {
 
     /// Appends a message that the log already holds.
     pub fn push(&mut self, entry: EntryId, message: Arc<Message>) {
-        let message = self.dialect.message(&message).map_or(message, Arc::new);
+        let (format, form) = (self.head.format(), self.dialect.ids());
+        let has_ids = message
+            .blocks()
+            .iter()
+            .any(|block| matches!(block, Block::ToolUse { .. } | Block::ToolResult { .. }));
+        let message = match has_ids {
+            true => {
+                let mut ids = self.ids.take().unwrap_or_else(|| Arc::new(self.noted_ids()));
+                let placed = Arc::make_mut(&mut ids).place(&message, format, form);
+                self.ids = Some(ids);
+                placed.map_or(message, Arc::new)
+            }
+            false => message,
+        };
+        let message = self.dialect.message(entry, &message).map_or(message, Arc::new);
         self.history.push(entry, message);
+    }
+
+    /// The ids that the history has.
+    fn noted_ids(&self) -> CallIds {
+        let mut ids = CallIds::default();
+        self.history.iter().for_each(|item| ids.note(&item.message));
+        ids
+    }
+
+    /// The same conversation over messages as a log has them: requests have ids of calls that the provider takes. One that was taken
+    /// over from a request keeps those that were sent.
+    pub fn with_own_ids(mut self) -> Self {
+        let (format, form) = (self.head.format(), self.dialect.ids());
+        let mut ids = CallIds::default();
+        let mut changed = false;
+        let sent = self.head.taken_over();
+        let place = |(index, item): (usize, &Item)| {
+            if index < sent {
+                ids.note(&item.message);
+                return item.clone();
+            }
+            match ids.place(&item.message, format, form) {
+                Some(message) => {
+                    changed = true;
+                    Item { message: Arc::new(message), ..item.clone() }
+                }
+                None => item.clone(),
+            }
+        };
+        let items: Vec<Item> = self.history.iter().enumerate().map(place).collect();
+        if changed {
+            self.history = History::from_items(items);
+        }
+        self.ids = Some(Arc::new(ids));
+        self
     }
 
     /// How many messages the lineage's last request held; `None` before the first.

@@ -8,7 +8,10 @@ use std::sync::Arc;
 use tine_history::{History, Item};
 use tine_llm::LlmError;
 use tine_model::{DialectChange, EntryId, Usage};
-use tine_wire::{Dialect, FailureKind, Member, refused_members};
+use tine_wire::{
+    BlockKind, CallIds, Dialect, FailureKind, IdForm, LeftBlocks, LeftOut, Member, Reach, framer,
+    refused_block, refused_members,
+};
 
 use crate::cache::CacheLane;
 use crate::conversation::{Conversation, LastSent};
@@ -53,18 +56,28 @@ impl Conversation {
     /// Renders everything in another dialect, as far as it has what that leaves out.
     fn render_in(&mut self, dialect: Arc<Dialect>) -> Changed {
         let mut first = None;
-        let render = |(index, item): (usize, &Item)| match dialect.message(&item.message) {
-            Some(message) => {
-                first = first.or(Some((index, item.entry)));
-                Item { message: Arc::new(message), ..item.clone() }
+        let mut ids = CallIds::default();
+        let (format, form) = (self.head.format(), dialect.ids());
+        let has_other_ids = form != self.dialect.ids();
+        let render = |(index, item): (usize, &Item)| {
+            let placed = has_other_ids.then(|| ids.place(&item.message, format, form)).flatten();
+            let message = placed.as_ref().unwrap_or(&item.message);
+            match dialect.message(item.entry, message).or(placed) {
+                Some(message) => {
+                    first = first.or(Some((index, item.entry)));
+                    Item { message: Arc::new(message), ..item.clone() }
+                }
+                None => item.clone(),
             }
-            None => item.clone(),
         };
         let items: Vec<Item> = self.history.iter().enumerate().map(render).collect();
         let sent = self.points.sent.unwrap_or(0);
         let mut rewrites = first.is_some_and(|(index, _)| index < sent);
         if first.is_some() {
             self.history = History::from_items(items);
+        }
+        if has_other_ids {
+            self.ids = Some(Arc::new(ids));
         }
         if let Some(head) = dialect.head(&self.head) {
             self.head = Arc::new(head);
@@ -91,19 +104,71 @@ impl Conversation {
             }
             let head_stays = sent == 0 || alone.head(&self.head).is_none();
             let mut answered = self.history.iter().take(sent);
-            head_stays && answered.all(|item| alone.message(&item.message).is_none())
+            head_stays && answered.all(|item| alone.message(item.entry, &item.message).is_none())
         };
         known.members().filter(is_free).cloned().collect()
     }
 
-    /// Returns true when leaving the member out changes the next request.
-    fn has_member(&self, member: &Member) -> bool {
-        let alone = Dialect::of([member.clone()]);
+    /// Returns true when leaving this out changes the next request.
+    fn has(&self, left_out: &LeftOut) -> bool {
+        let alone = Dialect::without([left_out.clone()]);
+        if self.dialect.covers(&alone) {
+            return false;
+        }
+        if let LeftOut::Ids(form) = left_out {
+            let (format, mut ids) = (self.head.format(), CallIds::default());
+            return self
+                .history
+                .iter()
+                .any(|item| ids.place(&item.message, format, *form).is_some());
+        }
         let mut items = self.history.iter();
-        !self.dialect.covers(&alone)
-            && (alone.refuses_comparison()
-                || alone.head(&self.head).is_some()
-                || items.any(|item| alone.message(&item.message).is_some()))
+        alone.refuses_comparison()
+            || alone.head(&self.head).is_some()
+            || items.any(|item| alone.message(item.entry, &item.message).is_some())
+    }
+
+    /// The entry of the message that has this number in the list of the next request.
+    fn entry_at(&mut self, number: usize) -> Option<EntryId> {
+        let layout = self.history.layout(framer(self.head.format()));
+        // A system prompt that stands before the first message is part of the head.
+        let mut next = usize::from(self.head.begins_list());
+        for item in 0..layout.items() {
+            let (run, frame) = layout.frame(item);
+            let count = messages_in(&layout.runs()[run].bytes()[frame.begin..frame.end]);
+            if (next..next + count).contains(&number) {
+                return self.history.get(item).map(|item| item.entry);
+            }
+            next += count;
+        }
+        None
+    }
+
+    /// What the next request can do without of what a server's words refuse.
+    fn refused(&mut self, words: &str) -> Vec<LeftOut> {
+        let mut refused: Vec<LeftOut> =
+            refused_members(words).into_iter().map(LeftOut::Member).collect();
+        if refused.is_empty() {
+            refused.extend(IdForm::read(words).map(LeftOut::Ids));
+        }
+        let last = self.history.last().map(|item| item.entry);
+        if refused.is_empty()
+            && let (Some((kind, number)), Some(last)) = (refused_block(words), last)
+        {
+            // Who refuses one signature refuses them all: they were made by the same account. Of pictures, the named one goes.
+            let at = match kind {
+                BlockKind::Reasoning => None,
+                BlockKind::Picture | BlockKind::Document => {
+                    number.and_then(|number| self.entry_at(number)).map(Reach::At)
+                }
+            };
+            let all = Some(Reach::UpTo(last));
+            let blocks = [at, all].into_iter().flatten();
+            let blocks = blocks.map(|reach| LeftOut::Blocks(LeftBlocks { kind, reach }));
+            return blocks.filter(|left_out| self.has(left_out)).take(1).collect();
+        }
+        refused.retain(|left_out| self.has(left_out));
+        refused
     }
 }
 
@@ -122,6 +187,7 @@ impl Turns<'_> {
         }
         let dialect = self.run.conversation.dialect.and(&Dialect::of(members.iter().cloned()));
         let changed = self.run.conversation.render_in(Arc::new(dialect));
+        let members: Vec<LeftOut> = members.into_iter().map(LeftOut::Member).collect();
         let change = change(known.host, &members, changed);
         Ok(self.run.journal.dialect_changed(&change).await?)
     }
@@ -129,17 +195,24 @@ impl Turns<'_> {
     /// Leaves out what the server has just refused; `false` when its refusal is about nothing that requests can do without.
     pub(crate) async fn leave_out_refused(&mut self, error: &LlmError) -> Result<bool, RunError> {
         let LlmError::Refused { failure, .. } = error else { return Ok(false) };
-        if !matches!(failure.kind, FailureKind::InvalidRequest | FailureKind::Other) {
+        let is_of_the_request = match failure.kind {
+            FailureKind::InvalidRequest | FailureKind::Other => true,
+            // OpenRouter finds no endpoint that takes pictures; some call a picture that is too large so.
+            FailureKind::NotFound | FailureKind::TooLarge => {
+                refused_block(&failure.message).is_some()
+            }
+            _ => false,
+        };
+        if !is_of_the_request {
             return Ok(false);
         }
-        let mut members = refused_members(&failure.message);
-        members.retain(|member| self.run.conversation.has_member(member));
-        if members.is_empty() {
+        let refused = self.run.conversation.refused(&failure.message);
+        if refused.is_empty() {
             return Ok(false);
         }
         let known = self.run.journal.server();
         let before = self.expected_read();
-        let dialect = self.run.conversation.dialect.and(&Dialect::of(members.iter().cloned()));
+        let dialect = self.run.conversation.dialect.and(&Dialect::without(refused.iter().cloned()));
         let changed = self.run.conversation.render_in(Arc::new(dialect));
         let lost_tokens = before.saturating_sub(self.expected_read());
         let words = failure.message.chars().take(REFUSAL_CHARS_MAX).collect();
@@ -151,9 +224,9 @@ impl Turns<'_> {
                 .cache
                 .as_ref()
                 .and_then(|lane| lost(lane, lost_tokens, self.run.journal.now_ms())),
-            ..change(known.host, &members, changed)
+            ..change(known.host, &refused, changed)
         };
-        tracing::info!(%change, "a request goes out again without members that the server refuses");
+        tracing::info!(%change, "a request goes out again without what the server refuses");
         self.run.journal.dialect_changed(&change).await?;
         self.run.observer.on_event(&RunEvent::Dialect(&change));
         Ok(true)
@@ -168,16 +241,23 @@ impl Turns<'_> {
     }
 }
 
-fn change(host: String, members: &[Member], changed: Changed) -> DialectChange {
+fn change(host: String, left_out: &[LeftOut], changed: Changed) -> DialectChange {
     DialectChange {
         host,
-        left_out: members.iter().map(ToString::to_string).collect(),
+        left_out: left_out.iter().map(ToString::to_string).collect(),
         refusal: None,
         from: changed.from,
         rewrites: changed.rewrites,
         lost_tokens: 0,
         lost_micro_usd: None,
     }
+}
+
+/// How many messages of the request's list a frame is.
+fn messages_in(frame: &[u8]) -> usize {
+    let text = String::from_utf8_lossy(frame);
+    let list = format!("[{}]", text.trim_matches(','));
+    serde_json::from_str::<Vec<serde::de::IgnoredAny>>(&list).map_or(1, |list| list.len())
 }
 
 /// The cost of sending so many tokens again instead of reading them, in millionths of a USD.

@@ -67,15 +67,16 @@ pub enum EntryBody {
     Dialect(Arc<DialectChange>),
 }
 
-/// Requests of a lineage leave out members that their server refuses.
+/// Requests of a lineage leave out what their server refuses.
 ///
 /// All that the server said stays in the log as it came. From this change on every request of the lineage renders its messages, earlier
-/// ones too, without the members, and always with the same bytes.
+/// ones too, without it, and always with the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DialectChange {
     /// The server, as people know it; empty where nobody knows it.
     pub host: String,
-    /// The members, such as `messages.reasoning` or `prompt_cache_key`.
+    /// What: members, such as `messages.reasoning` or `prompt_cache_key`, blocks of messages, such as `pictures in entry 7`, and ids of calls
+    /// in another form than one.
     pub left_out: Vec<String>,
     /// The server's words when it refused; `None` where it was known before.
     pub refusal: Option<String>,

@@ -2,7 +2,7 @@
 
 use tine_history::{History, Item};
 use tine_model::{AgentId, DialectChange, Entry, EntryBody, EntryId};
-use tine_wire::{Dialect, Member};
+use tine_wire::{Dialect, LeftOut};
 
 /// An entry, and whether its message still counts.
 #[derive(Debug, Clone)]
@@ -80,11 +80,11 @@ impl Fold {
         self.entries.get(self.compact?)
     }
 
-    /// The members that requests leave out, as the logs of these agents say. A rewind does not undo it: the server would refuse them again.
+    /// What requests leave out, as the logs of these agents say. A rewind does not undo it: the server would refuse them again.
     pub(crate) fn dialect(&self, is_of_head: impl Fn(AgentId) -> bool) -> Dialect {
         let changes = self.changes().filter(|(entry, _)| is_of_head(entry.agent));
-        let members = changes.flat_map(|(_, change)| &change.left_out);
-        Dialect::of(members.filter_map(|text| Member::parse(text)))
+        let left_out = changes.flat_map(|(_, change)| &change.left_out);
+        Dialect::without(left_out.filter_map(|text| LeftOut::parse(text)))
     }
 
     /// The last change for which bytes that had been sent were rendered anew.

@@ -64,6 +64,7 @@ impl Runtime {
         // The dialect before the places: what was sent last had these bytes already.
         let conversation = Conversation::new(Arc::new(head), history, MarkPoints::default())
             .carrying(version.into_iter().collect())
+            .with_own_ids()
             .speaking(Arc::new(dialect))
             .at(points)
             .after(last)

@@ -44,11 +44,18 @@ impl Ids {
     }
 
     fn calls(&mut self, prefix: &str, count: usize) -> Vec<String> {
-        let mut next = || {
-            self.calls += 1;
-            format!("{prefix}_sim_{:06}", self.calls)
-        };
-        (0..count).map(|_| next()).collect()
+        self.numbers(count).map(|number| format!("{prefix}_sim_{number:06}")).collect()
+    }
+
+    /// As Mistral has them: nine letters and digits.
+    fn short_calls(&mut self, count: usize) -> Vec<String> {
+        self.numbers(count).map(|number| format!("sim{number:06}")).collect()
+    }
+
+    fn numbers(&mut self, count: usize) -> impl Iterator<Item = u64> {
+        let before = self.calls;
+        self.calls += count as u64;
+        before + 1..=self.calls
     }
 }
 

@@ -65,6 +65,7 @@ mod gemini;
 pub mod limits;
 mod log;
 mod machines;
+mod media;
 mod memory;
 mod openai;
 mod own_server;

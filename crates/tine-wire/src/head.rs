@@ -80,6 +80,16 @@ impl Head {
         Self { format, bytes, slots, continued, scheme, hash, model: None, splice: None }
     }
 
+    /// Whether the system prompt is the first element of the list of messages.
+    pub fn begins_list(&self) -> bool {
+        self.continued
+    }
+
+    /// How many messages the request had from which the lineage goes on in its own bytes; 0 for a head that was rendered.
+    pub fn taken_over(&self) -> usize {
+        self.splice.as_ref().map_or(0, |splice| splice.messages())
+    }
+
     /// The same head for a format whose requests name the model in their address. The name becomes part of the identity:
     /// heads of two models may have equal bytes, but no cache serves both.
     pub(crate) fn addressed(self, model: String) -> Self {

@@ -10,7 +10,8 @@
 //! - [`warming()`] makes the request that fills a cache without an answer.
 //! - [`Decoder`] turns the bytes of a stream into [`Event`]s and at the end a [`Reply`]; [`decode_reply`] and
 //!   [`decode_failure`] read what is not streamed.
-//! - [`Dialect`] leaves out of messages and heads what a server refuses; [`refused_members`] reads that in its words.
+//! - [`Dialect`] leaves out of messages and heads what a server refuses; [`refused_members`] and [`refused_block`] read that in its words.
+//! - [`CallIds`] gives calls the ids that a provider takes.
 //! - [`read_models`], [`read_props`] and their neighbours read what servers of one's own say of themselves.
 //! - [`first_difference`] says where two bodies part.
 //! - [`read_message`] and [`import_messages`] read messages in a provider's shape, [`read_request`] a whole request, which
@@ -22,6 +23,7 @@ mod anthropic;
 mod assemble;
 mod body;
 mod cached;
+mod call_ids;
 mod counts;
 mod dialect;
 mod difference;
@@ -62,7 +64,10 @@ mod warming;
 pub use assemble::{Assembled, Comparison, RequestOptions, assemble, framer};
 pub use body::Body;
 pub use cached::{CachedContent, CachedPrefix, cached_content, read_cached_content};
-pub use dialect::{Dialect, Member, refused_members};
+pub use call_ids::CallIds;
+pub use dialect::{
+    BlockKind, Dialect, IdForm, LeftBlocks, LeftOut, Member, Reach, refused_block, refused_members,
+};
 pub use difference::first_difference;
 pub use endpoint::Endpoint;
 pub use event::{Decoder, Event};

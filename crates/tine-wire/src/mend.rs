@@ -4,13 +4,12 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use tine_model::{Message, WireFormat};
 
 use crate::openai_chat::missing_id;
 use crate::read::read_message;
-use crate::{Event, json, lenient, strip};
+use crate::{Event, call_ids};
 
 /// A character outside the basic plane is written in JSON as two escapes, and some servers cut a stream between them. Each half
 /// alone is no text. It travels as one of the 2,048 private characters from here on until it meets the other.
@@ -135,96 +134,34 @@ pub(crate) fn calls_named(format: WireFormat, message: &str) -> Cow<'_, str> {
 
 /// `None` where there is nothing to change, and where the text is no message: its reading says so.
 fn edits(format: WireFormat, message: &str) -> Option<String> {
-    let calls = calls(format, message)?;
-    let field = if format == WireFormat::OpenAiResponses { "call_id" } else { "id" };
-    let quoted = format!("\"{field}\"");
-    let mut given: Vec<Option<(&RawValue, String)>> = Vec::new();
-    let is_text = |raw: &RawValue| raw.get().starts_with('"');
-    for call in &calls {
-        let members = strip::members(call).ok()?;
-        let found = members.iter().find(|(key, _)| key.get() == quoted).map(|(_, value)| *value);
-        given.push(match found {
-            Some(raw) => Some((raw, lenient::text(raw).ok()?.unwrap_or_default())),
-            None => None,
+    let places = call_ids::places(format, message)?;
+    let calls = places.iter().filter(|place| place.is_call);
+    let given: Vec<(Option<&RawValue>, String)> =
+        calls.map(|place| Some((place.written, place.id()?))).collect::<Option<_>>()?;
+    let all: HashSet<&str> = given.iter().map(|(_, id)| id.as_str()).collect();
+    let mut taken: HashSet<String> = HashSet::new();
+    let mut new = Vec::new();
+    for (position, (written, id)) in given.iter().enumerate() {
+        let is_own = !id.is_empty() && taken.insert(id.clone());
+        // A number as a name becomes a text: the answers name it so.
+        let is_text = written.is_some_and(|raw| raw.get().starts_with('"'));
+        new.push(match is_own {
+            true => (!is_text).then(|| id.clone()),
+            false => {
+                let base = if id.is_empty() { missing_id(position) } else { id.clone() };
+                let numbered = (2..).map(|number| format!("{base}_{number}"));
+                let mut candidates = std::iter::once(base.clone()).chain(numbered);
+                let is_free = |new: &String| !taken.contains(new) && !all.contains(new.as_str());
+                let free = candidates.find(is_free)?;
+                taken.insert(free.clone());
+                Some(free)
+            }
         });
     }
-    let mut taken: HashSet<String> = HashSet::new();
-    let all: HashSet<String> = given.iter().flatten().map(|(_, id)| id.clone()).collect();
-    let mut changed = String::with_capacity(message.len());
-    let mut copied = 0;
-    let place = |part: &str| part.as_ptr() as usize - message.as_ptr() as usize;
-    for (position, (call, given)) in calls.iter().zip(&given).enumerate() {
-        let id = given.as_ref().map_or("", |(_, id)| id.as_str());
-        let is_own = !id.is_empty() && taken.insert(id.to_owned());
-        if is_own && given.as_ref().is_some_and(|(raw, _)| is_text(raw)) {
-            continue;
-        }
-        // A number as a name becomes a text: the answers name it so.
-        let base = if id.is_empty() { missing_id(position) } else { id.to_owned() };
-        let numbered = (2..).map(|number| format!("{base}_{number}"));
-        let mut candidates = std::iter::once(base.clone()).chain(numbered);
-        let is_free = |new: &String| !taken.contains(new) && !all.contains(new);
-        let new = match is_own {
-            true => id.to_owned(),
-            false => candidates.find(is_free)?,
-        };
-        let (from, to, text) = match given {
-            Some((raw, _)) => {
-                let at = place(raw.get());
-                (at, at + raw.get().len(), json::string(&new))
-            }
-            None => {
-                let at = place(call.get()) + 1;
-                let comma = if call.get()[1..].trim_start().starts_with('}') { "" } else { "," };
-                (at, at, format!("{quoted}:{}{comma}", json::string(&new)))
-            }
-        };
-        taken.insert(new);
-        changed.push_str(message.get(copied..from)?);
-        changed.push_str(&text);
-        copied = to;
-    }
-    if copied == 0 {
-        return None;
-    }
-    changed.push_str(message.get(copied..)?);
-    Some(changed)
-}
-
-/// The objects of a message that are calls, in order.
-fn calls(format: WireFormat, message: &str) -> Option<Vec<&RawValue>> {
-    #[derive(Deserialize)]
-    struct Holder<'a> {
-        #[serde(borrow)]
-        content: Option<&'a RawValue>,
-        tool_calls: Option<&'a RawValue>,
-    }
-    #[derive(Deserialize)]
-    struct Kind<'a> {
-        #[serde(rename = "type")]
-        kind: Option<Cow<'a, str>>,
-    }
-    fn named<'a>(list: &'a str, kind: &str) -> Option<Vec<&'a RawValue>> {
-        let all: Vec<&RawValue> = serde_json::from_str(list).ok()?;
-        let is_call = |raw: &&RawValue| {
-            let found = serde_json::from_str::<Kind<'_>>(raw.get()).ok().and_then(|kind| kind.kind);
-            found.as_deref() == Some(kind)
-        };
-        Some(all.into_iter().filter(is_call).collect())
-    }
-    match format {
-        WireFormat::Anthropic => {
-            let holder: Holder<'_> = serde_json::from_str(message).ok()?;
-            named(holder.content?.get(), "tool_use")
-        }
-        WireFormat::OpenAiChat | WireFormat::OpenAiChatParts => {
-            let holder: Holder<'_> = serde_json::from_str(message).ok()?;
-            serde_json::from_str(holder.tool_calls?.get()).ok()
-        }
-        WireFormat::OpenAiResponses => named(message, "function_call"),
-        // Calls are told apart by their places; names are optional.
-        WireFormat::Gemini => None,
-    }
+    let mut new = new.into_iter();
+    call_ids::replaced(format, message, &mut |place| {
+        place.is_call.then(|| new.next()).flatten().flatten().map(Cow::Owned)
+    })
 }
 
 #[cfg(test)]

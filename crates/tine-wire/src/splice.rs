@@ -52,6 +52,11 @@ impl Splice {
         Ok((Self { split, ends, hashes, headers: Vec::new() }, turns.system, messages))
     }
 
+    /// The number of messages that the request held.
+    pub(crate) fn messages(&self) -> usize {
+        self.hashes.len() - 1
+    }
+
     /// Returns the number of messages of a history that the request held.
     pub(crate) fn shared(&self, layout: &Layout) -> usize {
         let (mut same, mut limit) = (0, layout.items().min(self.hashes.len() - 1));

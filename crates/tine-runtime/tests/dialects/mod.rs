@@ -1,5 +1,7 @@
 //! Members that a server refuses: left out of requests once and for good, recorded, and never taken out of the log.
 
+mod blocks;
+
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;

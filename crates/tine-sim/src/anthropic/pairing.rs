@@ -14,11 +14,12 @@ pub(super) fn check(turns: &[Turn], model: &str) -> Result<(), Refusal> {
     if first.role != Role::User {
         return Err(Refusal::invalid("messages: first message must use the \"user\" role"));
     }
+    let mut ids = HashSet::new();
     for (index, turn) in turns.iter().enumerate() {
         let before = index.checked_sub(1).and_then(|before| turns.get(before));
         match turn.role {
             Role::User => check_results(turn, before)?,
-            Role::Assistant => check_calls(turn, turns.get(index + 1))?,
+            Role::Assistant => check_calls(turn, turns.get(index + 1), &mut ids)?,
             Role::System if !models::takes_system_messages(model) => {
                 return Err(Refusal::invalid(format!(
                     "{}.role: this model does not support \"system\" messages; use the top-level `system`",
@@ -42,8 +43,12 @@ fn calls(turn: &Turn) -> impl Iterator<Item = &str> {
     turn.blocks.iter().filter(|block| block.kind() == "tool_use").map(|block| block.text_of("id"))
 }
 
-fn check_calls(turn: &Turn, next: Option<&Turn>) -> Result<(), Refusal> {
-    let mut ids = HashSet::new();
+/// `ids` are those of all calls so far.
+fn check_calls<'t>(
+    turn: &'t Turn,
+    next: Option<&Turn>,
+    ids: &mut HashSet<&'t str>,
+) -> Result<(), Refusal> {
     if let Some(twice) = calls(turn).find(|id| !ids.insert(*id)) {
         return Err(Refusal::invalid(format!(
             "{}: `tool_use` ids must be unique, {twice} is not",

@@ -11,6 +11,7 @@ use super::pairing;
 use super::settings::{self, Comparison, Mismatch, Settings};
 use crate::cache::Ttl;
 use crate::conversation::Piece;
+use crate::media;
 use crate::refusal::Refusal;
 
 /// Who speaks in a message.
@@ -294,6 +295,7 @@ fn check_block(block: &Block) -> Result<(), Refusal> {
         "thinking" => text("thinking").and_then(|()| text("signature")),
         "tool_use" => {
             text("id")?;
+            check_id(&format!("{path}.tool_use.id"), block.text_of("id"))?;
             text("name")?;
             match block.value.get("input") {
                 Some(Value::Object(_)) => Ok(()),
@@ -302,8 +304,26 @@ fn check_block(block: &Block) -> Result<(), Refusal> {
                 ))),
             }
         }
-        "tool_result" => text("tool_use_id"),
-        _ => Ok(()),
+        "tool_result" => {
+            text("tool_use_id")?;
+            check_id(&format!("{path}.tool_result.tool_use_id"), block.text_of("tool_use_id"))?;
+            let parts = block.value.get("content").and_then(Value::as_array).into_iter().flatten();
+            parts.enumerate().try_for_each(|(index, part)| {
+                media::check_messages(&format!("{path}.content.{index}"), part)
+            })
+        }
+        _ => media::check_messages(path, &block.value),
+    }
+}
+
+/// The form that the vendor demands of the ids of calls.
+fn check_id(path: &str, id: &str) -> Result<(), Refusal> {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    match !id.is_empty() && id.bytes().all(is_word) {
+        true => Ok(()),
+        false => {
+            Err(Refusal::invalid(format!("{path}: String should match pattern '^[a-zA-Z0-9_-]+$'")))
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::request::Block;
 use crate::cache::Digest;
 use crate::refusal::Refusal;
 
-/// How a signature of the simulator begins. Other signatures come from somewhere else and are not judged.
+/// How a signature of the simulator begins. Others were made by another account, and are refused.
 const SIGNATURE: &str = "sim1";
 
 const TEXT_DIGITS: usize = 16;
@@ -31,9 +31,7 @@ pub(super) enum Binding {
 pub(super) fn check(block: &Block, content: &Digest, is_latest: bool) -> Result<Binding, Refusal> {
     let (path, given) = (&block.path, block.text_of("signature"));
     let mut given_parts = given.split('.');
-    if given_parts.next() != Some(SIGNATURE) {
-        return Ok(Binding::Holds);
-    }
+    let is_ours = given_parts.next() == Some(SIGNATURE);
     let expected = signature(block.text_of("thinking"), content);
     if given == expected {
         return Ok(Binding::Holds);
@@ -43,10 +41,10 @@ pub(super) fn check(block: &Block, content: &Digest, is_latest: bool) -> Result<
         part.len() == PREFIX_DIGITS && part.bytes().all(|byte| byte.is_ascii_hexdigit())
     };
     let is_whole = given_parts.next().is_some_and(is_digits) && given_parts.next().is_none();
-    if text == expected.split('.').nth(1) && is_whole {
+    if is_ours && text == expected.split('.').nth(1) && is_whole {
         return Ok(Binding::PrefixDiffers);
     }
-    Err(Refusal::invalid(match is_latest {
+    Err(Refusal::invalid(match is_ours && is_latest {
         true => format!(
             "{path}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified"
         ),

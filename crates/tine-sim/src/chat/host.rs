@@ -74,6 +74,41 @@ impl Host {
     }
 }
 
+impl Host {
+    /// Refuses ids of calls that the host does not take. Sources: Mistral's "must be a-z, A-Z, 0-9, with a length of 9" and "Duplicate tool
+    /// call id" (hermes-agent#11722, litellm#9090); OpenAI's `string_above_max_length`.
+    pub(crate) fn check_ids(self, messages: &[Value]) -> Result<(), Refusal> {
+        let mut known = std::collections::HashSet::new();
+        for (index, message) in messages.iter().enumerate() {
+            let calls = message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
+            for (place, call) in calls.enumerate() {
+                let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
+                let is_nine = id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+                let length = id.chars().count();
+                match self {
+                    Self::Mistral if !is_nine => {
+                        return Err(Refusal::invalid(format!(
+                            "Tool call id was {id} but must be a-z, A-Z, 0-9, with a length of 9."
+                        )));
+                    }
+                    Self::Mistral if !known.insert(id) => {
+                        return Err(Refusal::invalid(
+                            "Duplicate tool call id in assistant message",
+                        ));
+                    }
+                    Self::OpenAi if length > 40 => {
+                        return Err(Refusal::invalid(format!(
+                            "Invalid 'messages[{index}].tool_calls[{place}].id': string too long. Expected a string with maximum length 40, but got a string with length {length} instead."
+                        )));
+                    }
+                    Self::Mistral | Self::OpenAi | Self::Cerebras | Self::Groq => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Tells the first member, and the message that it stands in.
 fn groq(stranger: &Stranger<'_>) -> Refusal {
     let unsupported = format!("property '{}' is unsupported", stranger.name());

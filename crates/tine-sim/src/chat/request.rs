@@ -9,6 +9,7 @@ use super::engine::EngineOptions;
 use super::host::Host;
 use crate::cache::{Digest, Prompt};
 use crate::conversation::Piece;
+use crate::media;
 use crate::openai::{Api, CacheOptions, Renderer, check_breakpoints, flag, list, settings};
 use crate::profile::Profile;
 use crate::refusal::Refusal;
@@ -85,7 +86,13 @@ impl Request {
             true => Err(Refusal::invalid(
                 "Invalid 'messages': empty array, expected at least one message",
             )),
-            false => check_pairs(&request.messages).map(|()| request),
+            false => {
+                check_pairs(&request.messages)?;
+                if let Some(host) = host {
+                    host.check_ids(&request.messages)?;
+                }
+                check_pictures(&request.messages, profile).map(|()| request)
+            }
         }
     }
 
@@ -201,6 +208,23 @@ fn message_pieces(message: &Value) -> Vec<Piece<'_>> {
         }
         _ => parts(message).into_iter().map(Piece::Text).collect(),
     }
+}
+
+/// Pictures are whole, and DeepSeek's models take none.
+fn check_pictures(messages: &[Value], profile: Profile) -> Result<(), Refusal> {
+    for (index, message) in messages.iter().enumerate() {
+        let parts = message.get("content").and_then(Value::as_array).into_iter().flatten();
+        for part in parts.filter(|part| text(part, "type") == "image_url") {
+            if profile == Profile::DeepSeek {
+                return Err(Refusal::invalid(format!(
+                    "Failed to deserialize the JSON body into the target type: messages[{index}]: unknown variant `image_url`, expected `text`"
+                )));
+            }
+            let address = &part["image_url"];
+            media::check_url(address["url"].as_str().or(address.as_str()).unwrap_or_default())?;
+        }
+    }
+    Ok(())
 }
 
 /// Every call is answered by a tool message right behind it, and every tool message answers a call.

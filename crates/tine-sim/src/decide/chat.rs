@@ -45,7 +45,10 @@ impl Shared {
             host: request.host,
             reports_cache: self.scenario.report_cached_tokens,
             include_usage: request.include_usage,
-            call_ids: state.ids.calls("call", answer.calls.len()),
+            call_ids: match request.host {
+                Some(chat::Host::Mistral) => state.ids.short_calls(answer.calls.len()),
+                _ => state.ids.calls("call", answer.calls.len()),
+            },
             unknown_events: fault.is_some_and(|fault| fault.unknown_events),
         };
         drop(state);

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::signature;
+use crate::media;
 use crate::refusal::Refusal;
 
 /// One element of `contents`.
@@ -33,6 +34,7 @@ impl Content {
                 "Every content needs `parts`, and every part is an object.",
             ));
         }
+        parts.iter().try_for_each(media::check_part)?;
         Ok(Self { is_model, parts })
     }
 

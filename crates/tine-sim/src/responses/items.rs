@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::media;
 use crate::openai::{Api, check_breakpoints, list};
 use crate::refusal::Refusal;
 
@@ -76,6 +77,9 @@ impl Item {
                     let key = format!("{key}[{index}]");
                     match kind {
                         None => return Err(self.invalid(&key, "Missing required parameter 'type'")),
+                        Some("input_image") => {
+                            media::check_url(part["image_url"].as_str().unwrap_or_default())?;
+                        }
                         Some(kind) if kind.ends_with("_text") && !part["text"].is_string() => {
                             return Err(self.invalid(&key, "Missing required parameter 'text'"));
                         }

@@ -229,7 +229,9 @@ fn pieces(closed: &Closed<'_>) -> (Vec<Piece>, Vec<Piece>) {
             Some(kept) if !orphan => Some((*kept).to_owned()),
             _ => encode_block(message, block, orphan),
         };
-        let Some(json) = json.filter(|_| !is_empty_text(block)) else { continue };
+        let Some(json) = json.filter(|_| !is_empty_text(block) && !is_unsigned(block)) else {
+            continue;
+        };
         let piece = Piece { json, markable: is_markable(block) };
         match block {
             Block::ToolResult { .. } if !orphan => results.push(piece),
@@ -258,6 +260,11 @@ fn kept_blocks(message: &Message) -> Vec<&str> {
 /// The API refuses text blocks that show nothing, even those it sent itself.
 fn is_empty_text(block: &Block) -> bool {
     matches!(block, Block::Text(text) if text.trim().is_empty())
+}
+
+/// The API refuses reasoning without a signature, as a session has it that was kept before its end.
+fn is_unsigned(block: &Block) -> bool {
+    matches!(block, Block::Thinking { signature, .. } if signature.as_deref().is_none_or(str::is_empty))
 }
 
 /// The API refuses an assistant message that ends in reasoning, as one does that was cut at its token limit.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Member;
 
 /// Names of the lists of messages in requests, of all formats.
-const LISTS: [&str; 3] = ["messages", "input", "contents"];
+pub(super) const LISTS: [&str; 3] = ["messages", "input", "contents"];
 
 /// Containers on the way to a member of a message. Other names on the way are words of a server's validator: the role, or the type of
 /// a block.

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use tine_model::{ModelSettings, Role};
+use tine_model::{Block, ModelSettings, Role};
 
 use super::*;
 use crate::failure::decode_failure;
@@ -138,7 +138,7 @@ fn message(json: &str) -> Message {
 #[test]
 fn a_message_keeps_every_other_byte() {
     let check = |members: &[&str], before: &str, after: &str| {
-        let changed = dialect(members).message(&message(before)).unwrap();
+        let changed = dialect(members).message(EntryId(1), &message(before)).unwrap();
         assert_eq!(changed.raw().unwrap().json.as_str(), after);
         assert_eq!(changed.role(), Role::Assistant);
     };
@@ -154,17 +154,18 @@ fn a_message_keeps_every_other_byte() {
     );
     let items = r#"[{"type":"reasoning","id":"r","summary":[],"status":null},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a","annotations":[],"logprobs":[]}]}]"#;
     let items = read_message(WireFormat::OpenAiResponses, items).unwrap();
-    let changed =
-        dialect(&["messages.content.logprobs", "messages.status"]).message(&items).unwrap();
+    let changed = dialect(&["messages.content.logprobs", "messages.status"])
+        .message(EntryId(1), &items)
+        .unwrap();
     assert_eq!(
         changed.raw().unwrap().json.as_str(),
         r#"[{"type":"reasoning","id":"r","summary":[]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a","annotations":[]}]}]"#
     );
     let own = Message::user("reasoning");
-    assert_eq!(dialect(&["messages.reasoning"]).message(&own), None);
+    assert_eq!(dialect(&["messages.reasoning"]).message(EntryId(1), &own), None);
     assert_eq!(
         dialect(&["messages.reasoning"])
-            .message(&message(r#"{"role":"assistant","content":"reasoning"}"#)),
+            .message(EntryId(1), &message(r#"{"role":"assistant","content":"reasoning"}"#)),
         None
     );
 }
@@ -224,10 +225,105 @@ proptest! {
         let fields: String = members.iter().map(|key| format!(r#""{key}": [1, {{"reasoning":2}}] , "#)).collect();
         let before = message(&format!(r#"{{{fields}"role":"assistant","content":"c"}}"#));
         let dialect = dialect(&["messages.reasoning", "messages.channel"]);
-        if let Some(changed) = dialect.message(&before) {
-            prop_assert_eq!(dialect.message(&changed), None);
+        if let Some(changed) = dialect.message(EntryId(1), &before) {
+            prop_assert_eq!(dialect.message(EntryId(1), &changed), None);
         } else {
             prop_assert!(!members.contains("reasoning") && !members.contains("channel"));
         }
     }
+}
+
+/// Each as it was reported of the server that is named.
+#[test]
+fn every_server_says_in_its_own_words_which_block_it_refuses() {
+    use BlockKind::{Document, Picture, Reasoning};
+    for (words, kind, message) in [
+        // Anthropic.
+        ("messages.1.content.0: Invalid `signature` in `thinking` block", Reasoning, Some(1)),
+        ("messages.3.content.0.thinking.signature: Field required", Reasoning, Some(3)),
+        (
+            "messages.5.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
+            Reasoning,
+            Some(5),
+        ),
+        ("Could not process image", Picture, None),
+        (
+            "messages.2.content.0.image.source.base64: image exceeds 5 MB maximum: 6291456 bytes > 5242880 bytes",
+            Picture,
+            Some(2),
+        ),
+        (
+            "messages.0.content.1.document.source.base64.data: The PDF specified was not valid.",
+            Document,
+            Some(0),
+        ),
+        // OpenAI.
+        ("The encrypted content gAAA... could not be verified.", Reasoning, None),
+        (
+            "Item 'rs_0a' of type 'reasoning' was provided without its required following item.",
+            Reasoning,
+            None,
+        ),
+        (
+            "Invalid 'input[7].content[0].image_url'. Expected a valid URL, but got a value with an invalid format.",
+            Picture,
+            Some(7),
+        ),
+        // Google.
+        ("Thought signature is not valid.", Reasoning, None),
+        ("Unable to process input image. Please retry or report in the forum.", Picture, None),
+        // DeepSeek, OpenRouter, Mistral.
+        (
+            "Failed to deserialize the JSON body into the target type: messages[3]: unknown variant `image_url`, expected `text`",
+            Picture,
+            Some(3),
+        ),
+        ("No endpoints found that support image input", Picture, None),
+        ("Image input is not enabled for this model", Picture, None),
+    ] {
+        assert_eq!(refused_block(words), Some((kind, message)), "{words}");
+    }
+    for words in
+        ["max_tokens: must be at most 8192", "messages.1: all messages must have non-empty content"]
+    {
+        assert_eq!(refused_block(words), None, "{words}");
+    }
+}
+
+#[test]
+fn blocks_are_left_out_of_the_messages_that_are_meant_and_stay_in_later_ones() {
+    let thought = read_message(
+        WireFormat::Anthropic,
+        r#"{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"s"},{"type":"text","text":"hi"}]}"#,
+    )
+    .unwrap();
+    let picture = read_message(
+        WireFormat::Anthropic,
+        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","source":{}}]}]}"#,
+    )
+    .unwrap();
+    let texts = ["reasoning up to entry 5", "pictures in entry 7"];
+    let dialect = Dialect::without(texts.iter().filter_map(|text| LeftOut::parse(text)));
+    assert_eq!(dialect.message(EntryId(5), &thought).unwrap().blocks(), [Block::Text("hi".into())]);
+    assert_eq!(dialect.message(EntryId(6), &thought), None);
+    assert_eq!(dialect.message(EntryId(6), &picture), None);
+    let cut = dialect.message(EntryId(7), &picture).unwrap();
+    let Block::ToolResult { content, .. } = &cut.blocks()[0] else { panic!("a result") };
+    assert!(matches!(&content[..], [Block::Text(text)] if text.contains("picture")), "{cut:?}");
+    assert!(dialect.covers(&Dialect::default()) && !Dialect::default().covers(&dialect));
+    for text in texts.into_iter().chain([
+        "messages.reasoning",
+        "call ids but of 9 letters and digits",
+        "call ids but of letters, digits, _ and -",
+        "call ids but of at most 40 characters",
+    ]) {
+        assert_eq!(LeftOut::parse(text).unwrap().to_string(), text);
+    }
+    // Gemini's signatures stand at its calls, and a stand-in of its own takes their place.
+    let call = read_message(
+        WireFormat::Gemini,
+        r#"{"role":"model","parts":[{"functionCall":{"name":"Add","args":{}},"thoughtSignature":"old"}]}"#,
+    )
+    .unwrap();
+    assert_eq!(dialect.message(EntryId(5), &call).unwrap().raw(), None);
 }

@@ -38,6 +38,7 @@ mod fork;
 mod gate;
 mod guard_filter;
 mod guard_shell;
+mod healing;
 mod import_export;
 mod import_tools;
 mod leftovers;
