@@ -471,7 +471,7 @@ fn refused_hint(kind: FailureKind) -> &'static str {
             "the model or the address is unknown to the provider; check the model's name"
         }
         FailureKind::InvalidRequest => {
-            "the provider does not accept the request; `tine show` shows the conversation"
+            "`tine compact AGENT` goes on from a text of it, which holds nothing but words; `tine show AGENT` has the entries that `tine fork AGENT --at N` goes on from"
         }
         FailureKind::TooLarge => {
             "the server takes no request of this size; `tine compact AGENT` makes the conversation shorter"

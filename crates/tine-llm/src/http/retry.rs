@@ -35,10 +35,12 @@ impl Retry {
     pub(crate) fn after_answer(failure: &Failure, headers: &HeaderMap) -> Self {
         let told = word(headers, "x-should-retry");
         let retried = match failure.kind {
-            // Whatever a header says: a quota does not come back by itself, and a header on a page is the page's.
-            FailureKind::SpendLimit | FailureKind::NotTheApi => is_passing(failure),
+            // Whatever a header says: a header on a page is the page's.
+            FailureKind::NotTheApi => is_passing(failure),
             // OpenRouter asks to wait so while other requests of the account hold what is left of its money.
-            FailureKind::NoCredit => failure.status == Some(402) && asked_wait(headers).is_some(),
+            FailureKind::SpendLimit | FailureKind::NoCredit => {
+                failure.status == Some(402) && asked_wait(headers).is_some()
+            }
             _ => match told {
                 Some("true") => true,
                 Some("false") => false,

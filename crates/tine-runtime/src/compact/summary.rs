@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use tine_fork::digest::Digest;
 use tine_history::{History, Item};
-use tine_llm::LlmClient;
+use tine_llm::{LlmClient, LlmError};
 use tine_model::{Block, EntryId, Message, Role, Usage, in_full};
 use tine_store::Lease;
+use tine_wire::FailureKind;
 
 use super::room::Room;
 use super::{CompactOptions, STOP_WORD, cut, preface};
@@ -83,9 +84,7 @@ impl Runtime {
             (Otherwise::Fail, _) | (_, RuntimeError::Store(_)) => false,
             (_, RuntimeError::NoAnswer { why }) => !crate::aside::is_final(why),
             (Otherwise::Digest | Otherwise::DigestAtOnce, _) => !options.cancel.is_cancelled(),
-            (Otherwise::DigestIfTooLong, RuntimeError::Llm(error)) => {
-                is_too_long_or_wordless(error)
-            }
+            (Otherwise::DigestIfTooLong, RuntimeError::Llm(error)) => cannot_be_asked(error),
             (Otherwise::DigestIfTooLong, _) => false,
         };
         if !helps {
@@ -146,8 +145,15 @@ impl Runtime {
     }
 }
 
-fn is_too_long_or_wordless(error: &tine_llm::LlmError) -> bool {
-    error.overflow().is_some() || matches!(error, tine_llm::LlmError::NoAnswer { .. })
+/// Whether the question for a summary came to nothing for a reason that lies in the conversation.
+fn cannot_be_asked(error: &LlmError) -> bool {
+    let is_refused = match error {
+        LlmError::Refused { failure, .. } => {
+            matches!(failure.kind, FailureKind::InvalidRequest | FailureKind::TooLarge)
+        }
+        _ => false,
+    };
+    is_refused || error.overflow().is_some() || matches!(error, LlmError::NoAnswer { .. })
 }
 
 /// Returns true when the conversation begins with what an earlier compaction wrote. That stays in every question.

@@ -15,6 +15,7 @@ mod house;
 mod keep_warm;
 mod lab;
 mod lifetimes;
+mod mixed_faults;
 mod mutation;
 mod providers;
 mod shorter;

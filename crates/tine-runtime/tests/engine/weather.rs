@@ -76,3 +76,17 @@ async fn a_run_of_five_hundred_turns_outlives_its_cut_streams() {
     assert_eq!((run.report.outcome, run.report.turns), (Outcome::TurnLimit, 500));
     assert!(house.sim.requests().len() > 500, "some streams were cut");
 }
+
+/// The same, where one in twenty is cut: each of many runs of fifty turns comes to its end.
+#[tokio::test]
+async fn twenty_runs_of_fifty_turns_come_to_their_end_where_one_stream_in_twenty_is_cut() {
+    let house = House::new(&LOOKING.replace("percent = 1", "percent = 5")).await;
+    for _ in 0..20 {
+        let root = house.root_with(MODEL, "Look.".to_owned()).await;
+        let mut options = options();
+        options.limits.turns = 50;
+        let run = house.runtime.run(root, Some("Look on.".into()), &options).await.unwrap();
+        assert_eq!((run.report.outcome, run.report.turns), (Outcome::TurnLimit, 50));
+    }
+    assert!(house.sim.requests().len() > 20 * 50 + 20, "some streams were cut");
+}

@@ -58,7 +58,7 @@ fn codex() -> String {
     };
     let said = |role: &str, kind: &str, text: &str| json!({ "type": "message", "role": role, "content": [{ "type": kind, "text": text }] });
     add(
-        json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "see" }, { "type": "input_image", "image_url": format!("data:image/png;base64,{PICTURE}") }] }),
+        json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "see" }, { "type": "input_image", "detail": "auto", "image_url": format!("data:image/png;base64,{PICTURE}") }] }),
     );
     add(
         json!({ "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2VhbGVk" }),

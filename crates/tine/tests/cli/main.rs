@@ -34,6 +34,7 @@ mod digest;
 mod dream;
 mod eval;
 mod fan;
+mod faults;
 mod fork;
 mod gate;
 mod guard_filter;
