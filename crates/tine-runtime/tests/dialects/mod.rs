@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 use tine_model::{AgentId, DialectChange, EntryBody, Message, Outcome, WireFormat};
-use tine_runtime::{ForkSpec, NewRoot};
+use tine_runtime::{ForkSpec, HiddenSpec, Inherit, NewRoot};
 use tine_testkit::{Answer, Captured, ScriptedModel};
 use tine_wire::FailureKind;
 
-use crate::fixture::House;
+use crate::fixture::{House, options};
 use crate::say;
 
 const REPLY: &str = r#"{"role":"assistant","reasoning":"hm","channel":"final","content":"yes"}"#;
@@ -175,6 +175,25 @@ async fn a_setting_is_left_out_for_the_model_that_refuses_it() {
     say(&house, other, "one").await;
     assert!(last_body(&house).contains("\"prompt_cache_key\""));
     assert_eq!(changes(&house, other).await, []);
+}
+
+/// A hidden run asks for an even answer, and a model that has no temperature is asked without.
+#[tokio::test]
+async fn a_temperature_that_a_model_does_not_take_is_left_out() {
+    let words = "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.";
+    let house = House::new(ScriptedModel::answering(move |request| {
+        match request.text().contains("\"temperature\"") {
+            true => Answer::refused(FailureKind::InvalidRequest, words),
+            false => Answer::text("yes"),
+        }
+    }))
+    .await;
+    let agent = root(&house, "openai/gpt-6.1-sol").await;
+    say(&house, agent, "one").await;
+    let spec = HiddenSpec { inherit: Inherit::Fresh, steady: true, ..HiddenSpec::of(agent) };
+    let hidden = house.runtime.hidden(spec).await.unwrap();
+    let ran = house.runtime.run_hidden(hidden, Message::user("go"), &options()).await.unwrap();
+    assert_eq!((ran.report.outcome, count(&house)), (Outcome::Completed, 3));
 }
 
 fn last_body(house: &House) -> String {

@@ -37,9 +37,10 @@ const SAID: [&str; 24] = [
     "encrypted_content",
 ];
 
-/// Settings of requests that serve the cache or the bookkeeping. All others are somebody's wish, and a server that refuses one is told
-/// to whoever wished it. `store` is not among them: a server that is not told `false` keeps the conversation.
-const UPKEEP: [&str; 12] = [
+/// Settings of requests that serve the cache or the bookkeeping, and those of sampling, which many models have no more: an answer without
+/// them is an answer. All others are somebody's wish, and a server that refuses one is told to whoever wished it. `store` is not among
+/// them: a server that is not told `false` keeps the conversation.
+const UPKEEP: [&str; 16] = [
     "prompt_cache_key",
     "prompt_cache_options",
     "prompt_cache_retention",
@@ -52,6 +53,10 @@ const UPKEEP: [&str; 12] = [
     "service_tier",
     "safety_identifier",
     "user",
+    "temperature",
+    "top_p",
+    "top_k",
+    "seed",
 ];
 
 /// A member of a request.

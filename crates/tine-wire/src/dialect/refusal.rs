@@ -37,6 +37,7 @@ pub fn refused_members(words: &str) -> Vec<Member> {
         .chain(forbidden_extras(&words))
         .chain(unknown_names(&words))
         .chain(listed_parameters(&words))
+        .chain(deprecated(&words))
         .chain(located_extras(&words));
     for member in places.filter_map(|place| member(&place)) {
         if !found.contains(&member) && found.len() < MEMBERS_MAX {
@@ -126,6 +127,7 @@ fn unknown_names(words: &str) -> Vec<String> {
     let openings = [
         "Unknown parameter: ",
         "Unsupported parameter: ",
+        "Unsupported value: ",
         "Unknown name ",
         "unknown field ",
         "Unrecognized request argument supplied: ",
@@ -165,6 +167,12 @@ fn listed_parameters(words: &str) -> Vec<String> {
         }
     }
     places
+}
+
+/// Anthropic: `` `temperature` is deprecated for this model. ``
+fn deprecated(words: &str) -> Vec<String> {
+    let before = words.match_indices("` is deprecated for this model").map(|(at, _)| &words[..at]);
+    before.filter_map(|before| before.rsplit('`').next()).map(str::to_owned).collect()
 }
 
 /// A validator's error as Python writes it: `{'type': 'extra_forbidden', 'loc': ('body', 'messages', 2, 'assistant', 'x')`.

@@ -44,6 +44,12 @@ fn every_server_says_in_its_own_words_what_it_refuses() {
     check("Unknown parameter: 'messages[3].annotations'.", "messages.annotations");
     check("Unknown parameter: 'input[3].namespace'.", "messages.namespace");
     check("Unrecognized request argument supplied: prompt_cache_key", "prompt_cache_key");
+    check("Unsupported parameter: 'temperature' is not supported with this model.", "temperature");
+    check(
+        "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
+        "temperature",
+    );
+    check("`temperature` is deprecated for this model.", "temperature");
     // NVIDIA.
     check("Validation: Unsupported parameter(s): `prompt_cache_key`", "prompt_cache_key");
     // Anthropic.
@@ -68,7 +74,6 @@ fn every_server_says_in_its_own_words_what_it_refuses() {
 #[test]
 fn what_a_request_cannot_do_without_is_never_left_out() {
     for words in [
-        "temperature: Extra inputs are not permitted",
         "property 'store' is unsupported",
         "Unsupported parameter: 'max_tokens' is not supported with this model.",
         "'messages.1' : property 'content' is unsupported",

@@ -1,6 +1,6 @@
 //! What commands do beyond looking into the store and changing it.
 
-use super::{Command, ConfineArgs, TaskCommand};
+use super::{Command, ConfineArgs, TaskCommand, WorktreeCommand};
 
 /// How far a command reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,24 @@ impl Command {
             _ => None,
         };
         output.is_some_and(|output| output.quiet)
+    }
+
+    /// Returns true where an agent's worktree may be needed.
+    pub(crate) fn looks_at_worktrees(&self) -> bool {
+        match self {
+            Self::Run(_)
+            | Self::Fork(_)
+            | Self::Task(_)
+            | Self::Diff(_)
+            | Self::Apply(_)
+            | Self::Merge(_)
+            | Self::CherryPick(_)
+            | Self::MergeBack(_)
+            | Self::Drop(_)
+            | Self::Recover(_) => true,
+            Self::Worktree(command) => !matches!(command, WorktreeCommand::Repair(_)),
+            _ => false,
+        }
     }
 
     /// The same command, whose new workers are confined as this says where it says nothing itself.

@@ -100,6 +100,7 @@ fn talk(surroundings: Surroundings, args: TalkArgs) -> Result<u8, Failure> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     with_runtime(&mut builder, async {
         let context = Arc::new(Context::open(surroundings).await?);
+        worktree::find_moved(&context).await;
         let result = terminal::terminal(Arc::clone(&context), args).await;
         settled(&context, result).await
     })
@@ -124,6 +125,9 @@ fn in_runtime(surroundings: Surroundings, command: Command) -> Result<u8, Failur
                 let reach = other.reach();
                 if (reach.starts_agents || reach.runs_models) && !other.is_quiet() {
                     context.say_untrusted();
+                }
+                if other.looks_at_worktrees() {
+                    worktree::find_moved(&context).await;
                 }
                 with_context(context, other).await
             }

@@ -179,10 +179,13 @@ pub(crate) fn say_submodules(submodules: &[PathBuf]) {
 }
 
 fn submodules_line(submodules: &[PathBuf]) -> Option<String> {
-    let noun = if submodules.len() == 1 { "the submodule" } else { "the submodules" };
+    let (noun, stay) = match submodules.len() {
+        1 => ("submodule", "stays at the commit that is staged"),
+        _ => ("submodules", "stay at the commits that are staged"),
+    };
     let line = || {
         format!(
-            "note: {noun} {} stay at the commits that are staged, without files; what is changed in them does not come along",
+            "note: the {noun} {} {stay}, without files: `git submodule update --init` in the worktree brings them; what is changed inside does not come along",
             names(submodules)
         )
     };
@@ -217,7 +220,7 @@ mod tests {
         6 ignored files changed: 1, 2, 3, 4, 5 and 1 more; `tine apply` does not bring them
         the worktree holds other repositories: a, b; not part of the work
         ");
-        insta::assert_snapshot!(submodules_line(&paths(&["libs/a", "libs/b"])).unwrap(), @"note: the submodules libs/a, libs/b stay at the commits that are staged, without files; what is changed in them does not come along");
+        insta::assert_snapshot!(submodules_line(&paths(&["libs/a", "libs/b"])).unwrap(), @"note: the submodules libs/a, libs/b stay at the commits that are staged, without files: `git submodule update --init` in the worktree brings them; what is changed inside does not come along");
         assert_eq!(submodules_line(&[]), None);
         insta::assert_snapshot!(shown.join("\n"), @"
         nothing changed

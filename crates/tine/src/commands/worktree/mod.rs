@@ -17,6 +17,8 @@ use crate::render::change::shown_path;
 use crate::render::worktree::{ignored_line, made_line};
 use tine_tui::words::one_line;
 
+pub(crate) use repair::find_moved;
+
 /// The JSON shape of a worktree that went, or would. Others rely on it: fields are only ever added.
 #[derive(Debug, Serialize)]
 struct CollectedJson {

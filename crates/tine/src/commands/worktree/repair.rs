@@ -1,5 +1,8 @@
 //! `tine worktree repair`.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use serde::Serialize;
 use tine_runtime::{Repair, Repaired};
 
@@ -27,6 +30,25 @@ struct RepairedJson {
     from: String,
     /// The place where that is.
     repository: String,
+}
+
+/// Finds worktrees again whose repository is by now the one that the command works in. Where nothing was moved, a few looks at paths are
+/// all that this costs; what goes wrong here is told by whoever needs the worktree.
+pub(crate) async fn find_moved(context: &Context) {
+    if context.caller.is_some() {
+        return;
+    }
+    let Ok(rows) = context.runtime.store().worktrees().await else { return };
+    let there = rows.iter().filter(|row| row.removed_ms.is_none());
+    let places: BTreeSet<&str> = there.map(|row| row.repository.as_str()).collect();
+    if places.iter().all(|place| Path::new(place).exists()) {
+        return;
+    }
+    let Ok(repair) = context.runtime.repair_worktrees(&context.directory).await else { return };
+    if !repair.repaired.is_empty() {
+        let count = plural(repair.repaired.len() as u64, "worktree");
+        output::say(&format!("note: the repository was moved here; {count} found again"));
+    }
 }
 
 pub(super) async fn repair(context: &Context, args: RepairWorktreesArgs) -> Result<u8, Failure> {

@@ -116,11 +116,11 @@ impl Round {
 
     /// Neither a process nor a lock file of the dead is left when the next command has run.
     fn nothing_left(&self) -> Result<(), String> {
-        // Their watchdogs need a moment.
-        let is_over = (0..LOOKS_MAX).any(|_| left_in(&self.home.work()).is_empty());
-        if !is_over {
-            return Err(format!("processes outlived their tine: {:?}", left_in(&self.home.work())));
-        }
+        // Their watchdogs need a moment, on a busy machine a longer one.
+        let work = self.home.work();
+        tine_testkit::until("the end of all that worked for a dead tine", || {
+            left_in(&work).is_empty()
+        });
         let locks = std::fs::read_dir(self.home.path().join("run")).into_iter().flatten().flatten();
         let locks: Vec<_> = locks.map(|entry| entry.file_name()).collect();
         locks.is_empty().then_some(()).ok_or_else(|| format!("lock files are left: {locks:?}"))
@@ -179,9 +179,6 @@ impl Round {
         Ok(())
     }
 }
-
-/// Looks for a process that is being killed: no more than a fraction of the time that the commands take by themselves.
-const LOOKS_MAX: usize = 200;
 
 /// Processes whose directory is this one, as their numbers and command lines. A run's commands work there.
 fn left_in(work: &Path) -> Vec<String> {

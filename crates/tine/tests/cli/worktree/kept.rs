@@ -207,18 +207,16 @@ fn a_renamed_repository_is_found_again() {
     let renamed = home.path().join("renamed");
     std::fs::rename(home.work(), &renamed).unwrap();
     let there = renamed.to_str().unwrap();
-    check!(told_in(&home, &renamed, &[
+    // Looked at from elsewhere, nobody knows where it is by now.
+    check!(told_in(&home, &home.path(), &[
         &["worktree", "list"],
         &["diff", &agent],
         &["apply", &agent, "--to", "."],
         &["drop", &agent],
         &["recover", &agent],
         &["run", "--resume", &agent, "NOTHING"],
-        &["-C", "/", "worktree", "repair"],
-        &["-C", "/", "worktree", "repair", there],
         &["worktree", "repair"],
-        &["diff", &agent, "--name-only"],
-        &["apply", &agent],
+        &["worktree", "repair", there],
     ]), @"
     > worktree list
     code: #
@@ -256,35 +254,45 @@ fn a_renamed_repository_is_found_again() {
     --- stdout
     --- stderr
     agent [AGENT8] · sim/../case.toml
-    error: the repository of the worktree of agent [AGENT-ID] is no longer at [HOME]/work/.git
-    hint: `tine worktree repair`, in the place where it is now, finds it again; nothing is lost
-    > -C / worktree repair
+    error: cannot use the scenario `../case.toml`: no scenario `../case.toml`: it is neither a file nor one of the built-in scenarios (echo, demo, tour, worktrees)
+    hint: a simulator model is sim/NAME of a built-in scenario, or sim/PATH of a TOML file
+    > worktree repair
     code: #
     --- stdout
     --- stderr
-    error: `/` is in no git repository
+    error: `[HOME]` is in no git repository
     hint: `git init` and a first commit make one; without worktrees agents share the directory
-    > -C / worktree repair [HOME]/renamed
+    > worktree repair [HOME]/renamed
     code: #
     --- stdout
     found again [AGENT8] [WORKTREE]
     --- stderr
     note: its repository was [HOME]/work/.git
     note: # agent moved along: [AGENT8]
-    > worktree repair
-    code: #
-    --- stdout
-    --- stderr
-    nothing to repair: no worktree of this repository was looked for elsewhere
+    ");
+    // Whoever works in it finds it.
+    std::fs::rename(&renamed, home.path().join("again")).unwrap();
+    let renamed = home.path().join("again");
+    check!(told_in(&home, &renamed, &[
+        &["diff", &agent, "--name-only"],
+        &["worktree", "repair"],
+        &["apply", &agent],
+    ]), @"
     > diff [AGENT-ID] --name-only
     code: #
     --- stdout
     made.txt
     --- stderr
+    note: the repository was moved here; # worktree found again
+    > worktree repair
+    code: #
+    --- stdout
+    --- stderr
+    nothing to repair: no worktree of this repository was looked for elsewhere
     > apply [AGENT-ID]
     code: #
     --- stdout
-    applied # file of [AGENT8] in [HOME]/renamed
+    applied # file of [AGENT8] in [HOME]/again
     added made.txt +1 -0
     --- stderr
     note: `tine apply --undo [AGENT8]` takes it back
