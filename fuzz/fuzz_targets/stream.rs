@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use tine_model::EntryId;
 use tine_model::WireFormat;
 use tine_wire::{
-    Decoder, Dialect, Event, IdForm, LeftBlocks, LeftOut, Reach, refused_block, refused_members,
+    Decoder, Dialect, Event, IdForm, LeftBlocks, LeftOut, Within, refused_block, refused_members,
 };
 
 fn decode(format: WireFormat, pieces: impl Iterator<Item = Vec<u8>>) -> (Vec<Event>, bool) {
@@ -36,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
         let told = [failure.message.as_str(), &*text].into_iter().flat_map(|words| {
             let members = refused_members(words).into_iter().map(LeftOut::Member);
             let blocks = refused_block(words)
-                .map(|(kind, _)| LeftOut::Blocks(LeftBlocks { kind, reach: Reach::UpTo(place) }));
+                .map(|(kind, _)| LeftOut::Blocks(LeftBlocks { kind, within: Within::UpTo(place) }));
             members.chain(blocks).chain(IdForm::read(words).map(LeftOut::Ids)).collect::<Vec<_>>()
         });
         let dialect = Dialect::without(told);

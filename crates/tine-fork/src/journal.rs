@@ -51,7 +51,8 @@ pub enum Permit {
 /// The log of one agent, as the turn loop sees it.
 #[async_trait]
 pub trait Journal: Send + Sync {
-    /// Writes a message and says where it stands. When this returns, the message survives a crash.
+    /// Writes a message and says where it stands: behind all before it, inherited ones too. When this returns, the message survives a
+    /// crash.
     async fn message(&self, message: &Arc<Message>) -> Result<EntryId, JournalError>;
 
     /// The time, in milliseconds since the Unix epoch.
@@ -124,6 +125,11 @@ impl MemoryJournal {
     /// With a clock; without one ([`Self::default`]) everything happens at 0, and no cache entry ever expires.
     pub fn timed(clock: Arc<dyn Clock>) -> Self {
         Self { clock: Some(clock), ..Self::default() }
+    }
+
+    /// The same for a conversation that has so many messages already: what is written stands behind them.
+    pub fn behind(self, messages: usize) -> Self {
+        Self { last: AtomicI64::new(messages as i64), ..self }
     }
 }
 

@@ -9,7 +9,7 @@ use tine_history::{History, Item};
 use tine_llm::LlmError;
 use tine_model::{DialectChange, EntryId, Usage};
 use tine_wire::{
-    BlockKind, CallIds, Dialect, FailureKind, IdForm, LeftBlocks, LeftOut, Member, Reach, framer,
+    BlockKind, CallIds, Dialect, FailureKind, IdForm, LeftBlocks, LeftOut, Member, Within, framer,
     refused_block, refused_members,
 };
 
@@ -19,6 +19,9 @@ use crate::run::{RunError, RunEvent, Turns};
 
 /// Longest that a server's words are kept of a refusal.
 const REFUSAL_CHARS_MAX: usize = 300;
+
+/// So many messages lose their pictures one by one; each is a request that is refused.
+const ONE_BY_ONE_MAX: usize = 3;
 
 /// The known dialect of the server that answers a run's requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -151,20 +154,26 @@ impl Conversation {
         if refused.is_empty() {
             refused.extend(IdForm::read(words).map(LeftOut::Ids));
         }
-        let last = self.history.last().map(|item| item.entry);
+        let last = self.history.iter().map(|item| item.entry).max();
         if refused.is_empty()
             && let (Some((kind, number)), Some(last)) = (refused_block(words), last)
         {
-            // Who refuses one signature refuses them all: they were made by the same account. Of pictures, the named one goes.
+            // Who refuses one signature refuses them all: they were made by the same account. Of pictures, the named one goes, and all of
+            // them where one after the other is refused.
             let at = match kind {
                 BlockKind::Reasoning => None,
+                BlockKind::Picture | BlockKind::Document
+                    if self.dialect.entries_without(kind) >= ONE_BY_ONE_MAX =>
+                {
+                    None
+                }
                 BlockKind::Picture | BlockKind::Document => {
-                    number.and_then(|number| self.entry_at(number)).map(Reach::At)
+                    number.and_then(|number| self.entry_at(number)).map(Within::Entry)
                 }
             };
-            let all = Some(Reach::UpTo(last));
+            let all = Some(Within::UpTo(last));
             let blocks = [at, all].into_iter().flatten();
-            let blocks = blocks.map(|reach| LeftOut::Blocks(LeftBlocks { kind, reach }));
+            let blocks = blocks.map(|within| LeftOut::Blocks(LeftBlocks { kind, within }));
             return blocks.filter(|left_out| self.has(left_out)).take(1).collect();
         }
         refused.retain(|left_out| self.has(left_out));

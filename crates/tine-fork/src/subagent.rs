@@ -248,7 +248,9 @@ impl DefaultForkSubagent {
         registry: Option<&dyn ForkRegistry>,
     ) -> Result<Arc<dyn Journal>, ForkError> {
         let Some(registry) = registry else {
-            return Ok(Arc::new(MemoryJournal::timed(Arc::clone(&self.clock))));
+            let inherited = params.cache_safe.fork_context_messages.len();
+            let journal = MemoryJournal::timed(Arc::clone(&self.clock)).behind(inherited);
+            return Ok(Arc::new(journal));
         };
         let entry = ForkEntry {
             run_id: identity.run_id,

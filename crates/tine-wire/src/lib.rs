@@ -66,7 +66,7 @@ pub use body::Body;
 pub use cached::{CachedContent, CachedPrefix, cached_content, read_cached_content};
 pub use call_ids::CallIds;
 pub use dialect::{
-    BlockKind, Dialect, IdForm, LeftBlocks, LeftOut, Member, Reach, refused_block, refused_members,
+    BlockKind, Dialect, IdForm, LeftBlocks, LeftOut, Member, Within, refused_block, refused_members,
 };
 pub use difference::first_difference;
 pub use endpoint::Endpoint;

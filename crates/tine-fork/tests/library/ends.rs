@@ -6,7 +6,7 @@ use std::time::Duration;
 use tine_fork::{DelegateMode, ForkError, ForkParams, ForkSubagent, ToolFilter};
 use tine_llm::LlmError;
 use tine_model::{Message, Outcome, RawJson, StopReason, Usage};
-use tine_testkit::{Answer, Gate, replies};
+use tine_testkit::{Answer, Gate, ScriptedModel, replies};
 use tine_wire::FailureKind;
 
 use crate::house::{House, every_format, model, results};
@@ -224,4 +224,28 @@ every_format! {
         let result = house.fork(params).await.join().await.unwrap();
         assert_eq!((result.outcome, result.messages.len()), (Outcome::Completed, 1));
     }
+}
+
+/// Shows: a fork of a host's conversation goes on without the reasoning that another account signed, and keeps its own.
+#[tokio::test(start_paused = true)]
+async fn what_another_account_signed_is_left_out_and_what_the_fork_thinks_stays() {
+    const THOUGHT: &str = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"theirs"},{"type":"text","text":"seen"}]}"#;
+    const OWN: &str = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"well","signature":"ours"},{"type":"tool_use","id":"c1","name":"Echo","input":{}}]}"#;
+    let read = |json| tine_wire::read_message(tine_model::WireFormat::Anthropic, json).unwrap();
+    let mut house = House::new("anthropic/m");
+    house.request.messages.extend([read(THOUGHT), Message::user("and?")]);
+    let model = ScriptedModel::answering(move |request| {
+        let text = request.text();
+        match (text.contains("theirs"), text.contains("\"ours\"")) {
+            (true, _) => Answer::refused(
+                FailureKind::InvalidRequest,
+                "messages.1.content.0: Invalid `signature` in `thinking` block",
+            ),
+            (false, false) => Answer::message(read(OWN)),
+            (false, true) => Answer::text("done"),
+        }
+    });
+    let params = house.params(&Arc::new(model));
+    let result = house.fork(params).await.join().await.unwrap();
+    assert_eq!((result.outcome, result.turns), (Outcome::Completed, 2));
 }

@@ -76,9 +76,12 @@ async fn a_soft_stop_lets_the_turn_end_and_the_worker_report() {
         let opened = async {
             let asked = async || house.runtime.store().agent(worker).await.unwrap().stop;
             until_some_async("the request to stop", asked).await;
+            // Writes are answered in their order: once this one is, whoever asked knows that it is written.
+            house.runtime.note_seen(agent, 0).await.unwrap();
             hold.open();
         };
-        tokio::join!(stop, opened).0.unwrap()
+        // And has told the run, before the worker goes on.
+        tokio::join!(biased; stop, opened).0.unwrap()
     };
     let (_, receipts) = tokio::join!(run, stopping);
     assert!(receipts[0].over, "{receipts:?}");

@@ -39,9 +39,9 @@ impl BlockKind {
 
 /// The messages from which blocks are left out. Later ones keep theirs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reach {
+pub enum Within {
     /// This one.
-    At(EntryId),
+    Entry(EntryId),
     /// All up to this one.
     UpTo(EntryId),
 }
@@ -52,7 +52,7 @@ pub struct LeftBlocks {
     /// Of which kind.
     pub kind: BlockKind,
     /// Of which messages.
-    pub reach: Reach,
+    pub within: Within,
 }
 
 impl LeftBlocks {
@@ -61,18 +61,18 @@ impl LeftBlocks {
         let (name, rest) = text.split_once(' ')?;
         let kind = BlockKind::ALL.into_iter().find(|kind| kind.as_str() == name)?;
         let entry = |number: &str| number.parse().ok().map(EntryId);
-        let reach = match rest.strip_prefix("in entry ") {
-            Some(number) => Reach::At(entry(number)?),
-            None => Reach::UpTo(entry(rest.strip_prefix("up to entry ")?)?),
+        let within = match rest.strip_prefix("in entry ") {
+            Some(number) => Within::Entry(entry(number)?),
+            None => Within::UpTo(entry(rest.strip_prefix("up to entry ")?)?),
         };
-        Some(Self { kind, reach })
+        Some(Self { kind, within })
     }
 
     /// The message without these blocks; `None` where it has none of them.
     pub(super) fn message(self, entry: EntryId, message: &Message) -> Option<Message> {
-        let is_reached = match self.reach {
-            Reach::At(at) => entry == at,
-            Reach::UpTo(last) => entry <= last,
+        let is_reached = match self.within {
+            Within::Entry(at) => entry == at,
+            Within::UpTo(last) => entry <= last,
         };
         if !is_reached || !self.has(message) {
             return None;
@@ -114,9 +114,9 @@ impl LeftBlocks {
 impl fmt::Display for LeftBlocks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.kind.as_str();
-        match self.reach {
-            Reach::At(entry) => write!(f, "{kind} in entry {}", entry.0),
-            Reach::UpTo(entry) => write!(f, "{kind} up to entry {}", entry.0),
+        match self.within {
+            Within::Entry(entry) => write!(f, "{kind} in entry {}", entry.0),
+            Within::UpTo(entry) => write!(f, "{kind} up to entry {}", entry.0),
         }
     }
 }
@@ -152,7 +152,7 @@ const WORDS: [(&str, BlockKind); 15] = [
     ("image", BlockKind::Picture),
     ("picture", BlockKind::Picture),
     ("multimodal", BlockKind::Picture),
-    ("vision", BlockKind::Picture),
+    (" vision", BlockKind::Picture),
     ("pdf", BlockKind::Document),
     ("document", BlockKind::Document),
     ("input_file", BlockKind::Document),
@@ -162,7 +162,8 @@ const WORDS: [(&str, BlockKind); 15] = [
 /// What a server's words refuse of the content of messages: the kind of block, and the number of the message in the request's list
 /// where they name it. `None` where they are about something else.
 pub fn refused_block(words: &str) -> Option<(BlockKind, Option<usize>)> {
-    let folded = words.to_lowercase();
+    // Many refusals end with where the documentation is.
+    let folded = words.to_lowercase().replace("documentation", "");
     let (_, kind) = WORDS.iter().find(|(word, _)| folded.contains(word))?;
     Some((*kind, named_message(words)))
 }

@@ -20,7 +20,7 @@ use tine_model::{CacheScheme, EntryId, Message, WireFormat};
 use crate::head::{Head, HeadSlot};
 use crate::read::read_message;
 
-pub use blocks::{BlockKind, LeftBlocks, Reach, refused_block};
+pub use blocks::{BlockKind, LeftBlocks, Within, refused_block};
 pub(crate) use cut::without;
 pub use id_form::IdForm;
 pub use member::Member;
@@ -153,6 +153,13 @@ impl Dialect {
             blocks: self.blocks.union(&other.blocks).copied().collect(),
             ids: if other.ids == IdForm::default() { self.ids } else { other.ids },
         }
+    }
+
+    /// From how many messages, one by one, blocks of this kind are left out.
+    pub fn entries_without(&self, kind: BlockKind) -> usize {
+        let is_one =
+            |blocks: &&LeftBlocks| blocks.kind == kind && matches!(blocks.within, Within::Entry(_));
+        self.blocks.iter().filter(is_one).count()
     }
 
     /// The form that ids of calls have.

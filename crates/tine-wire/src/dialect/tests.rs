@@ -288,9 +288,11 @@ fn every_server_says_in_its_own_words_which_block_it_refuses() {
     ] {
         assert_eq!(refused_block(words), Some((kind, message)), "{words}");
     }
-    for words in
-        ["max_tokens: must be at most 8192", "messages.1: all messages must have non-empty content"]
-    {
+    for words in [
+        "max_tokens: must be at most 8192",
+        "a bad revision; see the documentation",
+        "messages.1: all messages must have non-empty content",
+    ] {
         assert_eq!(refused_block(words), None, "{words}");
     }
 }
