@@ -20,7 +20,7 @@ use tine_wire::ToolDeclaration;
 use crate::suite::{Case, FilterKind, StandIn};
 use crate::work::{Work, WorkError};
 
-/// Where a case has its notes.
+/// The directory of a case's notes.
 pub(crate) const MEMORY: &str = "memory";
 
 /// Why a run's tools are not there.
@@ -49,7 +49,10 @@ pub(crate) struct CaseTools {
 impl CaseTools {
     /// Copies the fixture, and raises the wall where the case has commands. The copy goes with the second value. Blocks.
     pub(crate) fn make(case: &Case) -> Result<(Self, TempDir), ToolsError> {
-        let (work, copy) = Work::make(case.fixture.as_deref())?;
+        let (work, copy) = Work::make(
+            case.fixture.as_deref(),
+            (case.filter == FilterKind::Memory).then_some(MEMORY),
+        )?;
         let directory = work.path().to_owned();
         let place = Place::new(&directory)?.with_write_roots(std::slice::from_ref(&directory))?;
         let secrets: Withheld = Arc::new(tine_guard::is_secret);

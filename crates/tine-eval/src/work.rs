@@ -51,9 +51,12 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Copies a fixture; without one the directory is empty. It is removed when the second value is dropped, which whoever waits for
+    /// Copies a fixture; without one the directory is empty. `directory_in_it` is made where the fixture has none of that name. The copy is removed when the second value is dropped, which whoever waits for
     /// the run holds: a run that is given up leaves nothing, however long its own task lives on. Blocks.
-    pub(crate) fn make(fixture: Option<&Path>) -> Result<(Self, TempDir), WorkError> {
+    pub(crate) fn make(
+        fixture: Option<&Path>,
+        directory_in_it: Option<&str>,
+    ) -> Result<(Self, TempDir), WorkError> {
         let failed = |path: &Path, source| WorkError::Copy { path: path.to_owned(), source };
         let temporary = std::env::temp_dir();
         let directory = tempfile::Builder::new().prefix("tine-eval-").tempdir();
@@ -61,6 +64,9 @@ impl Work {
         let real = directory.path().canonicalize().map_err(|error| failed(&temporary, error))?;
         if let Some(fixture) = fixture {
             copy(fixture, &real)?;
+        }
+        if let Some(made) = directory_in_it.map(|name| real.join(name)) {
+            std::fs::create_dir_all(&made).map_err(|error| failed(&made, error))?;
         }
         age(&real).map_err(|error| failed(&real, error))?;
         Ok((Self { given: directory.path().to_owned(), real }, directory))
@@ -185,7 +191,8 @@ mod tests {
         let fixture = tempfile::tempdir().unwrap();
         std::fs::create_dir(fixture.path().join("src")).unwrap();
         std::fs::write(fixture.path().join("src/a.txt"), "one\ntwo\n").unwrap();
-        let (work, directory) = Work::make(Some(fixture.path())).unwrap();
+        let (work, directory) = Work::make(Some(fixture.path()), Some("memory")).unwrap();
+        assert!(work.path().join("memory").is_dir());
         let copied = work.path().join("src/a.txt");
         assert_eq!(std::fs::read_to_string(&copied).unwrap(), "one\ntwo\n");
         for path in [work.path(), &work.path().join("src"), &copied] {
@@ -204,7 +211,7 @@ mod tests {
     fn links_in_a_fixture_are_refused() {
         let fixture = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/etc/hosts", fixture.path().join("hosts")).unwrap();
-        let error = Work::make(Some(fixture.path())).unwrap_err();
+        let error = Work::make(Some(fixture.path()), None).unwrap_err();
         assert!(matches!(error, WorkError::Kind(_)), "{error}");
     }
 }

@@ -324,3 +324,26 @@ async fn the_junit_report_has_a_test_for_each_run() {
     </testsuites>
     "#);
 }
+
+/// A memory that nobody has kept yet.
+#[tokio::test]
+async fn a_dream_begins_with_no_notes_where_the_case_has_none() {
+    let text = r#"
+        [[case]]
+        name = "first"
+        prompt = "User: Times are in UTC."
+        directive = "dream"
+        expect.files = { "memory/MEMORY.md" = { contains = "UTC", absent = "local" }, "made.txt" = false }
+    "#;
+    let write = |id, name: &str| {
+        let input = serde_json::json!({ "file_path": name, "content": "Times are in UTC.\n" });
+        (id, "FileWrite", input.to_string())
+    };
+    let calls =
+        [write("c1", "/tine-eval/case/memory/MEMORY.md"), write("c2", "/tine-eval/case/made.txt")];
+    let calls = calls.each_ref().map(|(id, tool, input)| (*id, *tool, input.as_str()));
+    let answers =
+        vec![Answer::message(replies::text_and_calls("I note it.", calls)), Answer::text("Noted.")];
+    let (report, _) = run(text, answers).await;
+    assert!(report.passed(), "{report:?}");
+}

@@ -14,7 +14,7 @@ use std::time::Duration;
 use simulated::parent::{Told, parents_request};
 use simulated::provider::provider;
 use simulated::tools::BuiltIn;
-use tine_fork::dream::{ToldSession, dream_directive};
+use tine_fork::dream::{DREAM_TURNS, ToldSession, dream_directive};
 use tine_fork::prelude::*;
 use tine_fork::{AutoMemFilter, FilesTouched, QuerySource};
 
@@ -46,13 +46,13 @@ pub(crate) async fn run() -> Told {
     ];
     let inherited = CacheSafeParams::from_parent_request(&parents_request(tools.declared())?);
     let ports = (provider.llm.clone() as _, Arc::new(tools) as _);
-    let ask = dream_directive(&memory, world.path(), &sessions, 30);
+    let ask = dream_directive(&memory, world.path(), &sessions, DREAM_TURNS);
     let files = FilesTouched::new();
     let params = ForkParams {
         tool_filter: Arc::new(AutoMemFilter::new(&memory)?),
         query_source: QuerySource::AutoDream,
         mode: DelegateMode::ForkAndForget,
-        max_turns: 30,
+        max_turns: DREAM_TURNS,
         timeout: Some(Duration::from_secs(300)),
         on_message: Some(files.clone()),
         skip_transcript: true,

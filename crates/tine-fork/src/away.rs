@@ -1,8 +1,11 @@
-//! What a fork is told that says to a person who was away where things stand.
+//! The words for a fork that tells a person who was away where things stand.
 //!
 //! Run it behind a [`ReadOnlyFilter`](crate::tool_filter::ReadOnlyFilter).
 
 use crate::envelope::escape_frame_line;
+
+/// Most turns of a summary: a look at a file or two, and the answer.
+pub const AWAY_TURNS: u32 = 4;
 
 /// The directive of a summary for a person who is back. `happened` is what is known of the time between, a line each, and is told as
 /// facts. Where the fork inherits the conversation, `conversation` is `None`; else it is what was said in it, such as

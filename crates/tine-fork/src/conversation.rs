@@ -57,7 +57,7 @@ pub struct Conversation {
     pub(crate) held: Option<Arc<Held>>,
     /// HTTP headers that every request carries beside the usual ones. Inherited by forks.
     pub(crate) headers: Arc<[(String, String)]>,
-    /// What requests leave out; head and history are without it. Inherited by forks.
+    /// The parts that requests leave out; head and history are without them. Inherited by forks.
     pub(crate) dialect: Arc<Dialect>,
     /// The ids of the calls in the history, once they were needed. Inherited by forks.
     pub(crate) ids: Option<Arc<CallIds>>,
@@ -222,8 +222,8 @@ impl Conversation {
         ids
     }
 
-    /// The same conversation over messages as a log has them: requests have ids of calls that the provider takes. One that was taken
-    /// over from a request keeps those that were sent.
+    /// Gives the calls of a history that comes from a log the ids that the provider takes. Messages that were taken over from a request
+    /// keep the ids that were sent.
     pub fn with_own_ids(mut self) -> Self {
         let (format, form) = (self.head.format(), self.dialect.ids());
         let mut ids = CallIds::default();

@@ -1,4 +1,4 @@
-//! What a fork is told that consolidates a memory: it reads what was said in sessions, and keeps notes for later agents.
+//! The words for a fork that consolidates a memory: it reads what was said in sessions, and keeps notes for later agents.
 //!
 //! Run it behind an [`AutoMemFilter`](crate::AutoMemFilter) on the notes, as [`QuerySource::AutoDream`](crate::QuerySource::AutoDream).
 
@@ -7,12 +7,15 @@ use std::path::Path;
 
 use crate::envelope::escape_frame_line;
 
+/// Most turns of a consolidation.
+pub const DREAM_TURNS: u32 = 30;
+
 /// A session whose knowledge is consolidated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToldSession {
-    /// What it is called, on one line.
+    /// Its name, on one line.
     pub label: String,
-    /// What was said in it, such as [`Digest::text`](crate::digest::Digest::text); `None` for the one whose conversation the fork
+    /// A text of what was said in it, such as [`Digest::text`](crate::digest::Digest::text); `None` for the one whose conversation the fork
     /// inherits.
     pub text: Option<String>,
 }

@@ -147,7 +147,7 @@ impl Conversation {
         None
     }
 
-    /// What the next request can do without of what a server's words refuse.
+    /// The parts that a server's words refuse and the next request can do without.
     fn refused(&mut self, words: &str) -> Vec<LeftOut> {
         let mut refused: Vec<LeftOut> =
             refused_members(words).into_iter().map(LeftOut::Member).collect();
@@ -262,7 +262,7 @@ fn change(host: String, left_out: &[LeftOut], changed: Changed) -> DialectChange
     }
 }
 
-/// How many messages of the request's list a frame is.
+/// The number of messages of the request's list in a frame.
 fn messages_in(frame: &[u8]) -> usize {
     let text = String::from_utf8_lossy(frame);
     let list = format!("[{}]", text.trim_matches(','));

@@ -80,7 +80,7 @@ impl Fold {
         self.entries.get(self.compact?)
     }
 
-    /// What requests leave out, as the logs of these agents say. A rewind does not undo it: the server would refuse them again.
+    /// The parts that requests leave out, as the logs of these agents say. A rewind does not undo it: the server would refuse them again.
     pub(crate) fn dialect(&self, is_of_head: impl Fn(AgentId) -> bool) -> Dialect {
         let changes = self.changes().filter(|(entry, _)| is_of_head(entry.agent));
         let left_out = changes.flat_map(|(_, change)| &change.left_out);

@@ -1,4 +1,4 @@
-//! What can be seen of a picture or a document without decoding it: the alphabet, the beginning and the length of its base64 text.
+//! Pictures and documents, as far as they can be judged without decoding: by the alphabet, the beginning and the length of the base64 text.
 
 use serde_json::Value;
 

@@ -80,12 +80,12 @@ impl Head {
         Self { format, bytes, slots, continued, scheme, hash, model: None, splice: None }
     }
 
-    /// Whether the system prompt is the first element of the list of messages.
+    /// Returns true if the system prompt is the first element of the list of messages.
     pub fn begins_list(&self) -> bool {
         self.continued
     }
 
-    /// How many messages the request had from which the lineage goes on in its own bytes; 0 for a head that was rendered.
+    /// The number of messages in the request that the lineage goes on from in its own bytes; 0 for a head that was rendered.
     pub fn taken_over(&self) -> usize {
         self.splice.as_ref().map_or(0, |splice| splice.messages())
     }

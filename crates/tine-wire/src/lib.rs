@@ -24,6 +24,7 @@ mod assemble;
 mod body;
 mod cached;
 mod call_ids;
+mod call_places;
 mod counts;
 mod dialect;
 mod difference;

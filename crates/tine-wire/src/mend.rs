@@ -9,7 +9,7 @@ use tine_model::{Message, WireFormat};
 
 use crate::openai_chat::missing_id;
 use crate::read::read_message;
-use crate::{Event, call_ids};
+use crate::{Event, call_places};
 
 /// A character outside the basic plane is written in JSON as two escapes, and some servers cut a stream between them. Each half
 /// alone is no text. It travels as one of the 2,048 private characters from here on until it meets the other.
@@ -134,7 +134,7 @@ pub(crate) fn calls_named(format: WireFormat, message: &str) -> Cow<'_, str> {
 
 /// `None` where there is nothing to change, and where the text is no message: its reading says so.
 fn edits(format: WireFormat, message: &str) -> Option<String> {
-    let places = call_ids::places(format, message)?;
+    let places = call_places::places(format, message)?;
     let calls = places.iter().filter(|place| place.is_call);
     let given: Vec<(Option<&RawValue>, String)> =
         calls.map(|place| Some((place.written, place.id()?))).collect::<Option<_>>()?;
@@ -159,7 +159,7 @@ fn edits(format: WireFormat, message: &str) -> Option<String> {
         });
     }
     let mut new = new.into_iter();
-    call_ids::replaced(format, message, &mut |place| {
+    call_places::replaced(format, message, &mut |place| {
         place.is_call.then(|| new.next()).flatten().flatten().map(Cow::Owned)
     })
 }

@@ -81,7 +81,7 @@ fn model(config: &Config) -> Result<Option<ModelRef>, Failure> {
     config.away.model.as_deref().map(model_ref).transpose()
 }
 
-/// Whether these settings can be used.
+/// An error where these settings cannot be used.
 pub(crate) fn check(config: &Config) -> Result<(), Failure> {
     after(config)?;
     model(config).map(drop)

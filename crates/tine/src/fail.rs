@@ -471,7 +471,7 @@ fn refused_hint(kind: FailureKind) -> &'static str {
             "the model or the address is unknown to the provider; check the model's name"
         }
         FailureKind::InvalidRequest => {
-            "`tine compact AGENT` goes on from a text of it, which holds nothing but words; `tine show AGENT` has the entries that `tine fork AGENT --at N` goes on from"
+            "`tine compact AGENT` goes on from a text of it, without pictures and the like; `tine fork AGENT --at N` goes on from an earlier entry (`tine show AGENT` lists them)"
         }
         FailureKind::TooLarge => {
             "the server takes no request of this size; `tine compact AGENT` makes the conversation shorter"

@@ -88,7 +88,7 @@ fn with_table(usual: DreamSettings, config: &Config) -> Result<DreamSettings, Fa
     Ok(settings)
 }
 
-/// How a hidden run goes: it asks nobody, and what it may do is its own.
+/// The options of a hidden run: it asks nobody, and what it may do stands in its row.
 pub(crate) fn hidden_options(
     context: &Context,
     cancel: &CancellationToken,

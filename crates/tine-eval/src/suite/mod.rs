@@ -8,6 +8,8 @@ mod raw;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tine_fork::away::AWAY_TURNS;
+use tine_fork::dream::DREAM_TURNS;
 use tine_fork::run::TURNS_DEFAULT;
 use tine_fork::stray::Check;
 use tine_fork::worker::WORKER_TURNS_DEFAULT;
@@ -32,10 +34,6 @@ pub const TIMEOUT_DEFAULT: Duration = Duration::from_secs(120);
 /// must be the same on every machine.
 pub const MAX_OUTPUT_TOKENS_DEFAULT: u32 = 8_192;
 
-/// Turns of a consolidation and of a summary, as tine's own have them.
-const DREAM_TURNS: u32 = 30;
-const AWAY_TURNS: u32 = 4;
-
 /// A checked suite.
 #[derive(Debug, Clone)]
 pub struct Suite {
@@ -52,7 +50,7 @@ pub struct Suite {
 pub struct Case {
     /// Unique in the suite.
     pub name: String,
-    /// What the fork is asked, without the words of `directive` around it.
+    /// The question or task, without the words of `directive` around it.
     pub prompt: String,
     /// What it inherits.
     pub messages: Vec<Message>,
@@ -70,7 +68,7 @@ pub struct Case {
     pub repeat: u32,
     /// Which calls are refused.
     pub filter: FilterKind,
-    /// What stands around the prompt.
+    /// The words that stand around the prompt.
     pub directive: Directive,
     /// Names of built-in tools that the parent declared.
     pub tools: Vec<String>,

@@ -125,7 +125,7 @@ pub enum FilterKind {
     Memory,
 }
 
-/// What stands around a case's prompt.
+/// The words that stand around a case's prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Directive {

@@ -21,7 +21,7 @@ impl BuiltIn {
         Ok(Self { toolbox: Toolbox::built_in(), place: Place::new(directory)? })
     }
 
-    /// What the parent has told its model of them.
+    /// The tools as the parent has declared them.
     pub(crate) fn declared(&self) -> Vec<ToolDeclaration> {
         let declare = |spec: &tine_tools::ToolSpec| -> Option<ToolDeclaration> {
             let schema = RawJson::parse(spec.schema).ok()?;

@@ -167,6 +167,9 @@ mod tests {
         check(FailureKind::NotTheApi, 200, &[yes], Retry::Never);
         check(FailureKind::NotTheApi, 503, &[], Retry::Backoff);
         let wait = Retry::After(Duration::from_secs(2));
+        check(FailureKind::NoCredit, 402, &[("retry-after", "2")], wait);
+        check(FailureKind::NoCredit, 402, &[yes], Retry::Never);
+        check(FailureKind::SpendLimit, 429, &[("retry-after", "2")], Retry::Never);
         check(FailureKind::Overloaded, 529, &[("retry-after", "2")], wait);
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tine_fork::away::away_directive;
+use tine_fork::away::{AWAY_TURNS, away_directive};
 use tine_fork::run::RunLimits;
 use tine_guard::filter::ReadOnlyFilter;
 use tine_model::{AgentId, Message, ModelRef, Outcome};
@@ -19,10 +19,11 @@ use crate::inherit::Inherit;
 use crate::run::RunOptions;
 use crate::runtime::Runtime;
 
-/// What it may use: a look at a file or two, and the answer.
-const LIMITS: RunLimits = RunLimits { turns: 4, time: Some(Duration::from_secs(60)), tokens: None };
+/// The limits of a summary.
+const LIMITS: RunLimits =
+    RunLimits { turns: AWAY_TURNS, time: Some(Duration::from_secs(60)), tokens: None };
 
-/// How much it is told of a conversation that it does not inherit, in tokens.
+/// The length of the text of a conversation that it does not inherit, in tokens.
 const CONVERSATION_TOKENS: u64 = 4_000;
 
 /// A hidden run that was made for a summary, and has not begun.

@@ -145,7 +145,7 @@ impl Runtime {
     }
 }
 
-/// Whether the question for a summary came to nothing for a reason that lies in the conversation.
+/// Returns true where the question for a summary came to nothing for a reason that lies in the conversation.
 fn cannot_be_asked(error: &LlmError) -> bool {
     let is_refused = match error {
         LlmError::Refused { failure, .. } => {

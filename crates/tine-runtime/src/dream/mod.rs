@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tine_fork::dream::{ToldSession, dream_directive};
+use tine_fork::dream::{DREAM_TURNS, ToldSession, dream_directive};
 use tine_fork::run::RunLimits;
 use tine_model::{
     AgentId, AgentRecord, AgentState, Block, ContextMode, Message, ModelRef, Reach, Standing, Usage,
@@ -87,7 +87,7 @@ impl DreamSettings {
             session_tokens: 4_000,
             order: SessionOrder::default(),
             limits: RunLimits {
-                turns: 30,
+                turns: DREAM_TURNS,
                 time: Some(Duration::from_secs(5 * 60)),
                 ..RunLimits::default()
             },

@@ -79,8 +79,8 @@ impl Runtime {
         Ok(told)
     }
 
-    /// What was said in a conversation as a text of at most so many tokens; of what a fork inherited, nothing: that is its parent's to
-    /// tell.
+    /// A text of at most so many tokens of what was said in a conversation. What a fork inherited is not in it: that is its parent's
+    /// to tell.
     pub(crate) async fn digest_of(
         &self,
         session: &AgentRecord,

@@ -69,7 +69,7 @@ fault = {{ cut_after_events = 4, percent = 20 }}
     )
 }
 
-/// What a run was told while it ran.
+/// The events of a run, as far as they are counted.
 #[derive(Default)]
 struct Seen {
     begun: Vec<String>,
@@ -77,7 +77,7 @@ struct Seen {
     retries: usize,
 }
 
-/// How one run ended: its outcome in a word, and how often it was asked again.
+/// The outcome of one run in a word, and the number of times it was asked again.
 async fn one(seed: u64) -> (&'static str, usize) {
     let house = House::new(&scenario(seed)).await;
     let root = house.root(MODEL).await;

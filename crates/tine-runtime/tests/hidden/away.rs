@@ -14,7 +14,7 @@ fn happened(agent: AgentId) -> Away {
     Away { since_ms: 0, events: vec![event], left_out: 0, files: Vec::new(), micro_usd: 0 }
 }
 
-/// What is written of it, if anything is.
+/// The summary, if one is written.
 async fn written(house: &House, root: AgentId, model: Option<&ModelRef>) -> Option<String> {
     let (runtime, options) = (&house.runtime, options());
     let away = happened(root);

@@ -4,7 +4,7 @@ use super::request::Block;
 use crate::cache::Digest;
 use crate::refusal::Refusal;
 
-/// How a signature of the simulator begins. Others were made by another account, and are refused.
+/// The beginning of the simulator's signatures. Others were made by another account, and are refused.
 const SIGNATURE: &str = "sim1";
 
 const TEXT_DIGITS: usize = 16;

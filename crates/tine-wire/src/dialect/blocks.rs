@@ -26,7 +26,7 @@ impl BlockKind {
         }
     }
 
-    /// What stands in the place of one that is left out; nothing for reasoning, which nobody misses.
+    /// The text in the place of one that is left out; none for reasoning, which nobody misses.
     fn stand_in(self) -> Option<Block> {
         let text = match self {
             Self::Reasoning => return None,
@@ -159,7 +159,7 @@ const WORDS: [(&str, BlockKind); 15] = [
     ("file_data", BlockKind::Document),
 ];
 
-/// What a server's words refuse of the content of messages: the kind of block, and the number of the message in the request's list
+/// Reads which block of a message a server's words refuse: its kind, and the number of the message in the request's list
 /// where they name it. `None` where they are about something else.
 pub fn refused_block(words: &str) -> Option<(BlockKind, Option<usize>)> {
     // Many refusals end with where the documentation is.

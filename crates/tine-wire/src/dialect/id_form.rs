@@ -7,11 +7,11 @@ use tine_model::WireFormat;
 /// Which ids of calls a server takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IdForm {
-    /// Which characters.
+    /// The characters that an id may have.
     chars: Chars,
-    /// How many at most; `None` for any number.
+    /// The greatest number of them; `None` for any number.
     most: Option<usize>,
-    /// Whether so many it must be.
+    /// True if an id has exactly so many.
     is_exact: bool,
 }
 

@@ -27,7 +27,7 @@ pub use member::Member;
 pub(crate) use refusal::readable;
 pub use refusal::refused_members;
 
-/// What a lineage's requests leave out.
+/// All that a lineage's requests leave out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Dialect {
     left_out: BTreeSet<Member>,

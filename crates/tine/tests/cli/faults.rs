@@ -1,4 +1,4 @@
-//! What providers do wrong, and what becomes of it: one table, which `docs/faults.md` shows. Each row is tried here.
+//! Faults of providers, each with its outcome: one table, which `docs/faults.md` shows. Each row is tried here.
 
 use std::path::Path;
 
@@ -11,21 +11,21 @@ use crate::support::{Home, Ran};
 struct Fault {
     /// In words, for the table.
     fault: &'static str,
-    /// What tine does about it.
+    /// The answer of tine to it, in words.
     does: &'static str,
-    /// What the person reads: a part of a line.
+    /// A part of a line that the person reads.
     sees: &'static str,
     /// The exit code.
     code: i32,
-    /// How many requests there are.
+    /// The number of requests.
     requests: usize,
     /// The scenario's rules before the one that answers `All is well.`
     rules: &'static str,
-    /// What was said before, in Anthropic's form.
+    /// The conversation before the prompt.
     before: Before,
 }
 
-/// What stands in the conversation before the prompt.
+/// A conversation before the prompt, in Anthropic's form.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
     Nothing,
@@ -263,7 +263,7 @@ fn messages(before: Before) -> Value {
     }
 }
 
-/// What a run says of this fault, and how many requests it took.
+/// A run that meets this fault, and the number of its requests.
 fn tried(fault: &Fault) -> (Ran, usize) {
     let home = Home::new();
     let rules = match fault.rules {

@@ -54,7 +54,7 @@ pub(super) async fn there(runtime: &Runtime, directory: &Path) -> Result<Vec<Che
         let space = plan.bytes.map_or_else(String::new, |count| format!(", {}", bytes(count)));
         let count = plural(kept as u64, "worktree");
         checks.push(
-            Check::ok("worktrees: kept", format!("work of {count} that are gone{space}"))
+            Check::ok("worktrees: kept", format!("work of {count}, removed since{space}"))
                 .hint("`tine worktree purge` deletes what is old, for good"),
         );
     }
