@@ -152,7 +152,7 @@ impl App {
         let is_missing = self.room().is_some_and(Room::lacks_reply);
         let state = self.record(agent).map(|agent| agent.state);
         effects.extend(match (is_missing, state) {
-            (true, _) => vec![Effect::Run(agent, None)],
+            (true, _) => vec![self.begin_run(agent, None)],
             (false, Some(AgentState::Interrupted)) => self.say_to(agent, GO_ON.to_owned()),
             (false, _) if !effects.is_empty() => Vec::new(),
             (false, _) => self.refuse("no reply is missing; say what comes next"),

@@ -43,6 +43,21 @@ fn fork_in_the_background_leaves_the_focus_where_it_is() {
 }
 
 #[test]
+fn whose_run_was_asked_for_is_waited_for_before_it_says_anything() {
+    let mut app = session(&[agent(1, None)]);
+    let prompt = Some("look".to_owned());
+    app.update(forked(1, 2, ForkWords { prompt, background: true, ..ForkWords::default() }));
+    type_in(&mut app, "/wait 0 02020202");
+    insta::assert_snapshot!(said(&app).join("\n"), @"
+    Forked child 02020202
+    02020202: running
+    time is up; 1 of 1 not finished
+    ");
+    // What is said to it meanwhile is mail of that run, not a second run.
+    assert_eq!(app.say_to(id(2), "and there".into()), [Effect::Send(id(2), "and there".into())]);
+}
+
+#[test]
 fn fork_says_what_is_wrong_before_anything_waits() {
     let mut app = session(&[agent(1, None)]);
     app.update(Event::Happened(id(1), Happening::Began));

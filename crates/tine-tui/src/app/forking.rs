@@ -149,7 +149,7 @@ impl App {
             // The log of the parent says it, too, and for good.
             self.tell(format!("Forked child {}", child.short()));
             self.agents.add(record);
-            let prompt = words.prompt.map(|prompt| Effect::Run(child, Some(prompt)));
+            let prompt = words.prompt.map(|prompt| self.begin_run(child, Some(prompt)));
             return prompt.into_iter().collect();
         }
         let mut effects = match self.follows(made.parent, fork.as_ref()) {

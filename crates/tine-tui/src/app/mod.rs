@@ -441,9 +441,7 @@ impl App {
 
     fn happened(&mut self, agent: AgentId, happening: Happening) -> Vec<Effect> {
         if happening == Happening::Began {
-            self.ended.remove(&agent);
-            self.lives.insert(agent, Live::begun(self.now_ms));
-            self.agents.begin(agent);
+            self.begun(agent);
             return Vec::new();
         }
         if let Some(live) = self.lives.get_mut(&agent) {
@@ -582,7 +580,7 @@ impl App {
                 self.tell("sent; it is read at the next turn");
                 vec![Effect::Send(agent, text)]
             }
-            false => vec![Effect::Run(agent, Some(text))],
+            false => vec![self.begin_run(agent, Some(text))],
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use tine_model::{AgentId, AgentState, TaskRecord};
 
-use super::{App, Live, Tone, title};
+use super::{App, Effect, Live, Tone, title};
 use crate::figures::plural;
 
 /// Who is waited for, and until when.
@@ -79,6 +79,19 @@ impl App {
         let workers = self.tasks.values().filter(is_its).count() as u64;
         let is_at_rest = self.lives.get(&agent).is_some_and(Live::is_at_rest);
         if is_at_rest { workers } else { 0 }
+    }
+
+    /// Begins a run. Its agent is at work from here on, for a wait in the next line, too: what the run says of itself comes later.
+    pub(super) fn begin_run(&mut self, agent: AgentId, prompt: Option<String>) -> Effect {
+        self.begun(agent);
+        Effect::Run(agent, prompt)
+    }
+
+    /// A run of this process is under way.
+    pub(super) fn begun(&mut self, agent: AgentId) {
+        self.ended.remove(&agent);
+        self.lives.insert(agent, Live::begun(self.now_ms));
+        self.agents.begin(agent);
     }
 
     /// Whether an agent has anything left to do.

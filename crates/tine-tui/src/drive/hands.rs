@@ -110,7 +110,11 @@ impl Hands {
                 hands.inbox.push(Event::Opened(request.id, text));
             }),
             Effect::LookAtQueue => self.try_go(None, async move { hands.look_at_queue().await }),
-            Effect::Run(agent, prompt) => self.go(async move { hands.run(agent, prompt).await }),
+            Effect::Run(agent, prompt) => {
+                // It is known to run before anything else is done: who writes to it meanwhile starts no second run.
+                self.runs.begin(agent, self.end.child_token());
+                self.go(async move { hands.run(agent, prompt).await });
+            }
             Effect::Begin(prompt) => self.go(async move { hands.begin(prompt).await }),
             Effect::BeginFork(words) => self.go(async move { hands.begin_fork(words).await }),
             Effect::StartWorkers(line) => self.go(async move { hands.start_workers(line).await }),
@@ -265,8 +269,7 @@ impl Hands {
             }
         }
         loop {
-            let cancel = self.end.child_token();
-            self.runs.begin(agent, cancel.clone());
+            let cancel = self.runs.begin(agent, self.end.child_token());
             self.inbox.push(Event::Happened(agent, Happening::Began));
             let hands = Arc::clone(self);
             let prompt = prompt.take();

@@ -26,8 +26,10 @@ pub(super) struct Meanwhile {
 }
 
 impl Runs {
-    pub(super) fn begin(&self, agent: AgentId, cancel: CancellationToken) {
-        self.lock().insert(agent, Run { cancel, meanwhile: Meanwhile::default() });
+    /// A run begins, unless it was announced; what stops it.
+    pub(super) fn begin(&self, agent: AgentId, cancel: CancellationToken) -> CancellationToken {
+        let begun = || Run { cancel, meanwhile: Meanwhile::default() };
+        self.lock().entry(agent).or_insert_with(begun).cancel.clone()
     }
 
     /// Forgets a run, and tells what the person has done meanwhile.
@@ -76,6 +78,8 @@ mod tests {
         assert_eq!((runs.beside(Some(a)), runs.beside(None)), (1, 2));
         runs.cancel(a);
         assert!(cancel.is_cancelled());
+        // What was stopped before it began does not begin.
+        assert!(runs.begin(a, CancellationToken::new()).is_cancelled());
         let written = Meanwhile { was_written_to: true, was_stopped: false };
         assert_eq!((runs.end(a), runs.end(b)), (written, Meanwhile::default()));
         // From here on it must be run for it.
