@@ -6,6 +6,7 @@
 mod aside;
 mod attach;
 mod away;
+mod background;
 mod budget;
 mod cache;
 mod cache_note;
@@ -48,6 +49,7 @@ mod prompt;
 mod queue;
 mod read_wall;
 mod registry;
+mod removal;
 mod requests;
 mod rest;
 mod rewrite;
@@ -74,6 +76,7 @@ pub use attach::{ATTACHED_BYTES_MAX, AttachedFile, LeftOut, Prompt};
 pub use away::{
     AWAY_AFTER_DEFAULT, AWAY_AFTER_MAX, AWAY_EVENTS_MAX, Away, AwayEvent, AwayKind, AwayWriter,
 };
+pub use background::BackgroundCommand;
 pub use budget::OnBudget;
 pub use cache::{CachePolicy, LifetimeChoice};
 pub use cache_note::{CacheNote, PlaceNote, VendorNote};
@@ -114,6 +117,7 @@ pub use ports::{ConnectError, Connector, Ports};
 pub use prompt::{environment_note, system_prompt};
 pub use queue::{DEADLINE_DEFAULT, QueuePolicy};
 pub use registry::{MAIL_BYTES_MAX, attributed};
+pub use removal::Removal;
 pub use run::{RunOptions, RunOutcome};
 pub use runtime::{NewRoot, Runtime};
 pub use shell::UserCommand;

@@ -21,8 +21,9 @@ pub use error::{Candidate, Cause, Result, StoreError};
 pub use permission::{AnswerPermission, AskPermission, PermissionFilter, PermissionRow};
 pub use request::{
     Acquire, AgentFilter, CreateAgent, ForkFrom, ForkRequest, Forked, Head, IsAlive, Kill,
-    NewAgent, NewChild, NewEntry, NewMail, NewTask, NewWorktree, Reap, Recover, Relocation, Rename,
-    RequestStop, SetReach, SetState, TaskEnd, TaskUsed, UsageScope, WordNotice,
+    NewAgent, NewChild, NewEntry, NewMail, NewTask, NewWorktree, Reap, Recover, Relocation, Remove,
+    RemovedAgent, Rename, RequestStop, SetReach, SetState, TaskEnd, TaskUsed, UsageScope,
+    WordNotice,
 };
 pub use row::{
     CacheRow, EntryKind, EntryRow, Fence, ForkEvent, Lease, MailId, MailRow, Recovered, RequestRow,

@@ -82,6 +82,30 @@ pub struct Reap {
     pub now_ms: i64,
 }
 
+/// Removes agents for good. Others keep all that they have inherited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remove {
+    /// Who goes. Those below them stay, unless they are named as well.
+    pub agents: Vec<AgentId>,
+    /// Says what would go, and does nothing.
+    pub dry_run: bool,
+    /// When, in milliseconds since the Unix epoch.
+    pub now_ms: i64,
+}
+
+/// What went of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemovedAgent {
+    /// Who.
+    pub agent: AgentId,
+    /// The number of its own entries that went.
+    pub entries: u64,
+    /// The number of its own entries that stay, because agents that stay have inherited them.
+    pub inherited: u64,
+    /// True if nothing of it is left. Else its row stays, dead and without a name, for the sake of those below it.
+    pub is_whole: bool,
+}
+
 /// Gives an agent a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rename {

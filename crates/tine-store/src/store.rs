@@ -8,9 +8,10 @@ use tine_model::{
 use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
     EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
-    NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Relocation, Rename,
-    RequestRow, RequestStop, Reserve, Reserved, Result, ServerNote, SetBudget, SetReach, SetStamp,
-    SetState, Stamp, StampName, StandInLine, TaskEnd, UsageScope, UsageSum, WriterRow,
+    NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Relocation, Remove,
+    RemovedAgent, Rename, RequestRow, RequestStop, Reserve, Reserved, Result, ServerNote,
+    SetBudget, SetReach, SetStamp, SetState, Stamp, StampName, StandInLine, TaskEnd, UsageScope,
+    UsageSum, WriterRow,
 };
 
 /// The durable agent tree. Every writing operation is one transaction: when it returns `Ok` it survives a power cut, and
@@ -55,6 +56,14 @@ pub trait Store: Send + Sync {
 
     /// Takes dead agents off the lists: all of them, or one with all below it. Their rows stay. Returns those that were on a list.
     async fn reap(&self, reap: Reap) -> Result<Vec<AgentId>>;
+
+    /// Removes agents for good, with all that they have said and heard; agents that run, or are about to, are refused. What others have
+    /// inherited of them stays, and so does their row then. Returns what went of each, ancestors first.
+    async fn remove(&self, remove: Remove) -> Result<Vec<RemovedAgent>>;
+
+    /// Overwrites what is left on the disk of what was removed. Takes as long as writing the store anew. Returns false where a reader
+    /// of another process holds a part of it: then that is overwritten later, when somebody calls this again.
+    async fn overwrite_removed(&self) -> Result<bool>;
 
     /// The body of a head; `None` when no agent has it.
     async fn head(&self, hash: &[u8; 32]) -> Result<Option<String>>;

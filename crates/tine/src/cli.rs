@@ -172,6 +172,9 @@ pub(crate) enum Command {
     /// Take dead agents off the lists
     #[command(after_help = examples::REAP, arg = trusts_nothing())]
     Reap(ReapArgs),
+    /// Remove conversations for good: nothing of them stays but what forks have inherited
+    #[command(name = "rm", after_help = examples::REMOVE, arg = trusts_nothing())]
+    Remove(RemoveArgs),
     /// Show what an agent has changed in its worktree
     #[command(after_help = examples::DIFF)]
     Diff(DiffArgs),
@@ -435,6 +438,29 @@ pub(crate) struct KillArgs {
 pub(crate) struct ReapArgs {
     /// Only these, each with all below it: names, or first characters of ids
     pub(crate) agents: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `tine rm`
+#[derive(Debug, Args)]
+pub(crate) struct RemoveArgs {
+    /// The agents: names, or first characters of ids
+    #[arg(required_unless_present = "older_than")]
+    pub(crate) agents: Vec<String>,
+    /// And all below them
+    #[arg(long)]
+    pub(crate) tree: bool,
+    /// All trees in which nothing has happened for so long: a number and s, m, h or d (90d)
+    #[arg(long, value_name = "AGE", conflicts_with_all = ["agents", "tree"])]
+    pub(crate) older_than: Option<String>,
+    /// Say what would go, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

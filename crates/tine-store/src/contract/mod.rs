@@ -10,6 +10,7 @@ mod log;
 mod model;
 mod permission;
 mod reach;
+mod remove;
 mod sample;
 mod servers;
 mod stamps;
@@ -30,6 +31,7 @@ pub use log::*;
 pub use model::{Inherit, Operation, lineage_equals_the_naive_model};
 pub use permission::*;
 pub use reach::*;
+pub use remove::*;
 pub use sample::{
     agent_id, ask_of, cache_row, caps_of, create, end_of, fork_of, message, new_agent,
     permission_id, plain_notice, request_of, reserve_of, yes_to,
@@ -74,6 +76,10 @@ macro_rules! store_contract {
             only_kill_makes_dead
             kill_takes_all_descendants_and_tells_the_living
             reap_takes_the_dead_off_the_lists
+            a_removed_agent_is_gone_with_all_it_said
+            what_others_inherit_stays
+            who_runs_is_not_removed
+            a_dry_run_removes_nothing
             an_import_is_there_at_once
             appended_rows_come_back_in_order
             long_logs_and_long_bodies_come_back_whole

@@ -4,7 +4,7 @@ use tine_model::{AgentId, EntryId, ForkRole};
 
 use super::Fixture;
 use super::sample::{agent_id, create, fork_of, lease};
-use crate::{EntryKind, EntryRow, Fence, ForkEvent, ForkFrom, NewEntry, Result, Store};
+use crate::{EntryKind, EntryRow, Fence, ForkEvent, ForkFrom, NewEntry, Remove, Result, Store};
 
 /// One step of a random life of a tree. Numbers are taken modulo what exists.
 #[derive(Debug, Clone)]
@@ -27,6 +27,8 @@ pub enum Operation {
     },
     /// A new root.
     Root,
+    /// An agent is removed, and what is below it stays. The last agent stays, too.
+    Remove(usize),
     /// The store is closed and opened again.
     Reopen,
 }
@@ -57,6 +59,8 @@ pub async fn lineage_equals_the_naive_model(
 ) -> Result<()> {
     let mut store = fixture.open().await?;
     let mut agents = vec![grow(&*store, 0, Vec::new()).await?];
+    // Ids are used once.
+    let mut made = 1;
     for operation in operations {
         match operation {
             Operation::Append { agent, kinds } => {
@@ -65,9 +69,20 @@ pub async fn lineage_equals_the_naive_model(
             }
             Operation::Fork { parent, inherit, more_children } => {
                 let index = parent % agents.len();
-                fork(&*store, &mut agents, index, inherit, 1 + more_children).await?;
+                let children = (made, 1 + more_children);
+                fork(&*store, &mut agents, index, inherit, children).await?;
+                made += children.1 as u64;
             }
-            Operation::Root => agents.push(grow(&*store, agents.len() as u64, Vec::new()).await?),
+            Operation::Root => {
+                agents.push(grow(&*store, made, Vec::new()).await?);
+                made += 1;
+            }
+            Operation::Remove(agent) if agents.len() > 1 => {
+                let removed = agents.swap_remove(agent % agents.len());
+                let remove = Remove { agents: vec![removed.id], dry_run: false, now_ms: 1 };
+                store.remove(remove).await?;
+            }
+            Operation::Remove(_) => {}
             Operation::Reopen => {
                 store.close().await?;
                 store = fixture.open().await?;
@@ -118,7 +133,7 @@ async fn fork(
     agents: &mut Vec<Copied>,
     parent: usize,
     inherit: &Inherit,
-    children: usize,
+    (first, children): (u64, usize),
 ) -> Result<()> {
     let (parent_id, history) = (agents[parent].id, agents[parent].history.clone());
     let own = &history[agents[parent].inherited..];
@@ -135,7 +150,6 @@ async fn fork(
         ForkFrom::Entry(entry) => Some(entry),
         ForkFrom::Nothing => None,
     };
-    let first = agents.len() as u64;
     let mut request = fork_of(parent_id, first, from);
     for number in first + 1..first + children as u64 {
         let another = fork_of(parent_id, number, from).children;

@@ -16,6 +16,7 @@ mod packed;
 mod permissions;
 mod port;
 mod read_only;
+mod remove;
 mod requests;
 mod servers;
 mod stamps;

@@ -9,9 +9,10 @@ use super::SqliteStore;
 use crate::{
     Acquire, AgentFilter, AnswerPermission, AskPermission, BudgetRow, CacheRow, CreateAgent,
     EntryRow, Fence, ForkRequest, Forked, Kill, Lease, MailId, MailRow, NewEntry, NewMail,
-    NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Relocation, Rename,
-    RequestRow, RequestStop, Reserve, Reserved, Result, ServerNote, SetBudget, SetReach, SetStamp,
-    SetState, Stamp, StampName, StandInLine, Store, TaskEnd, UsageScope, UsageSum, WriterRow,
+    NoteWriter, PermissionFilter, PermissionRow, Reap, Recover, Recovered, Relocation, Remove,
+    RemovedAgent, Rename, RequestRow, RequestStop, Reserve, Reserved, Result, ServerNote,
+    SetBudget, SetReach, SetStamp, SetState, Stamp, StampName, StandInLine, Store, TaskEnd,
+    UsageScope, UsageSum, WriterRow,
 };
 
 #[async_trait]
@@ -42,6 +43,14 @@ impl Store for SqliteStore {
 
     async fn reap(&self, reap: Reap) -> Result<Vec<AgentId>> {
         self.reap_agents(reap).await
+    }
+
+    async fn remove(&self, remove: Remove) -> Result<Vec<RemovedAgent>> {
+        self.remove_agents(remove).await
+    }
+
+    async fn overwrite_removed(&self) -> Result<bool> {
+        self.rewrite_file().await
     }
 
     async fn rename(&self, rename: Rename) -> Result<()> {

@@ -83,6 +83,7 @@ impl Command {
             | Self::Stop(_)
             | Self::Kill(_)
             | Self::Reap(_)
+            | Self::Remove(_)
             | Self::Diff(_)
             | Self::Apply(_)
             | Self::Merge(_)

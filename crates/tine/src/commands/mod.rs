@@ -26,6 +26,7 @@ mod permission;
 mod pick;
 mod ps;
 mod reap;
+mod remove;
 mod rename;
 mod run;
 mod send;
@@ -181,6 +182,7 @@ async fn in_context(context: &Context, command: Command) -> Result<u8, Failure> 
         Command::Stop(args) => stop::stop(context, args).await,
         Command::Kill(args) => kill::kill(context, args).await,
         Command::Reap(args) => reap::reap(context, args).await,
+        Command::Remove(args) => remove::remove(context, args).await,
         Command::Diff(args) => diff::diff(context, args).await,
         Command::Apply(args) => bring::apply(context, args).await,
         Command::Merge(args) => bring::merge(context, args).await,

@@ -326,6 +326,16 @@ Examples:
   tine reap
   tine reap 3c4d";
 
+pub(crate) const REMOVE: &str = "\
+Nobody brings a removed conversation back. What forks have inherited stays with them, and reports stay in the conversations that \
+received them. Worktrees go with all that was kept of them. The store's file is written anew, so that no word of it is left there; \
+git frees its own files at its next `git gc`. Agents that run are refused: `tine stop` them first.
+
+Examples:
+  tine rm 3c4d --dry-run
+  tine rm 3c4d --tree
+  tine rm --older-than 90d --yes";
+
 pub(crate) const TRUST: &str = "\
 Examples:
   tine trust                     # shows what this directory brings along, and asks

@@ -104,6 +104,10 @@ pub(super) const JSON: Section = Section {
             r#"{"dry_run","collected":[{"agent","path","fate":"removed"|"vanished"|"tidied"|"failed","ref","error","ignored":[path]}],"kept"}; of drop {"dropped":[the same]}"#,
         ),
         (
+            "tine rm",
+            r#"{"dry_run","removed":[{"agent","entries","inherited","worktree"|null,"worktree_stays"|null}],"overwritten"}; inherited entries stay, because forks have them; overwritten is true where no word of what went is left in the store's files"#,
+        ),
+        (
             "tine worktree purge",
             r#"{"dry_run","purged":[{"agent"|null,"name","holds":"nothing"|"undo"|"brought-work"|"work","age_seconds","repository","gone"}],"kept","bytes"|null}"#,
         ),

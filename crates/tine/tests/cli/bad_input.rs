@@ -380,6 +380,7 @@ const OF_AN_AGENT: &[&[&str]] = &[
     &["stop", "WORD"],
     &["kill", "WORD"],
     &["reap", "WORD"],
+    &["rm", "WORD", "--dry-run"],
     &["diff", "WORD"],
     &["apply", "WORD"],
     &["merge", "WORD"],

@@ -49,6 +49,7 @@ fn the_manual_is_one_page() {
     .SS "tine stop"
     .SS "tine kill"
     .SS "tine reap"
+    .SS "tine rm"
     .SS "tine diff"
     .SS "tine apply"
     .SS "tine merge"

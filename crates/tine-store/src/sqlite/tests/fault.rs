@@ -20,8 +20,8 @@ use crate::contract::{
     plain_notice, request_of, reserve_of, server_note_of, yes_to,
 };
 use crate::{
-    Acquire, AgentFilter, Fence, ForkFrom, Kill, NewTask, OpenOptions, PermissionFilter, Result,
-    SqliteStore, StandInLine, StepHook, Store, StoreError, UsageScope,
+    Acquire, AgentFilter, Fence, ForkFrom, Kill, NewTask, OpenOptions, PermissionFilter, Remove,
+    Result, SqliteStore, StandInLine, StepHook, Store, StoreError, UsageScope,
 };
 
 /// The last step of every transaction: it stands behind COMMIT.
@@ -48,9 +48,10 @@ enum Change {
     Line,
     Writer,
     Server,
+    Remove,
 }
 
-const WRITES: [Change; 16] = [
+const WRITES: [Change; 17] = [
     Change::Fork,
     Change::FanOut,
     Change::Finish,
@@ -67,6 +68,7 @@ const WRITES: [Change; 16] = [
     Change::Line,
     Change::Writer,
     Change::Server,
+    Change::Remove,
 ];
 
 thread_local! {
@@ -125,6 +127,10 @@ async fn perform(store: &SqliteStore, change: Change) -> Result<()> {
             request.parent_fence = Some(Fence(1));
             request.children[0].agent.name = Some("third".to_owned());
             store.fork(request).await.map(|_| ())
+        }
+        Change::Remove => {
+            let remove = Remove { agents: vec![root], dry_run: false, now_ms: 9 };
+            store.remove(remove).await.map(|_| ())
         }
         Change::FanOut => {
             let mut request = fork_of(root, 3, ForkFrom::LastEntry);

@@ -66,6 +66,7 @@ fn operation() -> impl Strategy<Value = Operation> {
                 Operation::Fork { parent, inherit, more_children }
             }),
         1 => Just(Operation::Root),
+        2 => any::<usize>().prop_map(Operation::Remove),
         1 => Just(Operation::Reopen),
     ]
 }

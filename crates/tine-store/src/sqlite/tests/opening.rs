@@ -10,7 +10,8 @@ use crate::contract::{
     agent_id, ask_of, create, fork_of, message, new_agent, plain_notice, refused,
 };
 use crate::{
-    Acquire, CreateAgent, ForkFrom, NewMail, OpenOptions, SetReach, SqliteStore, Store, StoreError,
+    Acquire, CreateAgent, ForkFrom, NewMail, OpenOptions, Remove, SetReach, SqliteStore, Store,
+    StoreError,
 };
 
 async fn execute(directory: &Directory, sql: &'static str) {
@@ -51,7 +52,7 @@ async fn every_connection_is_durable_and_checks_references() {
             ("PRAGMA journal_mode", "wal"),
             ("PRAGMA synchronous", "2"),
             ("PRAGMA foreign_keys", "1"),
-            ("PRAGMA user_version", "12"),
+            ("PRAGMA user_version", "13"),
         ] {
             let row = read.one(sqlx::query(pragma)).await.unwrap().unwrap();
             let found = row
@@ -66,8 +67,8 @@ async fn every_connection_is_durable_and_checks_references() {
 async fn a_newer_schema_is_refused_with_both_versions() {
     let directory = Directory::new();
     directory.sqlite().await.close().await.unwrap();
-    execute(&directory, "PRAGMA user_version = 13").await;
-    refused!(open(&directory).await, StoreError::Newer { found: 13, known: 12, .. });
+    execute(&directory, "PRAGMA user_version = 14").await;
+    refused!(open(&directory).await, StoreError::Newer { found: 14, known: 13, .. });
 }
 
 #[tokio::test]
@@ -225,6 +226,35 @@ async fn a_read_only_directory_is_told_from_other_failures() {
         Err(other) => panic!("{other:?}"),
     }
     fs::set_permissions(&parent, fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[tokio::test]
+async fn no_word_of_who_was_removed_is_left_in_the_files() {
+    const WORD: &str = "an-unmistakable-word";
+    let directory = Directory::new();
+    let store = directory.sqlite().await;
+    let long = format!("{WORD} {}", "x".repeat(20_000));
+    for number in 1..30 {
+        let agent = create(&store, number).await.unwrap();
+        let acquire =
+            Acquire { agent, owner: "me", is_alive: &|_| true, notice: &plain_notice, now_ms: 1 };
+        let fence = store.acquire(acquire).await.unwrap().fence;
+        let text = if number % 3 == 0 { long.clone() } else { format!("{WORD} {number}") };
+        let is_last = number == 29;
+        let entry = message(if is_last { "what stays" } else { &text });
+        store.append(agent, fence, &[entry]).await.unwrap();
+    }
+    let agents = (1..29).map(agent_id).collect();
+    store.remove(Remove { agents, dry_run: false, now_ms: 9 }).await.unwrap();
+    assert!(store.overwrite_removed().await.unwrap());
+    let files = fs::read_dir(directory.path().parent().unwrap()).unwrap();
+    for file in files.map(|entry| entry.unwrap().path()) {
+        let content = fs::read(&file).unwrap();
+        let holds = |word: &str| content.windows(word.len()).any(|bytes| bytes == word.as_bytes());
+        assert!(!holds(WORD), "{}", file.display());
+        let is_store = file.extension().is_some_and(|ending| ending == "db");
+        assert!(!is_store || holds("what stays"));
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,92 @@
+//! Removing agents for good: their conversations, worktrees and refs.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tine_model::{AgentId, WorktreeRecord};
+use tine_store::{Remove, RemovedAgent, StoreError};
+
+use crate::error::RuntimeError;
+use crate::runtime::Runtime;
+use crate::worktrees::PurgeSpec;
+
+/// What goes, or went.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Removal {
+    /// Agents, ancestors first.
+    pub agents: Vec<RemovedAgent>,
+    /// Their worktrees, and what was kept of them.
+    pub worktrees: Vec<WorktreeRecord>,
+    /// Worktrees that stay because another agent works there, and those of which something could not be removed, each with the reason.
+    pub stays: Vec<(AgentId, String)>,
+}
+
+impl Runtime {
+    /// Finds what goes with these agents. Changes nothing.
+    pub async fn plan_removal(&self, agents: &[AgentId]) -> Result<Removal, RuntimeError> {
+        self.recover().await?;
+        let agents = self.removed(agents, true).await?;
+        let mut plan = Removal { agents, ..Removal::default() };
+        for removed in &plan.agents {
+            plan.worktrees.extend(self.store().worktree(removed.agent).await?);
+        }
+        Ok(plan)
+    }
+
+    /// Removes these agents for good. Those below them stay with all that they have inherited, unless they are named as well.
+    ///
+    /// What was removed is still in the file's gaps until [`Store::overwrite_removed`](tine_store::Store::overwrite_removed) is done.
+    pub async fn remove_agents(&self, agents: &[AgentId]) -> Result<Removal, RuntimeError> {
+        let plan = self.plan_removal(agents).await?;
+        self.end_background(agents).await;
+        let mut stays = Vec::new();
+        for worktree in &plan.worktrees {
+            if let Some(why) = self.remove_worktree(worktree).await? {
+                stays.push((worktree.agent, why));
+            }
+        }
+        let agents = self.removed(agents, false).await?;
+        Ok(Removal { agents, stays, ..plan })
+    }
+
+    async fn removed(
+        &self,
+        agents: &[AgentId],
+        dry_run: bool,
+    ) -> Result<Vec<RemovedAgent>, RuntimeError> {
+        let remove = Remove { agents: agents.to_vec(), dry_run, now_ms: self.now_ms() };
+        Ok(self.store().remove(remove).await?)
+    }
+
+    /// Removes a worktree and the refs that keep what it held; the reason where something of it stays.
+    async fn remove_worktree(
+        &self,
+        worktree: &WorktreeRecord,
+    ) -> Result<Option<String>, RuntimeError> {
+        let agent = worktree.agent;
+        if worktree.removed_ms.is_none() {
+            match self.drop_worktree(agent).await {
+                Ok(_) => {}
+                Err(error @ RuntimeError::WorktreeShared(_)) => return Ok(Some(error.to_string())),
+                Err(error @ RuntimeError::Store(StoreError::Held { .. })) => return Err(error),
+                Err(error) => {
+                    // Its repository is gone, or was moved: nothing leads there any more.
+                    let gone =
+                        WorktreeRecord { removed_ms: Some(self.now_ms()), ..worktree.clone() };
+                    self.store().note_worktree(gone).await?;
+                    return Ok(Some(error.to_string()));
+                }
+            }
+        }
+        let directory = PathBuf::from(&worktree.origin);
+        let spec = PurgeSpec { directory, agent: Some(agent), age_max: Duration::ZERO };
+        let plan = match self.plan_purge(&spec).await {
+            Ok(plan) => plan,
+            Err(error) => return Ok(Some(error.to_string())),
+        };
+        for due in &plan.due {
+            self.purge(due).await?;
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,211 @@
+//! Removes agents for good: their rows are overwritten, and the file is written anew without what was in its gaps.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use tine_model::AgentId;
+
+use super::SqliteStore;
+use super::column::Columns;
+use super::connection::Writing;
+use crate::{Remove, RemovedAgent, Result, StoreError};
+
+/// An agent at or below those that go.
+struct Member {
+    id: AgentId,
+    parent: Option<AgentId>,
+    fork_point: Option<i64>,
+    /// Who runs it, or is about to.
+    runner: Option<String>,
+    /// It was removed before, and was still needed then.
+    was_removed: bool,
+}
+
+/// Whom an agent's row and own entries are still needed by.
+#[derive(Default)]
+struct Needs {
+    /// Its row stays.
+    row: bool,
+    /// The last entry that a descendant inherits; 0 for none.
+    upto: i64,
+}
+
+/// Those at or below an agent of the list, and below what was removed before and stands above them; parents before their children.
+const MEMBERS: &str = "WITH RECURSIVE above (id) AS (\
+     SELECT id FROM agents WHERE hex(id) IN (SELECT value FROM json_each(?1)) UNION \
+     SELECT p.id FROM above JOIN agents a ON a.id = above.id JOIN agents p ON p.id = a.parent \
+     WHERE p.removed_ms IS NOT NULL), \
+     below (id) AS (SELECT id FROM above UNION \
+     SELECT a.id FROM below JOIN agents a ON a.parent = below.id) \
+     SELECT a.id, a.parent, a.fork_point, CASE WHEN a.state = 'running' OR EXISTS (\
+         SELECT 1 FROM tasks t WHERE t.agent = a.id AND t.status IN ('queued', 'running')) \
+         THEN coalesce((SELECT owner FROM leases l WHERE l.agent = a.id), 'its parent') END, \
+         a.removed_ms IS NOT NULL \
+     FROM below JOIN agents a ON a.id = below.id ORDER BY a.seq";
+
+/// What an agent has said and heard, beside its entries.
+const OF_AGENT: [(&str, &str); 7] = [
+    ("permissions", "DELETE FROM permissions WHERE agent = ?1"),
+    ("mail", "DELETE FROM mail WHERE recipient = ?1"),
+    ("requests", "DELETE FROM requests WHERE agent = ?1"),
+    ("task", "DELETE FROM tasks WHERE agent = ?1"),
+    ("writers", "DELETE FROM writers WHERE agent = ?1"),
+    // One that is there is another agent's place as well, and stays for its sake.
+    ("worktree", "DELETE FROM worktrees WHERE agent = ?1 AND removed_ms IS NOT NULL"),
+    ("reservations", "DELETE FROM reservations WHERE agent = ?1"),
+];
+
+/// What leads to its row, and the row.
+const WHOLE: [(&str, &str); 6] = [
+    ("sender", "UPDATE mail SET sender = NULL WHERE sender = ?1"),
+    ("line", "DELETE FROM reservations WHERE root = ?1"),
+    ("budget", "DELETE FROM budgets WHERE root = ?1"),
+    ("worktree that is there", "DELETE FROM worktrees WHERE agent = ?1"),
+    ("lease", "DELETE FROM leases WHERE agent = ?1"),
+    ("agent", "DELETE FROM agents WHERE id = ?1"),
+];
+
+impl SqliteStore {
+    pub(super) async fn remove_agents(&self, remove: Remove) -> Result<Vec<RemovedAgent>> {
+        let mut write = self.connections.write().await?;
+        write.run("overwrite", sqlx::query("PRAGMA secure_delete = ON")).await?;
+        let members = members(&mut write, &remove.agents).await?;
+        let before = members.iter().filter(|one| one.was_removed).map(|one| one.id);
+        let goes: HashSet<AgentId> = remove.agents.iter().copied().chain(before).collect();
+        if let Some(agent) = goes.iter().find(|id| members.iter().all(|one| one.id != **id)) {
+            return Err(StoreError::no_agent(*agent));
+        }
+        for member in members.iter().filter(|one| goes.contains(&one.id)) {
+            if let Some(owner) = &member.runner {
+                return Err(StoreError::Held { agent: member.id, owner: owner.clone() });
+            }
+        }
+        let spawners = spawners_that_stay(&mut write, &goes).await?;
+        let needs = needs(&members, &goes, &spawners);
+        let mut removed = Vec::with_capacity(goes.len());
+        // Children first: their rows lead to their parents'.
+        for member in members.iter().rev().filter(|one| goes.contains(&one.id)) {
+            let needs = needs.get(&member.id);
+            let one = remove_one(&mut write, member.id, needs, remove.now_ms).await?;
+            // Whoever was removed before is told of only where that is done at last.
+            if !member.was_removed || one.is_whole {
+                removed.push(one);
+            }
+        }
+        removed.reverse();
+        let sql = "DELETE FROM heads WHERE hash NOT IN (SELECT head FROM agents)";
+        write.run("heads", sqlx::query(sql)).await?;
+        match remove.dry_run {
+            true => write.run("rollback", sqlx::query("ROLLBACK")).await.map(drop)?,
+            false => write.commit().await?,
+        }
+        Ok(removed)
+    }
+
+    /// Writes the file anew, so that nothing that was removed is left in its gaps, and empties the log in front of it.
+    pub(super) async fn rewrite_file(&self) -> Result<bool> {
+        let mut read = self.connections.read().await?;
+        read.run(sqlx::query("VACUUM")).await?;
+        let row = read.one(sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)")).await?;
+        let path = read.path();
+        read.finish().await?;
+        let busy: Option<i64> = row.map(|row| Columns::new(path, &row).get(0)).transpose()?;
+        Ok(busy == Some(0))
+    }
+}
+
+async fn members(write: &mut Writing<'_>, agents: &[AgentId]) -> Result<Vec<Member>> {
+    let ids: Vec<String> = agents.iter().map(|agent| hex(*agent)).collect();
+    let ids = format!("[{}]", ids.join(","));
+    let rows = write.all("members", sqlx::query(MEMBERS).bind(ids)).await?;
+    let path = write.path();
+    let member = |row| {
+        let row = Columns::new(path, row);
+        Ok(Member {
+            id: row.agent(0)?,
+            parent: row.agent_or_null(1)?,
+            fork_point: row.get(2)?,
+            runner: row.get(3)?,
+            was_removed: row.get(4)?,
+        })
+    };
+    rows.iter().map(member).collect()
+}
+
+/// The id as SQL's `hex` writes it, in quotes.
+fn hex(agent: AgentId) -> String {
+    let digits: String = agent.as_bytes().iter().map(|byte| format!("{byte:02X}")).collect();
+    format!("\"{digits}\"")
+}
+
+/// Those that have started a worker which stays: its task says who is told of its end.
+async fn spawners_that_stay(
+    write: &mut Writing<'_>,
+    goes: &HashSet<AgentId>,
+) -> Result<HashSet<AgentId>> {
+    let rows = write.all("spawners", sqlx::query("SELECT spawner, agent FROM tasks")).await?;
+    let path = write.path();
+    let pair = |row| {
+        let row = Columns::new(path, row);
+        Ok((row.agent(0)?, row.agent(1)?))
+    };
+    let pairs = rows.iter().map(pair).collect::<Result<Vec<(AgentId, AgentId)>>>()?;
+    let stays =
+        |(spawner, worker): (AgentId, AgentId)| (!goes.contains(&worker)).then_some(spawner);
+    Ok(pairs.into_iter().filter_map(stays).collect())
+}
+
+/// What is needed of each that goes.
+fn needs(
+    members: &[Member],
+    goes: &HashSet<AgentId>,
+    spawners: &HashSet<AgentId>,
+) -> BTreeMap<AgentId, Needs> {
+    let mut needs: HashMap<AgentId, Needs> = HashMap::new();
+    for spawner in spawners {
+        needs.entry(*spawner).or_default().row = true;
+    }
+    for member in members.iter().rev() {
+        let stays = !goes.contains(&member.id) || needs.get(&member.id).is_some_and(|own| own.row);
+        if let (true, Some(parent)) = (stays, member.parent) {
+            let of_parent = needs.entry(parent).or_default();
+            of_parent.row = true;
+            of_parent.upto = of_parent.upto.max(member.fork_point.unwrap_or(0));
+        }
+    }
+    needs.into_iter().collect()
+}
+
+async fn remove_one(
+    write: &mut Writing<'_>,
+    agent: AgentId,
+    needs: Option<&Needs>,
+    now_ms: i64,
+) -> Result<RemovedAgent> {
+    let id = || agent.as_bytes().as_slice().to_vec();
+    let upto = needs.map_or(0, |needs| needs.upto);
+    let sql = "DELETE FROM entries WHERE agent = ?1 AND id > ?2";
+    let gone = write.run("entries", sqlx::query(sql).bind(id()).bind(upto)).await?;
+    let sql = "SELECT count(*) FROM entries WHERE agent = ?1";
+    let left = write.one("inherited", sqlx::query(sql).bind(id())).await?;
+    let path = write.path();
+    let left: Option<i64> = left.map(|row| Columns::new(path, &row).get(0)).transpose()?;
+    for (step, sql) in OF_AGENT {
+        write.run(step, sqlx::query(sql).bind(id())).await?;
+    }
+    let is_whole = needs.is_none_or(|needs| !needs.row);
+    if is_whole {
+        for (step, sql) in WHOLE {
+            write.run(step, sqlx::query(sql).bind(id())).await?;
+        }
+    } else {
+        let sql = "UPDATE agents SET name = NULL, state = 'dead', reaped_ms = coalesce(reaped_ms, ?2), \
+             removed_ms = coalesce(removed_ms, ?2), stop = NULL, follow_up = NULL WHERE id = ?1";
+        write.run("what is inherited", sqlx::query(sql).bind(id()).bind(now_ms)).await?;
+    }
+    Ok(RemovedAgent {
+        agent,
+        entries: gone.rows_affected(),
+        inherited: left.and_then(|count| u64::try_from(count).ok()).unwrap_or_default(),
+        is_whole,
+    })
+}
