@@ -163,7 +163,6 @@ impl Context {
 
     /// The directory's own settings, agents and instructions that do not count here, each on one line.
     pub(crate) fn untrusted(&self) -> Vec<String> {
-        // A file that defines no agent is an error of the run.
         let agents = defined(&self.config, &self.directory).map(|(_, withheld)| withheld);
         let withheld = [self.config.withheld.clone(), agents.unwrap_or_default()].concat();
         // So is a file of instructions that cannot be read.

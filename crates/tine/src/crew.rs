@@ -7,8 +7,8 @@ use tine_fork::run::{RunEvent, RunLimits};
 use tine_fork::worker::{Inherits, WORKER_TURNS_DEFAULT};
 use tine_model::{AgentId, ModelError, ModelRef, TaskRecord};
 use tine_runtime::{
-    AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, Definitions, ForkChoice, Inherit,
-    SpawnPolicy, WorkerProfile,
+    AgentDefinition, Crew, CrewWatcher, DEFINITION_BYTES_MAX, DefinitionError, Definitions,
+    ForkChoice, Inherit, SpawnPolicy, WorkerProfile,
 };
 
 use crate::cli::{LimitArgs, WorkerArgs};
@@ -104,6 +104,9 @@ fn named(name: &str, definitions: &Definitions) -> Result<AgentDefinition, Failu
     if let Some(found) = definitions.get(name) {
         return Ok(found.clone());
     }
+    if let Some(fault) = definitions.fault(name) {
+        return Err(Failure::input(fault).hint(FILE_HINT));
+    }
     let names: Vec<&str> = definitions.iter().map(|one| one.name.as_str()).collect();
     let defined = match names.is_empty() {
         true => "none is defined here; `tine man` says how to define one".to_owned(),
@@ -169,7 +172,10 @@ pub(crate) fn defined(
     let mut definitions = Definitions::default();
     let mut withheld = Vec::new();
     for path in markdown(&Dirs::find(&variable)?.agents) {
-        add(&mut definitions, read(&path)?)?;
+        match read(&path) {
+            Ok(definition) => add(&mut definitions, definition)?,
+            Err(why) => withheld.push(broken(&mut definitions, &path, why)),
+        }
     }
     // As the project is now: a run may begin long after the settings were read.
     let projects = config.trust.projects(directory);
@@ -179,7 +185,18 @@ pub(crate) fn defined(
     };
     for (below, text) in projects.iter().find(has_agents).into_iter().flat_map(texts) {
         let path = below.as_path();
-        let definition = parse(path, text)?;
+        let definition = match parse(path, text) {
+            Ok(definition) => definition,
+            Err(why) => {
+                withheld.push(broken(&mut definitions, path, why));
+                continue;
+            }
+        };
+        if definitions.fault(&definition.name).is_some() {
+            let why = "the file of your own agent of that name has a fault".to_owned();
+            withheld.push(refused(format!("name: {}", definition.name), path, why));
+            continue;
+        }
         if let Some(own) = definitions.get(&definition.name) {
             let why = format!("your own agent {} has that name", own.origin.display());
             withheld.push(refused(format!("name: {}", definition.name), path, why));
@@ -241,21 +258,30 @@ fn markdown(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-fn read(path: &Path) -> Result<AgentDefinition, Failure> {
+/// Notes a file that defines no agent: it takes no other along.
+fn broken(definitions: &mut Definitions, path: &Path, why: String) -> Withheld {
+    let name = stem(path);
+    let fault = format!("{} defines no agent: {why}", path.display());
+    if definitions.get(&name).is_none() {
+        definitions.add_broken(name.clone(), fault);
+    }
+    refused(format!("name: {name}"), path, why)
+}
+
+fn read(path: &Path) -> Result<AgentDefinition, String> {
     let size = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     if size > DEFINITION_BYTES_MAX as u64 {
-        return Err(no_agent(path).hint(FILE_HINT));
+        return Err(DefinitionError::TooLarge.to_string());
     }
-    let text = std::fs::read_to_string(path).map_err(|error| no_agent(path).because(&error))?;
+    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     parse(path, &text)
 }
 
-fn parse(path: &Path, text: &str) -> Result<AgentDefinition, Failure> {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    AgentDefinition::parse(&stem, text, path.to_owned())
-        .map_err(|error| no_agent(path).because(&error).hint(FILE_HINT))
+fn parse(path: &Path, text: &str) -> Result<AgentDefinition, String> {
+    AgentDefinition::parse(&stem(path), text, path.to_owned()).map_err(|error| error.to_string())
 }
 
-fn no_agent(path: &Path) -> Failure {
-    Failure::input(format!("{} defines no agent", path.display()))
+/// The name of a file without its ending, which names the agent where the file does not.
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }

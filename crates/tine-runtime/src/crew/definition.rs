@@ -109,7 +109,8 @@ impl AgentDefinition {
             return Err(DefinitionError::TooLarge);
         }
         let (head, prompt) = split(text).ok_or(DefinitionError::NoHead)?;
-        let head: Head = serde_saphyr::from_str(head)
+        // Behind an empty line, so that a fault has the number that its line has in the file.
+        let head: Head = serde_saphyr::from_str(&format!("\n{head}"))
             .map_err(|error| DefinitionError::Head(first_line(&error.to_string())))?;
         let prompt = prompt.trim();
         if prompt.is_empty() {
@@ -163,8 +164,10 @@ impl AgentDefinition {
 /// Head and body of a file.
 fn split(text: &str) -> Option<(&str, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let rest = text.strip_prefix(FENCE)?;
-    let rest = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n'))?;
+    let (first, rest) = text.split_once('\n')?;
+    if first.trim_end() != FENCE {
+        return None;
+    }
     let mut at = 0;
     for line in rest.split_inclusive('\n') {
         if line.trim_end() == FENCE {
@@ -181,32 +184,52 @@ fn first_line(text: &str) -> String {
 
 /// All agents that can be started by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Definitions(BTreeMap<String, AgentDefinition>);
+pub struct Definitions {
+    agents: BTreeMap<String, AgentDefinition>,
+    /// Names whose files define no agent, and the file and its fault.
+    broken: BTreeMap<String, String>,
+}
 
 impl Definitions {
     /// Adds one; a later one of the same name takes the place of an earlier one. `false`, and nothing done, when there are too
     /// many.
     pub fn add(&mut self, definition: AgentDefinition) -> bool {
-        let fits = self.0.len() < DEFINITIONS_MAX || self.0.contains_key(&definition.name);
+        let fits =
+            self.agents.len() < DEFINITIONS_MAX || self.agents.contains_key(&definition.name);
         if fits {
-            self.0.insert(definition.name.clone(), definition);
+            self.agents.insert(definition.name.clone(), definition);
         }
         fits
     }
 
+    /// Notes that the file which would define an agent has a fault. Whoever asks for the agent is told, and gets no other in its place.
+    pub fn add_broken(&mut self, name: String, fault: String) {
+        self.broken.insert(name, fault);
+    }
+
     /// The agent of this name.
     pub fn get(&self, name: &str) -> Option<&AgentDefinition> {
-        self.0.get(name)
+        self.agents.get(name).filter(|_| !self.broken.contains_key(name))
+    }
+
+    /// Why there is no agent of this name, where a file should define it.
+    pub fn fault(&self, name: &str) -> Option<&str> {
+        self.broken.get(name).map(String::as_str)
+    }
+
+    /// The names whose files define no agent, and why.
+    pub fn faults(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.broken.iter().map(|(name, fault)| (name.as_str(), fault.as_str()))
     }
 
     /// All of them, by name.
     pub fn iter(&self) -> impl Iterator<Item = &AgentDefinition> {
-        self.0.values()
+        self.agents.values().filter(|one| !self.broken.contains_key(&one.name))
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.iter().next().is_none()
     }
 }
 
@@ -259,7 +282,7 @@ mod tests {
         insta::assert_snapshot!(list.join("\n"), @"
         it does not begin with a head: a line `---`, settings, and a line `---`
         it does not begin with a head: a line `---`, settings, and a line `---`
-        its head cannot be read: error: line 1 column 7: expected string scalar
+        its head cannot be read: error: line 2 column 7: expected string scalar
         there is no prompt below its head
         `name` cannot be `a b`: it is one word of at most 64 letters, digits, `-`, `_` and `.`
         `name` cannot be `fork`: that word starts a worker from the conversation

@@ -124,6 +124,9 @@ impl CrewTools {
     fn named(&self, name: &str) -> Result<AgentDefinition, Told> {
         let definitions = &self.options.crew.definitions;
         definitions.get(name).cloned().ok_or_else(|| {
+            if let Some(fault) = definitions.fault(name) {
+                return Told(format!("The agent `{name}` cannot be started: {fault}"));
+            }
             let names: Vec<String> =
                 definitions.iter().map(|one| format!("`{}`", one.name)).collect();
             let defined = match names.is_empty() {

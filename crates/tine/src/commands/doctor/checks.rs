@@ -246,10 +246,13 @@ fn workers(config: &Config) -> Vec<Check> {
 /// The agents that can be started by name in a directory.
 pub(super) fn agents(config: &Config, directory: &Path) -> Check {
     match crew::definitions(config, directory) {
-        Ok(definitions) if definitions.is_empty() => Check::ok("agents by name", "none is defined"),
         Ok(definitions) => {
             let names: Vec<&str> = definitions.iter().map(|one| one.name.as_str()).collect();
-            Check::ok("agents by name", names.join(", "))
+            match (definitions.faults().next(), names.is_empty()) {
+                (Some((_, fault)), _) => Check::warning("agents by name", fault),
+                (None, true) => Check::ok("agents by name", "none is defined"),
+                (None, false) => Check::ok("agents by name", names.join(", ")),
+            }
         }
         Err(failure) => Check::failure("agents by name", &failure),
     }

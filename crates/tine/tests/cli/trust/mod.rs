@@ -52,8 +52,8 @@ fn content_counts_once_a_person_has_trusted_it() {
     --- stderr
     note: the settings that [HOME]/work brings along do not count until you trust them; `tine trust` shows them
     agent [AGENT8] before · sim/echo
-    completed · 1 turn · $0.0156 at anthropic/claude-opus-5-5 prices
-    0 read, 3.0k written, 0 uncached, 23 output · go on: tine run --resume [AGENT8]
+    completed · 1 turn · $0.0170 at anthropic/claude-opus-5-5 prices
+    0 read, 3.3k written, 0 uncached, 23 output · go on: tine run --resume [AGENT8]
     ");
     assert_eq!(model_of(&home, "before"), "sim/echo");
     // Nobody is there to be asked.
@@ -84,8 +84,8 @@ fn content_counts_once_a_person_has_trusted_it() {
     This is tine's simulator (scenario echo), not a model: it repeats what it was told.
     --- stderr
     agent [AGENT8] after · sim/echo@openai
-    completed · 1 turn · $0.0081 at openai/gpt-6.1-sol prices
-    0 read, 3.1k written, 0 uncached, 23 output · go on: tine run --resume [AGENT8]
+    completed · 1 turn · $0.0088 at openai/gpt-6.1-sol prices
+    0 read, 3.4k written, 1 uncached, 23 output · go on: tine run --resume [AGENT8]
     ");
     assert_eq!(model_of(&home, "after"), "sim/echo@openai");
     check!(home.shown(&home.ran(&["trust", "--yes"])), @"
@@ -113,8 +113,8 @@ fn a_change_is_shown_as_a_difference_and_asked_about_again() {
     --- stderr
     note: the settings that [HOME]/work brings along have changed since you trusted them; only what they forbade holds; `tine trust` shows the difference
     agent [AGENT8] changed · sim/echo
-    completed · 1 turn · $0.0156 at anthropic/claude-opus-5-5 prices
-    0 read, 3.0k written, 0 uncached, 23 output · go on: tine run --resume [AGENT8]
+    completed · 1 turn · $0.0170 at anthropic/claude-opus-5-5 prices
+    0 read, 3.3k written, 0 uncached, 23 output · go on: tine run --resume [AGENT8]
     ");
     assert_eq!(model_of(&home, "changed"), "sim/echo");
     // What was forbidden stays so.
@@ -150,8 +150,8 @@ fn a_change_is_shown_as_a_difference_and_asked_about_again() {
     --- stderr
     note: the settings that [HOME]/work brings along have changed since you trusted them; only what they forbade holds; `tine trust` shows the difference
     agent [AGENT8] · sim/echo
-    completed · 1 turn · $0.0156 at anthropic/claude-opus-5-5 prices
-    0 read, 3.0k written, 0 uncached, 23 output · go on: tine run --resume [AGENT8]
+    completed · 1 turn · $0.0170 at anthropic/claude-opus-5-5 prices
+    0 read, 3.3k written, 0 uncached, 23 output · go on: tine run --resume [AGENT8]
     ");
     check!(home.shown(&home.ran(&["trust", "--yes"])), @r#"
     code: 0
@@ -306,19 +306,18 @@ fn content_with_errors_is_not_trusted() {
     home.write("work/.tine/config.toml", "");
     home.write("work/.tine/agents/x.md", "no head\n");
     check!(home.shown(&home.ran(&["trust", "--yes"])), @"
-    code: 42
+    code: 0
     --- stdout
     [HOME]/work brings along:
     .tine/agents/x.md
         no head
     .tine/config.toml
+    [HOME]/work is trusted: 2 files
     --- stderr
-    error: [HOME]/work/.tine/agents/x.md defines no agent: it does not begin with a head: a line `---`, settings, and a line `---`
-    hint: it is Markdown with a head: `---`, `name:` and `description:`, `---`, and the agent's prompt; `tine man` has more
+    note: `name: x` of [HOME]/work/.tine/agents/x.md does not count: it does not begin with a head: a line `---`, settings, and a line `---`
     ");
-    // Untrusted content is no error of any command.
+    // One file that defines no agent takes nothing else along.
     home.done(&["run", "-q", "hello"]);
-    assert_eq!(home.json(&["trust", "--list", "--json"]), Value::Array(Vec::new()));
 }
 
 #[test]
@@ -390,7 +389,7 @@ fn a_project_that_changes_a_users_agent_is_told_so() {
     note: `model: openai/x` of [HOME]/work/.tine/agents/writer.md does not count: your own settings do not name the provider; `[trust] providers = ["openai"]` in your config.toml allows it
     note: `maxTurns: 4000000000` of [HOME]/work/.tine/agents/writer.md does not count: your limit is 200
     agent [AGENT8] · sim/echo
-    completed · 1 turn · $0.0157 at anthropic/claude-opus-5-5 prices
-    0 read, 3.1k written, 0 uncached, 23 output · go on: tine run --resume [AGENT8]
+    completed · 1 turn · $0.0171 at anthropic/claude-opus-5-5 prices
+    0 read, 3.3k written, 0 uncached, 23 output · go on: tine run --resume [AGENT8]
     "#);
 }
