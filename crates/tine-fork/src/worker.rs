@@ -78,7 +78,8 @@ pub fn worker_directive(task: &str, inherits: &Inherits) -> String {
     directive(
         &format!(
             "You are now a worker, forked from the conversation above. Everything above is background that you share with the \
-            agent you were forked from. {agenda} Your scope is the task below and nothing else."
+            agent you were forked from. {agenda} Commands that it started in the background are its own: use what they serve, and leave \
+            them running. Your scope is the task below and nothing else."
         ),
         task,
     )
@@ -120,7 +121,7 @@ mod tests {
     fn a_forked_worker_is_told_what_it_is_and_what_stays_behind() {
         insta::assert_snapshot!(worker_directive("Count the files.", &Inherits::default()), @"
         <fork-boilerplate>
-        You are now a worker, forked from the conversation above. Everything above is background that you share with the agent you were forked from. Its plans, todos and goals, and whatever it left unfinished, stay with that agent and are not yours. Your scope is the task below and nothing else.
+        You are now a worker, forked from the conversation above. Everything above is background that you share with the agent you were forked from. Its plans, todos and goals, and whatever it left unfinished, stay with that agent and are not yours. Commands that it started in the background are its own: use what they serve, and leave them running. Your scope is the task below and nothing else.
 
         - Do the task yourself, with the tools. Do not hand it on, do not spawn agents, do not ask questions, and do not talk to anyone: nobody answers.
         - Keep to the scope. If you find something else that matters, name it under Issues and leave it alone.

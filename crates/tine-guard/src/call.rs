@@ -40,9 +40,10 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// The tools whose arguments the guard understands.
-    pub(crate) const KNOWN: [&str; 15] = [
+    pub(crate) const KNOWN: [&str; 16] = [
         "Agent",
         "Bash",
+        "BashOutput",
         "FileEdit",
         "FileRead",
         "FileWrite",
@@ -65,8 +66,8 @@ impl Kind {
             "Glob" | "Grep" => Self::Search,
             "Bash" => Self::Command,
             "REPL" => Self::Script,
-            "Agent" | "TaskCancel" | "TaskClear" | "TaskList" | "TaskOutput" | "TaskSend"
-            | "TaskStart" | "TaskWait" => Self::Crew,
+            "Agent" | "BashOutput" | "TaskCancel" | "TaskClear" | "TaskList" | "TaskOutput"
+            | "TaskSend" | "TaskStart" | "TaskWait" => Self::Crew,
             _ => Self::Unknown,
         }
     }
@@ -170,9 +171,9 @@ impl Subject {
     }
 }
 
-/// What a call to start or steer a worker is about.
+/// What a call to start or steer a worker, or to read and stop a command of one's own in the background, is about.
 fn crew_text(arguments: &Arguments) -> String {
-    let fields = ["description", "task_id", "resume", "prompt", "status"];
+    let fields = ["description", "task_id", "resume", "prompt", "status", "name"];
     let texts = fields.iter().filter_map(|field| arguments.text(field).ok().flatten());
     texts.map(str::to_owned).next().unwrap_or_default()
 }

@@ -205,6 +205,7 @@ impl Runtime {
         };
         let history = loaded.conversation.history();
         let place = place.with_seen(history.iter().flat_map(|item| item.message.seen()));
+        let place = place.with_background(self.background_of(&loaded.record).await?);
         let place = confinement.raise(place).await?;
         let lane = self.lane(&loaded.record.settings.model, options.caching).await?;
         let cut_off = self.end_leftovers(&loaded.record, &*options.observer).await?;
@@ -305,6 +306,9 @@ impl Runtime {
         self.store().withdraw_permissions(agent, self.now_ms()).await?;
         // The place and its wall are gone by now, and with them what the commands had left.
         drop(tools);
+        if loaded.record.standing == Standing::Worker {
+            self.end_background(&[agent]).await;
+        }
         match self.mark(&lease, state_after(&report.outcome)).await {
             Ok(()) => Ok(report),
             // Killed meanwhile: it stays dead, and the report says what it had done.

@@ -14,6 +14,7 @@ use tine_tools::{Repl, ToolSpec, Toolbox};
 use tine_wire::{Head, HeadParts, ToolDeclaration};
 use tokio_util::task::TaskTracker;
 
+use crate::background::Backgrounds;
 use crate::crew_tools;
 use crate::error::RuntimeError;
 use crate::fork::Forking;
@@ -75,6 +76,7 @@ pub struct Runtime {
     live: Arc<Live>,
     servers: Arc<Servers>,
     store_waits: StoreWaits,
+    backgrounds: Arc<Backgrounds>,
 }
 
 impl Runtime {
@@ -99,6 +101,7 @@ impl Runtime {
             live: Arc::default(),
             servers: Arc::default(),
             store_waits: StoreWaits::default(),
+            backgrounds: Arc::default(),
         }
     }
 
@@ -117,6 +120,10 @@ impl Runtime {
     /// The same runtime, whose store tells of waits here.
     pub fn with_store_waits(self, store_waits: StoreWaits) -> Self {
         Self { store_waits, ..self }
+    }
+
+    pub(crate) fn backgrounds(&self) -> &Backgrounds {
+        &self.backgrounds
     }
 
     /// Those who hear of writes that wait.

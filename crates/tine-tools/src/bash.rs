@@ -1,7 +1,9 @@
 //! `Bash`: a shell command in a process group of its own.
 
+mod background;
 pub(crate) mod excerpt;
 mod git;
+mod output;
 mod process;
 mod strays;
 
@@ -17,8 +19,10 @@ use tokio_util::sync::CancellationToken;
 use crate::arguments::Arguments;
 use crate::place::{Limits, Place};
 use crate::tool::{Effect, Failure, Tool, ToolOutput, ToolSpec};
-use crate::wall::{Enclosure, SetAside};
+use crate::wall::{Enclosure, Refusals, SetAside};
+pub use background::Background;
 use excerpt::Excerpt;
+pub use output::BashOutput;
 pub use process::is_withheld_variable;
 use process::{Ending, Process, SHELLS, StartError};
 pub(crate) use strays::Mark;
@@ -28,8 +32,9 @@ static SPEC: ToolSpec = ToolSpec {
     description: "Runs a command with `bash -c` in the working directory and returns what it prints \
         (standard output and standard error together, in order) and its exit code. Nothing can be \
         typed into it. The time limit is 120,000 ms unless `timeout_ms` says otherwise, at most \
-        600,000. Processes left in the background end with the command. Output beyond 30,000 \
-        characters loses its middle. Variables that hold keys are not passed on.",
+        600,000. Processes that it leaves behind end with it; what is to go on, such as a server, runs \
+        with `run_in_background`. Output beyond 30,000 characters loses its middle. Variables that hold \
+        keys are not passed on.",
     schema: include_str!("schemas/Bash.json"),
     effect: Effect::Runs,
 };
@@ -48,8 +53,8 @@ impl Tool for Bash {
         &SPEC
     }
 
-    /// Cancelling or dropping ends every process of the command's group; those that have made
-    /// themselves a session of their own are out of reach.
+    /// Cancelling or dropping ends every process of the command, and so does its end: those that have made themselves a session of
+    /// their own are found below the watchdog, or without one by their mark.
     async fn run(&self, place: &Place, input: &RawJson, cancel: &CancellationToken) -> ToolOutput {
         match Order::parse(input, place.limits()) {
             Ok(order) => execute(place, &order, cancel).await,
@@ -60,13 +65,19 @@ impl Tool for Bash {
 
 struct Order {
     command: String,
+    /// The time limit; the usual one if the call named none.
     limit: Duration,
+    /// The time limit that the call named.
+    named_limit: Option<Duration>,
+    /// It goes on in the background, by this name if the call names one.
+    background: Option<Option<String>>,
 }
 
 impl Order {
     fn parse(input: &RawJson, limits: Limits) -> Result<Self, Failure> {
         // `description` is for whoever reads the transcript, `timeout` another host's spelling.
-        let known = ["command", "timeout_ms", "description", "timeout"];
+        let known =
+            ["command", "timeout_ms", "description", "timeout", "run_in_background", "name"];
         let arguments = Arguments::parse(SPEC.name, &known, input)?;
         arguments.text("description")?;
         let command = arguments.required_text("command")?;
@@ -86,12 +97,26 @@ impl Order {
             Some(limit_ms) => Some(limit_ms),
             None => arguments.count("timeout", 1)?,
         };
-        let limit = limit.map_or(limits.command_default, Duration::from_millis);
+        let named_limit = limit.map(Duration::from_millis);
+        let limit = named_limit.unwrap_or(limits.command_default);
         if limit > limits.command_max {
             let max = limits.command_max.as_millis();
             return Err(Failure::new(format!("`timeout_ms` must be at most {max}")));
         }
-        Ok(Self { command: command.to_owned(), limit })
+        let name = arguments.text("name")?.map(str::to_owned);
+        let background = match (arguments.flag("run_in_background", false)?, name) {
+            (true, name) => Some(name),
+            (false, None) => None,
+            (false, Some(_)) => {
+                return Err(Failure::new("`name` is for commands with `run_in_background`"));
+            }
+        };
+        Ok(Self { command: command.to_owned(), limit, named_limit, background })
+    }
+
+    /// In the background there is no limit but one that was named.
+    fn limit_in_background(&self) -> Duration {
+        self.named_limit.unwrap_or(Duration::MAX)
     }
 }
 
@@ -120,6 +145,14 @@ async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> To
     if let Some(refusal) = place.enclosure().and_then(Enclosure::refusal) {
         return Failure::new(refusal).into();
     }
+    let name = match order.background.as_ref().map(|name| (place.background(), name)) {
+        None => None,
+        Some((None, _)) => return Failure::no_background().into(),
+        Some((Some(background), name)) => match background.name(name.as_deref()) {
+            Ok(name) => Some((background, name)),
+            Err(failure) => return failure.into(),
+        },
+    };
     let limits = place.limits();
     if let Err(error) = refresh(place).await {
         return start_failure(place, &StartError::System(error)).into();
@@ -131,19 +164,36 @@ async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> To
         Ok(process) => process,
         Err(error) => return start_failure(place, &error).into(),
     };
+    if let Some((background, name)) = name {
+        return background.keep(&name, (place.beyond_its_call(), order), process, cancel).await;
+    }
     let refusals = process.refusals();
     let mut excerpt = Excerpt::new(limits.command_output_characters);
-    let ending = process.run(order.limit, limits.command_grace, cancel, &mut excerpt).await;
+    let printed = |bytes: &[u8]| excerpt.push(bytes);
+    let ending = process.run(order.limit, limits.command_grace, cancel, printed).await;
     let output = excerpt.finish();
+    let (note, is_error) = conclude(place, (&ending, order.limit), &refusals, &output).await;
+    let news = place.background().map(|background| background.news()).unwrap_or_default();
+    let break_line = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
+    ToolOutput { text: format!("{output}{break_line}{note}{news}"), is_error }
+}
+
+/// Looks after a command that has ended. The last lines of what it printed, and whether the model should take the call as failed.
+async fn conclude(
+    place: &Place,
+    (ending, limit): (&Ending, Duration),
+    refusals: &Refusals,
+    output: &str,
+) -> (String, bool) {
     let set_aside = set_aside(place).await;
-    let (note, is_error) = note(&ending, order.limit);
+    let (note, is_error) = note(ending, limit);
     // Who meets the wall is told where it stands, so that it can go on another way.
-    let told = |enclosure: &&Enclosure| is_error && enclosure.may_have_refused(&output);
+    let told = |enclosure: &&Enclosure| is_error && enclosure.may_have_refused(output);
     let mut wall = match place.enclosure().filter(told) {
         Some(enclosure) => format!("\n[{}]", enclosure.line()),
         None => String::new(),
     };
-    if let Ending::Exceeded(limit) = &ending
+    if let Ending::Exceeded(limit) = ending
         && place.enclosure().is_some_and(|enclosure| !enclosure.only_reads())
     {
         let setting = limit.setting();
@@ -170,8 +220,7 @@ async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> To
             "\n[so many files are here now that not all repositories were looked at: a new one may have git run a program]",
         );
     }
-    let break_line = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
-    ToolOutput { text: format!("{output}{break_line}{note}{wall}"), is_error }
+    (format!("{note}{wall}"), is_error)
 }
 
 fn start_failure(place: &Place, error: &StartError) -> Failure {
@@ -189,9 +238,15 @@ fn start_failure(place: &Place, error: &StartError) -> Failure {
 /// The last line of the output, and whether the model should take the call as failed.
 fn note(ending: &Ending, limit: Duration) -> (String, bool) {
     match ending {
-        Ending::Exited { status, left_behind } => {
-            let stopped =
-                if *left_behind { "; processes left in the background were stopped" } else { "" };
+        Ending::Exited { status, left_behind, stay } => {
+            let stopped = match (*left_behind, stay.is_empty()) {
+                (false, _) => String::new(),
+                (true, true) => "; processes left in the background were stopped".to_owned(),
+                (true, false) => format!(
+                    "; processes left in the background were stopped, but for those of another user: {}",
+                    stay.join(", ")
+                ),
+            };
             (format!("[{}{stopped}]", outcome(*status)), !status.success())
         }
         Ending::TimedOut => {
@@ -216,5 +271,7 @@ fn outcome(status: ExitStatus) -> String {
     }
 }
 
+#[cfg(test)]
+mod background_tests;
 #[cfg(test)]
 mod tests;

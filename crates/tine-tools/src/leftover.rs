@@ -115,7 +115,8 @@ struct Origin {
 }
 
 impl Origin {
-    /// Other users' environments cannot be read, and a process that has ended has none.
+    /// Other users' environments cannot be read, and a process that has ended has none. In another namespace of processes the numbers are
+    /// others, so that nobody here knows whether the tine there lives.
     fn of(process: Process) -> Option<Self> {
         let environment = std::fs::read(format!("/proc/{}/environ", process.id)).ok()?;
         let variable = |name: &str| {
@@ -126,6 +127,10 @@ impl Origin {
             String::from_utf8(value).ok()
         };
         let (agent, call) = (variable(AGENT_VARIABLE)?, ToolCallId(variable(CALL_VARIABLE)?));
+        let namespace = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/pid")).ok();
+        if namespace(&process.id.to_string()) != namespace("self") {
+            return None;
+        }
         let (mark, is_supervisor) = match variable(Mark::VARIABLE) {
             Some(mark) => (Mark::of(&mark), false),
             None => {

@@ -40,7 +40,7 @@ mod walk;
 mod wall;
 mod watchdog;
 
-pub use bash::{Bash, is_withheld_variable};
+pub use bash::{Background, Bash, BashOutput, is_withheld_variable};
 pub use caller::Caller;
 pub use detached::{Detached, hide_environment, is_environment_hidden, leave_session};
 pub use editor::edit_file;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tine_model::RawJson;
 use tine_model::{SEEN_LINES_MAX, SeenFile};
 
+use crate::bash::Background;
 use crate::caller::Caller;
 use crate::ground::{Ground, Spot, Want};
 use crate::leftover::call_variable;
@@ -62,6 +63,8 @@ pub struct Limits {
     pub command_grace: Duration,
     /// How much of a command's output is kept, half from its head and half from its tail.
     pub command_output_characters: usize,
+    /// How long a command in the background is watched before its call returns, so that one that fails at once says so there.
+    pub background_look: Duration,
 }
 
 impl Default for Limits {
@@ -71,6 +74,7 @@ impl Default for Limits {
             command_max: Duration::from_secs(600),
             command_grace: Duration::from_millis(500),
             command_output_characters: 30_000,
+            background_look: Duration::from_secs(1),
         }
     }
 }
@@ -94,6 +98,8 @@ pub struct Place {
     variables: Arc<[(String, String)]>,
     /// The program of the watchdogs; `None` for the registered one.
     watchdog: Option<StageProgram>,
+    /// The commands of the agent that go on in the background; `None` where none may.
+    background: Option<Arc<Background>>,
 }
 
 impl Place {
@@ -114,6 +120,7 @@ impl Place {
             enclosure: None,
             variables: Arc::default(),
             watchdog: None,
+            background: None,
         })
     }
 
@@ -195,6 +202,21 @@ impl Place {
         Self { watchdog: Some(program), ..self }
     }
 
+    /// The same place, whose commands may go on in the background. Forks of the place have none.
+    pub fn with_background(self, background: Arc<Background>) -> Self {
+        Self { background: Some(background), ..self }
+    }
+
+    /// The commands in the background; `None` where none may be.
+    pub(crate) fn background(&self) -> Option<&Arc<Background>> {
+        self.background.as_ref()
+    }
+
+    /// The same place for what outlives its call: nothing can be called from there.
+    pub(crate) fn beyond_its_call(&self) -> Self {
+        Self { caller: None, background: None, ..self.share() }
+    }
+
     /// The program of the watchdogs of commands.
     pub(crate) fn watchdog(&self) -> Option<StageProgram> {
         self.watchdog.clone().or_else(StageProgram::registered)
@@ -213,7 +235,8 @@ impl Place {
     /// The place of a forked child in the same directory. What the parent has read counts as read;
     /// from here on the two learn independently.
     pub fn fork(&self) -> Self {
-        Self { ledger: Arc::new(Mutex::new(self.ledger().clone())), ..self.share() }
+        let ledger = Arc::new(Mutex::new(self.ledger().clone()));
+        Self { ledger, background: None, ..self.share() }
     }
 
     /// The place of a forked child in a directory of its own. Paths that were read keep their
@@ -252,6 +275,7 @@ impl Place {
             enclosure: self.enclosure.clone(),
             variables: Arc::clone(&self.variables),
             watchdog: self.watchdog.clone(),
+            background: self.background.clone(),
         }
     }
 

@@ -63,7 +63,7 @@ pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;
 
     /// Runs one call to its end. Must not panic on any input, must return soon after `cancel`, and
-    /// must leave nothing running when it returns or when its future is dropped.
+    /// must leave nothing running when it returns or when its future is dropped, but for what the place keeps in the background.
     async fn run(&self, place: &Place, input: &RawJson, cancel: &CancellationToken) -> ToolOutput;
 }
 
@@ -79,6 +79,11 @@ impl Failure {
     /// The text, for others than the model.
     pub(crate) fn into_text(self) -> String {
         self.0
+    }
+
+    /// Nobody keeps commands in the background here.
+    pub(crate) fn no_background() -> Self {
+        Self::new("commands cannot run in the background here")
     }
 
     /// The call was cancelled before or while it worked.

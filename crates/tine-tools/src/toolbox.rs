@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::tool::{Tool, ToolSpec};
-use crate::{Bash, FileEdit, FileRead, FileWrite, Glob, Grep, Repl};
+use crate::{Bash, BashOutput, FileEdit, FileRead, FileWrite, Glob, Grep, Repl};
 
 /// Two tools have the same name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +22,7 @@ impl Toolbox {
     pub fn built_in() -> Self {
         let tools: Vec<Arc<dyn Tool>> = vec![
             Arc::new(Bash),
+            Arc::new(BashOutput),
             Arc::new(FileEdit),
             Arc::new(FileRead),
             Arc::new(FileWrite),
@@ -85,7 +86,8 @@ mod tests {
             .collect();
         // A new hash here means that every running conversation loses its cached prefix.
         insta::assert_snapshot!(list.join("\n"), @"
-        Bash Runs 82d750a4c40b
+        Bash Runs f438441a4273
+        BashOutput Reads 4dbeae80c646
         FileEdit Writes 246920c756d7
         FileRead Reads c93226da4d71
         FileWrite Writes 4e33c1d7e8f0

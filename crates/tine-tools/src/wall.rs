@@ -66,7 +66,7 @@ use grants::{Access, Grant};
 use kernel::Restriction;
 pub use limits::{CommandLimit, CommandLimits, CommandLimitsSet, ResourceLimits};
 use namespace::Wanted;
-pub(crate) use namespace::{Reports, StageEnd, stages, start};
+pub(crate) use namespace::{Network, Reports, StageEnd, stages, start};
 pub use namespace::{STAGE_ARGUMENT, StageProgram, stage_of};
 use planted::Repositories;
 pub(crate) use planted::SetAside;

@@ -136,7 +136,7 @@ pub const STORE_WAITS: &str =
 
 /// Processes that were left of calls that were cut off, on one line.
 pub fn left_behind(left: &[Leftover]) -> String {
-    one_line(&format!("a call was cut off when its tine died. {}", Leftover::note(left)))
+    one_line(&format!("a command outlived its tine. {}", Leftover::note(left)))
 }
 
 /// Names in a row: `a, b and c`.

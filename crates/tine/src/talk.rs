@@ -11,8 +11,8 @@ use tine_model::{
     AgentId, AgentRecord, AgentState, Message, ModelRef, Outcome, Reach, TaskStatus, Writes,
 };
 use tine_runtime::{
-    CrewWatcher, ForkMade, Hidden, HiddenSpec, Permissions, ReachWish, RunOptions, RuntimeError,
-    Unwatched,
+    BackgroundCommand, CrewWatcher, ForkMade, Hidden, HiddenSpec, Permissions, ReachWish,
+    RunOptions, RuntimeError, Unwatched,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -210,6 +210,14 @@ impl<'a> Talk<'a> {
         if cancel.is_cancelled() {
             self.tell_stopped(&view, &gathered.workers()).await?;
         }
+        for command in runtime.background_commands() {
+            let BackgroundCommand { name, command, .. } = command;
+            view.note(
+                &self.screen,
+                &format!("`{name}` in the background ends with the run: {command}"),
+            );
+        }
+        runtime.end_all_background().await;
         view.end(&record, made, &ended)?;
         ended.failure.map_or(Ok(0), Err)
     }

@@ -14,7 +14,7 @@ use tine_fork::run::TURNS_DEFAULT;
 use tine_fork::stray::Check;
 use tine_fork::worker::WORKER_TURNS_DEFAULT;
 use tine_model::{Message, ModelRef, RawJson};
-use tine_tools::{Effect, Toolbox};
+use tine_tools::{BashOutput, Effect, ToolSpec, Toolbox};
 
 pub use self::error::SuiteError;
 pub use self::raw::{Directive, FilterKind};
@@ -250,7 +250,9 @@ fn tools(
     let toolbox = Toolbox::built_in();
     let Some(asked) = asked else {
         // A command needs a wall, and not every machine can raise one: only who names Bash gets it.
-        let unwalled = toolbox.specs().filter(|spec| spec.effect != Effect::Runs);
+        let needs_wall =
+            |spec: &ToolSpec| spec.effect == Effect::Runs || spec.name == BashOutput::NAME;
+        let unwalled = toolbox.specs().filter(|spec| !needs_wall(spec));
         return Ok((unwalled.map(|spec| spec.name.to_owned()).collect(), Vec::new()));
     };
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());

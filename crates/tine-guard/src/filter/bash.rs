@@ -6,9 +6,12 @@ use super::reads::{Reads, secret};
 use super::roots;
 use crate::shell::{Width, reach, shell_verdict};
 
-/// The fields that the Bash tool takes. Anything else, such as a wish to run in the background, is not
-/// known to the tool that would run it, so nobody has judged it.
-pub(super) const FIELDS: [&str; 4] = ["command", "timeout_ms", "timeout", "description"];
+/// The fields of a command that is over when its call is.
+const FIELDS: [&str; 4] = ["command", "timeout_ms", "timeout", "description"];
+
+/// All fields that the Bash tool takes. Anything else is not known to the tool that would run it, so nobody has judged it.
+pub(super) const ALL_FIELDS: [&str; 6] =
+    ["command", "timeout_ms", "timeout", "description", "run_in_background", "name"];
 
 /// Allows a command that only reads, and neither reads a secret that it names nor searches where some are known to lie.
 pub(super) fn judge(fields: Fields, reads: &Reads) -> Result<(), Denial> {

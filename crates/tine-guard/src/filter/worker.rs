@@ -98,7 +98,7 @@ impl Judgement for WorkerFilter {
                 .judge_write(tool, input, Holds::Source)
                 .map_err(|denial| self.translated(denial, input)),
             "Bash" => {
-                let fields = Fields::parse(input)?.only("Bash", &bash::FIELDS)?;
+                let fields = Fields::parse(input)?.only("Bash", &bash::ALL_FIELDS)?;
                 git::judge(self.worktree.path(), fields.required("command")?)
             }
             other => misspelled(other).map_or(Ok(()), Err),

@@ -47,6 +47,16 @@ impl Excerpt {
         }
     }
 
+    /// Returns true if nothing was collected.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.head.is_empty()
+    }
+
+    /// What was collected so far; it begins anew.
+    pub(crate) fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::new(self.characters_max))
+    }
+
     /// The text; where it was too long, a line in the middle says how much was cut.
     pub(crate) fn finish(mut self) -> String {
         let lost = self.lost;

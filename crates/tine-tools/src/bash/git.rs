@@ -7,8 +7,13 @@
 //! In a linked worktree, moreover, no command starts work on what all worktrees share.
 
 /// Settings and their values.
-const SETTINGS: [(&str, &str); 2] =
-    [("safe.bareRepository", "explicit"), ("core.fsmonitor", "false")];
+const SETTINGS: [(&str, &str); 4] = [
+    ("safe.bareRepository", "explicit"),
+    ("core.fsmonitor", "false"),
+    // Packing ends before its command does: what a command leaves behind is stopped.
+    ("gc.autoDetach", "false"),
+    ("maintenance.autoDetach", "false"),
+];
 
 /// The same for a linked worktree: a commit begins no packing of the shared objects, and a conflict is not noted for the others.
 const LINKED_SETTINGS: [(&str, &str); 3] =
@@ -54,12 +59,12 @@ mod tests {
                 variables(count, false).into_iter().map(|(name, value)| format!("{name}={value}"));
             all.collect::<Vec<_>>().join(" ")
         };
-        insta::assert_snapshot!(shown(None), @"GIT_CONFIG_KEY_0=safe.bareRepository GIT_CONFIG_VALUE_0=explicit GIT_CONFIG_KEY_1=core.fsmonitor GIT_CONFIG_VALUE_1=false GIT_CONFIG_COUNT=2");
-        insta::assert_snapshot!(shown(Some("1")), @"GIT_CONFIG_KEY_1=safe.bareRepository GIT_CONFIG_VALUE_1=explicit GIT_CONFIG_KEY_2=core.fsmonitor GIT_CONFIG_VALUE_2=false GIT_CONFIG_COUNT=3");
+        insta::assert_snapshot!(shown(None), @"GIT_CONFIG_KEY_0=safe.bareRepository GIT_CONFIG_VALUE_0=explicit GIT_CONFIG_KEY_1=core.fsmonitor GIT_CONFIG_VALUE_1=false GIT_CONFIG_KEY_2=gc.autoDetach GIT_CONFIG_VALUE_2=false GIT_CONFIG_KEY_3=maintenance.autoDetach GIT_CONFIG_VALUE_3=false GIT_CONFIG_COUNT=4");
+        insta::assert_snapshot!(shown(Some("1")), @"GIT_CONFIG_KEY_1=safe.bareRepository GIT_CONFIG_VALUE_1=explicit GIT_CONFIG_KEY_2=core.fsmonitor GIT_CONFIG_VALUE_2=false GIT_CONFIG_KEY_3=gc.autoDetach GIT_CONFIG_VALUE_3=false GIT_CONFIG_KEY_4=maintenance.autoDetach GIT_CONFIG_VALUE_4=false GIT_CONFIG_COUNT=5");
         assert_eq!(shown(Some("")), shown(None));
         let linked = variables(None, true);
-        assert!(linked.contains(&("GIT_CONFIG_KEY_2".to_owned(), "gc.auto".to_owned())));
-        assert!(linked.contains(&(COUNT.to_owned(), "5".to_owned())));
+        assert!(linked.contains(&("GIT_CONFIG_KEY_4".to_owned(), "gc.auto".to_owned())));
+        assert!(linked.contains(&(COUNT.to_owned(), "7".to_owned())));
         assert_eq!((shown(Some("x")), shown(Some("99999999"))), (String::new(), String::new()));
     }
 }

@@ -16,16 +16,15 @@ use tine_guard::redact;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::excerpt::Excerpt;
 use super::git;
 use super::strays::Mark;
 use crate::linked::Linked;
 use crate::place::Place;
 use crate::wall::{
-    CommandLimit, ControlGroup, Enclosure, Refusals, Reports, StageEnd, Warden, stages, start,
+    CommandLimit, ControlGroup, Enclosure, Network, Refusals, Reports, StageEnd, Warden, stages,
+    start,
 };
 use crate::watchdog::{Supervised, Supervisor};
 
@@ -62,10 +61,11 @@ impl From<io::Error> for StartError {
 /// How a command ended.
 #[derive(Debug)]
 pub(super) enum Ending {
-    /// By itself; `left_behind` says that processes of its group were still there and were ended.
+    /// By itself; `left_behind` says that processes of it were still there and were ended. `stay` names those that could not be.
     Exited {
         status: ExitStatus,
         left_behind: bool,
+        stay: Vec<String>,
     },
     TimedOut,
     /// Its processes passed a limit together, and were ended.
@@ -83,9 +83,8 @@ pub(super) struct Process {
     output: Receiver,
     /// What the stages of a view say of the command's end.
     reports: Option<Reports>,
-    /// Serves the command's network. It ends with the process.
-    network: JoinSet<()>,
-    refusals: Refusals,
+    /// The network of a command behind a wall. It is there as long as a command is in it.
+    network: Option<Arc<Network>>,
     /// The control group of a confined command, where there can be one.
     control: Option<ControlGroup>,
 }
@@ -116,13 +115,17 @@ impl Process {
     }
 
     fn without_network(child: Child, group: Group, output: Receiver) -> Self {
-        let (network, refusals) = (JoinSet::new(), Refusals::default());
-        Self { child, group, output, reports: None, network, refusals, control: None }
+        Self { child, group, output, reports: None, network: None, control: None }
     }
 
     /// The hosts that the command is refused. It grows while the command runs.
     pub(super) fn refusals(&self) -> Refusals {
-        Arc::clone(&self.refusals)
+        self.network.as_ref().map(|network| network.refusals()).unwrap_or_default()
+    }
+
+    /// The network that the command has made or joined.
+    pub(super) fn network(&self) -> Option<&Arc<Network>> {
+        self.network.as_ref()
     }
 
     fn start_open(shell: &str, command: &str, place: &Place) -> io::Result<Self> {
@@ -170,21 +173,26 @@ impl Process {
     ) -> io::Result<Option<Self>> {
         let Some((program, setup)) = enclosure.view() else { return Ok(None) };
         let control = enclosure.control_group();
-        let mut builder = stages(program, control.as_ref());
+        // Of the commands in the background, so that one reaches what they serve.
+        let proxy = enclosure.proxy();
+        let shared = place.background().and_then(|background| background.network());
+        let open =
+            |network: &Arc<Network>| proxy.is_some_and(|proxy| network.open_to(proxy).is_some());
+        let shared = shared.filter(open);
+        let joined = shared.as_ref().zip(proxy).and_then(|(shared, proxy)| shared.open_to(proxy));
+        let mut builder = stages(program, control.as_ref(), joined);
         builder.env_clear().envs(enclosure.environment().iter().map(|(name, value)| (name, value)));
         let mark = Mark::new();
         let Prepared { builder, output } = prepare(builder, place, &mark, count_in(enclosure))?;
-        let (child, reports) = start(builder, &setup, (shell, name), command)?;
+        let lends = place.background().is_some() && proxy.is_some() && joined.is_none();
+        let (child, reports) = start(builder, &setup, (shell, name), command, (joined, lends))?;
         let group = Group::led_by(&child, mark, None);
-        let mut network = JoinSet::new();
-        let refusals = Refusals::default();
-        if let Some(proxy) = enclosure.proxy() {
-            let serving = reports.serve(Arc::clone(proxy), Arc::clone(&refusals))?;
-            // A command whose network fails finds nobody there, which it says itself.
-            network.spawn(async { drop(serving.await) });
-        }
+        let network = match (shared, proxy) {
+            (None, Some(proxy)) => Some(Arc::new(Network::of(&reports, proxy)?)),
+            (shared, _) => shared,
+        };
         let reports = Some(reports);
-        Ok(Some(Self { child, group, output, reports, network, refusals, control }))
+        Ok(Some(Self { child, group, output, reports, network, control }))
     }
 
     fn start_confined(
@@ -216,13 +224,13 @@ impl Process {
         Ok(Self { control, ..Self::without_network(child, group, output) })
     }
 
-    /// Waits for the end, whichever comes first, and collects what is printed until then.
+    /// Waits for the end, whichever comes first, and hands on what is printed until then.
     pub(super) async fn run(
         mut self,
         limit: Duration,
         grace: Duration,
         cancel: &CancellationToken,
-        excerpt: &mut Excerpt,
+        mut printed: impl FnMut(&[u8]),
     ) -> Ending {
         let deadline = tokio::time::sleep(limit);
         tokio::pin!(deadline);
@@ -235,31 +243,32 @@ impl Process {
                 () = cancel.cancelled() => break Ending::Cancelled,
                 () = &mut deadline => break Ending::TimedOut,
                 status = self.child.wait() => break match status {
-                    Ok(status) => Ending::Exited { status, left_behind: false },
+                    Ok(status) => Ending::Exited { status, left_behind: false, stay: Vec::new() },
                     Err(error) => Ending::Lost(error),
                 },
                 read = self.output.read(&mut buffer), if open => match read {
                     Ok(0) | Err(_) => open = false,
-                    Ok(length) => excerpt.push(&buffer[..length]),
+                    Ok(length) => printed(&buffer[..length]),
                 },
             }
         };
         let (ending, is_orphan) = self.group.supervised(ending);
         let is_over = matches!(ending, Ending::Exited { .. });
-        let stopped = self.group.stop(&mut self.child, grace, is_over).await;
-        if !is_over {
-            // What a command leaves behind outside its group when it ends by itself, it leaves on purpose.
-            self.group.mark.kill();
+        let is_supervised = self.group.supervisor.is_some();
+        let mut stopped = self.group.stop(&mut self.child, grace, is_over).await;
+        // A supervisor, and a view, have seen to what has left the group.
+        if !is_over || !is_supervised && self.reports.is_none() {
+            stopped |= self.group.mark.kill();
         }
-        self.network.abort_all();
+        drop(self.network.take());
         // Behind a wall nothing outlives its command.
         let left = self.group.warden.take().map(|warden| warden.end_all()).unwrap_or_default();
         let killed = self.control.as_ref().and_then(ControlGroup::exceeded);
-        self.read_rest(&mut buffer, excerpt);
+        self.read_rest(&mut buffer, printed);
         match ending {
-            Ending::Exited { status, .. } => match self.reports.map(Reports::end) {
+            Ending::Exited { status, left_behind, stay } => match self.reports.map(Reports::end) {
                 Some(StageEnd::Ended { status, left_behind }) => {
-                    Ending::Exited { status, left_behind }
+                    Ending::Exited { status, left_behind, stay }
                 }
                 Some(StageEnd::Failed(error)) => Ending::Lost(error),
                 Some(StageEnd::NoShell) => Ending::Lost(ErrorKind::NotFound.into()),
@@ -268,7 +277,8 @@ impl Process {
                     Some(limit) => Ending::Exceeded(limit),
                     // What is left of an orphan is the command itself.
                     None => {
-                        Ending::Exited { status, left_behind: (stopped && !is_orphan) || left.any }
+                        let left_behind = left_behind || (stopped && !is_orphan) || left.any;
+                        Ending::Exited { status, left_behind, stay }
                     }
                 },
             },
@@ -277,12 +287,12 @@ impl Process {
     }
 
     /// Takes what is left in the pipe, without waiting for more.
-    fn read_rest(&mut self, buffer: &mut [u8], excerpt: &mut Excerpt) {
+    fn read_rest(&mut self, buffer: &mut [u8], mut printed: impl FnMut(&[u8])) {
         let mut total = 0;
         while total < REST_BYTES_MAX {
             match self.output.try_read(buffer) {
                 Ok(length) if length > 0 => {
-                    excerpt.push(&buffer[..length]);
+                    printed(&buffer[..length]);
                     total += length;
                 }
                 Ok(_) | Err(_) => return,
@@ -354,14 +364,13 @@ impl Group {
     /// The ending as the supervisor has seen it, and true if the supervisor was killed itself and has seen none: then the command goes on
     /// without it, and is killed.
     fn supervised(&mut self, ending: Ending) -> (Ending, bool) {
-        let (Some(supervisor), Ending::Exited { left_behind, .. }) =
-            (&mut self.supervisor, &ending)
-        else {
+        let (Some(supervisor), Ending::Exited { .. }) = (&mut self.supervisor, &ending) else {
             return (ending, false);
         };
-        let left_behind = *left_behind;
         match supervisor.end() {
-            Some(Supervised::Ended(status)) => (Ending::Exited { status, left_behind }, false),
+            Some(Supervised::Ended { status, left_behind, stay }) => {
+                (Ending::Exited { status, left_behind, stay }, false)
+            }
             Some(Supervised::Failed(error)) => (Ending::Lost(error), false),
             None => {
                 self.mark.kill();

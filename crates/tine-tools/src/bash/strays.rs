@@ -49,18 +49,21 @@ impl Mark {
         all.iter().any(|process| is_tine(process) && !process.is_dead)
     }
 
-    /// Kills every process that carries the mark.
-    pub(crate) fn kill(&self) {
+    /// Kills every process that carries the mark. Returns true if there were some.
+    pub(crate) fn kill(&self) -> bool {
+        let mut were_some = false;
         for _ in 0..ROUNDS_MAX {
             let found = self.processes();
             if found.is_empty() {
-                return;
+                break;
             }
+            were_some = true;
             for process in found {
                 // It may have ended by itself meanwhile.
                 let _ = kill_process(process, Signal::KILL);
             }
         }
+        were_some
     }
 
     fn processes(&self) -> Vec<Pid> {

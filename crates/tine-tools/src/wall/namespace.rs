@@ -13,6 +13,7 @@ mod handover;
 mod loopback;
 #[cfg(target_os = "linux")]
 mod mounts;
+mod network;
 mod order;
 #[cfg(target_os = "linux")]
 mod stage;
@@ -24,6 +25,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::watchdog;
+pub(crate) use network::Network;
 pub(super) use order::{Identity, Setup};
 pub(super) use start::try_view;
 pub(crate) use start::{Reports, StageEnd, stages, start};
@@ -34,6 +36,10 @@ pub const STAGE_ARGUMENT: &str = "__wall-stage";
 
 /// The argument after it that asks for the stages.
 const STAGES: &str = "view";
+
+/// The arguments after that: the command has a network of its own, or joins the one whose namespaces come first.
+const OWN_NETWORK: &str = "own";
+const JOINED_NETWORK: &str = "joined";
 
 /// The program that builds the view: a binary that hands calls with [`STAGE_ARGUMENT`] to [`stage_of`].
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -29,6 +29,7 @@ use std::io;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
+pub(crate) use descendants::{OWN_END, are_gone_within};
 pub(crate) use guard::Guard;
 pub(crate) use supervisor::{Supervised, Supervisor};
 

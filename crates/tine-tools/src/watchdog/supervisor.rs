@@ -17,7 +17,7 @@ use rustix::process::{
 use serde::{Deserialize, Serialize};
 use tokio::process::{Child, Command};
 
-use super::descendants::{end_descendants, outlast_descendants};
+use super::descendants::{Left, end_descendants, end_left_behind, outlast_descendants};
 use super::{block_signals, socket};
 use crate::bash::Mark;
 use crate::wall::{STAGE_ARGUMENT, StageProgram};
@@ -39,6 +39,10 @@ enum Report {
     Ended {
         code: Option<i32>,
         signal: Option<i32>,
+        /// Processes of it were alive, and were ended.
+        left_behind: bool,
+        /// Those that could not be ended: names and numbers.
+        stay: Vec<String>,
     },
     Failed {
         error: String,
@@ -48,7 +52,12 @@ enum Report {
 /// The end of a supervised command.
 #[derive(Debug)]
 pub(crate) enum Supervised {
-    Ended(ExitStatus),
+    /// With what it has left behind.
+    Ended {
+        status: ExitStatus,
+        left_behind: bool,
+        stay: Vec<String>,
+    },
     Failed(io::Error),
 }
 
@@ -129,9 +138,10 @@ impl Supervisor {
             let line: Vec<u8> = self.received.drain(..=at).collect();
             match serde_json::from_slice(&line) {
                 Ok(Report::Started { process }) => self.shell = Pid::from_raw(process),
-                Ok(Report::Ended { code, signal }) => {
+                Ok(Report::Ended { code, signal, left_behind, stay }) => {
                     let raw = code.map(|code| code << 8).or(signal).unwrap_or_default();
-                    self.end = Some(Supervised::Ended(ExitStatus::from_raw(raw)));
+                    let status = ExitStatus::from_raw(raw);
+                    self.end = Some(Supervised::Ended { status, left_behind, stay });
                 }
                 Ok(Report::Failed { error }) => {
                     self.end = Some(Supervised::Failed(io::Error::other(error)));
@@ -178,13 +188,20 @@ pub(super) fn supervise(arguments: &[OsString]) -> io::Result<u8> {
     let heard = socket()?;
     let status = wait_for(group, &shared)?;
     // In this order: the watch keeps a word before it takes it off the socket.
-    if peeked(&heard, RecvFlags::DONTWAIT) == Ok(Some(END_ALL))
-        || shared.leaves_nothing.load(Ordering::SeqCst)
-    {
+    let is_stopped = peeked(&heard, RecvFlags::DONTWAIT) == Ok(Some(END_ALL))
+        || shared.leaves_nothing.load(Ordering::SeqCst);
+    let Left { any: left_behind, stay } = {
         let _ending = shared.ending.lock().unwrap_or_else(PoisonError::into_inner);
-        end_descendants();
-    }
-    tell(&Report::Ended { code: status.exit_status(), signal: status.terminating_signal() })?;
+        match is_stopped {
+            true => {
+                end_descendants();
+                Left::default()
+            }
+            false => end_left_behind(),
+        }
+    };
+    let (code, signal) = (status.exit_status(), status.terminating_signal());
+    tell(&Report::Ended { code, signal, left_behind, stay })?;
     Ok(0)
 }
 

@@ -5,9 +5,11 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
 use tine_testkit::until_some_async;
 use tine_tools::{Place, STAGE_ARGUMENT, StageProgram};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::processes::left_in;
@@ -87,6 +89,85 @@ async fn a_supervised_command_reads_like_any_other() {
     // What has lost its supervisor is nobody's child here: it is killed, and gone a moment later.
     let look = async || left_in(&world).is_empty().then_some(());
     until_some_async("the end of what is left", look).await;
+}
+
+/// Ways for a process to leave its command: each ends in `@SLEEP`, which goes on for long.
+const LAUNCHERS: [&str; 20] = [
+    "@SLEEP &",
+    "(@SLEEP &)",
+    "((@SLEEP &) &)",
+    "nohup @SLEEP &",
+    "setsid @SLEEP &",
+    "setsid --fork @SLEEP",
+    "setsid nohup @SLEEP & disown",
+    "(setsid setsid --fork @SLEEP &)",
+    "set -m; @SLEEP & disown; set +m",
+    "(trap '' HUP TERM INT; exec @SLEEP) &",
+    "(env -i setsid @SLEEP &)",
+    "(cd / && exec setsid --fork env -i @SLEEP)",
+    "bash -c 'exec -a other @SLEEP' &",
+    "{ @SLEEP & } | true",
+    "coproc @SLEEP",
+    "echo x | xargs -I{} setsid --fork @SLEEP",
+    "timeout 1000 @SLEEP &",
+    "nice -n 5 bash -c '@SLEEP & @SLEEP' &",
+    "for n in 1 2 3; do (setsid bash -c 'trap \"\" TERM; while :; do @SLEEP; done' &); done",
+    "perl -MPOSIX -e 'exit if fork; setsid; exit if fork; chdir \"/\"; umask 0; %ENV = (PATH => \"/usr/bin:/bin\"); POSIX::close($_) for 3..255; exec qw(@SLEEP)'",
+];
+
+/// What the process does with what it prints to.
+const OUTPUTS: [&str; 2] = ["", "exec </dev/null >/dev/null 2>&1; "];
+
+#[tokio::test]
+async fn of_forty_ways_to_leave_a_command_each_ends_with_it_and_is_said() {
+    if super::world::lacks_perl() {
+        return;
+    }
+    let world = World::new();
+    let mut places = vec![("watched", watched(world.open()))];
+    if !super::world::lacks_wall_around_processes() {
+        places.push(("walled", watched(world.worker())));
+    }
+    for (ground, place) in places {
+        let place = Arc::new(place);
+        let ways = LAUNCHERS.iter().flat_map(|way| OUTPUTS.map(|output| format!("{output}{way}")));
+        let mut tries = JoinSet::new();
+        for (number, way) in ways.enumerate() {
+            let token = format!("1000.{}{number:03}", std::process::id());
+            let way = way.replace("@SLEEP", &format!("sleep {token}"));
+            let place = Arc::clone(&place);
+            tries.spawn(async move {
+                let output = run(&place, &format!("{way}\nsleep 0.1; true")).await;
+                (token, way, output.text)
+            });
+        }
+        while let Some(tried) = tries.join_next().await {
+            let (token, way, text) = tried.unwrap();
+            assert!(
+                text.contains("left in the background were stopped"),
+                "{ground}: {way}: {text}"
+            );
+            let look = async || holding(&token).is_empty().then_some(());
+            until_some_async(&format!("{ground}: the end of {way}"), look).await;
+        }
+    }
+}
+
+/// The processes that have a word in their arguments.
+fn holding(word: &str) -> Vec<String> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).into_owned());
+    lines.filter(|line| line.contains(word)).collect()
+}
+
+#[tokio::test]
+async fn what_ends_soon_after_its_command_is_waited_for() {
+    let world = World::new();
+    let place = watched(world.open());
+    let output = run(&place, "echo hi > >(sleep 0.03; cat > late); true").await;
+    assert_eq!(output.text, "[exit code 0]");
+    assert_eq!(std::fs::read_to_string(world.path("work/late")).unwrap(), "hi\n");
 }
 
 #[tokio::test]

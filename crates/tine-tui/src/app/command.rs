@@ -148,7 +148,12 @@ pub(crate) const COMMANDS: &[Command] = &[
         .with(Action::Back),
     command(Verb::Child, &["child"], "", "go to the last fork of this agent").with(Action::Child),
     command(Verb::Send, &["send"], "AGENT TEXT", "leave a message for another agent"),
-    command(Verb::Stop, &["stop"], "[AGENT]", "interrupt an agent; what it did is kept"),
+    command(
+        Verb::Stop,
+        &["stop"],
+        "[AGENT | COMMAND]",
+        "interrupt an agent, what it did is kept; or end a command that this one keeps in the background",
+    ),
     command(Verb::Kill, &["kill"], "[AGENT]", "end an agent and all below it"),
     command(
         Verb::Workers("fan"),

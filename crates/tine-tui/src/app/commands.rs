@@ -86,8 +86,17 @@ impl App {
         }
     }
 
+    /// Whether a word names a command that an agent keeps in the background.
+    fn keeps(&self, agent: AgentId, name: &str) -> bool {
+        let mut commands = self.facts.background().iter();
+        commands.any(|command| command.agent == agent && command.name == name)
+    }
+
     fn command_of(&mut self, verb: Verb, focus: AgentId, rest: &str) -> Vec<Effect> {
         let whom = match (verb, rest) {
+            (Verb::Stop, name) if self.keeps(focus, name) => {
+                return vec![Effect::StopCommand(focus, name.to_owned())];
+            }
             (Verb::Stop | Verb::Kill, named) if !named.is_empty() => match self.find(named) {
                 Ok(agent) => agent,
                 Err(why) => return self.refuse(&why),

@@ -104,6 +104,8 @@ pub(crate) enum Effect {
     Fork(AgentId, ForkWords),
     /// Interrupt the turn of an agent.
     Stop(AgentId),
+    /// Stop the command of this name that an agent keeps in the background.
+    StopCommand(AgentId, String),
     /// End an agent and all below it.
     Kill(AgentId),
     /// Give an agent a name.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use tine_model::{AgentId, WorktreeRecord};
+use tine_runtime::BackgroundCommand;
 use tine_store::UsageSum;
 
 use crate::figures::money;
@@ -19,6 +20,8 @@ pub(crate) enum Fact {
     },
     /// Of one agent, looked at closely.
     Looked(AgentId, Peek),
+    /// All commands that agents of this terminal keep in the background.
+    Background(Vec<BackgroundCommand>),
 }
 
 /// One agent looked at closely.
@@ -36,6 +39,7 @@ pub(crate) struct Facts {
     usage: HashMap<AgentId, UsageSum>,
     worktrees: HashMap<AgentId, WorktreeRecord>,
     peeks: HashMap<AgentId, Peek>,
+    background: Vec<BackgroundCommand>,
 }
 
 impl Facts {
@@ -57,6 +61,7 @@ impl Facts {
                     worktrees.into_iter().map(|worktree| (worktree.agent, worktree)).collect();
             }
             Fact::Looked(agent, peek) => drop(self.peeks.insert(agent, peek)),
+            Fact::Background(commands) => self.background = commands,
         }
     }
 
@@ -84,6 +89,11 @@ impl Facts {
     /// The worktree that was made for it.
     pub(crate) fn worktree(&self, agent: AgentId) -> Option<&WorktreeRecord> {
         self.worktrees.get(&agent)
+    }
+
+    /// The commands that agents of this terminal keep in the background.
+    pub(crate) fn background(&self) -> &[BackgroundCommand] {
+        &self.background
     }
 
     /// What was seen of it, if it was looked at.

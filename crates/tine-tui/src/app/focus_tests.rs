@@ -206,6 +206,7 @@ fn control_characters_never_come_into_a_line_and_that_is_said() {
     app.update(Event::Paste("a\u{1b}[31mb\n\tc\u{0}".into()));
     assert_eq!(app.word.as_ref().unwrap().0, "2 control characters left out: they cannot be sent");
     assert_eq!(key(&mut app, KeyCode::Enter), [Effect::Run(id(1), Some("ab\n\tc".into()))]);
+    app.update(Event::Happened(id(1), Happening::Ended));
     app.update(Event::Written("from\u{7} the editor\n".into()));
     assert_eq!(app.input().text(), "from the editor");
     control(&mut app, 't');
@@ -232,6 +233,7 @@ fn in_lines_the_character_of_esc_does_what_esc_does_and_words_name_what_works_th
     // An arrow key is a sequence there.
     let sent = app.update(Event::Line("hel\u{1b}[Dlo\u{1b}[A".into()));
     assert_eq!(sent, [Effect::Run(id(1), Some("hello".into()))]);
+    app.update(Event::Happened(id(1), Happening::Ended));
     assert_eq!(app.update(Event::Line("\u{1b}\u{1b}".into())), []);
 }
 

@@ -49,9 +49,9 @@ fn whose_run_was_asked_for_is_waited_for_before_it_says_anything() {
     app.update(forked(1, 2, ForkWords { prompt, background: true, ..ForkWords::default() }));
     type_in(&mut app, "/wait 0 02020202");
     insta::assert_snapshot!(said(&app).join("\n"), @"
-    Forked child 02020202
     02020202: running
     time is up; 1 of 1 not finished
+    Forked child 02020202
     ");
     // What is said to it meanwhile is mail of that run, not a second run.
     assert_eq!(app.say_to(id(2), "and there".into()), [Effect::Send(id(2), "and there".into())]);

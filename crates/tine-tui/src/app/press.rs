@@ -164,12 +164,26 @@ impl App {
 
     /// Leaves, unless something runs here of which the person does not think.
     pub(super) fn leave(&mut self) -> Vec<Effect> {
-        if self.lives.is_empty() || self.now_ms - self.leaving_ms <= LEAVE_MS {
+        let commands = self.facts.background().len() as u64;
+        let is_idle = self.lives.is_empty() && commands == 0;
+        if is_idle || self.now_ms - self.leaving_ms <= LEAVE_MS {
             return vec![Effect::Quit];
         }
         self.leaving_ms = self.now_ms;
-        let running = plural(self.lives.len() as u64, "agent");
-        self.tell(format!("leaving stops {running}; once more leaves, and /resume takes them up"));
+        let agents = self.lives.len() as u64;
+        let in_background = || format!("{} in the background", plural(commands, "command"));
+        self.tell(match (agents, commands) {
+            (0, _) => format!("leaving ends {}; once more leaves", in_background()),
+            (_, 0) => {
+                let agents = plural(agents, "agent");
+                format!("leaving stops {agents}; once more leaves, and /resume takes them up")
+            }
+            (..) => format!(
+                "leaving stops {}, and ends {}; once more leaves",
+                plural(agents, "agent"),
+                in_background()
+            ),
+        });
         Vec::new()
     }
 

@@ -58,6 +58,11 @@ pub(super) fn lines(app: &App, width: usize, height: usize) -> Vec<Line<'static>
     ];
     let asides = asides.into_iter().filter_map(|(what, does)| Some((what?, key(does))));
     lines.extend(asides.map(|(what, key)| line("… ", CYAN, &format!("{what}{key}"))));
+    let kept = app.facts.background().iter().filter(|command| Some(command.agent) == app.focus);
+    lines.extend(kept.map(|command| {
+        let text = format!("{} in the background: {}", command.name, command.command);
+        line("& ", CYAN, &text)
+    }));
     let running = app.at_work().filter(|agent| Some(agent.id) != app.focus);
     let running = running.map(|agent| (agent.id, "◦ ", CYAN, running_line(app, agent)));
     let ended = app.notices.ended.iter().filter(|ended| !app.runs(ended.agent)).map(|ended| {

@@ -139,6 +139,14 @@ impl Hands {
                 self.runs.stop(agent);
                 self.try_go(Some(agent), async move { hands.stop(agent, false).await })
             }
+            Effect::StopCommand(agent, name) => self.go(async move {
+                let text = match hands.runtime().stop_background_command(agent, &name).await {
+                    true => format!("`{name}` has ended"),
+                    false => format!("`{name}` does not run any more"),
+                };
+                hands.tell(Some(agent), Tone::Plain, text);
+                hands.look_at_background();
+            }),
             Effect::StopAll(agent) => {
                 self.try_go(Some(agent), async move { hands.stop(agent, true).await })
             }
@@ -466,6 +474,7 @@ impl Hands {
         self.standing.close();
         drop(tokio::time::timeout(LEAVE_PATIENCE, self.tasks.wait()).await);
         drop(tokio::time::timeout(LEAVE_PATIENCE, self.standing.wait()).await);
+        drop(tokio::time::timeout(LEAVE_PATIENCE, self.runtime().end_all_background()).await);
         self.tasks.len()
     }
 }

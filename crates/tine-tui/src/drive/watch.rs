@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use tine_model::{AgentId, EntryBody, EntryId, Role, Standing};
-use tine_runtime::RuntimeError;
+use tine_model::{AgentId, AgentState, EntryBody, EntryId, Role, Standing};
+use tine_runtime::{BackgroundCommand, RuntimeError};
 use tine_store::AgentFilter;
 use tokio::sync::Mutex as Turn;
 use tokio::time::{MissedTickBehavior, interval};
@@ -26,6 +26,8 @@ pub(super) struct Found {
     words: HashMap<AgentId, (Option<EntryId>, Option<String>)>,
     /// The number of the last request whose usage was told. Whoever reads the agents holds it meanwhile.
     used: Arc<Turn<i64>>,
+    /// The commands in the background that were told of.
+    background: Vec<BackgroundCommand>,
 }
 
 impl Hands {
@@ -58,11 +60,22 @@ impl Hands {
         // Those whose process died are not running.
         let recovered = runtime.recover().await;
         let version = runtime.store().data_version().await.ok();
+        self.look_at_background();
         let is_same = version.is_some() && version == before;
         if !is_same || recovered.is_ok_and(|recovered| !recovered.is_empty()) {
             self.registry_or_tell().await;
         }
         version
+    }
+
+    /// Tells which commands agents keep in the background, where that has changed.
+    pub(super) fn look_at_background(&self) {
+        let commands = self.runtime().background_commands();
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if found.background != commands {
+            found.background.clone_from(&commands);
+            self.inbox.push(Event::Facts(Box::new(Fact::Background(commands))));
+        }
     }
 
     async fn registry_or_tell(&self) {
@@ -80,6 +93,10 @@ impl Hands {
         let mut used = turn.lock().await;
         let store = self.runtime().store();
         let agents = store.agents(AgentFilter::Kept).await?;
+        // Somebody else may have killed them.
+        let dead = agents.iter().filter(|agent| agent.state == AgentState::Dead);
+        let dead: Vec<AgentId> = dead.map(|agent| agent.id).collect();
+        self.runtime().end_background(&dead).await;
         let mut spawners: Vec<AgentId> = agents
             .iter()
             .filter(|agent| agent.standing == Standing::Worker)

@@ -1,6 +1,6 @@
 //! What the commands that show agents have in common.
 
-use tine_model::{AgentId, AgentRecord, AgentState, Leftover, Standing};
+use tine_model::{AgentRecord, Leftover, Standing};
 use tine_runtime::{HalfChanged, RuntimeError};
 use tine_store::{AgentFilter, PermissionFilter, StoreError};
 
@@ -65,7 +65,7 @@ pub(super) async fn agents(context: &Context, filter: AgentFilter) -> Result<Vec
     let store = context.runtime.store();
     let asking = store.permissions(None, PermissionFilter::Pending).await?;
     let mut agents = Vec::with_capacity(records.len());
-    let left = left_running(context, &records).await?;
+    let left = context.runtime.leftovers().await?;
     for record in records {
         let mut shown = shown(context, record).await?;
         let of_agent = left.iter().filter(|(agent, _)| *agent == shown.record.id);
@@ -76,17 +76,6 @@ pub(super) async fn agents(context: &Context, filter: AgentFilter) -> Result<Vec
     Ok(agents)
 }
 
-/// Processes that still run for calls of these agents that were cut off. Looked for only where one was.
-async fn left_running(
-    context: &Context,
-    records: &[AgentRecord],
-) -> Result<Vec<(AgentId, Leftover)>, Failure> {
-    match records.iter().any(|record| record.state == AgentState::Interrupted) {
-        true => Ok(context.runtime.leftovers().await?),
-        false => Ok(Vec::new()),
-    }
-}
-
 /// Says which agents have processes that still run, and how they end.
 pub(super) fn say_left_running(agents: &[Shown]) {
     for agent in agents.iter().filter(|agent| !agent.left_running.is_empty()) {
@@ -94,7 +83,9 @@ pub(super) fn say_left_running(agents: &[Shown]) {
         let root = if agent.record.standing == Standing::Root { "--root " } else { "" };
         let left: Vec<&Leftover> = agent.left_running.iter().collect();
         let named = one_line(&Leftover::named(&left));
-        output::say(&format!("warning: a call of agent {id} was cut off and still runs: {named}"));
+        output::say(&format!(
+            "warning: a command of agent {id} still runs, although its tine has ended: {named}"
+        ));
         output::say(&format!(
             "hint: `tine run --resume {id}` ends it and goes on; `tine kill {root}{id}` ends both"
         ));

@@ -165,7 +165,7 @@ fn a_models_file_with_errors_is_told_of_and_changes_nothing() {
     code: 0
     --- stdout
     1 fork over a prefix of 0 tokens, sim/echo
-    in the cache now: 0 tokens; to be written: 3,560
+    in the cache now: 0 tokens; to be written: 3,872
 
     about $0
         $0  first requests: the prefix and the prompts

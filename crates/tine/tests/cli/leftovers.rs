@@ -131,11 +131,11 @@ fn a_command_that_lived_on_is_named_then_ended_and_its_model_is_told() {
     assert!(bodies(&requests).iter().any(|body| body.contains(&sentence)));
     assert_eq!(home.ran(&["ps"]).stderr, "");
     check!(shown(&listed), @"
-    warning: a call of agent [AGENT8] was cut off and still runs: [PID] (`[HOME]/endless 1000`)
+    warning: a command of agent [AGENT8] still runs, although its tine has ended: [PID] (`[HOME]/endless 1000`)
     hint: `tine run --resume [AGENT8]` ends it and goes on; `tine kill --root [AGENT8]` ends both
     ");
     let resumed = shown(&ran);
-    check!(resumed.lines().find(|line| line.contains("cut off")).unwrap(), @"a call was cut off when its tine died. Processes of it still ran and were ended now: [PID] (`[HOME]/endless 1000`).");
+    check!(resumed.lines().find(|line| line.contains("outlived")).unwrap(), @"a command outlived its tine. Processes of it still ran and were ended now: [PID] (`[HOME]/endless 1000`).");
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_command_that_became_another_users_is_named_as_one_that_cannot_be_ended() {
     let is_still_there = is_alive(command);
     signal("KILL", command);
     assert!(is_still_there, "{}", ran.stderr);
-    let still = format!("still runs: {command} (`{} 1000`)", name.display());
+    let still = format!("although its tine has ended: {command} (`{} 1000`)", name.display());
     assert!(listed.stderr.contains(&still), "{}", listed.stderr);
     let cannot = format!("and cannot be ended by tine: {command} (`{} 1000`)", name.display());
     assert!(ran.stderr.contains(&cannot), "{}", ran.stderr);
@@ -219,24 +219,30 @@ fn a_command_that_became_another_users_is_named_as_one_that_cannot_be_ended() {
 }
 
 #[test]
-fn what_a_finished_command_left_on_purpose_lives_on_and_a_dead_one_is_said_to_be_dead() {
+fn what_went_on_in_the_background_is_found_and_ended_where_its_watchdog_was_killed_too() {
     let home = Home::new();
-    let server = format!(
-        "setsid -f bash -c 'echo up > server; {}' > /dev/null 2>&1; until [ -s server ]; do :; done",
-        endless(&home, "server")
-    );
-    let model = model(&home, &[&server, &endless(&home, "endless")]);
+    let [server, command] = ["server", "endless"].map(|name| endless(&home, name));
+    let model = home.model(&format!(
+        "name = \"endless\"\n\
+         [[turn]]\nwhen = {{ user_contains = \"deploy\", tool_results = 0 }}\n[[turn.tool_calls]]\nname = \"Bash\"\n\
+         input = {{ command = \"{server}\", run_in_background = true }}\n\
+         [[turn]]\nwhen = {{ user_contains = \"deploy\", tool_results = 1 }}\n[[turn.tool_calls]]\nname = \"Bash\"\n\
+         input = {{ command = \"{command}\" }}\n[[turn]]\ntext = \"I see.\"\n"
+    ));
     let run = ["run", "-q", "--model", &model, "--allow", "Bash", "-n", "dep", "deploy"];
-    nothing_outlives(&home, start(&home, &run));
-    assert_eq!(home.ran(&["ps"]).stderr, "");
-    let requests = home.path().join("requests");
-    let resume = ["run", "-q", "--resume", "dep", "what happened?"];
-    let ran = Ran::of(home.tine(&resume).env(WIRE_BODIES, &requests));
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    let sentence = "No process of it was found running.";
-    assert!(bodies(&requests).iter().any(|body| body.contains(sentence)));
-    let server = found(&home, "server").expect("it was no part of the call that was cut off");
-    signal("KILL", server);
+    let mut tine = start(&home, &run);
+    up(&home, "endless", &mut tine);
+    let server = found(&home, "server").unwrap();
+    let supervisor = stat(server).unwrap().1;
+    signal("STOP", tine.id());
+    signal("KILL", supervisor);
+    end(tine);
+    gone(&home);
+    assert!(is_alive(server));
+    assert!(home.ran(&["ps"]).stderr.contains("still runs, although its tine has ended"));
+    let ran = home.ran(&["run", "--resume", "dep", "what happened?"]);
+    assert!(ran.stderr.contains("a command outlived its tine"), "{}", ran.stderr);
+    assert!(!is_alive(server));
 }
 
 #[test]

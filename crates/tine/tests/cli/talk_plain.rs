@@ -46,7 +46,7 @@ fn a_pipe_is_talked_to_line_by_line() {
 
     That is all.
     [agent [AGENT8] · sim/../case.toml · idle]
-    [agent [AGENT8] · sim/../case.toml · idle]
+    [agent [AGENT8] · sim/../case.toml · running]
     * Forked from [AGENT-ID]
     > hello
     You said: hello

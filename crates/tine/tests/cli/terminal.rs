@@ -243,7 +243,7 @@ fn a_fan_has_a_line_for_each_worker_and_asks_above_them() {
     It said: hi
     [exit code 1]
 
-    TOKENS       WRITTEN   READ  UNCACHED  OUTPUT
+    TOKENS       WRITTEN    READ  UNCACHED  OUTPUT
     first turns [TOKENS]
     all turns [TOKENS]
     $0 at anthropic/claude-opus-5-5 prices, 0% efficient

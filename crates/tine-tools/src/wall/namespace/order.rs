@@ -149,8 +149,8 @@ impl Rules {
 pub(super) enum Job {
     /// Nothing: the view is built, and that is all.
     Trial,
-    /// The shell at `program` runs `command` under the name `name`.
-    Command { program: PathText, name: String, command: String },
+    /// The shell at `program` runs `command` under the name `name`. Where it lends its network, its namespaces come back.
+    Command { program: PathText, name: String, command: String, lends_network: bool },
 }
 
 /// How a stage ended.

@@ -24,12 +24,14 @@ use rustix::process::{
 };
 use rustix::thread::{CapabilitySet, capabilities};
 
+use super::network::Namespaces;
 use super::order::{Job, Report, Rules, Setup};
-use super::{STAGES, handover, loopback, mounts};
+use super::{JOINED_NETWORK, STAGES, handover, loopback, mounts};
 use crate::wall::kernel::Restriction;
 use crate::wall::support::Support;
 use crate::wall::usage::Usage;
 use crate::wall::{CommandLimits, Metadata, ResourceLimits};
+use crate::watchdog::{OWN_END, are_gone_within};
 
 /// The exit code of a stage that could not do its work. Its report says why.
 const FAILED: u8 = 125;
@@ -40,7 +42,9 @@ const ORDER_BYTES_MAX: u64 = 64 << 20;
 /// Runs the stages that the arguments ask for: the outer one, and in its fork the inner one.
 pub(super) fn run_stages(arguments: &[String]) -> ExitCode {
     let done = match arguments.split_first() {
-        Some((stages, rest)) if stages == STAGES => outer(rest.first()),
+        Some((stages, [network, rest @ ..])) if stages == STAGES => {
+            outer(network == JOINED_NETWORK, rest.first())
+        }
         _ => Err(failed("start", io::Error::other("no stage is named"))),
     };
     match done {
@@ -57,9 +61,10 @@ fn failed(step: &str, error: impl Into<io::Error>) -> Report {
     Report::Failed { step: step.to_owned(), error: error.into().to_string() }
 }
 
-/// Makes the namespaces and waits for the inner stage, which returns from here as well. `group` is the file by which both become part of
-/// a control group. The calling process must have one thread.
-fn outer(group: Option<&String>) -> Result<u8, Report> {
+/// Makes the namespaces and waits for the inner stage, which returns from here as well. `joins` says that the network is another command's,
+/// whose namespaces come first. `group` is the file by which both stages become part of a control group. The calling process must have one
+/// thread.
+fn outer(joins: bool, group: Option<&String>) -> Result<u8, Report> {
     // Who asks the command to end must not end this stage, which waits until all of it is gone.
     SigSet::all().thread_block().map_err(|error| failed("block signals", error))?;
     close_inherited().map_err(|error| failed("close descriptors", error))?;
@@ -71,17 +76,20 @@ fn outer(group: Option<&String>) -> Result<u8, Report> {
     let mut flags = CloneFlags::CLONE_NEWNS
         | CloneFlags::CLONE_NEWPID
         | CloneFlags::CLONE_NEWIPC
-        | CloneFlags::CLONE_NEWNET
         | CloneFlags::CLONE_NEWUTS;
     let is_privileged =
         capabilities(None).is_ok_and(|own| own.effective.contains(CapabilitySet::SYS_ADMIN));
-    flags.set(CloneFlags::CLONE_NEWUSER, !is_privileged);
+    flags.set(CloneFlags::CLONE_NEWUSER, !is_privileged && !joins);
+    flags.set(CloneFlags::CLONE_NEWNET, !joins);
+    if joins {
+        join().map_err(|error| failed("join the network", error))?;
+    }
     unshare(flags).map_err(|error| failed("make namespaces", error))?;
-    if !is_privileged {
+    if !is_privileged && !joins {
         map((0, user), (0, group)).map_err(|error| failed("map the user", error))?;
     }
     let inner_stage = match fork::fork().map_err(|error| failed("start the inner stage", error))? {
-        Fork::Child => return inner((!is_privileged).then_some((user, group))),
+        Fork::Child => return inner((!is_privileged).then_some((user, group)), joins),
         Fork::Parent(process) => Pid::from_raw(process),
     };
     // What is killed is the group of the command; this stage sees the end of it.
@@ -95,6 +103,23 @@ fn outer(group: Option<&String>) -> Result<u8, Report> {
             Err(error) => return Err(failed("wait for the inner stage", error)),
         }
     }
+}
+
+/// Enters the namespaces that come over the input, in their order.
+fn join() -> io::Result<()> {
+    let namespaces = handover::await_namespaces(socket()?)?;
+    let mut handles = namespaces.handles().peekable();
+    if handles.peek().is_none() {
+        return Err(ErrorKind::UnexpectedEof.into());
+    }
+    handles.try_for_each(|handle| Ok(nix::sched::setns(handle, CloneFlags::empty())?))
+}
+
+/// The namespaces of this process's network: what another stage joins.
+fn own_network(is_privileged: bool) -> io::Result<Namespaces> {
+    let names = if is_privileged { &["net"][..] } else { &["user", "net"] };
+    let open = |name: &&str| Ok(std::fs::File::open(format!("/proc/self/ns/{name}"))?.into());
+    names.iter().map(open).collect::<io::Result<Vec<_>>>().map(Namespaces::new)
 }
 
 /// Closes the descriptors that tine was started with, and that a command would get otherwise.
@@ -120,11 +145,18 @@ fn map(user: (u32, u32), group: (u32, u32)) -> io::Result<()> {
     write("gid_map", format!("{} {} 1", group.0, group.1))
 }
 
-/// Builds the view, restricts itself, and runs the command. `mapped` is the user and group that have another number in the namespaces.
-fn inner(mapped: Option<(u32, u32)>) -> Result<u8, Report> {
+/// Builds the view, restricts itself, and runs the command. `mapped` is the user and group that have another number in the namespaces;
+/// `joins` says that the network is another command's, where all is done.
+fn inner(mapped: Option<(u32, u32)>, joins: bool) -> Result<u8, Report> {
     let (setup, job) = read_order().map_err(|error| failed("read the order", error))?;
-    let listeners =
-        loopback::listen(&setup.listen).map_err(|error| failed("open the network", error))?;
+    let listen = if joins { &[] } else { &*setup.listen };
+    let listeners = loopback::listen(listen).map_err(|error| failed("open the network", error))?;
+    let lent = match &job {
+        Job::Command { lends_network: true, .. } if !listeners.is_empty() => {
+            Some(own_network(mapped.is_none()).map_err(|error| failed("lend the network", error))?)
+        }
+        Job::Command { .. } | Job::Trial => None,
+    };
     mounts::build(&setup).map_err(|failure| failed(&failure.step, failure.error))?;
     if let Some((user, group)) = mapped.filter(|(user, _)| *user != 0) {
         unshare(CloneFlags::CLONE_NEWUSER).map_err(|error| failed("leave the user", error))?;
@@ -143,11 +175,14 @@ fn inner(mapped: Option<(u32, u32)>) -> Result<u8, Report> {
             let _ = send(&Report::Stands);
             Ok(0)
         }
-        Job::Command { program, name, command } => {
-            socket()
-                .and_then(|socket| handover::hand_over(&socket, &listeners))
-                .map_err(|error| failed("hand over the network", error))?;
-            drop(listeners);
+        Job::Command { program, name, command, .. } => {
+            let hand_over = |socket| {
+                lent.as_ref()
+                    .map_or(Ok(()), |lent| handover::hand_over_namespaces(&socket, lent))?;
+                handover::hand_over_listeners(&socket, &listeners)
+            };
+            socket().and_then(hand_over).map_err(|error| failed("hand over the network", error))?;
+            drop((lent, listeners));
             limit(setup.rules.limits).map_err(|error| failed("set limits", error))?;
             run(&program.path(), &name, &command)
         }
@@ -257,7 +292,7 @@ fn run(program: &std::path::Path, name: &str, command: &str) -> Result<u8, Repor
     let report = Report::Ended {
         code: status.exit_status(),
         signal: status.terminating_signal(),
-        left_behind: is_anything_left(),
+        left_behind: !are_gone_within(OWN_END),
     };
     // Tine may be gone; then nobody waits for it.
     let _ = send(&report);
@@ -268,15 +303,4 @@ fn code_in(status: WaitStatus) -> u8 {
     let code =
         status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED)
-}
-
-/// Returns true if a process of the command is still alive. Those that have lost their parent are this one's children.
-fn is_anything_left() -> bool {
-    loop {
-        match wait(WaitOptions::NOHANG) {
-            Ok(None) => return true,
-            Ok(Some(_)) | Err(Errno::INTR) => {}
-            Err(_) => return false,
-        }
-    }
 }

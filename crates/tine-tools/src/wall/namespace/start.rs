@@ -6,15 +6,16 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::Interest;
 use tokio::process::{Child, Command};
 
+use super::network::Namespaces;
 use super::order::{Job, PathText, Report, Rules, Setup};
-use super::{STAGE_ARGUMENT, STAGES, StageProgram, handover};
+use super::{JOINED_NETWORK, OWN_NETWORK, STAGE_ARGUMENT, STAGES, StageProgram, handover};
 use crate::wall::{CommandLimit, ControlGroup, Proxy, Refusals, ResourceLimits};
 
 /// The time limit for the stages to read the order. They do nothing else then, so a machine that needs this long starts no command.
@@ -45,10 +46,11 @@ pub(crate) enum StageEnd {
 
 impl Reports {
     /// Serves the command's network as soon as the stages have made it, until the future is dropped.
-    pub(crate) fn serve(
+    pub(super) fn serve(
         &self,
         proxy: Arc<Proxy>,
         refusals: Refusals,
+        namespaces: Arc<OnceLock<Namespaces>>,
     ) -> io::Result<impl Future<Output = io::Result<()>> + Send + use<>> {
         let socket = self.0.try_clone()?;
         // Both ends of a copied descriptor share this; `read` takes it back.
@@ -57,7 +59,12 @@ impl Reports {
         Ok(async move {
             let listeners = loop {
                 socket.readable().await?;
-                match socket.try_io(Interest::READABLE, || handover::receive(&socket)) {
+                let lent = || handover::receive_namespaces(&socket);
+                if let Ok(Some(lent)) = socket.try_io(Interest::READABLE, lent) {
+                    let _ = namespaces.set(lent);
+                    continue;
+                }
+                match socket.try_io(Interest::READABLE, || handover::receive_listeners(&socket)) {
                     Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                     received => break received?,
                 }
@@ -91,7 +98,7 @@ impl Reports {
         self.0.set_read_timeout(Some(Duration::from_secs(1)))?;
         let mut line = Vec::new();
         BufReader::new(self.0).read_until(b'\n', &mut line)?;
-        Ok(match handover::without_mark(&line) {
+        Ok(match handover::without_marks(&line) {
             [] => None,
             report => Some(serde_json::from_slice(report)?),
         })
@@ -99,9 +106,14 @@ impl Reports {
 }
 
 /// The stages of `program` as a command to be put together further. They become part of the control group.
-pub(crate) fn stages(program: &StageProgram, group: Option<&ControlGroup>) -> Command {
+pub(crate) fn stages(
+    program: &StageProgram,
+    group: Option<&ControlGroup>,
+    joined: Option<&Namespaces>,
+) -> Command {
     let mut builder = Command::new(program.path());
-    builder.args([STAGE_ARGUMENT, STAGES]).args(group.map(ControlGroup::processes));
+    let network = if joined.is_some() { JOINED_NETWORK } else { OWN_NETWORK };
+    builder.args([STAGE_ARGUMENT, STAGES, network]).args(group.map(ControlGroup::processes));
     builder
 }
 
@@ -111,17 +123,22 @@ pub(crate) fn start(
     setup: &[u8],
     (shell, name): (&Path, &str),
     command: &str,
+    (joined, lends_network): (Option<&Namespaces>, bool),
 ) -> io::Result<(Child, Reports)> {
     let job = Job::Command {
         program: PathText::from(shell),
         name: name.to_owned(),
         command: command.to_owned(),
+        lends_network,
     };
     let (ours, theirs) = UnixStream::pair()?;
     let child = builder.stdin(Stdio::from(OwnedFd::from(theirs))).spawn()?;
     // The builder holds the other end; while it lives nobody would notice that the stages are gone.
     drop(builder);
     ours.set_write_timeout(Some(ORDER_TIME_MAX))?;
+    if let Some(joined) = joined {
+        handover::hand_over_namespaces(&ours, joined)?;
+    }
     tell(&ours, setup, &job)?;
     Ok((child, Reports(ours)))
 }
@@ -140,7 +157,7 @@ fn tell(mut socket: &UnixStream, setup: &[u8], job: &Job) -> io::Result<()> {
 /// Builds the view once, without a command in it.
 pub(in crate::wall) fn try_view(program: &StageProgram, setup: &[u8]) -> io::Result<()> {
     let (ours, theirs) = UnixStream::pair()?;
-    let mut builder = stages(program, None).into_std();
+    let mut builder = stages(program, None, None).into_std();
     // The inner stage belongs to the same group, and ends with it.
     builder.env_clear().stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     let mut child = builder.stdin(Stdio::from(OwnedFd::from(theirs))).spawn()?;

@@ -87,6 +87,11 @@ impl Proxy {
         Self { reach: reach.clone(), port, forwards, names }
     }
 
+    /// Where commands may connect to.
+    pub(super) fn reach(&self) -> &NetworkReach {
+        &self.reach
+    }
+
     /// The addresses to listen at in the command's network, the proxy's first.
     pub(super) fn addresses(&self) -> Vec<SocketAddr> {
         let own = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
