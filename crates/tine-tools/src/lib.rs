@@ -64,5 +64,5 @@ pub use wall::read_request;
 pub use wall::{
     CommandLimit, CommandLimits, CommandLimitsSet, Enclosure, Gap, Ground, Metadata, Missing,
     Readable, ResourceLimits, STAGE_ARGUMENT, StageProgram, Support, Wall, WallError,
-    has_control_groups, stage_of,
+    clear_temporary, has_control_groups, stage_of,
 };

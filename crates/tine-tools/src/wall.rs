@@ -75,6 +75,7 @@ use prelude::Prelude;
 pub use proxy::read_request;
 pub(crate) use proxy::{Proxy, Refusals};
 use scratch::Scratch;
+pub use scratch::clear_temporary;
 pub use support::{Gap, Support};
 use view::View;
 pub(crate) use warden::{Warden, end_everything_inside};

@@ -5,7 +5,9 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tempfile::TempDir;
 
@@ -74,17 +76,45 @@ pub(crate) struct Trees {
     pub(crate) work: Tree,
 }
 
+/// The number of the next directory of this process.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
 /// Throw-away copies of an index, gone when this is dropped.
+///
+/// The directory has the name of those that commands get for temporary files, `tine-PROCESS-NUMBER`, and is locked as they are: what a
+/// killed process leaves goes with what it has left of them.
 pub(crate) struct Scratch {
     directory: TempDir,
+    /// Held open, and so locked.
+    _lock: File,
 }
 
 impl Scratch {
     pub(crate) fn new() -> Result<Self, WorktreeError> {
-        let directory = TempDir::with_prefix("tine-index-").map_err(|source| {
-            WorktreeError::file("make a directory in", &std::env::temp_dir(), source)
-        })?;
-        Ok(Self { directory })
+        let failed =
+            |source| WorktreeError::file("make a directory in", &std::env::temp_dir(), source);
+        // For nobody else's eyes.
+        let mode = fs::Permissions::from_mode(0o700);
+        loop {
+            let name =
+                format!("tine-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+            let directory = match tempfile::Builder::new()
+                .prefix(&name)
+                .rand_bytes(0)
+                .permissions(mode.clone())
+                .tempdir()
+            {
+                Ok(directory) => directory,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(failed(error)),
+            };
+            // Whoever clears up may have met it before it was locked.
+            let Ok(lock) = File::open(directory.path()) else { continue };
+            lock.lock().map_err(failed)?;
+            if directory.path().exists() {
+                return Ok(Self { directory, _lock: lock });
+            }
+        }
     }
 
     /// Copies the index of a checkout.

@@ -11,6 +11,7 @@ use tine_runtime::{
     sweep_owners, system_prompt,
 };
 use tine_store::{OpenOptions, SqliteStore};
+use tine_tools::clear_temporary;
 
 use crate::caching;
 use crate::cli::ModelArgs;
@@ -129,6 +130,7 @@ impl Context {
             .hint("set it to false, or build tine with `--features repl`"));
         }
         sweep_owners(&dirs.owners);
+        clear_temporary();
         let runtime = Runtime::new(Arc::new(store), ports, dirs.owners)
             .with_repl(repl)
             .with_store_waits(waits)

@@ -50,7 +50,7 @@ impl Prompt {
         if io::stdin().is_terminal() {
             return Ok(Self { text: argument, attached: None, stdin_is_free: true });
         }
-        let stdin = if argument.is_some() { soon()? } else { read_stdin(|| {})? };
+        let stdin = StdinReading::start().take(argument.is_none())?;
         Ok(match argument {
             Some(_) => Self { text: argument, attached: stdin, stdin_is_free: false },
             None => Self { text: stdin, attached: None, stdin_is_free: false },
@@ -125,7 +125,7 @@ pub(crate) fn take_stdin() -> Result<(), Failure> {
 /// Standard input as a text, which must not be empty.
 fn all_of_stdin() -> Result<String, Failure> {
     take_stdin()?;
-    read_stdin(|| {})?.ok_or_else(|| {
+    StdinReading::start().take(true)?.ok_or_else(|| {
         Failure::usage("standard input is empty")
             .hint("`-` reads the text from standard input: pipe it, or name a file with `<`")
     })
@@ -142,26 +142,54 @@ pub(crate) fn sendable(text: &str) -> Result<String, Infallible> {
     Ok(text.into_owned())
 }
 
-/// Standard input, if it begins or ends soon.
-fn soon() -> Result<Option<String>, Failure> {
-    let (begun, begins) = mpsc::channel();
-    let (done, ends) = mpsc::channel();
-    // Left behind when nothing comes; it ends with the process.
-    std::thread::spawn(move || {
-        // Nobody waits any more when these fail.
-        let read = read_stdin(|| {
-            let _ = begun.send(());
+/// Standard input, read on a thread: who waits long is told what for.
+struct StdinReading {
+    /// Told when it begins or ends.
+    begins: mpsc::Receiver<()>,
+    ends: mpsc::Receiver<Result<Option<String>, Failure>>,
+    patience: Duration,
+}
+
+impl StdinReading {
+    fn start() -> Self {
+        let (begun, begins) = mpsc::channel();
+        let (done, ends) = mpsc::channel();
+        // Left behind when nothing comes; it ends with the process.
+        std::thread::spawn(move || {
+            // Nobody waits any more when these fail.
+            let read = read_stdin(|| {
+                let _ = begun.send(());
+            });
+            let _ = done.send(read);
         });
-        let _ = done.send(read);
-    });
-    match begins.recv_timeout(STDIN_WAIT) {
-        Err(RecvTimeoutError::Timeout) => {
+        Self { begins, ends, patience: STDIN_WAIT }
+    }
+
+    /// The text; `None` when it is empty. What is not needed and does not come soon is left out.
+    fn take(self, is_needed: bool) -> Result<Option<String>, Failure> {
+        let is_late = |error| error == RecvTimeoutError::Timeout;
+        if self.begins.recv_timeout(self.patience).is_err_and(is_late) {
+            if !is_needed {
+                output::say(
+                    "warning: nothing came on standard input for 3 s; going on without it (`< /dev/null` saves the wait)",
+                );
+                return Ok(None);
+            }
             output::say(
-                "warning: nothing came on standard input for 3 s; going on without it (`< /dev/null` saves the wait)",
+                "waiting for standard input: type the text or pipe it, and end it (Ctrl+D)",
             );
-            Ok(None)
+            let _ = self.begins.recv();
         }
-        Ok(()) | Err(RecvTimeoutError::Disconnected) => ends.recv().unwrap_or(Ok(None)),
+        match self.ends.recv_timeout(self.patience) {
+            Ok(read) => read,
+            Err(RecvTimeoutError::Disconnected) => Ok(None),
+            Err(RecvTimeoutError::Timeout) => {
+                output::say(
+                    "waiting for the end of standard input (Ctrl+D, or whoever writes to the pipe closes it)",
+                );
+                self.ends.recv().unwrap_or(Ok(None))
+            }
+        }
     }
 }
 

@@ -86,6 +86,13 @@ fn locked(path: &Path) -> io::Result<Option<File>> {
     Ok(is_at(&handle, path).then_some(handle))
 }
 
+/// Removes what killed processes have left in the system's directory for temporary files. Blocks.
+pub fn clear_temporary() {
+    if let Ok(parent) = std::env::temp_dir().canonicalize() {
+        clear(&parent);
+    }
+}
+
 /// Removes directories whose runs are surely gone. What goes wrong is left to the next run.
 fn clear(parent: &Path) {
     let Ok(entries) = std::fs::read_dir(parent) else { return };

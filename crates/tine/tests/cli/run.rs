@@ -431,3 +431,21 @@ fn a_confined_run_says_so_and_writes_where_it_may() {
     ");
     assert_eq!(ran.code, 2);
 }
+
+#[test]
+fn who_waits_for_the_end_of_standard_input_is_told() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let home = Home::new();
+    let mut command = crate::crash::command(&home, &["run", "-q", "--model", "sim/echo"]);
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"a line without an end\n").unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let told = lines.next().unwrap().unwrap();
+    assert!(told.starts_with("waiting for the end of standard input"), "{told}");
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stdout).contains("a line without an end"));
+}

@@ -5,6 +5,7 @@
 //! long; a violation keeps the home and names the seed.
 
 mod check;
+mod litter;
 mod moment;
 mod scenario;
 
