@@ -171,7 +171,7 @@ impl Subject {
     }
 }
 
-/// What a call to start or steer a worker, or to read and stop a command of one's own in the background, is about.
+/// The subject of a call that starts or steers a worker, or that reads or stops a command of one's own in the background.
 fn crew_text(arguments: &Arguments) -> String {
     let fields = ["description", "task_id", "resume", "prompt", "status", "name"];
     let texts = fields.iter().filter_map(|field| arguments.text(field).ok().flatten());

@@ -38,7 +38,7 @@ pub struct BackgroundCommand {
 }
 
 impl Runtime {
-    /// Where an agent keeps its commands. What runs there for the agents above it is told to it as theirs.
+    /// The place of an agent's commands. Those of the agents above it are told to it as theirs.
     pub(crate) async fn background_of(
         &self,
         record: &AgentRecord,

@@ -1,16 +1,16 @@
 //! Removing agents for good: their conversations, worktrees and refs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tine_model::{AgentId, WorktreeRecord};
-use tine_store::{Remove, RemovedAgent, StoreError};
+use tine_store::{Remove, RemovedAgent};
 
 use crate::error::RuntimeError;
 use crate::runtime::Runtime;
-use crate::worktrees::PurgeSpec;
+use crate::worktrees::{PurgeSpec, blocking};
 
-/// What goes, or went.
+/// All that goes, or went.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Removal {
     /// Agents, ancestors first.
@@ -35,13 +35,15 @@ impl Runtime {
 
     /// Removes these agents for good. Those below them stay with all that they have inherited, unless they are named as well.
     ///
-    /// What was removed is still in the file's gaps until [`Store::overwrite_removed`](tine_store::Store::overwrite_removed) is done.
+    /// The words are still in the file's gaps until [`Store::overwrite_removed`](tine_store::Store::overwrite_removed) is done.
     pub async fn remove_agents(&self, agents: &[AgentId]) -> Result<Removal, RuntimeError> {
         let plan = self.plan_removal(agents).await?;
         self.end_background(agents).await;
+        // With those that were removed before and go at last.
+        let going: Vec<AgentId> = plan.agents.iter().map(|one| one.agent).collect();
         let mut stays = Vec::new();
         for worktree in &plan.worktrees {
-            if let Some(why) = self.remove_worktree(worktree).await? {
+            if let Some(why) = self.remove_worktree(worktree, &going).await? {
                 stays.push((worktree.agent, why));
             }
         }
@@ -62,20 +64,18 @@ impl Runtime {
     async fn remove_worktree(
         &self,
         worktree: &WorktreeRecord,
+        going: &[AgentId],
     ) -> Result<Option<String>, RuntimeError> {
         let agent = worktree.agent;
         if worktree.removed_ms.is_none() {
-            match self.drop_worktree(agent).await {
+            match self.drop_worktree_with(agent, going).await {
                 Ok(_) => {}
                 Err(error @ RuntimeError::WorktreeShared(_)) => return Ok(Some(error.to_string())),
-                Err(error @ RuntimeError::Store(StoreError::Held { .. })) => return Err(error),
-                Err(error) => {
-                    // Its repository is gone, or was moved: nothing leads there any more.
-                    let gone =
-                        WorktreeRecord { removed_ms: Some(self.now_ms()), ..worktree.clone() };
-                    self.store().note_worktree(gone).await?;
-                    return Ok(Some(error.to_string()));
+                // Nothing leads from the repository to it any more, wherever that is now.
+                Err(_) if !Path::new(&worktree.repository).exists() => {
+                    return self.remove_files(worktree).await;
                 }
+                Err(error) => return Err(error),
             }
         }
         let directory = PathBuf::from(&worktree.origin);
@@ -88,5 +88,27 @@ impl Runtime {
             self.purge(due).await?;
         }
         Ok(None)
+    }
+
+    /// Removes the files of a worktree whose repository is gone; the reason where they stay.
+    async fn remove_files(
+        &self,
+        worktree: &WorktreeRecord,
+    ) -> Result<Option<String>, RuntimeError> {
+        let path = PathBuf::from(&worktree.path);
+        // What lies elsewhere is not tine's to remove.
+        let is_ours = self.worktree_policy().is_some_and(|policy| path.starts_with(&policy.root));
+        let why = match is_ours {
+            true => {
+                let removed = blocking(move || Ok(std::fs::remove_dir_all(&path)));
+                removed.await?.err().map(|error| error.to_string())
+            }
+            false => {
+                Some("its repository is gone, and it lies outside of tine's directory".to_owned())
+            }
+        };
+        let gone = WorktreeRecord { removed_ms: Some(self.now_ms()), ..worktree.clone() };
+        self.store().note_worktree(gone).await?;
+        Ok(why)
     }
 }

@@ -85,7 +85,7 @@ pub struct Reap {
 /// Removes agents for good. Others keep all that they have inherited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remove {
-    /// Who goes. Those below them stay, unless they are named as well.
+    /// The agents that go. Those below them stay, unless they are named as well.
     pub agents: Vec<AgentId>,
     /// Says what would go, and does nothing.
     pub dry_run: bool,
@@ -93,10 +93,10 @@ pub struct Remove {
     pub now_ms: i64,
 }
 
-/// What went of an agent.
+/// The parts of an agent that went, and those that stay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemovedAgent {
-    /// Who.
+    /// The agent.
     pub agent: AgentId,
     /// The number of its own entries that went.
     pub entries: u64,

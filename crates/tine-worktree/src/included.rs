@@ -15,7 +15,8 @@ use crate::fault;
 use crate::git::{Git, parts, path};
 use crate::ids::{Commit, Name, Tree};
 use crate::repository::Repository;
-use crate::snapshot::{Scratch, commit, entry};
+use crate::scratch::Scratch;
+use crate::snapshot::{commit, entry};
 use crate::wary;
 use crate::worktree::Worktree;
 

@@ -39,6 +39,7 @@ mod repair;
 mod repository;
 mod restore;
 mod salvage;
+mod scratch;
 mod snapshot;
 mod support;
 mod try_out;

@@ -11,7 +11,8 @@ use crate::git::{Git, parts};
 use crate::ids::{Commit, Name, Tree};
 use crate::making::{DOT_GIT, Making};
 use crate::repository::{Repository, head_in};
-use crate::snapshot::{Scratch, Snapshot, commit, copy_index, tree_of};
+use crate::scratch::{Scratch, copy_index};
+use crate::snapshot::{Snapshot, commit, tree_of};
 use crate::worktree::{NewWorktree, Worktree};
 
 /// What is kept of one worktree.

@@ -40,6 +40,14 @@ pub(crate) fn a_person_is_there() -> bool {
         && io::stderr().is_terminal()
 }
 
+/// Asks a person whether to go on; only a yes is one.
+pub(crate) fn agrees(question: &str) -> bool {
+    output::prompt(&format!("{question} Go on? [y/N]: "));
+    let mut answer = String::new();
+    let read = io::stdin().read_line(&mut answer);
+    read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+}
+
 /// A call that was refused because nobody could be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {

@@ -10,7 +10,7 @@ use tine_runtime::{
     CachePolicy, EstimateSpec, ForkEstimate, LifetimeChoice, VALUE_PER_SECOND_DEFAULT,
 };
 
-use crate::ask::a_person_is_there;
+use crate::ask::{a_person_is_there, agrees};
 use crate::cli::{EstimateArgs, PlanArg};
 use crate::config::Config;
 use crate::context::Context;
@@ -159,11 +159,7 @@ fn confirm(price: &str) -> Result<bool, Failure> {
         return Err(Failure::coded(BUDGET, format!("this will cost {price}"))
             .hint("`tine fork` and `tine fan` go on with --yes, and say with --estimate how it comes about; cache.confirm_above in config.toml sets the limit"));
     }
-    output::prompt(&format!("This will cost {price}. Go on? [y/N]: "));
-    let mut answer = String::new();
-    let read = io::stdin().read_line(&mut answer);
-    let yes = read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes");
-    match yes {
+    match agrees(&format!("This will cost {price}.")) {
         true => Ok(true),
         false => Err(Failure::coded(BUDGET, "not made: you did not agree to its price")),
     }

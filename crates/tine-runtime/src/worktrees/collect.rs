@@ -232,6 +232,15 @@ impl Runtime {
     /// Removes the worktree of an agent now; what it holds is kept, and [`recover_worktree`](Self::recover_worktree) brings it back.
     /// Refused while somebody runs in it.
     pub async fn drop_worktree(&self, agent: AgentId) -> Result<Collected, RuntimeError> {
+        self.drop_worktree_with(agent, &[]).await
+    }
+
+    /// The same, where these agents go as well: that they work in the worktree is no reason to keep it.
+    pub(crate) async fn drop_worktree_with(
+        &self,
+        agent: AgentId,
+        going: &[AgentId],
+    ) -> Result<Collected, RuntimeError> {
         self.recover().await?;
         let record = self.own_worktree(agent).await?;
         let path = PathBuf::from(&record.path);
@@ -240,7 +249,7 @@ impl Runtime {
         }
         // Whoever runs in it holds a lease, so that nobody begins while it goes.
         let lease = self.lease_for_removal(agent).await?;
-        let dropped = self.drop_leased(&record, path).await;
+        let dropped = self.drop_leased(&record, path, going).await;
         if let Some(lease) = lease {
             self.store().release(&lease).await?;
         }
@@ -251,8 +260,9 @@ impl Runtime {
         &self,
         record: &WorktreeRecord,
         path: PathBuf,
+        going: &[AgentId],
     ) -> Result<Collected, RuntimeError> {
-        if self.is_shared(record).await? {
+        if self.is_shared(record, going).await? {
             return Err(RuntimeError::WorktreeShared(record.agent));
         }
         refuse_moved(record)?;

@@ -258,7 +258,7 @@ impl Runtime {
     /// Removes the worktree of a worker that has ended and whose lease is still held, where nothing was changed in it and nobody else works there.
     pub(crate) async fn leave_worktree(&self, agent: AgentId) -> Result<(), RuntimeError> {
         let Some(record) = self.store().worktree(agent).await? else { return Ok(()) };
-        if !Path::new(&record.path).exists() || self.is_shared(&record).await? {
+        if !Path::new(&record.path).exists() || self.is_shared(&record, &[]).await? {
             return Ok(());
         }
         let (found, now_ms) = (record.clone(), self.now_ms());

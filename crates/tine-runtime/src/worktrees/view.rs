@@ -247,9 +247,15 @@ impl Runtime {
         Ok(runs_in(&self.store().agents(AgentFilter::All).await?, Path::new(&record.path)))
     }
 
-    /// Whether somebody else who lives works in the worktree of this agent.
-    pub(super) async fn is_shared(&self, record: &WorktreeRecord) -> Result<bool, RuntimeError> {
-        let is_other = |agent: &AgentRecord| lives_in(agent, record.agent, &record.path);
+    /// Whether somebody else who lives works in the worktree of this agent; those who go with it are left out.
+    pub(super) async fn is_shared(
+        &self,
+        record: &WorktreeRecord,
+        going: &[AgentId],
+    ) -> Result<bool, RuntimeError> {
+        let is_other = |agent: &AgentRecord| {
+            lives_in(agent, record.agent, &record.path) && !going.contains(&agent.id)
+        };
         Ok(self.store().agents(AgentFilter::All).await?.iter().any(is_other))
     }
 }

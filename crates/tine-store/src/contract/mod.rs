@@ -78,6 +78,7 @@ macro_rules! store_contract {
             reap_takes_the_dead_off_the_lists
             a_removed_agent_is_gone_with_all_it_said
             what_others_inherit_stays
+            no_more_stays_than_is_inherited_through_others
             who_runs_is_not_removed
             a_dry_run_removes_nothing
             an_import_is_there_at_once

@@ -1,10 +1,14 @@
 //! `lineage` against a model that copies whole histories.
 
+use std::collections::HashSet;
+
 use tine_model::{AgentId, EntryId, ForkRole};
 
 use super::Fixture;
 use super::sample::{agent_id, create, fork_of, lease};
-use crate::{EntryKind, EntryRow, Fence, ForkEvent, ForkFrom, NewEntry, Remove, Result, Store};
+use crate::{
+    EntryKind, EntryRow, Fence, ForkEvent, ForkFrom, NewEntry, Remove, Result, Store, StoreError,
+};
 
 /// One step of a random life of a tree. Numbers are taken modulo what exists.
 #[derive(Debug, Clone)]
@@ -61,6 +65,7 @@ pub async fn lineage_equals_the_naive_model(
     let mut agents = vec![grow(&*store, 0, Vec::new()).await?];
     // Ids are used once.
     let mut made = 1;
+    let mut removed = Vec::new();
     for operation in operations {
         match operation {
             Operation::Append { agent, kinds } => {
@@ -78,15 +83,25 @@ pub async fn lineage_equals_the_naive_model(
                 made += 1;
             }
             Operation::Remove(agent) if agents.len() > 1 => {
-                let removed = agents.swap_remove(agent % agents.len());
-                let remove = Remove { agents: vec![removed.id], dry_run: false, now_ms: 1 };
-                store.remove(remove).await?;
+                let one = agents.swap_remove(agent % agents.len()).id;
+                removed.push(one);
+                store.remove(Remove { agents: vec![one], dry_run: false, now_ms: 1 }).await?;
             }
             Operation::Remove(_) => {}
             Operation::Reopen => {
                 store.close().await?;
                 store = fixture.open().await?;
             }
+        }
+    }
+    // Of who was removed stays what the others have inherited, and no entry more.
+    let inherited: HashSet<EntryId> =
+        agents.iter().flat_map(|agent| &agent.history).map(|row| row.id).collect();
+    for agent in removed {
+        match store.own_entries(agent, None).await {
+            Ok(left) => assert!(left.iter().all(|row| inherited.contains(&row.id)), "{left:?}"),
+            Err(StoreError::NotFound { .. }) => {}
+            Err(error) => return Err(error),
         }
     }
     for agent in &agents {

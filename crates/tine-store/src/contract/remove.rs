@@ -83,6 +83,26 @@ pub async fn what_others_inherit_stays(fixture: &dyn Fixture) -> Result<()> {
     Ok(())
 }
 
+/// Where several in a line go, each keeps as little as the ones below it need.
+pub async fn no_more_stays_than_is_inherited_through_others(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let root = create(&*store, 1).await?;
+    let fence = lease(&*store, root, "me").await?.fence;
+    let ids = store.append(root, fence, &[message("a"), message("secret")]).await?;
+    let middle = fork(&*store, root, 2, ForkFrom::LastEntry).await?.child;
+    let kept = fork(&*store, middle, 3, ForkFrom::Entry(ids[0])).await?.child;
+    let fresh = fork(&*store, middle, 4, ForkFrom::Nothing).await?.child;
+    let before = store.lineage(kept, None).await?;
+    let removed = remove(&*store, &[root, middle]).await?;
+    assert_eq!(removed.iter().map(|one| one.inherited).collect::<Vec<_>>(), [1, 0]);
+    assert_eq!(store.lineage(kept, None).await?, before);
+    let last = remove(&*store, &[kept]).await?;
+    assert_eq!(last.iter().map(|one| one.agent).collect::<Vec<_>>(), [kept], "the fresh one stays");
+    assert_eq!(store.own_entries(root, None).await?, []);
+    assert_eq!(store.lineage(fresh, None).await?.len(), 1, "the event of its fork");
+    Ok(())
+}
+
 /// Neither who runs nor a worker that is about to; and nobody else goes then.
 pub async fn who_runs_is_not_removed(fixture: &dyn Fixture) -> Result<()> {
     let store = fixture.open().await?;

@@ -20,7 +20,7 @@ struct Member {
     was_removed: bool,
 }
 
-/// Whom an agent's row and own entries are still needed by.
+/// The part of an agent that those who stay still need.
 #[derive(Default)]
 struct Needs {
     /// Its row stays.
@@ -42,7 +42,7 @@ const MEMBERS: &str = "WITH RECURSIVE above (id) AS (\
          a.removed_ms IS NOT NULL \
      FROM below JOIN agents a ON a.id = below.id ORDER BY a.seq";
 
-/// What an agent has said and heard, beside its entries.
+/// All that an agent has said and heard, beside its entries.
 const OF_AGENT: [(&str, &str); 7] = [
     ("permissions", "DELETE FROM permissions WHERE agent = ?1"),
     ("mail", "DELETE FROM mail WHERE recipient = ?1"),
@@ -54,7 +54,7 @@ const OF_AGENT: [(&str, &str); 7] = [
     ("reservations", "DELETE FROM reservations WHERE agent = ?1"),
 ];
 
-/// What leads to its row, and the row.
+/// All that leads to its row, and the row.
 const WHOLE: [(&str, &str); 6] = [
     ("sender", "UPDATE mail SET sender = NULL WHERE sender = ?1"),
     ("line", "DELETE FROM reservations WHERE root = ?1"),
@@ -154,7 +154,7 @@ async fn spawners_that_stay(
     Ok(pairs.into_iter().filter_map(stays).collect())
 }
 
-/// What is needed of each that goes.
+/// The needs of those who stay, by the agent that goes.
 fn needs(
     members: &[Member],
     goes: &HashSet<AgentId>,
@@ -165,11 +165,17 @@ fn needs(
         needs.entry(*spawner).or_default().row = true;
     }
     for member in members.iter().rev() {
-        let stays = !goes.contains(&member.id) || needs.get(&member.id).is_some_and(|own| own.row);
-        if let (true, Some(parent)) = (stays, member.parent) {
+        let inherited = member.fork_point.unwrap_or(0);
+        // Who goes hands on no more than is needed of it.
+        let upto = match (goes.contains(&member.id), needs.get(&member.id)) {
+            (false, _) => inherited,
+            (true, Some(own)) if own.row => inherited.min(own.upto),
+            (true, _) => continue,
+        };
+        if let Some(parent) = member.parent {
             let of_parent = needs.entry(parent).or_default();
             of_parent.row = true;
-            of_parent.upto = of_parent.upto.max(member.fork_point.unwrap_or(0));
+            of_parent.upto = of_parent.upto.max(upto);
         }
     }
     needs.into_iter().collect()

@@ -150,11 +150,15 @@ impl Background {
             let (note, _) = conclude(&place, (&ending, limit), &refusals, "").await;
             kept.end.send_replace(Some(End { note, is_told: false }));
         });
-        lock(&self.commands).insert(name.to_owned(), Arc::clone(&command));
+        let before = lock(&self.commands).insert(name.to_owned(), Arc::clone(&command));
         command.until(first_look, cancel, |end| end.is_some()).await;
         let has_ended = command.end.borrow().is_some();
         let mut output = command.read(name);
         output.is_error &= has_ended;
+        // What an earlier command of the name has printed last, and nobody has read.
+        if let Some(before) = before.filter(|before| !lock(&before.unread).is_empty()) {
+            output.text = format!("{}\n{}", before.read(name).text, output.text);
+        }
         if !has_ended {
             output.text.push_str(
                 " BashOutput reads on, and stops it. It ends at the latest with the session that this agent runs in.",

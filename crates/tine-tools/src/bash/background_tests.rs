@@ -98,10 +98,13 @@ async fn who_ends_by_itself_is_told_of_once_in_the_next_result() {
     [`server` in the background has ended: exit code 4]
     ");
     insta::assert_snapshot!(agent.call(&Bash, command).await, @"[exit code 0]");
-    insta::assert_snapshot!(agent.output(serde_json::json!({ "name": "server" })).await, @"
-    error: bye
+    // Nothing of it is lost where its name is taken again.
+    insta::assert_snapshot!(agent.start("server", "exec sleep 1000").await, @"
+    bye
     [`server` has ended: exit code 4.]
+    [`server` is running in the background.] BashOutput reads on, and stops it. It ends at the latest with the session that this agent runs in.
     ");
+    insta::assert_snapshot!(agent.output(serde_json::json!({ "name": "server" })).await, @"[`server` is running in the background.]");
 }
 
 #[tokio::test]

@@ -93,10 +93,13 @@ impl Hands {
         let mut used = turn.lock().await;
         let store = self.runtime().store();
         let agents = store.agents(AgentFilter::Kept).await?;
-        // Somebody else may have killed them.
-        let dead = agents.iter().filter(|agent| agent.state == AgentState::Dead);
-        let dead: Vec<AgentId> = dead.map(|agent| agent.id).collect();
-        self.runtime().end_background(&dead).await;
+        // Somebody else may have killed or removed them.
+        let lives = |id: &AgentId| {
+            agents.iter().any(|agent| agent.id == *id && agent.state != AgentState::Dead)
+        };
+        let kept = self.runtime().background_commands().into_iter().map(|command| command.agent);
+        let gone: Vec<AgentId> = kept.filter(|agent| !lives(agent)).collect();
+        self.runtime().end_background(&gone).await;
         let mut spawners: Vec<AgentId> = agents
             .iter()
             .filter(|agent| agent.standing == Standing::Worker)

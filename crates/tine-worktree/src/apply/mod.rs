@@ -41,7 +41,8 @@ use crate::ids::{Commit, Name, Tree};
 use crate::merge_tree::{Base, Conflict, MergeOutput, Place, Sides, merge};
 use crate::obstacle::Obstacle;
 use crate::repository::Repository;
-use crate::snapshot::{Conflicts, Scratch, Snapshot, commit, tree_of};
+use crate::scratch::Scratch;
+use crate::snapshot::{Conflicts, Snapshot, commit, tree_of};
 
 /// Work to be applied.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,7 +18,8 @@ use crate::git::{Git, parts, path};
 use crate::ids::Tree;
 use crate::obstacle::Obstacle;
 use crate::repository::Repository;
-use crate::snapshot::{Scratch, Taken};
+use crate::scratch::Scratch;
+use crate::snapshot::Taken;
 
 /// A change of the files of a checkout that nothing stands in the way of.
 pub(crate) struct Plan<'a> {

@@ -13,7 +13,8 @@ use crate::error::WorktreeError;
 use crate::fault;
 use crate::git::{Git, parts, path};
 use crate::repository::Repository;
-use crate::snapshot::{Entry, Scratch};
+use crate::scratch::Scratch;
+use crate::snapshot::Entry;
 use crate::wary;
 
 /// Most bytes that are written to be compared at a time: of the scratch directory no more is asked for, but for one file.

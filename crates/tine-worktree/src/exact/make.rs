@@ -16,7 +16,8 @@ use crate::fault;
 use crate::git::{Git, parts};
 use crate::index::{self, Known};
 use crate::repository::Repository;
-use crate::snapshot::{Scratch, Snapshot};
+use crate::scratch::Scratch;
+use crate::snapshot::Snapshot;
 
 /// The time by which files are said to be older than their index, so that git need not read them again to know that they are the same.
 const BEFORE_INDEX_MS: i64 = 2_000;

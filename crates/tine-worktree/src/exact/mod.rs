@@ -33,7 +33,8 @@ use crate::git::{Git, parts};
 use crate::ids::{Commit, Tree};
 use crate::index;
 use crate::repository::Repository;
-use crate::snapshot::{Entry, Scratch, Snapshot, copy_index, entry, message_commit};
+use crate::scratch::{Scratch, copy_index};
+use crate::snapshot::{Entry, Snapshot, entry, message_commit};
 use crate::wary;
 
 /// Bits of a mode that say as whom a program runs. Only files of one's own keep them: on a copy of another's they would say another.

@@ -1,7 +1,6 @@
 //! `tine rm`: removes conversations for good.
 
 use std::collections::{HashMap, HashSet};
-use std::io;
 use std::path::Path;
 
 use serde::Serialize;
@@ -9,7 +8,7 @@ use tine_model::{AgentId, AgentRecord};
 use tine_runtime::Removal;
 use tine_store::AgentFilter;
 
-use crate::ask::a_person_is_there;
+use crate::ask::{a_person_is_there, agrees};
 use crate::cli::RemoveArgs;
 use crate::context::Context;
 use crate::fail::{BAD_INPUT, Failure};
@@ -19,7 +18,7 @@ use crate::output;
 use tine_tui::figures::plural;
 use tine_tui::words::one_line;
 
-/// What people know agents by.
+/// The names by which people know agents.
 type Names = HashMap<AgentId, String>;
 
 /// Largest log of a worker that is looked through.
@@ -57,7 +56,10 @@ pub(crate) async fn remove(context: &Context, args: RemoveArgs) -> Result<u8, Fa
     let all = context.runtime.store().agents(AgentFilter::All).await?;
     let meant = meant(context, &args, &all).await?;
     let plan = context.runtime.plan_removal(&meant).await?;
-    let names: Names = all.iter().map(|record| (record.id, title(record))).collect();
+    // Whoever was removed before has no name any more, and goes at last.
+    let is_meant = |record: &&AgentRecord| meant.contains(&record.id);
+    let names: Names =
+        all.iter().filter(is_meant).map(|record| (record.id, title(record))).collect();
     if args.dry_run || plan.agents.is_empty() {
         return tell(&plan, &args, ("would remove", &names), false).map(|()| 0);
     }
@@ -128,7 +130,7 @@ fn older_than(all: &[AgentRecord], since_ms: i64) -> Vec<AgentId> {
     all.iter().map(|record| record.id).filter(is_old).collect()
 }
 
-/// What a person knows an agent by.
+/// The name by which a person knows an agent.
 fn title(record: &AgentRecord) -> String {
     match &record.name {
         Some(name) => one_line(name),
@@ -141,11 +143,7 @@ fn agree(plan: &Removal, yes: bool, names: &Names) -> Result<(), Failure> {
     if yes {
         return Ok(());
     }
-    let count = plan.agents.len() as u64;
-    let lost = match count {
-        1 => "1 conversation".to_owned(),
-        _ => format!("{count} conversations"),
-    };
+    let lost = plural(plan.agents.len() as u64, "conversation");
     if !a_person_is_there() {
         let hint = "--dry-run lists what goes; --yes removes it for good";
         return Err(Failure::coded(BAD_INPUT, format!("{lost} would be lost for good")).hint(hint));
@@ -153,10 +151,7 @@ fn agree(plan: &Removal, yes: bool, names: &Names) -> Result<(), Failure> {
     for line in lines(plan, "would remove", names) {
         output::say(&line);
     }
-    output::prompt(&format!("This removes {lost} for good. Go on? [y/N]: "));
-    let mut answer = String::new();
-    let read = io::stdin().read_line(&mut answer);
-    match read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+    match agrees(&format!("This removes {lost} for good.")) {
         true => Ok(()),
         false => Err(Failure::coded(BAD_INPUT, "nothing was removed: you did not agree")),
     }
@@ -172,7 +167,7 @@ fn lines(removal: &Removal, verb: &str, names: &Names) -> Vec<String> {
         let mut line = format!(
             "{verb} {}  {}  {entries}",
             agent.short(),
-            names.get(&agent).map_or("", String::as_str)
+            names.get(&agent).map_or("(removed before)", String::as_str)
         );
         if removed.inherited > 0 {
             line.push_str(&format!("; {} stay, which forks have inherited", removed.inherited));

@@ -114,3 +114,50 @@ fn a_worktree_goes_with_its_agent_and_all_that_was_kept_of_it() {
     let left = home.json(&["worktree", "list", "--json"]);
     assert_eq!(left["worktrees"].as_array().unwrap().len(), 0);
 }
+
+#[test]
+fn what_only_a_removed_fork_had_inherited_goes_with_it() {
+    let home = Home::new();
+    home.write("config.toml", "model = \"sim/echo\"\n");
+    home.done(&["run", "-q", "-n", "base", "what is shared"]);
+    let at = home.json(&["fork", "base", "--json"])["fork_point"].clone();
+    home.done(&["run", "-q", "--resume", "base", &format!("tell nobody: {WORD}")]);
+    home.done(&["fork", "base", "-n", "mid"]);
+    home.done(&["fork", &format!("mid@{at}"), "-n", "kept"]);
+    let before = home.ran(&["export", "kept", "--format", "messages"]).stdout;
+    home.done(&["task", "start", "mid", "harmless", "-w"]);
+    home.done(&["rm", "base", "mid", "--yes"]);
+    assert_eq!(holders(&home, WORD), [""; 0]);
+    assert_eq!(home.ran(&["export", "kept", "--format", "messages"]).stdout, before);
+    home.done(&["run", "-q", "--resume", "kept", "go on"]);
+}
+
+#[test]
+fn a_worktree_that_several_work_in_goes_with_the_last_of_them() {
+    for steps in [&[&["far", "near"][..]][..], &[&["far"], &["near"]]] {
+        let home = base();
+        home.done(&["fork", "base", "-n", "far", "--worktree"]);
+        home.done(&["fork", "far", "-n", "near"]);
+        let path = place(&home, "far");
+        std::fs::write(path.join("new.txt"), WORD).unwrap();
+        for step in steps {
+            assert!(path.exists());
+            home.done(&[&["rm", "--yes"], *step].concat());
+        }
+        assert!(!path.exists());
+        assert_eq!(holders(&home, WORD), [""; 0]);
+        assert_eq!(git(&home.work(), &["for-each-ref", "refs/tine/"]), "");
+    }
+}
+
+#[test]
+fn the_files_of_a_worktree_go_where_their_repository_is_gone() {
+    let home = base();
+    home.done(&["fork", "base", "-n", "far", "--worktree"]);
+    let path = place(&home, "far");
+    std::fs::write(path.join("new.txt"), WORD).unwrap();
+    std::fs::rename(home.work().join(".git"), home.path().join("elsewhere")).unwrap();
+    home.done(&["rm", "far", "--yes"]);
+    assert!(!path.exists());
+    assert_eq!(holders(&home, WORD), [""; 0]);
+}

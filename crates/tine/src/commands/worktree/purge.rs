@@ -1,12 +1,11 @@
 //! `tine worktree purge`.
 
-use std::io;
 use std::time::Duration;
 
 use serde::Serialize;
 use tine_runtime::{DuePurge, Holds, PurgePlan, PurgeSpec};
 
-use crate::ask::a_person_is_there;
+use crate::ask::{a_person_is_there, agrees};
 use crate::cli::PurgeWorktreesArgs;
 use crate::context::Context;
 use crate::fail::{BAD_INPUT, FAILED, Failure};
@@ -90,10 +89,7 @@ fn agree(plan: &PurgePlan, yes: bool) -> Result<(), Failure> {
     for due in plan.losses() {
         output::say(&line(due, "would purge"));
     }
-    output::prompt(&format!("This deletes {lost} for good. Go on? [y/N]: "));
-    let mut answer = String::new();
-    let read = io::stdin().read_line(&mut answer);
-    match read.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+    match agrees(&format!("This deletes {lost} for good.")) {
         true => Ok(()),
         false => Err(Failure::coded(BAD_INPUT, "nothing was purged: you did not agree")),
     }
