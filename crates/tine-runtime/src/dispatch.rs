@@ -155,7 +155,7 @@ impl GuardedTools {
         if let Err(unallowed) = judged.await {
             return unallowed.into();
         }
-        if let Some(why) = self.crew.price_to_confirm(tool, &call.input).await {
+        if let Some(why) = self.crew.reason_to_confirm(tool, &call.input, directory).await {
             let asked = self.permissions.confirm(&self.queue, directory, call, why, cancel);
             if let Err(unallowed) = asked.await {
                 return unallowed.into();

@@ -24,6 +24,7 @@ mod grep;
 mod ground;
 mod leftover;
 mod linked;
+mod own_git;
 mod paths;
 mod place;
 mod preview;
@@ -51,6 +52,7 @@ pub use glob::Glob;
 pub use grep::Grep;
 pub use leftover::{AGENT_VARIABLE, can_find_leftovers, end_leftovers, find_leftovers};
 pub use linked::part_linked_worktree;
+pub use own_git::{GIT_LOOK_TIME_MAX, GitCall, GitCallError};
 pub use place::{Limits, Place, PlaceError, RootError, Withheld};
 pub use preview::{Preview, preview};
 pub use repl::Repl;
@@ -62,7 +64,7 @@ pub use unread::refuse_unread;
 #[cfg(feature = "fuzzing")]
 pub use wall::read_request;
 pub use wall::{
-    CommandLimit, CommandLimits, CommandLimitsSet, Enclosure, Gap, Ground, Metadata, Missing,
-    Readable, ResourceLimits, STAGE_ARGUMENT, StageProgram, Support, Wall, WallError,
-    clear_temporary, has_control_groups, stage_of,
+    CommandLimit, CommandLimits, CommandLimitsSet, Enclosure, Gap, GitProgram, Ground, Metadata,
+    Missing, ProgramWall, ProgramWallError, Readable, ResourceLimits, STAGE_ARGUMENT, StageProgram,
+    Support, Wall, WallError, clear_temporary, has_control_groups, stage_of,
 };

@@ -34,6 +34,7 @@ mod limits;
 mod namespace;
 mod planted;
 mod prelude;
+mod programs;
 mod proxy;
 mod reads;
 mod scratch;
@@ -65,12 +66,13 @@ use finder::Finder;
 use grants::{Access, Grant};
 use kernel::Restriction;
 pub use limits::{CommandLimit, CommandLimits, CommandLimitsSet, ResourceLimits};
-use namespace::Wanted;
 pub(crate) use namespace::{Network, Reports, StageEnd, stages, start};
+use namespace::{Rules, Wanted};
 pub use namespace::{STAGE_ARGUMENT, StageProgram, stage_of};
 use planted::Repositories;
 pub(crate) use planted::SetAside;
 use prelude::Prelude;
+pub use programs::{GitProgram, ProgramWall, ProgramWallError};
 #[cfg(feature = "fuzzing")]
 pub use proxy::read_request;
 pub(crate) use proxy::{Proxy, Refusals};
@@ -327,6 +329,7 @@ impl Wall {
             None => Layer::Restriction(
                 Restriction::build(&grants, (sockets, self.metadata), ground.support)
                     .map_err(WallError::Kernel)?,
+                Rules::new(&grants, (false, self.metadata), ground.support, self.limits),
             ),
             Some(program) => {
                 let is_private_known = private.is_some() || ground.support.landlock > 0;

@@ -1,47 +1,23 @@
 //! Running the git program.
 //!
-//! Every command runs without the user's hooks, without prompts, without optional locks, in the C locale, and without any variable of
-//! git's that this process was given, so that nothing but the repository and the user's settings decides what it does. What a
+//! Every command runs as [`GitCall`] has it, so that nothing but the repository and the user's settings decides what it does. What a
 //! checkout holds is only looked at through an index of one's own ([`Git::with_index`]).
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{Arc, OnceLock, mpsc};
-use std::thread;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use tine_tools::{GitCall, GitCallError};
 
 use crate::error::WorktreeError;
 use crate::fault;
+use crate::filters::ProgramSettings;
 
 /// The oldest git that has all that is used: `merge-tree --write-tree`. `xtask/src/git_version.rs` says the same to developers.
 pub const OLDEST_GIT: &str = "2.38";
-
-/// Settings of every command.
-const SETTINGS: [&str; 14] = [
-    // A daemon's word about what changed is not taken, and none is started.
-    "core.fsmonitor=false",
-    "core.untrackedCache=false",
-    // Throw-away indexes are whole files.
-    "core.splitIndex=false",
-    "core.hooksPath=/dev/null",
-    // A snapshot never starts work on the shared objects.
-    "gc.auto=0",
-    "maintenance.auto=false",
-    // Line ends that would not survive are kept as bytes.
-    "core.safecrlf=false",
-    "core.quotePath=false",
-    "submodule.recurse=false",
-    "diff.external=",
-    "color.ui=false",
-    "advice.addEmbeddedRepo=false",
-    "advice.updateSparsePath=false",
-    "merge.verbosity=0",
-];
 
 /// How long one command may take. A repository of a million files is scanned in seconds; a filter or a network that hangs is what
 /// this is for.
@@ -66,7 +42,7 @@ pub(crate) struct Git {
     time_max: Duration,
     held: Option<Arc<File>>,
     /// Settings beside those of every command.
-    settings: Arc<[String]>,
+    settings: Arc<ProgramSettings>,
 }
 
 impl Git {
@@ -81,8 +57,8 @@ impl Git {
         }
     }
 
-    /// The same with these settings, each as `name=value`.
-    pub(crate) fn with_settings(&self, settings: Arc<[String]>) -> Self {
+    /// The same with these settings.
+    pub(crate) fn with_settings(&self, settings: Arc<ProgramSettings>) -> Self {
         Self { settings, ..self.clone() }
     }
 
@@ -187,13 +163,6 @@ impl Git {
         }
     }
 
-    fn input(&self, input: &[u8]) -> Result<Stdio, WorktreeError> {
-        match self.held.as_ref().filter(|_| input.is_empty()) {
-            Some(file) => Ok(file.try_clone().map_err(WorktreeError::NoGit)?.into()),
-            None => Ok(Stdio::piped()),
-        }
-    }
-
     fn output(&self, arguments: &[OsString], input: &[u8]) -> Result<Output, WorktreeError> {
         fault::step().map_err(WorktreeError::NoGit)?;
         let output = self.run_to_its_end(arguments, input)?;
@@ -206,63 +175,34 @@ impl Git {
         arguments: &[OsString],
         input: &[u8],
     ) -> Result<Output, WorktreeError> {
-        use std::os::unix::process::CommandExt as _;
-        let mut command = command();
-        for (name, _) in std::env::vars_os() {
-            // Such a variable could lead to another repository, index or configuration.
-            if name.as_encoded_bytes().starts_with(b"GIT_") {
-                command.env_remove(name);
-            }
+        let refused = || {
+            let said = self.settings.failure()?;
+            Some(WorktreeError::Git { command: named(arguments), said })
+        };
+        if let Some(error) = refused() {
+            return Err(error);
         }
-        let own = self.settings.iter().map(String::as_str);
-        for setting in SETTINGS.into_iter().chain(own) {
-            command.args(["-c", setting]);
-        }
-        command
-            .args(arguments)
-            .current_dir(&self.directory)
-            .env("LC_ALL", "C")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_OPTIONAL_LOCKS", "0")
-            .env("GIT_ADVICE", "0")
-            .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            .stdin(self.input(input)?)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // Whatever it starts ends with it.
-            .process_group(0);
-        let mut child = command.spawn().map_err(WorktreeError::NoGit)?;
-        fault::started();
-        let group = Pid::from_child(&child);
-        let (stdin, mut stdout, mut stderr) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (over, waits) = mpsc::channel::<()>();
-        let time_max = self.time_max;
-        thread::scope(|scope| {
-            let watchdog = scope.spawn(move || {
-                let late = waits.recv_timeout(time_max) == Err(mpsc::RecvTimeoutError::Timeout);
-                if late {
-                    // It may be over by now.
-                    kill_process_group(group, Signal::KILL).ok();
-                }
-                late
-            });
-            scope.spawn(move || {
-                // A command that does not read all of it says itself what is wrong.
-                drop(stdin.map(|mut stdin| stdin.write_all(input)));
-            });
-            let said = scope.spawn(move || read(stderr.as_mut()));
-            let printed = read(stdout.as_mut());
-            let said = said.join().unwrap_or_default();
-            let status = child.wait();
-            drop(over);
-            if watchdog.join().unwrap_or(false) {
-                let seconds = time_max.as_secs();
-                return Err(WorktreeError::TooLong { command: named(arguments), seconds });
+        let call = GitCall {
+            directory: &self.directory,
+            arguments,
+            settings: &self.settings.settings,
+            variables: &self.variables,
+            input,
+            held: self.held.as_deref(),
+            time_max: self.time_max,
+        };
+        let mut output = call.run(fault::started).map_err(|error| match error {
+            GitCallError::Start(source) => WorktreeError::NoGit(source),
+            GitCallError::TooLong(time) => {
+                WorktreeError::TooLong { command: named(arguments), seconds: time.as_secs() }
             }
-            let status = status.map_err(WorktreeError::NoGit)?;
-            Ok(Output { status, stdout: printed, stderr: said })
-        })
+        })?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            output.stderr = self.settings.plainly(&said).into_bytes();
+        }
+        // Git may have gone on without a program.
+        refused().map_or(Ok(output), Err)
     }
 }
 
@@ -281,26 +221,9 @@ fn numbers(version: &str) -> [u32; 2] {
     [parts.next(), parts.next()].map(Option::unwrap_or_default)
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "worktrees are made by the git program (invariant 3)"
-)]
-fn command() -> Command {
-    Command::new("git")
-}
-
 #[expect(clippy::disallowed_methods, reason = "it says what git would find (invariant 3)")]
 fn shell() -> Command {
     Command::new("sh")
-}
-
-fn read(stream: Option<&mut impl Read>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    if let Some(stream) = stream {
-        // What came before an error is what there is; the status tells the rest.
-        stream.read_to_end(&mut bytes).ok();
-    }
-    bytes
 }
 
 fn owned<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Vec<OsString> {

@@ -51,6 +51,7 @@ pub use changes::{Changes, FileChange, Lines, MadeCommit, Mode, Status};
 pub use commits::{CherryPick, FastForward, Merge, Merged, Uncommitted};
 pub use error::{Refusal, WorktreeError};
 pub use exact::{Exact, LeftOut, LeftOutKind};
+pub use filters::programs_in_settings;
 pub use git::OLDEST_GIT;
 pub use ids::{Commit, Name, Tree};
 pub use merge_tree::{Conflict, ConflictKind, Place, Stage};

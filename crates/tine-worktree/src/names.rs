@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tine_tools::GIT_LOOK_TIME_MAX;
 
 use crate::error::WorktreeError;
+use crate::filters::ProgramSettings;
 use crate::git::{Git, parts, path};
-
-/// How long one look at a history may take. Later looks see only what is new.
-const LOOK_MAX: Duration = Duration::from_secs(10);
 
 /// Tips of branches that are kept of a look.
 const TIPS_MAX: usize = 500;
@@ -21,15 +20,15 @@ const NO_REPOSITORY: &str = "not a git repository";
 static SEEN: Mutex<Option<HashMap<PathBuf, Vec<String>>>> = Mutex::new(None);
 
 /// Returns the first name, in the index or in any commit that a reference, a worktree or a reflog leads to, that `is_meant`. `None` also
-/// where there is no repository. Any other failure of git is an error, as is a history that takes longer than 10 seconds.
+/// where there is no repository. Any other failure of git is an error, as is a history that takes longer than [`GIT_LOOK_TIME_MAX`].
 pub fn find_in_history(
     directory: &Path,
     is_meant: impl Fn(&Path) -> bool,
 ) -> Result<Option<PathBuf>, WorktreeError> {
+    let root = ("log.showRoot".to_owned(), "true".to_owned());
     let git = Git::at(directory)
-        .within(LOOK_MAX)
-        .with_settings([String::from("log.showRoot=true")].into())
-        .with("GIT_NO_LAZY_FETCH", "1".as_ref())
+        .within(GIT_LOOK_TIME_MAX)
+        .with_settings(Arc::new(ProgramSettings::plain(vec![root])))
         // What a commit was before it was replaced can be printed, too.
         .with("GIT_NO_REPLACE_OBJECTS", "1".as_ref());
     if !is_repository(&git)? {
@@ -93,7 +92,7 @@ pub enum SettingsScope {
 
 /// Returns git's settings in a directory, as `git config --list` prints them.
 pub fn git_settings(directory: &Path, scope: SettingsScope) -> Result<String, WorktreeError> {
-    let git = Git::at(directory).within(LOOK_MAX);
+    let git = Git::at(directory).within(GIT_LOOK_TIME_MAX);
     let git = match scope {
         SettingsScope::Repository => git.with("GIT_CONFIG_GLOBAL", "/dev/null".as_ref()),
         SettingsScope::Everything => git,

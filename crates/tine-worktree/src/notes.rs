@@ -8,8 +8,10 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::error::WorktreeError;
+use crate::filters::ProgramSettings;
 use crate::git::{Git, parts};
 
 /// Why notes cannot be kept. They are as they were.
@@ -61,6 +63,15 @@ impl NotesRepository {
             Err(error) => return Err(failed(error)),
         };
         let nothing = OsStr::new("/dev/null");
+        let settings = [
+            ("commit.gpgSign", "false"),
+            ("core.autocrlf", "false"),
+            ("core.attributesFile", "/dev/null"),
+            ("core.excludesFile", "/dev/null"),
+            ("core.bare", "false"),
+            ("init.defaultBranch", "main"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
         let git = Git::at(&directory)
             .with("GIT_DIR", inside.as_os_str())
             .with("GIT_WORK_TREE", directory.as_os_str())
@@ -68,18 +79,7 @@ impl NotesRepository {
             .with("GIT_CONFIG_SYSTEM", nothing)
             .with("GIT_ATTR_NOSYSTEM", OsStr::new("1"))
             .with("GIT_LITERAL_PATHSPECS", OsStr::new("1"))
-            .with_settings(
-                [
-                    "commit.gpgSign=false",
-                    "core.autocrlf=false",
-                    "core.attributesFile=/dev/null",
-                    "core.excludesFile=/dev/null",
-                    "core.bare=false",
-                    "init.defaultBranch=main",
-                ]
-                .map(str::to_owned)
-                .into(),
-            );
+            .with_settings(Arc::new(ProgramSettings::plain(settings.into())));
         git.require_version()?;
         let notes = Self { directory, git };
         if !exists {

@@ -7,8 +7,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use tine_tools::GIT_LOOK_TIME_MAX;
+
 use crate::error::{Refusal, WorktreeError};
-use crate::filters::without_missing;
+use crate::filters::{ProgramSettings, settings_for};
 use crate::git::{Git, path};
 use crate::ids::Commit;
 use crate::wary;
@@ -27,8 +29,8 @@ pub struct Repository {
     git_dir: PathBuf,
     common_dir: PathBuf,
     by: By,
-    /// Settings that switch off filters whose program is not there, once somebody has looked.
-    unfiltered: OnceLock<Arc<[String]>>,
+    /// Settings that rule which programs git runs, once somebody has looked.
+    programs: OnceLock<Arc<ProgramSettings>>,
 }
 
 /// What tells git which repository it works in.
@@ -85,7 +87,8 @@ impl Repository {
         let real = directory
             .canonicalize()
             .map_err(|source| WorktreeError::file("find", directory, source))?;
-        let git = Git::at(&real);
+        // A pipe in the place of one of git's files holds nobody up for long.
+        let git = Git::at(&real).within(GIT_LOOK_TIME_MAX);
         git.require_version()?;
         let [common_dir, git_dir, top] = match places(&git) {
             Err(WorktreeError::Git { said, .. }) if said.starts_with("not a git repository") => {
@@ -97,7 +100,7 @@ impl Repository {
             places => places?,
         };
         let inside = real.strip_prefix(&top).unwrap_or(Path::new("")).to_owned();
-        Ok(Self { top, inside, git_dir, common_dir, by: By::Checkout, unfiltered: OnceLock::new() })
+        Ok(Self { top, inside, git_dir, common_dir, by: By::Checkout, programs: OnceLock::new() })
     }
 
     /// A linked checkout of the same repository, whose own part of git is `git_dir`.
@@ -109,7 +112,7 @@ impl Repository {
             git_dir,
             common_dir,
             by: By::Checkout,
-            unfiltered: OnceLock::new(),
+            programs: OnceLock::new(),
         }
     }
 
@@ -117,7 +120,7 @@ impl Repository {
     /// tells git what to do.
     pub(crate) fn strange(common_dir: &Path, top: PathBuf, git_dir: PathBuf) -> Self {
         let (common_dir, inside) = (common_dir.to_owned(), PathBuf::new());
-        Self { top, inside, git_dir, common_dir, by: By::Repository, unfiltered: OnceLock::new() }
+        Self { top, inside, git_dir, common_dir, by: By::Repository, programs: OnceLock::new() }
     }
 
     /// The same checkout, as found from a directory in it.
@@ -171,19 +174,16 @@ impl Repository {
 
     /// Git at the top of the checkout.
     pub(crate) fn git(&self) -> Git {
-        self.plain_git().with_settings(self.unfiltered())
+        self.plain_git().with_settings(self.programs())
     }
 
-    /// Settings without which git would look for programs that are not there.
-    pub(crate) fn unfiltered(&self) -> Arc<[String]> {
+    /// Settings by which git runs the programs of the checkout as they may be run.
+    pub(crate) fn programs(&self) -> Arc<ProgramSettings> {
         let look = || {
-            let found = without_missing(&self.plain_git());
-            found.map(Arc::from).unwrap_or_else(|error| {
-                tracing::warn!(%error, "nobody knows which filters are missing");
-                Arc::default()
-            })
+            let found = settings_for(&self.plain_git(), &self.top, &self.common_dir);
+            Arc::new(found.unwrap_or_else(|error| ProgramSettings::unknown(&error)))
         };
-        Arc::clone(self.unfiltered.get_or_init(look))
+        Arc::clone(self.programs.get_or_init(look))
     }
 
     fn plain_git(&self) -> Git {

@@ -79,6 +79,11 @@ pub(crate) fn crew(
         },
         confinement: usual_workers(config, args, directory)?,
         confirm_above: config.cache.confirm_above,
+        trusts_programs: config
+            .trust
+            .projects(directory)
+            .iter()
+            .any(|project| project.state == TrustState::Trusted),
         nudges: config.workers.nudge.unwrap_or(true),
         inherits: inherits(&config.workers)?,
         definitions: Arc::new(definitions(config, directory)?),

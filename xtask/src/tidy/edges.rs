@@ -33,13 +33,14 @@ const TESTKIT: &str = "tine-testkit";
 const AUTOMATION: &str = "xtask";
 const BINARY: &str = "tine";
 
-/// Edges within the lowest floor.
-const PURE_EDGES: &[(&str, &str)] = &[
+/// Edges within a floor: the pure one, and that of the ports, where git is called in one place.
+const LEVEL_EDGES: &[(&str, &str)] = &[
     ("tine-history", "tine-model"),
     ("tine-wire", "tine-model"),
     ("tine-wire", "tine-history"),
     ("tine-cache", "tine-model"),
     ("tine-guard", "tine-model"),
+    ("tine-worktree", "tine-tools"),
 ];
 
 /// Edges that lead down and are refused all the same, with the reason.
@@ -120,7 +121,7 @@ fn refusal(from: &str, to: &str, need: Need) -> Option<String> {
         return say(reason);
     }
     let from_floor = floor(from)?;
-    if to_floor < from_floor || PURE_EDGES.contains(&(from, to)) {
+    if to_floor < from_floor || LEVEL_EDGES.contains(&(from, to)) {
         return None;
     }
     Some(format!("it is on floor {to_floor}, and edges go down from floor {from_floor}"))
@@ -158,6 +159,12 @@ mod tests {
         check("tine-wire", "tine-history", Need::Always, true);
         check("tine-history", "tine-wire", Need::Always, false);
         check("tine-guard", "tine-cache", Need::Always, false);
+    }
+
+    #[test]
+    fn git_is_called_in_one_place() {
+        check("tine-worktree", "tine-tools", Need::Always, true);
+        check("tine-tools", "tine-worktree", Need::Always, false);
     }
 
     #[test]

@@ -61,6 +61,8 @@ pub struct Crew {
     pub confinement: Confinement,
     /// Forks that are estimated to cost more than this, in USD, are asked about; `None` asks about none.
     pub confirm_above: Option<f64>,
+    /// Whether worktrees are made without a question where the checkout's own git settings name programs.
+    pub trusts_programs: bool,
     /// Whether a worker whose end looks wrong is asked once to mend it.
     pub nudges: bool,
     /// The parts of its agenda that an agent hands on to workers that are forked from it.
@@ -78,6 +80,7 @@ impl Default for Crew {
             limits: RunLimits { turns: WORKER_TURNS_DEFAULT, ..RunLimits::default() },
             confinement: Confinement::default(),
             confirm_above: None,
+            trusts_programs: false,
             nudges: true,
             inherits: Inherits::default(),
             definitions: Arc::default(),

@@ -1,11 +1,13 @@
 //! `Agent`: a worker is started.
 
+use std::path::Path;
 use std::time::Duration;
 
 use tine_fork::run::RunLimits;
 use tine_fork::tools::CallContext;
 use tine_guard::Reason;
 use tine_model::RawJson;
+use tine_worktree::programs_in_settings;
 
 use super::arguments::{
     AgentArguments, ContextArgument, Isolation, StartArguments, bounded, description, read,
@@ -17,9 +19,48 @@ use crate::tasks::OUTPUT_WAIT_MAX;
 use crate::worktrees::{Placement, Start};
 
 impl CrewTools {
-    /// Why a call that starts a worker from this conversation has to be asked about; `None` where it has not, and where no price is
-    /// known.
-    pub(crate) async fn price_to_confirm(&self, tool: CrewTool, input: &RawJson) -> Option<Reason> {
+    /// Why a call that starts a worker has to be asked about, beside what rules say of it; `None` where it has not. `directory` is the
+    /// agent's.
+    pub(crate) async fn reason_to_confirm(
+        &self,
+        tool: CrewTool,
+        input: &RawJson,
+        directory: &Path,
+    ) -> Option<Reason> {
+        match self.programs_to_confirm(tool, input, directory).await {
+            None => self.price_to_confirm(tool, input).await,
+            programs => programs,
+        }
+    }
+
+    /// The programs that git would run to make the worktree which a call asks for.
+    async fn programs_to_confirm(
+        &self,
+        tool: CrewTool,
+        input: &RawJson,
+        directory: &Path,
+    ) -> Option<Reason> {
+        if tool != CrewTool::Agent || self.options.crew.trusts_programs {
+            return None;
+        }
+        let arguments: AgentArguments = read(input).ok()?;
+        arguments.isolation.filter(|isolation| *isolation == Isolation::Worktree)?;
+        let directory = directory.to_owned();
+        let look = tokio::task::spawn_blocking(move || programs_in_settings(&directory));
+        // Where git says nothing of the settings, no worktree comes of it, and the model is told why.
+        let programs = look.await.ok()?.ok()?;
+        let first = programs.first()?;
+        let more = match programs.len() {
+            1 => String::new(),
+            all => format!(" and {} more", all - 1),
+        };
+        Some(Reason::new(format!(
+            "the checkout's own git settings name a program that runs, behind a wall, when the worktree is made: {first}{more}"
+        )))
+    }
+
+    /// The price of a worker that starts from this conversation, where one is known and above what is spent unasked.
+    async fn price_to_confirm(&self, tool: CrewTool, input: &RawJson) -> Option<Reason> {
         let threshold = self.options.crew.confirm_above?;
         let (profile, prompt) = match tool {
             CrewTool::Agent => {

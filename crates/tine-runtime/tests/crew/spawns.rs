@@ -225,6 +225,31 @@ async fn a_worker_that_takes_too_long_has_timed_out() {
 }
 
 #[tokio::test]
+async fn a_worktree_is_asked_about_where_the_checkouts_settings_name_programs() {
+    for trusts in [false, true] {
+        let mut options: RunOptions = options();
+        options.crew.trusts_programs = trusts;
+        let root = [
+            call("Agent", json!({"prompt": "x", "isolation": "worktree"})),
+            call("Agent", json!({"prompt": "x"})),
+            Answer::text("Waiting."),
+            Answer::text("Done."),
+        ];
+        let house = House::new(model(root, |_, task| report(task))).await;
+        let at = |arguments: &[&str]| crate::worktrees::git(house.home.path(), arguments);
+        at(&["init", "--quiet"]);
+        at(&["commit", "--quiet", "--allow-empty", "-m", "first"]);
+        at(&["config", "filter.e.clean", "cat"]);
+        let agent = house.root().await;
+        say_with(&house, agent, "go", &options).await;
+        let told = texts(&house, agent).await;
+        let why = "the checkout's own git settings name a program that runs, behind a wall, when the worktree is made: filter.e.clean";
+        assert_eq!(told[2].contains(why), !trusts, "{}", told[2]);
+        assert!(told[4].contains("Started worker"), "{}", told[4]);
+    }
+}
+
+#[tokio::test]
 async fn a_dear_fork_is_asked_about_and_a_fresh_worker_is_not() {
     let mut options: RunOptions = options();
     options.crew.confirm_above = Some(0.0);

@@ -22,7 +22,7 @@ use crate::crew::{agent_call, call, calls, model, report, say_with, tasks, texts
 use crate::fixture::{House, options};
 
 #[expect(clippy::disallowed_methods, reason = "git makes what worktrees are made from")]
-fn git(directory: &Path, arguments: &[&str]) -> String {
+pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .args(["-c", "user.name=Somebody", "-c", "user.email=somebody@example.com"])
         .args(arguments)

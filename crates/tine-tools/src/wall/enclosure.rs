@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::cgroup::ControlGroup;
 use super::kernel::Restriction;
 use super::limits::CommandLimits;
-use super::namespace::StageProgram;
+use super::namespace::{Rules, StageProgram};
 use super::planted::{Repositories, SetAside};
 use super::prelude::Prelude;
 use super::proxy::Proxy;
@@ -50,8 +50,8 @@ pub(super) struct Standing {
 pub(super) enum Layer {
     /// Stages, which build a view and restrict the command in it.
     View(Box<View>),
-    /// A thread that restricts itself: the whole wall where no namespaces can be made.
-    Restriction(Restriction),
+    /// A thread that restricts itself: the whole wall where no namespaces can be made. The rules are what it was made of.
+    Restriction(Restriction, Rules),
 }
 
 /// The message to the model about a command that does not start.
@@ -82,7 +82,7 @@ impl Enclosure {
     pub fn covers(&self, path: &Path) -> bool {
         let is_masked = match &self.0.layer {
             Layer::View(view) => view.masks(path),
-            Layer::Restriction(_) => false,
+            Layer::Restriction(..) => false,
         };
         is_masked || !self.shows(path)
     }
@@ -138,7 +138,7 @@ impl Enclosure {
     pub fn is_search_complete(&self) -> bool {
         match &self.0.layer {
             Layer::View(view) => view.is_complete(),
-            Layer::Restriction(_) => true,
+            Layer::Restriction(..) => true,
         }
     }
 
@@ -146,7 +146,7 @@ impl Enclosure {
     pub(crate) fn view(&self) -> Option<(&StageProgram, Arc<[u8]>)> {
         match &self.0.layer {
             Layer::View(view) => Some((&view.program, view.order())),
-            Layer::Restriction(_) => None,
+            Layer::Restriction(..) => None,
         }
     }
 
@@ -154,7 +154,7 @@ impl Enclosure {
     pub(crate) fn is_current(&self) -> bool {
         match &self.0.layer {
             Layer::View(view) => view.is_current(),
-            Layer::Restriction(_) => true,
+            Layer::Restriction(..) => true,
         }
     }
 
@@ -162,7 +162,7 @@ impl Enclosure {
     pub(crate) fn refresh(&self) -> io::Result<()> {
         match &self.0.layer {
             Layer::View(view) => view.refresh(),
-            Layer::Restriction(_) => Ok(()),
+            Layer::Restriction(..) => Ok(()),
         }
     }
 

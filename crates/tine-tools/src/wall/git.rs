@@ -2,12 +2,13 @@
 //! worktree of. Reading commands of git need it; commits need to write some of it.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use super::grants::{Access, Grant};
 use crate::linked::{Linked, nearest};
+use crate::own_git::looked;
 
 /// Directories of git outside `directory`, which must be a real path.
 pub(super) fn outside(directory: &Path) -> Vec<PathBuf> {
@@ -66,14 +67,19 @@ pub(super) fn committed(directory: &Path, paths: &[PathBuf]) -> HashSet<PathBuf>
 
 /// Checkouts of other repositories that the index of the repository of `directory` names below it.
 pub(super) fn repositories_in_index(directory: &Path) -> Vec<PathBuf> {
-    let Some((top, _)) = nearest(directory) else { return Vec::new() };
+    let Some((top, own)) = nearest(directory) else { return Vec::new() };
+    // Git would wait for whoever writes into a pipe.
+    let is_odd = |about: std::fs::Metadata| !about.is_file();
+    if own.join("index").symlink_metadata().is_ok_and(is_odd) {
+        return Vec::new();
+    }
     let Some(listed) = output(top, &["ls-files", "--stage", "-z", "--"], &[]) else {
         return Vec::new();
     };
     let paths = listed.split(|byte| *byte == 0).filter_map(|line| {
         let line = line.strip_prefix(b"160000 ")?;
         let tab = line.iter().position(|byte| *byte == b'\t')?;
-        Some(top.join(std::ffi::OsStr::from_bytes(&line[tab + 1..])))
+        Some(top.join(OsStr::from_bytes(&line[tab + 1..])))
     });
     paths.filter(|path| path.starts_with(directory)).collect()
 }
@@ -87,20 +93,8 @@ fn tree_entry(line: &[u8]) -> Option<(&[u8], &[u8])> {
 
 /// What git prints of these paths; `None` if it fails.
 fn output(top: &Path, arguments: &[&str], paths: &[&Path]) -> Option<Vec<u8>> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "names and hashes of what is there, for which no setting makes git run a program"
-    )]
-    let mut git = std::process::Command::new("git");
-    git.arg("--literal-pathspecs").arg("-C").arg(top).args(["-c", "core.fsmonitor=false"]);
-    // What is missing is not fetched, which would run a program of the repository's choice.
-    git.env("GIT_NO_LAZY_FETCH", "1");
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE"] {
-        git.env_remove(name);
-    }
-    git.args(arguments).args(paths).stdin(Stdio::null()).stderr(Stdio::null());
-    let output = git.output().ok()?;
-    output.status.success().then_some(output.stdout)
+    let literal = ["--literal-pathspecs"].iter().chain(arguments).map(OsStr::new);
+    looked(top, literal.chain(paths.iter().map(|path| path.as_os_str())))
 }
 
 #[cfg(test)]

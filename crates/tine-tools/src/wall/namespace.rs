@@ -26,12 +26,16 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::watchdog;
 pub(crate) use network::Network;
-pub(super) use order::{Identity, Setup};
+pub(super) use order::{Identity, PathText, Rules, Setup};
+#[cfg(target_os = "linux")]
+pub(super) use stage::run_restricted;
+#[cfg(target_os = "linux")]
+pub(super) use start::run_on_own_input;
 pub(super) use start::try_view;
 pub(crate) use start::{Reports, StageEnd, stages, start};
 pub(super) use view::{Anchors, Wanted, cover, view};
 
-/// The first argument of the stages and of the watchdogs: the binary hands such a call to [`stage_of`] before it does anything else.
+/// The first argument of the stages, the watchdogs and the programs of git's settings: the binary hands such a call to [`stage_of`] before it does anything else.
 pub const STAGE_ARGUMENT: &str = "__wall-stage";
 
 /// The argument after it that asks for the stages.
@@ -40,6 +44,9 @@ const STAGES: &str = "view";
 /// The arguments after that: the command has a network of its own, or joins the one whose namespaces come first.
 const OWN_NETWORK: &str = "own";
 const JOINED_NETWORK: &str = "joined";
+
+/// Instead of those: the command has a network of its own, and reads an input that comes first.
+const WITH_INPUT: &str = "input";
 
 /// The program that builds the view: a binary that hands calls with [`STAGE_ARGUMENT`] to [`stage_of`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +73,12 @@ impl StageProgram {
     /// Says that this process's own program is one, for every wall that is raised from now on.
     pub fn register_this_program() {
         // The link leads to the running program, also when its file was replaced since.
-        let _ = REGISTERED.set(Self::at("/proc/self/exe"));
+        Self::at("/proc/self/exe").register();
+    }
+
+    /// Says that this program is one, for every wall that is raised from now on. The first one counts.
+    pub fn register(self) {
+        let _ = REGISTERED.set(self);
     }
 
     /// The registered program, whatever the kernel lets it do; `None` if there is none.
@@ -103,14 +115,16 @@ impl StageProgram {
     }
 }
 
-/// Runs a stage or a watchdog if the arguments, without the program's name, ask for one. Must be called first of all in the binary's `main`, while it
+/// Runs a stage, a watchdog or a program of git's settings if the arguments, without the program's name, ask for one. Must be called first of all in the binary's `main`, while it
 /// has one thread.
 pub fn stage_of(mut arguments: impl Iterator<Item = OsString>) -> Option<std::process::ExitCode> {
     if arguments.next()? != STAGE_ARGUMENT {
         return None;
     }
     let rest: Vec<OsString> = arguments.collect();
-    if let Some(code) = watchdog::run_watchdog(&rest) {
+    if let Some(code) =
+        watchdog::run_watchdog(&rest).or_else(|| super::programs::run_git_program(&rest))
+    {
         return Some(code);
     }
     let rest: Vec<String> =

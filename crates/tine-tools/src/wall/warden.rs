@@ -115,7 +115,7 @@ fn start_inside(enclosure: Enclosure, mut command: Command, runtime: Handle) -> 
 
 fn restriction(enclosure: &Enclosure) -> io::Result<&Restriction> {
     match &enclosure.0.layer {
-        Layer::Restriction(restriction) => Ok(restriction),
+        Layer::Restriction(restriction, _) => Ok(restriction),
         Layer::View(_) => Err(io::Error::other("the stages restrict the commands of a view")),
     }
 }

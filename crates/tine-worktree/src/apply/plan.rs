@@ -191,7 +191,7 @@ impl<'a> Plan<'a> {
             .with("GIT_DIR", repository.obeyed_dir().as_os_str())
             .with("GIT_WORK_TREE", tree.as_os_str())
             .with_index(&scratch.index())
-            .with_settings(repository.unfiltered())
+            .with_settings(repository.programs())
             .holding(&room.lock);
         // What changes is written though git may keep it out of a sparse checkout.
         let read = ["-c", "core.sparseCheckout=false", "read-tree"];

@@ -8,6 +8,13 @@ use tine_worktree::{Name, Start, Worktree};
 
 use crate::support::{Home, NOW_MS, exactly, git, held, try_git, write};
 
+/// Where programs of filters may write: LFS keeps its files there.
+pub(crate) fn lfs(home: &Home) -> PathBuf {
+    let folder = home.top().join(".git/lfs");
+    fs::create_dir(&folder).unwrap();
+    folder
+}
+
 fn name() -> Name {
     Name::new("one").unwrap()
 }
@@ -242,8 +249,7 @@ fn a_filter_that_fails_by_now_makes_no_recovery_impossible() {
 #[test]
 fn a_filter_whose_program_is_missing_and_one_that_keeps_files_elsewhere_come_back() {
     let home = Home::new();
-    let store = home.path().join("store");
-    fs::create_dir(&store).unwrap();
+    let store = lfs(&home);
     let store = store.display();
     // As LFS: the repository has a note, the file is elsewhere.
     let clean = format!(

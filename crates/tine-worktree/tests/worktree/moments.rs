@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use tine_testkit::{not_run, test_name};
 use tine_worktree::{Name, Repository, Start};
 
+use crate::exact::lfs;
 use crate::support::{Home, NOW_MS, exactly, git, held, try_git, untouched};
 
 /// Nothing of a worktree is there, and the parent is as it was.
@@ -63,16 +64,19 @@ fn a_change_in_the_moment_of_its_staging_is_seen() {
 
 /// A file that grows whenever git looks at its content, `most` times: with that, somebody changes it while it is copied.
 fn growing(home: &Home, most: u32) {
-    let count = home.path().join("count");
-    let script = home.path().join("grow.sh");
-    let count = count.display();
+    let (folder, script) = (lfs(home), home.top().join("grow.sh"));
+    let (count, live) = (folder.join("count"), folder.join("live"));
     let text = format!(
-        "cat\necho x >> '{count}'\ntest $(wc -l < '{count}') -gt {most} || echo more >> \"$1\"\n"
+        "cat\necho x >> '{0}'\ntest $(wc -l < '{0}') -gt {most} || echo more >> '{1}'\n",
+        count.display(),
+        live.display()
     );
     fs::write(&script, text).unwrap();
     home.write(".gitattributes", "*.live filter=live\n");
-    home.git(&["config", "filter.live.clean", &format!("sh '{}' %f", script.display())]);
+    home.git(&["config", "filter.live.clean", &format!("sh '{}'", script.display())]);
     home.write("log.live", "begin\n");
+    // By another name it lies where the program of a filter may write.
+    fs::hard_link(home.top().join("log.live"), live).unwrap();
 }
 
 #[test]
@@ -191,8 +195,8 @@ fn a_disk_without_room_is_named_and_nothing_is_left() {
     let before = untouched(&home.top());
     let output = other_process(&home, "child", "trap '' XFSZ; ulimit -f 100;").output().unwrap();
     assert!(!output.status.success());
-    let said = String::from_utf8_lossy(&output.stdout).into_owned()
-        + &String::from_utf8_lossy(&output.stderr);
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
     assert!(said.contains("cannot copy") && said.contains("large.bin"), "{} {said}", output.status);
     nothing_is_left(&home, &before);
 }

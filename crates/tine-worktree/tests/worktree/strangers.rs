@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use tine_worktree::{FoundState, Name, Start, Worktree};
+use tine_worktree::{FastForward, FoundState, Merge, Name, Start, Uncommitted, Worktree};
 
 use crate::support::{Home, NOW_MS, git, try_git, write};
 
@@ -275,4 +275,103 @@ fn an_index_in_two_files_is_read_as_one() {
         put(&path, "pipe");
     }
     assert!(found.state(NOW_MS).is_err());
+}
+
+/// A program that says in a file of the checkout's parent whether it ran, and in one of its own whether it ran behind a wall.
+fn trap(home: &Home, ends_in: &str) -> String {
+    let inside = "grep -q '^Seccomp:.*[12]' /proc/self/status || touch";
+    format!(
+        "touch {0}/sprung; {inside} {0}/open; cat /etc/passwd > {0}/seen; {ends_in}",
+        home.path().display()
+    )
+}
+
+#[test]
+fn a_filter_of_the_checkouts_settings_runs_behind_a_wall() {
+    for of in ["clean", "smudge", "process"] {
+        let home = Home::new();
+        home.write("tools/clean", "cat; echo cleaned\n");
+        home.write(".gitattributes", "*.bin filter=a=b\n*.txt filter=x\n");
+        home.write("a.bin", "bytes\n");
+        home.git(&["add", "--all"]);
+        home.git(&["commit", "--quiet", "-m", "second"]);
+        for filter in ["x", "a=b"] {
+            let setting = format!("filter.{filter}.{of}");
+            home.git(&["config", &setting, &trap(&home, "sh ./tools/clean")]);
+        }
+        home.write("a.bin", "changed\n");
+        home.write("a.txt", "changed\n");
+        let forked = home.fork("one", Start::State);
+        let sprung = ["sprung", "open", "seen"].map(|name| home.path().join(name).exists());
+        assert_eq!(sprung, [false; 3], "{of}: {forked:?}");
+        if of == "clean" {
+            let worktree = forked.unwrap();
+            let kept = worktree.repository().top().join("a.txt");
+            assert_eq!(fs::read_to_string(kept).unwrap(), "changed\n");
+            let work = format!("{}:a.txt", worktree.start().work.as_str());
+            assert_eq!(home.git(&["cat-file", "-p", &work]), "changed\ncleaned\n");
+        }
+    }
+}
+
+#[test]
+fn a_merge_driver_runs_behind_a_wall_and_its_result_counts() {
+    let home = Home::new();
+    home.write(".gitattributes", "a.txt merge=both\n");
+    home.git(&["add", "--all"]);
+    home.git(&["commit", "--quiet", "-m", "second"]);
+    let driver = trap(&home, "{ cat %B; echo %P; } >> %A");
+    home.git(&["config", "merge.both.driver", &driver]);
+    let worktree = home.fork("one", Start::State).unwrap();
+    let top = worktree.repository().top().to_owned();
+    write(&top, "a.txt", "theirs\n");
+    git(&top, &["commit", "--quiet", "-am", "theirs"]);
+    home.write("a.txt", "ours\n");
+    home.git(&["commit", "--quiet", "-am", "ours"]);
+    let end = worktree.state(NOW_MS).unwrap();
+    let merge = Merge {
+        name: worktree.name(),
+        label: "child",
+        start: worktree.start(),
+        end: &end,
+        fast_forward: FastForward::WherePossible,
+        uncommitted: Uncommitted::Bring,
+        dry_run: false,
+        now_ms: NOW_MS,
+    };
+    let merged = home.repository().merge(&merge);
+    let sprung = ["sprung", "open", "seen"].map(|name| home.path().join(name).exists());
+    assert_eq!(sprung, [false; 3], "{merged:?}");
+    assert_eq!(fs::read_to_string(home.top().join("a.txt")).unwrap(), "ours\ntheirs\na.txt\n");
+}
+
+#[test]
+fn a_missing_object_makes_git_start_no_program_of_the_checkouts_choosing() {
+    let home = Home::new();
+    let trap = home.path().join("sprung");
+    let settings = [
+        ("core.repositoryFormatVersion", "1".to_owned()),
+        ("extensions.partialClone", "origin".to_owned()),
+        ("remote.origin.promisor", "true".to_owned()),
+        ("remote.origin.url", home.path().join("nothing").display().to_string()),
+        ("remote.origin.uploadpack", format!("touch {};", trap.display())),
+    ];
+    for (name, value) in settings {
+        home.git(&["config", name, &value]);
+    }
+    let tree = home.git(&["rev-parse", "HEAD:src"]);
+    let tree = tree.trim();
+    let object = home.top().join(".git/objects").join(&tree[..2]).join(&tree[2..]);
+    fs::remove_file(object).unwrap();
+    let forked = home.fork("one", Start::State);
+    assert!(!trap.exists(), "a program of the checkout's own settings was run: {forked:?}");
+}
+
+#[test]
+fn nothing_waits_for_a_pipe_in_the_place_of_the_checkouts_index() {
+    let home = Home::new();
+    home.write("a.txt", "changed\n");
+    put(&home.top().join(".git/index"), "pipe");
+    let error = home.fork("one", Start::State).unwrap_err().to_string();
+    assert!(error.contains("index"), "{error}");
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
+use tine_tools::StageProgram;
 use tine_worktree::{Name, NewWorktree, Repository, Start, Worktree, WorktreeError};
 
 /// 2026-01-01 in milliseconds since the Unix epoch.
@@ -52,6 +53,10 @@ impl Home {
     }
 
     fn owned() -> Self {
+        // What runs programs of git's settings behind their wall. The tests within the crate run none.
+        if let Some(program) = option_env!("CARGO_BIN_EXE_tine-worktree-stage") {
+            StageProgram::at(program).register();
+        }
         let directory = tine_testkit::scratch();
         let home = Self::at(directory.path());
         Self { _directory: Some(directory), ..home }
@@ -155,7 +160,7 @@ pub(crate) fn try_git_bytes<A: AsRef<OsStr>>(directory: &Path, arguments: &[A]) 
 /// All of a checkout that is to be the same in a fork: what git says of it and of its index, and every file that is not ignored, with
 /// its mode and its time.
 pub(crate) fn exactly(top: &Path) -> String {
-    said(top) + &not_ignored(top, |file| file.to_owned())
+    [said(top), not_ignored(top, |file| file.to_owned())].concat()
 }
 
 /// Returns what [`exactly`] does, without times: what is kept of a worktree that is removed.
@@ -164,12 +169,12 @@ pub(crate) fn held(top: &Path) -> String {
         let (mode, rest) = file.split_once(' ').unwrap();
         format!("{mode} {}", rest.split_once(' ').unwrap().1)
     };
-    said(top) + &not_ignored(top, without_time)
+    [said(top), not_ignored(top, without_time)].concat()
 }
 
 fn said(top: &Path) -> String {
     let status = git(top, &["status", "--porcelain=v2", "--untracked-files=all"]);
-    status + &git(top, &["ls-files", "--stage", "-v"])
+    [status, git(top, &["ls-files", "--stage", "-v"])].concat()
 }
 
 fn not_ignored(top: &Path, shown: impl Fn(&str) -> String) -> String {

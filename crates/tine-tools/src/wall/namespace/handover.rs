@@ -1,5 +1,5 @@
 //! Descriptors that travel over the socket of order and report: listeners and namespaces from the inner stage to tine, and namespaces from
-//! tine to the outer stage of a command that joins them.
+//! tine to the outer stage of a command that joins them. The input of a command that reads travels to the inner stage.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -17,9 +17,12 @@ use super::network::Namespaces;
 /// Most descriptors: the listeners of the proxy and of each destination. The kernel hands over at most 253 at once.
 const DESCRIPTORS_MAX: usize = DESTINATIONS_MAX + 1;
 
-/// The byte with which listeners travel, and the one of namespaces. Reports begin with a brace.
+/// The bytes with which listeners and namespaces travel. Reports begin with a brace.
 const LISTENERS: u8 = b'L';
 const NAMESPACES: u8 = b'N';
+
+/// The one with which the input of a command travels.
+const INPUT: u8 = b'I';
 
 #[cfg(target_os = "linux")]
 const RECEIVE: RecvFlags = RecvFlags::CMSG_CLOEXEC;
@@ -34,6 +37,18 @@ pub(super) fn hand_over_listeners(socket: impl AsFd, listeners: &[TcpListener]) 
 /// Gives handles of namespaces to whoever holds the other end.
 pub(super) fn hand_over_namespaces(socket: impl AsFd, namespaces: &Namespaces) -> io::Result<()> {
     hand_over(socket, NAMESPACES, &namespaces.handles().collect::<Vec<_>>())
+}
+
+/// Gives a command its input.
+pub(super) fn hand_over_input(socket: impl AsFd, input: impl AsFd) -> io::Result<()> {
+    hand_over(socket, INPUT, &[input.as_fd()])
+}
+
+/// Waits for the input of a command.
+#[cfg(target_os = "linux")]
+pub(super) fn await_input(socket: impl AsFd) -> io::Result<OwnedFd> {
+    let received = receive(socket, INPUT, RecvFlags::empty())?;
+    received.into_iter().next().ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }
 
 fn hand_over(socket: impl AsFd, mark: u8, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::wall::grants::{Access, Grant};
+use crate::wall::support::Support;
 use crate::wall::{CommandLimit, Metadata, ResourceLimits, Sockets};
 
 /// A path as text where it is one, else as its bytes.
@@ -110,6 +111,23 @@ pub(in crate::wall) enum Right {
 }
 
 impl Rules {
+    /// The second layer of a wall.
+    pub(in crate::wall) fn new(
+        grants: &[Grant],
+        (has_network, metadata): (bool, Metadata),
+        support: Support,
+        limits: ResourceLimits,
+    ) -> Self {
+        Self {
+            grants: grants.iter().map(Self::right).collect(),
+            has_network,
+            may_change_metadata: metadata == Metadata::Free,
+            landlock: support.landlock,
+            filter: support.filter,
+            limits,
+        }
+    }
+
     pub(in crate::wall) fn right(grant: &Grant) -> (PathText, Right) {
         let right = match grant.access {
             Access::List => Right::List,
@@ -150,7 +168,7 @@ pub(super) enum Job {
     /// Nothing: the view is built, and that is all.
     Trial,
     /// The shell at `program` runs `command` under the name `name`. Where it lends its network, its namespaces come back.
-    Command { program: PathText, name: String, command: String, lends_network: bool },
+    Command { program: PathText, name: String, command: PathText, lends_network: bool },
 }
 
 /// How a stage ended.

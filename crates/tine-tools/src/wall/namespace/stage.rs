@@ -10,8 +10,12 @@
     reason = "a stage is a process of its own: it starts the next one and ends itself"
 )]
 
+use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use fork::Fork;
@@ -26,7 +30,7 @@ use rustix::thread::{CapabilitySet, capabilities};
 
 use super::network::Namespaces;
 use super::order::{Job, Report, Rules, Setup};
-use super::{JOINED_NETWORK, STAGES, handover, loopback, mounts};
+use super::{JOINED_NETWORK, STAGES, WITH_INPUT, handover, loopback, mounts};
 use crate::wall::kernel::Restriction;
 use crate::wall::support::Support;
 use crate::wall::usage::Usage;
@@ -39,11 +43,21 @@ const FAILED: u8 = 125;
 /// The largest order. Lists of paths are bounded where they are made; this is far above.
 const ORDER_BYTES_MAX: u64 = 64 << 20;
 
+/// What the command gets beside the order.
+#[derive(Clone, Copy)]
+struct Way {
+    /// The network is another command's, whose namespaces come first.
+    joins: bool,
+    /// The command has an input, which comes before the order.
+    reads: bool,
+}
+
 /// Runs the stages that the arguments ask for: the outer one, and in its fork the inner one.
 pub(super) fn run_stages(arguments: &[String]) -> ExitCode {
     let done = match arguments.split_first() {
         Some((stages, [network, rest @ ..])) if stages == STAGES => {
-            outer(network == JOINED_NETWORK, rest.first())
+            let way = Way { joins: network == JOINED_NETWORK, reads: network == WITH_INPUT };
+            outer(way, rest.first())
         }
         _ => Err(failed("start", io::Error::other("no stage is named"))),
     };
@@ -61,10 +75,9 @@ fn failed(step: &str, error: impl Into<io::Error>) -> Report {
     Report::Failed { step: step.to_owned(), error: error.into().to_string() }
 }
 
-/// Makes the namespaces and waits for the inner stage, which returns from here as well. `joins` says that the network is another command's,
-/// whose namespaces come first. `group` is the file by which both stages become part of a control group. The calling process must have one
+/// Makes the namespaces and waits for the inner stage, which returns from here as well. `group` is the file by which both stages become part of a control group. The calling process must have one
 /// thread.
-fn outer(joins: bool, group: Option<&String>) -> Result<u8, Report> {
+fn outer(way: Way, group: Option<&String>) -> Result<u8, Report> {
     // Who asks the command to end must not end this stage, which waits until all of it is gone.
     SigSet::all().thread_block().map_err(|error| failed("block signals", error))?;
     close_inherited().map_err(|error| failed("close descriptors", error))?;
@@ -72,7 +85,7 @@ fn outer(joins: bool, group: Option<&String>) -> Result<u8, Report> {
         // Where this fails, tine counts all the same.
         let _ = std::fs::write(group, "0");
     }
-    let (user, group) = (getuid().as_raw(), getgid().as_raw());
+    let (user, group, joins) = (getuid().as_raw(), getgid().as_raw(), way.joins);
     let mut flags = CloneFlags::CLONE_NEWNS
         | CloneFlags::CLONE_NEWPID
         | CloneFlags::CLONE_NEWIPC
@@ -89,7 +102,7 @@ fn outer(joins: bool, group: Option<&String>) -> Result<u8, Report> {
         map((0, user), (0, group)).map_err(|error| failed("map the user", error))?;
     }
     let inner_stage = match fork::fork().map_err(|error| failed("start the inner stage", error))? {
-        Fork::Child => return inner((!is_privileged).then_some((user, group)), joins),
+        Fork::Child => return inner((!is_privileged).then_some((user, group)), way),
         Fork::Parent(process) => Pid::from_raw(process),
     };
     // What is killed is the group of the command; this stage sees the end of it.
@@ -145,11 +158,18 @@ fn map(user: (u32, u32), group: (u32, u32)) -> io::Result<()> {
     write("gid_map", format!("{} {} 1", group.0, group.1))
 }
 
-/// Builds the view, restricts itself, and runs the command. `mapped` is the user and group that have another number in the namespaces;
-/// `joins` says that the network is another command's, where all is done.
-fn inner(mapped: Option<(u32, u32)>, joins: bool) -> Result<u8, Report> {
+/// Builds the view, restricts itself, and runs the command. `mapped` is the user and group that have another number in the namespaces.
+/// Where the network is another command's, all is done there.
+fn inner(mapped: Option<(u32, u32)>, way: Way) -> Result<u8, Report> {
+    let input = match way.reads {
+        true => {
+            let input = socket().and_then(handover::await_input);
+            Some(input.map_err(|error| failed("take the input", error))?)
+        }
+        false => None,
+    };
     let (setup, job) = read_order().map_err(|error| failed("read the order", error))?;
-    let listen = if joins { &[] } else { &*setup.listen };
+    let listen = if way.joins { &[] } else { &*setup.listen };
     let listeners = loopback::listen(listen).map_err(|error| failed("open the network", error))?;
     let lent = match &job {
         Job::Command { lends_network: true, .. } if !listeners.is_empty() => {
@@ -184,7 +204,7 @@ fn inner(mapped: Option<(u32, u32)>, joins: bool) -> Result<u8, Report> {
             socket().and_then(hand_over).map_err(|error| failed("hand over the network", error))?;
             drop((lent, listeners));
             limit(setup.rules.limits).map_err(|error| failed("set limits", error))?;
-            run(&program.path(), &name, &command)
+            run(&program.path(), &name, &command.path(), input)
         }
     }
 }
@@ -209,6 +229,28 @@ fn send(report: &Report) -> io::Result<()> {
     let mut text = serde_json::to_vec(report)?;
     text.push(b'\n');
     socket()?.write_all(&text)
+}
+
+/// Runs a command behind the rules alone, with this process's input and output. Returns its exit code. The process must have one thread, which
+/// is not restricted itself.
+pub(in crate::wall) fn run_restricted(
+    rules: &Rules,
+    shell: &Path,
+    command: &OsStr,
+    environment: &[(OsString, OsString)],
+) -> io::Result<u8> {
+    let inside = || {
+        restrict(rules)?;
+        limit(rules.limits)?;
+        let mut shell = Command::new(shell);
+        shell.arg("-c").arg(command).env_clear().envs(environment.iter().cloned());
+        let status = shell.status()?;
+        let signal = || status.signal().map(|signal| 128 + signal);
+        let code = status.code().or_else(signal).and_then(|code| u8::try_from(code).ok());
+        Ok(code.unwrap_or(FAILED))
+    };
+    let ended = std::thread::scope(|scope| scope.spawn(inside).join());
+    ended.unwrap_or_else(|_| Err(io::Error::other("the thread that restricts itself failed")))
 }
 
 /// The second layer: what a wall without namespaces has as its only one.
@@ -270,12 +312,12 @@ fn watch(limits: CommandLimits) -> io::Result<()> {
 }
 
 /// Runs the shell and reaps every process until it has ended.
-fn run(program: &std::path::Path, name: &str, command: &str) -> Result<u8, Report> {
+fn run(program: &Path, name: &str, command: &Path, input: Option<OwnedFd>) -> Result<u8, Report> {
     use std::os::unix::process::CommandExt;
     // The command begins with no signal blocked. This process, the first of its namespace, gets none that it does not ask for.
     SigSet::all().thread_unblock().map_err(|error| failed("unblock signals", error))?;
     let mut shell = Command::new(program);
-    shell.arg0(name).args(["-c", command]).stdin(Stdio::null());
+    shell.arg0(name).arg("-c").arg(command).stdin(input.map_or_else(Stdio::null, Stdio::from));
     let shell = match shell.spawn() {
         Ok(shell) => shell,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Report::NoShell),

@@ -1,5 +1,6 @@
 //! Starting a command through the stages, and what they report.
 
+use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -15,7 +16,9 @@ use tokio::process::{Child, Command};
 
 use super::network::Namespaces;
 use super::order::{Job, PathText, Report, Rules, Setup};
-use super::{JOINED_NETWORK, OWN_NETWORK, STAGE_ARGUMENT, STAGES, StageProgram, handover};
+use super::{
+    JOINED_NETWORK, OWN_NETWORK, STAGE_ARGUMENT, STAGES, StageProgram, WITH_INPUT, handover,
+};
 use crate::wall::{CommandLimit, ControlGroup, Proxy, Refusals, ResourceLimits};
 
 /// The time limit for the stages to read the order. They do nothing else then, so a machine that needs this long starts no command.
@@ -111,9 +114,15 @@ pub(crate) fn stages(
     group: Option<&ControlGroup>,
     joined: Option<&Namespaces>,
 ) -> Command {
+    let way = if joined.is_some() { JOINED_NETWORK } else { OWN_NETWORK };
+    let mut builder = called(program, way);
+    builder.args(group.map(ControlGroup::processes));
+    builder
+}
+
+fn called(program: &StageProgram, way: &str) -> Command {
     let mut builder = Command::new(program.path());
-    let network = if joined.is_some() { JOINED_NETWORK } else { OWN_NETWORK };
-    builder.args([STAGE_ARGUMENT, STAGES, network]).args(group.map(ControlGroup::processes));
+    builder.args([STAGE_ARGUMENT, STAGES, way]);
     builder
 }
 
@@ -128,7 +137,7 @@ pub(crate) fn start(
     let job = Job::Command {
         program: PathText::from(shell),
         name: name.to_owned(),
-        command: command.to_owned(),
+        command: PathText::from(Path::new(command)),
         lends_network,
     };
     let (ours, theirs) = UnixStream::pair()?;
@@ -184,6 +193,49 @@ pub(in crate::wall) fn try_view(program: &StageProgram, setup: &[u8]) -> io::Res
             Err(io::Error::other("an unknown report"))
         }
     }
+}
+
+/// Runs a command in a view, with this process's input and output. Returns its exit code. Blocks.
+#[cfg(target_os = "linux")]
+pub(in crate::wall) fn run_on_own_input(
+    setup: &Setup,
+    (shell, name): (&Path, &str),
+    command: &OsStr,
+    environment: &[(OsString, OsString)],
+) -> io::Result<u8> {
+    let mut text = serde_json::to_vec(setup)?;
+    text.push(b'\n');
+    let job = Job::Command {
+        program: PathText::from(shell),
+        name: name.to_owned(),
+        command: PathText::from(Path::new(command)),
+        lends_network: false,
+    };
+    let (ours, theirs) = UnixStream::pair()?;
+    let mut builder = called(&StageProgram::at("/proc/self/exe"), WITH_INPUT).into_std();
+    builder.env_clear().envs(environment.iter().cloned()).stdin(Stdio::from(OwnedFd::from(theirs)));
+    let mut child = builder.spawn()?;
+    drop(builder);
+    handover::hand_over_input(&ours, rustix::stdio::stdin())?;
+    // Nobody else may keep it open: who writes to it waits until the command reads no more.
+    rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
+    tell(&ours, &text, &job)?;
+    let status = child.wait()?;
+    let code = |status: ExitStatus| {
+        use std::os::unix::process::ExitStatusExt as _;
+        let signal = || status.signal().map(|signal| 128 + signal);
+        status.code().or_else(signal).and_then(|code| u8::try_from(code).ok())
+    };
+    let ended = match Reports(ours).end() {
+        StageEnd::Ended { status, .. } => code(status),
+        StageEnd::Exceeded(limit) => {
+            return Err(io::Error::other(format!("its processes passed a limit: {limit:?}")));
+        }
+        StageEnd::NoShell => return Err(ErrorKind::NotFound.into()),
+        StageEnd::Failed(error) => return Err(error),
+        StageEnd::Silent => code(status),
+    };
+    ended.ok_or_else(|| io::Error::other("it ended without a code"))
 }
 
 /// Tries the smallest view there is.

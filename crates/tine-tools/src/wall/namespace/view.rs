@@ -46,7 +46,12 @@ pub(in crate::wall) fn view(wanted: &Wanted<'_>) -> std::io::Result<Setup> {
             || lies_below(wanted.directory)
     };
     let mut private = Vec::new();
-    let mut grants: Vec<_> = wanted.grants.iter().map(Rules::right).collect();
+    let mut rules = Rules::new(
+        wanted.grants,
+        (!wanted.listen.is_empty(), wanted.metadata),
+        wanted.support,
+        wanted.limits,
+    );
     for (number, place) in wanted.private.iter().enumerate() {
         // A link leads to one that is private already; and what is worked in as a whole cannot be private.
         let is_real = place.is_dir() && place.canonicalize().is_ok_and(|real| real == *place);
@@ -57,12 +62,12 @@ pub(in crate::wall) fn view(wanted: &Wanted<'_>) -> std::io::Result<Setup> {
         std::fs::create_dir_all(&own)?;
         private.push((PathText::from(place.as_path()), PathText::from(own.as_path())));
         if !is_crowded(place) {
-            grants.push(Rules::right(&Grant::new(place, Access::Full)));
+            rules.grants.push(Rules::right(&Grant::new(place, Access::Full)));
         }
     }
     let shared = Path::new(SHARED_MEMORY);
     let access = if is_crowded(shared) { Access::Read } else { Access::Full };
-    grants.push(Rules::right(&Grant::new(shared, access)));
+    rules.grants.push(Rules::right(&Grant::new(shared, access)));
     let is_hidden = |path: &Path| {
         let mut empty = private.iter().map(|(place, _)| place.path()).chain([shared.to_owned()]);
         empty.any(|place| path.starts_with(place)) && (path.is_dir() || path.is_file())
@@ -80,14 +85,7 @@ pub(in crate::wall) fn view(wanted: &Wanted<'_>) -> std::io::Result<Setup> {
         visible: texts(&outermost(visible)),
         private,
         listen: wanted.listen.to_vec(),
-        rules: Rules {
-            grants,
-            has_network: !wanted.listen.is_empty(),
-            may_change_metadata: wanted.metadata == Metadata::Free,
-            landlock: wanted.support.landlock,
-            filter: wanted.support.filter,
-            limits: wanted.limits,
-        },
+        rules,
     })
 }
 

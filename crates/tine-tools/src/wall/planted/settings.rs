@@ -1,15 +1,15 @@
 //! Settings of git that make it run nothing, and the files that say where they lie.
 
-use std::ffi::OsStr;
-use std::io::{Read as _, Write as _};
+use std::ffi::{OsStr, OsString};
+use std::io::Read as _;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use rustix::fs::{Dir, Mode, OFlags};
 
 use crate::beneath::open_regular;
+use crate::own_git::GitCall;
 
 /// The largest file of settings that is read. One of git's has some hundred bytes.
 const BYTES_MAX: u64 = 64 * 1024;
@@ -154,21 +154,10 @@ fn is_harmless_setting(key: &str, value: &str) -> bool {
 
 /// The settings in a text, as git lists them, each as its key, a line end, its value and a zero. It follows no `include`.
 fn listed(text: &str) -> Option<String> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "git reads a text on its input, in no repository, which makes it run nothing"
-    )]
-    let mut git = std::process::Command::new("git");
-    git.args(["config", "--file", "-", "--no-includes", "--list", "-z"]).current_dir("/");
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_CONFIG_COUNT"] {
-        git.env_remove(name);
-    }
-    git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
-    git.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = git.spawn().ok()?;
-    // Git reads all of it before it prints; the pipe holds it where it does not.
-    child.stdin.take()?.write_all(text.as_bytes()).ok()?;
-    let output = child.wait_with_output().ok()?;
+    const LIST: [&str; 6] = ["config", "--file", "-", "--no-includes", "--list", "-z"];
+    let arguments = LIST.map(OsString::from);
+    let call = GitCall { input: text.as_bytes(), ..GitCall::look(Path::new("/"), &arguments) };
+    let output = call.run(|| ()).ok()?;
     output.status.success().then(|| String::from_utf8(output.stdout).ok())?
 }
 
