@@ -85,6 +85,8 @@ pub enum RunEvent<'a> {
     Shared(&'a [Neighbour]),
     /// A write of the journal waits: another process holds the store's lock. Told once for each wait, to one run of the process.
     StoreWaits,
+    /// What the wall around the run's commands does not keep, because there is more than was looked through.
+    Unkept(&'static str),
     /// Processes of calls that were cut off still ran when the run began. Each was ended or may still run.
     LeftBehind(&'a [Leftover]),
     /// The server has refused members of requests: the lineage's requests leave them out from here on.

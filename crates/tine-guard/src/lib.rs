@@ -41,12 +41,13 @@ pub use look_alike::{LookAlike, TextUse, look_alikes};
 pub use offer::{OfferedRule, offered_rules};
 pub use paths::{PathPlace, place_of};
 pub use protected::{
-    REPOSITORIES_WITHIN, REPOSITORY_SETTINGS, is_protected, starts_programs, steers_agents,
+    HOME_STARTERS, REPOSITORIES_WITHIN, REPOSITORY_OPERATIONS, REPOSITORY_SETTINGS, is_protected,
+    is_protected_name, starts_programs, steers_agents,
 };
 pub use real_path::{RealCall, RealPathError, real_call, real_path};
 pub use redact::{redact, redact_json};
 pub use rule::{Rule, RuleError, Rules};
-pub use secrets::{is_key_store, is_secret, is_secret_in, leads_to_key_store};
+pub use secrets::{is_key_store, is_secret, is_secret_in, leads_to_key_store, names_files_alone};
 pub use shell::{ShellVerdict, Width, shell_verdict};
 pub use sweep::Sweep;
 pub use unseen::is_unseen;

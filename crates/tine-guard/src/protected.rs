@@ -4,10 +4,11 @@
 //! would carry what the agent wrote to there. The file tools refuse these paths, and the wall makes them read-only for
 //! commands. Both ask [`is_protected`]. This module looks at names alone and never at the disk.
 
+use std::borrow::Cow;
 use std::path::{Component, Path};
 
 /// Names that a program picks up because somebody opens the directory, changes into it, commits or pushes. In lower case, sorted.
-const PROTECTED: [&str; 94] = [
+const PROTECTED: [&str; 96] = [
     ".aider.conf.yml",
     ".autoenv",
     ".autoenv.zsh",
@@ -51,6 +52,7 @@ const PROTECTED: [&str; 94] = [
     ".husky",
     ".idea",
     ".inputrc",
+    ".jj",
     ".lldbinit",
     ".lvimrc",
     ".mcp.json",
@@ -70,6 +72,7 @@ const PROTECTED: [&str; 94] = [
     ".pythonstartup",
     ".rvmrc",
     ".screenrc",
+    ".sl",
     ".teamcity",
     ".tine",
     ".tmux.conf",
@@ -113,7 +116,7 @@ const PROGRAM_FOLDERS: [&str; 4] = ["node_modules", ".venv", "venv", ".bin"];
 
 /// Names that run code when somebody builds, tests or formats the project. They are sources like any other there, and a worker
 /// edits them; a note has none of these names. In lower case, sorted.
-const BUILDS: [&str; 24] = [
+const BUILDS: [&str; 37] = [
     ".babelrc",
     ".babelrc.js",
     ".bazelrc",
@@ -127,23 +130,43 @@ const BUILDS: [&str; 24] = [
     ".yarn",
     ".yarnrc",
     ".yarnrc.yml",
+    "build.gradle",
+    "build.gradle.kts",
+    "build.rs",
     "conftest.py",
+    "containerfile",
+    "dockerfile",
     "gnumakefile",
+    "gradlew",
+    "gradlew.bat",
     "justfile",
     "makefile",
+    "mvnw",
+    "mvnw.cmd",
+    "noxfile.py",
     "package.json",
     "rakefile",
     "rust-toolchain",
     "rust-toolchain.toml",
+    "settings.gradle",
+    "settings.gradle.kts",
+    "setup.py",
     "taskfile.yaml",
     "taskfile.yml",
     "vagrantfile",
 ];
 
+/// The ending of programs for Nix, which run whenever somebody builds or opens a shell.
+const NIX: &str = ".nix";
+
 /// Names in a repository's own folder whose content decides which programs git runs, or where the rest of the repository is.
 /// Commits write none of them. The one list for file tools and the wall.
 pub const REPOSITORY_SETTINGS: [&str; 6] =
     ["commondir", "config", "config.worktree", "gitdir", "hooks", "info"];
+
+/// Names in a repository's own folder of what is under way there, such as a rebase: git runs what its steps say when somebody goes on
+/// with it. Only what was begun before is protected, since a command may begin one and end it.
+pub const REPOSITORY_OPERATIONS: [&str; 3] = ["rebase-apply", "rebase-merge", "sequencer"];
 
 /// Folders of a repository that hold the folders of other repositories: of submodules, and of linked worktrees. Each of
 /// those has settings of its own.
@@ -151,6 +174,88 @@ pub const REPOSITORIES_WITHIN: [&str; 2] = ["modules", "worktrees"];
 
 /// Folders of a repository in which any name may be that of a branch or an object.
 const REPOSITORY_DATA: [&str; 3] = ["logs", "objects", "refs"];
+
+/// Places below a home where the user's shell, desktop and tools look for programs and for what they run as they start, beside those whose
+/// names are protected everywhere. A confined agent whose directory is the home writes in none of them.
+pub const HOME_STARTERS: [&str; 77] = [
+    ".aliases",
+    ".asdf",
+    ".atom",
+    ".bash_completion",
+    ".bash_functions",
+    ".bun",
+    ".byobu",
+    ".composer",
+    ".condarc",
+    ".cshrc",
+    ".curlrc",
+    ".deno",
+    ".dircolors",
+    ".elvish",
+    ".exports",
+    ".fluxbox",
+    ".forward",
+    ".functions",
+    ".fzf",
+    ".fzf.bash",
+    ".fzf.zsh",
+    ".gem",
+    ".ghci",
+    ".ghcup",
+    ".gradle/init.d",
+    ".gradle/init.gradle",
+    ".guile",
+    ".gvimrc",
+    ".i3",
+    ".ideavimrc",
+    ".irbrc",
+    ".jenv",
+    ".julia/config",
+    ".krew",
+    ".kshrc",
+    ".lesskey",
+    ".lessfilter",
+    ".local",
+    ".login",
+    ".logout",
+    ".luarocks",
+    ".m2/settings.xml",
+    ".mailcap",
+    ".mambarc",
+    ".mkshrc",
+    ".mozilla",
+    ".nix-profile",
+    ".npm-global",
+    ".nvm",
+    ".oh-my-bash",
+    ".oh-my-zsh",
+    ".opam",
+    ".pam_environment",
+    ".pip",
+    ".pryrc",
+    ".psqlrc",
+    ".pyenv",
+    ".rbenv",
+    ".rprofile",
+    ".rustup",
+    ".rvm",
+    ".sdkman",
+    ".sqliterc",
+    ".tcshrc",
+    ".tmux",
+    ".vim",
+    ".volta",
+    ".wgetrc",
+    ".xinitrc",
+    ".xprofile",
+    ".xsession",
+    ".xsessionrc",
+    ".yarn",
+    ".zinit",
+    ".zsh",
+    "bin",
+    "go/bin",
+];
 
 /// Whether a confined agent writes nothing at `below`, a path below a directory that it may write in, without links. True for a
 /// protected folder and all in it. Of a repository's own folder (`.git` at any depth, `*.git`) only its settings and hooks
@@ -165,6 +270,15 @@ pub fn is_protected(below: &Path) -> bool {
         || names.iter().enumerate().any(|(index, name)| {
             name.ends_with(".git") && is_repository_setting(&names[index + 1..])
         })
+}
+
+/// Returns true if [`is_protected`] is true for a path of this one name. For whoever looks at very many.
+pub fn is_protected_name(name: &[u8]) -> bool {
+    let lower = match name.iter().any(u8::is_ascii_uppercase) {
+        true => Cow::Owned(name.to_ascii_lowercase()),
+        false => Cow::Borrowed(name),
+    };
+    PROTECTED.binary_search_by(|known| known.as_bytes().cmp(&lower)).is_ok()
 }
 
 /// Returns true for a path at which some program runs what stands there: because somebody opens the directory, changes into it,
@@ -219,7 +333,7 @@ fn lower(below: &Path) -> impl Iterator<Item = String> {
 fn is_repository_setting(names: &[String]) -> bool {
     let mut names = names.iter().map(String::as_str);
     while let Some(name) = names.next() {
-        if REPOSITORY_SETTINGS.contains(&name) {
+        if REPOSITORY_SETTINGS.contains(&name) || REPOSITORY_OPERATIONS.contains(&name) {
             return true;
         }
         if REPOSITORY_DATA.contains(&name) {
@@ -235,7 +349,9 @@ fn is_repository_setting(names: &[String]) -> bool {
 
 /// Whether some program picks up a file of this name, which is in lower case, from the directory that it is started in.
 pub(crate) fn is_picked_up_name(name: &str) -> bool {
-    PROTECTED.binary_search(&name).is_ok() || BUILDS.binary_search(&name).is_ok()
+    PROTECTED.binary_search(&name).is_ok()
+        || BUILDS.binary_search(&name).is_ok()
+        || name.ends_with(NIX)
 }
 
 #[cfg(test)]
@@ -282,6 +398,10 @@ mod tests {
             ".local/bin/run.sh",
             ".pythonstartup",
             "lib/usercustomize.py",
+            "build.rs",
+            "gradlew",
+            "Dockerfile",
+            "nix/shell.nix",
         ] {
             assert!(is_steering(Path::new(path)), "{path}");
         }
@@ -315,6 +435,9 @@ mod tests {
             ".git/config.worktree",
             ".git/hooks",
             ".git/hooks/pre-commit",
+            ".git/rebase-merge/git-rebase-todo",
+            ".git/sequencer",
+            ".jj/repo/config.toml",
             ".git/info/attributes",
             ".git/commondir",
             ".git/modules/sub/config",

@@ -40,6 +40,13 @@ fn has_secret_name(words: &[Cow<'_, str>]) -> bool {
         || words.last().is_some_and(|word| is_secret_file(word))
 }
 
+/// Returns true if a name of this kind tells of secrets as the name of a file, and of nothing as that of a folder: sources lie in folders that
+/// are called `tokens`.
+pub fn names_files_alone(name: &str) -> bool {
+    let name = lower(Cow::Borrowed(name));
+    is_secret_file(&name) && !is_secret_name(&name) && !FOLDERS.contains(&name.as_ref())
+}
+
 /// As [`is_secret`], where `home` is a home too.
 pub fn is_secret_in(path: &Path, home: &Path) -> bool {
     is_secret(path) || path.strip_prefix(home).is_ok_and(is_key_store)

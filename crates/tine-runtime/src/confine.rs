@@ -135,9 +135,10 @@ impl Confinement {
         let roots = wall.writable.clone();
         let secrets = Arc::clone(&hidden);
         let parts = self.parts();
+        let holding = self.own.iter().chain(&self.origin).cloned().collect();
         let raised = tokio::task::spawn_blocking(move || {
             part(parts, &directory)?;
-            wall.raise(&directory, &Ground::here(hidden))
+            wall.raise(&directory, &Ground { holding, ..Ground::here(hidden) })
         });
         let enclosure = raised.await.map_err(|_| RuntimeError::Confinement)??;
         let place = place.with_enclosure(enclosure).with_write_roots(&roots)?;

@@ -233,8 +233,8 @@ impl Permissions {
 
     /// The width of the verdict on reads.
     fn width(&self) -> Width {
-        match self.wall {
-            Some(_) => Width::Wide,
+        match &self.wall {
+            Some(wall) => width_behind(wall),
             None => Width::Strict,
         }
     }
@@ -445,6 +445,14 @@ impl Permissions {
         });
         let question = Question { id, call, real, why, rule, helps: &helps, is_free: &is_free };
         queue.answer(&question, self, cancel).await.map(|()| permit)
+    }
+}
+
+/// The width of the verdict in front of a wall. Where not all secrets were found that it is to cover, only what is certain counts as a read.
+pub(crate) fn width_behind(wall: &Enclosure) -> Width {
+    match wall.is_search_complete() {
+        true => Width::Wide,
+        false => Width::Walled,
     }
 }
 

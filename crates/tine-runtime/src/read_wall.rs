@@ -2,7 +2,8 @@
 //! confined.
 //!
 //! The base wall is raised when the first command asks for it, and kept for the run, as is a failure to raise it. After a failure that
-//! may pass, such as a full disk, a later command tries again, a few times. Where it stands, reads are judged widely, and no read runs without a wall any more. A command that may read something that the base
+//! may pass, such as a full disk, a later command tries again, a few times. Where it stands, reads are judged widely, and no read runs without a wall any more; in a
+//! directory with more files than are searched for secrets, they are judged strictly. A command that may read something that the base
 //! wall does not show gets a wall that shows those paths as well. Only paths that were judged are shown, and none is followed again.
 
 use std::collections::HashMap;
@@ -28,9 +29,6 @@ pub(crate) enum NoReadWall {
     /// The wall failed.
     #[error(transparent)]
     Wall(#[from] WallError),
-    /// It would show secrets that were not found.
-    #[error("the directory has too many files to find all secrets among them")]
-    Unsearched,
     /// The thread that raised it ended early.
     #[error("the wall was not finished")]
     Unfinished,
@@ -41,7 +39,7 @@ impl NoReadWall {
     fn is_passing(&self) -> bool {
         match self {
             Self::Wall(error) => error.is_passing(),
-            Self::Unsearched | Self::Unfinished => false,
+            Self::Unfinished => false,
         }
     }
 }
@@ -58,7 +56,7 @@ pub(crate) struct ReadWalls {
     others: Mutex<HashMap<Vec<PathBuf>, Enclosure>>,
 }
 
-/// The base wall of a run, which stands: the proof that reads may be judged widely.
+/// The base wall of a run, which stands.
 pub(crate) struct BaseWall<'a> {
     walls: &'a ReadWalls,
     enclosure: &'a Enclosure,
@@ -87,7 +85,7 @@ impl ReadWalls {
     /// Returns the base wall, if one can stand at this place. The place must be the same for the whole run.
     pub(crate) async fn base(&self, place: &Place) -> Option<BaseWall<'_>> {
         let base = self.base.get_or_try_init(|| async {
-            let error = match self.raised(place, Vec::new()).await.and_then(complete) {
+            let error = match self.raised(place, Vec::new()).await {
                 Ok(enclosure) => return Ok(Some(enclosure)),
                 Err(error) => error,
             };
@@ -103,14 +101,6 @@ impl ReadWalls {
         let (directory, raise) = (place.directory().to_owned(), Arc::clone(&self.raise));
         let raised = tokio::task::spawn_blocking(move || raise(&directory, shown)).await;
         Ok(raised.map_err(|_| NoReadWall::Unfinished)??)
-    }
-}
-
-/// Fails for a wall that may show a secret of its directory.
-fn complete(enclosure: Enclosure) -> Result<Enclosure, NoReadWall> {
-    match enclosure.is_search_complete() {
-        true => Ok(enclosure),
-        false => Err(NoReadWall::Unsearched),
     }
 }
 

@@ -10,7 +10,7 @@ use tine_model::{
     AgentId, AgentRecord, AgentState, Block, Message, Outcome, Role, Standing, StopKind,
 };
 use tine_store::{Lease, SetState, StoreError};
-use tine_tools::{AGENT_VARIABLE, Place};
+use tine_tools::{AGENT_VARIABLE, Gap, Place};
 use tokio_util::sync::CancellationToken;
 
 use crate::attach::Prompt;
@@ -207,6 +207,10 @@ impl Runtime {
         let place = place.with_seen(history.iter().flat_map(|item| item.message.seen()));
         let place = place.with_background(self.background_of(&loaded.record).await?);
         let place = confinement.raise(place).await?;
+        // What the kernel cannot keep is known before a run, and told by whoever starts it.
+        if place.enclosure().is_some_and(|wall| wall.gaps().contains(&Gap::Unsearched)) {
+            options.observer.on_event(&RunEvent::Unkept(Gap::Unsearched.words()));
+        }
         let lane = self.lane(&loaded.record.settings.model, options.caching).await?;
         let cut_off = self.end_leftovers(&loaded.record, &*options.observer).await?;
         self.mark(&lease, AgentState::Running).await?;

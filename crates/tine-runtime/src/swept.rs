@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
+use crate::permission::width_behind;
 use tine_guard::{CommandRead, Reason, Sweep, Width, is_secret, redact};
 use tine_tools::{Enclosure, Swept, sweep};
 use tine_worktree::{SettingsScope, find_in_history, git_settings};
@@ -24,7 +25,7 @@ pub(crate) struct Look<'a> {
 impl Look<'_> {
     /// Returns why the command needs somebody's word, if a secret lies among what it goes through.
     pub(crate) fn objection(&self) -> Option<Reason> {
-        let width = if self.wall.is_some() { Width::Wide } else { Width::Strict };
+        let width = self.wall.map_or(Width::Strict, width_behind);
         let found = Sweep::of(self.command, width);
         if found.elsewhere {
             let why = "git would go to a repository that the command does not name, which may hold keys or passwords";

@@ -43,6 +43,9 @@ static SPEC: ToolSpec = ToolSpec {
 /// with its final NUL.
 const COMMAND_BYTES_MAX: usize = 128 * 1024 - 1;
 
+/// New files that start programs later that a result names.
+const STARTERS_NAMED_MAX: usize = 20;
+
 /// Runs a shell command.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bash;
@@ -213,6 +216,16 @@ async fn conclude(
         let paths = paths.join(", ");
         wall.push_str(&format!(
             "\n[git could have run programs by these, so they were renamed: {paths}]"
+        ));
+    }
+    if !set_aside.starters.is_empty() {
+        let paths = set_aside.starters.iter().take(STARTERS_NAMED_MAX);
+        let paths: Vec<String> = paths.map(|path| path.display().to_string()).collect();
+        let more = set_aside.starters.len() - paths.len();
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        wall.push_str(&format!(
+            "\n[new here, and started by other programs later, outside of this wall: {}{more}]",
+            paths.join(", ")
         ));
     }
     if set_aside.is_cut_short {

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tine_guard::{REPOSITORIES_WITHIN, REPOSITORY_SETTINGS};
+use tine_guard::{REPOSITORIES_WITHIN, REPOSITORY_OPERATIONS, REPOSITORY_SETTINGS};
 
 use crate::linked::OWN_COMMON;
 
@@ -19,7 +19,8 @@ pub(crate) fn repository_settings(git: &Path) -> Vec<PathBuf> {
     if !git.is_dir() {
         return vec![git.to_owned()];
     }
-    let mut settings: Vec<PathBuf> = settings_in(git).collect();
+    let operations = |folder: &Path| REPOSITORY_OPERATIONS.map(|name| folder.join(name));
+    let mut settings: Vec<PathBuf> = settings_in(git).chain(operations(git)).collect();
     let mut left: Vec<PathBuf> = REPOSITORIES_WITHIN.iter().map(|name| git.join(name)).collect();
     let mut folders_left = FOLDERS_MAX;
     while let Some(folder) = left.pop() {
@@ -33,7 +34,7 @@ pub(crate) fn repository_settings(git: &Path) -> Vec<PathBuf> {
                 left.push(below);
                 continue;
             }
-            settings.extend(settings_in(&below));
+            settings.extend(settings_in(&below).chain(operations(&below)));
             settings.extend(settings_in(&below.join(OWN_COMMON)));
             // A submodule may have submodules and worktrees.
             left.extend(REPOSITORIES_WITHIN.iter().map(|name| below.join(name)));

@@ -7,8 +7,9 @@
 //! and the kernel's settings. Where no namespaces can be made, the second layer is the whole wall. The environment is a
 //! short list. Nothing here judges a command, and nothing depends on what it says.
 //!
-//! Limits. A view protects files that exist when a command starts; a command may still make a new `.vscode` in its directory.
-//! New repositories are looked at when a command has ended (`planted.rs`). The search for secrets is bounded; [`Enclosure::is_search_complete`]
+//! Limits. A view protects files that exist when a command starts; a command may still make a new `.vscode` in its directory, and its
+//! result says so. New repositories are looked at when a command has ended (`planted.rs`): until then, somebody else's `git status` in
+//! the same checkout may run what their settings name. The search for secrets is bounded; [`Enclosure::is_search_complete`]
 //! says whether it came to its end. Without a view, a worker may also
 //! change modes, owners and times of the user's files anywhere, and `.git/hooks` and `.git/config` of its directory. A
 //! worker in a linked worktree may remove objects of its repository. Names of files can be listed where their content is
@@ -31,6 +32,7 @@ mod grants;
 #[cfg(target_os = "linux")]
 mod kernel;
 mod limits;
+mod named;
 mod namespace;
 mod planted;
 mod prelude;
@@ -170,6 +172,8 @@ pub struct Ground {
     pub stage: Option<StageProgram>,
     /// Directories for temporary files that a command with a view gets for itself.
     pub private: Vec<PathBuf>,
+    /// Where hidden files lie beside the usual places, such as tine's own files and the checkout that a worktree was made of.
+    pub holding: Vec<PathBuf>,
 }
 
 impl Ground {
@@ -183,6 +187,7 @@ impl Ground {
             support: Support::of_this_kernel(),
             stage: StageProgram::here(),
             private: ["/tmp", "/var/tmp"].map(PathBuf::from).into(),
+            holding: Vec::new(),
         }
     }
 
@@ -276,7 +281,7 @@ impl Wall {
             return Err(WallError::Network);
         }
         let sockets = if proxy.is_some() { Sockets::OwnLoopback } else { Sockets::Pairs };
-        let scratch = Scratch::new(&ground.temporary)
+        let scratch = Scratch::somewhere(&ground.temporary)
             .map_err(|source| WallError::Directory { path: ground.temporary.clone(), source })?;
         let linked = self.linked(&directory, &writable);
         let search_path = self.search_path(ground, &directory);
@@ -355,6 +360,7 @@ impl Wall {
             // The user's own settings are out of reach.
             environment.push(("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()));
         }
+        let repositories = Repositories::new(writable, scratch.path(), linked.as_ref());
         Ok(Enclosure(Arc::new(Standing {
             layer,
             environment,
@@ -370,7 +376,7 @@ impl Wall {
             withheld,
             refuses_commands: self.refuses_commands(ground.support),
             limits: self.limits.command,
-            repositories: Repositories::new(writable, linked.as_ref()),
+            repositories,
         })))
     }
 
@@ -458,10 +464,13 @@ impl Wall {
         let hidden = Arc::clone(&ground.hidden);
         let finder = match self.readable {
             Readable::Most => {
-                let (hidden, homes) =
-                    (reads::with_key_stores(home, &hidden), reads::secret_roots(home));
+                let hidden = reads::with_key_stores(home, &hidden);
+                let holding = ground.holding.iter().filter_map(|path| path.canonicalize().ok());
+                let homes: Vec<PathBuf> =
+                    reads::secret_roots(home).into_iter().chain(holding).collect();
                 let readable = [directory.to_owned()];
                 Finder::new(hidden, finder::roots(writable, &readable, &homes))
+                    .with_starters(git::top(directory), home)
             }
             // The second layer keeps the secrets of what is read.
             Readable::Listed(_) => Finder::new(hidden, finder::roots(writable, &[], &[])),

@@ -8,9 +8,11 @@ use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tine_guard::HOME_STARTERS;
+
 use super::namespace::Identity;
 use super::search::{Part, Search, Seen};
-use super::{git, reads};
+use super::{git, named, reads};
 use crate::linked::Linked;
 use crate::place::Withheld;
 use crate::repository::repository_settings;
@@ -18,8 +20,8 @@ use crate::repository::repository_settings;
 /// Entries of the directories of a run that are looked at. About half a second on a warm disk.
 const WORK_ENTRIES_MAX: usize = 200_000;
 
-/// Entries of all homes that are looked at.
-const HOME_ENTRIES_MAX: usize = 60_000;
+/// Entries of each home, and of each other place of secrets, that are looked at. As long.
+const HOME_ENTRIES_MAX: usize = 200_000;
 
 /// Entries that are looked at for what was moved. Some seconds, once.
 const MOVED_ENTRIES_MAX: usize = 1_000_000;
@@ -48,16 +50,25 @@ pub(super) struct Finder {
     linked: Option<Linked>,
     /// Files of a secret's name that the repository holds as they are.
     exempt: HashSet<Identity>,
+    /// The user's home, and the checkout that is worked in, where commands may write in them.
+    home: Option<PathBuf>,
+    top: Option<PathBuf>,
 }
 
 impl Finder {
     pub(super) fn new(hidden: Withheld, roots: Vec<(PathBuf, Part)>) -> Self {
-        Self { hidden, roots, private: Vec::new(), linked: None, exempt: HashSet::new() }
+        let (private, exempt) = (Vec::new(), HashSet::new());
+        Self { hidden, roots, private, linked: None, exempt, home: None, top: None }
     }
 
     /// The same, which covers these private files of the system as well.
     pub(super) fn with_private(self, private: Vec<PathBuf>) -> Self {
         Self { private, ..self }
+    }
+
+    /// The same, which protects what the settings of this checkout name, and where this home is written, what starts there.
+    pub(super) fn with_starters(self, top: Option<PathBuf>, home: Option<&Path>) -> Self {
+        Self { top, home: home.map(Path::to_owned), ..self }
     }
 
     /// The same, which protects what steers git in a linked worktree as well.
@@ -104,7 +115,8 @@ impl Finder {
         Ok(self.found(seen))
     }
 
-    /// Looks through everything for secrets by their names and for the files `known`.
+    /// Looks through everything for secrets by their names and for the files `known`. Those of homes come first: what a directory is
+    /// full of takes none of their room.
     fn search(&self, known: &HashSet<Identity>, is_moved: bool) -> Seen {
         let mut search = Search::new(&self.hidden, known);
         search.allow(if is_moved { MOVED_ENTRIES_MAX } else { WORK_ENTRIES_MAX });
@@ -115,11 +127,13 @@ impl Finder {
             search.be_thorough(is_moved && *part == Part::Writable);
             search.through(root, *part);
         }
-        search.allow(HOME_ENTRIES_MAX);
+        let in_work = search.seen.secrets.len();
         search.be_thorough(false);
         for (root, part) in homes {
+            search.allow(HOME_ENTRIES_MAX);
             search.through(root, *part);
         }
+        search.seen.secrets.rotate_left(in_work);
         search.seen
     }
 
@@ -139,6 +153,7 @@ impl Finder {
             .into_iter()
             .chain(settings)
             .chain(self.linked.iter().flat_map(Linked::steering))
+            .chain(self.starting(&repositories))
             .collect();
         // What stands behind a link counts as what stands there.
         let is_link = |path: &&PathBuf| path.is_symlink();
@@ -151,6 +166,31 @@ impl Finder {
         // An outer one comes first, or it would hide an inner one.
         pinned.sort();
         Found { masked, protected, pinned, is_complete }
+    }
+
+    /// What is run because the settings of git name it, or because the user's shell or desktop looks there.
+    fn starting(&self, repositories: &[PathBuf]) -> Vec<PathBuf> {
+        let is_written = |place: &Path| {
+            let mut roots = self.roots.iter().filter(|(_, part)| *part == Part::Writable);
+            roots.any(|(root, _)| place.starts_with(root))
+        };
+        if !self.roots.iter().any(|(_, part)| *part == Part::Writable) {
+            return Vec::new();
+        }
+        let below = repositories.iter().filter_map(|own| own.parent());
+        let below = below.filter(|top| Some(*top) != self.top.as_deref() && named::may_name(top));
+        let mut starting: Vec<PathBuf> = self
+            .top
+            .iter()
+            .map(PathBuf::as_path)
+            .chain(below)
+            .flat_map(|top| named::places(top, self.home.as_deref()))
+            .filter(|path| is_written(path))
+            .collect();
+        let home = self.home.as_ref().filter(|home| is_written(home));
+        starting
+            .extend(home.into_iter().flat_map(|home| HOME_STARTERS.map(|name| home.join(name))));
+        starting
     }
 
     fn exempt(&self, seen: &mut Seen) {

@@ -2,13 +2,13 @@
 //! worktree of. Reading commands of git need it; commits need to write some of it.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::grants::{Access, Grant};
 use crate::linked::{Linked, nearest};
-use crate::own_git::looked;
+use crate::own_git::{GitCall, looked};
 
 /// Directories of git outside `directory`, which must be a real path.
 pub(super) fn outside(directory: &Path) -> Vec<PathBuf> {
@@ -65,23 +65,21 @@ pub(super) fn committed(directory: &Path, paths: &[PathBuf]) -> HashSet<PathBuf>
     named.into_iter().zip(hashes).filter(is_held).map(|(path, _)| top.join(path)).collect()
 }
 
-/// Checkouts of other repositories that the index of the repository of `directory` names below it.
-pub(super) fn repositories_in_index(directory: &Path) -> Vec<PathBuf> {
-    let Some((top, own)) = nearest(directory) else { return Vec::new() };
-    // Git would wait for whoever writes into a pipe.
-    let is_odd = |about: std::fs::Metadata| !about.is_file();
-    if own.join("index").symlink_metadata().is_ok_and(is_odd) {
-        return Vec::new();
-    }
-    let Some(listed) = output(top, &["ls-files", "--stage", "-z", "--"], &[]) else {
+/// Checkouts of other repositories that the index of a repository names, whose own folder is `own` and whose checkout is `top`.
+pub(super) fn repositories_in_index(own: &Path, top: &Path) -> Vec<PathBuf> {
+    let variables = [("GIT_DIR", own.into()), ("GIT_WORK_TREE", top.into())];
+    let arguments = ["ls-files", "--stage", "-z"].map(OsString::from);
+    let call = GitCall { variables: &variables, ..GitCall::look(top, &arguments) };
+    let Some(listed) = call.run(|| ()).ok().filter(|output| output.status.success()) else {
         return Vec::new();
     };
+    let listed = listed.stdout;
     let paths = listed.split(|byte| *byte == 0).filter_map(|line| {
         let line = line.strip_prefix(b"160000 ")?;
         let tab = line.iter().position(|byte| *byte == b'\t')?;
         Some(top.join(OsStr::from_bytes(&line[tab + 1..])))
     });
-    paths.filter(|path| path.starts_with(directory)).collect()
+    paths.collect()
 }
 
 /// The path and the object of a line of `git ls-tree`: `100644 blob HASH<tab>PATH`.

@@ -2,32 +2,39 @@
 //!
 //! The wall protects the settings of repositories that exist when a command starts. What a command has made is looked at when
 //! it has ended: settings that could have git run a program are renamed, and git does without them. A repository is known by
-//! its identity, never by its path, so that one which was moved stays as it is.
+//! its identity, never by its path, so that one which was moved stays as it is. What else a command has made that other programs start by
+//! themselves, settings of editors and CI for instance, is named.
 //!
-//! Limits. The search is bounded and passes over folders of packages and of build products, except where the index of the
-//! checkout names a repository there. A program that git is told to run by the settings of the user is not looked for.
+//! Limits. The search is bounded and passes over folders of packages and of build products, except where the index of a
+//! repository that was found names another one there.
 
 mod settings;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use rustix::fs::{Mode, OFlags, RenameFlags};
+use tine_guard::is_protected_name;
 
 use super::git;
 use super::namespace::Identity;
 use super::search::is_passed_over;
 use crate::beneath::{Root, look};
-use crate::linked::Linked;
+use crate::linked::{Linked, nearest};
 use crate::repository::is_repository;
 use settings::Own;
 
 /// Entries that are looked at after a command.
 const ENTRIES_MAX: usize = 200_000;
+
+/// The largest index that is looked through without git. That of a million files is as large.
+const INDEX_BYTES_MAX: u64 = 128 * 1024 * 1024;
 
 /// Numbers that are tried for the new name of a file.
 const NAMES_MAX: usize = 100;
@@ -43,6 +50,8 @@ type Known = (Identity, Option<SystemTime>);
 pub(crate) struct SetAside {
     /// The new paths of settings by which git could have run a program.
     pub(crate) renamed: Vec<PathBuf>,
+    /// New files and folders that other programs start by themselves.
+    pub(crate) starters: Vec<PathBuf>,
     /// True if there is so much now that not all of it was looked at, and there was not before.
     pub(crate) is_cut_short: bool,
 }
@@ -50,6 +59,8 @@ pub(crate) struct SetAside {
 /// The repositories below what commands may write.
 pub(super) struct Repositories {
     roots: Vec<PathBuf>,
+    /// The one of them for temporary files, where nobody starts anything.
+    scratch: PathBuf,
     /// Entries of the roots that are looked at.
     entries_max: usize,
     /// Folders outside the roots that steer git in them: of the linked worktree that is worked in.
@@ -58,31 +69,46 @@ pub(super) struct Repositories {
     known: HashMap<Known, HashSet<&'static str>>,
     /// True if the search for them came to its end.
     was_complete: bool,
+    /// What was there that other programs start, or was named since.
+    starters: Mutex<HashSet<PathBuf>>,
+    /// What the index of a repository named when it was last looked at, by the repository's own folder.
+    indexes: Mutex<HashMap<PathBuf, (Stamp, Vec<PathBuf>)>>,
     /// Commands that have started and were not looked after.
     begun: AtomicUsize,
 }
 
 impl Repositories {
     /// Remembers what is there. Blocks, for a walk through the folders.
-    pub(super) fn new(roots: Vec<PathBuf>, linked: Option<&Linked>) -> Self {
-        Self::with_bound(roots, linked, ENTRIES_MAX)
+    pub(super) fn new(roots: Vec<PathBuf>, scratch: &Path, linked: Option<&Linked>) -> Self {
+        Self::with_bound(roots, scratch, linked, ENTRIES_MAX)
     }
 
-    fn with_bound(roots: Vec<PathBuf>, linked: Option<&Linked>, entries_max: usize) -> Self {
+    fn with_bound(
+        mut roots: Vec<PathBuf>,
+        scratch: &Path,
+        linked: Option<&Linked>,
+        entries_max: usize,
+    ) -> Self {
+        if !roots.is_empty() {
+            roots.push(scratch.to_owned());
+        }
         let beside: Vec<PathBuf> = linked
             .iter()
             .flat_map(|linked| [linked.administration.clone(), linked.own_common()])
             .collect();
         let mut new = Self {
             roots,
+            scratch: scratch.to_owned(),
             entries_max,
             beside,
             known: HashMap::new(),
             was_complete: false,
+            starters: Mutex::default(),
+            indexes: Mutex::default(),
             begun: AtomicUsize::new(0),
         };
-        let folders;
-        (folders, new.was_complete) = new.all();
+        let There { folders, starters, is_complete } = new.all();
+        (new.was_complete, new.starters) = (is_complete, Mutex::new(starters));
         new.known = folders
             .into_iter()
             .filter_map(|folder| {
@@ -105,8 +131,13 @@ impl Repositories {
         if self.roots.is_empty() {
             return done;
         }
-        let (folders, is_complete) = self.all();
+        let There { folders, starters, is_complete } = self.all();
         done.is_cut_short = !is_complete && self.was_complete;
+        let mut known_starters = lock(&self.starters);
+        done.starters = starters.difference(&known_starters).cloned().collect();
+        done.starters.sort();
+        known_starters.extend(done.starters.iter().cloned());
+        drop(known_starters);
         for folder in folders {
             let Some(identity) = known(&folder) else { continue };
             let new = match self.known.get(&identity) {
@@ -142,23 +173,53 @@ impl Repositories {
         harmful.filter_map(|name| aside(&own.folder, name).ok().map(|new| path.join(new))).collect()
     }
 
-    /// The folders of all repositories, and whether the search came to its end.
-    fn all(&self) -> (Vec<PathBuf>, bool) {
-        let mut all: Vec<PathBuf> =
-            self.beside.iter().filter(|folder| folder.is_dir()).cloned().collect();
-        let mut is_complete = true;
+    /// What is there now.
+    fn all(&self) -> There {
+        let folders = self.beside.iter().filter(|folder| folder.is_dir()).cloned().collect();
+        let mut there = There { folders, starters: HashSet::new(), is_complete: true };
+        let mut left = Vec::new();
         for root in &self.roots {
-            let (found, is_all) = found_below(root, self.entries_max);
-            is_complete &= is_all;
-            let indexed =
-                git::repositories_in_index(root).into_iter().map(|path| path.join(".git"));
-            for path in found.into_iter().chain(indexed) {
-                all.extend(self.own_folders(&path));
+            let found = found_below(root, self.entries_max);
+            there.is_complete &= found.is_complete;
+            if *root != self.scratch {
+                there.starters.extend(found.starters);
+            }
+            left.extend(found.repositories);
+            if let Some((top, own)) = nearest(root) {
+                let own = settings::named_by_git_file(&own).unwrap_or(own);
+                let named = self.named_in_index(&own, top);
+                left.extend(named.into_iter().filter(|path| path.starts_with(root)));
             }
         }
-        all.sort();
-        all.dedup();
-        (all, is_complete)
+        let mut done = HashSet::new();
+        while let Some(path) = left.pop() {
+            if !done.insert(path.clone()) {
+                continue;
+            }
+            let top = if path.ends_with(".git") { path.parent() } else { None };
+            for folder in self.own_folders(&path) {
+                left.extend(top.into_iter().flat_map(|top| self.named_in_index(&folder, top)));
+                there.folders.insert(folder);
+            }
+        }
+        there
+    }
+
+    /// The `.git` of the checkouts that the index of a repository names below its own checkout, `top`.
+    fn named_in_index(&self, own: &Path, top: &Path) -> Vec<PathBuf> {
+        let Some(stamp) = Stamp::of(&own.join("index")) else { return Vec::new() };
+        if let Some((known, named)) = lock(&self.indexes).get(own)
+            && *known == stamp
+        {
+            return named.clone();
+        }
+        let named = match may_name(own) {
+            true => git::repositories_in_index(own, top),
+            false => Vec::new(),
+        };
+        let named: Vec<PathBuf> = named.into_iter().map(|path| path.join(".git")).collect();
+        lock(&self.indexes).insert(own.to_owned(), (stamp, named.clone()));
+        named
     }
 
     /// The folders that a repository keeps its things in, those where commands may write: itself, or where a `.git` file or a link
@@ -186,14 +247,67 @@ impl Drop for Repositories {
     }
 }
 
+/// What is below the roots at one time.
+struct There {
+    /// The folders of all repositories.
+    folders: BTreeSet<PathBuf>,
+    starters: HashSet<PathBuf>,
+    /// True if the search came to its end.
+    is_complete: bool,
+}
+
+/// Tells whether a file is the one that was looked at, as it was then. A command can set the time of a change, and not that of a status.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    identity: Identity,
+    bytes: u64,
+    status_time: (i64, i64),
+}
+
+impl Stamp {
+    /// `None` for what is no regular file: git would wait for whoever writes into a pipe.
+    fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt as _;
+        let about = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let status_time = (about.ctime(), about.ctime_nsec());
+        Some(Self { identity: Identity::of(&about), bytes: about.len(), status_time })
+    }
+}
+
+/// Returns false if an index surely names no other repository, without a call of git.
+fn may_name(own: &Path) -> bool {
+    // The mode of such an entry, and the mark of an index whose entries are in a second file. Source: gitformat-index(5).
+    const MODE: &[u8] = &[0, 0, 0xe0, 0];
+    const SECOND: &[u8] = b"link";
+    let opened = std::fs::File::open(own).map(Into::into);
+    let index = opened
+        .ok()
+        .and_then(|folder| settings::bytes_of(&folder, OsStr::new("index"), INDEX_BYTES_MAX));
+    index.is_none_or(|bytes| bytes.windows(4).any(|four| four == MODE || four == SECOND))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a search found below one root.
+struct Below {
+    /// Paths named `.git`, and other folders that git takes for repositories.
+    repositories: Vec<PathBuf>,
+    /// The outermost files and folders that programs start by themselves.
+    starters: Vec<PathBuf>,
+    is_complete: bool,
+}
+
 fn known(folder: &Path) -> Option<Known> {
     let about = folder.symlink_metadata().ok()?;
     Some((Identity::of(&about), about.created().ok()))
 }
 
-/// Paths named `.git`, and other folders that git takes for repositories, level by level. False if it did not come to its end.
-fn found_below(root: &Path, entries_max: usize) -> (Vec<PathBuf>, bool) {
-    let (mut found, mut entries_left) = (Vec::new(), entries_max);
+/// Searches level by level.
+fn found_below(root: &Path, entries_max: usize) -> Below {
+    let mut found = Below { repositories: Vec::new(), starters: Vec::new(), is_complete: true };
+    let mut entries_left = entries_max;
     let mut left = std::collections::VecDeque::from([root.to_owned()]);
     while let Some(directory) = left.pop_front() {
         let Ok(entries) = std::fs::read_dir(&directory) else { continue };
@@ -201,23 +315,30 @@ fn found_below(root: &Path, entries_max: usize) -> (Vec<PathBuf>, bool) {
         let mut below = Vec::new();
         for entry in entries.flatten() {
             if entries_left == 0 {
-                return (found, false);
+                found.is_complete = false;
+                return found;
             }
             entries_left -= 1;
             let (Ok(kind), name) = (entry.file_type(), entry.file_name()) else { continue };
             if name == ".git" {
-                found.push(entry.path());
-            } else if kind.is_dir() {
-                below.push(entry.path());
+                found.repositories.push(entry.path());
+            } else {
+                let is_starter = is_protected_name(name.as_bytes());
+                if is_starter && !found.starters.iter().any(|outer| directory.starts_with(outer)) {
+                    found.starters.push(entry.path());
+                }
+                if kind.is_dir() {
+                    below.push(entry.path());
+                }
             }
             names.insert(name);
         }
         if is_repository(|name| names.contains(OsStr::new(name))) {
-            found.push(directory);
+            found.repositories.push(directory);
         }
         left.extend(below.into_iter().filter(|path| !is_passed_over(path)));
     }
-    (found, true)
+    found
 }
 
 /// Gives a file or folder another name that nothing has. Returns the name.
@@ -246,13 +367,14 @@ mod tests {
         let make = |name: &str| std::fs::write(root.path().join(name), "").unwrap();
         ["a", "b"].into_iter().for_each(make);
         let roots = vec![root.path().to_owned()];
-        let few = Repositories::with_bound(roots.clone(), None, 3);
+        let scratch = tempfile::tempdir().unwrap();
+        let few = Repositories::with_bound(roots.clone(), scratch.path(), None, 3);
         few.begin();
         assert!(!few.set_aside().is_cut_short);
         few.begin();
         ["c", "d"].into_iter().for_each(make);
         assert!(few.set_aside().is_cut_short);
-        let many = Repositories::with_bound(roots, None, 3);
+        let many = Repositories::with_bound(roots, scratch.path(), None, 3);
         many.begin();
         assert!(!many.set_aside().is_cut_short);
     }

@@ -128,7 +128,7 @@ impl ProgramWall {
         if kernel::support().landlock == 0 && StageProgram::here().is_none() {
             return Err(ProgramWallError::NoFiles);
         }
-        let folder = Scratch::new(&std::env::temp_dir())?;
+        let folder = Scratch::somewhere(&std::env::temp_dir())?;
         let runs: Vec<Run> = programs.iter().map(Run::of).collect();
         let named = programs.iter().zip(&runs).enumerate();
         let settings = named

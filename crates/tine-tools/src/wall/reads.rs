@@ -186,7 +186,9 @@ pub(super) fn toolchains(home: Option<&Path>, variables: &[(OsString, OsString)]
 
 /// Where secrets of the user and of services lie: homes, and the places where services are installed.
 pub(super) fn secret_roots(home: Option<&Path>) -> Vec<PathBuf> {
-    let services = ["/srv", "/opt", "/var/www"].map(PathBuf::from);
+    // The last ones are where containers for development keep checkouts and what belongs to them.
+    let services = ["/srv", "/opt", "/var/www", "/workspaces", "/data", "/app", "/mnt"];
+    let services = services.map(PathBuf::from);
     homes(home).into_iter().chain(services).collect()
 }
 

@@ -15,6 +15,9 @@ use rustix::fs::{Mode, OFlags};
 /// Names that are tried: others of this process take one each, a crash may have left some.
 const TRIES_MAX: u64 = 10_000;
 
+/// Where every system has directories for temporary files.
+const USUAL: &str = "/tmp";
+
 /// What the names of such directories begin with.
 const BEGINNING: &str = "tine-";
 
@@ -57,6 +60,12 @@ impl Scratch {
             }
         }
         Err(ErrorKind::AlreadyExists.into())
+    }
+
+    /// Makes one below `parent`, or where none can be made there, below the system's usual directory: a variable that leads nowhere keeps
+    /// nothing from running. The error is that of `parent`.
+    pub(super) fn somewhere(parent: &Path) -> io::Result<Self> {
+        Self::new(parent).or_else(|error| Self::new(Path::new(USUAL)).map_err(|_| error))
     }
 
     pub(super) fn path(&self) -> &Path {

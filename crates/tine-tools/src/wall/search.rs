@@ -8,7 +8,7 @@ use std::fs::DirEntry;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use tine_guard::is_protected;
+use tine_guard::{is_protected, names_files_alone};
 
 use super::namespace::Identity;
 use crate::place::Withheld;
@@ -43,14 +43,15 @@ const BUILD_DIRECTORY: (&str, &str) = ("target", "CACHEDIR.TAG");
 /// What of a home is written all the time and can be made again.
 const HOME_CACHE: &str = ".cache";
 
-/// Secrets that are remembered at the most, before those that the repository holds are taken off.
-const SECRETS_SEEN_MAX: usize = 4_096;
+/// Secrets of the directories of a run, and of homes, that are remembered at the most, before those that the repository holds are taken
+/// off. Far more than are covered.
+const SECRETS_SEEN_MAX: usize = 65_536;
 
 /// Repositories below a directory whose settings are protected at the most.
-const REPOSITORIES_MAX: usize = 64;
+const REPOSITORIES_MAX: usize = 1_024;
 
 /// Other files and folders that start programs by themselves. Each costs every command some microseconds.
-const PROTECTED_MAX: usize = 256;
+const PROTECTED_MAX: usize = 4_096;
 
 /// Entries of a directory of secrets that are looked at for files with a second name. Key stores have some dozen.
 const STORE_ENTRIES_MAX: usize = 1_000;
@@ -70,6 +71,7 @@ pub(super) enum Part {
 pub(super) struct Search<'a> {
     hidden: &'a Withheld,
     entries_left: usize,
+    secrets_left: usize,
     /// Files that are secrets under every name. Where there are some, each entry is looked at.
     known: &'a HashSet<Identity>,
     /// Whether nothing is passed over.
@@ -97,6 +99,7 @@ impl<'a> Search<'a> {
         Self {
             hidden,
             entries_left: 0,
+            secrets_left: 0,
             known,
             is_thorough: false,
             done: Vec::new(),
@@ -109,9 +112,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Allows so many entries from here on.
+    /// Allows so many entries from here on, and secrets anew.
     pub(super) fn allow(&mut self, entries_max: usize) {
-        self.entries_left = entries_max;
+        (self.entries_left, self.secrets_left) = (entries_max, SECRETS_SEEN_MAX);
     }
 
     /// Passes over nothing from here on, or passes over packages and build products again.
@@ -119,14 +122,17 @@ impl<'a> Search<'a> {
         self.is_thorough = is_thorough;
     }
 
-    /// Looks through `root`.
+    /// Looks through `root`, or at it if it is a file.
     pub(super) fn through(&mut self, root: &Path, part: Part) {
+        if root.is_file() && (self.hidden)(root) {
+            self.seen.secrets.push(root.to_owned());
+        }
         let mut left = VecDeque::from([root.to_owned()]);
         while let Some(directory) = left.pop_front() {
             let Ok(entries) = std::fs::read_dir(&directory) else { continue };
             let mut parts = HashSet::new();
             for entry in entries.flatten() {
-                if self.entries_left == 0 || self.seen.secrets.len() == SECRETS_SEEN_MAX {
+                if self.entries_left == 0 || self.secrets_left == 0 {
                     self.seen.is_complete = false;
                     return;
                 }
@@ -170,8 +176,12 @@ impl<'a> Search<'a> {
             let about = entry.metadata().ok();
             about.is_some_and(|about| self.known.contains(&Identity::of(&about)))
         };
-        if (self.hidden)(&path) && !is_git || !self.known.is_empty() && is_known() {
+        // A folder of sources may have the name of a file of secrets; what is in it then counts by its own name.
+        let is_sources = || kind.is_dir() && names_files_alone(&name.to_string_lossy());
+        let is_hidden = || (self.hidden)(&path) && !is_sources();
+        if !is_git && is_hidden() || !self.known.is_empty() && is_known() {
             self.seen.secrets.push(path);
+            self.secrets_left -= 1;
             return None;
         }
         (kind.is_dir() && (!is_git || self.is_thorough)).then_some(path)

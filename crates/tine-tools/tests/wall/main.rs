@@ -10,6 +10,7 @@
 const HAS_VIEW: bool = true;
 
 mod hosts;
+mod later;
 mod limits;
 mod linked;
 mod masks;

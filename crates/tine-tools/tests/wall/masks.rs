@@ -99,7 +99,7 @@ async fn a_search_that_comes_to_no_end_is_told() {
     };
     assert!(enclosure(&world).is_search_complete());
     assert_eq!(enclosure(&world).gaps(), []);
-    for number in 0..300 {
+    for number in 0..4_200 {
         write(&world, &format!("work/keys/{number}/credentials.toml"), SECRET);
     }
     assert!(!enclosure(&world).is_search_complete());

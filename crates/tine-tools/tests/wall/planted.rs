@@ -6,7 +6,7 @@ use super::world::{World, lacks_wall, run};
 
 /// What makes a repository `sub` whose settings run a program that leaves `ran` behind, and the call of git that would run it.
 /// `@RUN` is the program.
-const PLANTS: [(&str, &str); 23] = [
+const PLANTS: [(&str, &str); 27] = [
     (
         "git init -q sub; cd sub; git config filter.x.clean @RUN; echo '* filter=x' > .gitattributes; echo 1 > f; git add f; echo 2 > f",
         "git -C sub status",
@@ -95,6 +95,24 @@ const PLANTS: [(&str, &str); 23] = [
         r#"git init -q sub; mkdir -p 'sub/.. /objects' 'sub/.. /refs'; cp sub/.git/config 'sub/.. '; git config --file 'sub/.. /config' core.fsmonitor @RUN; printf '../.. \n' > sub/.git/commondir"#,
         "git -C sub status",
     ),
+    // Named by the index of a repository that is made, in folders that are passed over.
+    (
+        "git init -q a; cd a; @COMMIT -m 1; git init -q node_modules/y; cd node_modules/y; @COMMIT -m 1; cd ../..; git add -f node_modules/y 2>/dev/null; cd ..; git add a 2>/dev/null; git -C a/node_modules/y config core.fsmonitor @RUN",
+        "git status",
+    ),
+    (
+        "git init -q a; cd a; @COMMIT -m 1; mkdir target; touch target/CACHEDIR.TAG; git init -q target/y; cd target/y; @COMMIT -m 1; cd ../..; git add -f target/y 2>/dev/null; cd ..; git add a 2>/dev/null; git -C a/target/y config core.fsmonitor @RUN",
+        "git status",
+    ),
+    (
+        "git init -q a; cd a; @COMMIT -m 1; git config core.splitIndex true; git init -q node_modules/y; cd node_modules/y; @COMMIT -m 1; cd ../..; git add -f node_modules/y 2>/dev/null; git update-index --split-index; cd ..; git add a 2>/dev/null; git -C a/node_modules/y config core.fsmonitor @RUN",
+        "git status",
+    ),
+    // Kept where temporary files are.
+    (
+        "D=${TMPDIR:-@OUT}; git init -q --separate-git-dir=$D/gd a; cd a; @COMMIT -m 1; cd ..; git add a 2>/dev/null; git -C a config core.fsmonitor @RUN",
+        "git status",
+    ),
     // Somebody else's checkout would be overwritten.
     (
         "git init -q sub; git -C sub config core.worktree @OUT; cd sub; git update-index --add --cacheinfo 100755,$(git hash-object -w .git/HEAD),ran",
@@ -117,7 +135,10 @@ async fn checkout() -> World {
 fn filled(world: &World, command: &str) -> String {
     // Git as a person calls it: without what tine sets for commands.
     let plain = "unset GIT_CONFIG_COUNT; ";
-    world.fill(&format!("{plain}{}", command.replace("@RUN", "@OUT/run")))
+    let command = command.replace("@RUN", "@OUT/run");
+    let command =
+        command.replace("@COMMIT", "git -c user.name=a -c user.email=a@b commit -q --allow-empty");
+    world.fill(&format!("{plain}{command}"))
 }
 
 #[tokio::test]

@@ -107,6 +107,7 @@ fn happening(event: &RunEvent<'_>, directory: &std::path::Path) -> Option<Happen
         RunEvent::Held { wait, reason } => Happening::Held(reason.as_str().to_owned(), *wait),
         RunEvent::Paused(_) => Happening::Held("waiting at a cap of the budget".to_owned(), None),
         RunEvent::StoreWaits => Happening::Held(STORE_WAITS.to_owned(), None),
+        RunEvent::Unkept(what) => Happening::Warning((*what).to_owned()),
         RunEvent::LeftBehind(left) => Happening::Warning(left_behind(left)),
         RunEvent::Shared(neighbours) => Happening::Warning(one_line(&Neighbour::note(neighbours))),
         RunEvent::Dialect(change) => Happening::Warning(one_line(&change.to_string())),

@@ -10,6 +10,10 @@ pub(super) const WORKTREES: Section = Section {
         ("--clean", "begin with the last commit alone"),
         ("--base REV", "begin with another commit, by any name that git knows it by"),
         (
+            "programs of git's settings",
+            "clean, smudge and process filters and merge drivers that git's settings name run behind a wall when tine makes, compares or brings back a worktree: they have no network and no keys, and write nothing but temporary files and what LFS keeps in the repository. A model that asks for a worktree where the repository's own settings name one is asked about, unless you have trusted the project's .tine. Where no wall can stand, only programs of your own settings from outside the repository run",
+        ),
+        (
             "what the agent is told",
             "behind what it inherits: where it works, that paths of the conversation stand for paths there, and what is refused. Its tools write nowhere else; git commands that reach what all worktrees share (stash, branches, tags, remotes, config, worktree, gc) are refused to it",
         ),

@@ -66,6 +66,10 @@ enum Record<'a> {
     },
     /// A write waits: another process holds the database's lock.
     StoreWaits,
+    /// What the wall around commands does not keep.
+    Unkept {
+        note: &'a str,
+    },
     /// Processes that were left of calls that were cut off when their tine died.
     LeftBehind {
         processes: Vec<LeftoverShape<'a>>,
@@ -188,6 +192,7 @@ impl Observer for StreamView {
                 others: neighbours.iter().map(NeighbourShape::from).collect(),
             }),
             RunEvent::StoreWaits => write(&Record::StoreWaits),
+            RunEvent::Unkept(note) => write(&Record::Unkept { note }),
             RunEvent::LeftBehind(left) => write(&Record::LeftBehind {
                 processes: left.iter().map(LeftoverShape::from).collect(),
             }),

@@ -245,6 +245,9 @@ impl Observer for TextView {
             RunEvent::StoreWaits => {
                 self.line(&mut self.state(), &styled(YELLOW, STORE_WAITS));
             }
+            RunEvent::Unkept(what) => {
+                self.line(&mut self.state(), &styled(YELLOW, what));
+            }
             RunEvent::LeftBehind(left) => {
                 self.line(&mut self.state(), &styled(YELLOW, &left_behind(left)));
             }

@@ -155,6 +155,10 @@ impl FanWatcher for WorkerBoard {
                 self.screen.say(STORE_WAITS);
                 None
             }
+            RunEvent::Unkept(what) => {
+                self.screen.say(&format!("{}: {what}", worker.id));
+                None
+            }
             RunEvent::LeftBehind(left) => {
                 self.screen.say(&format!("{}: {}", worker.id, left_behind(left)));
                 None

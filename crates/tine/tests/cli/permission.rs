@@ -7,6 +7,7 @@ use tine_testkit::{Ability, lacks, test_name, until, until_some};
 
 use crate::crash::start;
 use crate::support::{Home, Ran};
+use crate::worktree::git;
 
 /// A worker with a command to run, and one without.
 const SCENARIO: &str = r#"
@@ -47,7 +48,7 @@ fn agents(home: &Home) -> Vec<Value> {
 #[test]
 fn reads_are_judged_strictly_where_a_wall_may_show_a_secret() {
     /// More than a wall covers.
-    const SECRETS: usize = 300;
+    const SECRETS: usize = 4_200;
     if lacks(Ability::Namespaces, &test_name()) {
         return;
     }
@@ -73,6 +74,23 @@ text = "It said: {{tool_result.last}}"
     let strict = run();
     assert_eq!(strict.code, 56, "{}", strict.stdout);
     assert!(!strict.stdout.contains("mine"), "{}", strict.stdout);
+    // What is certain to read is not asked about, and git runs nothing outside of the wall that stands all the same.
+    let certain = home.model(
+        r#"name = "git"
+
+[[turn]]
+when = { tool_results = 0 }
+tool_calls = [{ name = "Bash", input = { command = "git status --short own" } }]
+
+[[turn]]
+text = "It said: {{tool_result.last}}"
+"#,
+    );
+    git(&home.work(), &["init", "--quiet", "--template="]);
+    git(&home.work(), &["config", "core.fsmonitor", "touch ran"]);
+    let status = home.ran(&["run", "-q", "--model", &certain, "go"]);
+    assert!(status.stdout.starts_with("It said: ?? own\n"), "{}", status.stdout);
+    assert!(!home.path().join("work/ran").exists());
 }
 
 #[test]

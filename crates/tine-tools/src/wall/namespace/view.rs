@@ -94,7 +94,7 @@ fn texts(paths: &[PathBuf]) -> Vec<PathText> {
 }
 
 /// Secrets that are covered at the most. Each covering costs every command some microseconds.
-const SECRETS_MAX: usize = 256;
+const SECRETS_MAX: usize = 4_096;
 
 /// Secrets of the directories that are held open, so that it can be told whether one was removed or moved.
 const HELD_MAX: usize = 64;
@@ -194,7 +194,8 @@ fn outermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths.dedup();
     let mut kept: Vec<PathBuf> = Vec::with_capacity(paths.len());
     for path in paths {
-        if !kept.iter().any(|outer| path.starts_with(outer)) {
+        // What lies in it follows it at once.
+        if !kept.last().is_some_and(|outer| path.starts_with(outer)) {
             kept.push(path);
         }
     }

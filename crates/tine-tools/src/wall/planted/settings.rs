@@ -115,7 +115,7 @@ fn bytes_at(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// A regular file that is not larger than `bytes_max`.
-fn bytes_of(folder: &OwnedFd, name: &OsStr, bytes_max: u64) -> Option<Vec<u8>> {
+pub(super) fn bytes_of(folder: &OwnedFd, name: &OsStr, bytes_max: u64) -> Option<Vec<u8>> {
     let (file, about) = open_regular(folder, name).ok()??;
     if u64::try_from(about.st_size).ok()? > bytes_max {
         return None;

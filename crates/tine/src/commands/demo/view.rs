@@ -130,6 +130,7 @@ impl Observer for LookView {
             | RunEvent::Paused(_)
             | RunEvent::Shared(_)
             | RunEvent::StoreWaits
+            | RunEvent::Unkept(_)
             | RunEvent::LeftBehind(_)
             | RunEvent::Dialect(_)
             | RunEvent::Answered(_)

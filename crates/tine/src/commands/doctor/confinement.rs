@@ -21,6 +21,8 @@ struct Found {
     support: Support,
     /// Whether a wall for commands that only read can be raised.
     reads: bool,
+    /// Whether a worker's wall here hides and protects all that it is to.
+    searched: bool,
     /// Whether the keys of this process are closed to other processes.
     hidden: bool,
     /// True if the kernel limits whole commands.
@@ -34,6 +36,7 @@ pub(super) fn checks(config: Option<&Config>, directory: &Path) -> Vec<Check> {
         kernel: kernel.trim().to_owned(),
         support: Support::of_this_kernel(),
         reads: can_read_behind_a_wall(directory),
+        searched: is_searched(directory),
         hidden: is_environment_hidden(),
         control_groups: has_control_groups(),
     };
@@ -48,6 +51,13 @@ pub(super) fn checks(config: Option<&Config>, directory: &Path) -> Vec<Check> {
 fn can_read_behind_a_wall(directory: &Path) -> bool {
     let ground = Ground::here(Arc::new(tine_guard::is_secret));
     Wall::reading(Vec::new()).raise(directory, &ground).is_ok()
+}
+
+/// Raises a worker's wall, without a command. What cannot be raised is told elsewhere.
+fn is_searched(directory: &Path) -> bool {
+    let ground = Ground::here(Arc::new(tine_guard::is_secret));
+    let raised = Wall::worker(directory).raise(directory, &ground);
+    raised.map_or(true, |wall| !wall.gaps().contains(&Gap::Unsearched))
 }
 
 /// One check for each layer.
@@ -97,6 +107,9 @@ fn layers(found: &Found) -> Vec<Check> {
             "no read-only wall can stand: only the simplest reads run unasked, and they run without a wall",
         )
     });
+    if !found.searched {
+        checks.push(warning("confinement: search", Gap::Unsearched));
+    }
     checks.push(Check::ok(
         "confinement: limits",
         match found.control_groups {
@@ -181,6 +194,7 @@ mod tests {
             kernel: "6.1.0".to_owned(),
             support,
             reads: is_whole,
+            searched: true,
             hidden: is_whole,
             control_groups: is_whole,
         };
