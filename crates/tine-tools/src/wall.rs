@@ -41,6 +41,7 @@ mod proxy;
 mod reads;
 mod scratch;
 mod search;
+mod sockets;
 mod support;
 mod survey;
 mod usage;
@@ -125,13 +126,13 @@ impl Readable {
     }
 }
 
-/// Which sockets a command can make. Local ones with a name are always refused: services of the session would do what the wall
-/// does not let through.
+/// Which sockets a command can make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sockets {
     /// Connected pairs alone.
     Pairs,
-    /// TCP as well, in a network of the command's own, where there is a loopback device and nothing else.
+    /// TCP, UDP and local ones as well, in a network of the command's own, where there is a loopback device and nothing else, and in a view
+    /// that covers the socket files of others.
     OwnLoopback,
 }
 
@@ -280,7 +281,8 @@ impl Wall {
         if proxy.is_some() && !ground.has_view() {
             return Err(WallError::Network);
         }
-        let sockets = if proxy.is_some() { Sockets::OwnLoopback } else { Sockets::Pairs };
+        let is_worker = matches!(self.readable, Readable::Most);
+        let has_loopback = ground.has_view() && (is_worker || proxy.is_some());
         let scratch = Scratch::somewhere(&ground.temporary)
             .map_err(|source| WallError::Directory { path: ground.temporary.clone(), source })?;
         let linked = self.linked(&directory, &writable);
@@ -303,8 +305,8 @@ impl Wall {
         visible.extend(named.filter_map(|path| real(&path).ok()));
         visible.extend(home.clone());
         let mut hidden_places = ground.private.clone();
-        if ground.support.landlock == 0 {
-            // Services that run keep their keys there.
+        if ground.support.landlock == 0 || has_loopback {
+            // Services that run keep their keys there, and listen.
             hidden_places.push(PathBuf::from("/run"));
             visible.extend(reads::running());
         }
@@ -317,6 +319,7 @@ impl Wall {
             scratch: scratch.path(),
             grants: &grants,
             listen: &proxy.as_ref().map(|proxy| proxy.addresses()).unwrap_or_default(),
+            has_loopback,
             metadata: self.metadata,
             support: ground.support,
             limits: self.limits,
@@ -332,7 +335,7 @@ impl Wall {
         let withheld = private.clone().unwrap_or_default();
         let layer = match ground.stage.as_ref().filter(|_| ground.has_view()) {
             None => Layer::Restriction(
-                Restriction::build(&grants, (sockets, self.metadata), ground.support)
+                Restriction::build(&grants, (Sockets::Pairs, self.metadata), ground.support)
                     .map_err(WallError::Kernel)?,
                 Rules::new(&grants, (false, self.metadata), ground.support, self.limits),
             ),
@@ -369,6 +372,7 @@ impl Wall {
             search_path,
             line: self.line(&gaps, linked.is_some()),
             gaps,
+            has_loopback,
             proxy,
             scratch,
             only_reads: matches!(self.readable, Readable::Covered(_)),

@@ -176,20 +176,18 @@ impl Process {
         // Of the commands in the background, so that one reaches what they serve.
         let proxy = enclosure.proxy();
         let shared = place.background().and_then(|background| background.network());
-        let open =
-            |network: &Arc<Network>| proxy.is_some_and(|proxy| network.open_to(proxy).is_some());
-        let shared = shared.filter(open);
-        let joined = shared.as_ref().zip(proxy).and_then(|(shared, proxy)| shared.open_to(proxy));
+        let shared = shared.filter(|network| network.open_to(proxy).is_some());
+        let joined = shared.as_ref().and_then(|shared| shared.open_to(proxy));
         let mut builder = stages(program, control.as_ref(), joined);
         builder.env_clear().envs(enclosure.environment().iter().map(|(name, value)| (name, value)));
         let mark = Mark::new();
         let Prepared { builder, output } = prepare(builder, place, &mark, count_in(enclosure))?;
-        let lends = place.background().is_some() && proxy.is_some() && joined.is_none();
-        let (child, reports) = start(builder, &setup, (shell, name), command, (joined, lends))?;
+        let lends = place.background().is_some() && enclosure.has_loopback() && joined.is_none();
+        let (child, reports) = start(builder, &setup?, (shell, name), command, (joined, lends))?;
         let group = Group::led_by(&child, mark, None);
-        let network = match (shared, proxy) {
-            (None, Some(proxy)) => Some(Arc::new(Network::of(&reports, proxy)?)),
-            (shared, _) => shared,
+        let network = match shared {
+            None if lends || proxy.is_some() => Some(Arc::new(Network::of(&reports, proxy)?)),
+            shared => shared,
         };
         let reports = Some(reports);
         Ok(Some(Self { child, group, output, reports, network, control }))

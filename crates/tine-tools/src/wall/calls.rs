@@ -197,20 +197,27 @@ fn processes() -> Vec<Rule> {
 fn for_sockets(sockets: Sockets) -> Vec<Rule> {
     const UNIX: u32 = libc::AF_UNIX as u32;
     const STREAM: u32 = libc::SOCK_STREAM as u32;
+    const DATAGRAMS: u32 = libc::SOCK_DGRAM as u32;
     const PACKETS: u32 = libc::SOCK_SEQPACKET as u32;
     let allow = |call, tests| Rule { call, tests, answer: Answer::Allowed };
     let pair =
         |kind| allow(libc::SYS_socketpair, vec![Test::is(0, UNIX), Test::masked(1, KIND, kind)]);
     // A pair of datagram sockets could be pointed at any socket of the machine; connected ones cannot.
-    let mut rules =
-        vec![pair(STREAM), pair(PACKETS), Rule::every(libc::SYS_socketpair, Answer::Fails(EACCES))];
+    let mut rules = vec![pair(STREAM), pair(PACKETS)];
     match sockets {
         Sockets::OwnLoopback => {
+            rules.push(pair(DATAGRAMS));
+            for kind in [STREAM, DATAGRAMS, PACKETS] {
+                let tests = vec![Test::is(0, UNIX), Test::masked(1, KIND, kind), Test::is(2, 0)];
+                rules.push(allow(libc::SYS_socket, tests));
+            }
             for family in [libc::AF_INET as u32, libc::AF_INET6 as u32] {
-                for protocol in [0, libc::IPPROTO_TCP as u32] {
-                    let kind = Test::masked(1, KIND, STREAM);
-                    let tests = vec![Test::is(0, family), kind, Test::is(2, protocol)];
-                    rules.push(allow(libc::SYS_socket, tests));
+                for (kind, own) in [(STREAM, libc::IPPROTO_TCP), (DATAGRAMS, libc::IPPROTO_UDP)] {
+                    for protocol in [0, own as u32] {
+                        let kind = Test::masked(1, KIND, kind);
+                        let tests = vec![Test::is(0, family), kind, Test::is(2, protocol)];
+                        rules.push(allow(libc::SYS_socket, tests));
+                    }
                 }
             }
         }
@@ -218,7 +225,9 @@ fn for_sockets(sockets: Sockets) -> Vec<Rule> {
             rules.extend(REACHING.iter().map(|call| Rule::every(*call, Answer::Fails(EACCES))));
         }
     }
-    // Not even local ones: behind them sit agents that hold keys, and services that run programs for whoever asks.
-    rules.push(Rule::every(libc::SYS_socket, Answer::Fails(EACCES)));
+    // Where their files are not covered, not even local ones: behind them sit agents that hold keys, and services that run programs for
+    // whoever asks.
+    let others = [libc::SYS_socketpair, libc::SYS_socket];
+    rules.extend(others.map(|call| Rule::every(call, Answer::Fails(EACCES))));
     rules
 }

@@ -27,6 +27,8 @@ pub(super) struct Standing {
     pub(super) prelude: Prelude,
     pub(super) scratch: Scratch,
     pub(super) gaps: Vec<Gap>,
+    /// True if commands have a loopback device and terminals of their own.
+    pub(super) has_loopback: bool,
     /// The way out; `None` without a network.
     pub(super) proxy: Option<Arc<Proxy>>,
     /// True if processes of the wall can signal no others, so that those that can be signalled from inside are its own.
@@ -142,8 +144,8 @@ impl Enclosure {
         }
     }
 
-    /// The order for the stages, if commands start in a view.
-    pub(crate) fn view(&self) -> Option<(&StageProgram, Arc<[u8]>)> {
+    /// The order for the stages, if commands start in a view. Blocks for a millisecond.
+    pub(crate) fn view(&self) -> Option<(&StageProgram, io::Result<Arc<[u8]>>)> {
         match &self.0.layer {
             Layer::View(view) => Some((&view.program, view.order())),
             Layer::Restriction(..) => None,
@@ -164,6 +166,11 @@ impl Enclosure {
             Layer::View(view) => view.refresh(),
             Layer::Restriction(..) => Ok(()),
         }
+    }
+
+    /// Returns true if commands have a loopback device and terminals of their own.
+    pub(crate) fn has_loopback(&self) -> bool {
+        self.0.has_loopback
     }
 
     /// The way out of the command, if it has a network.

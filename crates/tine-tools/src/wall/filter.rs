@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn sockets_are_refused_but_for_connected_pairs() {
+    fn sockets_are_refused_but_for_connected_pairs_and_those_of_an_own_network() {
         use libc::{AF_INET, AF_UNIX, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM};
         let closed = |call, arguments: &[i32]| {
             let arguments: Vec<u32> = arguments.iter().map(|value| *value as u32).collect();
@@ -261,15 +261,17 @@ mod tests {
         assert_eq!(closed(socket, &[AF_INET, SOCK_STREAM, 262]), both("error 13", "error 13"));
         assert_eq!(
             closed(socket, &[AF_INET, SOCK_DGRAM | SOCK_CLOEXEC]),
-            both("error 13", "error 13")
+            both("error 13", "allowed")
         );
+        assert_eq!(closed(socket, &[AF_INET, SOCK_DGRAM, 136]), both("error 13", "error 13"));
         assert_eq!(closed(socket, &[AF_INET, SOCK_RAW]), both("error 13", "error 13"));
-        assert_eq!(closed(socket, &[AF_UNIX, SOCK_STREAM]), both("error 13", "error 13"));
+        assert_eq!(closed(socket, &[AF_UNIX, SOCK_STREAM]), both("error 13", "allowed"));
+        assert_eq!(closed(socket, &[AF_UNIX, SOCK_RAW]), both("error 13", "error 13"));
         assert_eq!(
             closed(pair, &[AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC]),
             both("allowed", "allowed")
         );
-        assert_eq!(closed(pair, &[AF_UNIX, SOCK_DGRAM]), both("error 13", "error 13"));
+        assert_eq!(closed(pair, &[AF_UNIX, SOCK_DGRAM]), both("error 13", "allowed"));
         assert_eq!(closed(libc::SYS_connect, &[3]), both("error 13", "allowed"));
     }
 

@@ -34,6 +34,9 @@ impl Grant {
 pub(super) const DEVICES: [&str; 5] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
+/// Where terminals are made, and where they are: those of a command alone, which are no other's.
+pub(super) const TERMINALS: [&str; 2] = ["/dev/ptmx", "/dev/pts"];
+
 /// Memory that the processes of a command share by the names of files.
 pub(super) const SHARED_MEMORY: &str = "/dev/shm";
 

@@ -33,7 +33,7 @@ pub(super) use stage::run_restricted;
 pub(super) use start::run_on_own_input;
 pub(super) use start::try_view;
 pub(crate) use start::{Reports, StageEnd, stages, start};
-pub(super) use view::{Anchors, Wanted, cover, view};
+pub(super) use view::{Anchors, Wanted, cover, cover_sockets, view};
 
 /// The first argument of the stages, the watchdogs and the programs of git's settings: the binary hands such a call to [`stage_of`] before it does anything else.
 pub const STAGE_ARGUMENT: &str = "__wall-stage";

@@ -195,7 +195,7 @@ impl Raised {
         let (name, value) = SKIPPED_DOWNLOADS;
         let raised = Self {
             behind: match &enclosure.0.layer {
-                Layer::View(view) => Behind::View(serde_json::from_slice(&view.order())?),
+                Layer::View(view) => Behind::View(serde_json::from_slice(&view.order()?)?),
                 Layer::Restriction(_, rules) => Behind::Rules(rules.clone()),
             },
             shell: PathText::from(shell.as_path()),

@@ -5,7 +5,7 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::fs::DirEntry;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use tine_guard::{is_protected, names_files_alone};
@@ -177,9 +177,11 @@ impl<'a> Search<'a> {
             about.is_some_and(|about| self.known.contains(&Identity::of(&about)))
         };
         // A folder of sources may have the name of a file of secrets; what is in it then counts by its own name.
+        // Somebody listens there, in another container maybe, whom no list of this machine's sockets names.
+        let is_service = part != Part::Writable && kind.is_socket();
         let is_sources = || kind.is_dir() && names_files_alone(&name.to_string_lossy());
         let is_hidden = || (self.hidden)(&path) && !is_sources();
-        if !is_git && is_hidden() || !self.known.is_empty() && is_known() {
+        if is_service || !is_git && is_hidden() || !self.known.is_empty() && is_known() {
             self.seen.secrets.push(path);
             self.secrets_left -= 1;
             return None;

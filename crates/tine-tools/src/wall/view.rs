@@ -1,11 +1,15 @@
 //! The view of a wall as its stages are told to build it, kept true while commands of the wall move files about.
 
+use std::collections::BTreeSet;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::finder::{Finder, Found};
-use super::namespace::{Anchors, Setup, StageProgram, Wanted, cover, try_view, view};
+use super::namespace::{
+    Anchors, Setup, StageProgram, Wanted, cover, cover_sockets, try_view, view,
+};
+use super::sockets;
 
 /// A view that was built once, without a command in it.
 pub(super) struct View {
@@ -19,17 +23,42 @@ struct State {
     /// The same as text.
     order: Arc<[u8]>,
     anchors: Anchors,
+    /// Socket files of others that are covered.
+    sockets: BTreeSet<PathBuf>,
     is_complete: bool,
 }
 
 impl State {
     fn new(mut setup: Setup, found: &Found) -> io::Result<Self> {
-        let (anchors, has_room) = cover(&mut setup, found);
-        let mut text = serde_json::to_vec(&setup)?;
-        text.push(b'\n');
+        let (mut anchors, has_room) = cover(&mut setup, found);
+        let sockets = of_others(&setup);
+        cover_sockets(&mut setup, &mut anchors, &sockets);
         let is_complete = found.is_complete && has_room;
-        Ok(Self { setup, order: text.into(), anchors, is_complete })
+        Ok(Self { order: text(&setup)?, setup, anchors, sockets, is_complete })
     }
+
+    /// Covers the socket files that others have made since.
+    fn cover_new_sockets(&mut self) -> io::Result<()> {
+        let now = of_others(&self.setup);
+        let new: BTreeSet<PathBuf> = now.difference(&self.sockets).cloned().collect();
+        if !new.is_empty() {
+            cover_sockets(&mut self.setup, &mut self.anchors, &new);
+            self.order = text(&self.setup)?;
+            self.sockets.extend(new);
+        }
+        Ok(())
+    }
+}
+
+/// The socket files of others, where a command could make a socket to reach them by.
+fn of_others(setup: &Setup) -> BTreeSet<PathBuf> {
+    if setup.rules.has_loopback { sockets::of_others() } else { BTreeSet::new() }
+}
+
+fn text(setup: &Setup) -> io::Result<Arc<[u8]>> {
+    let mut text = serde_json::to_vec(setup)?;
+    text.push(b'\n');
+    Ok(text.into())
 }
 
 impl View {
@@ -48,9 +77,11 @@ impl View {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The order for the stages.
-    pub(super) fn order(&self) -> Arc<[u8]> {
-        Arc::clone(&self.state().order)
+    /// The order for the stages, as things stand now.
+    pub(super) fn order(&self) -> io::Result<Arc<[u8]>> {
+        let mut state = self.state();
+        state.cover_new_sockets()?;
+        Ok(Arc::clone(&state.order))
     }
 
     /// Returns true if all secrets were looked for.

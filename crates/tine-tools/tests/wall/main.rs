@@ -15,6 +15,7 @@ mod limits;
 mod linked;
 mod masks;
 mod network;
+mod own;
 mod planted;
 mod processes;
 mod reads;

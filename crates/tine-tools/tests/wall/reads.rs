@@ -111,8 +111,10 @@ async fn the_systems_passwords_and_the_terminal_stay_out_of_reach() {
         return;
     }
     let world = World::new();
-    for place in [world.worker(), world.reader()] {
-        for file in ["/etc/shadow", "/dev/tty", "/dev/kmsg", "/dev/ptmx"] {
+    for (place, has_terminals) in [(world.worker(), crate::HAS_VIEW), (world.reader(), false)] {
+        let files = ["/etc/shadow", "/dev/tty", "/dev/kmsg", "/dev/ptmx"];
+        // A worker's view has terminals of its own.
+        for file in files.into_iter().take(if has_terminals { 3 } else { 4 }) {
             let output = run(&place, &format!("head -c 1 {file} | od")).await;
             let refused = output.text.contains("ermission denied");
             let is_missing = !std::path::Path::new(file).exists();

@@ -10,11 +10,8 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
 };
 
-/// Switches the loopback device on and listens at these addresses. Nothing if there are none.
+/// Switches the loopback device on and listens at these addresses.
 pub(super) fn listen(addresses: &[SocketAddr]) -> io::Result<Vec<TcpListener>> {
-    if addresses.is_empty() {
-        return Ok(Vec::new());
-    }
     switch_on()?;
     let listen = |address: &SocketAddr| {
         TcpListener::bind(address)

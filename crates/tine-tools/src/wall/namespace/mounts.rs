@@ -6,10 +6,8 @@
 //!
 //! No path is resolved twice: each is opened without following links, and what was opened is mounted or mounted on.
 
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
@@ -22,7 +20,8 @@ use rustix::mount::{
 };
 
 use super::order::{Identity, Masked, PathText, Setup};
-use crate::wall::grants::{DEVICES, SHARED_MEMORY};
+use crate::wall::grants::{DEVICES, SHARED_MEMORY, TERMINALS};
+use crate::wall::sockets::unescaped;
 
 /// What of `/proc` is about the machine and can be written by root.
 const MACHINE: [&str; 5] =
@@ -72,6 +71,10 @@ pub(super) fn build(setup: &Setup) -> Result<(), Failed> {
     }
     for (path, device) in devices {
         lay(&device, &path)?;
+    }
+    if setup.rules.has_loopback {
+        // A system that does not let the user have them has none.
+        let _ = terminals();
     }
     for path in paths(&setup.without_programs) {
         let tree = bind(&path)?;
@@ -282,6 +285,15 @@ fn shared_memory() -> Result<(), Failed> {
     at("mount", shared, mount("tmpfs", shared, "tmpfs", PRIVATE_FLAGS, Some(options.as_c_str())))
 }
 
+/// Terminals of this command and no others.
+fn terminals() -> Result<(), Failed> {
+    let [maker, all] = TERMINALS.map(Path::new);
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    let options = Some(c"newinstance,ptmxmode=0666,mode=0620");
+    at("mount", all, mount("devpts", all, "devpts", flags, options))?;
+    at("mount", maker, mount_bind(all.join("ptmx"), maker))
+}
+
 /// The processes of this command and no others.
 fn processes() -> Result<(), Failed> {
     let proc = Path::new("/proc");
@@ -291,45 +303,4 @@ fn processes() -> Result<(), Failed> {
         remount(path, path, MountFlags::RDONLY)?;
     }
     Ok(())
-}
-
-/// A path of the mount table: blanks and backslashes stand there as three octal digits.
-fn unescaped(text: &[u8]) -> PathBuf {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..3).filter(|_| *first == b'\\');
-        let number = digits
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        match number {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = after.get(3..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    OsString::from_vec(bytes).into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_of_the_mount_table_are_read_as_they_are() {
-        for (text, path) in [
-            ("/", "/"),
-            (r"/a\040b", "/a b"),
-            (r"/\134x\011", "/\\x\t"),
-            (r"/a\04", r"/a\04"),
-            (r"/\", r"/\"),
-        ] {
-            assert_eq!(unescaped(text.as_bytes()), Path::new(path), "{text}");
-        }
-    }
 }

@@ -13,7 +13,8 @@ use crate::wall::{Proxy, Refusals};
 /// A network that tine serves, for as long as a command is in it.
 #[derive(Debug)]
 pub(crate) struct Network {
-    reach: NetworkReach,
+    /// `None` where only the loopback device is there.
+    reach: Option<NetworkReach>,
     refusals: Refusals,
     namespaces: Arc<OnceLock<Namespaces>>,
     /// Ends when this is dropped.
@@ -36,20 +37,21 @@ impl Namespaces {
 }
 
 impl Network {
-    /// Serves the network that the stages of a command make. Must be called within a tokio runtime.
-    pub(crate) fn of(reports: &Reports, proxy: &Arc<Proxy>) -> std::io::Result<Self> {
+    /// Serves the network that the stages of a command make, by the proxy if there is one. Must be called within a tokio runtime.
+    pub(crate) fn of(reports: &Reports, proxy: Option<&Arc<Proxy>>) -> std::io::Result<Self> {
         let (refusals, namespaces) = (Refusals::default(), Arc::<OnceLock<Namespaces>>::default());
         let serving =
-            reports.serve(Arc::clone(proxy), Arc::clone(&refusals), Arc::clone(&namespaces))?;
+            reports.serve(proxy.cloned(), Arc::clone(&refusals), Arc::clone(&namespaces))?;
         let mut tasks = JoinSet::new();
         // A command whose network fails finds nobody there, which it says itself.
         tasks.spawn(async { drop(serving.await) });
-        Ok(Self { reach: proxy.reach().clone(), refusals, namespaces, _serving: tasks })
+        let reach = proxy.map(|proxy| proxy.reach().clone());
+        Ok(Self { reach, refusals, namespaces, _serving: tasks })
     }
 
     /// What a command needs to get in; `None` where its wall reaches other hosts, or this one lends nothing.
-    pub(crate) fn open_to(&self, proxy: &Proxy) -> Option<&Namespaces> {
-        self.namespaces.get().filter(|_| self.reach == *proxy.reach())
+    pub(crate) fn open_to(&self, proxy: Option<&Arc<Proxy>>) -> Option<&Namespaces> {
+        self.namespaces.get().filter(|_| self.reach.as_ref() == proxy.map(|proxy| proxy.reach()))
     }
 
     /// The hosts that commands in it were refused. It grows while they run.

@@ -92,7 +92,8 @@ impl Identity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::wall) struct Rules {
     pub(in crate::wall) grants: Vec<(PathText, Right)>,
-    pub(in crate::wall) has_network: bool,
+    /// Whether processes talk to each other on the loopback device of a network of their own, and by terminals of their own.
+    pub(in crate::wall) has_loopback: bool,
     pub(in crate::wall) may_change_metadata: bool,
     /// The version of Landlock's interface; 0 for none.
     pub(in crate::wall) landlock: u32,
@@ -114,13 +115,13 @@ impl Rules {
     /// The second layer of a wall.
     pub(in crate::wall) fn new(
         grants: &[Grant],
-        (has_network, metadata): (bool, Metadata),
+        (has_loopback, metadata): (bool, Metadata),
         support: Support,
         limits: ResourceLimits,
     ) -> Self {
         Self {
             grants: grants.iter().map(Self::right).collect(),
-            has_network,
+            has_loopback,
             may_change_metadata: metadata == Metadata::Free,
             landlock: support.landlock,
             filter: support.filter,
@@ -154,7 +155,7 @@ impl Rules {
     }
 
     pub(super) fn sockets(&self) -> Sockets {
-        if self.has_network { Sockets::OwnLoopback } else { Sockets::Pairs }
+        if self.has_loopback { Sockets::OwnLoopback } else { Sockets::Pairs }
     }
 
     pub(super) fn metadata(&self) -> Metadata {

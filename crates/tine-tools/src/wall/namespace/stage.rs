@@ -169,10 +169,15 @@ fn inner(mapped: Option<(u32, u32)>, way: Way) -> Result<u8, Report> {
         false => None,
     };
     let (setup, job) = read_order().map_err(|error| failed("read the order", error))?;
-    let listen = if way.joins { &[] } else { &*setup.listen };
-    let listeners = loopback::listen(listen).map_err(|error| failed("open the network", error))?;
+    let listeners = match setup.rules.has_loopback && !way.joins {
+        true => {
+            let listening = loopback::listen(&setup.listen);
+            listening.map_err(|error| failed("open the network", error))?
+        }
+        false => Vec::new(),
+    };
     let lent = match &job {
-        Job::Command { lends_network: true, .. } if !listeners.is_empty() => {
+        Job::Command { lends_network: true, .. } => {
             Some(own_network(mapped.is_none()).map_err(|error| failed("lend the network", error))?)
         }
         Job::Command { .. } | Job::Trial => None,

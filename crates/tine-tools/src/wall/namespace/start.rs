@@ -51,7 +51,7 @@ impl Reports {
     /// Serves the command's network as soon as the stages have made it, until the future is dropped.
     pub(super) fn serve(
         &self,
-        proxy: Arc<Proxy>,
+        proxy: Option<Arc<Proxy>>,
         refusals: Refusals,
         namespaces: Arc<OnceLock<Namespaces>>,
     ) -> io::Result<impl Future<Output = io::Result<()>> + Send + use<>> {
@@ -65,6 +65,9 @@ impl Reports {
                 let lent = || handover::receive_namespaces(&socket);
                 if let Ok(Some(lent)) = socket.try_io(Interest::READABLE, lent) {
                     let _ = namespaces.set(lent);
+                    if proxy.is_none() {
+                        return Ok(());
+                    }
                     continue;
                 }
                 match socket.try_io(Interest::READABLE, || handover::receive_listeners(&socket)) {
@@ -73,7 +76,10 @@ impl Reports {
                 }
             };
             drop(socket);
-            proxy.serve(listeners, refusals).await
+            match proxy {
+                Some(proxy) => proxy.serve(listeners, refusals).await,
+                None => Ok(()),
+            }
         })
     }
 
@@ -252,7 +258,7 @@ pub(super) fn try_namespaces(program: &StageProgram) -> io::Result<()> {
         listen: Vec::new(),
         rules: Rules {
             grants: Vec::new(),
-            has_network: false,
+            has_loopback: false,
             may_change_metadata: false,
             landlock: 0,
             filter: false,

@@ -1,14 +1,14 @@
 //! Decides what the view of a wall shows: from the wall's description to the order for the stages.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::File;
 use std::net::SocketAddr;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::order::{Identity, Masked, PathText, Right, Rules, Setup};
 use crate::wall::finder::Found;
-use crate::wall::grants::{Access, Grant, SHARED_MEMORY};
+use crate::wall::grants::{Access, Grant, SHARED_MEMORY, TERMINALS};
 use crate::wall::support::Support;
 use crate::wall::{Metadata, ResourceLimits};
 
@@ -27,6 +27,8 @@ pub(in crate::wall) struct Wanted<'a> {
     pub(in crate::wall) grants: &'a [Grant],
     /// Where tine listens in the network of the command. None without a network.
     pub(in crate::wall) listen: &'a [SocketAddr],
+    /// Whether the command has a loopback device and terminals of its own.
+    pub(in crate::wall) has_loopback: bool,
     pub(in crate::wall) metadata: Metadata,
     pub(in crate::wall) support: Support,
     pub(in crate::wall) limits: ResourceLimits,
@@ -48,7 +50,7 @@ pub(in crate::wall) fn view(wanted: &Wanted<'_>) -> std::io::Result<Setup> {
     let mut private = Vec::new();
     let mut rules = Rules::new(
         wanted.grants,
-        (!wanted.listen.is_empty(), wanted.metadata),
+        (wanted.has_loopback, wanted.metadata),
         wanted.support,
         wanted.limits,
     );
@@ -64,6 +66,10 @@ pub(in crate::wall) fn view(wanted: &Wanted<'_>) -> std::io::Result<Setup> {
         if !is_crowded(place) {
             rules.grants.push(Rules::right(&Grant::new(place, Access::Full)));
         }
+    }
+    if wanted.has_loopback {
+        let own = TERMINALS.map(|path| Rules::right(&Grant::new(path, Access::Device)));
+        rules.grants.extend(own);
     }
     let shared = Path::new(SHARED_MEMORY);
     let access = if is_crowded(shared) { Access::Read } else { Access::Full };
@@ -166,6 +172,23 @@ pub(in crate::wall) fn cover(setup: &mut Setup, found: &Found) -> (Anchors, bool
     (anchors, has_room)
 }
 
+/// Puts into the order the socket files of others, which are covered whatever may be read.
+pub(in crate::wall) fn cover_sockets(
+    setup: &mut Setup,
+    anchors: &mut Anchors,
+    sockets: &BTreeSet<PathBuf>,
+) {
+    let writable: Vec<PathBuf> = setup.writable.iter().map(PathText::path).collect();
+    for path in sockets {
+        let is_writable = writable.iter().any(|root| path.starts_with(root));
+        let identity = Identity::at(path).filter(|_| is_writable);
+        setup.masked.push(Masked { path: PathText::from(path.as_path()), identity });
+        if let Some(identity) = identity {
+            anchors.add_secret(path.clone(), identity);
+        }
+    }
+}
+
 /// Opens a file without the right to read it, so that it can be known again.
 #[cfg(target_os = "linux")]
 fn hold(path: &Path) -> std::io::Result<File> {
@@ -215,8 +238,10 @@ fn masked(
     let read: HashSet<PathBuf> = grants.map(|(path, _)| path.path()).collect();
     let can_be_read =
         |path: &Path| !has_rules || path.ancestors().any(|above| read.contains(above));
-    let is_there =
-        |path: &Path| path.symlink_metadata().is_ok_and(|about| about.is_dir() || about.is_file());
+    let is_there = |path: &Path| {
+        path.symlink_metadata()
+            .is_ok_and(|about| about.is_dir() || about.is_file() || about.file_type().is_socket())
+    };
     let shown = [&setup.writable[..], &setup.visible].concat();
     let shown: Vec<PathBuf> = shown.iter().chain([&setup.directory]).map(PathText::path).collect();
     let needed = secrets.iter().filter(|path| {

@@ -42,6 +42,17 @@ pub(super) const LOCAL: &[&str] = &[
     "% socketpair A, B, 1, 2, 0; send A, q(@ID), 0, sockaddr_un(q(@SOCKETS/datagram))",
     "% socketpair A, B, 1, 2, 0; send A, q(@ID), 0, pack(q(S a*), 1, qq(\\0@NAME-d))",
     "% socketpair A, B, 1, 3, 0; send A, q(@ID), 0, sockaddr_un(q(@SOCKETS/datagram)); connect A, sockaddr_un(q(@SOCKETS/datagram)); syswrite A, q(@ID); socketpair C, D, 1, 2, 0; send C, q(@ID), 0, sockaddr_un(q(@SOCKETS/datagram))",
+    // By other names, other ways to the same file, and other kinds of call.
+    "ln @SOCKETS/stream hard; perl -MSocket -e 'socket S, 1, 1, 0; connect S, sockaddr_un(q(hard)); syswrite S, q(@ID)'",
+    "cd @SOCKETS; perl -MSocket -e 'socket S, 1, 1, 0; connect S, sockaddr_un(q(./stream)); syswrite S, q(@ID)'",
+    "mv @SOCKETS/stream moved; perl -MSocket -e 'socket S, 1, 1, 0; connect S, sockaddr_un(q(moved)); syswrite S, q(@ID)'",
+    "ln -s @SOCKETS far; perl -MSocket -e 'socket S, 1, 1, 0; connect S, sockaddr_un(q(far/stream)); syswrite S, q(@ID)'",
+    "% chdir q(/proc/self/root); socket S, 1, 1, 0; connect S, sockaddr_un(q(.@SOCKETS/stream)); syswrite S, q(@ID)",
+    "% chdir q(/); socket S, 1, 1, 0; connect S, sockaddr_un(q(.@SOCKETS/stream)); syswrite S, q(@ID)",
+    "% symlink q(@SOCKETS/stream), q(far-stream); socket S, 1, 1, 0; connect S, sockaddr_un(q(far-stream)); syswrite S, q(@ID)",
+    "% socket S, 1, 2, 0; bind S, sockaddr_un(q(mine)); send S, q(@ID), 0, sockaddr_un(q(@SOCKETS/datagram))",
+    "% my $n = k(257, -100, q(@SOCKETS/stream), 0x200000, 0); socket S, 1, 1, 0; connect S, sockaddr_un(qq(/proc/self/fd/$n)); syswrite S, q(@ID)",
+    "% opendir my $d, q(/); socket S, 1, 1, 0; connect S, sockaddr_un(q(/dev/../@SOCKETS/stream)); syswrite S, q(@ID)",
     "% k(53, 1, 0x80002, 0, my $p = pack(q(l2), 0, 0)); my ($a) = unpack q(l2), $p; socketpair A, B, 1, 2, 0; send A, q(@ID), 0, sockaddr_un(q(@SOCKETS/datagram))",
 ];
 
