@@ -191,7 +191,9 @@ async fn conclude(
     let set_aside = set_aside(place).await;
     let (note, is_error) = note(ending, limit);
     // Who meets the wall is told where it stands, so that it can go on another way.
-    let told = |enclosure: &&Enclosure| is_error && enclosure.may_have_refused(output);
+    let told = |enclosure: &&Enclosure| {
+        is_error && enclosure.may_have_refused(output) || enclosure.has_refused(output)
+    };
     let mut wall = match place.enclosure().filter(told) {
         Some(enclosure) => format!("\n[{}]", enclosure.line()),
         None => String::new(),

@@ -295,6 +295,8 @@ impl Wall {
         visible.extend(roots.iter().cloned());
         grants.extend(writable.iter().map(|path| Grant::new(path, Access::Full)));
         grants.extend(git::grants(linked.as_ref()));
+        let certificates = environment::certificates(&ground.variables);
+        grants.extend(certificates.map(|file| Grant::new(file, Access::Read)));
         grants.push(Grant::new(scratch.path(), Access::Full));
         let mut environment =
             environment::passed(ground.variables.iter().cloned(), &self.variables);
@@ -320,6 +322,7 @@ impl Wall {
             grants: &grants,
             listen: &proxy.as_ref().map(|proxy| proxy.addresses()).unwrap_or_default(),
             has_loopback,
+            reads_most: is_worker,
             metadata: self.metadata,
             support: ground.support,
             limits: self.limits,
@@ -357,7 +360,7 @@ impl Wall {
             path.1 = std::env::join_paths(&search_path).unwrap_or_default();
         }
         environment.push(("TMPDIR".into(), scratch.path().into()));
-        environment.push(("XDG_CACHE_HOME".into(), scratch.path().join("cache").into()));
+        environment.extend(environment::caches(&scratch.path().join("cache")));
         environment.extend(proxy.iter().flat_map(|proxy| proxy.variables()));
         if self.readable.listed().is_some() {
             // The user's own settings are out of reach.
@@ -480,7 +483,8 @@ impl Wall {
             Readable::Listed(_) => Finder::new(hidden, finder::roots(writable, &[], &[])),
             Readable::Covered(_) => Finder::new(hidden, finder::roots(writable, roots, &[])),
         };
-        let files = roots.iter().filter(|path| path.is_file());
+        let named: Vec<PathBuf> = environment::certificates(&ground.variables).collect();
+        let files = roots.iter().chain(&named).filter(|path| path.is_file());
         files.fold(finder, |finder, file| finder.with_shown(file))
     }
 
@@ -528,7 +532,12 @@ impl Wall {
             true => ", git commits here and changes no branch, tag, stash or setting",
             false => "",
         };
-        format!("confined: writes only below {}, {reads}, {network}{git}", places.join(" and "))
+        let more = match self.readable {
+            Readable::Most => "; a person allows more by --network HOST:PORT and confine.writable",
+            Readable::Listed(_) | Readable::Covered(_) => "",
+        };
+        let places = places.join(" and ");
+        format!("confined: writes only below {places}, {reads}, {network}{git}{more}")
     }
 }
 

@@ -19,6 +19,9 @@ const SETTINGS: [(&str, &str); 4] = [
 const LINKED_SETTINGS: [(&str, &str); 3] =
     [("gc.auto", "0"), ("maintenance.auto", "false"), ("rerere.enabled", "false")];
 
+/// The same for a command behind a wall: the keys that sign lie outside, and so do the agents that hold them.
+const WALLED_SETTINGS: [(&str, &str); 2] = [("commit.gpgSign", "false"), ("tag.gpgSign", "false")];
+
 /// The variable that says how many settings the environment holds.
 pub(super) const COUNT: &str = "GIT_CONFIG_COUNT";
 
@@ -27,8 +30,11 @@ const BROUGHT_MAX: usize = 10_000;
 
 /// Variables that set them, after those that `count`, the command's `GIT_CONFIG_COUNT`, says are there already. None if it
 /// says nothing that git would understand: then no command of git runs at all. `is_linked` says that the command runs in a
-/// linked worktree.
-pub(super) fn variables(count: Option<&str>, is_linked: bool) -> Vec<(String, String)> {
+/// linked worktree, `is_walled` that it runs behind a wall.
+pub(super) fn variables(
+    count: Option<&str>,
+    (is_linked, is_walled): (bool, bool),
+) -> Vec<(String, String)> {
     let brought = match count.map(str::trim) {
         None | Some("") => 0,
         Some(count) => match count.parse::<usize>() {
@@ -37,7 +43,8 @@ pub(super) fn variables(count: Option<&str>, is_linked: bool) -> Vec<(String, St
         },
     };
     let linked = if is_linked { LINKED_SETTINGS.as_slice() } else { &[] };
-    let settings: Vec<_> = SETTINGS.iter().chain(linked).collect();
+    let walled = if is_walled { WALLED_SETTINGS.as_slice() } else { &[] };
+    let settings: Vec<_> = SETTINGS.iter().chain(linked).chain(walled).collect();
     let total = (COUNT.to_owned(), (brought + settings.len()).to_string());
     let settings = (brought..).zip(settings).flat_map(|(number, &(key, value))| {
         [
@@ -55,14 +62,15 @@ mod tests {
     #[test]
     fn settings_come_after_those_that_are_there() {
         let shown = |count| {
-            let all =
-                variables(count, false).into_iter().map(|(name, value)| format!("{name}={value}"));
+            let all = variables(count, (false, false))
+                .into_iter()
+                .map(|(name, value)| format!("{name}={value}"));
             all.collect::<Vec<_>>().join(" ")
         };
         insta::assert_snapshot!(shown(None), @"GIT_CONFIG_KEY_0=safe.bareRepository GIT_CONFIG_VALUE_0=explicit GIT_CONFIG_KEY_1=core.fsmonitor GIT_CONFIG_VALUE_1=false GIT_CONFIG_KEY_2=gc.autoDetach GIT_CONFIG_VALUE_2=false GIT_CONFIG_KEY_3=maintenance.autoDetach GIT_CONFIG_VALUE_3=false GIT_CONFIG_COUNT=4");
         insta::assert_snapshot!(shown(Some("1")), @"GIT_CONFIG_KEY_1=safe.bareRepository GIT_CONFIG_VALUE_1=explicit GIT_CONFIG_KEY_2=core.fsmonitor GIT_CONFIG_VALUE_2=false GIT_CONFIG_KEY_3=gc.autoDetach GIT_CONFIG_VALUE_3=false GIT_CONFIG_KEY_4=maintenance.autoDetach GIT_CONFIG_VALUE_4=false GIT_CONFIG_COUNT=5");
         assert_eq!(shown(Some("")), shown(None));
-        let linked = variables(None, true);
+        let linked = variables(None, (true, false));
         assert!(linked.contains(&("GIT_CONFIG_KEY_4".to_owned(), "gc.auto".to_owned())));
         assert!(linked.contains(&(COUNT.to_owned(), "7".to_owned())));
         assert_eq!((shown(Some("x")), shown(Some("99999999"))), (String::new(), String::new()));

@@ -326,7 +326,7 @@ fn prepare(
         .process_group(0)
         .kill_on_drop(true)
         .envs(SET_VARIABLES)
-        .envs(git::variables(git_count.as_deref(), is_linked))
+        .envs(git::variables(git_count.as_deref(), (is_linked, place.enclosure().is_some())))
         .envs(place.variables().iter().map(|(name, value)| (name, value)))
         .env(Mark::VARIABLE, mark.value());
     Ok(Prepared { builder, output })

@@ -69,6 +69,16 @@ const REFUSALS: [&str; 5] = [
     "unreachable",
 ];
 
+/// Words of programs that hardly anything else than the wall makes them say.
+const SURE_REFUSALS: [&str; 6] = [
+    "Read-only file system",
+    "EROFS",
+    "EAI_AGAIN",
+    "ENETUNREACH",
+    "Network is unreachable",
+    "Could not resolve host",
+];
+
 impl Enclosure {
     /// The gaps of this wall, which the kernel leaves.
     pub fn gaps(&self) -> &[Gap] {
@@ -128,6 +138,11 @@ impl Enclosure {
 
     pub(crate) fn environment(&self) -> &[(OsString, OsString)] {
         &self.0.environment
+    }
+
+    /// Returns true if what a command printed says that it met the wall, whatever its exit code: a pipe and `|| true` hide that.
+    pub(crate) fn has_refused(&self, output: &str) -> bool {
+        !self.0.only_reads && SURE_REFUSALS.iter().any(|words| output.contains(words))
     }
 
     /// Returns true if a failed command may have met the wall, so that the model should be told where it stands. A read that

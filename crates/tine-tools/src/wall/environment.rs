@@ -2,9 +2,10 @@
 //! that hold a key, reach a service of the session, or make a program run something else.
 
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 /// Names that pass.
-const NAMES: [&str; 34] = [
+const NAMES: [&str; 44] = [
     "PATH",
     "HOME",
     "USER",
@@ -40,10 +41,48 @@ const NAMES: [&str; 34] = [
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
     "NIX_PATH",
+    // Who commits.
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    // Files of certificates that are trusted, which are no keys.
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
 ];
 
 /// Beginnings that pass.
 const BEGINNINGS: [&str; 1] = ["LC_"];
+
+/// Variables that name a file of certificates.
+const CERTIFICATES: [&str; 5] = [
+    "SSL_CERT_FILE",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+];
+
+/// Caches of tools that do not go by `XDG_CACHE_HOME`: the variable, and the folder in the command's own cache. In the user's nothing can be
+/// written, so that a tool fails with it. Sources: the documentation of npm (`cache`), pnpm (`storeDir`) and Yarn (`globalFolder`).
+const CACHES: [(&str, &str); 3] =
+    [("npm_config_cache", "npm"), ("npm_config_store_dir", "pnpm"), ("YARN_GLOBAL_FOLDER", "yarn")];
+
+/// Variables by which tools keep their caches in `cache`.
+pub(super) fn caches(cache: &Path) -> impl Iterator<Item = (OsString, OsString)> {
+    let own = CACHES.into_iter().map(|(name, folder)| (name.into(), cache.join(folder).into()));
+    own.chain([("XDG_CACHE_HOME".into(), cache.into())])
+}
+
+/// The files of certificates that the variables name, which are shown whatever their names are.
+pub(super) fn certificates(all: &[(OsString, OsString)]) -> impl Iterator<Item = PathBuf> {
+    let named = all.iter().filter(|(name, _)| CERTIFICATES.iter().any(|known| name == known));
+    named.filter_map(|(_, value)| Path::new(value).canonicalize().ok())
+}
 
 /// Those of `all` that pass: the list above, and `more`.
 pub(super) fn passed(

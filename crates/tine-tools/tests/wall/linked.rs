@@ -220,6 +220,6 @@ async fn whoever_is_refused_is_told_what_git_may_do() {
     insta::assert_snapshot!(text, @"
     fatal: cannot lock ref 'refs/tags/v2': Unable to create '/w/main/.git/worktrees/work/tine-common/refs/tags/v2.lock': Permission denied
     [exit code 128]
-    [confined: writes only below /w/work and $TMPDIR, no key stores, no network, git commits here and changes no branch, tag, stash or setting]
+    [confined: writes only below /w/work and $TMPDIR, no key stores, no network, git commits here and changes no branch, tag, stash or setting; a person allows more by --network HOST:PORT and confine.writable]
     ");
 }

@@ -131,3 +131,87 @@ async fn no_socket_file_of_another_process_is_reached() {
     let told = run(&world.open(), &world.fill(&reach("@OUT/a.sock"))).await.text;
     assert!(told.contains("came"), "without a wall it is reached: {told}");
 }
+
+#[tokio::test]
+async fn a_commit_in_a_checkout_that_signs_and_an_identity_of_the_environment_work() {
+    if lacks_wall() {
+        return;
+    }
+    let world = World::new();
+    let make = "git init -q .; git config commit.gpgsign true; git config tag.gpgsign true; git config gpg.program /none";
+    run(&world.open(), make).await;
+    let mut ground = world.ground();
+    for (name, value) in [("GIT_AUTHOR_NAME", "Ann"), ("GIT_COMMITTER_NAME", "Bob")] {
+        ground.variables.push((name.into(), value.into()));
+        ground.variables.push((name.replace("NAME", "EMAIL").into(), "a@b".into()));
+    }
+    let work = world.path("work");
+    let place = world.open().with_enclosure(Wall::worker(&work).raise(&work, &ground).unwrap());
+    let commit = "git commit -q --allow-empty -m 1 && git tag -m t t && git log --format='%an %cn'";
+    let told = run(&place, commit).await.text;
+    assert!(told.starts_with("Ann Bob\n"), "{told}");
+}
+
+#[tokio::test]
+async fn temporary_files_are_written_wherever_the_directory_and_its_programs_lie() {
+    if lacks_wall() {
+        return;
+    }
+    let world = World::new();
+    let ground = |world: &World| {
+        let mut ground = world.ground();
+        ground.private = vec![world.path("")];
+        ground.variables.retain(|(name, _)| name != "PATH");
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", world.path("outside").display());
+        ground.variables.push(("PATH".into(), path.into()));
+        ground
+    };
+    let work = world.path("work");
+    let wall = Wall::worker(&work).raise(&work, &ground(&world)).unwrap();
+    let place = world.open().with_enclosure(wall);
+    let root = world.path("").display().to_string();
+    let told =
+        run(&place, &format!("echo 1 > {root}/x && cat {root}/x && echo 2 > own && cat own"))
+            .await
+            .text;
+    assert!(told.starts_with("1\n2\n"), "{told}");
+    assert!(!world.path("x").exists());
+    let told = run(&place, &world.fill("echo x > @OUT/file")).await;
+    assert!(told.is_error, "programs are found there, and nothing is written: {}", told.text);
+}
+
+#[tokio::test]
+async fn caches_of_tools_are_the_commands_own_and_certificates_are_shown() {
+    if lacks_wall() {
+        return;
+    }
+    let world = World::new();
+    std::fs::write(world.path("home/credentials.toml"), "certificate\n").unwrap();
+    let mut ground = world.ground();
+    let file = world.path("home/credentials.toml");
+    ground.variables.push(("NODE_EXTRA_CA_CERTS".into(), file.into()));
+    let work = world.path("work");
+    let place = world.open().with_enclosure(Wall::worker(&work).raise(&work, &ground).unwrap());
+    let told = run(&place, "cat $NODE_EXTRA_CA_CERTS; for d in $npm_config_cache $npm_config_store_dir $YARN_GLOBAL_FOLDER $XDG_CACHE_HOME; do mkdir -p $d && touch $d/x && echo ok; done").await;
+    assert!(told.text.starts_with("certificate\nok\nok\nok\nok\n"), "{}", told.text);
+}
+
+#[tokio::test]
+async fn who_meets_the_wall_is_told_also_where_the_command_goes_on() {
+    if lacks_wall() {
+        return;
+    }
+    let world = World::new();
+    let place = world.worker();
+    for command in ["touch @OUT/x || true", "touch @OUT/x 2>&1 | cat"] {
+        let told = run(&place, &world.fill(command)).await;
+        assert!(!told.is_error, "{command}: {}", told.text);
+        let line = "; a person allows more by --network HOST:PORT and confine.writable]";
+        assert!(
+            told.text.contains("[confined: writes only") && told.text.ends_with(line),
+            "{}",
+            told.text
+        );
+    }
+    assert!(!run(&place, "false || true").await.text.contains("[confined"));
+}

@@ -234,9 +234,7 @@ async fn who_works_in_shared_memory_sees_nothing_else_of_it() {
 
     ..:
     work
-    touch: cannot touch '../new': Permission denied
-    [exit code 1]
-    [confined: writes only below /dev/shm/m/work and $TMPDIR, no key stores, no network]
+    [exit code 0]
     ");
     assert_eq!(std::fs::read_to_string(work.join("own")).unwrap(), "mine\n");
     assert!(!memory.path().join("new").exists());

@@ -182,7 +182,7 @@ async fn a_refused_command_says_where_the_wall_stands() {
     insta::assert_snapshot!(text, @"
     bash: line 1: /w/outside/file: Permission denied
     [exit code 1]
-    [confined: writes only below /w/work and $TMPDIR, no key stores, no network]
+    [confined: writes only below /w/work and $TMPDIR, no key stores, no network; a person allows more by --network HOST:PORT and confine.writable]
     ");
     let output = run(&world.reader(), "cat own").await;
     insta::assert_snapshot!(output.text, @"

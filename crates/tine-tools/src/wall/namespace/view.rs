@@ -29,6 +29,8 @@ pub(in crate::wall) struct Wanted<'a> {
     pub(in crate::wall) listen: &'a [SocketAddr],
     /// Whether the command has a loopback device and terminals of its own.
     pub(in crate::wall) has_loopback: bool,
+    /// Whether the command reads everything but secrets.
+    pub(in crate::wall) reads_most: bool,
     pub(in crate::wall) metadata: Metadata,
     pub(in crate::wall) support: Support,
     pub(in crate::wall) limits: ResourceLimits,
@@ -41,11 +43,12 @@ pub(in crate::wall) fn view(wanted: &Wanted<'_>) -> std::io::Result<Setup> {
     writable.push(wanted.scratch.to_owned());
     let writable = outermost(writable);
     let is_writable = |path: &Path| writable.iter().any(|root| path.starts_with(root));
-    // A right holds for all that lies below, so it is given only where nothing is laid there but the wall's own.
-    let is_crowded = |place: &Path| {
+    // A right holds for all that lies below. What is laid there is mounted read-only, and read by a worker, but for secrets, which are covered;
+    // whoever may read less gets it only where nothing is laid but the wall's own.
+    let may_write_all = |place: &Path| {
         let lies_below = |path: &Path| path.starts_with(place) && path != wanted.scratch;
-        wanted.visible.iter().chain(&writable).any(|path| lies_below(path))
-            || lies_below(wanted.directory)
+        let mut laid = wanted.visible.iter().chain(&writable).map(PathBuf::as_path);
+        wanted.reads_most || !laid.any(lies_below) && !lies_below(wanted.directory)
     };
     let mut private = Vec::new();
     let mut rules = Rules::new(
@@ -63,7 +66,7 @@ pub(in crate::wall) fn view(wanted: &Wanted<'_>) -> std::io::Result<Setup> {
         let own = wanted.scratch.join(format!("private-{number}"));
         std::fs::create_dir_all(&own)?;
         private.push((PathText::from(place.as_path()), PathText::from(own.as_path())));
-        if !is_crowded(place) {
+        if may_write_all(place) {
             rules.grants.push(Rules::right(&Grant::new(place, Access::Full)));
         }
     }
@@ -72,7 +75,7 @@ pub(in crate::wall) fn view(wanted: &Wanted<'_>) -> std::io::Result<Setup> {
         rules.grants.extend(own);
     }
     let shared = Path::new(SHARED_MEMORY);
-    let access = if is_crowded(shared) { Access::Read } else { Access::Full };
+    let access = if may_write_all(shared) { Access::Full } else { Access::Read };
     rules.grants.push(Rules::right(&Grant::new(shared, access)));
     let is_hidden = |path: &Path| {
         let mut empty = private.iter().map(|(place, _)| place.path()).chain([shared.to_owned()]);
