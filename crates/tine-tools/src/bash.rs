@@ -43,6 +43,11 @@ static SPEC: ToolSpec = ToolSpec {
 /// with its final NUL.
 const COMMAND_BYTES_MAX: usize = 128 * 1024 - 1;
 
+/// What the system says of a file that the wall keeps as it is, and what the model is told of it.
+const KEPT: &str = "Device or resource busy";
+const KEPT_NOTE: &str = "\n[what other programs read and start, such as .git/config, .git/hooks and .vscode, stays as it is here; for one command, \
+    git takes a setting by `git -c NAME=VALUE`, and the rest is left to the user]";
+
 /// New files that start programs later that a result names.
 const STARTERS_NAMED_MAX: usize = 20;
 
@@ -198,6 +203,9 @@ async fn conclude(
         Some(enclosure) => format!("\n[{}]", enclosure.line()),
         None => String::new(),
     };
+    if output.contains(KEPT) && place.enclosure().is_some_and(|wall| !wall.only_reads()) {
+        wall.push_str(KEPT_NOTE);
+    }
     if let Ending::Exceeded(limit) = ending
         && place.enclosure().is_some_and(|enclosure| !enclosure.only_reads())
     {

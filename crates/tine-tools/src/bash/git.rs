@@ -19,8 +19,10 @@ const SETTINGS: [(&str, &str); 4] = [
 const LINKED_SETTINGS: [(&str, &str); 3] =
     [("gc.auto", "0"), ("maintenance.auto", "false"), ("rerere.enabled", "false")];
 
-/// The same for a command behind a wall: the keys that sign lie outside, and so do the agents that hold them.
-const WALLED_SETTINGS: [(&str, &str); 2] = [("commit.gpgSign", "false"), ("tag.gpgSign", "false")];
+/// The same for a command behind a wall: the keys that sign lie outside, as do the agents that hold them, and packing writes nothing beside
+/// settings.
+const WALLED_SETTINGS: [(&str, &str); 3] =
+    [("commit.gpgSign", "false"), ("tag.gpgSign", "false"), ("repack.updateServerInfo", "false")];
 
 /// The variable that says how many settings the environment holds.
 pub(super) const COUNT: &str = "GIT_CONFIG_COUNT";

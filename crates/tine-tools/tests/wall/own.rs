@@ -215,3 +215,18 @@ async fn who_meets_the_wall_is_told_also_where_the_command_goes_on() {
     }
     assert!(!run(&place, "false || true").await.text.contains("[confined"));
 }
+
+#[tokio::test]
+async fn git_packs_and_says_what_keeps_its_settings_as_they_are() {
+    if lacks_wall() {
+        return;
+    }
+    let world = World::new();
+    let make = "git init -q .; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m 1";
+    run(&world.open(), make).await;
+    let place = world.worker();
+    let packed = run(&place, "git gc -q && git log --format=%s").await;
+    assert!(packed.text.starts_with("1\n"), "{}", packed.text);
+    let set = run(&place, "git config user.name x").await;
+    assert!(set.is_error && set.text.contains("such as .git/config"), "{}", set.text);
+}
