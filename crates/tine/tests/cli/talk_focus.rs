@@ -1,5 +1,7 @@
 //! The focus belongs to the person: forks that waited, and agents that another process kills.
 
+use tine_testkit::until;
+
 use crate::pty::Terminal;
 use crate::support::Home;
 
@@ -63,6 +65,11 @@ fn a_fork_that_waited_takes_along_whoever_waits_for_it() {
     let screen = terminal.screen("You said: moved");
     assert!(screen.contains("Forked from "), "{screen}");
     terminal.at_rest("You said: moved");
+    // The one that it was forked from goes on meanwhile, and leaving would ask about it.
+    until("all are done", || {
+        let agents = home.json(&["ps", "--all", "--json"]);
+        agents.as_array().unwrap().iter().all(|agent| agent["state"] == "idle")
+    });
     terminal.type_in("/quit\r");
     assert_eq!(terminal.end().0, 0);
 }
