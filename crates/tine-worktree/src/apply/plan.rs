@@ -287,7 +287,8 @@ fn refuse_changed(
     git.fed(["update-index", "--no-assume-unchanged", "-z", "--stdin"], &input)?;
     // Says no where files are changed.
     git.answer(["update-index", "-q", "--refresh"], &[])?;
-    let said = git.run(["diff-files", "--name-only", "-z"])?;
+    // A look into a submodule would be a git of its own there, with the settings that stand there.
+    let said = git.run(["diff-files", "--ignore-submodules=dirty", "--name-only", "-z"])?;
     let changed: Vec<PathBuf> =
         parts(&said).map(path).filter(|path| touched.contains(path.as_path())).collect();
     match changed.is_empty() {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use tine_worktree::{
     Applied, Apply, Name, OnConflict, Outcome, Repository, Start, Worktree, WorktreeError,
@@ -334,10 +335,21 @@ fn work_comes_beside_submodules_that_have_changes() {
     home.git(&[&add[..], &[&url, "libs/other"]].concat());
     home.git(&["commit", "--quiet", "-m", "with a submodule"]);
     home.write("libs/other/a.txt", "changed inside\n");
+    // A program that the submodule's own settings name, which a git there would run.
+    let (inside, sprung) = (home.top().join("libs/other"), home.path().join("sprung"));
+    git(&inside, &["config", "filter.trap.clean", &format!("touch {}; cat", sprung.display())]);
+    fs::write(home.top().join(".git/modules/libs/other/info/attributes"), "*.rs filter=trap\n")
+        .unwrap();
+    fs::File::open(inside.join("src/lib.rs"))
+        .unwrap()
+        .set_modified(SystemTime::UNIX_EPOCH)
+        .unwrap();
     let worktree = home.fork("one", Start::State).unwrap();
     write(worktree.repository().top(), "work.txt", "work\n");
+    write(worktree.repository().top(), "a.txt", "work\n");
     assert_eq!(apply(&home, &worktree).unwrap().outcome, Outcome::Written);
     assert_eq!(read(&home, "work.txt"), "work\n");
+    assert!(!sprung.exists(), "git ran a program of the submodule's settings");
     assert_eq!(read(&home, "libs/other/a.txt"), "changed inside\n");
     home.repository().undo(worktree.name(), NOW_MS).unwrap();
     assert!(!home.top().join("work.txt").exists());
