@@ -230,3 +230,30 @@ async fn git_packs_and_says_what_keeps_its_settings_as_they_are() {
     let set = run(&place, "git config user.name x").await;
     assert!(set.is_error && set.text.contains("such as .git/config"), "{}", set.text);
 }
+
+#[tokio::test]
+async fn sockets_that_come_and_go_keep_no_command_from_running() {
+    if lacks_wall() {
+        return;
+    }
+    let world = World::new();
+    let place = world.worker();
+    let names = [0, 1, 2, 3].map(|number| world.path(&format!("outside/{number}.sock")));
+    let (over, is_over) = std::sync::mpsc::channel::<()>();
+    let come_and_go = std::thread::spawn(move || {
+        while is_over.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
+            for name in &names {
+                drop(std::os::unix::net::UnixListener::bind(name).unwrap());
+                std::fs::remove_file(name).unwrap();
+            }
+        }
+    });
+    let mut told = Vec::new();
+    for _ in 0..40 {
+        told.push(run(&place, "true").await.text);
+    }
+    drop(over);
+    come_and_go.join().unwrap();
+    told.retain(|told| told != "[exit code 0]");
+    assert_eq!(told, [""; 0]);
+}

@@ -188,6 +188,10 @@ fn all_read_only() -> Result<(), Failed> {
     Ok(())
 }
 
+fn is_gone(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::NOENT.raw_os_error())
+}
+
 fn is_unreachable(error: &io::Error) -> bool {
     [Errno::NOENT, Errno::ACCESS, Errno::NOTDIR, Errno::INVAL]
         .iter()
@@ -267,7 +271,11 @@ fn cover_one(masked: &Masked, file: &OwnedFd, directory: &OwnedFd) -> Result<(),
         _ => file,
     };
     let tree = copy(&path, covering)?;
-    lay_over(&tree, &path, &target)
+    match lay_over(&tree, &path, &target) {
+        // A service has taken its socket away meanwhile: nothing is left that could be opened.
+        Err(failed) if masked.identity.is_none() && is_gone(&failed.error) => Ok(()),
+        laid => laid,
+    }
 }
 
 fn identity(about: &Stat) -> Identity {
