@@ -85,7 +85,7 @@ pub enum RunEvent<'a> {
     Shared(&'a [Neighbour]),
     /// A write of the journal waits: another process holds the store's lock. Told once for each wait, to one run of the process.
     StoreWaits,
-    /// What the wall around the run's commands does not keep, because there is more than was looked through.
+    /// A gap of the wall around the run's commands: there is more than was looked through.
     Unkept(&'static str),
     /// Processes of calls that were cut off still ran when the run began. Each was ended or may still run.
     LeftBehind(&'a [Leftover]),

@@ -236,7 +236,7 @@ pub const HOME_STARTERS: [&str; 77] = [
     ".psqlrc",
     ".pyenv",
     ".rbenv",
-    ".rprofile",
+    ".Rprofile",
     ".rustup",
     ".rvm",
     ".sdkman",

@@ -43,7 +43,7 @@ static SPEC: ToolSpec = ToolSpec {
 /// with its final NUL.
 const COMMAND_BYTES_MAX: usize = 128 * 1024 - 1;
 
-/// What the system says of a file that the wall keeps as it is, and what the model is told of it.
+/// The system's words about a file that the wall keeps as it is, and the note that explains them to the model.
 const KEPT: &str = "Device or resource busy";
 const KEPT_NOTE: &str = "\n[what other programs read and start, such as .git/config, .git/hooks and .vscode, stays as it is here; for one command, \
     git takes a setting by `git -c NAME=VALUE`, and the rest is left to the user]";

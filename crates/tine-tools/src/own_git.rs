@@ -54,7 +54,7 @@ pub const GIT_LOOK_TIME_MAX: Duration = Duration::from_secs(10);
 /// One call of git.
 #[derive(Clone, Copy, Debug)]
 pub struct GitCall<'a> {
-    /// Where it runs.
+    /// The directory that it runs in.
     pub directory: &'a Path,
     /// The subcommand and what follows it.
     pub arguments: &'a [OsString],
@@ -62,11 +62,11 @@ pub struct GitCall<'a> {
     pub settings: &'a [(String, String)],
     /// Variables beside those of every call.
     pub variables: &'a [(&'static str, OsString)],
-    /// What it reads.
+    /// Its standard input.
     pub input: &'a [u8],
     /// A file that a call which reads nothing shares: a lock on it holds until the call has ended, even if this process was killed.
     pub held: Option<&'a File>,
-    /// When it is ended, with all that it started.
+    /// Its time limit, after which it is ended with all that it started.
     pub time_max: Duration,
 }
 
@@ -166,7 +166,7 @@ impl<'a> GitCall<'a> {
     }
 }
 
-/// What a short look prints; `None` if it fails.
+/// The output of a short look; `None` if it fails.
 pub(crate) fn looked(
     directory: &Path,
     arguments: impl IntoIterator<Item = impl AsRef<OsStr>>,

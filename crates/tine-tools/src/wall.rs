@@ -173,7 +173,7 @@ pub struct Ground {
     pub stage: Option<StageProgram>,
     /// Directories for temporary files that a command with a view gets for itself.
     pub private: Vec<PathBuf>,
-    /// Where hidden files lie beside the usual places, such as tine's own files and the checkout that a worktree was made of.
+    /// Places of hidden files beside the usual ones, such as tine's own files and the checkout that a worktree was made of.
     pub holding: Vec<PathBuf>,
 }
 
@@ -484,7 +484,7 @@ impl Wall {
             Readable::Covered(_) => Finder::new(hidden, finder::roots(writable, roots, &[])),
         };
         let named: Vec<PathBuf> = environment::certificates(&ground.variables).collect();
-        let files = roots.iter().chain(&named).filter(|path| path.is_file());
+        let files = roots.iter().filter(|path| path.is_file()).chain(&named);
         files.fold(finder, |finder, file| finder.with_shown(file))
     }
 

@@ -43,7 +43,7 @@ impl ProgramSettings {
         Self { unknown: Some(error.to_string()), ..Self::default() }
     }
 
-    /// What git said, with the programs' own commands in the place of the wall's.
+    /// The words of git, with the programs' own commands in the place of the wall's.
     pub(crate) fn plainly(&self, said: &str) -> String {
         let walled = self.wall.iter().flat_map(ProgramWall::settings);
         walled.zip(&self.programs).fold(said.to_owned(), |said, ((_, walled), program)| {
@@ -143,7 +143,7 @@ fn refusal(setting: &str, why: &impl std::fmt::Display) -> impl Iterator<Item = 
     [(setting.to_owned(), command)].into_iter().chain(required)
 }
 
-/// Whether the program of a setting is surely none of the checkout.
+/// Returns true if the program of a setting is surely none of the checkout.
 fn is_outside(named: &Named, top: &Path) -> bool {
     program(&named.program.command).is_some_and(|program| {
         let path = Path::new(program);

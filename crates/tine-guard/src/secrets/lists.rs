@@ -15,7 +15,7 @@ pub(super) const FOLDERS: [&str; 10] = [
 ];
 
 /// Files that hold keys, passwords, or what was typed among them. Sorted.
-pub(super) const NAMES: [&str; 87] = [
+pub(super) const NAMES: [&str; 86] = [
     ".b2_account_info",
     ".boto",
     ".credentials",
@@ -38,7 +38,6 @@ pub(super) const NAMES: [&str; 87] = [
     ".my.cnf",
     ".mylogin.cnf",
     ".netrc",
-    ".netrc.bak",
     ".npmrc",
     ".offlineimaprc",
     ".pgpass",
@@ -254,7 +253,7 @@ pub(super) const COPIES: [&str; 39] = [
 ];
 
 /// Key stores below a home that their names do not give away, and what was typed or visited there.
-pub(super) const STORES: [&str; 296] = [
+pub(super) const STORES: [&str; 291] = [
     ".1password",
     ".ansible/galaxy_token",
     ".atuin",
@@ -521,19 +520,15 @@ pub(super) const STORES: [&str; 296] = [
     ".config/github",
     ".config/gitea",
     ".config/forgejo-cli",
-    ".config/nix/nix.conf",
     ".config/cachix",
-    ".config/deno",
     ".config/pnpm/rc",
     ".bunfig.toml",
     ".config/transifex",
     ".transifexrc",
     ".pypirc",
     ".config/twine",
-    ".condarc",
     ".anaconda",
     ".continuum",
-    ".tiny.conf",
     ".clojure/credentials",
     ".gitconfig.local",
     ".config/aichat",
@@ -549,7 +544,6 @@ pub(super) const STORES: [&str; 296] = [
     ".scalingo",
     ".config/scalingo",
     ".config/flyctl",
-    ".cargo/config.toml.local",
     ".oci/config",
 ];
 

@@ -7,7 +7,7 @@ pub enum Width {
     /// no program but those that it names, and none of them writes.
     #[default]
     Strict,
-    /// The same text, in front of a read-only wall that stands and may show secrets: the programs that git starts are behind it, too.
+    /// The same text, in front of a read-only wall that stands but may show secrets. Programs that git starts are behind it, too.
     Walled,
     /// Also loops, conditions, substitutions and small programs over known readers. It holds only in front of a
     /// read-only wall that stands, where a mistake costs a failed command and nothing else.

@@ -61,7 +61,7 @@ pub struct Crew {
     pub confinement: Confinement,
     /// Forks that are estimated to cost more than this, in USD, are asked about; `None` asks about none.
     pub confirm_above: Option<f64>,
-    /// Whether worktrees are made without a question where the checkout's own git settings name programs.
+    /// True if worktrees are made without a question where the checkout's own git settings name programs.
     pub trusts_programs: bool,
     /// Whether a worker whose end looks wrong is asked once to mend it.
     pub nudges: bool,

@@ -19,8 +19,8 @@ const SETTINGS: [(&str, &str); 4] = [
 const LINKED_SETTINGS: [(&str, &str); 3] =
     [("gc.auto", "0"), ("maintenance.auto", "false"), ("rerere.enabled", "false")];
 
-/// The same for a command behind a wall: the keys that sign lie outside, as do the agents that hold them, and packing writes nothing beside
-/// settings.
+/// Settings of a command behind a wall: nothing is signed, since the keys and the agents that hold them lie outside; and packing does not
+/// write `info/refs`, a file that only old servers need and that lies beside protected ones.
 const WALLED_SETTINGS: [(&str, &str); 3] =
     [("commit.gpgSign", "false"), ("tag.gpgSign", "false"), ("repack.updateServerInfo", "false")];
 

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Names that pass.
-const NAMES: [&str; 44] = [
+const NAMES: [&str; 39] = [
     "PATH",
     "HOME",
     "USER",
@@ -46,19 +46,13 @@ const NAMES: [&str; 44] = [
     "GIT_AUTHOR_EMAIL",
     "GIT_COMMITTER_NAME",
     "GIT_COMMITTER_EMAIL",
-    // Files of certificates that are trusted, which are no keys.
-    "SSL_CERT_FILE",
     "SSL_CERT_DIR",
-    "NODE_EXTRA_CA_CERTS",
-    "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE",
-    "GIT_SSL_CAINFO",
 ];
 
 /// Beginnings that pass.
 const BEGINNINGS: [&str; 1] = ["LC_"];
 
-/// Variables that name a file of certificates.
+/// Variables that name a file of certificates, which are trusted and are no keys. They pass as well.
 const CERTIFICATES: [&str; 5] = [
     "SSL_CERT_FILE",
     "NODE_EXTRA_CA_CERTS",
@@ -81,7 +75,9 @@ pub(super) fn caches(cache: &Path) -> impl Iterator<Item = (OsString, OsString)>
 /// The files of certificates that the variables name, which are shown whatever their names are.
 pub(super) fn certificates(all: &[(OsString, OsString)]) -> impl Iterator<Item = PathBuf> {
     let named = all.iter().filter(|(name, _)| CERTIFICATES.iter().any(|known| name == known));
-    named.filter_map(|(_, value)| Path::new(value).canonicalize().ok())
+    let real = named.filter_map(|(_, value)| Path::new(value).canonicalize().ok());
+    // A directory would be shown with all that is in it.
+    real.filter(|path| path.is_file())
 }
 
 /// Those of `all` that pass: the list above, and `more`.
@@ -94,6 +90,7 @@ pub(super) fn passed(
 
 fn passes(name: &str, more: &[String]) -> bool {
     NAMES.contains(&name)
+        || CERTIFICATES.contains(&name)
         || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
         || more.iter().any(|wanted| wanted == name)
 }
@@ -103,8 +100,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_files_are_shown_as_certificates() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let file = root.join("ca.pem");
+        std::fs::write(&file, "").unwrap();
+        let variables = [("SSL_CERT_FILE", &file), ("CURL_CA_BUNDLE", &root), ("HOME", &file)]
+            .map(|(name, path)| (name.into(), path.into()));
+        assert_eq!(certificates(&variables).collect::<Vec<_>>(), [file]);
+    }
+
+    #[test]
     fn what_runs_programs_or_reaches_a_service_does_not_pass() {
-        for name in ["PATH", "HOME", "LC_ALL", "CARGO_HOME", "MY_FLAG"] {
+        for name in ["PATH", "HOME", "LC_ALL", "CARGO_HOME", "SSL_CERT_FILE", "MY_FLAG"] {
             assert!(passes(name, &["MY_FLAG".to_owned()]), "{name}");
         }
         for name in [

@@ -20,7 +20,7 @@ use crate::repository::repository_settings;
 /// Entries of the directories of a run that are looked at. About half a second on a warm disk.
 const WORK_ENTRIES_MAX: usize = 200_000;
 
-/// Entries of each home, and of each other place of secrets, that are looked at. As long.
+/// Entries of each home, and of each other place of secrets, that are looked at. Each takes as long.
 const HOME_ENTRIES_MAX: usize = 200_000;
 
 /// Entries that are looked at for what was moved. Some seconds, once.
@@ -168,7 +168,7 @@ impl Finder {
         Found { masked, protected, pinned, is_complete }
     }
 
-    /// What is run because the settings of git name it, or because the user's shell or desktop looks there.
+    /// Files and folders that are run because the settings of git name them, or because the user's shell or desktop looks there.
     fn starting(&self, repositories: &[PathBuf]) -> Vec<PathBuf> {
         let is_written = |place: &Path| {
             let mut roots = self.roots.iter().filter(|(_, part)| *part == Part::Writable);

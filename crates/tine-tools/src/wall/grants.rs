@@ -34,7 +34,7 @@ impl Grant {
 pub(super) const DEVICES: [&str; 5] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// Where terminals are made, and where they are: those of a command alone, which are no other's.
+/// The device that makes terminals, and the folder of them: in a view, those of the command alone.
 pub(super) const TERMINALS: [&str; 2] = ["/dev/ptmx", "/dev/pts"];
 
 /// Memory that the processes of a command share by the names of files.

@@ -44,7 +44,7 @@ const TELLING: [&[u8]; 4] = [b"include", b"filter", b"merge", b"hookspath"];
 /// Most bytes of a file of settings that is looked at for these words; a larger one is taken to have them.
 const SETTINGS_BYTES_MAX: u64 = 64 * 1024;
 
-/// What git puts in front of the name of a file that a setting stands in.
+/// The word in front of the name of a file that a setting stands in.
 const FILE: &[u8] = b"file:";
 
 /// Returns true if the settings of the checkout at `top` may name such a place: a look that starts no git.
@@ -101,7 +101,7 @@ pub(super) fn places(top: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     found
 }
 
-/// Where a path of the settings leads.
+/// The place that a path of the settings leads to.
 fn place(base: &Path, value: &[u8], home: Option<&Path>) -> Option<PathBuf> {
     let path = match value.strip_prefix(b"~/") {
         Some(below) => home?.join(OsStr::from_bytes(below)),

@@ -69,9 +69,9 @@ pub(super) struct Repositories {
     known: HashMap<Known, HashSet<&'static str>>,
     /// True if the search for them came to its end.
     was_complete: bool,
-    /// What was there that other programs start, or was named since.
+    /// Files that other programs start: those that were there, and those that were named since.
     starters: Mutex<HashSet<PathBuf>>,
-    /// What the index of a repository named when it was last looked at, by the repository's own folder.
+    /// Repositories that the index of one named when it was last looked at, by the repository's own folder.
     indexes: Mutex<HashMap<PathBuf, (Stamp, Vec<PathBuf>)>>,
     /// Commands that have started and were not looked after.
     begun: AtomicUsize,
@@ -173,7 +173,7 @@ impl Repositories {
         harmful.filter_map(|name| aside(&own.folder, name).ok().map(|new| path.join(new))).collect()
     }
 
-    /// What is there now.
+    /// Everything that is there now.
     fn all(&self) -> There {
         let folders = self.beside.iter().filter(|folder| folder.is_dir()).cloned().collect();
         let mut there = There { folders, starters: HashSet::new(), is_complete: true };
@@ -247,7 +247,7 @@ impl Drop for Repositories {
     }
 }
 
-/// What is below the roots at one time.
+/// The things below the roots at one time.
 struct There {
     /// The folders of all repositories.
     folders: BTreeSet<PathBuf>,
@@ -290,7 +290,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a search found below one root.
+/// The result of a search below one root.
 struct Below {
     /// Paths named `.git`, and other folders that git takes for repositories.
     repositories: Vec<PathBuf>,

@@ -22,20 +22,20 @@ use super::{Ground, Metadata, Missing, Readable, ResourceLimits, Wall, kernel, n
 /// The argument after [`STAGE_ARGUMENT`] that asks for such a program.
 const GIT_PROGRAM: &str = "git-program";
 
-/// What is in the directory of a wall: the programs, the wall once one was raised, what is locked meanwhile, and why none stands.
+/// Files in the directory of a wall: the programs, the wall once one was raised, the lock for raising it, and the reason why none stands.
 const PROGRAMS: &str = "programs.json";
 const STANDS: &str = "wall.json";
 const LOCK: &str = "lock";
 const FAILURE: &str = "failure";
 
-/// Where LFS keeps what it takes out of files, below the part of a repository that all its checkouts share.
+/// The folder in which LFS keeps what it takes out of files, below the part of a repository that all its checkouts share.
 const LFS: &str = "lfs";
 
 /// The shell that runs a command, as git has it.
 const SHELL: &str = "sh";
 
-/// What git tells programs of the repository that they work for, and what a program of LFS does about a file that it would have to fetch:
-/// it leaves the pointer. Source: git-lfs-smudge(1).
+/// Variables by which git tells a program of the repository, and the one by which LFS leaves the pointer of a file that it would have to
+/// fetch. Source: git-lfs-smudge(1).
 const PASSED: [&str; 2] = ["GIT_DIR", "GIT_WORK_TREE"];
 const SKIPPED_DOWNLOADS: (&str, &str) = ("GIT_LFS_SKIP_DOWNLOAD_ERRORS", "1");
 
@@ -128,7 +128,7 @@ impl ProgramWall {
         if kernel::support().landlock == 0 && StageProgram::here().is_none() {
             return Err(ProgramWallError::NoFiles);
         }
-        let folder = Scratch::somewhere(&std::env::temp_dir())?;
+        let folder = Scratch::apart()?;
         let runs: Vec<Run> = programs.iter().map(Run::of).collect();
         let named = programs.iter().zip(&runs).enumerate();
         let settings = named
@@ -223,10 +223,11 @@ impl Run {
         Self { command: program.command.clone(), letters }
     }
 
-    /// What stands in the setting instead. Of a command of the checkout's nothing is in it: git puts quoted text in the place of a
+    /// The text of the setting that takes the place of the command. Nothing of the command is in it: git puts quoted text in the place of a
     /// placeholder, which is plain text no more between quotes of ours.
     fn text(&self, own: &Path, folder: &Path, number: usize) -> String {
-        let [own, folder] = [own, folder].map(|path| quoted(&path.to_string_lossy()));
+        let word = |path: &Path| String::from_utf8_lossy(&quoted(path.as_os_str())).into_owned();
+        let [own, folder] = [own, folder].map(word);
         let mut text = format!("{own} {STAGE_ARGUMENT} {GIT_PROGRAM} {folder} {number}");
         if !self.letters.is_empty() {
             text = text.replace('%', "%%");
@@ -255,7 +256,7 @@ impl Run {
             let next = rest.chars().next();
             let found = self.letters.iter().position(|letter| Some(*letter) == next);
             match found.and_then(|index| values.get(index)) {
-                Some(value) => filled.extend(quoted_bytes(value)),
+                Some(value) => filled.extend(quoted(value)),
                 None => filled.push(b'%'),
             }
             if found.is_some() || next == Some('%') {
@@ -266,12 +267,8 @@ impl Run {
     }
 }
 
-/// Text as one word of a shell.
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
-
-fn quoted_bytes(value: &OsStr) -> Vec<u8> {
+/// A value as one word of a shell.
+fn quoted(value: &OsStr) -> Vec<u8> {
     let mut quoted = vec![b'\''];
     for byte in value.as_bytes() {
         match byte {

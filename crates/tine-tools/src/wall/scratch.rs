@@ -15,7 +15,7 @@ use rustix::fs::{Mode, OFlags};
 /// Names that are tried: others of this process take one each, a crash may have left some.
 const TRIES_MAX: u64 = 10_000;
 
-/// Where every system has directories for temporary files.
+/// The directory for temporary files that every system has.
 const USUAL: &str = "/tmp";
 
 /// What the names of such directories begin with.
@@ -66,6 +66,12 @@ impl Scratch {
     /// nothing from running. The error is that of `parent`.
     pub(super) fn somewhere(parent: &Path) -> io::Result<Self> {
         Self::new(parent).or_else(|error| Self::new(Path::new(USUAL)).map_err(|_| error))
+    }
+
+    /// Makes one below the system's usual directory, wherever a variable leads: that may be where agents write. Where none can be made there,
+    /// below that of the variable.
+    pub(super) fn apart() -> io::Result<Self> {
+        Self::new(Path::new(USUAL)).or_else(|_| Self::new(&std::env::temp_dir()))
     }
 
     pub(super) fn path(&self) -> &Path {

@@ -7,13 +7,13 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
-/// Where the kernel lists the sockets of this network. Those of a command behind a wall are in another one.
+/// The kernel's list of the sockets of this network. Those of a command behind a wall are in another one.
 const LISTED: &str = "/proc/self/net/unix";
 
 /// Fields of such a line in front of the name.
 const FIELDS: usize = 7;
 
-/// Where it lists the mounts: a container gets a socket of its host as one.
+/// Its list of mounts: a container gets a socket of its host as one.
 const MOUNTS: &str = "/proc/self/mountinfo";
 
 /// Entries of a directory that are looked at for a socket that was given another name when it was ready.
@@ -24,18 +24,13 @@ pub(super) fn of_others() -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     let listed = std::fs::read(LISTED).unwrap_or_default();
     for name in listed.split(|byte| *byte == b'\n').skip(1).filter_map(name) {
-        match is_socket(&name) {
-            true => found.insert(name),
-            false => {
-                let Some(folder) = name.parent().and_then(|folder| folder.read_dir().ok()) else {
-                    continue;
-                };
-                let near = folder.take(NEIGHBOURS_MAX).flatten();
-                let near = near.filter(|near| near.file_type().is_ok_and(|kind| kind.is_socket()));
-                found.extend(near.map(|near| near.path()));
-                continue;
-            }
-        };
+        if is_socket(&name) {
+            found.insert(name);
+        } else if let Some(near) = name.parent().and_then(|folder| folder.read_dir().ok()) {
+            let near = near.take(NEIGHBOURS_MAX).flatten();
+            let near = near.filter(|near| near.file_type().is_ok_and(|kind| kind.is_socket()));
+            found.extend(near.map(|near| near.path()));
+        }
     }
     let mounts = std::fs::read(MOUNTS).unwrap_or_default();
     let mounts = mounts.split(|byte| *byte == b'\n');

@@ -66,7 +66,7 @@ enum Record<'a> {
     },
     /// A write waits: another process holds the database's lock.
     StoreWaits,
-    /// What the wall around commands does not keep.
+    /// A gap of the wall around commands.
     Unkept {
         note: &'a str,
     },

@@ -92,7 +92,7 @@ impl Identity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::wall) struct Rules {
     pub(in crate::wall) grants: Vec<(PathText, Right)>,
-    /// Whether processes talk to each other on the loopback device of a network of their own, and by terminals of their own.
+    /// True if processes talk to each other on the loopback device of a network of their own, and by terminals of their own.
     pub(in crate::wall) has_loopback: bool,
     pub(in crate::wall) may_change_metadata: bool,
     /// The version of Landlock's interface; 0 for none.

@@ -14,7 +14,6 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -30,6 +29,7 @@ use rustix::thread::{CapabilitySet, capabilities};
 
 use super::network::Namespaces;
 use super::order::{Job, Report, Rules, Setup};
+use super::start::code_of;
 use super::{JOINED_NETWORK, STAGES, WITH_INPUT, handover, loopback, mounts};
 use crate::wall::kernel::Restriction;
 use crate::wall::support::Support;
@@ -43,7 +43,7 @@ const FAILED: u8 = 125;
 /// The largest order. Lists of paths are bounded where they are made; this is far above.
 const ORDER_BYTES_MAX: u64 = 64 << 20;
 
-/// What the command gets beside the order.
+/// The things that the command gets beside the order.
 #[derive(Clone, Copy)]
 struct Way {
     /// The network is another command's, whose namespaces come first.
@@ -249,10 +249,7 @@ pub(in crate::wall) fn run_restricted(
         limit(rules.limits)?;
         let mut shell = Command::new(shell);
         shell.arg("-c").arg(command).env_clear().envs(environment.iter().cloned());
-        let status = shell.status()?;
-        let signal = || status.signal().map(|signal| 128 + signal);
-        let code = status.code().or_else(signal).and_then(|code| u8::try_from(code).ok());
-        Ok(code.unwrap_or(FAILED))
+        Ok(code_of(shell.status()?).unwrap_or(FAILED))
     };
     let ended = std::thread::scope(|scope| scope.spawn(inside).join());
     ended.unwrap_or_else(|_| Err(io::Error::other("the thread that restricts itself failed")))

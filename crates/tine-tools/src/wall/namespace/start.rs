@@ -227,21 +227,24 @@ pub(in crate::wall) fn run_on_own_input(
     rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
     tell(&ours, &text, &job)?;
     let status = child.wait()?;
-    let code = |status: ExitStatus| {
-        use std::os::unix::process::ExitStatusExt as _;
-        let signal = || status.signal().map(|signal| 128 + signal);
-        status.code().or_else(signal).and_then(|code| u8::try_from(code).ok())
-    };
     let ended = match Reports(ours).end() {
-        StageEnd::Ended { status, .. } => code(status),
+        StageEnd::Ended { status, .. } => code_of(status),
         StageEnd::Exceeded(limit) => {
             return Err(io::Error::other(format!("its processes passed a limit: {limit:?}")));
         }
         StageEnd::NoShell => return Err(ErrorKind::NotFound.into()),
         StageEnd::Failed(error) => return Err(error),
-        StageEnd::Silent => code(status),
+        StageEnd::Silent => code_of(status),
     };
     ended.ok_or_else(|| io::Error::other("it ended without a code"))
+}
+
+/// The exit code that a shell would give a program which ended so; `None` of one that no shell has.
+#[cfg(target_os = "linux")]
+pub(super) fn code_of(status: ExitStatus) -> Option<u8> {
+    use std::os::unix::process::ExitStatusExt as _;
+    let signal = || status.signal().map(|signal| 128 + signal);
+    status.code().or_else(signal).and_then(|code| u8::try_from(code).ok())
 }
 
 /// Tries the smallest view there is.

@@ -27,9 +27,9 @@ pub(in crate::wall) struct Wanted<'a> {
     pub(in crate::wall) grants: &'a [Grant],
     /// Where tine listens in the network of the command. None without a network.
     pub(in crate::wall) listen: &'a [SocketAddr],
-    /// Whether the command has a loopback device and terminals of its own.
+    /// True if the command has a loopback device and terminals of its own.
     pub(in crate::wall) has_loopback: bool,
-    /// Whether the command reads everything but secrets.
+    /// True if the command reads everything but secrets.
     pub(in crate::wall) reads_most: bool,
     pub(in crate::wall) metadata: Metadata,
     pub(in crate::wall) support: Support,

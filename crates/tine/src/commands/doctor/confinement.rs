@@ -21,7 +21,7 @@ struct Found {
     support: Support,
     /// Whether a wall for commands that only read can be raised.
     reads: bool,
-    /// Whether a worker's wall here hides and protects all that it is to.
+    /// True if a worker's wall here hides and protects all that it is to.
     searched: bool,
     /// Whether the keys of this process are closed to other processes.
     hidden: bool,
