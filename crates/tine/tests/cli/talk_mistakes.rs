@@ -84,7 +84,6 @@ const MEANWHILE: &[Step] = &[
     ("/rewind\r", "Error: the agent runs; Esc interrupts it first"),
     ("/resume\r", "Error: the agent runs"),
     ("/fork --bg\r", "The fork begins before the reply that comes in now"),
-    ("/quit\r", "leaving stops 1 agent; once more leaves, and /resume takes them up"),
     ("\u{1b}", "Interrupted. What was done is kept; say what comes next."),
     ("!sleep 60\r", "! sleep 60"),
     ("!echo\r", "a command runs already; Esc stops it"),
