@@ -45,7 +45,7 @@ pub use network::{
 pub use outcome::{Outcome, StopReason};
 pub use permission::{Decision, PermissionScope, PermissionState};
 pub use prefix::{Boundary, BoundaryKind, CacheScheme, Lifetime, Segment};
-pub use public_address::is_public;
+pub use public_address::{is_of_a_network, is_public};
 pub use raw::{RawJson, RawJsonError};
 pub use reach::{Reach, Writes};
 pub use seen::{SEEN_LINES_MAX, SeenFile};

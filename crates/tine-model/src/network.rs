@@ -19,6 +19,9 @@ const NAME_BYTES_MAX: usize = 253;
 /// The word for every public address.
 const INTERNET: &str = "internet";
 
+/// The word in front of a name that counts only where it leads to a public address.
+const PUBLIC: &str = "public ";
+
 /// The name of this machine for itself.
 const LOCALHOST: &str = "localhost";
 
@@ -31,9 +34,11 @@ pub enum Host {
     Localhost,
     /// The host at this address, public or not.
     Address(IpAddr),
-    /// The host of this name, where it leads to a public address. Lower case.
+    /// The host of this name, in whatever network it is, but not on this machine. Lower case.
     Name(String),
-    /// All hosts whose names end with a dot and this one. Lower case.
+    /// The host of this name, where it leads to a public address: what a name and a set that it is in have in common. Lower case.
+    PublicName(String),
+    /// All hosts whose names end with a dot and this one, where they lead to a public address. Lower case.
     Subdomains(String),
 }
 
@@ -82,25 +87,36 @@ impl Host {
     fn parse(text: &str) -> Option<Self> {
         match text {
             INTERNET | "*" => Some(Self::Internet),
-            _ => match text.strip_prefix("*.") {
-                Some(rest) => match Self::of_request(rest)? {
-                    Self::Name(name) => Some(Self::Subdomains(name)),
-                    Self::Internet | Self::Localhost | Self::Address(_) | Self::Subdomains(_) => {
-                        None
-                    }
-                },
-                None => Self::of_request(text),
-            },
+            _ => {
+                let below = text.strip_prefix("*.");
+                let Some(rest) = below.or_else(|| text.strip_prefix(PUBLIC)) else {
+                    return Self::of_request(text);
+                };
+                match (Self::of_request(rest)?, below) {
+                    (Self::Name(name), Some(_)) => Some(Self::Subdomains(name)),
+                    (Self::Name(name), None) => Some(Self::PublicName(name)),
+                    _ => None,
+                }
+            }
+        }
+    }
+
+    /// The host of a name without what a person's own word for it adds.
+    fn publicly(&self) -> Self {
+        match self {
+            Self::Name(name) => Self::PublicName(name.clone()),
+            other => other.clone(),
         }
     }
 
     /// Returns true if each host of `other` is one of these.
     fn covers(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Internet, Self::Name(_) | Self::Subdomains(_)) => true,
+            (Self::Internet, Self::PublicName(_) | Self::Subdomains(_)) => true,
             (Self::Internet, Self::Address(address)) => is_public(*address),
             (Self::Localhost, Self::Address(address)) => LOOPBACK.contains(address),
-            (Self::Subdomains(above), Self::Name(name)) => is_below(name, above),
+            (Self::Name(own), Self::PublicName(name)) => own == name,
+            (Self::Subdomains(above), Self::PublicName(name)) => is_below(name, above),
             (Self::Subdomains(above), Self::Subdomains(name)) => {
                 name == above || is_below(name, above)
             }
@@ -116,6 +132,10 @@ pub const LOOPBACK: [IpAddr; 2] =
 impl Destination {
     fn covers(&self, other: &Self) -> bool {
         self.port == other.port && self.host.covers(&other.host)
+    }
+
+    fn publicly(&self) -> Self {
+        Self { host: self.host.publicly(), port: self.port }
     }
 }
 
@@ -165,12 +185,14 @@ impl NetworkReach {
         self.0.iter().all(|own| other.0.iter().any(|others| others.covers(own)))
     }
 
-    /// The intersection: everything that both reach. Two destinations have nothing in common unless one covers the other.
+    /// The intersection: everything that both reach. Two destinations have nothing in common unless one covers the other, or what the other
+    /// is where it is public.
     #[must_use]
     pub fn narrowed(&self, other: &Self) -> Self {
         let within = |one: &Self, other: &Self| -> Vec<Destination> {
-            let is_covered = |own: &&Destination| other.0.iter().any(|others| others.covers(own));
-            one.0.iter().filter(is_covered).cloned().collect()
+            let is_covered = |own: &Destination| other.0.iter().any(|others| others.covers(own));
+            let all = one.0.iter().flat_map(|own| [own.clone(), own.publicly()]);
+            all.filter(is_covered).collect()
         };
         let both = within(self, other).into_iter().chain(within(other, self));
         Self::widest(both.collect())
@@ -184,18 +206,20 @@ impl NetworkReach {
         };
         match host {
             Host::Localhost => LOOPBACK.iter().any(|address| has(Host::Address(*address))),
-            one => has(one.clone()),
+            one => has(one.publicly()),
         }
     }
 
-    /// Returns true if the address itself is named, so that it counts although it is not public.
-    pub fn names(&self, address: IpAddr, port: u16) -> bool {
-        let address = Host::Address(address.to_canonical());
-        let is_named = |own: &&Destination| match own.host {
-            Host::Localhost | Host::Address(_) => own.port == port && own.host.covers(&address),
-            Host::Internet | Host::Name(_) | Host::Subdomains(_) => false,
+    /// Returns true if the host is named itself, and not only as one of a set: then it counts in a private network as well, since below
+    /// some names everybody can have one that leads anywhere. An address is given as [`IpAddr::to_canonical`] makes it.
+    pub fn names(&self, host: &Host, port: u16) -> bool {
+        let is_named = |own: &Destination| match own.host {
+            Host::Localhost | Host::Address(_) | Host::Name(_) => {
+                own.port == port && own.host.covers(host)
+            }
+            Host::Internet | Host::PublicName(_) | Host::Subdomains(_) => false,
         };
-        self.0.iter().any(|own| is_named(&own))
+        self.0.iter().any(is_named)
     }
 }
 
@@ -207,6 +231,7 @@ impl fmt::Display for Destination {
             | Host::Internet
             | Host::Localhost
             | Host::Name(_)
+            | Host::PublicName(_)
             | Host::Subdomains(_) => write!(formatter, "{}:{}", self.host, self.port),
         }
     }
@@ -219,6 +244,7 @@ impl fmt::Display for Host {
             Self::Localhost => formatter.write_str(LOCALHOST),
             Self::Address(address) => write!(formatter, "{address}"),
             Self::Name(name) => formatter.write_str(name),
+            Self::PublicName(name) => write!(formatter, "{PUBLIC}{name}"),
             Self::Subdomains(name) => write!(formatter, "*.{name}"),
         }
     }

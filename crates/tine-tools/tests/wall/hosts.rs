@@ -104,7 +104,7 @@ async fn programs_find_the_proxy_by_themselves() {
     let output = run(&place, "curl -sS https://example.com/").await;
     assert!(output.is_error && output.text.contains("403"), "{}", output.text);
     let last = output.text.lines().last().unwrap().to_owned();
-    insta::assert_snapshot!(last, @"[the network was refused: example.com:443; a person allows hosts with `--network HOST:PORT`]");
+    insta::assert_snapshot!(last, @"[the network was refused: example.com:443 (it was not named); a person allows hosts with `--network HOST:PORT`]");
     let output = run(&place, "git ls-remote https://example.com/x").await;
     assert!(
         output.text.contains("403") && output.text.contains("example.com:443"),

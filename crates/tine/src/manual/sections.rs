@@ -216,7 +216,7 @@ const CONFINEMENT: Section = Section {
         ),
         (
             "--network HOST[:PORT],…",
-            "commands reach these hosts and no others: crates.io:443, all names below one (*.npmjs.org), an address, a port of this machine (localhost:5432). Without a port 80 and 443 count. internet, or --network alone, is every public address at those ports. May be repeated; what is typed takes the place of what was. This machine, private networks, link-local addresses and the metadata services of clouds are reached only where the address itself or localhost is named, also when a name leads there",
+            "commands reach these hosts and no others: crates.io:443, all names below one (*.npmjs.org), an address, a port of this machine (localhost:5432). Without a port 80 and 443 count. internet, or --network alone, is every public address at those ports. May be repeated; what is typed takes the place of what was. A host that is named itself is reached in a private network, too; one of a set (internet, *.npmjs.org), or one written `public mirror.example.com`, only at a public address. This machine, link-local addresses and the metadata services of clouds are reached only where the address itself or localhost is named, also when a name leads there",
         ),
         (
             "how commands find it",

@@ -162,10 +162,10 @@ impl Proxy {
         let reached = connect(&self.reach, &*self.names, host, port).await;
         let mut server = match reached {
             Ok(server) => server,
-            Err(denied @ (Denied::NotNamed | Denied::Inside(_))) => {
+            Err(denied @ (Denied::NotNamed | Denied::Inside(_) | Denied::Machine(_))) => {
                 let target = Destination { host: host.clone(), port }.to_string();
                 let words = self.refusal(&target, &denied);
-                note(refusals, target.clone(), &denied);
+                note(refusals, &target, &denied);
                 return refuse(client, &format!("403 {target} is not allowed"), &words).await;
             }
             Err(Denied::Unreachable(error)) => {
@@ -184,15 +184,13 @@ impl Proxy {
     }
 
     fn refusal(&self, target: &str, denied: &Denied) -> String {
-        let (why, more) = match denied {
-            Denied::Inside(address) => {
-                (format!(": it leads to {address}, which is not public"), address.to_string())
-            }
-            Denied::NotNamed | Denied::Unreachable(_) => (String::new(), target.to_owned()),
+        let (why, reach) = (denied.reason(), &self.reach);
+        let more = match denied {
+            Denied::Machine(address) => address.to_string(),
+            Denied::Inside(_) | Denied::NotNamed | Denied::Unreachable(_) => target.to_owned(),
         };
-        let reach = &self.reach;
         format!(
-            "tine: this command may not reach {target}{why}. It may reach: {reach}. A person allows more with `--network {more}`"
+            "tine: this command may not reach {target}: {why}. It may reach: {reach}. A person allows more with `--network {more}`"
         )
     }
 
@@ -213,7 +211,11 @@ fn forward(destination: &Destination) -> Option<(SocketAddr, Vec<SocketAddr>)> {
     match host {
         Host::Localhost => Some((at(LOOPBACK[0]), LOOPBACK.map(at).into())),
         Host::Address(address) if address.is_loopback() => Some((at(*address), vec![at(*address)])),
-        Host::Address(_) | Host::Internet | Host::Name(_) | Host::Subdomains(_) => None,
+        Host::Address(_)
+        | Host::Internet
+        | Host::Name(_)
+        | Host::PublicName(_)
+        | Host::Subdomains(_) => None,
     }
 }
 
@@ -253,11 +255,8 @@ async fn refuse(mut client: TcpStream, status: &str, words: &str) {
     drop(timeout(FAREWELL_TIME_MAX, farewell).await);
 }
 
-fn note(refusals: &Refusals, target: String, denied: &Denied) {
-    let text = match denied {
-        Denied::Inside(address) => format!("{target} at {address}"),
-        Denied::NotNamed | Denied::Unreachable(_) => target,
-    };
+fn note(refusals: &Refusals, target: &str, denied: &Denied) {
+    let text = format!("{target} ({})", denied.reason());
     let mut all = refusals.lock().unwrap_or_else(PoisonError::into_inner);
     if all.len() < REFUSALS_MAX {
         all.insert(text);

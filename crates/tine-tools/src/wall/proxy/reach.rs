@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tine_model::{Destination, Host, LOOPBACK, NetworkReach, is_public};
+use tine_model::{Destination, Host, LOOPBACK, NetworkReach, is_of_a_network, is_public};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -21,10 +21,32 @@ const ADDRESSES_MAX: usize = 6;
 pub(super) enum Denied {
     /// The host was not named. Nothing was connected to.
     NotNamed,
-    /// Its name leads to this address, which is not public and was not named. Nothing was connected to.
+    /// It is in a set that was named, and leads to this address, which is not public. Nothing was connected to.
     Inside(Destination),
+    /// It was named, and leads to this address of this machine, or of a service for machines. Nothing was connected to.
+    Machine(Destination),
     /// It was, and could not be reached.
     Unreachable(io::Error),
+}
+
+impl Denied {
+    /// The reason, for whoever can name more.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::NotNamed => "it was not named".to_owned(),
+            Self::Inside(address) => {
+                format!(
+                    "only a set that it is in was named, and it leads to {address}, which is not public"
+                )
+            }
+            Self::Machine(address) => {
+                format!(
+                    "it was named, but leads to {address}, an address of this machine or close to it, which has to be named as well"
+                )
+            }
+            Self::Unreachable(error) => error.to_string(),
+        }
+    }
 }
 
 /// Resolves names to addresses.
@@ -59,16 +81,17 @@ pub(super) async fn connect(
         Host::Localhost => LOOPBACK.to_vec(),
         Host::Name(name) => names.addresses(name).await.map_err(Denied::Unreachable)?,
         // No request names a set of hosts.
-        Host::Internet | Host::Subdomains(_) => Vec::new(),
+        Host::Internet | Host::PublicName(_) | Host::Subdomains(_) => Vec::new(),
     };
-    let allowed = |address: &IpAddr| {
-        reach.names(*address, port) || is_public(*address) && !is_of_this_machine(*address)
-    };
+    let allowed = |address: &IpAddr| may_be_at(reach, host, (*address, port).into());
     let (allowed, denied): (Vec<IpAddr>, Vec<IpAddr>) = addresses.into_iter().partition(allowed);
     match (allowed.is_empty(), denied.first()) {
         (true, Some(address)) => {
-            let host = Host::Address(address.to_canonical());
-            Err(Denied::Inside(Destination { host, port }))
+            let address = Destination { host: Host::Address(address.to_canonical()), port };
+            Err(match reach.names(host, port) {
+                true => Denied::Machine(address),
+                false => Denied::Inside(address),
+            })
         }
         _ => {
             let allowed: Vec<SocketAddr> = allowed
@@ -79,6 +102,17 @@ pub(super) async fn connect(
             connect_to(&allowed).await.map_err(Denied::Unreachable)
         }
     }
+}
+
+/// Returns true if a host that may be reached is reached at this address: one that was named itself in every network, another one at a
+/// public address, and either on a machine only where the address was named.
+pub(super) fn may_be_at(reach: &NetworkReach, host: &Host, at: SocketAddr) -> bool {
+    let (address, port) = (at.ip().to_canonical(), at.port());
+    let is_reached = match reach.names(host, port) {
+        true => is_of_a_network(address),
+        false => is_public(address),
+    };
+    reach.names(&Host::Address(address), port) || is_reached && !is_of_this_machine(address)
 }
 
 /// Connects to the first of these addresses that answers.

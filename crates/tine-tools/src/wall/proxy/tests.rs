@@ -142,19 +142,19 @@ async fn a_host_that_was_not_named_is_refused_and_not_even_resolved() {
     insta::assert_snapshot!(tunnel.replace('\r', ""), @"
     HTTP/1.1 403 evil.io:PORT is not allowed
     Content-Type: text/plain; charset=utf-8
-    Content-Length: 124
+    Content-Length: 157
     Connection: close
 
-    tine: this command may not reach evil.io:PORT. It may reach: internet. A person allows more with `--network evil.io:PORT`
+    tine: this command may not reach evil.io:PORT: it was not named. It may reach: internet, crates.io:443. A person allows more with `--network evil.io:PORT`
     ");
     let plain = ask(format!("GET http://127.0.0.1:{port}/ HTTP/1.1\r\n\r\n")).await;
     insta::assert_snapshot!(plain.replace('\r', ""), @"
     HTTP/1.1 403 127.0.0.1:PORT is not allowed
     Content-Type: text/plain; charset=utf-8
-    Content-Length: 128
+    Content-Length: 161
     Connection: close
 
-    tine: this command may not reach 127.0.0.1:PORT. It may reach: internet. A person allows more with `--network 127.0.0.1:PORT`
+    tine: this command may not reach 127.0.0.1:PORT: it was not named. It may reach: internet, crates.io:443. A person allows more with `--network 127.0.0.1:PORT`
     ");
     for target in ["localhost", "LOCALHOST.", "[::1]", "[::ffff:127.0.0.1]"] {
         let answer = ask(format!("CONNECT {target}:{port} HTTP/1.1\r\n\r\n")).await;
@@ -162,7 +162,7 @@ async fn a_host_that_was_not_named_is_refused_and_not_even_resolved() {
     }
     assert!(is_unvisited(&listener));
     let refused = serving.refused().join(" ").replace(&port.to_string(), "PORT");
-    insta::assert_snapshot!(refused, @"127.0.0.1:PORT [::1]:PORT evil.io:PORT localhost:PORT");
+    insta::assert_snapshot!(refused, @"127.0.0.1:PORT (it was not named) [::1]:PORT (it was not named) evil.io:PORT (it was not named) localhost:PORT (it was not named)");
 }
 
 #[tokio::test]
@@ -171,11 +171,11 @@ async fn a_name_that_leads_to_this_machine_is_refused_unless_the_address_is_name
         ("rebound.io", "127.0.0.1"),
         ("mapped.io", "::ffff:127.0.0.1"),
         ("metadata.io", "169.254.169.254"),
-        ("inner.io", "10.1.2.3"),
+        ("one.of.a.set.io", "10.1.2.3"),
     ];
     let (port, listener) = server();
-    let named =
-        NAMES.iter().map(|(name, _)| format!("{name}:{port}")).collect::<Vec<_>>().join(",");
+    let named = ["rebound.io", "mapped.io", "metadata.io", "*.set.io"];
+    let named = named.map(|name| format!("{name}:{port}")).join(",");
     let closed = serving(&named, Fixed(NAMES));
     let mut answers = String::new();
     for (name, _) in NAMES {
@@ -184,10 +184,10 @@ async fn a_name_that_leads_to_this_machine_is_refused_unless_the_address_is_name
         answers.push('\n');
     }
     insta::assert_snapshot!(answers.replace(&port.to_string(), "PORT"), @"
-    tine: this command may not reach rebound.io:PORT: it leads to 127.0.0.1:PORT, which is not public. It may reach: inner.io:PORT, mapped.io:PORT, metadata.io:PORT, rebound.io:PORT. A person allows more with `--network 127.0.0.1:PORT`
-    tine: this command may not reach mapped.io:PORT: it leads to 127.0.0.1:PORT, which is not public. It may reach: inner.io:PORT, mapped.io:PORT, metadata.io:PORT, rebound.io:PORT. A person allows more with `--network 127.0.0.1:PORT`
-    tine: this command may not reach metadata.io:PORT: it leads to 169.254.169.254:PORT, which is not public. It may reach: inner.io:PORT, mapped.io:PORT, metadata.io:PORT, rebound.io:PORT. A person allows more with `--network 169.254.169.254:PORT`
-    tine: this command may not reach inner.io:PORT: it leads to 10.1.2.3:PORT, which is not public. It may reach: inner.io:PORT, mapped.io:PORT, metadata.io:PORT, rebound.io:PORT. A person allows more with `--network 10.1.2.3:PORT`
+    tine: this command may not reach rebound.io:PORT: it was named, but leads to 127.0.0.1:PORT, an address of this machine or close to it, which has to be named as well. It may reach: mapped.io:PORT, metadata.io:PORT, rebound.io:PORT, *.set.io:PORT. A person allows more with `--network 127.0.0.1:PORT`
+    tine: this command may not reach mapped.io:PORT: it was named, but leads to 127.0.0.1:PORT, an address of this machine or close to it, which has to be named as well. It may reach: mapped.io:PORT, metadata.io:PORT, rebound.io:PORT, *.set.io:PORT. A person allows more with `--network 127.0.0.1:PORT`
+    tine: this command may not reach metadata.io:PORT: it was named, but leads to 169.254.169.254:PORT, an address of this machine or close to it, which has to be named as well. It may reach: mapped.io:PORT, metadata.io:PORT, rebound.io:PORT, *.set.io:PORT. A person allows more with `--network 169.254.169.254:PORT`
+    tine: this command may not reach one.of.a.set.io:PORT: only a set that it is in was named, and it leads to 10.1.2.3:PORT, which is not public. It may reach: mapped.io:PORT, metadata.io:PORT, rebound.io:PORT, *.set.io:PORT. A person allows more with `--network one.of.a.set.io:PORT`
     ");
     let visitor = listener.try_clone().unwrap();
     assert!(is_unvisited(&visitor));
@@ -197,6 +197,24 @@ async fn a_name_that_leads_to_this_machine_is_refused_unless_the_address_is_name
     let request = format!("CONNECT rebound.io:{port} HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n");
     assert!(open.ask(&request).await.ends_with("ok"));
     visit.join().unwrap();
+}
+
+#[test]
+fn a_host_that_was_named_itself_may_be_in_a_private_network() {
+    let host = Host::of_request("mirror.corp.io").unwrap();
+    let private = "10.255.255.254".parse().unwrap();
+    let reaches = |reach: &str, address: IpAddr| {
+        reach::may_be_at(&reach.parse().unwrap(), &host, SocketAddr::from((address, 443)))
+    };
+    assert!(reaches("mirror.corp.io", private));
+    assert!(reaches("mirror.corp.io, internet", private));
+    for set in ["internet", "*.corp.io", "public mirror.corp.io", "mirror.corp.io:80, internet"] {
+        assert!(!reaches(set, private), "{set}");
+        assert!(reaches(set, "1.1.1.1".parse().unwrap()), "{set}");
+    }
+    for machine in ["127.0.0.1", "169.254.169.254", "100.100.100.200", "fe80::1"] {
+        assert!(!reaches("mirror.corp.io", machine.parse().unwrap()), "{machine}");
+    }
 }
 
 #[tokio::test]
