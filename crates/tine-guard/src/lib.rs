@@ -19,6 +19,7 @@ pub mod filter;
 mod grant;
 mod judge;
 mod look_alike;
+mod machine;
 mod offer;
 mod paths;
 mod protected;
@@ -38,6 +39,7 @@ pub use command::{CommandRead, CommandReads, command_reads};
 pub use grant::rule_for;
 pub use judge::{allowed_by_rule, judge};
 pub use look_alike::{LookAlike, TextUse, look_alikes};
+pub use machine::shows_machine;
 pub use offer::{OfferedRule, offered_rules};
 pub use paths::{PathPlace, place_of};
 pub use protected::{

@@ -14,7 +14,6 @@ mod find;
 mod git;
 mod grammar;
 mod here;
-mod ip;
 mod jq;
 mod options;
 pub(crate) mod reach;
@@ -28,6 +27,7 @@ mod wide;
 mod width;
 mod word;
 
+pub(crate) use table::system::OF_THE_MACHINE;
 pub(crate) use utility::ReadPath;
 pub use verdict::{ShellVerdict, shell_verdict};
 pub(crate) use wide::UNKNOWN;

@@ -33,7 +33,7 @@ const SEARCH_WITH_OPTION: [&str; 8] =
     ["grep", "egrep", "fgrep", "zgrep", "zegrep", "zfgrep", "ugrep", "diff"];
 
 /// Commands that print nothing of what is in the files that they name, or that run another command, which counts for itself.
-const PRINT_NO_CONTENT: [&str; 52] = [
+const PRINT_NO_CONTENT: [&str; 51] = [
     ":",
     "[",
     "[[",
@@ -45,7 +45,6 @@ const PRINT_NO_CONTENT: [&str; 52] = [
     "command",
     "continue",
     "date",
-    "df",
     "dirname",
     "du",
     "echo",

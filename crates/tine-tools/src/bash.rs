@@ -13,6 +13,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use tine_guard::shows_machine;
 use tine_model::RawJson;
 use tokio_util::sync::CancellationToken;
 
@@ -47,6 +48,9 @@ const COMMAND_BYTES_MAX: usize = 128 * 1024 - 1;
 const KEPT: &str = "Device or resource busy";
 const KEPT_NOTE: &str = "\n[what other programs read and start, such as .git/config, .git/hooks and .vscode, stays as it is here; for one command, \
     git takes a setting by `git -c NAME=VALUE`, and the rest is left to the user]";
+
+/// The system's words about a port that somebody listens at.
+const IN_USE: [&str; 2] = ["Address already in use", "EADDRINUSE"];
 
 /// New files that start programs later that a result names.
 const STARTERS_NAMED_MAX: usize = 20;
@@ -180,7 +184,8 @@ async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> To
     let printed = |bytes: &[u8]| excerpt.push(bytes);
     let ending = process.run(order.limit, limits.command_grace, cancel, printed).await;
     let output = excerpt.finish();
-    let (note, is_error) = conclude(place, (&ending, order.limit), &refusals, &output).await;
+    let (note, is_error) =
+        conclude(place, (&ending, order.limit), &refusals, (&order.command, &output)).await;
     let news = place.background().map(|background| background.news()).unwrap_or_default();
     let break_line = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
     ToolOutput { text: format!("{output}{break_line}{note}{news}"), is_error }
@@ -191,7 +196,7 @@ async fn conclude(
     place: &Place,
     (ending, limit): (&Ending, Duration),
     refusals: &Refusals,
-    output: &str,
+    (command, output): (&str, &str),
 ) -> (String, bool) {
     let set_aside = set_aside(place).await;
     let (note, is_error) = note(ending, limit);
@@ -205,6 +210,9 @@ async fn conclude(
     };
     if output.contains(KEPT) && place.enclosure().is_some_and(|wall| !wall.only_reads()) {
         wall.push_str(KEPT_NOTE);
+    }
+    if let Some(enclosure) = place.enclosure() {
+        wall.push_str(&hints(enclosure, command, output));
     }
     if let Ending::Exceeded(limit) = ending
         && place.enclosure().is_some_and(|enclosure| !enclosure.only_reads())
@@ -244,6 +252,30 @@ async fn conclude(
         );
     }
     (format!("{note}{wall}"), is_error)
+}
+
+/// Lines for a command that may take what it sees behind the wall for the whole.
+fn hints(enclosure: &Enclosure, command: &str, output: &str) -> String {
+    let mut text = String::new();
+    let shown = shows_machine(command).join(", ");
+    if !shown.is_empty() {
+        text.push_str(&format!(
+            "\n[behind this wall {shown} sees this command's own processes, network, mounts and limits, not the machine's]"
+        ));
+    }
+    let dropped = enclosure.dropped(command, output).join(", ");
+    if !dropped.is_empty() {
+        text.push_str(&format!(
+            "\n[set outside, and not passed to commands here: {dropped}; a person passes more by `confine.variables`]"
+        ));
+    }
+    let taken = enclosure.proxy().map(|proxy| proxy.taken_ports()).unwrap_or_default();
+    if !taken.is_empty() && IN_USE.iter().any(|words| output.contains(words)) {
+        text.push_str(&format!(
+            "\n[port {taken} of localhost is tine's here and leads to the machine or its network: a server of the command's own needs another one]"
+        ));
+    }
+    text
 }
 
 fn start_failure(place: &Place, error: &StartError) -> Failure {

@@ -64,7 +64,8 @@ pub use unread::refuse_unread;
 #[cfg(feature = "fuzzing")]
 pub use wall::read_request;
 pub use wall::{
-    CommandLimit, CommandLimits, CommandLimitsSet, Enclosure, Gap, GitProgram, Ground, Metadata,
-    Missing, ProgramWall, ProgramWallError, Readable, ResourceLimits, STAGE_ARGUMENT, StageProgram,
-    Support, Wall, WallError, clear_temporary, has_control_groups, stage_of,
+    CERTIFICATE_VARIABLES, CommandLimit, CommandLimits, CommandLimitsSet, Enclosure, Gap,
+    GitProgram, Ground, Metadata, Missing, PASSED_VARIABLES, ProgramWall, ProgramWallError,
+    Readable, ResourceLimits, STAGE_ARGUMENT, StageProgram, Support, Wall, WallError,
+    clear_temporary, has_control_groups, stage_of,
 };

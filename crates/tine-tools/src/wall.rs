@@ -28,6 +28,7 @@ mod error;
 mod filter;
 mod finder;
 mod git;
+mod git_settings;
 mod grants;
 #[cfg(target_os = "linux")]
 mod kernel;
@@ -64,8 +65,11 @@ pub(crate) use cgroup::ControlGroup;
 pub use cgroup::has_control_groups;
 pub use enclosure::Enclosure;
 use enclosure::{Layer, Standing};
+use environment::Dropped;
+pub use environment::{CERTIFICATE_VARIABLES, PASSED_VARIABLES};
 pub use error::WallError;
 use finder::Finder;
+use git_settings::GitSettings;
 use grants::{Access, Grant};
 use kernel::Restriction;
 pub use limits::{CommandLimit, CommandLimits, CommandLimitsSet, ResourceLimits};
@@ -196,6 +200,13 @@ impl Ground {
         self.support.namespaces && self.stage.is_some()
     }
 
+    /// Cargo's own folder of the user.
+    fn cargo_home(&self) -> Option<PathBuf> {
+        let named = self.variables.iter().find(|(name, _)| name == "CARGO_HOME");
+        let named = named.map(|(_, path)| PathBuf::from(path)).filter(|path| path.is_absolute());
+        named.or_else(|| Some(self.home.as_ref()?.join(".cargo")))
+    }
+
     fn search_path(&self) -> Vec<PathBuf> {
         let path = self.variables.iter().find(|(name, _)| name == "PATH");
         path.map(|(_, value)| std::env::split_paths(value).collect()).unwrap_or_default()
@@ -298,6 +309,15 @@ impl Wall {
         let certificates = environment::certificates(&ground.variables);
         grants.extend(certificates.map(|file| Grant::new(file, Access::Read)));
         grants.push(Grant::new(scratch.path(), Access::Full));
+        let git_settings = match (self.readable.listed(), &home) {
+            // What cannot be copied is as if there were none.
+            (Some(_), Some(home)) => GitSettings::copy(&directory, home, &ground.variables).ok(),
+            _ => None,
+        };
+        if let Some(settings) = &git_settings {
+            visible.push(settings.directory().to_owned());
+            grants.push(Grant::new(settings.directory(), Access::Read));
+        }
         let mut environment =
             environment::passed(ground.variables.iter().cloned(), &self.variables);
         let named = environment.iter().map(|(_, value)| PathBuf::from(value));
@@ -360,16 +380,27 @@ impl Wall {
             path.1 = std::env::join_paths(&search_path).unwrap_or_default();
         }
         environment.push(("TMPDIR".into(), scratch.path().into()));
-        environment.extend(environment::caches(&scratch.path().join("cache")));
+        let cache = scratch.path().join("cache");
+        environment.extend(environment::caches(&cache, home.as_deref(), proxy.is_some()));
         environment.extend(proxy.iter().flat_map(|proxy| proxy.variables()));
-        if self.readable.listed().is_some() {
-            // The user's own settings are out of reach.
-            environment.push(("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()));
+        if proxy.is_some()
+            && let Some(users) = ground.cargo_home()
+        {
+            // What is not found there is fetched.
+            let _ = environment::link_cargo_home(&users, &cache.join("cargo"));
         }
+        if self.readable.listed().is_some() {
+            // The user's own files are out of reach.
+            let settings = git_settings.as_ref().map(GitSettings::config);
+            let settings = settings.unwrap_or_else(|| "/dev/null".into());
+            environment.push(("GIT_CONFIG_GLOBAL".into(), settings.into()));
+        }
+        let dropped = Dropped::new(&ground.variables, &environment);
         let repositories = Repositories::new(writable, scratch.path(), linked.as_ref());
         Ok(Enclosure(Arc::new(Standing {
             layer,
             environment,
+            dropped,
             prelude: Prelude::new(self.limits),
             is_scoped: ground.support.landlock >= Support::LANDLOCK_WHOLE,
             search_path,
@@ -378,6 +409,7 @@ impl Wall {
             has_loopback,
             proxy,
             scratch,
+            _git_settings: git_settings,
             only_reads: matches!(self.readable, Readable::Covered(_)),
             readable,
             withheld,

@@ -68,9 +68,12 @@ const RUN_PROJECT: [&str; 60] = [
     "yarn test",
 ];
 
-/// Commands that record or look up, and run nothing by themselves. Sorted.
-const RUN_NOTHING: [&str; 15] = [
+/// Commands that record or look up, and run nothing by themselves. Sorted. Not `ps`, which shows the variables of every process where a
+/// letter asks for them, and `ss`, `ip` and `mount`, which also change things.
+const RUN_NOTHING: [&str; 23] = [
     "black",
+    "df",
+    "findmnt",
     "gh issue list",
     "gh issue view",
     "gh pr checks",
@@ -84,6 +87,12 @@ const RUN_NOTHING: [&str; 15] = [
     "git commit",
     "gofmt",
     "isort",
+    "last",
+    "lsblk",
+    "netstat",
+    "pgrep",
+    "pidof",
+    "pstree",
     "rustfmt",
 ];
 

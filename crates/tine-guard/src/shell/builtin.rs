@@ -54,10 +54,10 @@ fn bad_conversion(format: &str) -> Option<&str> {
     None
 }
 
-/// Tests of one file.
-const FILE_TESTS: [&str; 19] = [
-    "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-p", "-r", "-s", "-u", "-w", "-x", "-G",
-    "-L", "-O", "-S",
+/// Tests of one file. Not `-w`: behind a wall nothing can be written, so that it would answer wrongly.
+const FILE_TESTS: [&str; 18] = [
+    "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-p", "-r", "-s", "-u", "-x", "-G", "-L",
+    "-O", "-S",
 ];
 
 /// Whether it tests one word, in `[[ … ]]` as well.

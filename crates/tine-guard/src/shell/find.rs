@@ -8,7 +8,7 @@ use super::word::Word;
 const OPTIONS: [&str; 7] = ["-H", "-L", "-P", "-O0", "-O1", "-O2", "-O3"];
 
 /// Parts of an expression that stand alone.
-const ALONE: [&str; 33] = [
+const ALONE: [&str; 32] = [
     "!",
     "(",
     ")",
@@ -23,7 +23,6 @@ const ALONE: [&str; 33] = [
     "-empty",
     "-executable",
     "-readable",
-    "-writable",
     "-nogroup",
     "-nouser",
     "-depth",

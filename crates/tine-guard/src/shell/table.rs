@@ -4,7 +4,7 @@
 
 mod files;
 mod search;
-mod system;
+pub(super) mod system;
 mod text;
 
 use super::archive;
@@ -12,7 +12,6 @@ use super::builtin;
 use super::find;
 use super::git;
 use super::grammar::SimpleCommand;
-use super::ip;
 use super::jq;
 use super::refusal::Refusal;
 use super::sed;
@@ -24,7 +23,7 @@ use super::word::Word;
 type Judge = fn(&[Word]) -> Result<Vec<ReadPath>, Refusal>;
 
 /// The commands whose arguments are a language of their own.
-const JUDGES: [(&str, Judge); 24] = [
+const JUDGES: [(&str, Judge); 22] = [
     ("[", builtin::bracket),
     ("bunzip2", archive::decompressor),
     ("bzip2", archive::compressor),
@@ -36,10 +35,8 @@ const JUDGES: [(&str, Judge); 24] = [
     ("git", git::judge),
     ("gunzip", archive::decompressor),
     ("gzip", archive::compressor),
-    ("ip", ip::judge),
     ("jq", jq::judge),
     ("printf", builtin::printf),
-    ("ps", system::ps),
     ("sed", sed::judge),
     ("tar", archive::tar),
     ("test", builtin::test),
@@ -82,7 +79,13 @@ pub(super) fn judge(command: &SimpleCommand) -> Result<Vec<ReadPath>, Refusal> {
             _ => Err(Refusal::new(name.at, &name.text, "only its `--version` is on the list")),
         };
     }
-    Err(Refusal::new(name.at, &name.text, "not on the list of commands that only read"))
+    let why = match system::OF_THE_MACHINE.contains(&name.text.as_str()) {
+        true => {
+            "it shows the machine, and a command that runs unasked sees only its own part of it"
+        }
+        false => "not on the list of commands that only read",
+    };
+    Err(Refusal::new(name.at, &name.text, why))
 }
 
 fn utility(name: &str) -> Option<&'static Utility> {

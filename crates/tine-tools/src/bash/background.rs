@@ -147,7 +147,7 @@ impl Background {
                 kept.end.send_modify(|_| {});
             };
             let ending = process.run(limit, grace, &kept.stop, printed).await;
-            let (note, _) = conclude(&place, (&ending, limit), &refusals, "").await;
+            let (note, _) = conclude(&place, (&ending, limit), &refusals, (&kept.line, "")).await;
             kept.end.send_replace(Some(End { note, is_told: false }));
         });
         let before = lock(&self.commands).insert(name.to_owned(), Arc::clone(&command));

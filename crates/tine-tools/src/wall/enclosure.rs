@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::cgroup::ControlGroup;
+use super::environment::Dropped;
+use super::git_settings::GitSettings;
 use super::kernel::Restriction;
 use super::limits::CommandLimits;
 use super::namespace::{Rules, StageProgram};
@@ -24,6 +26,9 @@ pub struct Enclosure(pub(super) Arc<Standing>);
 pub(super) struct Standing {
     pub(super) layer: Layer,
     pub(super) environment: Vec<(OsString, OsString)>,
+    pub(super) dropped: Dropped,
+    /// Kept for as long as commands read it.
+    pub(super) _git_settings: Option<GitSettings>,
     pub(super) prelude: Prelude,
     pub(super) scratch: Scratch,
     pub(super) gaps: Vec<Gap>,
@@ -149,6 +154,11 @@ impl Enclosure {
     /// finds nothing has not.
     pub(crate) fn may_have_refused(&self, output: &str) -> bool {
         !self.0.only_reads || REFUSALS.iter().any(|words| output.contains(words))
+    }
+
+    /// The variables that the command asks for and does not get, each told once.
+    pub(crate) fn dropped(&self, command: &str, output: &str) -> Vec<String> {
+        self.0.dropped.asked_for(command, output)
     }
 
     /// Returns true if all secrets of the directories were looked for, so that none is shown because there were too many files.

@@ -48,7 +48,7 @@ const RUN: [&str; 6] = [
 ];
 
 /// Where programs and what they need lie.
-const PROGRAMS: [&str; 14] = [
+const PROGRAMS: [&str; 15] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -61,6 +61,8 @@ const PROGRAMS: [&str; 14] = [
     "/gnu/store",
     "/run/current-system",
     "/run/systemd/resolve",
+    // Which packages are installed.
+    "/var/lib/dpkg",
     "/sys/devices/system/cpu",
     "/sys/fs/cgroup",
 ];

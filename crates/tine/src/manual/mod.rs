@@ -136,6 +136,14 @@ mod tests {
     }
 
     #[test]
+    fn every_variable_that_a_confined_command_gets_is_on_the_page() {
+        let page = page(Cli::command()).unwrap().replace('\\', "");
+        for name in tine_tools::PASSED_VARIABLES.iter().chain(&tine_tools::CERTIFICATE_VARIABLES) {
+            assert!(page.contains(name), "{name}");
+        }
+    }
+
+    #[test]
     fn every_page_of_help_stands_in_80_columns() {
         use unicode_width::UnicodeWidthStr as _;
 

@@ -77,7 +77,7 @@ pub(super) const SETTINGS: Section = Section {
         ),
         (
             "confine.writable, confine.variables",
-            "lists of directories that confined commands may write in besides their own, and of variables that they get besides the usual ones; for the user's file only",
+            "lists of directories that confined commands may write in besides their own, and of variables that they get besides the usual ones (see CONFINEMENT); for the user's file only",
         ),
         (
             "confine.command_cpu_seconds, confine.command_memory_mib, confine.command_processes",

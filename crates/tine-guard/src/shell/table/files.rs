@@ -179,24 +179,6 @@ pub(super) const TABLE: &[Utility] = &[
         ])
         .names_only()
         .any_option_harmless(),
-    Utility::new("df")
-        .short("aB:hHiklPt:Tvx:m")
-        .long(&[
-            "all",
-            "block-size=",
-            "human-readable",
-            "si",
-            "inodes",
-            "local",
-            "portability",
-            "print-type",
-            "type=",
-            "exclude-type=",
-            "total",
-            "output[=]",
-            "no-sync",
-        ])
-        .names_only(),
     // Not `-o` and `-R`, which write; tree reads values from the next word, so nothing is attached.
     Utility::new("tree")
         .short("adfilxL:P:I:pusghDFrtcvUnCASNQqJX")

@@ -98,6 +98,12 @@ impl Proxy {
         std::iter::once(own).chain(self.forwards.iter().map(|(at, _)| *at)).collect()
     }
 
+    /// The ports of the command's loopback at which tine listens, as a list for people.
+    pub(crate) fn taken_ports(&self) -> String {
+        let ports = self.addresses().into_iter().map(|address| address.port());
+        ports.map(|port| port.to_string()).collect::<Vec<_>>().join(", ")
+    }
+
     /// The variables by which the command finds the proxy.
     pub(super) fn variables(&self) -> Vec<(OsString, OsString)> {
         let proxy = format!("http://127.0.0.1:{}", self.port);
