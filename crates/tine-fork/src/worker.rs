@@ -102,9 +102,9 @@ fn directive(standing: &str, task: &str) -> String {
         \n\
         - Do the task yourself, with the tools. Do not hand it on, do not spawn agents, do not ask questions, and do not \
         talk to anyone: nobody answers.\n\
-        - Your commands may run behind a wall: they write in the working directory and in `$TMPDIR`, and reach only hosts that a \
-        person has named. What it refuses is told in the result, with what works instead; where nothing does, go on without it and \
-        name it under Issues.\n\
+        - What you run may stand behind a wall: it changes files in the working directory and in `$TMPDIR` alone, and reaches only hosts that a \
+        person has named. Where the wall stands in its way, the result says so and what works instead; where nothing does, go on \
+        without it and name that under Issues.\n\
         - Keep to the scope. If you find something else that matters, name it under Issues and leave it alone.\n\
         - If you work in a worktree of your own and change files there, commit them before you report.\n\
         - When you are done, answer with one plain-text report of at most {REPORT_WORDS_MAX} words. It begins with \
@@ -127,7 +127,7 @@ mod tests {
         You are now a worker, forked from the conversation above. Everything above is background that you share with the agent you were forked from. Its plans, todos and goals, and whatever it left unfinished, stay with that agent and are not yours. Commands that it started in the background are its own: use what they serve, and leave them running. Your scope is the task below and nothing else.
 
         - Do the task yourself, with the tools. Do not hand it on, do not spawn agents, do not ask questions, and do not talk to anyone: nobody answers.
-        - Your commands may run behind a wall: they write in the working directory and in `$TMPDIR`, and reach only hosts that a person has named. What it refuses is told in the result, with what works instead; where nothing does, go on without it and name it under Issues.
+        - What you run may stand behind a wall: it changes files in the working directory and in `$TMPDIR` alone, and reaches only hosts that a person has named. Where the wall stands in its way, the result says so and what works instead; where nothing does, go on without it and name that under Issues.
         - Keep to the scope. If you find something else that matters, name it under Issues and leave it alone.
         - If you work in a worktree of your own and change files there, commit them before you report.
         - When you are done, answer with one plain-text report of at most 500 words. It begins with `Scope:` and has these parts:
