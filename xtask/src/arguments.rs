@@ -28,12 +28,16 @@ Usage: cargo xtask COMMAND
   cast                          drive the terminal through a session, and write docs/terminal.cast and docs/terminal.md
   checklist                     print what is promised and the tests that show it, as a table
   crash [--times N] [--seed S]  kill N runs that have workers at random moments (default 1000) and check what is left
+  day [reads|work]              a day's reads and work through the real program behind its walls, beside the bare machine, as tables;
+                                needs the registries of packages
   embed                         build a crate that embeds `tine-fork` from nothing, run it, and count what it depends on
   fuzz [TARGET] [--seconds N]   run one fuzz target, or each in turn, for N seconds (default 60)
 
 Options:
   -h, --help                    print this
 ";
+
+use crate::day::Part;
 
 /// Long enough to pass the start-up of every target, short enough to wait for.
 const FUZZ_SECONDS_DEFAULT: u32 = 60;
@@ -93,6 +97,11 @@ pub(crate) enum Task {
         /// Which.
         seed: u32,
     },
+    /// A day's reads and work behind the walls.
+    Day {
+        /// Both when `None`.
+        part: Option<Part>,
+    },
     /// Build and run a crate that embeds the library.
     Embed,
     /// Run fuzz targets.
@@ -142,6 +151,7 @@ impl Task {
             "cast" => no_more(rest).map(|()| Self::Cast),
             "checklist" => no_more(rest).map(|()| Self::Checklist),
             "crash" => crash(rest),
+            "day" => day(rest),
             "embed" => no_more(rest).map(|()| Self::Embed),
             "fuzz" => fuzz(rest),
             _ => Err(format!("unknown command `{command}`")),
@@ -233,6 +243,15 @@ fn crash(rest: &[String]) -> Result<Task, String> {
     Ok(Task::Crash { times, seed })
 }
 
+fn day(rest: &[String]) -> Result<Task, String> {
+    let (part, rest) = match rest {
+        [part, rest @ ..] if part == "reads" => (Some(Part::Reads), rest),
+        [part, rest @ ..] if part == "work" => (Some(Part::Work), rest),
+        rest => (None, rest),
+    };
+    no_more(rest).map(|()| Task::Day { part })
+}
+
 /// A number from 1 on.
 fn number(value: Option<&String>, what: &str) -> Result<u32, String> {
     let value = value.map(String::as_str).unwrap_or_default();
@@ -289,6 +308,8 @@ mod tests {
         check("hosts sdks", Ok(Task::Hosts { name: Some("sdks".to_owned()) }));
         check("checklist", Ok(Task::Checklist));
         check("embed", Ok(Task::Embed));
+        check("day", Ok(Task::Day { part: None }));
+        check("day reads", Ok(Task::Day { part: Some(Part::Reads) }));
         check("attack", Ok(Task::Attack { every_case: false }));
         check("attack --all", Ok(Task::Attack { every_case: true }));
         check("bench", Ok(Task::Bench { filter: None }));

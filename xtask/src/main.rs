@@ -14,6 +14,7 @@ mod bench;
 mod cast;
 mod checklist;
 mod crash;
+mod day;
 mod embed;
 mod engine;
 mod fuzz;
@@ -66,6 +67,7 @@ fn run(task: Task) -> anyhow::Result<ExitCode> {
         Task::Bench { filter } => bench::run(filter.as_deref())?,
         Task::Soak { agents, minutes } => soak::run(agents, minutes)?,
         Task::Cast => cast::run()?,
+        Task::Day { part } => day::run(part)?,
         Task::Checklist => checklist::print()?,
         Task::Crash { times, seed } => crash::run(times, seed)?,
         Task::Embed => embed::clean()?,

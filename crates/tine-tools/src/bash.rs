@@ -8,6 +8,7 @@ mod process;
 mod strays;
 
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -143,11 +144,12 @@ async fn refresh(place: &Place) -> io::Result<()> {
     }
 }
 
-/// Renames what the command has made for git to run.
-async fn set_aside(place: &Place) -> SetAside {
-    let Some(enclosure) = place.enclosure().cloned() else { return SetAside::default() };
+/// Renames what the command has made for git to run. Returns also what a checkout has left behind.
+async fn set_aside(place: &Place) -> (SetAside, Vec<PathBuf>) {
+    let Some(enclosure) = place.enclosure().cloned() else { return Default::default() };
     // A thread that fails leaves the look to the end of the wall.
-    tokio::task::spawn_blocking(move || enclosure.set_aside()).await.unwrap_or_default()
+    let look = move || (enclosure.set_aside(), enclosure.left_behind());
+    tokio::task::spawn_blocking(look).await.unwrap_or_default()
 }
 
 async fn execute(place: &Place, order: &Order, cancel: &CancellationToken) -> ToolOutput {
@@ -198,7 +200,7 @@ async fn conclude(
     refusals: &Refusals,
     (command, output): (&str, &str),
 ) -> (String, bool) {
-    let set_aside = set_aside(place).await;
+    let (set_aside, left_behind) = set_aside(place).await;
     let (note, is_error) = note(ending, limit);
     // Who meets the wall is told where it stands, so that it can go on another way.
     let told = |enclosure: &&Enclosure| {
@@ -228,10 +230,15 @@ async fn conclude(
             "\n[the network was refused: {hosts}; a person allows hosts with `--network HOST:PORT`]"
         ));
     }
+    if !left_behind.is_empty() {
+        let paths = listed(&left_behind);
+        wall.push_str(&format!(
+            "\n[git went to another commit, but these start programs and stay as they are here: {paths}; a commit of them would undo \
+            what that commit holds, so leave them out of yours]"
+        ));
+    }
     if !set_aside.renamed.is_empty() {
-        let paths: Vec<String> =
-            set_aside.renamed.iter().map(|path| path.display().to_string()).collect();
-        let paths = paths.join(", ");
+        let paths = listed(&set_aside.renamed);
         wall.push_str(&format!(
             "\n[git could have run programs by these, so they were renamed: {paths}]"
         ));
@@ -252,6 +259,10 @@ async fn conclude(
         );
     }
     (format!("{note}{wall}"), is_error)
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Lines for a command that may take what it sees behind the wall for the whole.

@@ -33,6 +33,7 @@ mod grants;
 #[cfg(target_os = "linux")]
 mod kernel;
 mod limits;
+mod moves;
 mod named;
 mod namespace;
 mod planted;
@@ -73,6 +74,7 @@ use git_settings::GitSettings;
 use grants::{Access, Grant};
 use kernel::Restriction;
 pub use limits::{CommandLimit, CommandLimits, CommandLimitsSet, ResourceLimits};
+use moves::Moves;
 pub(crate) use namespace::{Network, Reports, StageEnd, stages, start};
 use namespace::{Rules, Wanted};
 pub use namespace::{STAGE_ARGUMENT, StageProgram, stage_of};
@@ -160,6 +162,12 @@ pub enum Missing {
     /// What can be kept is kept, even if that is nothing.
     Accept,
 }
+
+/// The folder below a home in which programs keep what can be made again. A worker reads what is there, and new things are its own.
+const CACHE: &str = ".cache";
+
+/// Entries of it that are shown to a worker. Each costs every command some microseconds.
+const CACHED_MAX: usize = 256;
 
 /// What a wall stands on: the machine as tine sees it.
 pub struct Ground {
@@ -288,7 +296,7 @@ impl Wall {
         if self.missing == Missing::Refuse && lacks {
             return Err(WallError::Missing(gaps));
         }
-        let proxy = Proxy::new(&self.network).map(Arc::new);
+        let proxy = Proxy::new(&self.network, &ground.variables).map(Arc::new);
         if proxy.is_some() && !ground.has_view() {
             return Err(WallError::Network);
         }
@@ -317,6 +325,8 @@ impl Wall {
         if let Some(settings) = &git_settings {
             visible.push(settings.directory().to_owned());
             grants.push(Grant::new(settings.directory(), Access::Read));
+            let files = settings.files.iter().filter(|file| !(ground.hidden)(file));
+            grants.extend(files.map(|file| Grant::new(file, Access::Read)));
         }
         let mut environment =
             environment::passed(ground.variables.iter().cloned(), &self.variables);
@@ -331,6 +341,10 @@ impl Wall {
             // Services that run keep their keys there, and listen.
             hidden_places.push(PathBuf::from("/run"));
             visible.extend(reads::running());
+        }
+        if is_worker && let Some(own) = home.as_ref().map(|home| home.join(CACHE)) {
+            visible.extend(reads::granted_in(&own, &grants).take(CACHED_MAX));
+            hidden_places.push(own);
         }
         let wanted = Wanted {
             directory: &directory,
@@ -381,7 +395,8 @@ impl Wall {
         }
         environment.push(("TMPDIR".into(), scratch.path().into()));
         let cache = scratch.path().join("cache");
-        environment.extend(environment::caches(&cache, home.as_deref(), proxy.is_some()));
+        let port = proxy.as_ref().map(|proxy| proxy.port());
+        environment.extend(environment::caches(&cache, home.as_deref(), port));
         environment.extend(proxy.iter().flat_map(|proxy| proxy.variables()));
         if proxy.is_some()
             && let Some(users) = ground.cargo_home()
@@ -396,6 +411,7 @@ impl Wall {
             environment.push(("GIT_CONFIG_GLOBAL".into(), settings.into()));
         }
         let dropped = Dropped::new(&ground.variables, &environment);
+        let moves = Moves::new(&directory).filter(|_| is_worker && ground.has_view());
         let repositories = Repositories::new(writable, scratch.path(), linked.as_ref());
         Ok(Enclosure(Arc::new(Standing {
             layer,
@@ -416,6 +432,7 @@ impl Wall {
             refuses_commands: self.refuses_commands(ground.support),
             limits: self.limits.command,
             repositories,
+            moves,
         })))
     }
 

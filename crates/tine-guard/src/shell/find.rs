@@ -8,7 +8,7 @@ use super::word::Word;
 const OPTIONS: [&str; 7] = ["-H", "-L", "-P", "-O0", "-O1", "-O2", "-O3"];
 
 /// Parts of an expression that stand alone.
-const ALONE: [&str; 32] = [
+const ALONE: [&str; 31] = [
     "!",
     "(",
     ")",
@@ -21,7 +21,6 @@ const ALONE: [&str; 32] = [
     "-true",
     "-false",
     "-empty",
-    "-executable",
     "-readable",
     "-nogroup",
     "-nouser",

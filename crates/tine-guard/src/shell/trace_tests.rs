@@ -29,7 +29,7 @@ const PROGRAMS: &str = "\
     arch awk b2sum base32 base64 basename bash bc bunzip2 bzcat bzip2 cat cksum cmp column comm cp cut date \
     diff diff3 dir dirname du echo egrep env expand expr factor false fgrep file find fmt fold free \
     getconf getent git grep groups gunzip gzip hd head hexdump hostname iconv id join jq ln locale look ls \
-    lsattr lscpu mawk md5sum mkdir mktemp mv namei nice nl nm nohup nproc numfmt objdump od paste perl \
+    lsattr mawk md5sum mkdir mktemp mv namei nice nl nm nohup nproc numfmt objdump od paste perl \
     pr printenv printf pwd readelf readlink realpath rev rm sed seq sh sha1sum sha256sum shuf size \
     sleep sort stat strings tac tail tar tee test timeout touch tr true tsort tty uname unexpand uniq unxz unzip \
     unzstd vdir wc whereis which whoami xargs xxd xz xzcat zcat zipinfo zstd [";

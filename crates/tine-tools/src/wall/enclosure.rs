@@ -11,6 +11,7 @@ use super::environment::Dropped;
 use super::git_settings::GitSettings;
 use super::kernel::Restriction;
 use super::limits::CommandLimits;
+use super::moves::Moves;
 use super::namespace::{Rules, StageProgram};
 use super::planted::{Repositories, SetAside};
 use super::prelude::Prelude;
@@ -51,6 +52,8 @@ pub(super) struct Standing {
     /// The limits of all processes of a command together.
     pub(super) limits: CommandLimits,
     pub(super) repositories: Repositories,
+    /// `None` where nothing is protected from a checkout.
+    pub(super) moves: Option<Moves>,
 }
 
 /// The steps of a command before it starts.
@@ -123,12 +126,24 @@ impl Enclosure {
     /// Says that a command starts, after which [`Self::set_aside`] looks at what it has made.
     pub(crate) fn begin(&self) {
         self.0.repositories.begin();
+        if let Some(moves) = &self.0.moves {
+            moves.begin();
+        }
     }
 
     /// Renames settings in repositories that commands have made, by which git could run a program outside. No command may run.
     /// Blocks.
     pub(crate) fn set_aside(&self) -> SetAside {
         self.0.repositories.set_aside()
+    }
+
+    /// Protected files, below the checkout, that a command left as they were when it went to another commit. Blocks.
+    pub(crate) fn left_behind(&self) -> Vec<PathBuf> {
+        let protected = || match &self.0.layer {
+            Layer::View(view) => view.protected(),
+            Layer::Restriction(..) => Vec::new(),
+        };
+        self.0.moves.as_ref().map(|moves| moves.left_behind(protected)).unwrap_or_default()
     }
 
     /// Returns true if it stands around commands that only read.

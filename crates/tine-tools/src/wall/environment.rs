@@ -73,20 +73,23 @@ enum When {
     Always,
     /// Where there is a network. Without one the user's, which is read, is the only one that holds anything.
     WithNetwork,
+    /// Where there is none, so that nobody tries again what cannot work.
+    WithoutNetwork,
     /// Where this folder below the user's home is there.
     Home(&'static str),
 }
 
-/// Variables of tools that keep a cache: the name, its value, and when it is set. `{cache}` is the command's own folder, `{home}` the
-/// user's home. In the user's caches nothing can be written, so that tools fail with them.
+/// Variables of tools that keep a cache and fetch what is not in it: the name, its value, and when it is set. `{cache}` is the command's
+/// own folder, `{home}` the user's home, `{java}` how Java finds the proxy. In the user's caches nothing can be written, so that tools fail
+/// with them.
 ///
-/// Sources: the documentation of npm (`cache`), pnpm (`storeDir`), Yarn (`globalFolder`), pip (`cache-dir`), uv (`UV_CACHE_DIR`), Composer
-/// (`COMPOSER_CACHE_DIR`), Cargo (`CARGO_HOME`), Go (`go help environment`), Maven (local repositories; the second one is read since 3.9)
-/// and Gradle (`GRADLE_USER_HOME`, shared read-only dependency cache).
-const CACHES: [(&str, &str, When); 13] = [
+/// Sources: the documentation of npm (`cache`), pnpm (`PNPM_HOME`, below which its store lies), Yarn (`globalFolder`), pip
+/// (`cache-dir`), uv (`UV_CACHE_DIR`), Composer (`COMPOSER_CACHE_DIR`), Cargo (`CARGO_HOME`), Go (`go help environment`), Maven (local
+/// repositories; the second one is read since 3.9) and Gradle (`GRADLE_USER_HOME`, shared read-only dependency cache).
+const CACHES: [(&str, &str, When); 17] = [
     ("XDG_CACHE_HOME", "{cache}", When::Always),
     ("npm_config_cache", "{cache}/npm", When::Always),
-    ("npm_config_store_dir", "{cache}/pnpm", When::Always),
+    ("PNPM_HOME", "{cache}/pnpm", When::Always),
     ("YARN_GLOBAL_FOLDER", "{cache}/yarn", When::Always),
     ("PIP_CACHE_DIR", "{cache}/pip", When::Always),
     ("UV_CACHE_DIR", "{cache}/uv", When::Always),
@@ -99,27 +102,36 @@ const CACHES: [(&str, &str, When); 13] = [
     ("GOFLAGS", "-modcacherw", When::WithNetwork),
     (
         "MAVEN_OPTS",
-        "-Dmaven.repo.local={cache}/maven -Dmaven.repo.local.tail={home}/.m2/repository",
+        "{java} -Dmaven.repo.local={cache}/maven -Dmaven.repo.local.tail={home}/.m2/repository",
         When::WithNetwork,
     ),
+    ("GRADLE_OPTS", "{java}", When::WithNetwork),
+    ("npm_config_fetch_retries", "0", When::WithoutNetwork),
+    ("CARGO_NET_RETRY", "0", When::WithoutNetwork),
+    ("PIP_RETRIES", "0", When::WithoutNetwork),
 ];
+
+/// Settings of Java, which knows no variable for a proxy; `{port}` is where it listens.
+const JAVA: &str = "-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort={port} -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort={port}";
 
 /// Downloaded crates that an own Cargo home finds in the user's, at the most.
 const CRATES_MAX: usize = 20_000;
 
-/// Variables by which tools keep their caches in `cache`.
+/// Variables by which tools keep their caches in `cache`. `port` is where the proxy listens, if there is a network.
 pub(super) fn caches(
     cache: &Path,
     home: Option<&Path>,
-    has_network: bool,
+    port: Option<u16>,
 ) -> Vec<(OsString, OsString)> {
     let is_set = |when: When| match when {
         When::Always => true,
-        When::WithNetwork => has_network,
+        When::WithNetwork => port.is_some(),
+        When::WithoutNetwork => port.is_none(),
         When::Home(folder) => home.is_some_and(|home| home.join(folder).is_dir()),
     };
     let value = |text: &str| -> Option<OsString> {
-        let text = text.replace("{cache}", cache.to_str()?);
+        let java = port.map(|port| JAVA.replace("{port}", &port.to_string())).unwrap_or_default();
+        let text = text.replace("{java}", &java).replace("{cache}", cache.to_str()?);
         Some(
             match home.and_then(Path::to_str) {
                 Some(home) => text.replace("{home}", home),
@@ -223,29 +235,32 @@ mod tests {
     #[test]
     fn caches_are_the_commands_own_and_read_from_the_users_where_that_is_safe() {
         let home = tempfile::tempdir().unwrap();
-        let shown = |has_network: bool| {
-            let all = caches(Path::new("/own"), Some(home.path()), has_network);
+        let shown = |port: Option<u16>| {
+            let all = caches(Path::new("/own"), Some(home.path()), port);
             let text = |(name, value): &(OsString, OsString)| {
                 format!("{}={}", name.display(), value.display())
                     .replace(&home.path().display().to_string(), "/home/user")
             };
             all.iter().map(text).collect::<Vec<_>>().join("\n")
         };
-        insta::assert_snapshot!(shown(false), @"
+        insta::assert_snapshot!(shown(None), @"
         XDG_CACHE_HOME=/own
         npm_config_cache=/own/npm
-        npm_config_store_dir=/own/pnpm
+        PNPM_HOME=/own/pnpm
         YARN_GLOBAL_FOLDER=/own/yarn
         PIP_CACHE_DIR=/own/pip
         UV_CACHE_DIR=/own/uv
         COMPOSER_CACHE_DIR=/own/composer
         GRADLE_USER_HOME=/own/gradle
+        npm_config_fetch_retries=0
+        CARGO_NET_RETRY=0
+        PIP_RETRIES=0
         ");
         std::fs::create_dir_all(home.path().join(".gradle/caches/modules-2")).unwrap();
-        insta::assert_snapshot!(shown(true), @"
+        insta::assert_snapshot!(shown(Some(3128)), @"
         XDG_CACHE_HOME=/own
         npm_config_cache=/own/npm
-        npm_config_store_dir=/own/pnpm
+        PNPM_HOME=/own/pnpm
         YARN_GLOBAL_FOLDER=/own/yarn
         PIP_CACHE_DIR=/own/pip
         UV_CACHE_DIR=/own/uv
@@ -255,7 +270,8 @@ mod tests {
         CARGO_HOME=/own/cargo
         GOMODCACHE=/own/go-mod
         GOFLAGS=-modcacherw
-        MAVEN_OPTS=-Dmaven.repo.local=/own/maven -Dmaven.repo.local.tail=/home/user/.m2/repository
+        MAVEN_OPTS=-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=3128 -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=3128 -Dmaven.repo.local=/own/maven -Dmaven.repo.local.tail=/home/user/.m2/repository
+        GRADLE_OPTS=-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=3128 -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=3128
         ");
     }
 

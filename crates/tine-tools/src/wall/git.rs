@@ -10,6 +10,9 @@ use super::grants::{Access, Grant};
 use crate::linked::{Linked, nearest};
 use crate::own_git::{GitCall, looked};
 
+/// Files that a move left behind and that are looked at.
+const LEFT_BEHIND_MAX: usize = 100;
+
 /// Directories of git outside `directory`, which must be a real path.
 pub(super) fn outside(directory: &Path) -> Vec<PathBuf> {
     let Some((top, own)) = nearest(directory) else { return Vec::new() };
@@ -63,6 +66,43 @@ pub(super) fn committed(directory: &Path, paths: &[PathBuf]) -> HashSet<PathBuf>
     let is_held =
         |(path, hash): &(&Path, &[u8])| held.get(path.as_os_str().as_bytes()) == Some(hash);
     named.into_iter().zip(hashes).filter(is_held).map(|(path, _)| top.join(path)).collect()
+}
+
+/// Files at or below the `protected` paths that differ between two commits, and that lie there as the first one holds them, or are missing
+/// where it holds none.
+pub(super) fn left_behind(
+    top: &Path,
+    (old, new): (&str, &str),
+    protected: &[PathBuf],
+) -> Vec<PathBuf> {
+    let inside: Vec<&Path> =
+        protected.iter().filter_map(|path| path.strip_prefix(top).ok()).collect();
+    if inside.is_empty() {
+        return Vec::new();
+    }
+    let compare = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new, "--"];
+    let Some(differing) = output(top, &compare, &inside) else { return Vec::new() };
+    let differing = differing.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let differing: Vec<&Path> = differing.map(|name| Path::new(OsStr::from_bytes(name))).collect();
+    if differing.is_empty() {
+        return Vec::new();
+    }
+    let Some(listed) = output(top, &["ls-tree", "-r", "-z", old, "--"], &differing) else {
+        return Vec::new();
+    };
+    let held: HashMap<&[u8], &[u8]> =
+        listed.split(|byte| *byte == 0).filter_map(tree_entry).collect();
+    let is_file =
+        |path: &Path| top.join(path).symlink_metadata().is_ok_and(|about| about.is_file());
+    let lies = |path: &Path| {
+        let hash = output(top, &["hash-object", "--no-filters", "--"], &[path])?;
+        Some(hash.trim_ascii_end().to_vec())
+    };
+    let stays = |path: &&Path| match held.get(path.as_os_str().as_bytes()) {
+        Some(hash) => is_file(path) && lies(path).is_some_and(|lies| lies == *hash),
+        None => top.join(path).symlink_metadata().is_err(),
+    };
+    differing.into_iter().take(LEFT_BEHIND_MAX).filter(stays).map(Path::to_owned).collect()
 }
 
 /// Checkouts of other repositories that the index of a repository names, whose own folder is `own` and whose checkout is `top`.

@@ -35,14 +35,16 @@ const SECTIONS: [&str; 20] = [
     "versionsort",
 ];
 
-/// Single settings that go along: of sections in which others name programs, files or places. Sorted.
-const SETTINGS: [&str; 26] = [
+/// Single settings that go along: of sections in which others name programs or places. Sorted.
+const SETTINGS: [&str; 28] = [
     "core.abbrev",
+    "core.attributesfile",
     "core.autocrlf",
     "core.bigfilethreshold",
     "core.checkstat",
     "core.commentchar",
     "core.eol",
+    "core.excludesfile",
     "core.filemode",
     "core.ignorecase",
     "core.logallrefupdates",
@@ -65,22 +67,18 @@ const SETTINGS: [&str; 26] = [
     "push.default",
 ];
 
-/// Files that settings name and that are copied: the setting, the name below git's own folder of settings where it names none, and the
-/// copy's.
-const FILES: [(&str, &str, &str); 2] = [
-    ("core.excludesfile", "ignore", "ignore"),
-    ("core.attributesfile", "attributes", "attributes"),
-];
-
-/// The longest such file.
-const FILE_BYTES_MAX: u64 = 1 << 20;
+/// Files that are shown where they lie: the setting that names one, and its name below git's own folder of settings where none does.
+const FILES: [(&str, &str); 2] =
+    [("core.excludesfile", "ignore"), ("core.attributesfile", "attributes")];
 
 /// The file of settings.
 const CONFIG: &str = "config";
 
-/// A copy of the settings, in a directory of its own.
+/// A copy of the settings, in a directory of its own, and the files that they name.
 pub(super) struct GitSettings {
     directory: Scratch,
+    /// Real paths of files that are shown beside it.
+    pub(super) files: Vec<PathBuf>,
 }
 
 impl GitSettings {
@@ -111,22 +109,17 @@ impl GitSettings {
         for (name, value) in settings.iter().filter(|(name, value)| goes_along(name, *value)) {
             write(&mut text, name, *value);
         }
-        for (name, usual, copy) in FILES {
+        let file = |(name, usual): (&str, &str)| {
             let set = settings.iter().rev().find(|(known, _)| *known == name);
-            let file = match set.and_then(|(_, value)| *value) {
+            match set.and_then(|(_, value)| *value) {
                 Some(value) => in_home(value, home),
                 None => Some(own.join("git").join(usual)),
-            };
-            let content =
-                file.filter(|file| is_small(file)).and_then(|file| std::fs::read(file).ok());
-            if let Some(content) = content {
-                let copy = copies.path().join(copy);
-                std::fs::write(&copy, content)?;
-                write(&mut text, name, copy.to_str());
             }
-        }
+        };
+        let files = FILES.into_iter().filter_map(file).filter_map(|file| file.canonicalize().ok());
+        let files = files.filter(|file| file.is_file()).collect();
         std::fs::write(copies.path().join(CONFIG), text)?;
-        Ok(Self { directory: copies })
+        Ok(Self { directory: copies, files })
     }
 
     /// The directory with the copies.
@@ -191,10 +184,6 @@ fn in_home(value: &str, home: &Path) -> Option<PathBuf> {
     }
 }
 
-fn is_small(file: &Path) -> bool {
-    file.metadata().is_ok_and(|about| about.is_file() && about.len() <= FILE_BYTES_MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,11 +232,12 @@ mod tests {
         std::fs::write(home.join(".gitconfig"), settings).unwrap();
         let copy = GitSettings::copy(&repository, &home, &[]).unwrap();
         let text = std::fs::read_to_string(copy.config()).unwrap();
-        let text = text.replace(&copy.directory().display().to_string(), "/copies");
         insta::assert_snapshot!(text, @r#"
         # What goes along of the user's settings: neither keys nor programs.
         [user]
         	name = "A \"B\" C\\D"
+        [core]
+        	excludesfile = "~/ignored"
         [alias]
         	st = "status -sb"
         [diff]
@@ -258,11 +248,8 @@ mod tests {
         	short
         [user]
         	email = "at@work.example"
-        [core]
-        	excludesfile = "/copies/ignore"
         "#);
-        let ignored = std::fs::read_to_string(copy.directory().join("ignore")).unwrap();
-        assert_eq!(ignored, "*.swp\n");
+        assert_eq!(copy.files, [home.join("ignored")]);
     }
 
     #[test]
@@ -272,8 +259,7 @@ mod tests {
         std::fs::create_dir_all(&usual).unwrap();
         std::fs::write(usual.join("ignore"), ".idea/\n").unwrap();
         let copy = GitSettings::copy(home.path(), home.path(), &[]).unwrap();
-        let text = std::fs::read_to_string(copy.config()).unwrap();
-        assert!(text.contains("[core]\n\texcludesfile = "), "{text}");
+        assert_eq!(copy.files, [usual.join("ignore").canonicalize().unwrap()]);
         // A file that is none of git's does not keep the wall from standing.
         std::fs::write(home.path().join(".gitconfig"), "[[").unwrap();
         assert!(GitSettings::copy(home.path(), home.path(), &[]).is_ok());

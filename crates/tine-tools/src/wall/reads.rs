@@ -92,6 +92,16 @@ pub(super) fn most(home: Option<&Path>, hidden: &Withheld, settings: Vec<Grant>)
     grants
 }
 
+/// What lies in the directory and may be read as a whole. What holds a secret is none of it.
+pub(super) fn granted_in(directory: &Path, grants: &[Grant]) -> impl Iterator<Item = PathBuf> {
+    let is_read = |path: &PathBuf| {
+        let mut above = grants.iter().filter(|grant| path.starts_with(&grant.path));
+        above.any(|grant| matches!(grant.access, Access::Read | Access::Full))
+    };
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.path().canonicalize().ok()).filter(is_read)
+}
+
 /// The short list: programs, the settings that everybody may read, what is on `PATH`, `roots` without what is hidden there, and
 /// the directories of a `repository`, which are large and looked into less deep.
 pub(super) fn listed(
@@ -143,21 +153,28 @@ fn around(directory: &Path, homes: &[PathBuf], survey: &mut Survey<'_>, grants: 
 }
 
 /// Where languages keep their compilers, interpreters and packages, below a home. They hold programs and sources of others.
-const TOOLCHAINS: [&str; 17] = [
+const TOOLCHAINS: [&str; 24] = [
     ".rustup/toolchains",
     ".rustup/settings.toml",
     ".cargo/bin",
     ".cargo/registry",
     ".cargo/git",
     ".cargo/env",
+    ".cargo/config.toml",
     "go/bin",
     "go/pkg/mod",
     ".nvm/versions",
     ".pyenv/versions",
+    ".pyenv/libexec",
+    ".pyenv/shims",
+    ".pyenv/version",
     ".volta/tools",
     ".sdkman/candidates",
     ".asdf/installs",
     ".rbenv/versions",
+    ".rbenv/libexec",
+    ".rbenv/shims",
+    ".rbenv/version",
     ".local/share/mise/installs",
     ".local/bin",
     ".local/lib",
@@ -166,12 +183,12 @@ const TOOLCHAINS: [&str; 17] = [
 /// Variables that name such a place elsewhere, and what of it is shown.
 const TOOLCHAIN_VARIABLES: [(&str, &[&str]); 8] = [
     ("RUSTUP_HOME", &["toolchains", "settings.toml"]),
-    ("CARGO_HOME", &["bin", "registry", "git"]),
+    ("CARGO_HOME", &["bin", "registry", "git", "config.toml"]),
     ("GOROOT", &[""]),
     ("GOPATH", &["bin", "pkg/mod"]),
     ("JAVA_HOME", &[""]),
     ("NVM_DIR", &["versions"]),
-    ("PYENV_ROOT", &["versions"]),
+    ("PYENV_ROOT", &["versions", "libexec", "shims", "version"]),
     ("VIRTUAL_ENV", &[""]),
 ];
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::finder::{Finder, Found};
 use super::namespace::{
-    Anchors, Setup, StageProgram, Wanted, cover, cover_sockets, try_view, view,
+    Anchors, PathText, Setup, StageProgram, Wanted, cover, cover_sockets, try_view, view,
 };
 use super::sockets;
 
@@ -92,6 +92,11 @@ impl View {
     /// Returns true if the path is covered, or lies below what is covered.
     pub(super) fn masks(&self, path: &Path) -> bool {
         self.state().setup.masked.iter().any(|secret| path.starts_with(secret.path.path()))
+    }
+
+    /// What commands cannot change, though it lies where they may write.
+    pub(super) fn protected(&self) -> Vec<PathBuf> {
+        self.state().setup.protected.iter().map(PathText::path).collect()
     }
 
     /// Returns true if what the order names still lies where it says.

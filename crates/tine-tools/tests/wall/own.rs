@@ -192,7 +192,7 @@ async fn caches_of_tools_are_the_commands_own_and_certificates_are_shown() {
     ground.variables.push(("NODE_EXTRA_CA_CERTS".into(), file.into()));
     let work = world.path("work");
     let place = world.open().with_enclosure(Wall::worker(&work).raise(&work, &ground).unwrap());
-    let told = run(&place, "cat $NODE_EXTRA_CA_CERTS; for d in $npm_config_cache $npm_config_store_dir $YARN_GLOBAL_FOLDER $XDG_CACHE_HOME; do mkdir -p $d && touch $d/x && echo ok; done").await;
+    let told = run(&place, "cat $NODE_EXTRA_CA_CERTS; for d in $npm_config_cache $PNPM_HOME $YARN_GLOBAL_FOLDER $XDG_CACHE_HOME; do mkdir -p $d && touch $d/x && echo ok; done").await;
     assert!(told.text.starts_with("certificate\nok\nok\nok\nok\n"), "{}", told.text);
 }
 
@@ -256,4 +256,28 @@ async fn sockets_that_come_and_go_keep_no_command_from_running() {
     come_and_go.join().unwrap();
     told.retain(|told| told != "[exit code 0]");
     assert_eq!(told, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_command_is_told_what_it_sees_only_in_part_and_what_it_does_not_get() {
+    if lacks_wall() {
+        return;
+    }
+    let world = World::new();
+    let mut ground = world.ground();
+    ground.variables.push(("DATABASE_URL".into(), "postgres://x".into()));
+    let place = world.open();
+    let wall = Wall::worker(&world.path("work"));
+    let enclosure = wall.raise(place.directory(), &ground).unwrap();
+    let place = place.with_enclosure(enclosure);
+    insta::assert_snapshot!(run(&place, "echo \"<$DATABASE_URL>\"").await.text, @r"
+    <>
+    [exit code 0]
+    [set outside, and not passed to commands here: DATABASE_URL; a person passes more by `confine.variables`]
+    ");
+    insta::assert_snapshot!(run(&place, "echo $DATABASE_URL; true || ps aux").await.text, @r"
+
+    [exit code 0]
+    [behind this wall ps sees this command's own processes, network, mounts and limits, not the machine's]
+    ");
 }

@@ -181,3 +181,31 @@ async fn a_read_sees_the_files_that_were_judged_and_nothing_that_took_their_plac
         wall.raise(&world.path("work"), &world.ground()).err().map(|error| error.to_string());
     assert_eq!(error, Some(format!("the directory `{}` cannot be used", note.display())));
 }
+
+#[tokio::test]
+async fn git_reads_by_the_users_settings_and_none_of_their_keys() {
+    if lacks_whole_wall() {
+        return;
+    }
+    let world = World::new();
+    run(&world.open(), "git init -q . && touch notes.swp").await;
+    let settings = format!(
+        "[user]\n\temail = a@b.example\n[credential]\n\tx = {SECRET}\n[core]\n\tfsmonitor = touch ran\n"
+    );
+    std::fs::write(world.path("home/.gitconfig"), settings).unwrap();
+    std::fs::create_dir_all(world.path("home/.config/git")).unwrap();
+    std::fs::write(world.path("home/.config/git/ignore"), "*.swp\n").unwrap();
+    let place = world.behind(&Wall::reading(vec![]));
+    let told = run(&place, "printf %s \"$GIT_CONFIG_GLOBAL\"").await.text;
+    let told = told.lines().next().unwrap_or_default().to_owned();
+    let command = "git status --short; git config user.email; git config --list | grep -c secret; echo x > \"$GIT_CONFIG_GLOBAL\"";
+    insta::assert_snapshot!(run(&place, command).await.text.replace(&told, "settings"), @r"
+    ?? .env
+    ?? own
+    a@b.example
+    0
+    bash: line 1: settings: Permission denied
+    [exit code 1]
+    [confined: writes only below $TMPDIR, reads only of programs and the directory, without secrets, no network]
+    ");
+}

@@ -239,3 +239,58 @@ async fn who_works_in_shared_memory_sees_nothing_else_of_it() {
     assert_eq!(std::fs::read_to_string(work.join("own")).unwrap(), "mine\n");
     assert!(!memory.path().join("new").exists());
 }
+
+#[tokio::test]
+async fn the_cache_of_the_home_is_read_and_what_is_new_there_is_the_commands_own() {
+    if lacks_wall() {
+        return;
+    }
+    let world = World::new();
+    for (name, text) in [
+        ("home/.cache/old/data", "theirs\n"),
+        ("home/.cache/.env", SECRET),
+        ("home/.cache/other/.env", SECRET),
+    ] {
+        std::fs::create_dir_all(world.path(name).parent().unwrap()).unwrap();
+        std::fs::write(world.path(name), text).unwrap();
+    }
+    let place = world.worker();
+    let before = world.look_around(&["tmp", "work"]);
+    let made =
+        run(&place, "cd ~/.cache && mkdir new && echo mine > new/f && cat new/f old/data").await;
+    insta::assert_snapshot!(made.text, @r"
+    mine
+    theirs
+    [exit code 0]
+    ");
+    // It lasts as long as the wall, and nothing of the user's is written or given away.
+    let command = "cd ~/.cache; cat new/f; echo x > old/data || rm old/data; cat .env other/.env; grep -rs secret . | head";
+    let later = run(&place, command).await.text;
+    assert!(later.starts_with("mine\n") && !later.contains(SECRET), "{later}");
+    // What the user clears away meanwhile is missed by nobody.
+    std::fs::remove_dir_all(world.path("home/.cache/old")).unwrap();
+    assert!(run(&place, "cat ~/.cache/new/f").await.text.starts_with("mine\n"));
+    let changed = changes(&before, &world.look_around(&["tmp", "work"]));
+    assert!(changed.iter().all(|path| path.starts_with(world.path("home/.cache"))), "{changed:?}");
+    assert!(!world.path("home/.cache/new").exists());
+}
+
+#[tokio::test]
+async fn a_checkout_that_leaves_protected_files_behind_says_so() {
+    if lacks_wall() {
+        return;
+    }
+    let world = World::new();
+    let make = "git init -q -b main . && git config user.name a && git config user.email a@b.example \
+        && mkdir .vscode && echo a > .vscode/tasks.json && git add own .vscode && git commit -qm a && git switch -qc other \
+        && echo b > .vscode/tasks.json && echo b > own && git commit -qam b && git switch -q main";
+    assert!(!run(&world.open(), make).await.is_error);
+    let place = world.worker();
+    let moved = run(&place, "git switch -q other; cat own .vscode/tasks.json").await.text;
+    let told = moved.lines().find(|line| line.starts_with("[git went")).unwrap_or_default();
+    insta::assert_snapshot!(told, @"[git went to another commit, but these start programs and stay as they are here: .vscode/tasks.json; a commit of them would undo what that commit holds, so leave them out of yours]");
+    assert!(moved.contains("b\na\n"), "{moved}");
+    // A commit is no such move.
+    let commit = run(&place, "echo c > own; git commit -qam c").await.text;
+    assert!(!commit.contains("[git went"), "{commit}");
+}

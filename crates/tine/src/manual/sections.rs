@@ -220,7 +220,7 @@ const CONFINEMENT: Section = Section {
         ),
         (
             "how commands find it",
-            "a command has a network of its own, which is empty but for its loopback. There tine answers as a proxy (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY: curl, git, cargo, npm, pip and others use them), and at each named port of localhost. Programs that know no proxy reach those ports alone; servers that a command starts on its own loopback work. UDP goes no further than that, so no names are resolved but by the proxy. What was refused stands behind the output. A host that is reached can be sent anything that the command can read. Where no namespaces can be made, runs with a network are refused",
+            "a command has a network of its own, which is empty but for its loopback. There tine answers as a proxy (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY: curl, git, cargo, npm, pip and others use them), and at each named port of localhost. Programs that know no proxy reach those ports alone; servers that a command starts on its own loopback work. UDP goes no further than that, so no names are resolved but by the proxy. Where your environment names a proxy (HTTPS_PROXY and its like), tine reaches hosts by it: those that were named by their names, others at addresses that it has checked; commands see nothing of it. What was refused stands behind the output. A host that is reached can be sent anything that the command can read. Where no namespaces can be made, runs with a network are refused",
         ),
         (
             "variables",

@@ -11,7 +11,7 @@ const fn word_utility(name: &'static str, words_max: usize) -> Utility {
 
 /// Programs that show the machine: its processes, network, disks, services and users, and the limits of whoever asks. A command behind a
 /// wall has processes, a network and limits of its own, so that they would answer wrongly, some of them with exit code 0.
-pub(crate) const OF_THE_MACHINE: [&str; 27] = [
+pub(crate) const OF_THE_MACHINE: [&str; 28] = [
     "df",
     "dmesg",
     "findmnt",
@@ -20,6 +20,7 @@ pub(crate) const OF_THE_MACHINE: [&str; 27] = [
     "ip",
     "last",
     "lsblk",
+    "lscpu",
     "lsmod",
     "lsof",
     "lspci",
@@ -90,18 +91,6 @@ pub(super) const TABLE: &[Utility] = &[
     word_utility("free", 0).short("bkmghltwv").long(&[
         "bytes", "kibi", "mebi", "gibi", "kilo", "mega", "giga", "human", "si", "lohi", "total",
         "wide",
-    ]),
-    word_utility("lscpu", 0).short("abcBJxyC::e::p::").long(&[
-        "all",
-        "online",
-        "offline",
-        "bytes",
-        "json",
-        "hex",
-        "physical",
-        "caches[=]",
-        "extended[=]",
-        "parse[=]",
     ]),
     word_utility("umask", 0).short("Sp"),
     word_utility("dpkg", ANY).short("lLsS").long(&[

@@ -59,7 +59,8 @@ pub(super) fn build(setup: &Setup) -> Result<(), Failed> {
     let writable = clones(paths(&setup.writable))?;
     let private = clones(setup.private.iter().map(|(_, own)| own.path()))?;
     all_read_only()?;
-    let visible = clones(paths(&setup.visible))?;
+    // What is gone since the view was described is not shown.
+    let visible = clones(paths(&setup.visible).filter(|path| path.symlink_metadata().is_ok()))?;
     shared_memory()?;
     for ((place, _), (_, own)) in setup.private.iter().zip(private) {
         lay(&own, &place.path())?;

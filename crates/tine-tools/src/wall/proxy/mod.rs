@@ -4,13 +4,14 @@
 //! listeners that the inner stage has made (`namespace/loopback.rs`): the first is a proxy for HTTP and its `CONNECT`, which
 //! reaches what was named and nothing else (`reach.rs`); the others stand for named ports of this machine's loopback, for programs that
 //! know no proxy. The proxy decides by name, resolves the name itself, checks the addresses, and connects to one that it has
-//! checked. It never looks into what it passes on.
+//! checked. It never looks into what it passes on. Where this machine itself reaches others by a proxy, so does tine (`upstream.rs`).
 
 #[cfg(any(test, feature = "fuzzing"))]
 mod fuzzing;
 mod head;
 mod reach;
 mod relay;
+mod upstream;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -29,8 +30,9 @@ use tokio::time::timeout;
 #[cfg(feature = "fuzzing")]
 pub use fuzzing::read_request;
 use head::{Head, Request};
-use reach::{Denied, Names, SystemNames, connect};
+use reach::{Denied, Names, Reached, SystemNames, connect};
 use relay::relay;
+use upstream::Upstream;
 
 /// The port of the proxy where it is free. The network is the command's own, so nobody else listens there.
 const PORT: u16 = 3128;
@@ -69,22 +71,24 @@ pub(crate) struct Proxy {
     forwards: Vec<(SocketAddr, Vec<SocketAddr>)>,
     /// Resolves names to addresses.
     names: Arc<dyn Names>,
+    upstream: Upstream,
 }
 
 /// The hosts that one command was refused.
 pub(crate) type Refusals = Arc<Mutex<BTreeSet<String>>>;
 
 impl Proxy {
-    /// `None` without a network.
-    pub(super) fn new(reach: &NetworkReach) -> Option<Self> {
-        (!reach.is_none()).then(|| Self::with_names(reach, Arc::new(SystemNames)))
+    /// `None` without a network. `variables` name the proxy by which this machine itself reaches others.
+    pub(super) fn new(reach: &NetworkReach, variables: &[(OsString, OsString)]) -> Option<Self> {
+        let upstream = Upstream::of(variables);
+        (!reach.is_none()).then(|| Self::with_names(reach, Arc::new(SystemNames), upstream))
     }
 
-    fn with_names(reach: &NetworkReach, names: Arc<dyn Names>) -> Self {
+    fn with_names(reach: &NetworkReach, names: Arc<dyn Names>, upstream: Upstream) -> Self {
         let forwards: Vec<_> = reach.destinations().filter_map(forward).collect();
         let is_free = |port: &u16| forwards.iter().all(|(own, _)| own.port() != *port);
         let port = (PORT..u16::MAX).find(is_free).unwrap_or(PORT);
-        Self { reach: reach.clone(), port, forwards, names }
+        Self { reach: reach.clone(), port, forwards, names, upstream }
     }
 
     /// Where commands may connect to.
@@ -96,6 +100,11 @@ impl Proxy {
     pub(super) fn addresses(&self) -> Vec<SocketAddr> {
         let own = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
         std::iter::once(own).chain(self.forwards.iter().map(|(at, _)| *at)).collect()
+    }
+
+    /// Where it listens in the command's loopback.
+    pub(super) fn port(&self) -> u16 {
+        self.port
     }
 
     /// The ports of the command's loopback at which tine listens, as a list for people.
@@ -165,8 +174,10 @@ impl Proxy {
             }
         };
         let (host, port) = request.target();
-        let reached = connect(&self.reach, &*self.names, host, port).await;
-        let mut server = match reached {
+        let upstream = self.upstream.to(host, port, matches!(request, Request::Plain { .. }));
+        let upstream = upstream.as_ref();
+        let reached = connect(&self.reach, &*self.names, upstream, &request).await;
+        let Reached { stream: mut server, asks } = match reached {
             Ok(server) => server,
             Err(denied @ (Denied::NotNamed | Denied::Inside(_) | Denied::Machine(_))) => {
                 let target = Destination { host: host.clone(), port }.to_string();
@@ -182,7 +193,13 @@ impl Proxy {
             Request::Tunnel { .. } => {
                 client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await
             }
-            Request::Plain { head, .. } => server.write_all(head).await,
+            Request::Plain { head, host, port } => match upstream.filter(|_| asks) {
+                Some(proxy) => {
+                    let target = Destination { host: host.clone(), port: *port };
+                    server.write_all(&upstream::whole(proxy, &target, head)).await
+                }
+                None => server.write_all(head).await,
+            },
         };
         if begun.is_ok() && server.write_all(&rest).await.is_ok() {
             relay(client, server).await;

@@ -5,9 +5,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use hyper_util::client::proxy::matcher::Intercept;
 use tine_model::{Destination, Host, LOOPBACK, NetworkReach, is_of_a_network, is_public};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+
+use super::head::Request;
+use super::upstream;
 
 /// The time limit for a name to resolve, and for each address to answer.
 const RESOLVE_TIME_MAX: Duration = Duration::from_secs(20);
@@ -66,42 +70,67 @@ impl Names for SystemNames {
     }
 }
 
-/// Connects to the host if it may be reached. A name that was not named is not even resolved: that alone would tell somebody.
+/// A connection.
+pub(super) struct Reached {
+    pub(super) stream: TcpStream,
+    /// True if the other end is the upstream proxy, which is asked for a whole address.
+    pub(super) asks: bool,
+}
+
+/// Connects to the host of the request if it may be reached, by the `upstream` proxy where there is one for it. A name that was not named is
+/// not even resolved: that alone would tell somebody. The upstream proxy resolves the name of a host that was named itself; one of a set it
+/// reaches at an address that was checked here, since nobody knows where else the name leads.
 pub(super) async fn connect(
     reach: &NetworkReach,
     names: &dyn Names,
-    host: &Host,
-    port: u16,
-) -> Result<TcpStream, Denied> {
+    upstream: Option<&Intercept>,
+    request: &Request,
+) -> Result<Reached, Denied> {
+    let (host, port) = request.target();
     if !reach.permits(host, port) {
         return Err(Denied::NotNamed);
     }
+    let is_named = reach.names(host, port);
     let addresses = match host {
         Host::Address(address) => vec![*address],
         Host::Localhost => LOOPBACK.to_vec(),
-        Host::Name(name) => names.addresses(name).await.map_err(Denied::Unreachable)?,
+        Host::Name(name) => match names.addresses(name).await {
+            // Behind such a proxy often nobody but it resolves names.
+            Err(_) if upstream.is_some() && is_named => Vec::new(),
+            found => found.map_err(Denied::Unreachable)?,
+        },
         // No request names a set of hosts.
         Host::Internet | Host::PublicName(_) | Host::Subdomains(_) => Vec::new(),
     };
     let allowed = |address: &IpAddr| may_be_at(reach, host, (*address, port).into());
     let (allowed, denied): (Vec<IpAddr>, Vec<IpAddr>) = addresses.into_iter().partition(allowed);
-    match (allowed.is_empty(), denied.first()) {
-        (true, Some(address)) => {
-            let address = Destination { host: Host::Address(address.to_canonical()), port };
-            Err(match reach.names(host, port) {
-                true => Denied::Machine(address),
-                false => Denied::Inside(address),
-            })
-        }
-        _ => {
-            let allowed: Vec<SocketAddr> = allowed
-                .into_iter()
-                .take(ADDRESSES_MAX)
-                .map(|address| SocketAddr::from((address, port)))
-                .collect();
-            connect_to(&allowed).await.map_err(Denied::Unreachable)
-        }
+    if let (true, Some(address)) = (allowed.is_empty(), denied.first()) {
+        let address = Destination { host: Host::Address(address.to_canonical()), port };
+        return Err(match is_named {
+            true => Denied::Machine(address),
+            false => Denied::Inside(address),
+        });
     }
+    let direct = |stream: TcpStream| Reached { stream, asks: false };
+    let reached = match (upstream, allowed.first()) {
+        (Some(proxy), _) if is_named && matches!(request, Request::Plain { .. }) => {
+            upstream::open(proxy).await.map(|stream| Reached { stream, asks: true })
+        }
+        (Some(proxy), _) if is_named => {
+            let target = Destination { host: host.clone(), port };
+            upstream::tunnel(proxy, &target).await.map(direct)
+        }
+        (Some(proxy), Some(address)) => {
+            let target = Destination { host: Host::Address(*address), port };
+            upstream::tunnel(proxy, &target).await.map(direct)
+        }
+        (Some(_), None) | (None, _) => {
+            let allowed = allowed.into_iter().take(ADDRESSES_MAX);
+            let allowed: Vec<SocketAddr> = allowed.map(|address| (address, port).into()).collect();
+            connect_to(&allowed).await.map(direct)
+        }
+    };
+    reached.map_err(Denied::Unreachable)
 }
 
 /// Returns true if a host that may be reached is reached at this address: one that was named itself in every network, another one at a

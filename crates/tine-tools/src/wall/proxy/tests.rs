@@ -49,7 +49,15 @@ struct Serving {
 
 /// A proxy at free ports of this machine, in place of those of a command's network.
 fn serving(reach: &str, names: Fixed) -> Serving {
-    let proxy = Arc::new(Proxy::with_names(&reach.parse().unwrap(), Arc::new(names)));
+    serving_behind(reach, names, &[])
+}
+
+/// The same where this machine's environment names proxies.
+fn serving_behind(reach: &str, names: Fixed, variables: &[(&str, String)]) -> Serving {
+    let variables: Vec<(OsString, OsString)> =
+        variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let (reach, upstream) = (reach.parse().unwrap(), Upstream::of(&variables));
+    let proxy = Arc::new(Proxy::with_names(&reach, Arc::new(names), upstream));
     let listeners: Vec<_> =
         proxy.addresses().iter().map(|_| Listener::bind("127.0.0.1:0").unwrap()).collect();
     let ports: Vec<u16> =
@@ -306,8 +314,72 @@ async fn only_so_many_connections_are_served_at_once() {
 
 #[test]
 fn the_proxys_port_gives_way_to_a_named_one() {
-    let proxy = Proxy::new(&"localhost:3128, [::1]:3129, 127.0.0.9:1".parse().unwrap()).unwrap();
+    let proxy =
+        Proxy::new(&"localhost:3128, [::1]:3129, 127.0.0.9:1".parse().unwrap(), &[]).unwrap();
     let addresses: Vec<String> = proxy.addresses().iter().map(ToString::to_string).collect();
     insta::assert_snapshot!(addresses.join(" "), @"127.0.0.1:3130 127.0.0.1:3128 127.0.0.9:1 [::1]:3129");
-    assert!(Proxy::new(&NetworkReach::none()).is_none());
+    assert!(Proxy::new(&NetworkReach::none(), &[]).is_none());
+}
+
+#[tokio::test]
+async fn the_proxy_of_the_environment_is_asked_for_named_hosts_by_name_and_for_others_by_address() {
+    let (port, listener) = server();
+    let upstream = format!("http://user:pass@127.0.0.1:{port}");
+    let variables = [
+        ("https_proxy", upstream.clone()),
+        ("HTTP_PROXY", upstream),
+        ("NO_PROXY", "near.example".to_owned()),
+    ];
+    let names = Fixed(&[
+        ("named.example", "203.0.113.1"),
+        ("a.set.example", "8.8.8.8"),
+        ("b.set.example", "10.0.0.1"),
+    ]);
+    let reach = "named.example:443,plain.example:80,*.set.example";
+    let serving = serving_behind(reach, names, &variables);
+    for (request, expected) in [
+        ("CONNECT named.example:443 HTTP/1.1\r\n\r\n", "CONNECT named.example:443 HTTP/1.1"),
+        ("CONNECT a.set.example:443 HTTP/1.1\r\n\r\n", "CONNECT 8.8.8.8:443 HTTP/1.1"),
+        ("GET http://a.set.example/x HTTP/1.1\r\n\r\n", "CONNECT 8.8.8.8:80 HTTP/1.1"),
+    ] {
+        let visit = one_visit(listener.try_clone().unwrap());
+        serving.ask(request).await;
+        let seen = visit.join().unwrap();
+        assert_eq!(seen.lines().next(), Some(expected));
+        assert!(seen.contains("\r\nProxy-Authorization: Basic dXNlcjpwYXNz\r\n"), "{seen}");
+    }
+    let answer = serving.ask("CONNECT b.set.example:443 HTTP/1.1\r\n\r\n").await;
+    assert!(answer.contains("10.0.0.1:443, which is not public"), "{answer}");
+    assert!(is_unvisited(&listener));
+}
+
+#[tokio::test]
+async fn a_plain_request_goes_to_the_proxy_of_the_environment_with_its_whole_address() {
+    let (port, listener) = server();
+    let variables = [("http_proxy", format!("127.0.0.1:{port}"))];
+    let names = Fixed(&[("plain.example", "203.0.113.1")]);
+    let serving = serving_behind("plain.example:80", names, &variables);
+    let visit = one_visit(listener);
+    let answer = serving.ask("GET http://plain.example/x?y HTTP/1.1\r\nA: b\r\n\r\n").await;
+    assert!(answer.ends_with("ok"), "{answer}");
+    insta::assert_snapshot!(visit.join().unwrap().replace('\r', ""), @"
+    GET http://plain.example:80/x?y HTTP/1.1
+    Host: plain.example
+    A: b
+    Connection: close
+    ");
+}
+
+#[tokio::test]
+async fn a_proxy_that_cannot_be_used_says_so_and_ports_of_this_machine_need_none() {
+    let variables = [("all_proxy", "socks5://127.0.0.1:1".to_owned())];
+    let (port, listener) = server();
+    let names = Fixed(&[("a.example", "8.8.8.8")]);
+    let serving = serving_behind(&format!("a.example,localhost:{port}"), names, &variables);
+    let answer = serving.ask("CONNECT a.example:443 HTTP/1.1\r\n\r\n").await;
+    assert!(answer.contains("this machine's own proxy is one of socks5://"), "{answer}");
+    let visit = one_visit(listener);
+    let request = format!("CONNECT localhost:{port} HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n");
+    assert!(serving.ask(&request).await.contains("200 OK"));
+    visit.join().unwrap();
 }
