@@ -133,10 +133,15 @@ impl BaseWall<'_> {
         Ok(place.with_enclosure(enclosure))
     }
 
-    /// What the base wall does not show: paths outside, and secret files. Those that do not exist are left to the command to miss.
+    /// What the base wall does not show: paths outside, and secret files. Those that do not exist are left to the command to miss, and in a
+    /// confined run those that no command of it may read: a rule that allows commands lifts no wall.
     fn beside(&self, place: &Place, judged: Vec<PathBuf>) -> Vec<PathBuf> {
         let directory = place.real_directory();
+        let own = place.enclosure();
         let is_beside = |path: &PathBuf| {
+            if own.is_some_and(|own| own.covers(path)) {
+                return false;
+            }
             let Ok(about) = path.symlink_metadata() else { return false };
             match path.starts_with(directory) {
                 true => (self.walls.hidden)(path) && about.is_file(),
@@ -228,6 +233,23 @@ mod tests {
             Wall::reading(shown).raise(directory, &Ground::here(Arc::new(is_hidden)))
         };
         (ReadWalls::raised_by(Arc::new(is_hidden), Arc::new(raise)), count)
+    }
+
+    #[tokio::test]
+    async fn a_rule_shows_a_confined_run_nothing_that_its_own_wall_covers() {
+        let (_world, root, place) = world();
+        let (walls, count) = walls(usize::MAX);
+        let base = walls.base(&place).await.unwrap();
+        let key = root.join("home/.env");
+        std::fs::create_dir_all(key.parent().unwrap()).unwrap();
+        std::fs::write(&key, "key").unwrap();
+        let here = Ground::here(Arc::new(is_hidden));
+        let ground = Ground { home: Some(root.join("home")), ..here };
+        let own = Wall::worker(place.directory()).raise(place.directory(), &ground).unwrap();
+        base.around(place.fork().with_enclosure(own), vec![key.clone()]).await.unwrap();
+        assert_eq!(count.load(Ordering::Relaxed), 1, "no further wall shows it");
+        base.around(place.fork(), vec![key]).await.unwrap();
+        assert_eq!(count.load(Ordering::Relaxed), 2);
     }
 
     #[tokio::test]

@@ -91,7 +91,9 @@ impl World {
         });
         let home = self.path("home");
         let mut ground = Ground::here(hidden);
-        ground.variables.retain(|(name, _)| name != "HOME");
+        // Where settings lie is this world's matter, whoever runs the tests.
+        let names = ["HOME", "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL"];
+        ground.variables.retain(|(name, _)| names.iter().all(|own| name != *own));
         ground.variables.push(("HOME".into(), home.clone().into()));
         ground.support.namespaces = crate::HAS_VIEW;
         let stage = StageProgram::at(env!("CARGO_BIN_EXE_tine-wall-stage"));

@@ -30,7 +30,7 @@ use tokio::time::timeout;
 #[cfg(feature = "fuzzing")]
 pub use fuzzing::read_request;
 use head::{Head, Request};
-use reach::{Denied, Names, Reached, SystemNames, connect};
+use reach::{Denied, Names, SystemNames, connect};
 use relay::relay;
 use upstream::Upstream;
 
@@ -175,9 +175,9 @@ impl Proxy {
         };
         let (host, port) = request.target();
         let upstream = self.upstream.to(host, port, matches!(request, Request::Plain { .. }));
-        let upstream = upstream.as_ref();
-        let reached = connect(&self.reach, &*self.names, upstream, &request).await;
-        let Reached { stream: mut server, asks } = match reached {
+        let target = request.target();
+        let reached = connect(&self.reach, &*self.names, upstream.as_ref(), target).await;
+        let mut server = match reached {
             Ok(server) => server,
             Err(denied @ (Denied::NotNamed | Denied::Inside(_) | Denied::Machine(_))) => {
                 let target = Destination { host: host.clone(), port }.to_string();
@@ -193,13 +193,7 @@ impl Proxy {
             Request::Tunnel { .. } => {
                 client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await
             }
-            Request::Plain { head, host, port } => match upstream.filter(|_| asks) {
-                Some(proxy) => {
-                    let target = Destination { host: host.clone(), port: *port };
-                    server.write_all(&upstream::whole(proxy, &target, head)).await
-                }
-                None => server.write_all(head).await,
-            },
+            Request::Plain { head, .. } => server.write_all(head).await,
         };
         if begun.is_ok() && server.write_all(&rest).await.is_ok() {
             relay(client, server).await;

@@ -10,7 +10,6 @@ use tine_model::{Destination, Host, LOOPBACK, NetworkReach, is_of_a_network, is_
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::head::Request;
 use super::upstream;
 
 /// The time limit for a name to resolve, and for each address to answer.
@@ -70,23 +69,16 @@ impl Names for SystemNames {
     }
 }
 
-/// A connection.
-pub(super) struct Reached {
-    pub(super) stream: TcpStream,
-    /// True if the other end is the upstream proxy, which is asked for a whole address.
-    pub(super) asks: bool,
-}
-
-/// Connects to the host of the request if it may be reached, by the `upstream` proxy where there is one for it. A name that was not named is
+/// Connects to the host if it may be reached, through the `upstream` proxy where there is one for it, always by a tunnel: whatever else the
+/// command asks for on this connection, it asks that host. A name that was not named is
 /// not even resolved: that alone would tell somebody. The upstream proxy resolves the name of a host that was named itself; one of a set it
 /// reaches at an address that was checked here, since nobody knows where else the name leads.
 pub(super) async fn connect(
     reach: &NetworkReach,
     names: &dyn Names,
     upstream: Option<&Intercept>,
-    request: &Request,
-) -> Result<Reached, Denied> {
-    let (host, port) = request.target();
+    (host, port): (&Host, u16),
+) -> Result<TcpStream, Denied> {
     if !reach.permits(host, port) {
         return Err(Denied::NotNamed);
     }
@@ -111,23 +103,18 @@ pub(super) async fn connect(
             false => Denied::Inside(address),
         });
     }
-    let direct = |stream: TcpStream| Reached { stream, asks: false };
     let reached = match (upstream, allowed.first()) {
-        (Some(proxy), _) if is_named && matches!(request, Request::Plain { .. }) => {
-            upstream::open(proxy).await.map(|stream| Reached { stream, asks: true })
-        }
         (Some(proxy), _) if is_named => {
-            let target = Destination { host: host.clone(), port };
-            upstream::tunnel(proxy, &target).await.map(direct)
+            upstream::tunnel(proxy, &Destination { host: host.clone(), port }).await
         }
         (Some(proxy), Some(address)) => {
             let target = Destination { host: Host::Address(*address), port };
-            upstream::tunnel(proxy, &target).await.map(direct)
+            upstream::tunnel(proxy, &target).await
         }
         (Some(_), None) | (None, _) => {
             let allowed = allowed.into_iter().take(ADDRESSES_MAX);
             let allowed: Vec<SocketAddr> = allowed.map(|address| (address, port).into()).collect();
-            connect_to(&allowed).await.map(direct)
+            connect_to(&allowed).await
         }
     };
     reached.map_err(Denied::Unreachable)

@@ -353,20 +353,45 @@ async fn the_proxy_of_the_environment_is_asked_for_named_hosts_by_name_and_for_o
     assert!(is_unvisited(&listener));
 }
 
+/// A server that honours no `Connection: close` would be asked for anything else on the same connection.
 #[tokio::test]
-async fn a_plain_request_goes_to_the_proxy_of_the_environment_with_its_whole_address() {
+async fn a_plain_request_goes_through_a_tunnel_of_the_proxy_of_the_environment() {
     let (port, listener) = server();
     let variables = [("http_proxy", format!("127.0.0.1:{port}"))];
     let names = Fixed(&[("plain.example", "203.0.113.1")]);
     let serving = serving_behind("plain.example:80", names, &variables);
-    let visit = one_visit(listener);
-    let answer = serving.ask("GET http://plain.example/x?y HTTP/1.1\r\nA: b\r\n\r\n").await;
-    assert!(answer.ends_with("ok"), "{answer}");
-    insta::assert_snapshot!(visit.join().unwrap().replace('\r', ""), @"
-    GET http://plain.example:80/x?y HTTP/1.1
+    let seen = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut seen = vec![0; 4096];
+        let length = stream.read(&mut seen).unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
+        let mut rest = String::new();
+        stream.read_to_string(&mut rest).unwrap();
+        format!("{}--\n{rest}", String::from_utf8_lossy(&seen[..length]))
+    });
+    let two =
+        "GET http://plain.example/x HTTP/1.1\r\n\r\nGET http://other.example/ HTTP/1.1\r\n\r\n";
+    let asked = serving.port;
+    let client = std::thread::spawn(move || {
+        let mut stream = Stream::connect(("127.0.0.1", asked)).unwrap();
+        stream.write_all(two.as_bytes()).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let seen = tokio::task::spawn_blocking(move || seen.join().unwrap()).await.unwrap();
+    client.join().unwrap();
+    // What follows is said to the host behind the tunnel, and not to the proxy.
+    insta::assert_snapshot!(seen.replace('\r', ""), @"
+    CONNECT plain.example:80 HTTP/1.1
+    Host: plain.example:80
+
+    --
+    GET /x HTTP/1.1
     Host: plain.example
-    A: b
     Connection: close
+
+    GET http://other.example/ HTTP/1.1
+
     ");
 }
 

@@ -46,7 +46,7 @@ impl Upstream {
 }
 
 /// Connects to the proxy.
-pub(super) async fn open(proxy: &Intercept) -> io::Result<TcpStream> {
+async fn open(proxy: &Intercept) -> io::Result<TcpStream> {
     let uri = proxy.uri();
     let (Some("http"), Some(host)) = (uri.scheme_str(), uri.host()) else {
         let scheme = uri.scheme_str().unwrap_or_default();
@@ -94,16 +94,6 @@ async fn status(stream: &mut TcpStream) -> io::Result<u16> {
     let mut response = httparse::Response::new(&mut fields);
     response.parse(&bytes).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
     response.code.ok_or_else(|| ErrorKind::InvalidData.into())
-}
-
-/// The head of a request as the proxy gets it: with the whole address in its first line.
-pub(super) fn whole(proxy: &Intercept, target: &Destination, head: &[u8]) -> Vec<u8> {
-    let lines = head.iter().position(|byte| *byte == b'\n').map_or(head.len(), |end| end + 1);
-    let (first, rest) = head.split_at(lines);
-    let method = first.iter().position(|byte| *byte == b' ').map_or(first.len(), |end| end + 1);
-    let (method, path) = first.split_at(method);
-    let address = format!("http://{target}");
-    [method, address.as_bytes(), path, &authorization(proxy), rest].concat()
 }
 
 /// The field that lets tine in; nothing where the proxy lets in everybody.
