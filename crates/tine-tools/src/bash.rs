@@ -8,7 +8,7 @@ mod process;
 mod strays;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -214,7 +214,7 @@ async fn conclude(
         wall.push_str(KEPT_NOTE);
     }
     if let Some(enclosure) = place.enclosure() {
-        wall.push_str(&hints(enclosure, command, output));
+        wall.push_str(&hints((enclosure, place.real_directory()), command, output));
     }
     if let Ending::Exceeded(limit) = ending
         && place.enclosure().is_some_and(|enclosure| !enclosure.only_reads())
@@ -266,12 +266,18 @@ fn listed(paths: &[PathBuf]) -> String {
 }
 
 /// Lines for a command that may take what it sees behind the wall for the whole.
-fn hints(enclosure: &Enclosure, command: &str, output: &str) -> String {
+fn hints((enclosure, directory): (&Enclosure, &Path), command: &str, output: &str) -> String {
     let mut text = String::new();
     let shown = shows_machine(command).join(", ");
     if !shown.is_empty() {
         text.push_str(&format!(
             "\n[behind this wall {shown} sees this command's own processes, network, mounts and limits, not the machine's]"
+        ));
+    }
+    let kept_back = listed(&enclosure.kept_back(directory, output));
+    if !kept_back.is_empty() {
+        text.push_str(&format!(
+            "\n[kept back here as secrets, so that they seem empty, gone or changed: {kept_back}]"
         ));
     }
     let dropped = enclosure.dropped(command, output).join(", ");

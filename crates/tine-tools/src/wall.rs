@@ -56,7 +56,7 @@ use absent as kernel;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use tine_model::NetworkReach;
 
@@ -417,6 +417,7 @@ impl Wall {
             layer,
             environment,
             dropped,
+            told: Mutex::default(),
             prelude: Prelude::new(self.limits),
             is_scoped: ground.support.landlock >= Support::LANDLOCK_WHOLE,
             search_path,

@@ -1,10 +1,11 @@
 //! A wall that stands: what a command gets of it at its start, and what is looked at after its end.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::cgroup::ControlGroup;
 use super::environment::Dropped;
@@ -28,6 +29,8 @@ pub(super) struct Standing {
     pub(super) layer: Layer,
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) dropped: Dropped,
+    /// Files that were kept back and of which a command was told.
+    pub(super) told: Mutex<BTreeSet<PathBuf>>,
     /// Kept for as long as commands read it.
     pub(super) _git_settings: Option<GitSettings>,
     pub(super) prelude: Prelude,
@@ -169,6 +172,23 @@ impl Enclosure {
     /// finds nothing has not.
     pub(crate) fn may_have_refused(&self, output: &str) -> bool {
         !self.0.only_reads || REFUSALS.iter().any(|words| output.contains(words))
+    }
+
+    /// Files of the directory that are kept back from reads, and that the output names, each told once: git takes them for changed, and others
+    /// for empty.
+    pub(crate) fn kept_back(&self, directory: &Path, output: &str) -> Vec<PathBuf> {
+        let masked = match &self.0.layer {
+            Layer::View(view) if self.0.only_reads => view.masked(),
+            Layer::View(_) | Layer::Restriction(..) => Vec::new(),
+        };
+        let inside = masked.iter().filter_map(|path| path.strip_prefix(directory).ok());
+        let is_named = |path: &&Path| path.to_str().is_some_and(|path| output.contains(path));
+        let mut told = self.0.told.lock().unwrap_or_else(PoisonError::into_inner);
+        inside
+            .filter(is_named)
+            .map(Path::to_owned)
+            .filter(|path| told.insert(path.clone()))
+            .collect()
     }
 
     /// The variables that the command asks for and does not get, each told once.

@@ -1,6 +1,7 @@
 //! The user's settings of git for commands to which the home is not shown: what they say about how things are found and shown, without
 //! keys and programs.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::io;
@@ -12,15 +13,13 @@ use super::scratch::Scratch;
 use crate::own_git::GitCall;
 
 /// Sections of which every setting goes along: how things are shown, who somebody is, what is preferred. None of them names a program. Sorted.
-const SECTIONS: [&str; 20] = [
+const SECTIONS: [&str; 17] = [
     "advice",
     "alias",
     "apply",
     "blame",
-    "branch",
     "color",
     "column",
-    "format",
     "grep",
     "i18n",
     "log",
@@ -31,12 +30,14 @@ const SECTIONS: [&str; 20] = [
     "stash",
     "status",
     "tag",
-    "user",
     "versionsort",
 ];
 
 /// Single settings that go along: of sections in which others name programs or places. Sorted.
-const SETTINGS: [&str; 28] = [
+const SETTINGS: [&str; 36] = [
+    "branch.autosetupmerge",
+    "branch.autosetuprebase",
+    "branch.sort",
     "core.abbrev",
     "core.attributesfile",
     "core.autocrlf",
@@ -60,11 +61,16 @@ const SETTINGS: [&str; 28] = [
     "diff.interhunkcontext",
     "diff.mnemonicprefix",
     "diff.noprefix",
+    "diff.relative",
     "diff.renames",
     "diff.submodule",
+    "format.pretty",
     "init.defaultbranch",
     "merge.conflictstyle",
     "push.default",
+    "user.email",
+    "user.name",
+    "user.useconfigonly",
 ];
 
 /// Files that are shown where they lie: the setting that names one, and its name below git's own folder of settings where none does.
@@ -149,12 +155,14 @@ fn global(listed: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
 fn goes_along(name: &str, value: Option<&str>) -> bool {
     let section = name.split('.').next().unwrap_or_default();
     let value = value.unwrap_or_default();
-    let is_address = section == "url" && !name.contains('@') && !value.contains('@');
+    // `git@host:` is no key, `https://name:key@host/` holds one.
+    let is_open = |text: &str| !(text.contains("://") && text.contains('@'));
+    let is_address = section == "url" && is_open(name) && is_open(value);
     let is_known = SECTIONS.binary_search(&section).is_ok()
         || SETTINGS.binary_search(&name).is_ok()
         || is_address;
     let is_program = value.trim_start().starts_with('!');
-    let is_key = name == "user.signingkey" || matches!(redact(value), std::borrow::Cow::Owned(_));
+    let is_key = [name, value].iter().any(|text| matches!(redact(text), Cow::Owned(_)));
     is_known && !is_program && !is_key
 }
 
@@ -205,6 +213,11 @@ mod tests {
 [user]
 	name = "A \"B\" C\\D"
 	signingKey = 0123
+	password = hunter2
+[branch "main"]
+	description = a secret
+[url "git@host.example:"]
+	insteadOf = h:
 [core]
 	excludesFile = ~/ignored
 	pager = less
@@ -236,6 +249,8 @@ mod tests {
         # What goes along of the user's settings: neither keys nor programs.
         [user]
         	name = "A \"B\" C\\D"
+        [url "git@host.example:"]
+        	insteadof = "h:"
         [core]
         	excludesfile = "~/ignored"
         [alias]

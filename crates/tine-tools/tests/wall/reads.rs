@@ -199,7 +199,10 @@ async fn git_reads_by_the_users_settings_and_none_of_their_keys() {
     let told = run(&place, "printf %s \"$GIT_CONFIG_GLOBAL\"").await.text;
     let told = told.lines().next().unwrap_or_default().to_owned();
     let command = "git status --short; git config user.email; git config --list | grep -c secret; echo x > \"$GIT_CONFIG_GLOBAL\"";
-    insta::assert_snapshot!(run(&place, command).await.text.replace(&told, "settings"), @r"
+    let text = run(&place, command).await.text.replace(&told, "settings");
+    let (text, kept_back) = text.split_once("\n[kept back ").unwrap_or((&text, ""));
+    assert_eq!(kept_back.ends_with(": .env]"), crate::HAS_VIEW, "{kept_back}");
+    insta::assert_snapshot!(text, @r"
     ?? .env
     ?? own
     a@b.example
@@ -208,4 +211,6 @@ async fn git_reads_by_the_users_settings_and_none_of_their_keys() {
     [exit code 1]
     [confined: writes only below $TMPDIR, reads only of programs and the directory, without secrets, no network]
     ");
+    let again = run(&place, "git status --short").await.text;
+    assert!(again.contains(".env") && !again.contains("kept back"), "it is told once: {again}");
 }

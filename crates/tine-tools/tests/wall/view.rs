@@ -267,11 +267,19 @@ async fn the_cache_of_the_home_is_read_and_what_is_new_there_is_the_commands_own
     let command = "cd ~/.cache; cat new/f; echo x > old/data || rm old/data; cat .env other/.env; grep -rs secret . | head";
     let later = run(&place, command).await.text;
     assert!(later.starts_with("mine\n") && !later.contains(SECRET), "{later}");
-    // What the user clears away meanwhile is missed by nobody.
+    // What the user clears away or puts in another place meanwhile is missed by nobody.
     std::fs::remove_dir_all(world.path("home/.cache/old")).unwrap();
     assert!(run(&place, "cat ~/.cache/new/f").await.text.starts_with("mine\n"));
+    std::os::unix::fs::symlink(world.path("outside"), world.path("home/.cache/old")).unwrap();
+    let linked = run(&place, "cat ~/.cache/new/f; ls ~/.cache/old").await.text;
+    assert!(linked.starts_with("mine\n") && !linked.contains("file"), "{linked}");
+    std::fs::remove_dir_all(world.path("home/.cache")).unwrap();
+    assert!(run(&place, "echo on").await.text.starts_with("on\n"));
     let changed = changes(&before, &world.look_around(&["tmp", "work"]));
-    assert!(changed.iter().all(|path| path.starts_with(world.path("home/.cache"))), "{changed:?}");
+    let is_ours = |path: &std::path::PathBuf| {
+        *path == world.path("home") || path.starts_with(world.path("home/.cache"))
+    };
+    assert!(changed.iter().all(is_ours), "{changed:?}");
     assert!(!world.path("home/.cache/new").exists());
 }
 

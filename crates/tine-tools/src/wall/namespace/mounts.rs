@@ -59,14 +59,28 @@ pub(super) fn build(setup: &Setup) -> Result<(), Failed> {
     let writable = clones(paths(&setup.writable))?;
     let private = clones(setup.private.iter().map(|(_, own)| own.path()))?;
     all_read_only()?;
-    // What is gone since the view was described is not shown.
-    let visible = clones(paths(&setup.visible).filter(|path| path.symlink_metadata().is_ok()))?;
+    // What is gone or another thing since the view was described is not shown.
+    let is_there = |path: &PathBuf| path.symlink_metadata().is_ok_and(|about| !about.is_symlink());
+    let visible: Vec<(PathBuf, OwnedFd)> = paths(&setup.visible)
+        .filter(is_there)
+        .filter_map(|path| clones(std::iter::once(path)).ok())
+        .flatten()
+        .collect();
     shared_memory()?;
     for ((place, _), (_, own)) in setup.private.iter().zip(private) {
-        lay(&own, &place.path())?;
+        // A place that is gone holds nothing of anybody's.
+        if place.path().symlink_metadata().is_ok() {
+            lay(&own, &place.path())?;
+        }
+    }
+    for (path, tree) in visible {
+        if make_room(&tree, &path).is_ok() {
+            // It is another thing meanwhile.
+            let _ = lay(&tree, &path);
+        }
     }
     // A visible directory may hold a writable one, never the other way round.
-    for (path, tree) in visible.into_iter().chain(writable) {
+    for (path, tree) in writable {
         at("make room for", &path, make_room(&tree, &path))?;
         lay(&tree, &path)?;
     }
