@@ -133,7 +133,7 @@ impl BaseWall<'_> {
         Ok(place.with_enclosure(enclosure))
     }
 
-    /// What the base wall does not show: paths outside, and secret files. Those that do not exist are left to the command to miss, and in a
+    /// The paths that the base wall does not show: those outside, and secret files. Those that do not exist are left to the command to miss, and in a
     /// confined run those that no command of it may read: a rule that allows commands lifts no wall.
     fn beside(&self, place: &Place, judged: Vec<PathBuf>) -> Vec<PathBuf> {
         let directory = place.real_directory();

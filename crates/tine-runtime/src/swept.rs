@@ -351,7 +351,7 @@ mod tests {
             .map(|line| line.replace('⏎', "\n").replace('⇥', "\t"))
             .chain(ASKED_ONCE.map(str::to_owned))
             .collect();
-        assert!(commands.len() >= 740, "{} plain reads", commands.len());
+        assert!(commands.len() >= 780, "{} plain reads", commands.len());
         // What is no read, or lies outside, is asked about for that.
         let is_inside = |command: &&String| {
             let reads = command_reads(&at, command, Width::Wide, None);

@@ -18,6 +18,7 @@
 
 #[cfg(not(target_os = "linux"))]
 mod absent;
+mod caches;
 #[cfg(target_os = "linux")]
 mod calls;
 mod cgroup;
@@ -396,13 +397,13 @@ impl Wall {
         environment.push(("TMPDIR".into(), scratch.path().into()));
         let cache = scratch.path().join("cache");
         let port = proxy.as_ref().map(|proxy| proxy.port());
-        environment.extend(environment::caches(&cache, home.as_deref(), port));
+        environment.extend(caches::variables(&cache, home.as_deref(), port));
         environment.extend(proxy.iter().flat_map(|proxy| proxy.variables()));
         if proxy.is_some()
             && let Some(users) = ground.cargo_home()
         {
             // What is not found there is fetched.
-            let _ = environment::link_cargo_home(&users, &cache.join("cargo"));
+            let _ = caches::link_cargo_home(&users, &cache.join("cargo"));
         }
         if self.readable.listed().is_some() {
             // The user's own files are out of reach.

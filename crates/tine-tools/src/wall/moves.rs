@@ -9,7 +9,7 @@ use super::git;
 use crate::beneath::open_regular;
 use crate::linked::{Linked, nearest};
 
-/// What is read of the log of one command's moves. A line has some hundred bytes.
+/// Bytes that are read of the log, behind where a command began. A line has some hundred.
 const BYTES_MAX: u64 = 64 * 1024;
 
 /// The log of the checkout that commands work in.

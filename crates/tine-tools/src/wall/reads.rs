@@ -92,7 +92,7 @@ pub(super) fn most(home: Option<&Path>, hidden: &Withheld, settings: Vec<Grant>)
     grants
 }
 
-/// What lies in the directory and may be read as a whole. What holds a secret is none of it.
+/// Entries of the directory that may be read as a whole. One that holds a secret is none of them.
 pub(super) fn granted_in(directory: &Path, grants: &[Grant]) -> impl Iterator<Item = PathBuf> {
     let is_read = |path: &PathBuf| {
         let mut above = grants.iter().filter(|grant| path.starts_with(&grant.path));

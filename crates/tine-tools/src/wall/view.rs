@@ -94,12 +94,12 @@ impl View {
         self.state().setup.masked.iter().any(|secret| path.starts_with(secret.path.path()))
     }
 
-    /// What is covered.
+    /// The paths that are covered.
     pub(super) fn masked(&self) -> Vec<PathBuf> {
         self.state().setup.masked.iter().map(|secret| secret.path.path()).collect()
     }
 
-    /// What commands cannot change, though it lies where they may write.
+    /// The paths that commands cannot change, though they lie where commands may write.
     pub(super) fn protected(&self) -> Vec<PathBuf> {
         self.state().setup.protected.iter().map(PathText::path).collect()
     }

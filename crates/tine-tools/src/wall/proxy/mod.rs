@@ -102,7 +102,7 @@ impl Proxy {
         std::iter::once(own).chain(self.forwards.iter().map(|(at, _)| *at)).collect()
     }
 
-    /// Where it listens in the command's loopback.
+    /// The port at which it listens in the command's loopback.
     pub(super) fn port(&self) -> u16 {
         self.port
     }

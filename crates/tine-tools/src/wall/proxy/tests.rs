@@ -52,7 +52,7 @@ fn serving(reach: &str, names: Fixed) -> Serving {
     serving_behind(reach, names, &[])
 }
 
-/// The same where this machine's environment names proxies.
+/// A proxy of a machine whose environment names another one.
 fn serving_behind(reach: &str, names: Fixed, variables: &[(&str, String)]) -> Serving {
     let variables: Vec<(OsString, OsString)> =
         variables.iter().map(|(name, value)| (name.into(), value.into())).collect();
