@@ -360,7 +360,7 @@ async fn a_plain_request_goes_through_a_tunnel_of_the_proxy_of_the_environment()
     let variables = [("http_proxy", format!("127.0.0.1:{port}"))];
     let names = Fixed(&[("plain.example", "203.0.113.1")]);
     let serving = serving_behind("plain.example:80", names, &variables);
-    let seen = std::thread::spawn(move || {
+    let seen = tokio::task::spawn_blocking(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let mut seen = vec![0; 4096];
         let length = stream.read(&mut seen).unwrap();
@@ -372,14 +372,15 @@ async fn a_plain_request_goes_through_a_tunnel_of_the_proxy_of_the_environment()
     let two =
         "GET http://plain.example/x HTTP/1.1\r\n\r\nGET http://other.example/ HTTP/1.1\r\n\r\n";
     let asked = serving.port;
-    let client = std::thread::spawn(move || {
+    // Neither end is waited for on the thread on which the proxy itself runs.
+    let client = tokio::task::spawn_blocking(move || {
         let mut stream = Stream::connect(("127.0.0.1", asked)).unwrap();
         stream.write_all(two.as_bytes()).unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         let _ = stream.read_to_end(&mut Vec::new());
     });
-    let seen = tokio::task::spawn_blocking(move || seen.join().unwrap()).await.unwrap();
-    client.join().unwrap();
+    let seen = seen.await.unwrap();
+    client.await.unwrap();
     // What follows is said to the host behind the tunnel, and not to the proxy.
     insta::assert_snapshot!(seen.replace('\r', ""), @"
     CONNECT plain.example:80 HTTP/1.1
