@@ -5,6 +5,7 @@
 //! may pass, such as a full disk, a later command tries again, a few times. Where it stands, reads are judged widely, and no read runs without a wall any more; in a
 //! directory with more files than are searched for secrets, they are judged strictly. A command that may read something that the base
 //! wall does not show gets a wall that shows those paths as well. Only paths that were judged are shown, and none is followed again.
+//! A read of a confined run finds the temporary files and caches there that other commands of the run have made.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -20,8 +21,16 @@ const KEPT_MAX: usize = 7;
 /// Most attempts to raise the base wall of a run. Each may search the whole directory.
 const ATTEMPTS_MAX: usize = 3;
 
-/// Raises a wall around a directory that shows these paths as well. Blocks.
-type Raise = Arc<dyn Fn(&Path, Vec<PathBuf>) -> Result<Enclosure, WallError> + Send + Sync>;
+/// Raises a wall around the directory of a place that shows these paths as well. Blocks.
+type Raise = Arc<dyn Fn(&Path, Around) -> Result<Enclosure, WallError> + Send + Sync>;
+
+/// What stands around the directory of a place.
+struct Around {
+    /// Paths that are shown beside it.
+    shown: Vec<PathBuf>,
+    /// The wall of a confined run.
+    own: Option<Enclosure>,
+}
 
 /// A read whose wall cannot be raised.
 #[derive(Debug, thiserror::Error)]
@@ -66,8 +75,9 @@ impl ReadWalls {
     /// Walls that hide what `hidden` names.
     pub(crate) fn new(hidden: Withheld) -> Self {
         let ground = Arc::clone(&hidden);
-        let raise = move |directory: &Path, shown: Vec<PathBuf>| {
-            Wall::reading(shown).raise(directory, &Ground::here(Arc::clone(&ground)))
+        let raise = move |directory: &Path, Around { shown, own }: Around| {
+            let ground = Ground { beside: own, ..Ground::here(Arc::clone(&ground)) };
+            Wall::reading(shown).raise(directory, &ground)
         };
         Self::raised_by(hidden, Arc::new(raise))
     }
@@ -99,7 +109,8 @@ impl ReadWalls {
 
     async fn raised(&self, place: &Place, shown: Vec<PathBuf>) -> Result<Enclosure, NoReadWall> {
         let (directory, raise) = (place.directory().to_owned(), Arc::clone(&self.raise));
-        let raised = tokio::task::spawn_blocking(move || raise(&directory, shown)).await;
+        let around = Around { shown, own: place.enclosure().cloned() };
+        let raised = tokio::task::spawn_blocking(move || raise(&directory, around)).await;
         Ok(raised.map_err(|_| NoReadWall::Unfinished)??)
     }
 }
@@ -172,7 +183,7 @@ mod tests {
     fn walls(fails_from: usize) -> (ReadWalls, Arc<AtomicUsize>) {
         let count = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&count);
-        let raise = move |directory: &Path, shown: Vec<PathBuf>| {
+        let raise = move |directory: &Path, Around { shown, .. }: Around| {
             if counted.fetch_add(1, Ordering::Relaxed) >= fails_from {
                 return Err(WallError::Kernel(io::Error::other("no more")));
             }
@@ -226,7 +237,7 @@ mod tests {
     fn lacking(until: usize) -> (ReadWalls, Arc<AtomicUsize>) {
         let count = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&count);
-        let raise = move |directory: &Path, shown: Vec<PathBuf>| {
+        let raise = move |directory: &Path, Around { shown, .. }: Around| {
             if counted.fetch_add(1, Ordering::Relaxed) < until {
                 return Err(WallError::View(io::Error::from_raw_os_error(TRY_AGAIN)));
             }

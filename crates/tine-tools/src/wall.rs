@@ -188,6 +188,8 @@ pub struct Ground {
     pub private: Vec<PathBuf>,
     /// Places of hidden files beside the usual ones, such as tine's own files and the checkout that a worktree was made of.
     pub holding: Vec<PathBuf>,
+    /// Another wall of the same run: commands find the temporary files and caches there that its commands have made.
+    pub beside: Option<Enclosure>,
 }
 
 impl Ground {
@@ -202,6 +204,7 @@ impl Ground {
             stage: StageProgram::here(),
             private: ["/tmp", "/var/tmp"].map(PathBuf::from).into(),
             holding: Vec::new(),
+            beside: None,
         }
     }
 
@@ -303,8 +306,12 @@ impl Wall {
         }
         let is_worker = matches!(self.readable, Readable::Most);
         let has_loopback = ground.has_view() && (is_worker || proxy.is_some());
-        let scratch = Scratch::somewhere(&ground.temporary)
-            .map_err(|source| WallError::Directory { path: ground.temporary.clone(), source })?;
+        let scratch = match &ground.beside {
+            Some(other) => Arc::clone(&other.0.scratch),
+            None => Arc::new(Scratch::somewhere(&ground.temporary).map_err(|source| {
+                WallError::Directory { path: ground.temporary.clone(), source }
+            })?),
+        };
         let linked = self.linked(&directory, &writable);
         let search_path = self.search_path(ground, &directory);
         let outside = git::outside(&directory);
@@ -338,14 +345,18 @@ impl Wall {
         visible.extend(named.filter_map(|path| real(&path).ok()));
         visible.extend(home.clone());
         let mut hidden_places = ground.private.clone();
+        if let Some(own) = home.as_ref().map(|home| home.join(CACHE)) {
+            if is_worker {
+                visible.extend(reads::granted_in(&own, &grants).take(CACHED_MAX));
+            }
+            if is_worker || ground.beside.is_some() {
+                hidden_places.push(own);
+            }
+        }
         if ground.support.landlock == 0 || has_loopback {
             // Services that run keep their keys there, and listen.
             hidden_places.push(PathBuf::from("/run"));
             visible.extend(reads::running());
-        }
-        if is_worker && let Some(own) = home.as_ref().map(|home| home.join(CACHE)) {
-            visible.extend(reads::granted_in(&own, &grants).take(CACHED_MAX));
-            hidden_places.push(own);
         }
         let wanted = Wanted {
             directory: &directory,

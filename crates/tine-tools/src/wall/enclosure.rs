@@ -34,7 +34,7 @@ pub(super) struct Standing {
     /// Kept for as long as commands read it.
     pub(super) _git_settings: Option<GitSettings>,
     pub(super) prelude: Prelude,
-    pub(super) scratch: Scratch,
+    pub(super) scratch: Arc<Scratch>,
     pub(super) gaps: Vec<Gap>,
     /// True if commands have a loopback device and terminals of their own.
     pub(super) has_loopback: bool,

@@ -1,7 +1,7 @@
 //! What processes of a worker's command have for themselves: a loopback device, and terminals.
 
 use tine_model::NetworkReach;
-use tine_tools::Wall;
+use tine_tools::{Ground, Wall};
 
 use super::network::Listeners;
 use super::world::{World, lacks_wall, run};
@@ -280,4 +280,34 @@ async fn a_command_is_told_what_it_sees_only_in_part_and_what_it_does_not_get() 
     [exit code 0]
     [behind this wall ps sees this command's own processes, network, mounts and limits, not the machine's]
     ");
+}
+
+#[tokio::test]
+async fn a_read_of_a_confined_run_finds_what_its_other_commands_left_for_a_while() {
+    if lacks_wall() || !crate::HAS_VIEW {
+        return;
+    }
+    let world = World::new();
+    std::fs::create_dir_all(world.path("home/.cache")).unwrap();
+    let place = world.worker();
+    let places = ["$TMPDIR", "SHARED", "$HOME/.cache"]
+        .map(|path| path.replace("SHARED", world.path("shared-tmp").to_str().unwrap()));
+    for path in &places {
+        let output = run(&place, &format!("echo kept > {path}/file")).await;
+        assert!(!output.is_error, "{path}: {}", output.text);
+    }
+    let ground = Ground { beside: place.enclosure().cloned(), ..world.ground() };
+    let wall = Wall::reading(vec![]).raise(place.directory(), &ground).unwrap();
+    let reader = world.open().with_enclosure(wall);
+    for path in &places {
+        assert_eq!(
+            run(&reader, &format!("cat {path}/file")).await.text,
+            "kept\n[exit code 0]",
+            "{path}"
+        );
+    }
+    let alone = world.behind(&Wall::reading(vec![]));
+    for path in &places {
+        assert!(run(&alone, &format!("cat {path}/file")).await.is_error, "{path}");
+    }
 }
