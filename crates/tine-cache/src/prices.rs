@@ -1,4 +1,7 @@
 //! What tokens of one model cost, and when.
+//!
+//! The price depends on a request's size and time. So the cost of several requests is the sum of their prices, and never the
+//! price of the sum of their tokens.
 
 use std::ops::Range;
 

@@ -3,6 +3,9 @@
 //! The [`CacheEngine`] is shared by all runs of a process: one ledger of live entries, and the flights that are in the air.
 //! A run sees it through a [`CacheLane`], which is bound to one cache (provider, workspace and model). Nothing here
 //! talks to a provider or reads a clock; what is to survive the process is handed to the [`Journal`](crate::run::Journal).
+//!
+//! A request that shares an unwritten place with a request under way waits for the first event of that one, if waiting costs
+//! less than writing the place twice.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

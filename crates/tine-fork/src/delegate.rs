@@ -2,6 +2,8 @@
 //!
 //! The answer comes from a fork of that agent's last request, so the agent itself goes on undisturbed and its provider's cache
 //! serves what it knows. The tool never decides who the agents are: its embedder says so, and an allow list says who may be asked.
+//!
+//! The number of delegations above a call is part of the call's context, so no prompt can change it.
 
 mod arguments;
 

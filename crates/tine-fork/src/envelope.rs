@@ -3,6 +3,8 @@
 //! Two kinds of frame exist. One that programs read back (the notice of a task, a merge note) is XML, and `XmlText` writes what
 //! stands in it. All others hold text that a model reads or edits (files, output, mail, instructions): [`escape_frame_tags`] changes
 //! nothing of it but tags that look like a frame's own, so that code stays code.
+//!
+//! A new frame must be added to the list here, and to the test over all frames (`tine-runtime/src/envelope_tests.rs`).
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};

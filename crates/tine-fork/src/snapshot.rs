@@ -1,4 +1,7 @@
 //! A conversation at one moment, for those who fork it.
+//!
+//! A snapshot is taken before the calls of a turn run, and a call that starts a worker forks it. So siblings of one turn share
+//! every byte up to their directive.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};

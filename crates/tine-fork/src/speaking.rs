@@ -2,6 +2,10 @@
 //!
 //! A conversation renders its messages once for each dialect. A change of dialect is a new sequence of frames, knowingly: the journal
 //! records it, and what the cache held of the former one is told as lost. The messages of the log stay as they came.
+//!
+//! The log entry says from which message on the bytes differ and what the lost cache costs. Forks made behind it inherit the
+//! change. A member that the server is known to refuse is left out at once if no answered request had it; a member that was
+//! accepted stays until it is refused.
 
 use std::sync::Arc;
 

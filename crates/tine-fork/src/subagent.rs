@@ -1,4 +1,7 @@
 //! Forks: from parameters to a handle.
+//!
+//! A fork becomes a `Conversation` within the call. It then runs the same turn loop as tine's own agents, on a tracked task.
+//! Equal heads are kept in memory once.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

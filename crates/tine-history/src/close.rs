@@ -2,6 +2,8 @@
 //!
 //! The log keeps what happened, open calls included. A provider accepts no request with an open call, so they are closed
 //! when a request is built: by this one pure function, for the main loop and for forks alike.
+//!
+//! There is one placeholder for each open call, in call order. It is the same for all siblings, so they still share every byte.
 
 use tine_model::{Block, Message, Role, ToolCallId};
 

@@ -1,4 +1,7 @@
 //! Reach: what the commands and file tools of an agent may touch. It is stored with the agent.
+//!
+//! Reaches are partially ordered. A run has the narrower of the stored and the requested reach, and the fork transaction
+//! narrows a child's to its parent's. Only a person's option stores a wider one.
 
 use std::path::PathBuf;
 

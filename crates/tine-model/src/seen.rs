@@ -1,4 +1,7 @@
 //! Files whose content an agent knows, because a message of its conversation shows or makes it.
+//!
+//! The marks are stored with the message. A run takes those of the messages that still count into its place, so forks, later
+//! runs and compactions know what their context shows, and no more.
 
 /// A file as a call read or wrote it. Stands beside the message that answers the call, and is never sent to a model.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,7 @@
 //! The cache engine as agents see it: which cache a model's requests meet, and what this machine remembers of it.
+//!
+//! Each answered request stores its verdict and its live cache entries in one transaction (`journal.rs`, `cache_note.rs`). A
+//! later process starts with these entries.
 
 use std::sync::PoisonError;
 use std::time::Duration;

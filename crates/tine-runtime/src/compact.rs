@@ -4,6 +4,9 @@
 //! everything; forks that were made before keep what they inherited; the agent, and who is forked from it later, begin a prefix
 //! of their own. Where the conversation does not fit into a request, its oldest messages leave the question; where the model cannot
 //! be asked at all, a digest stands for the older part. Any other failure leaves the agent as it was.
+//!
+//! A compaction is one `compact` entry in the agent's log; a rewind to before it undoes it. The first request after it is
+//! compared with no earlier one, since its prefix is new.
 
 mod auto;
 mod cut;

@@ -1,4 +1,9 @@
 //! Fan-out: several workers over one prefix.
+//!
+//! All workers are made in one transaction. The conversation of the first is loaded, and the others fork it in memory.
+//! `tine-cache` chooses how they start: together, behind a leader that writes the shared prefix, or one after the other where a
+//! server has slots. The worker with the shortest directive leads; if it fails, another takes its place, and the wait has a
+//! limit.
 
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};

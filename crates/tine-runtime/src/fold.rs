@@ -1,4 +1,7 @@
 //! From log entries to effective messages.
+//!
+//! The effective history of an agent is its ancestors' entries up to each fork point, then its own. Clear, rewind and compact
+//! are entries that change which of them count.
 
 use tine_history::{History, Item};
 use tine_model::{AgentId, DialectChange, Entry, EntryBody, EntryId};

@@ -3,6 +3,9 @@
 //! A hidden run is an agent like all others: it has a row, a log, requests with their costs, and the budget of its tree. It is
 //! listed where everybody is, and can be watched and stopped while it runs. The conversation that it was forked from does not
 //! know of it: no event of it stands there, and no notice.
+//!
+//! It is made by the fork transaction and holds a lease from its first moment. It asks nobody: its filter and its reach
+//! (`Reach::notes`) decide what it may do.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,6 @@
 //! Conversations from elsewhere become agents.
+//!
+//! If the messages of a conversation cannot be replayed, the agent gets a digest of them.
 
 use std::sync::Arc;
 

@@ -1,5 +1,9 @@
 //! What a child has of its parent: everything, the last turns, a digest, or nothing. What was asked for is what is made, or the
 //! fork fails: no form is ever taken in the place of another.
+//!
+//! Whatever a child does not inherit natively stands in its own log as one `compact` entry: a preface, and the first of the
+//! parent's messages that still count. The fork transaction writes the entry. A fork for another model has a head of its own
+//! that says the same (`tine-wire/src/restate.rs`).
 
 use std::str::FromStr;
 

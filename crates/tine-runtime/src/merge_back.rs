@@ -4,6 +4,10 @@
 //! There are two steps, so that every face can let a person edit in between: the fork's own model drafts the text, and whatever text
 //! there is then is appended. Nothing is ever written into the fork's log, and the ancestor's only grows at its end, so that no cache
 //! is lost on either side. The files of a fork are none of this module's business.
+//!
+//! The envelope (`tine-fork/src/merge_note.rs`) is the only record of the link to the fork. The process that holds the
+//! ancestor's lease appends it; otherwise the ancestor's mailbox delivers it. The ancestor's log also tells what was brought
+//! back before (`merge_back/part.rs`).
 
 mod part;
 mod question;

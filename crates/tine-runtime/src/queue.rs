@@ -3,6 +3,9 @@
 //! A question of an agent at any depth is a row of the store, in the queue of its tree's root. The run that waits for it asks
 //! the face it belongs to and watches the row at the same time, so that an answer may as well come from another process.
 //! At its deadline the declared default counts. This decides nothing: the verdict is guard's, the answer a person's.
+//!
+//! An answer serves one call, and is marked as used before the call runs. A call that waited when its process died never began,
+//! so the next run asks for it first (`Dispatch::reopen` in `tine-fork`).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,6 @@
 //! Removing agents for good: their conversations, worktrees and refs.
+//!
+//! Worktrees and refs go before the rows.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

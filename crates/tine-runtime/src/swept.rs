@@ -1,5 +1,9 @@
 //! Secrets that a command would print without naming them: below a folder that it searches, in files that only its data names, or in
 //! git's history.
+//!
+//! The look covers every repository that `-C` or `cd` reaches, and every commit that a reference, a worktree or a reflog leads
+//! to (`tine-worktree/src/names.rs`). It leaves out what the command's wall covers. If it finds a secret, or cannot look
+//! through something, the user is asked.
 
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};

@@ -2,6 +2,9 @@
 //!
 //! However it ends, the task has an end and its spawner a notice of it: one transaction. What goes wrong here is the worker's own
 //! failure and never its siblings'.
+//!
+//! A worker runs on a tracked task of the process and holds its own lease. Before its run counts, `tine_fork::stray` checks it,
+//! and it may be asked once to correct its report.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

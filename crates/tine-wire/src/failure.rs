@@ -1,6 +1,8 @@
 //! What a provider says when it does not answer: error bodies, error events, and a proxy's web page.
 //!
 //! This module names the failure. It never decides whether to try again: that is the transport's business.
+//!
+//! The table of faults, and what becomes of each, is `docs/faults.md`.
 
 use std::fmt;
 

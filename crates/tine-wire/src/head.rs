@@ -1,4 +1,7 @@
 //! The head of a request: model, settings, tools and system prompt, up to the first message.
+//!
+//! A head is rendered once, when a lineage begins, and stored under its hash, together with its format and its way of marking.
+//! Settings of a single request stand behind the messages.
 
 use std::sync::Arc;
 

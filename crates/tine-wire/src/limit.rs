@@ -1,4 +1,6 @@
 //! The number in a head that limits the reply, and requests whose server has room for less.
+//!
+//! The number is exchanged in the body alone. The head's own bytes stay, and with them its cache places.
 
 use std::ops::Range;
 

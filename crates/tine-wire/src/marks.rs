@@ -4,6 +4,10 @@
 //! request, where an entry certainly exists; the *fork point*, the last block that all siblings share; and the tail.
 //! The tail is marked on every request, so that an entry exists whenever the agent is forked. Where a provider takes no
 //! marks the places are the same, and only serve the ledger.
+//!
+//! A turn of more than 15 blocks gets one more place in its middle. A request has at most four marks; marks that blocks of the
+//! system prompt or tools ask for get what is left. Each place has the hash and the length of everything before it, without
+//! marks. Equal hashes mean equal bytes: in two requests, two agents, two processes.
 
 use tine_history::{FrameRef, Hash, Layout};
 use tine_model::{Boundary, BoundaryKind, CacheScheme, Lifetime};

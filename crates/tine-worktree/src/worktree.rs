@@ -3,6 +3,8 @@
 //! A worktree counts from the moment its note is there, which is written last; what a crash leaves before that is found as
 //! unfinished. It is removed in the order: what it holds is kept by a ref, its note changes its name, its files go. So a crash at any
 //! point leaves a worktree that is whole, or one of which everything is kept.
+//!
+//! HEAD of a worktree is detached: no ref of the user's changes, and no branch name can be taken.
 
 use std::fs;
 use std::io::ErrorKind;

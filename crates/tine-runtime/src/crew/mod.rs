@@ -2,6 +2,10 @@
 //!
 //! A [`Crew`] belongs to a run's options. Workers take it over from the run that starts them, so the rules hold for a whole
 //! tree. It decides nothing about a worker's tool calls: those go through the same filter, permissions and wall as any.
+//!
+//! The model is told a worker's id at once. The end of a worker is a row and a piece of mail to its spawner. When the spawner's
+//! model is done, its run waits for its workers (`rest.rs`), gets the mail of those that end together as one message, and goes
+//! on.
 
 mod definition;
 mod gate;

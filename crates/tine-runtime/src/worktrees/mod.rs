@@ -2,6 +2,9 @@
 //!
 //! Files come first and rows after: a worktree without a row is nobody's, and [`collect`](Runtime::collect_worktrees) finds it.
 //! Everything that git does here happens on threads where waiting is allowed.
+//!
+//! A worktree is made under the child's id, and its row is written in the fork transaction. When a worker ends, a ref holds its
+//! work before its notice is written.
 
 mod bring;
 mod check;

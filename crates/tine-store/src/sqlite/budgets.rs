@@ -1,4 +1,8 @@
 //! Budgets of trees: caps, what is spent and what is reserved, and the line of workers that wait to run.
+//!
+//! A request's estimated use is reserved in one transaction with the check of all caps. It is settled in the transaction that
+//! records the request. So spending passes a cap by at most the requests under way, however many processes run the tree.
+//! Reservations go with the agent's lease, or when its owner is dead.
 
 use tine_model::{AgentId, Cap, CapReached, RequestId, Standing};
 

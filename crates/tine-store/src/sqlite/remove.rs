@@ -1,4 +1,7 @@
 //! Removes agents for good: their rows are overwritten, and the file is written anew without what was in its gaps.
+//!
+//! Entries that a descendant inherits stay, up to its fork point. The removed agent's row then stays too, dead and without a
+//! name, and goes with the last such descendant.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -1,4 +1,6 @@
 //! What is asked of whoever runs an agent: to stop it, or to tell it something in the end.
+//!
+//! A wish to stop is a word in the agent's row. It is removed when the run is over.
 
 use tine_model::{AgentId, AgentState, StopKind, TaskStatus};
 

@@ -1,4 +1,7 @@
 //! What is on the screen, as data. Takes events, says what is to be done; touches nothing and reads no clock.
+//!
+//! Since nothing else is needed, tests play whole sessions (`tests.rs`). A conversation is shown from the log. `live.rs` holds
+//! what is not in the log yet, and drops it when the log has it.
 
 mod agents;
 mod answers;

@@ -1,4 +1,6 @@
 //! What happened where the person does not look: each event is told once, in a line at the bottom, and several at once as their number.
+//!
+//! Events are found by comparing the agents' rows with those read before.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,7 @@
 //! Code in the sixteen colours of the terminal, so that it reads on dark and on light. It looks at words, texts, numbers and comments, and
 //! never parses: what it takes for wrong is shown plainly, and a line costs about a microsecond.
+//!
+//! A parser with grammars (`syntect`) was measured at 14 to 50 MiB and 75 µs a line.
 
 use ratatui::style::{Color, Modifier, Style};
 
