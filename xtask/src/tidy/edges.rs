@@ -3,7 +3,7 @@
 use super::Violation;
 use crate::workspace::{Need, Package};
 
-/// The floor of each crate; an edge must lead to a lower one. `ARCHITECTURE.md` has the same table for readers.
+/// The floor of each crate; an edge must lead to a lower one. `ARCHITECTURE.md` has the same floors for readers.
 const FLOORS: &[(&str, u8)] = &[
     ("tine-model", 0),
     ("tine-history", 0),
