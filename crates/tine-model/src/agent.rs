@@ -117,6 +117,8 @@ pub struct AgentRecord {
     pub id: AgentId,
     /// What a user called it; unique among the living.
     pub name: Option<String>,
+    /// The first words to it, in a line, keys and passwords left out; `None` before there are any.
+    pub title: Option<String>,
     /// Whose fork it is.
     pub parent: Option<AgentId>,
     /// The last inherited entry; `None` when nothing is inherited.

@@ -11,6 +11,7 @@ use tine_store::{EntryKind, EntryRow, ForkEvent, NewEntry};
 use tine_wire::PortableMessage;
 
 use crate::error::RuntimeError;
+use crate::title;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,13 +46,14 @@ struct StoredDialect {
 
 /// A row for the log. Fork events are not among them: the store writes those itself.
 pub(crate) fn message_row(message: &Message, at_ms: i64) -> NewEntry {
-    NewEntry { kind: EntryKind::Message, body: to_text(&PortableMessage::from(message)), at_ms }
+    let body = to_text(&PortableMessage::from(message));
+    NewEntry { kind: EntryKind::Message, body, at_ms, title: title::of(message) }
 }
 
 pub(crate) fn compact_row(keep: Option<EntryId>, preface: &Message, at_ms: i64) -> NewEntry {
     let preface = PortableMessage(Cow::Owned(preface.clone()));
     let stored = StoredCompact { keep: keep.map(|entry| entry.0), preface };
-    NewEntry { kind: EntryKind::Compact, body: to_text(&stored), at_ms }
+    NewEntry { kind: EntryKind::Compact, body: to_text(&stored), at_ms, title: None }
 }
 
 pub(crate) fn dialect_row(change: &DialectChange, at_ms: i64) -> NewEntry {
@@ -65,24 +67,24 @@ pub(crate) fn dialect_row(change: &DialectChange, at_ms: i64) -> NewEntry {
         lost_tokens: change.lost_tokens,
         lost_micro_usd: change.lost_micro_usd,
     };
-    NewEntry { kind: EntryKind::Dialect, body: to_text(&stored), at_ms }
+    NewEntry { kind: EntryKind::Dialect, body: to_text(&stored), at_ms, title: None }
 }
 
 pub(crate) fn notice_row(text: &str, at_ms: i64) -> NewEntry {
-    NewEntry { kind: EntryKind::Notice, body: text.to_owned(), at_ms }
+    NewEntry { kind: EntryKind::Notice, body: text.to_owned(), at_ms, title: None }
 }
 
 pub(crate) fn clear_row(at_ms: i64) -> NewEntry {
-    NewEntry { kind: EntryKind::Clear, body: String::new(), at_ms }
+    NewEntry { kind: EntryKind::Clear, body: String::new(), at_ms, title: None }
 }
 
 pub(crate) fn mark_row(label: Option<String>, at_ms: i64) -> NewEntry {
-    NewEntry { kind: EntryKind::Mark, body: to_text(&StoredMark { label }), at_ms }
+    NewEntry { kind: EntryKind::Mark, body: to_text(&StoredMark { label }), at_ms, title: None }
 }
 
 pub(crate) fn rewind_row(to: Option<EntryId>, at_ms: i64) -> NewEntry {
     let stored = StoredRewind { to: to.map(|entry| entry.0) };
-    NewEntry { kind: EntryKind::Rewind, body: to_text(&stored), at_ms }
+    NewEntry { kind: EntryKind::Rewind, body: to_text(&stored), at_ms, title: None }
 }
 
 /// Reads a row.

@@ -63,6 +63,7 @@ mod stop;
 mod store_waits;
 mod swept;
 mod tasks;
+mod title;
 mod warm;
 mod window;
 mod worker;

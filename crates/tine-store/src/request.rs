@@ -60,6 +60,8 @@ pub struct NewEntry {
     pub body: String,
     /// When it happened, in milliseconds since the Unix epoch.
     pub at_ms: i64,
+    /// What it calls an agent that has no title yet; `None` where it says nothing to people's eyes.
+    pub title: Option<String>,
 }
 
 /// Which agents a list has.

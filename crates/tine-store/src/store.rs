@@ -89,6 +89,9 @@ pub trait Store: Send + Sync {
     /// The tasks that an agent has spawned, newest last.
     async fn tasks(&self, spawner: AgentId) -> Result<Vec<TaskRecord>>;
 
+    /// The tasks of all workers, in the order in which they were made.
+    async fn all_tasks(&self) -> Result<Vec<TaskRecord>>;
+
     /// The worktree that was made for an agent; `None` where none was.
     async fn worktree(&self, agent: AgentId) -> Result<Option<WorktreeRecord>>;
 

@@ -3,7 +3,9 @@
 
 use std::io;
 use std::path::Path;
+use std::process::Stdio;
 
+use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
 /// Opens `file` with a command as `$VISUAL` and `$EDITOR` hold it, which may have options, and waits until it has ended; whether it
@@ -18,9 +20,32 @@ pub async fn edit_file(command: &str, file: &Path) -> io::Result<bool> {
     Ok(status.success())
 }
 
+/// Shows a text by a command as `$PAGER` holds it, which may have options, and waits until it has ended. It has this process's terminal
+/// meanwhile. An error means that it did not start.
+pub async fn page(command: &str, text: &str) -> io::Result<()> {
+    let mut pager = Command::new("/bin/sh").args(["-c", command]).stdin(Stdio::piped()).spawn()?;
+    if let Some(mut input) = pager.stdin.take() {
+        // Whoever leaves early has seen enough.
+        let _ = input.write_all(text.as_bytes()).await;
+    }
+    match pager.wait().await?.code() {
+        // The words of a shell for a command that is not there, or cannot be run.
+        Some(code @ (126 | 127)) => Err(io::Error::other(format!("exit code {code}"))),
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_pager_may_leave_early_and_one_that_is_not_there_is_an_error() {
+        let text = "line\n".repeat(100_000);
+        page("true", &text).await.unwrap();
+        page("cat > /dev/null", &text).await.unwrap();
+        page("exit 127", &text).await.unwrap_err();
+    }
 
     #[tokio::test]
     async fn the_command_may_have_options_and_the_file_any_name() {

@@ -154,6 +154,7 @@ fn agent(number: u16) -> AgentRecord {
     AgentRecord {
         id: id(number),
         name: None,
+        title: None,
         parent: (number > 0).then(|| id(number / 8)),
         fork_point: None,
         standing: if number == 0 { Standing::Root } else { Standing::Peer },

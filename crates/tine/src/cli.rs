@@ -95,9 +95,9 @@ pub(crate) struct TalkArgs {
     /// Go on with the agent that was last used in this directory
     #[arg(short, long = "continue", conflicts_with = "resume")]
     pub(crate) continue_last: bool,
-    /// Go on with this agent: its name, or the first characters of its id
-    #[arg(short, long, value_name = "AGENT")]
-    pub(crate) resume: Option<String>,
+    /// Go on with this agent, by its name or the first characters of its id; alone, find one in a list
+    #[arg(short, long, value_name = "AGENT", num_args = 0..=1)]
+    pub(crate) resume: Option<Option<String>>,
     /// Talk in lines, without a screen: for screen readers, serial lines and pipes
     #[arg(long)]
     pub(crate) plain: bool,

@@ -7,10 +7,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
-use terminal_size::{Width, terminal_size_of};
+use terminal_size::{Height, Width, terminal_size_of};
 use tine_guard::{is_unseen, redact, redact_json};
 
+use crate::connect::variable;
 use crate::fail::Failure;
+use crate::interrupt::undisturbed;
+
+/// The variables that name a pager; the first that is set counts.
+const PAGERS: [&str; 2] = ["TINE_PAGER", "PAGER"];
+
+/// The pager where none is set: it shows colours, cuts long lines and ends by itself where all fits.
+const PAGER: &str = "less -FRSX";
 
 /// Shows a line to the person at once.
 pub(crate) type Say = Arc<dyn Fn(&str) + Send + Sync>;
@@ -83,6 +91,30 @@ pub(crate) fn write_out(text: &str) -> Result<(), Failure> {
 /// Writes part of the result as it is, byte for byte, and flushes it. Unlike [`write_out`] it takes no escapes away.
 pub(crate) fn exact(text: &str) -> Result<(), Failure> {
     bytes(text.as_bytes())
+}
+
+/// Writes a result that may be longer than the screen: then through the person's pager, where that starts.
+pub(crate) async fn write_paged(text: &str) -> Result<(), Failure> {
+    let screen = terminal_size_of(io::stdout()).filter(|_| !is_caught());
+    let is_long = |(_, Height(rows))| text.lines().count() >= usize::from(rows);
+    if screen.is_some_and(is_long) {
+        let choice = anstream::AutoStream::choice(&io::stdout());
+        let text = match choice {
+            anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
+            _ => text.to_owned(),
+        };
+        if undisturbed(tine_tools::page(&pager(), &text)).await?.is_ok() {
+            return Ok(());
+        }
+    }
+    write_out(text)
+}
+
+/// The command of the person's pager.
+fn pager() -> String {
+    let set = PAGERS.into_iter().filter_map(variable);
+    let mut set = set.filter(|command| !command.trim().is_empty());
+    set.next().unwrap_or_else(|| PAGER.to_owned())
 }
 
 /// Writes part of the result that need not be text.

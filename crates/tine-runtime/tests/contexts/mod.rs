@@ -160,7 +160,8 @@ async fn a_fork_whose_parents_context_cannot_be_read_is_not_made() {
     let (is_alive, notice) = (&|_: &str| false, &|_: &tine_model::TaskRecord| String::new());
     let acquire = Acquire { agent: root, owner: "me", is_alive, notice, now_ms: 1 };
     let lease = store.acquire(acquire).await.unwrap();
-    let damaged = NewEntry { kind: EntryKind::Message, body: "{".to_owned(), at_ms: 1 };
+    let damaged =
+        NewEntry { kind: EntryKind::Message, body: "{".to_owned(), at_ms: 1, title: None };
     store.append(root, lease.fence, &[damaged]).await.unwrap();
     for inherit in [Inherit::Turns(1), Inherit::Digest(DigestProfile::Fixed)] {
         let failed = house.runtime.fork(ForkSpec { inherit, ..fork_of(root) }).await.unwrap_err();

@@ -93,7 +93,7 @@ async fn a_parent_with_open_calls_gets_it_when_it_goes_on() {
     };
     let lease = store.acquire(dead).await.unwrap();
     let body = r#"{"role":"assistant","blocks":[{"tool_use":{"id":"c1","name":"Glob","input":{"pattern":"*.txt"}}}]}"#;
-    let open = NewEntry { kind: EntryKind::Message, body: body.into(), at_ms: 1 };
+    let open = NewEntry { kind: EntryKind::Message, body: body.into(), at_ms: 1, title: None };
     store.append(root, lease.fence, &[open]).await.unwrap();
     let merged = brought(&house, child, "Use a queue.").await;
     assert!(matches!(merged.arrival, Arrival::Mailed(_)));

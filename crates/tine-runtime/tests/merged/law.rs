@@ -48,7 +48,7 @@ impl Tree {
         };
         let lease = store.acquire(acquire).await.unwrap();
         let body = r#"{"role":"assistant","blocks":[{"text":"said"}]}"#.to_owned();
-        let row = NewEntry { kind: EntryKind::Message, body, at_ms: 1 };
+        let row = NewEntry { kind: EntryKind::Message, body, at_ms: 1, title: None };
         store.append(agent, lease.fence, &[row]).await.unwrap();
         store.release(&lease).await.unwrap();
     }

@@ -4,11 +4,11 @@ use tine_model::{
     AgentId, AgentRecord, AgentState, IdError, Standing, TaskRecord, TaskStatus, Usage,
 };
 
-use super::sample::{agent_id, create, fork, fork_of, new_agent, plain_notice};
+use super::sample::{agent_id, create, fork, fork_of, lease, message, new_agent, plain_notice};
 use super::{Fixture, refused};
 use crate::{
-    AgentFilter, CreateAgent, ForkFrom, Kill, NewTask, Reap, Rename, Result, SetState, StoreError,
-    TaskUsed,
+    AgentFilter, CreateAgent, ForkFrom, Kill, NewEntry, NewTask, Reap, Remove, Rename, Result,
+    SetState, StoreError, TaskUsed,
 };
 
 fn ids(agents: &[AgentRecord]) -> Vec<AgentId> {
@@ -51,6 +51,7 @@ pub async fn an_agent_is_read_as_it_was_made(fixture: &dyn Fixture) -> Result<()
     let expected = AgentRecord {
         id: new.id,
         name: new.name.clone(),
+        title: None,
         parent: None,
         fork_point: None,
         standing: new.standing,
@@ -250,5 +251,27 @@ pub async fn kill_takes_all_descendants_and_tells_the_living(fixture: &dyn Fixtu
     assert_eq!(mail.len(), 1);
     assert_eq!(mail[0].body, format!("cancelled {} after 1", agent_id(2).short()));
     assert!(store.unread_mail(agent_id(2)).await?.is_empty());
+    Ok(())
+}
+
+/// The first title that an entry gives stays, whichever way the entry comes; it is gone with the agent's words.
+pub async fn an_agent_has_the_title_of_its_first_words(fixture: &dyn Fixture) -> Result<()> {
+    let store = fixture.open().await?;
+    let root = create(&*store, 1).await?;
+    let titled = |title: &str| NewEntry { title: Some(title.to_owned()), ..message(title) };
+    let of = async |agent| Ok::<_, StoreError>(store.agent(agent).await?.title);
+    let lease = lease(&*store, root, "owner").await?;
+    store.append(root, lease.fence, &[message("a frame")]).await?;
+    assert_eq!(of(root).await?, None);
+    store.append(root, lease.fence, &[titled("first"), titled("second")]).await?;
+    let mut request = fork_of(root, 2, ForkFrom::LastEntry);
+    request.children[0].entries.push(titled("its task"));
+    store.fork(request).await?;
+    store.fork(fork_of(root, 3, ForkFrom::LastEntry)).await?;
+    let titles = [of(root).await?, of(agent_id(2)).await?, of(agent_id(3)).await?];
+    assert_eq!(titles, [Some("first".to_owned()), Some("its task".to_owned()), None]);
+    store.release(&lease).await?;
+    store.remove(Remove { agents: vec![root], dry_run: false, now_ms: 9 }).await?;
+    assert_eq!(of(root).await?, None, "its row is kept for its forks");
     Ok(())
 }

@@ -156,6 +156,7 @@ pub async fn a_forks_worktree_is_known_with_it(fixture: &dyn Fixture) -> Result<
     assert_eq!(seen, Some(TaskWorktree { path: "/w/2".into(), files: 3, commits: 1 }));
     store.note_worktree(WorktreeRecord { removed_ms: Some(9), ..worked.clone() }).await?;
     assert_eq!(store.tasks(root).await?[0].worktree, None);
+    assert_eq!(store.all_tasks().await?, store.tasks(root).await?);
     assert_eq!(store.worktrees().await?.len(), 1);
     let nobody = WorktreeRecord { agent: root, ..worked };
     refused!(store.note_worktree(nobody).await, StoreError::NotFound { .. });
@@ -221,7 +222,8 @@ pub async fn a_fork_is_made_with_its_first_entries(fixture: &dyn Fixture) -> Res
     let root = create(&*store, 1).await?;
     say(&*store, root, &["a"]).await?;
     let mut request = fork_of(root, 2, ForkFrom::LastEntry);
-    let compact = NewEntry { kind: EntryKind::Compact, body: "{}".to_owned(), at_ms: 7 };
+    let compact =
+        NewEntry { kind: EntryKind::Compact, body: "{}".to_owned(), at_ms: 7, title: None };
     request.children[0].entries = vec![compact.clone(), super::message("b")];
     request.children.extend(fork_of(root, 3, ForkFrom::LastEntry).children);
     store.fork(request).await?;

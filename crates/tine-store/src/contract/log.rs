@@ -13,7 +13,7 @@ pub async fn an_import_is_there_at_once(fixture: &dyn Fixture) -> Result<()> {
         agent: new_agent(1),
         entries: vec![
             message("a"),
-            NewEntry { kind: EntryKind::Fork, body: String::new(), at_ms: 1 },
+            NewEntry { kind: EntryKind::Fork, body: String::new(), at_ms: 1, title: None },
         ],
         now_ms: 1,
     };
@@ -43,7 +43,12 @@ pub async fn appended_rows_come_back_in_order(fixture: &dyn Fixture) -> Result<(
         EntryKind::Dialect,
     ];
     let entries: Vec<NewEntry> = (bodies.iter().zip(kinds).enumerate())
-        .map(|(at, (body, kind))| NewEntry { kind, body: (*body).to_owned(), at_ms: at as i64 - 2 })
+        .map(|(at, (body, kind))| NewEntry {
+            kind,
+            body: (*body).to_owned(),
+            at_ms: at as i64 - 2,
+            title: None,
+        })
         .collect();
     let first = store.append(one, lease.fence, &entries).await?;
     say(&*store, two, &["between"]).await?;
@@ -75,7 +80,7 @@ pub async fn long_logs_and_long_bodies_come_back_whole(fixture: &dyn Fixture) ->
         8 => "1 message 2 - ".repeat(at * 20),
         rest => rest.to_string(),
     };
-    let new = |at| NewEntry { kind: EntryKind::Message, body: body(at), at_ms: 0 };
+    let new = |at| NewEntry { kind: EntryKind::Message, body: body(at), at_ms: 0, title: None };
     let entries: Vec<NewEntry> = (0..1024).map(new).collect();
     let ids = store.append(agent, lease.fence, &entries).await?;
     for rows in [store.lineage(agent, None).await?, store.own_entries(agent, None).await?] {
@@ -91,7 +96,7 @@ pub async fn only_the_store_writes_fork_events(fixture: &dyn Fixture) -> Result<
     let store = fixture.open().await?;
     let agent = create(&*store, 1).await?;
     let lease = lease(&*store, agent, "me").await?;
-    let forged = NewEntry { kind: EntryKind::Fork, body: "{}".to_owned(), at_ms: 1 };
+    let forged = NewEntry { kind: EntryKind::Fork, body: "{}".to_owned(), at_ms: 1, title: None };
     let appended = store.append(agent, lease.fence, &[message("a"), forged]).await;
     refused!(appended, StoreError::ReservedKind { kind: EntryKind::Fork });
     assert!(store.own_entries(agent, None).await?.is_empty());

@@ -69,6 +69,7 @@ macro_rules! store_contract {
             an_id_is_used_once
             a_head_is_stored_once_and_must_be_known
             a_prefix_names_one_agent_or_is_refused
+            an_agent_has_the_title_of_its_first_words
             names_are_unique_among_the_living
             hidden_and_dead_agents_are_not_listed
             a_hidden_run_leaves_its_parent_as_it_was

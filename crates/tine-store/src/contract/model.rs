@@ -128,7 +128,7 @@ async fn append(store: &dyn Store, agent: &mut Copied, kinds: &[EntryKind]) -> R
     let kinds = kinds.iter().copied().filter(|kind| *kind != EntryKind::Fork);
     let new = |(index, kind): (usize, EntryKind)| {
         let body = format!(r#"{{"of":"{}","number":{index}}}"#, agent.id);
-        NewEntry { kind, body, at_ms: index as i64 }
+        NewEntry { kind, body, at_ms: index as i64, title: None }
     };
     let entries: Vec<NewEntry> = kinds.enumerate().map(new).collect();
     let ids = store.append(agent.id, agent.fence, &entries).await?;

@@ -75,7 +75,12 @@ pub(super) async fn fork(
 
 /// A message with an arbitrary body.
 pub fn message(text: &str) -> NewEntry {
-    NewEntry { kind: EntryKind::Message, body: format!(r#"{{"text":"{text}"}}"#), at_ms: 3000 }
+    NewEntry {
+        kind: EntryKind::Message,
+        body: format!(r#"{{"text":"{text}"}}"#),
+        at_ms: 3000,
+        title: None,
+    }
 }
 
 /// The end of a task, completed.

@@ -31,7 +31,7 @@ macro_rules! agent_columns {
     () => {
         "a.id, a.name, a.parent, a.fork_point, a.standing, a.state, a.context, a.model, \
          a.max_tokens, a.thinking, a.effort, a.head, a.directory, a.depth, a.created_ms, \
-         a.updated_ms, a.stop, a.reach"
+         a.updated_ms, a.stop, a.reach, a.title"
     };
 }
 
@@ -374,7 +374,7 @@ async fn store_head(write: &mut Writing<'_>, new: &NewAgent) -> Result<()> {
 }
 
 fn agent_record(path: &Path, row: &SqliteRow) -> Result<AgentRecord> {
-    debug_assert_eq!(row.len(), 18);
+    debug_assert_eq!(row.len(), 19);
     let row = Columns::new(path, row);
     Ok(AgentRecord {
         id: row.agent(0)?,
@@ -397,6 +397,7 @@ fn agent_record(path: &Path, row: &SqliteRow) -> Result<AgentRecord> {
         updated_ms: row.get(15)?,
         stop: row.word_or_null(16, StopKind::from_name)?,
         reach: row.word(17, reach_from_text)?,
+        title: row.get(18)?,
     })
 }
 

@@ -114,7 +114,13 @@ pub(super) async fn insert_entry(
         .bind(entry.kind.as_str())
         .bind(entry.at_ms)
         .bind(entry.body.as_str());
-    Ok(EntryId(write.run(step, sql).await?.last_insert_rowid()))
+    let id = EntryId(write.run(step, sql).await?.last_insert_rowid());
+    if let Some(title) = &entry.title {
+        let sql = sqlx::query("UPDATE agents SET title = ? WHERE id = ? AND title IS NULL");
+        let sql = sql.bind(title.as_str()).bind(agent.as_bytes().as_slice());
+        write.run("title", sql).await?;
+    }
+    Ok(id)
 }
 
 pub(super) async fn require_inherited(

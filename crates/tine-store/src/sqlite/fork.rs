@@ -76,6 +76,7 @@ async fn fork_child(
         kind: EntryKind::Fork,
         body: ForkEvent { role, other, fork_point: place.fork_point }.to_body(),
         at_ms: place.now_ms,
+        title: None,
     };
     let parent_event = match agent.standing {
         Standing::Hidden => None,

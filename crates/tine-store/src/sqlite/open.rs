@@ -17,7 +17,7 @@ use crate::{Result, StoreError};
 const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// Each takes the database from one version to the next, and sets the version as its last act.
-const MIGRATIONS: [&str; 13] = [
+const MIGRATIONS: [&str; 14] = [
     include_str!("../../migrations/sqlite/0001_initial.sql"),
     include_str!("../../migrations/sqlite/0002_cache.sql"),
     include_str!("../../migrations/sqlite/0003_permissions.sql"),
@@ -31,6 +31,7 @@ const MIGRATIONS: [&str; 13] = [
     include_str!("../../migrations/sqlite/0011_servers.sql"),
     include_str!("../../migrations/sqlite/0012_stamps.sql"),
     include_str!("../../migrations/sqlite/0013_removed.sql"),
+    include_str!("../../migrations/sqlite/0014_titles.sql"),
 ];
 
 /// Rows on their way from SQLite's thread. Ten times the default: a history is read as a whole.

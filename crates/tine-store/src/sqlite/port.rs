@@ -98,6 +98,10 @@ impl Store for SqliteStore {
         self.task_rows(spawner).await
     }
 
+    async fn all_tasks(&self) -> Result<Vec<TaskRecord>> {
+        self.all_task_rows().await
+    }
+
     async fn worktree(&self, agent: AgentId) -> Result<Option<WorktreeRecord>> {
         self.worktree_row(agent).await
     }

@@ -42,6 +42,14 @@ impl SqliteStore {
         rows.iter().map(|row| task_record(self.connections.path(), row)).collect()
     }
 
+    pub(super) async fn all_task_rows(&self) -> Result<Vec<TaskRecord>> {
+        let mut read = self.connections.read().await?;
+        let sql = concat!("SELECT ", task_columns!(), " FROM tasks ORDER BY seq");
+        let rows = read.all(sqlx::query(sql)).await?;
+        read.finish().await?;
+        rows.iter().map(|row| task_record(self.connections.path(), row)).collect()
+    }
+
     pub(super) async fn start_task_row(&self, agent: AgentId) -> Result<bool> {
         let mut write = self.connections.write().await?;
         let task = task_of(&mut write, agent).await?;

@@ -194,7 +194,7 @@ pub(crate) const COMMANDS: &[Command] = &[
         Verb::Resume,
         &["resume"],
         "[AGENT]",
-        "go on where an agent and its workers were interrupted, or go to one",
+        "go on where this was interrupted, or find an earlier conversation",
     ),
     command(
         Verb::Show,

@@ -65,6 +65,9 @@ impl App {
                 Ok(agent) => self.go(agent),
                 Err(why) => self.refuse(&why),
             },
+            Verb::Resume if !self.focus.is_some_and(|focus| self.was_cut_off(focus)) => {
+                self.open_picker()
+            }
             Verb::Fork
             | Verb::Resume
             | Verb::Report(_)
@@ -163,10 +166,18 @@ impl App {
         effects.extend(match (is_missing, state) {
             (true, _) => vec![self.begin_run(agent, None)],
             (false, Some(AgentState::Interrupted)) => self.say_to(agent, GO_ON.to_owned()),
-            (false, _) if !effects.is_empty() => Vec::new(),
-            (false, _) => self.refuse("no reply is missing; say what comes next"),
+            (false, _) => Vec::new(),
         });
         effects
+    }
+
+    /// Returns true where `/resume` has something to go on with: the agent that is seen runs, or it or one of its workers was cut off.
+    fn was_cut_off(&self, agent: AgentId) -> bool {
+        let state = self.record(agent).map(|agent| agent.state);
+        self.runs(agent)
+            || self.room().is_some_and(Room::lacks_reply)
+            || state == Some(AgentState::Interrupted)
+            || !self.resume_workers(agent).is_empty()
     }
 
     /// Ends an agent and all below it. A root is not ended by a key or a word: everything would be gone from sight with it.

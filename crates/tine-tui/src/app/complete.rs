@@ -5,7 +5,7 @@ use nucleo_matcher::{Config, Matcher};
 use tine_model::AgentState;
 
 use super::command::{COMMANDS, Takes, completions};
-use super::{App, Effect, Files, title};
+use super::{App, Effect, Files, called};
 use crate::host::CommandWords;
 
 /// Most offers that are kept; nobody looks through more.
@@ -153,13 +153,10 @@ impl App {
         let like = |name: &str| name.starts_with(beginning);
         let lives = |state| state != AgentState::Dead;
         let agents = self.agents.iter().rev().filter(|agent| lives(agent.state));
-        let agents = agents.filter(|agent| like(&title(agent)) || like(&agent.id.to_string()));
+        let agents = agents.filter(|agent| like(&called(agent)) || like(&agent.id.to_string()));
         let offer = |agent: &tine_model::AgentRecord| {
-            let task = self.tasks.get(&agent.id);
-            let said = task.map(|task| task.description.as_deref().unwrap_or(&task.directive));
-            let help =
-                said.map_or_else(|| agent.state.as_str().to_owned(), crate::words::first_line);
-            Offer { text: format!("{} ", title(agent)), help }
+            let help = self.title_of(agent.id).unwrap_or_else(|| agent.state.as_str().to_owned());
+            Offer { text: format!("{} ", called(agent)), help }
         };
         agents.take(OFFERS_MAX).map(offer).collect()
     }

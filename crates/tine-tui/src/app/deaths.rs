@@ -7,7 +7,7 @@ use super::keys::Action;
 use super::piece::Tone;
 use super::questions::GLANCE_MS;
 use super::room::Scroll;
-use super::{App, Effect, Face, Overlay, title};
+use super::{App, Effect, Face, Overlay, called};
 use crate::words::{first_line, one_line};
 
 /// A line that may have been written for an agent that is dead. Enter asks once before it is sent.
@@ -78,7 +78,7 @@ impl App {
         let had_line = !self.line().is_empty();
         let effects = self.leave_the_dead(dead, &above);
         let here = match self.room() {
-            Some(room) => format!("this is {}, the nearest above it that lives", room.title()),
+            Some(room) => format!("this is {}, the nearest above it that lives", room.called()),
             None => "nobody above it lives; the next words begin with a new agent".to_owned(),
         };
         let mut text = format!("{name} was killed by another process; {here}");
@@ -122,7 +122,7 @@ impl App {
 
     fn name_of_dead(&self, agent: AgentId) -> String {
         let room = self.rooms.get(&agent).map(|room| &room.record);
-        one_line(&self.record(agent).or(room).map_or_else(|| agent.short(), title))
+        one_line(&self.record(agent).or(room).map_or_else(|| agent.short(), called))
     }
 
     /// A dead agent runs no more, and no fork of it is made.
@@ -165,7 +165,7 @@ impl App {
             return false;
         };
         let here = match self.room() {
-            Some(room) => format!("sends it to {}", room.title()),
+            Some(room) => format!("sends it to {}", room.called()),
             None => "begins a new agent with it".to_owned(),
         };
         match self.face {
@@ -187,7 +187,7 @@ impl App {
     /// Returns true, and says so, if the agent that is seen is dead. Its line stays.
     pub(super) fn is_at_the_dead(&mut self) -> bool {
         let record = self.focus.and_then(|focus| self.rooms.get(&focus)).map(|room| &room.record);
-        let Some(name) = record.filter(|row| row.state == AgentState::Dead).map(title) else {
+        let Some(name) = record.filter(|row| row.state == AgentState::Dead).map(called) else {
             return false;
         };
         let key = self.keys.or(Action::Back, "/back");

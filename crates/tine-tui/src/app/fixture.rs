@@ -20,6 +20,7 @@ pub(crate) fn agent(byte: u8, parent: Option<u8>) -> AgentRecord {
     AgentRecord {
         id: id(byte),
         name: None,
+        title: None,
         parent: parent.map(id),
         fork_point: None,
         standing: if parent.is_some() { Standing::Peer } else { Standing::Root },
@@ -116,7 +117,10 @@ pub(crate) fn busy(now_ms: i64) -> App {
         ..named(byte, Some(parent), name, state)
     };
     let agents = vec![
-        named(1, None, "parser", AgentState::Running),
+        AgentRecord {
+            title: Some("Why is the parser slow?".to_owned()),
+            ..named(1, None, "parser", AgentState::Running)
+        },
         named(2, Some(1), "faster", AgentState::Running),
         worker(3, 2, "read", AgentState::Idle),
         worker(4, 2, "measure", AgentState::Interrupted),
@@ -124,7 +128,12 @@ pub(crate) fn busy(now_ms: i64) -> App {
         named(6, Some(1), "smaller", AgentState::Running),
         named(7, Some(1), "older", AgentState::Interrupted),
         named(8, Some(7), "wrong", AgentState::Dead),
-        AgentRecord { name: None, ..named(9, None, "", AgentState::Idle) },
+        AgentRecord {
+            name: None,
+            title: Some("Fix the login of the web page".to_owned()),
+            directory: "/home/user/projects/web".to_owned(),
+            ..named(9, None, "", AgentState::Idle)
+        },
     ];
     let tasks = vec![
         task(3, 2, TaskStatus::Completed, "Read all of src and say what it does"),

@@ -4,8 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use tine_model::{AgentId, AgentRecord, AgentState, Standing, TaskRecord, TaskStatus};
 
-use super::piece::Body;
-use super::{App, title};
+use super::{App, called};
 use crate::words::one_line;
 
 /// Most generations whose lines are drawn before an agent; of a longer chain only the nearest are.
@@ -23,6 +22,8 @@ pub(crate) struct Row {
     pub(crate) branch: String,
     /// How many of those that are shown are above it.
     pub(crate) depth: usize,
+    /// How many below it are folded away.
+    pub(crate) folded: usize,
 }
 
 /// What an agent does.
@@ -89,6 +90,14 @@ impl Doing {
 /// The rows of the picture: each root, and below it those that were forked from it, the oldest first. Agents whose parent is not shown
 /// stand below the nearest above it that is.
 pub(crate) fn rows(agents: &[AgentRecord], is_shown: impl Fn(&AgentRecord) -> bool) -> Vec<Row> {
+    drawn(&below(agents, is_shown))
+}
+
+/// Those that are shown, by the nearest above them that is; roots and whoever has nobody above them that is shown below `None`.
+pub(super) fn below(
+    agents: &[AgentRecord],
+    is_shown: impl Fn(&AgentRecord) -> bool,
+) -> HashMap<Option<AgentId>, Vec<AgentId>> {
     let by_id: HashMap<AgentId, &AgentRecord> =
         agents.iter().map(|agent| (agent.id, agent)).collect();
     let is_shown = |agent: &&AgentRecord| agent.standing != Standing::Hidden && is_shown(agent);
@@ -100,10 +109,15 @@ pub(crate) fn rows(agents: &[AgentRecord], is_shown: impl Fn(&AgentRecord) -> bo
         let parent = above.into_iter().find(|id| seen.contains(id));
         below.entry(parent).or_default().push(agent.id);
     }
-    let mut rows = Vec::with_capacity(visible.len());
+    below
+}
+
+/// The rows of those that are shown, in the order in which they stand below each other.
+pub(super) fn drawn(below: &HashMap<Option<AgentId>, Vec<AgentId>>) -> Vec<Row> {
+    let mut rows = Vec::new();
     for root in below.get(&None).into_iter().flatten() {
-        rows.push(Row { agent: *root, branch: String::new(), depth: 0 });
-        add_below(&below, *root, &mut rows);
+        rows.push(Row { agent: *root, branch: String::new(), depth: 0, folded: 0 });
+        add_below(below, *root, &mut rows);
     }
     rows
 }
@@ -118,7 +132,7 @@ fn add_below(below: &HashMap<Option<AgentId>, Vec<AgentId>>, agent: AgentId, row
         let branch = format!("{before}{}", if is_last { "└─ " } else { "├─ " });
         let inner = nearest(format!("{before}{}", if is_last { "   " } else { "│  " }));
         stack.push((parent, before, next + 1));
-        rows.push(Row { agent: child, branch, depth: stack.len() });
+        rows.push(Row { agent: child, branch, depth: stack.len(), folded: 0 });
         stack.push((child, inner, 0));
     }
 }
@@ -165,16 +179,20 @@ impl App {
         }
     }
 
-    /// What an agent was asked, as far as it is known: its task, or the last words to it in a conversation that was looked at.
-    pub(crate) fn asked_of(&self, agent: AgentId) -> Option<String> {
+    /// What an agent was asked: its task, or the first words to it.
+    pub(crate) fn title_of(&self, agent: AgentId) -> Option<String> {
         if let Some(task) = self.tasks.get(&agent) {
             return Some(one_line(task.description.as_deref().unwrap_or(&task.directive)));
         }
-        let pieces = &self.rooms.get(&agent)?.pieces;
-        pieces.iter().rev().find_map(|piece| match &piece.body {
-            Body::User(text) => Some(one_line(text)),
-            _ => None,
-        })
+        self.record(agent)?.title.as_deref().map(one_line)
+    }
+
+    /// The directory of an agent, as it is seen from that of the session.
+    pub(crate) fn place_of(&self, agent: &AgentRecord) -> String {
+        match agent.directory == self.directory {
+            true => "here".to_owned(),
+            false => one_line(&agent.directory),
+        }
     }
 
     /// Where an agent was forked from: an entry of its parent; `own` where it begins by itself.
@@ -185,7 +203,7 @@ impl App {
     /// Those above an agent, the topmost first, and itself.
     pub(crate) fn line_of(&self, agent: AgentId) -> String {
         let up = std::iter::successors(self.record(agent), |agent| self.record(agent.parent?));
-        let mut names: Vec<String> = up.map(title).collect();
+        let mut names: Vec<String> = up.map(called).collect();
         names.reverse();
         names.join(" › ")
     }

@@ -8,7 +8,7 @@ use tine_runtime::{ForkMade, ForkWords, TOOLS_WAIT_MS, parse_fork};
 use super::keys::Action;
 use super::piece::Tone;
 use super::room::Room;
-use super::{App, Effect, Face, title};
+use super::{App, Effect, Face, called};
 
 /// A fork that was asked for and is not there yet. An agent has at most one.
 #[derive(Debug, Clone)]
@@ -186,7 +186,7 @@ impl App {
             let key = self.keys.or(Action::Child, "/child");
             return format!("Forked child {child}; {key} goes to it");
         }
-        let parent = self.record(made.parent).map_or_else(|| made.parent.short(), title);
+        let parent = self.record(made.parent).map_or_else(|| made.parent.short(), called);
         format!("Forked child {child} from {parent}; /resume {child} goes to it")
     }
 }

@@ -8,7 +8,7 @@ use tine_fork::worker::Report;
 use tine_model::{AgentId, AgentRecord, AgentState, Standing, TaskRecord, TaskStatus};
 
 use super::keys::Action;
-use super::{App, WORD_MS, title};
+use super::{App, WORD_MS, called};
 use crate::figures::plural;
 use crate::words::{cut, first_line, one_line};
 
@@ -106,7 +106,7 @@ impl App {
     }
 
     fn notice_state(&mut self, before: AgentState, record: &AgentRecord) {
-        let name = title(record);
+        let name = called(record);
         match (before, record.state) {
             (AgentState::Running, AgentState::Idle) => {
                 self.add_ended(record.id, true, "done".to_owned());
@@ -138,7 +138,7 @@ impl App {
             return;
         };
         let (name, above) =
-            (title(record), self.record(parent).map_or_else(|| parent.short(), title));
+            (called(record), self.record(parent).map_or_else(|| parent.short(), called));
         match record.standing {
             Standing::Peer => {
                 self.add_notice(record.id, What::Forked, format!("{name} was forked from {above}"));
@@ -198,7 +198,7 @@ impl App {
     /// The name of a worker, and what it is to do.
     pub(crate) fn name_with(&self, agent: AgentId, task: &TaskRecord) -> String {
         let record = self.record(agent);
-        let name = record.map_or_else(|| agent.short(), title);
+        let name = record.map_or_else(|| agent.short(), called);
         if record.is_some_and(|record| record.name.is_some()) {
             return name;
         }

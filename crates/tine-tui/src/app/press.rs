@@ -7,7 +7,7 @@ use super::command::{self, Typed};
 use super::escape::Escape;
 use super::keys::Action;
 use super::room::Scroll;
-use super::{App, Effect, Help, LEAVE_MS, Overlay, Page, title};
+use super::{App, Effect, Help, LEAVE_MS, Overlay, Page, called};
 use crate::figures::plural;
 use crate::words::one_line;
 
@@ -195,7 +195,7 @@ impl App {
         if let Some(live) = self.lives.get_mut(&agent) {
             live.stopping = true;
         }
-        let name = self.record(agent).map_or_else(|| agent.short(), title);
+        let name = self.record(agent).map_or_else(|| agent.short(), called);
         let below = self.running_below(agent);
         if below == 0 {
             self.tell(format!("interrupting {name}"));

@@ -6,7 +6,7 @@ use tine_model::{AgentId, AgentState, Decision, PermissionId, Standing};
 use tine_runtime::PermissionRequest;
 
 use super::in_front::Distance;
-use super::{App, title};
+use super::{App, called};
 use crate::age::age;
 use crate::question::Step;
 use crate::words::{cut, one_line};
@@ -267,7 +267,7 @@ impl App {
     /// Describes the one who asks: its parent, its tree, and the process that runs it. Nothing for the agent on the screen.
     pub(crate) fn standing_of(&self, request: &PermissionRequest) -> Vec<String> {
         let Some(record) = self.record(request.agent) else { return Vec::new() };
-        let name = |agent| self.record(agent).map_or_else(|| agent.short(), title);
+        let name = |agent| self.record(agent).map_or_else(|| agent.short(), called);
         let mut parts = Vec::new();
         let parent = record.parent.map(|parent| (parent, name(parent)));
         parts.extend(match (record.standing, &parent) {

@@ -201,13 +201,13 @@ impl Room {
     }
 
     /// How people call it.
-    pub(crate) fn title(&self) -> String {
-        title(&self.record)
+    pub(crate) fn called(&self) -> String {
+        called(&self.record)
     }
 }
 
 /// How people call an agent: by its name, else by the beginning of its id.
-pub(crate) fn title(record: &AgentRecord) -> String {
+pub(crate) fn called(record: &AgentRecord) -> String {
     record.name.clone().unwrap_or_else(|| record.id.short())
 }
 

@@ -217,8 +217,8 @@ fn an_interruption_is_over_once_the_agent_has_gone_on() {
     app.update(Event::Happened(id(1), Happening::Began));
     app.update(Event::Happened(id(1), Happening::Ended));
     // No later row was read yet.
-    assert_eq!(type_in(&mut app, "/resume"), []);
-    assert_eq!(said(&app), ["Error: no reply is missing; say what comes next"]);
+    assert!(!type_in(&mut app, "/resume").iter().any(|effect| matches!(effect, Effect::Run(..))));
+    assert!(matches!(&app.overlay, Some(Overlay::Tree(tree)) if tree.is_picker));
 }
 
 #[test]

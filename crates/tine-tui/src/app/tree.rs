@@ -1,11 +1,13 @@
 //! The picture of all agents, as it is open: what is marked, what is shown, and what is asked at its foot.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use tine_model::{AgentId, AgentRecord, AgentState, TaskRecord};
+use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::forest::{Row, rows};
-use super::{App, Effect, Overlay};
+use super::{App, Effect, Overlay, past};
 
 /// How soon an agent is looked at closely again, in milliseconds: a look at a worktree asks git.
 const LOOK_EVERY_MS: i64 = 1_000;
@@ -13,13 +15,17 @@ const LOOK_EVERY_MS: i64 = 1_000;
 /// The tree on the screen.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tree {
+    /// Whether it is the picker of conversations.
+    pub(crate) is_picker: bool,
+    /// Whose forks the picker shows.
+    unfolded: HashSet<AgentId>,
     /// Which agent is marked.
     pub(crate) marked: Option<AgentId>,
     /// Whether the dead are shown, too.
     pub(crate) shows_dead: bool,
     /// Whether the marked agent is shown closely.
     pub(crate) peeks: bool,
-    /// Those alone are shown of which this is a part of the name, the id or the task.
+    /// Those alone are shown of which this is a part of the name, the id, the title, the task or the directory.
     pub(crate) filter: String,
     /// What is asked at the foot.
     pub(crate) asks: Option<Asks>,
@@ -32,7 +38,7 @@ pub(crate) struct Tree {
     /// The line of the screen on which that row is, and how many rows fit; said by whoever draws it.
     pub(crate) seen: (u16, u16),
     /// The state of the registry, and what was to be shown of it.
-    made_of: Option<(u64, bool, String)>,
+    made_of: Option<(u64, bool, String, usize)>,
     /// Who was looked at closely last, and when.
     looked: Option<(AgentId, i64)>,
     /// Whether something may have changed since.
@@ -53,6 +59,11 @@ pub(crate) enum Asks {
 }
 
 impl Tree {
+    /// The picker as it opens.
+    pub(super) fn picker() -> Self {
+        Self { is_picker: true, peeks: true, ..Self::default() }
+    }
+
     /// Marks the row at this place; the last one where there are not so many.
     pub(super) fn mark(&mut self, at: usize) {
         self.at = at.min(self.rows.len().saturating_sub(1));
@@ -63,6 +74,27 @@ impl Tree {
     pub(super) fn parent(&self) -> Option<usize> {
         let depth = self.rows.get(self.at)?.depth;
         self.rows.iter().take(self.at).rposition(|row| row.depth < depth)
+    }
+
+    /// How far a page is.
+    pub(super) fn page(&self) -> usize {
+        usize::from(self.seen.1.saturating_sub(1).max(1))
+    }
+
+    /// Shows the forks of the marked one, and goes to the first of them where they are shown.
+    pub(super) fn unfold(&mut self) {
+        match (self.child(), self.marked) {
+            (Some(child), _) => self.mark(child),
+            (None, marked) => self.unfolded.extend(marked),
+        }
+    }
+
+    /// Hides the forks of the marked one, or goes to whose fork it is.
+    pub(super) fn fold(&mut self) {
+        let was_unfolded = self.marked.is_some_and(|marked| self.unfolded.remove(&marked));
+        if let (false, Some(parent)) = (was_unfolded, self.parent()) {
+            self.mark(parent);
+        }
     }
 
     /// The first row below the marked one.
@@ -84,7 +116,7 @@ impl Tree {
 
     /// Makes the rows anew where they are not those of this registry; the mark stays on its agent, else at its place.
     fn refresh(&mut self, revision: u64, make: impl FnOnce(&Self) -> Vec<Row>) {
-        let now = (revision, self.shows_dead, self.filter.clone());
+        let now = (revision, self.shows_dead, self.filter.clone(), self.unfolded.len());
         if self.made_of.as_ref() == Some(&now) {
             return;
         }
@@ -122,12 +154,17 @@ impl App {
     /// Brings the open tree up to date with what is known now.
     pub(super) fn refresh_tree(&mut self) -> Vec<Effect> {
         let Some(Overlay::Tree(tree)) = &mut self.overlay else { return Vec::new() };
-        let (agents, tasks) = (&self.agents, &self.tasks);
+        let (agents, tasks, here) = (&self.agents, &self.tasks, self.directory.as_str());
         tree.refresh(agents.revision(), |tree| {
-            let sought = tree.filter.to_lowercase();
+            let sought = tree.filter.trim().to_lowercase();
+            let is_sought = |agent: &AgentRecord| is_found(agent, tasks.get(&agent.id), &sought);
+            if tree.is_picker {
+                let is_sought = (!sought.is_empty()).then_some(&is_sought as &dyn Fn(&_) -> _);
+                return past::rows(agents, here, &tree.unfolded, is_sought);
+            }
             rows(agents, |agent| {
                 (tree.shows_dead || agent.state != AgentState::Dead)
-                    && (sought.is_empty() || is_found(agent, tasks.get(&agent.id), &sought))
+                    && (sought.is_empty() || is_sought(agent))
             })
         });
         tree.look(self.now_ms).map(Effect::LookAt).into_iter().collect()
@@ -142,11 +179,18 @@ impl App {
 }
 
 fn is_found(agent: &AgentRecord, task: Option<&TaskRecord>, sought: &str) -> bool {
-    let texts: [Option<Cow<'_, str>>; 4] = [
+    let texts: [Option<Cow<'_, str>>; 6] = [
         agent.name.as_deref().map(Cow::Borrowed),
+        agent.title.as_deref().map(Cow::Borrowed),
+        Some(Cow::Borrowed(agent.directory.as_str())),
         Some(Cow::Owned(agent.id.to_string())),
         task.map(|task| Cow::Borrowed(task.directive.as_str())),
         task.and_then(|task| task.description.as_deref()).map(Cow::Borrowed),
     ];
     texts.iter().flatten().any(|text| text.to_lowercase().contains(sought))
+}
+
+/// Where the last character of a text begins.
+pub(super) fn before_last(text: &str) -> usize {
+    text.grapheme_indices(true).next_back().map_or(0, |(at, _)| at)
 }

@@ -2,10 +2,9 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use tine_model::{AgentId, AgentState};
-use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::keys::Action;
-use super::tree::{Asks, Tree};
+use super::tree::{Asks, Tree, before_last};
 use super::{App, Effect, Overlay, WHEEL_LINES};
 use crate::words::{left_out, sendable};
 
@@ -34,6 +33,9 @@ pub(crate) const TREE_KEYS: [(&str, &str); 18] = [
 impl App {
     pub(super) fn tree_key(&mut self, key: KeyEvent) -> Vec<Effect> {
         let Some(Overlay::Tree(tree)) = &mut self.overlay else { return Vec::new() };
+        if tree.is_picker {
+            return self.picker_key(key);
+        }
         if tree.asks.is_some() {
             return self.foot_key(key);
         }
@@ -41,7 +43,7 @@ impl App {
         if !is_plain || matches!(key.code, KeyCode::F(_)) {
             return self.held_key(key);
         }
-        let page = usize::from(tree.seen.1.saturating_sub(1).max(1));
+        let page = tree.page();
         match key.code {
             KeyCode::Up | KeyCode::Char('k') => tree.mark(tree.at.saturating_sub(1)),
             KeyCode::Down | KeyCode::Char('j') => tree.mark(tree.at + 1),
@@ -222,15 +224,11 @@ fn foot_text(tree: &mut Tree) -> Option<&mut String> {
     match &mut tree.asks {
         Some(Asks::Name(_, text) | Asks::Words(_, text)) => Some(text),
         Some(Asks::Filter) => Some(&mut tree.filter),
+        None if tree.is_picker => Some(&mut tree.filter),
         Some(Asks::Kill(..)) | None => None,
     }
 }
 
 fn report(command: &str, agent: AgentId) -> Vec<Effect> {
     vec![Effect::Report(vec![command.to_owned(), agent.to_string()])]
-}
-
-/// Where the last character of a text begins.
-fn before_last(text: &str) -> usize {
-    text.grapheme_indices(true).next_back().map_or(0, |(at, _)| at)
 }

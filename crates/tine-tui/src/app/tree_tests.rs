@@ -251,3 +251,86 @@ fn the_mark_stays_on_its_agent_when_others_come_and_go() {
     app.update(Event::Registry(agents, Vec::new()));
     assert_eq!(marked(&app), Some(6));
 }
+
+/// The busy session at its picker.
+fn picker() -> App {
+    let mut app = busy(NOW_MS);
+    app.directory = "/srv".to_owned();
+    app.open_picker();
+    app
+}
+
+/// The numbers of the agents that are shown, and how many are folded below each.
+fn shown(app: &App) -> Vec<(u8, usize)> {
+    let number = |agent| (0..=u8::MAX).find(|byte| id(*byte) == agent).unwrap();
+    tree(app).rows.iter().map(|row| (number(row.agent), row.folded)).collect()
+}
+
+#[test]
+fn the_picker_folds_forks_and_shows_them_a_generation_at_a_time() {
+    let mut app = picker();
+    assert_eq!(shown(&app), [(1, 6), (9, 0)]);
+    key(&mut app, KeyCode::Right);
+    assert_eq!(shown(&app), [(1, 0), (2, 3), (6, 0), (7, 0), (9, 0)], "the last used first");
+    key(&mut app, KeyCode::Right);
+    assert_eq!(marked(&app), Some(2));
+    key(&mut app, KeyCode::Right);
+    assert_eq!(shown(&app)[..3], [(1, 0), (2, 0), (3, 0)]);
+    key(&mut app, KeyCode::Left);
+    assert_eq!((shown(&app)[1], marked(&app)), ((2, 3), Some(2)));
+    key(&mut app, KeyCode::Left);
+    assert_eq!(marked(&app), Some(1));
+    key(&mut app, KeyCode::Left);
+    assert_eq!(shown(&app), [(1, 6), (9, 0)]);
+    key(&mut app, KeyCode::Esc);
+    assert!(app.overlay.is_none());
+}
+
+#[test]
+fn letters_search_titles_tasks_names_and_directories_in_the_picker() {
+    let mut app = picker();
+    for (letters, found) in [
+        ("LEXER", vec![5]),
+        ("slow", vec![1]),
+        ("projects/w", vec![9]),
+        ("measure", vec![4]),
+        ("e", vec![1, 2, 3, 4, 5, 6, 7, 9]),
+        ("nothing of it", vec![]),
+    ] {
+        keys(&mut app, letters);
+        assert_eq!(
+            shown(&app).iter().map(|(byte, _)| *byte).collect::<Vec<_>>(),
+            found,
+            "{letters}"
+        );
+        key(&mut app, KeyCode::Esc);
+    }
+    keys(&mut app, "lexer");
+    key(&mut app, KeyCode::Enter);
+    assert_eq!((app.focus, app.overlay.is_none()), (Some(id(5)), true));
+}
+
+#[test]
+fn what_was_used_here_comes_first_however_old_it_is() {
+    let mut app = picker();
+    app.directory = "/home/user/projects/web".to_owned();
+    key(&mut app, KeyCode::Right);
+    key(&mut app, KeyCode::Left);
+    assert_eq!(shown(&app), [(9, 0), (1, 6)]);
+}
+
+#[test]
+fn resume_opens_the_picker_where_nothing_was_cut_off() {
+    let mut app = busy(NOW_MS);
+    app.update(Event::Happened(id(1), Happening::Ended));
+    app.go(id(9));
+    app.update(Event::Log { agent: id(9), after: None, entries: Vec::new() });
+    app.command(command::Verb::Resume, "");
+    assert!(tree(&app).is_picker);
+    let mut nobody = App::at(NOW_MS);
+    nobody.command(command::Verb::Resume, "");
+    assert_eq!(
+        nobody.word.map(|(word, _)| word).as_deref(),
+        Some("there is no earlier conversation")
+    );
+}

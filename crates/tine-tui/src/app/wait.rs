@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use tine_model::{AgentId, AgentState, TaskRecord};
 
-use super::{App, Effect, Live, Tone, title};
+use super::{App, Effect, Live, Tone, called};
 use crate::figures::plural;
 
 /// Who is waited for, and until when.
@@ -101,7 +101,7 @@ impl App {
 
     /// What an agent has done, and its report.
     fn waited(&self, agent: AgentId) -> String {
-        let name = self.record(agent).map_or_else(|| agent.short(), title);
+        let name = self.record(agent).map_or_else(|| agent.short(), called);
         let task = self.tasks.get(&agent).filter(|task| task.status.is_final());
         let is_dead = self.record(agent).is_none_or(|record| record.state == AgentState::Dead);
         let report = task.and_then(|task| task.report.as_deref().or(task.error.as_deref()));

@@ -5,7 +5,7 @@ use tine_model::AgentId;
 use unicode_width::UnicodeWidthStr;
 
 use super::{BOLD, DIM, tree};
-use crate::app::{App, Doing, title};
+use crate::app::{App, Doing, called};
 use crate::figures::{plural, span};
 use crate::words::{cut, folded, harmless, one_line};
 
@@ -18,7 +18,7 @@ const WORDS_CHARACTERS_MAX: usize = 2_000;
 /// The lines of the box.
 pub(super) fn lines(app: &App, agent: AgentId, width: usize) -> Vec<Line<'static>> {
     let Some(record) = app.record(agent) else { return Vec::new() };
-    let name = cut(&one_line(&title(record)), width.saturating_sub(8));
+    let name = cut(&one_line(&called(record)), width.saturating_sub(8));
     let rule = "─".repeat(width.saturating_sub(name.width() + 4));
     let mut lines = vec![Line::from(vec![
         Span::styled("── ", DIM),
@@ -56,7 +56,7 @@ pub(super) fn lines(app: &App, agent: AgentId, width: usize) -> Vec<Line<'static
         let gone = if worktree.removed_ms.is_some() { ", removed" } else { "" };
         add("worktree", &format!("{files}, {commits}{gone}"));
     }
-    if let Some(asked) = app.asked_of(agent) {
+    if let Some(asked) = app.title_of(agent) {
         add("asked", &asked);
     }
     lines.extend(words(app, agent, doing, width));

@@ -165,7 +165,7 @@ fn hint(app: &App, request: &PermissionRequest, is_brief: bool) -> (String, Styl
             Said::No => ("Enter: no".to_owned(), YELLOW),
             Said::Instead(digit) if is_bare(&text) => (format!("there is no choice {digit}"), DIM),
             Said::Instead(_) if !app.words_answer() => {
-                let whom = app.room().map_or_else(|| "the model".to_owned(), |room| room.title());
+                let whom = app.room().map_or_else(|| "the model".to_owned(), |room| room.called());
                 let whom = one_line(&whom);
                 (
                     format!(

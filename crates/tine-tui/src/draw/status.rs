@@ -8,7 +8,7 @@ use tine_store::BudgetRow;
 use unicode_width::UnicodeWidthStr;
 
 use super::{BOLD, CYAN, DIM, RED, YELLOW};
-use crate::app::{Action, App, Escape, POINT_KEYS, Scroll, Standby, is_command, mode_word, title};
+use crate::app::{Action, App, Escape, POINT_KEYS, Scroll, Standby, called, is_command, mode_word};
 use crate::figures::{money, plural, span, tokens};
 use crate::question::{Said, said};
 use crate::words::{cut, fit};
@@ -31,9 +31,9 @@ pub(super) fn rule(app: &App, width: usize) -> Line<'static> {
         return Line::from(Span::styled("─".repeat(width), DIM));
     };
     let record = &room.record;
-    let mut parts = vec![room.title()];
+    let mut parts = vec![room.called()];
     if let Some(parent) = record.parent {
-        parts.push(format!("↑ {}", app.record(parent).map_or_else(|| parent.short(), title)));
+        parts.push(format!("↑ {}", app.record(parent).map_or_else(|| parent.short(), called)));
     }
     let lives = |agent: &&tine_model::AgentRecord| {
         agent.state != AgentState::Dead && agent.standing != Standing::Hidden

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use tine_model::{AgentId, AgentRecord};
 
 use super::{CYAN, DIM, GREEN, RED};
-use crate::app::{Action, App, Escape, Live, title};
+use crate::app::{Action, App, Escape, Live, called};
 use crate::figures::span;
 use crate::words::{cut, one_line};
 
@@ -93,7 +93,7 @@ fn is_below(app: &App, agent: AgentId) -> bool {
 fn name(app: &App, agent: AgentId) -> String {
     match app.tasks.get(&agent) {
         Some(task) => app.name_with(agent, task),
-        None => app.record(agent).map_or_else(|| agent.short(), title),
+        None => app.record(agent).map_or_else(|| agent.short(), called),
     }
 }
 

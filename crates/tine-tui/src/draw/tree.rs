@@ -11,8 +11,8 @@ use unicode_width::UnicodeWidthStr;
 use super::peek;
 use super::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
 use crate::age::age;
-use crate::app::{App, Asks, Doing, Escape, Row, TREE_KEYS, Tree, title};
-use crate::figures::plural;
+use crate::app::{App, Asks, Doing, Escape, PICKER_KEYS, Row, TREE_KEYS, Tree, called};
+use crate::figures::{grouped, plural};
 use crate::words::{cut, fit, one_line};
 
 /// Columns before the branches: the marks.
@@ -27,8 +27,11 @@ const BETWEEN_KEYS: &str = "  ";
 /// Fewest columns of names.
 const NAME_COLUMNS_MIN: usize = 12;
 
-/// Fewest columns of what an agent was asked.
-const ASKED_COLUMNS_MIN: usize = 12;
+/// Fewest columns of what an agent was asked first.
+const TITLE_COLUMNS_MIN: usize = 12;
+
+/// The same in the picker, where people look for it.
+const PICKER_TITLE_COLUMNS_MIN: usize = 26;
 
 /// Fewest rows of agents that a look at one of them leaves.
 const ROWS_MIN: u16 = 6;
@@ -44,20 +47,34 @@ enum Column {
     Files,
     Model,
     Age,
-    Asked,
+    Forks,
+    Place,
+    Title,
 }
 
 /// In the order in which they stand: the head, the columns, and which of them goes first where there is too little room (the last).
-const COLUMNS: [(Column, &str, usize, u8); 9] = [
-    (Column::Kind, "kind", 10, 4),
+const COLUMNS: [(Column, &str, usize, u8); 10] = [
+    (Column::Kind, "kind", 10, 6),
     (Column::State, "state", 13, 0),
-    (Column::Point, "fork", 6, 5),
-    (Column::Cost, "cost", 8, 1),
-    (Column::Cache, "cache", 5, 2),
-    (Column::Files, "files", 5, 3),
-    (Column::Model, "model", 22, 7),
-    (Column::Age, "age", 4, 6),
-    (Column::Asked, "asked", ASKED_COLUMNS_MIN, 8),
+    (Column::Point, "fork", 6, 7),
+    (Column::Cost, "cost", 8, 2),
+    (Column::Cache, "cache", 5, 3),
+    (Column::Files, "files", 5, 5),
+    (Column::Model, "model", 22, 9),
+    (Column::Age, "used", 4, 4),
+    (Column::Place, "directory", 20, 8),
+    (Column::Title, "title", TITLE_COLUMNS_MIN, 1),
+];
+
+/// The same of the picker, where what was said counts more than what is done.
+const PICKER_COLUMNS: [(Column, &str, usize, u8); 7] = [
+    (Column::Age, "used", 4, 1),
+    (Column::Forks, "forks", 5, 2),
+    (Column::State, "state", 13, 4),
+    (Column::Cost, "cost", 8, 5),
+    (Column::Model, "model", 22, 6),
+    (Column::Place, "directory", 20, 3),
+    (Column::Title, "title", PICKER_TITLE_COLUMNS_MIN, 0),
 ];
 
 /// Draws it over an area. What is learned of its size goes back into the tree.
@@ -84,7 +101,8 @@ pub(super) fn draw(app: &App, tree: &mut Tree, frame: &mut Frame<'_>, area: Rect
     let shown = tree.rows.iter().enumerate().skip(tree.first).take(height);
     let names = shown.clone().filter_map(|(_, row)| Some((row, app.record(row.agent)?)));
     let name = name_columns(names, width);
-    let columns = columns(width.saturating_sub(MARKS + name));
+    let known = if tree.is_picker { &PICKER_COLUMNS[..] } else { &COLUMNS[..] };
+    let columns = columns(known, width.saturating_sub(MARKS + name));
     let heads = Paragraph::new(vec![counts(app, tree, width), heads(&columns, name)]);
     frame.render_widget(heads, head);
     let lines: Vec<Line<'static>> = shown
@@ -94,7 +112,7 @@ pub(super) fn draw(app: &App, tree: &mut Tree, frame: &mut Frame<'_>, area: Rect
         })
         .collect();
     let lines = match lines.is_empty() {
-        true => vec![Line::from(Span::styled("   nobody", DIM))],
+        true => vec![Line::from(Span::styled("   none", DIM))],
         false => lines,
     };
     frame.render_widget(Paragraph::new(lines), body);
@@ -103,6 +121,9 @@ pub(super) fn draw(app: &App, tree: &mut Tree, frame: &mut Frame<'_>, area: Rect
 }
 
 fn counts(app: &App, tree: &Tree, width: usize) -> Line<'static> {
+    if tree.is_picker {
+        return picker_counts(app, tree, width);
+    }
     let running = app.at_work().count();
     let mut counts = format!(
         "  {}, {running} running, {} dead",
@@ -117,19 +138,34 @@ fn counts(app: &App, tree: &Tree, width: usize) -> Line<'static> {
     Line::from(vec![Span::styled("Agents", BOLD), Span::styled(cut(&counts, room), DIM)])
 }
 
+fn picker_counts(app: &App, tree: &Tree, width: usize) -> Line<'static> {
+    let of = match tree.filter.is_empty() {
+        true => plural(tree.rows.len() as u64, "row"),
+        false => format!("{} found", grouped(tree.rows.len() as u64)),
+    };
+    let all = plural(app.agents.len() as u64, "agent");
+    let counts = format!("  {of}, {all} · this directory first, the last used first");
+    let head = "Conversations";
+    let room = width.saturating_sub(head.len());
+    Line::from(vec![Span::styled(head, BOLD), Span::styled(cut(&counts, room), DIM)])
+}
+
 /// Columns of the names that are seen, their branches with them.
 fn name_columns<'a>(
     shown: impl Iterator<Item = (&'a Row, &'a AgentRecord)>,
     width: usize,
 ) -> usize {
-    let widest = shown.map(|(row, agent)| row.branch.width() + one_line(&title(agent)).width());
+    let widest = shown.map(|(row, agent)| row.branch.width() + one_line(&called(agent)).width());
     let most = (width * 3 / 10).max(NAME_COLUMNS_MIN);
     widest.max().unwrap_or(0).clamp(NAME_COLUMNS_MIN, most)
 }
 
-/// The columns that fit, the most important first, each with its width; what was asked has what is left.
-fn columns(width: usize) -> Vec<(Column, &'static str, usize)> {
-    let mut by_weight = COLUMNS;
+/// Those of the known columns that fit, the most important first, each with its width; the title has what is left.
+fn columns(
+    known: &[(Column, &'static str, usize, u8)],
+    width: usize,
+) -> Vec<(Column, &'static str, usize)> {
+    let mut by_weight = known.to_vec();
     by_weight.sort_by_key(|(.., weight)| *weight);
     let (mut left, mut fitting) = (width, Vec::new());
     for (column, _, columns, _) in by_weight {
@@ -138,11 +174,11 @@ fn columns(width: usize) -> Vec<(Column, &'static str, usize)> {
             fitting.push(column);
         }
     }
-    COLUMNS
+    known
         .iter()
         .filter(|(column, ..)| fitting.contains(column))
         .map(|(column, head, columns, _)| match column {
-            Column::Asked => (*column, *head, columns + left),
+            Column::Title => (*column, *head, columns + left),
             _ => (*column, *head, *columns),
         })
         .collect()
@@ -168,7 +204,7 @@ fn line(
     let style = style(doing);
     let here = if app.focus == Some(agent.id) { "* " } else { "  " };
     // Of a long chain the nearest generations are seen.
-    let title = one_line(&title(agent));
+    let title = one_line(&called(agent));
     let branch_room = name.saturating_sub(title.width().min(name / 2));
     let branch = match row.branch.width() > branch_room {
         true => {
@@ -192,15 +228,16 @@ fn line(
         spans.push(Span::raw(BETWEEN));
         let style = match column {
             Column::State => style,
-            Column::Asked => Style::new(),
+            Column::Title => Style::new(),
             _ => DIM,
         };
-        spans.push(Span::styled(placed(*column, &cell(app, agent, *column, doing), *width), style));
+        let text = cell(app, (agent, row), *column, doing);
+        spans.push(Span::styled(placed(*column, &text, *width), style));
     }
     Line::from(spans)
 }
 
-fn cell(app: &App, agent: &AgentRecord, column: Column, doing: Doing) -> String {
+fn cell(app: &App, (agent, row): (&AgentRecord, &Row), column: Column, doing: Doing) -> String {
     let nothing = || "–".to_owned();
     let id: AgentId = agent.id;
     match column {
@@ -215,18 +252,22 @@ fn cell(app: &App, agent: &AgentRecord, column: Column, doing: Doing) -> String 
         Column::Files => app.facts.files(id).map_or_else(nothing, |files| files.to_string()),
         Column::Model => one_line(&agent.settings.model.to_string()),
         Column::Age => age(app.now_ms, agent.updated_ms),
-        Column::Asked => app.asked_of(id).unwrap_or_default(),
+        Column::Forks if row.folded > 0 => format!("+{}", row.folded),
+        Column::Forks => String::new(),
+        Column::Place => app.place_of(agent),
+        Column::Title => app.title_of(id).unwrap_or_default(),
     }
 }
 
 /// Words on the left of their column, figures on the right.
 fn placed(column: Column, text: &str, width: usize) -> String {
     match column {
-        Column::Cost | Column::Cache | Column::Files | Column::Age => {
+        Column::Cost | Column::Cache | Column::Files | Column::Age | Column::Forks => {
             let text = cut(text, width);
             format!("{}{text}", " ".repeat(width.saturating_sub(text.width())))
         }
-        Column::Kind | Column::State | Column::Point | Column::Model | Column::Asked => {
+        Column::Place => fit(&end_of(text, width), width),
+        Column::Kind | Column::State | Column::Point | Column::Model | Column::Title => {
             fit(text, width)
         }
     }
@@ -247,9 +288,10 @@ pub(super) fn style(doing: Doing) -> Style {
 }
 
 fn at_foot(app: &App, tree: &Tree, width: usize) -> Line<'static> {
-    let name = |id: AgentId| one_line(&app.record(id).map_or_else(|| id.short(), title));
+    let name = |id: AgentId| one_line(&app.record(id).map_or_else(|| id.short(), called));
     let (question, text) = match &tree.asks {
-        None => return keys(tree, width),
+        None if tree.is_picker => ("find: ".to_owned(), tree.filter.as_str()),
+        None => return keys(&TREE_KEYS, tree, width),
         Some(Asks::Name(agent, text)) => (format!("new name of {}: ", name(*agent)), text.as_str()),
         Some(Asks::Words(agent, text)) => (format!("to {}: ", name(*agent)), text.as_str()),
         Some(Asks::Filter) => ("find: ".to_owned(), tree.filter.as_str()),
@@ -267,12 +309,30 @@ fn at_foot(app: &App, tree: &Tree, width: usize) -> Line<'static> {
     let text = one_line_kept(text);
     let hidden = text.chars().count().saturating_sub(room);
     let cursor = if matches!(tree.asks, Some(Asks::Kill(..))) { "" } else { "▏" };
-    Line::from(vec![
+    let mut line = Line::from(vec![
         Span::styled(cut(&question, width), YELLOW),
         Span::raw(text.chars().skip(hidden).collect::<String>()),
         Span::styled(cursor, CYAN),
         Span::styled(escape, DIM),
-    ])
+    ]);
+    if tree.is_picker {
+        let room = width.saturating_sub(line.width() + BETWEEN_KEYS.len());
+        let keys = keys(&PICKER_KEYS, tree, room);
+        if keys.width() > 0 {
+            line.push_span(Span::raw(BETWEEN_KEYS));
+        }
+        line.extend(keys);
+    }
+    line
+}
+
+/// The end of a path that is too long: its last folder says the most.
+fn end_of(path: &str, width: usize) -> String {
+    let hidden = (path.width() + 1).saturating_sub(width);
+    match path.width() > width {
+        true => format!("…{}", path.chars().skip(hidden).collect::<String>()),
+        false => path.to_owned(),
+    }
 }
 
 /// The text as it is written, blanks at its end with it, on one line and harmless.
@@ -281,12 +341,12 @@ fn one_line_kept(text: &str) -> String {
 }
 
 /// As many keys as fit, whole.
-fn keys(tree: &Tree, width: usize) -> Line<'static> {
+fn keys(known: &[(&'static str, &'static str)], tree: &Tree, width: usize) -> Line<'static> {
     let mut line = Line::default();
-    for (key, what) in TREE_KEYS {
+    for (key, what) in known {
         let what = match tree.escape() {
-            Escape::ShowAll if key == "Esc" => "show all",
-            _ => what,
+            Escape::ShowAll if *key == "Esc" => "show all",
+            _ => *what,
         };
         let between = if line.spans.is_empty() { "" } else { BETWEEN_KEYS };
         if line.width() + between.len() + key.width() + 1 + what.width() > width {

@@ -26,16 +26,16 @@ fn all_agents_on_a_small_screen() {
     key(&mut app, KeyCode::Char('d'));
     insta::assert_snapshot!(screen(&mut app, SMALL), @"
     Agents  9 agents, 4 running, 1 dead · cost and cache of all requests
-       agent          kind        state          fork        cost  cache  files
-    ▸* parser         talk        ● running      own        $1.23    93%      –
-       ├─ faster      background  ● running      @42      $0.0456    99%      3
-       │  ├─ read     worker      ✓ completed    @43            ?     0%      –
-       │  ├─ measure  worker      ! lost         @44            –      –      –
-       │  └─ rewrite  worker      ? permission   @45      $0.0009    99%     12
-       ├─ smaller     background  ◌ elsewhere    @46            –      –      –
-       └─ older       fork        ‖ interrupted  @47            –      –      –
-          └─ wrong    fork        † dead         @48            –      –      –
-       09090909       talk        ○ idle         own            –      –      –
+       agent          state              cost  cache  files  used  title
+    ▸* parser         ● running         $1.23    93%      –    1m  Why is the parse…
+       ├─ faster      ● running       $0.0456    99%      3    2m
+       │  ├─ read     ✓ completed           ?     0%      –    3m  Read all of src …
+       │  ├─ measure  ! lost                –      –      –    4m  Measure it
+       │  └─ rewrite  ? permission    $0.0009    99%     12    5m  Rewrite the lexer
+       ├─ smaller     ◌ elsewhere           –      –      –    6m
+       └─ older       ‖ interrupted         –      –      –    7m
+          └─ wrong    † dead                –      –      –    8m
+       09090909       ○ idle                –      –      –    9m  Fix the login of…
 
 
 
@@ -63,16 +63,16 @@ fn all_agents_on_a_large_screen_and_one_closely() {
     app.update(Event::Facts(Box::new(Fact::Looked(id(2), peek))));
     insta::assert_snapshot!(screen(&mut app, LARGE), @"
     Agents  9 agents, 4 running, 1 dead · cost and cache of all requests
-       agent          kind        state          fork        cost  cache  files  model                    age  asked
-     * parser         talk        ● running      own        $1.23    93%      –  sim/echo                  1m
-    ▸  ├─ faster      background  ● running      @42      $0.0456    99%      4  sim/echo                  2m
-       │  ├─ read     worker      ✓ completed    @43            ?     0%      –  sim/echo                  3m  Read all of src and say what it does
-       │  ├─ measure  worker      ! lost         @44            –      –      –  sim/echo                  4m  Measure it
-       │  └─ rewrite  worker      ? permission   @45      $0.0009    99%     12  sim/echo                  5m  Rewrite the lexer
-       ├─ smaller     background  ◌ elsewhere    @46            –      –      –  sim/echo                  6m
-       └─ older       fork        ‖ interrupted  @47            –      –      –  sim/echo                  7m
-          └─ wrong    fork        † dead         @48            –      –      –  sim/echo                  8m
-       09090909       talk        ○ idle         own            –      –      –  sim/echo                  9m
+       agent          kind        state          fork        cost  cache  files  model                   used  directory             title
+     * parser         talk        ● running      own        $1.23    93%      –  sim/echo                  1m  /srv                  Why is the parser slow?
+    ▸  ├─ faster      background  ● running      @42      $0.0456    99%      4  sim/echo                  2m  /srv
+       │  ├─ read     worker      ✓ completed    @43            ?     0%      –  sim/echo                  3m  /srv                  Read all of src and say what it does
+       │  ├─ measure  worker      ! lost         @44            –      –      –  sim/echo                  4m  /srv                  Measure it
+       │  └─ rewrite  worker      ? permission   @45      $0.0009    99%     12  sim/echo                  5m  /srv                  Rewrite the lexer
+       ├─ smaller     background  ◌ elsewhere    @46            –      –      –  sim/echo                  6m  /srv
+       └─ older       fork        ‖ interrupted  @47            –      –      –  sim/echo                  7m  /srv
+          └─ wrong    fork        † dead         @48            –      –      –  sim/echo                  8m  /srv
+       09090909       talk        ○ idle         own            –      –      –  sim/echo                  9m  …e/user/projects/web  Fix the login of the web page
 
 
 
@@ -123,15 +123,15 @@ fn a_look_at_one_leaves_room_for_others_on_a_small_screen() {
     }
     insta::assert_snapshot!(screen(&mut app, SMALL), @"
     Agents  9 agents, 4 running, 1 dead · cost and cache of all requests
-       agent          kind        state          fork        cost  cache  files
-     * parser         talk        ● running      own        $1.23    93%      –
-       ├─ faster      background  ● running      @42      $0.0456    99%      3
-       │  ├─ read     worker      ✓ completed    @43            ?     0%      –
-       │  ├─ measure  worker      ! lost         @44            –      –      –
-    ▸  │  └─ rewrite  worker      ? permission   @45      $0.0009    99%     12
-       ├─ smaller     background  ◌ elsewhere    @46            –      –      –
-       └─ older       fork        ‖ interrupted  @47            –      –      –
-       09090909       talk        ○ idle         own            –      –      –
+       agent          state              cost  cache  files  used  title
+     * parser         ● running         $1.23    93%      –    1m  Why is the parse…
+       ├─ faster      ● running       $0.0456    99%      3    2m
+       │  ├─ read     ✓ completed           ?     0%      –    3m  Read all of src …
+       │  ├─ measure  ! lost                –      –      –    4m  Measure it
+    ▸  │  └─ rewrite  ? permission    $0.0009    99%     12    5m  Rewrite the lexer
+       ├─ smaller     ◌ elsewhere           –      –      –    6m
+       └─ older       ‖ interrupted         –      –      –    7m
+       09090909       ○ idle                –      –      –    9m  Fix the login of…
 
 
 
@@ -172,14 +172,80 @@ fn a_long_chain_shows_its_nearest_generations() {
     app.update(Event::Key(KeyEvent::new(KeyCode::Char('t'), KeyModifiers::CONTROL)));
     insta::assert_snapshot!(screen(&mut app, (80, 10)), @"
     Agents  31 agents, 0 running, 0 dead · cost and cache of all requests
-       agent                     kind        state              cost  cache  files
-       …            └─ 19191919  fork        ○ idle                –      –      –
-       …            └─ 1a1a1a1a  fork        ○ idle                –      –      –
-       …            └─ 1b1b1b1b  fork        ○ idle                –      –      –
-       …            └─ 1c1c1c1c  fork        ○ idle                –      –      –
-       …            └─ 1d1d1d1d  fork        ○ idle                –      –      –
-    ▸* …            └─ 1e1e1e1e  fork        ○ idle                –      –      –
+       agent                     state              cost  cache  used  title
+       …            └─ 19191919  ○ idle                –      –    0s
+       …            └─ 1a1a1a1a  ○ idle                –      –    0s
+       …            └─ 1b1b1b1b  ○ idle                –      –    0s
+       …            └─ 1c1c1c1c  ○ idle                –      –    0s
+       …            └─ 1d1d1d1d  ○ idle                –      –    0s
+    ▸* …            └─ 1e1e1e1e  ○ idle                –      –    0s
     Enter go  Space peek  m send  r rename  s stop  x kill  / find  Esc close
     sim/echo · default (Shift+Tab)
+    ");
+}
+
+fn picker() -> App {
+    let mut app = busy(NOW_MS);
+    app.directory = "/srv".to_owned();
+    app.open_picker();
+    key(&mut app, KeyCode::Right);
+    app
+}
+
+#[test]
+fn earlier_conversations_on_a_small_screen() {
+    insta::assert_snapshot!(screen(&mut picker(), SMALL), @"
+    Conversations  5 rows, 9 agents · this directory first, the last used first
+       agent         used  forks  directory             title
+    ▸* parser          1m         here                  Why is the parser slow?
+       ├─ faster       2m     +3  here
+       ├─ smaller      6m         here
+       └─ older        7m         here
+       09090909        9m         …e/user/projects/web  Fix the login of the web pa…
+
+
+
+
+
+
+
+
+
+    ── parser ──────────────────────────────────────────────────────────────────────
+    ● running here: waiting for the model, for 0.0 s
+    stands parser
+    works in /srv
+    asked Why is the parser slow?
+    it has said nothing yet
+    find: ▏  Esc closes  Enter opens  → shows its forks  ← hides them  Tab preview
+    sim/echo · 1 question (Ctrl+P) · 4 running · default (Shift+Tab)
+    ");
+}
+
+#[test]
+fn earlier_conversations_on_a_large_screen_by_a_word() {
+    let mut app = picker();
+    "web".chars().for_each(|letter| key(&mut app, KeyCode::Char(letter)));
+    insta::assert_snapshot!(screen(&mut app, (120, 20)), @"
+    Conversations  1 found, 9 agents · this directory first, the last used first
+       agent         used  forks  state              cost  directory             title
+    ▸  09090909        9m         ○ idle                –  …e/user/projects/web  Fix the login of the web page
+
+
+
+
+
+
+
+
+
+    ── 09090909 ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    ○ idle
+    stands 09090909
+    works in /home/user/projects/web
+    asked Fix the login of the web page
+    it has said nothing of its own
+    find: web▏  Esc shows all  Enter opens  → shows its forks  ← hides them  Tab preview  ↑↓ move
+    sim/echo · 1 question (Ctrl+P) · 4 running · default (Shift+Tab)
     ");
 }

@@ -58,7 +58,7 @@ pub async fn run_plain(host: Arc<dyn Host>, start: Start) -> io::Result<Option<A
         session.app.questions.counts_at_once = true;
         session.app.face = Face::Pipe;
     }
-    session.begin(start.agent, start.notes).await;
+    session.begin(start.agent, start.picks, start.notes).await;
     let lines =
         Lines { read: lines_of_stdin(), is_terminal, has_ended: false, begun: String::new() };
     let printer = Printer::new(is_terminal);

@@ -43,6 +43,8 @@ const TICK: Duration = Duration::from_millis(250);
 pub struct Start {
     /// The agent that is shown; without one, the next words make a new one.
     pub agent: Option<AgentId>,
+    /// Whether the person picks the agent first.
+    pub picks: bool,
     /// The model that a new agent would have.
     pub model: Option<String>,
     /// What the terminal can show.
@@ -68,7 +70,7 @@ enum Woken {
 pub async fn run(host: Arc<dyn Host>, start: Start) -> io::Result<Option<AgentId>> {
     let mut session = Session::new(host, start.model, start.look)?;
     session.app.keys = start.keys;
-    session.begin(start.agent, start.notes).await;
+    session.begin(start.agent, start.picks, start.notes).await;
     let mut screen = Screen::take()?;
     let result = session.talk(&mut screen).await;
     drop(screen);
@@ -99,17 +101,18 @@ impl Session {
         Ok(Self { app, kept: Kept::default(), look, host, hands, inbox, ends })
     }
 
-    async fn begin(&mut self, agent: Option<AgentId>, notes: Vec<String>) {
+    async fn begin(&mut self, agent: Option<AgentId>, picks: bool, notes: Vec<String>) {
         self.hands.watch().await;
         self.drain();
+        let mut effects = Vec::new();
         if agent.is_none() && self.app.new_model.is_none() {
-            let effects = self.app.open_setup(self.host.offer());
-            effects.into_iter().for_each(|effect| self.hands.take(effect));
+            effects.extend(self.app.open_setup(self.host.offer()));
         }
-        if let Some(agent) = agent {
-            let effects = self.app.go(agent);
-            effects.into_iter().for_each(|effect| self.hands.take(effect));
+        if picks {
+            effects.extend(self.app.open_picker());
         }
+        effects.extend(agent.into_iter().flat_map(|agent| self.app.go(agent)));
+        effects.into_iter().for_each(|effect| self.hands.take(effect));
         for note in notes {
             self.app.say(agent, Tone::Warning, note);
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use tine_model::{AgentId, AgentState, EntryBody, EntryId, Role, Standing};
+use tine_model::{AgentId, AgentState, EntryBody, EntryId, Role};
 use tine_runtime::{BackgroundCommand, RuntimeError};
 use tine_store::AgentFilter;
 use tokio::sync::Mutex as Turn;
@@ -100,17 +100,7 @@ impl Hands {
         let kept = self.runtime().background_commands().into_iter().map(|command| command.agent);
         let gone: Vec<AgentId> = kept.filter(|agent| !lives(agent)).collect();
         self.runtime().end_background(&gone).await;
-        let mut spawners: Vec<AgentId> = agents
-            .iter()
-            .filter(|agent| agent.standing == Standing::Worker)
-            .filter_map(|agent| agent.parent)
-            .collect();
-        spawners.sort();
-        spawners.dedup();
-        let mut tasks = Vec::new();
-        for spawner in spawners {
-            tasks.extend(store.tasks(spawner).await?);
-        }
+        let tasks = store.all_tasks().await?;
         let worktrees = store.worktrees().await?;
         let (last, usage) = store.usage_since(*used).await?;
         *used = last;

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use tine_model::{AgentId, EntryId, PermissionId, ToolCallId};
 
-use crate::app::{App, Body, CallPiece, Room, is_folded, state_word, title};
+use crate::app::{App, Body, CallPiece, Room, called, is_folded, state_word};
 use crate::figures::plural;
 use crate::question::Step;
 use crate::words::{harmless, one_line};
@@ -289,7 +289,7 @@ impl Printer {
     fn runs(&mut self, app: &App) {
         let others: Vec<AgentId> =
             app.lives.keys().copied().filter(|id| Some(*id) != app.focus).collect();
-        let name = |id: &AgentId| app.record(*id).map_or_else(|| id.short(), title);
+        let name = |id: &AgentId| app.record(*id).map_or_else(|| id.short(), called);
         let before = std::mem::take(&mut self.others);
         for id in others.iter().filter(|id| !before.contains(id)) {
             self.lines(&format!("* {} works in the background", name(id)));
@@ -337,7 +337,7 @@ fn head(app: &App, room: &Room) -> String {
     let record = &room.record;
     let state =
         if app.runs(record.id) { "running" } else { state_word(record, app.tasks.get(&record.id)) };
-    format!("[agent {} · {} · {state}]", one_line(&room.title()), record.settings.model)
+    format!("[agent {} · {} · {state}]", one_line(&room.called()), record.settings.model)
 }
 
 #[cfg(test)]

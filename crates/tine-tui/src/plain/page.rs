@@ -3,14 +3,17 @@
 use ansi_to_tui::IntoText as _;
 
 use crate::age::age;
-use crate::app::{App, COMMANDS, Overlay, Page, Row, title};
+use crate::app::{App, COMMANDS, Overlay, Page, Tree, called};
 use crate::figures::plural;
 use crate::words::{harmless, one_line};
+
+/// Most conversations of the picker that are told.
+const PICKED_MAX: usize = 20;
 
 /// The page as lines.
 pub(super) fn text(app: &App, overlay: &Overlay) -> String {
     match overlay {
-        Overlay::Tree(tree) => agents(app, &tree.rows),
+        Overlay::Tree(tree) => agents(app, tree),
         Overlay::Help(page) => help(&page.wanted),
         Overlay::Page(Page { title, text, .. }) => {
             let lines = text.into_text().map(|text| {
@@ -31,13 +34,17 @@ pub(super) fn text(app: &App, overlay: &Overlay) -> String {
 }
 
 /// All agents, forks below their parents and further in.
-fn agents(app: &App, rows: &[Row]) -> String {
-    let mut lines =
-        vec![format!("{}; /resume NAME goes to one", plural(rows.len() as u64, "agent"))];
-    for row in rows {
+fn agents(app: &App, tree: &Tree) -> String {
+    let head = match tree.is_picker {
+        true => "Conversations, this directory first, the last used first".to_owned(),
+        false => plural(tree.rows.len() as u64, "agent"),
+    };
+    let mut lines = vec![format!("{head}; /resume NAME goes to one")];
+    let shown = if tree.is_picker { PICKED_MAX } else { usize::MAX };
+    for row in tree.rows.iter().take(shown) {
         let Some(agent) = app.record(row.agent) else { continue };
         let mut parts = vec![
-            one_line(&title(agent)),
+            one_line(&called(agent)),
             app.kind(agent).to_owned(),
             app.doing(agent).words().to_owned(),
         ];
@@ -53,12 +60,19 @@ fn agents(app: &App, rows: &[Row]) -> String {
         parts.extend(agent.fork_point.map(|entry| format!("forked at {entry}")));
         parts.push(agent.settings.model.to_string());
         parts.push(format!("{} ago", age(app.now_ms, agent.updated_ms)));
+        if tree.is_picker {
+            parts.push(app.place_of(agent));
+            parts.extend((row.folded > 0).then(|| plural(row.folded as u64, "fork")));
+        }
         if app.focus == Some(row.agent) {
             parts.push("you are here".to_owned());
         }
-        let asked = app.tasks.get(&row.agent).and_then(|_| app.asked_of(row.agent));
-        let asked = asked.map_or(String::new(), |asked| format!(": {asked}"));
-        lines.push(format!("{}{}{asked}", "  ".repeat(row.depth), parts.join(", ")));
+        let title = app.title_of(row.agent).map_or(String::new(), |title| format!(": {title}"));
+        lines.push(format!("{}{}{title}", "  ".repeat(row.depth), parts.join(", ")));
+    }
+    let left_out = tree.rows.len().saturating_sub(shown);
+    if left_out > 0 {
+        lines.push(format!("and {}: /ps shows all", plural(left_out as u64, "older one")));
     }
     lines.join("\n")
 }

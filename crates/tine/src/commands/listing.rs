@@ -1,6 +1,8 @@
 //! What the commands that show agents have in common.
 
-use tine_model::{AgentRecord, Leftover, Standing};
+use std::collections::HashMap;
+
+use tine_model::{AgentId, AgentRecord, Leftover, Standing, TaskRecord, WorktreeRecord};
 use tine_runtime::{HalfChanged, RuntimeError};
 use tine_store::{AgentFilter, PermissionFilter, StoreError};
 
@@ -9,6 +11,7 @@ use crate::fail::Failure;
 use crate::output;
 use crate::render::change::mended_line;
 use crate::render::record::Shown;
+use tine_tui::figures::plural;
 use tine_tui::words::one_line;
 
 /// Marks what died with its process as interrupted, so that the states shown are true. A store that may only be read is
@@ -64,16 +67,23 @@ pub(super) async fn agents(context: &Context, filter: AgentFilter) -> Result<Vec
     let records = context.runtime.store().agents(filter).await?;
     let store = context.runtime.store();
     let asking = store.permissions(None, PermissionFilter::Pending).await?;
-    let mut agents = Vec::with_capacity(records.len());
+    let tasks = store.all_tasks().await?.into_iter().map(|task| (task.agent, task));
+    let mut tasks: HashMap<AgentId, TaskRecord> = tasks.collect();
+    let worktrees = store.worktrees().await?.into_iter().map(|worktree| (worktree.agent, worktree));
+    let mut worktrees: HashMap<AgentId, WorktreeRecord> = worktrees.collect();
     let left = context.runtime.leftovers().await?;
-    for record in records {
-        let mut shown = shown(context, record).await?;
-        let of_agent = left.iter().filter(|(agent, _)| *agent == shown.record.id);
-        shown.left_running = of_agent.map(|(_, leftover)| leftover.clone()).collect();
-        shown.questions = asking.iter().filter(|row| row.agent == shown.record.id).count();
-        agents.push(shown);
-    }
-    Ok(agents)
+    let shown = |record: AgentRecord| {
+        let id = record.id;
+        let left_running = left.iter().filter(|(agent, _)| *agent == id);
+        Shown {
+            task: tasks.remove(&id),
+            worktree: worktrees.remove(&id),
+            questions: asking.iter().filter(|row| row.agent == id).count(),
+            left_running: left_running.map(|(_, leftover)| leftover.clone()).collect(),
+            record,
+        }
+    };
+    Ok(records.into_iter().map(shown).collect())
 }
 
 /// Says which agents have processes that still run, and how they end.
@@ -100,6 +110,12 @@ pub(super) async fn shown(context: &Context, record: AgentRecord) -> Result<Show
     };
     let worktree = context.runtime.store().worktree(record.id).await?;
     Ok(Shown { record, task, worktree, questions: 0, left_running: Vec::new() })
+}
+
+/// The words for so many forks that a list on a screen leaves out, and for how to see them.
+pub(super) fn told_of_fold(folded: usize, parent: &str) -> String {
+    let forks = plural(folded as u64, "more quiet fork");
+    format!("{forks}: `tine tree {parent}` shows them, a pipe shows all")
 }
 
 /// Tells somebody with an empty list what to do.

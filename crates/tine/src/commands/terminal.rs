@@ -60,10 +60,11 @@ pub(super) struct SettingsHost {
 /// Talks to a person at a terminal until they leave.
 pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8, Failure> {
     let agent = match (&args.resume, args.continue_last) {
-        (Some(text), _) => Some(context.agent(text).await?),
+        (Some(Some(text)), _) => Some(context.agent(text).await?),
         (None, true) => Some(last_in(&context).await?),
-        (None, false) => None,
+        (Some(None), _) | (None, false) => None,
     };
+    let picks = args.resume == Some(None);
     let model = default_model(&context.config).map(|setting| setting.value);
     let keys = keys(&context.config)?;
     let mut notes = context.untrusted();
@@ -82,7 +83,7 @@ pub(crate) async fn terminal(context: Arc<Context>, args: TalkArgs) -> Result<u8
     let chosen = Mutex::default();
     let host = SettingsHost { context, limits, resumed: agent, chosen, mode };
     let runtime = Arc::clone(&host.context.runtime);
-    let start = Start { agent, model, look: Look::of_variables(&variable), keys, notes };
+    let start = Start { agent, picks, model, look: Look::of_variables(&variable), keys, notes };
     let talked = match args.plain || variable("TERM").as_deref() == Some("dumb") {
         true => tine_tui::run_plain(Arc::new(host), start).await,
         false => {

@@ -1,10 +1,13 @@
 //! `tine tree`: agents as a drawing of who was forked from whom.
 
 use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
 
+use anstyle::Style;
 use serde::Serialize;
 use tine_model::{AgentId, AgentState, Standing, WorktreeRecord};
 use tine_store::AgentFilter;
+use unicode_width::UnicodeWidthStr;
 
 use crate::cli::TreeArgs;
 use crate::commands::listing;
@@ -12,11 +15,17 @@ use crate::commands::ps::state_style;
 use crate::context::Context;
 use crate::fail::Failure;
 use crate::output;
+use crate::render::fold::Fold;
+use crate::render::place::place;
 use crate::render::record::{AgentJson, Shown};
+use tine_tui::age::age;
 use tine_tui::words::{BOLD, DIM, cut, one_line, styled};
 
-/// Columns of a worker's directive: its first words are enough to know it by.
-const DIRECTIVE_COLUMNS: usize = 40;
+/// Fewest columns of a title, also where the line is wider than the screen then.
+const TITLE_COLUMNS_MIN: usize = 12;
+
+/// Stands between the words of a line.
+const GAP: &str = "  ";
 
 pub(crate) async fn tree(context: &Context, args: TreeArgs) -> Result<u8, Failure> {
     listing::recover(context).await?;
@@ -25,13 +34,21 @@ pub(crate) async fn tree(context: &Context, args: TreeArgs) -> Result<u8, Failur
         None => None,
     };
     let agents = listing::agents(context, AgentFilter::Kept).await?;
-    let forest = Forest::of(agents, top, args.all);
+    let columns = output::stdout_columns().filter(|_| !args.json);
+    let fold = columns.map(|_| Fold::of(&agents, top)).unwrap_or_default();
+    let forest = Forest::of(agents, top, args.all, &fold);
     if args.json {
         output::line(&forest.to_json()?)?;
     } else if forest.roots.is_empty() {
         listing::say_empty(context).await?;
     } else {
-        output::write_out(&forest.to_text())?;
+        let shown = Screen {
+            now_ms: context.runtime.ports().clock.now_ms(),
+            here: &context.directory,
+            home: std::env::home_dir(),
+            columns,
+        };
+        output::write_paged(&forest.to_text(&shown, &fold)).await?;
     }
     Ok(0)
 }
@@ -61,7 +78,7 @@ enum Step {
 impl Forest {
     /// The agents at and below `top`, or all of them. The dead and the hidden are left out unless `all` is given, or one
     /// below them is shown. `top` itself always is.
-    fn of(agents: Vec<Shown>, top: Option<AgentId>, all: bool) -> Self {
+    fn of(agents: Vec<Shown>, top: Option<AgentId>, all: bool, fold: &Fold) -> Self {
         let index: HashMap<AgentId, usize> =
             agents.iter().enumerate().map(|(at, agent)| (agent.record.id, at)).collect();
         let parent = |at: usize| index.get(&agents.get(at)?.record.parent?).copied();
@@ -69,7 +86,7 @@ impl Forest {
         for (at, agent) in agents.iter().enumerate() {
             let record = &agent.record;
             let listed = record.state != AgentState::Dead && record.standing != Standing::Hidden;
-            if !(all || listed || Some(record.id) == top) {
+            if fold.agents.contains(&record.id) || !(all || listed || Some(record.id) == top) {
                 continue;
             }
             let mut line = Some(at);
@@ -128,55 +145,92 @@ impl Forest {
         Ok(text)
     }
 
-    fn to_text(&self) -> String {
+    fn to_text(&self, shown: &Screen<'_>, fold: &Fold) -> String {
         let mut text = String::new();
-        // The agents on the way down, each with the number of its children drawn so far.
+        let folded = |at: usize| fold.by_parent.get(&self.agents[at].record.id).copied();
+        // The agents on the way down, each with the number of lines drawn below it so far.
         let mut open: Vec<(usize, usize)> = Vec::new();
         for step in self.walk() {
-            let Step::Enter(at) = step else {
-                open.pop();
-                continue;
+            let line = match step {
+                Step::Enter(at) => Some(Line::Agent(at)),
+                Step::Leave => open.last().and_then(|(at, _)| folded(*at)).map(Line::Folded),
             };
-            let depth = open.len();
-            for (level, (above, drawn)) in open.iter_mut().enumerate() {
-                let last = level + 1 == depth;
-                *drawn += usize::from(last);
-                let more = *drawn < self.children[*above].len();
-                text.push_str(match (last, more) {
-                    (true, true) => "├─ ",
-                    (true, false) => "└─ ",
-                    (false, true) => "│  ",
-                    (false, false) => "   ",
+            if let Some(line) = line {
+                let (depth, from) = (open.len(), text.len());
+                for (level, (above, drawn)) in open.iter_mut().enumerate() {
+                    let last = level + 1 == depth;
+                    *drawn += usize::from(last);
+                    let below = self.children[*above].len() + usize::from(folded(*above).is_some());
+                    text.push_str(match (last, *drawn < below) {
+                        (true, true) => "├─ ",
+                        (true, false) => "└─ ",
+                        (false, true) => "│  ",
+                        (false, false) => "   ",
+                    });
+                }
+                let above = open.last().map(|(above, _)| &self.agents[*above]);
+                let drawn = text[from..].width();
+                text.push_str(&match (line, above) {
+                    (Line::Agent(at), _) => shown.label(&self.agents[at], above, drawn),
+                    (Line::Folded(count), above) => {
+                        let parent = above.map(|above| above.record.id.short()).unwrap_or_default();
+                        styled(DIM, &format!("… {}", listing::told_of_fold(count, &parent)))
+                    }
                 });
+                text.push('\n');
             }
-            text.push_str(&label(&self.agents[at]));
-            text.push('\n');
-            open.push((at, 0));
+            match step {
+                Step::Enter(at) => open.push((at, 0)),
+                Step::Leave => drop(open.pop()),
+            }
         }
         text
     }
 }
 
-/// One agent on one line.
-fn label(agent: &Shown) -> String {
-    let record = &agent.record;
-    let mut words = vec![styled(BOLD, &record.id.short())];
-    words.extend(record.name.as_deref().map(one_line));
-    words.push(styled(state_style(record.state), agent.state()));
-    words.push(styled(
-        DIM,
-        &match (record.parent, record.fork_point) {
+/// A line of the drawing.
+enum Line {
+    Agent(usize),
+    /// So many forks of the agent above are left out.
+    Folded(usize),
+}
+
+/// Where and when the drawing is looked at.
+struct Screen<'a> {
+    now_ms: i64,
+    here: &'a Path,
+    home: Option<PathBuf>,
+    /// `None` where it is no screen, and so nothing is cut.
+    columns: Option<usize>,
+}
+
+impl Screen<'_> {
+    /// One agent on one line, behind so many columns: where it works is said where that is not where its parent does.
+    fn label(&self, agent: &Shown, above: Option<&Shown>, drawn: usize) -> String {
+        let record = &agent.record;
+        let mut words = vec![(BOLD, record.id.short())];
+        words.extend(record.name.as_deref().map(|name| (Style::new(), one_line(name))));
+        words.push((state_style(record.state), agent.state().to_owned()));
+        let kind = match (record.parent, record.fork_point) {
             (None, _) => one_line(&record.settings.model.to_string()),
-            (Some(_), Some(entry)) => format!("{} at {entry}", record.standing.as_str()),
-            (Some(_), None) => record.standing.as_str().to_owned(),
-        },
-    ));
-    let is_there = |worktree: &&WorktreeRecord| worktree.removed_ms.is_none();
-    if agent.worktree.as_ref().filter(is_there).is_some() {
-        words.push(styled(DIM, "in a worktree"));
+            (Some(_), Some(entry)) => format!("{} at {entry}", agent.kind()),
+            (Some(_), None) => agent.kind().to_owned(),
+        };
+        words.push((DIM, kind));
+        let is_there = |worktree: &&WorktreeRecord| worktree.removed_ms.is_none();
+        let is_elsewhere = above.is_none_or(|above| above.record.directory != record.directory);
+        if agent.worktree.as_ref().filter(is_there).is_some() {
+            words.push((DIM, "in a worktree".to_owned()));
+        } else if is_elsewhere {
+            words.push((DIM, place(&record.directory, self.here, self.home.as_deref())));
+        }
+        words.push((DIM, age(self.now_ms, record.updated_ms)));
+        let used = drawn + words.iter().map(|(_, word)| word.width() + GAP.len()).sum::<usize>();
+        let room = self.columns.map_or(usize::MAX, |columns| columns.saturating_sub(used));
+        let title = agent.title().map(|title| cut(&one_line(title), room.max(TITLE_COLUMNS_MIN)));
+        words.extend(title.map(|title| (Style::new(), title)));
+        let words: Vec<String> =
+            words.into_iter().map(|(style, word)| styled(style, &word)).collect();
+        words.join(GAP)
     }
-    if let Some(task) = &agent.task {
-        words.push(cut(&one_line(&task.directive), DIRECTIVE_COLUMNS));
-    }
-    words.join("  ")
 }

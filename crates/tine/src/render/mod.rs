@@ -4,8 +4,10 @@
 pub(crate) mod change;
 pub(crate) mod crew;
 pub(crate) mod entry;
+pub(crate) mod fold;
 pub(crate) mod json;
 pub(crate) mod markdown;
+pub(crate) mod place;
 pub(crate) mod question;
 pub(crate) mod receipt;
 pub(crate) mod record;

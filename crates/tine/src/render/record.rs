@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use tine_fork::stray::Check;
-use tine_model::{AgentRecord, AgentState, ContextMode, Leftover, TaskRecord, WorktreeRecord};
+use tine_model::{
+    AgentRecord, AgentState, ContextMode, Leftover, Standing, TaskRecord, WorktreeRecord,
+};
 
 use crate::render::json::LeftoverShape;
 use crate::render::worktree::HomeShape;
@@ -28,6 +30,8 @@ pub(crate) struct AgentJson<'a> {
     /// The same; `agent` is its name in all JSON.
     id: String,
     name: Option<&'a str>,
+    /// The first words to it, or a worker's description; `null` before there are any.
+    title: Option<&'a str>,
     parent: Option<String>,
     fork_point: Option<i64>,
     kind: &'static str,
@@ -77,6 +81,7 @@ impl Shown {
             agent: record.id.to_string(),
             id: record.id.to_string(),
             name: record.name.as_deref(),
+            title: self.title(),
             parent: record.parent.map(|parent| parent.to_string()),
             fork_point: record.fork_point.map(|entry| entry.0),
             kind: record.standing.as_str(),
@@ -106,13 +111,30 @@ impl Shown {
         }
     }
 
-    /// Where it was forked, as `parent@entry`; `None` for a root.
+    /// Where it was forked, as `parent@entry`, and how it inherits where that is not in full; `None` for a root.
     pub(crate) fn origin(&self) -> Option<String> {
         let parent = self.record.parent?.short();
-        Some(match self.record.fork_point {
-            Some(entry) => format!("{parent}@{entry}"),
-            None => parent,
+        let point = self.record.fork_point.map(|entry| format!("@{entry}")).unwrap_or_default();
+        Some(match self.record.context {
+            ContextMode::Full => format!("{parent}{point}"),
+            context => format!("{parent}{point} ({})", context.as_str()),
         })
+    }
+
+    /// The words that it is known by: a worker's description, else the first words to it.
+    pub(crate) fn title(&self) -> Option<&str> {
+        let described = self.task.as_ref().and_then(|task| task.description.as_deref());
+        described.or(self.record.title.as_deref())
+    }
+
+    /// What it is to its parent, in people's words.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self.record.standing {
+            Standing::Root => "talk",
+            Standing::Peer => "fork",
+            Standing::Worker => "worker",
+            Standing::Hidden => "hidden",
+        }
     }
 
     /// What it does, or what became of its task.

@@ -65,10 +65,7 @@ impl Table {
                 continue;
             };
             if self.rows.iter().all(|row| row.get(at).is_none_or(|cell| cell.text.is_empty())) {
-                self.columns.remove(at);
-                self.rows.iter_mut().filter(|row| at < row.len()).for_each(|row| {
-                    row.remove(at);
-                });
+                self.remove(name);
             }
         }
         self
@@ -88,6 +85,35 @@ impl Table {
             }
         }
         self
+    }
+
+    /// The table for a screen of so many columns: without those of these columns, the first one first, that leave the last one less
+    /// than `last_min`, and with that one cut.
+    pub(crate) fn narrowed(
+        mut self,
+        columns: Option<usize>,
+        names: &[&str],
+        last_min: usize,
+    ) -> Self {
+        let Some(screen) = columns else { return self };
+        for name in names {
+            let widths = self.widths();
+            let Some((last, before)) = widths.split_last() else { break };
+            let taken: usize = before.iter().map(|width| width + GAP.len()).sum();
+            if taken + last_min.min(*last) <= screen {
+                break;
+            }
+            self.remove(name);
+        }
+        self.cut_to(columns)
+    }
+
+    fn remove(&mut self, name: &str) {
+        let Some(at) = self.columns.iter().position(|(column, _)| *column == name) else { return };
+        self.columns.remove(at);
+        self.rows.iter_mut().filter(|row| at < row.len()).for_each(|row| {
+            row.remove(at);
+        });
     }
 
     /// The table with its header, every line ended.
