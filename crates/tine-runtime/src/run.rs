@@ -107,7 +107,7 @@ impl Runtime {
         // A removed worktree is made again before the run begins: then it is the command that makes it, with what a person's
         // command may reach.
         self.home(&record, Cause::Command).await?;
-        let lease = self.acquire(agent).await?;
+        let lease = self.acquire_once_idle(agent).await?;
         let entered = self.live().enter(agent, agent, &options.cancel);
         let leased = (&lease, &entered);
         let result = Box::pin(self.run_leased(leased, prompt, options, &*llm)).await;

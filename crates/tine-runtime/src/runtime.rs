@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tine_cache::Scope;
 use tine_fork::cache::CacheEngine;
-use tine_model::{AgentId, ContextMode, ModelSettings, Reach, Standing};
+use tine_model::{AgentId, AgentState, ContextMode, ModelSettings, Reach, Standing};
 use tine_store::{
     Acquire, CreateAgent, Head as StoredHead, Lease, NewAgent, Recover, Recovered, Store,
+    StoreError,
 };
 use tine_tools::{Repl, ToolSpec, Toolbox};
 use tine_wire::{Head, HeadParts, ToolDeclaration};
@@ -27,6 +29,10 @@ use crate::registry::check_name;
 use crate::servers::Servers;
 use crate::store_waits::StoreWaits;
 use crate::worktrees::WorktreePolicy;
+
+/// How often it is looked whether a process has let go of an agent that it runs no more, and the pause before the next look. Two seconds.
+const LETS_GO_LOOKS: u32 = 40;
+const LETS_GO_LOOK: Duration = Duration::from_millis(50);
 
 /// An agent without a parent.
 #[derive(Debug, Clone)]
@@ -311,6 +317,21 @@ impl Runtime {
             now_ms: self.now_ms(),
         };
         Ok(self.store.acquire(acquire).await?)
+    }
+
+    /// The same once nobody runs the agent: a process that has told of the end of a run holds the lease for a moment more.
+    pub(crate) async fn acquire_once_idle(&self, agent: AgentId) -> Result<Lease, RuntimeError> {
+        for _ in 0..LETS_GO_LOOKS {
+            let held = match self.acquire(agent).await {
+                Err(error @ RuntimeError::Store(StoreError::Held { .. })) => error,
+                taken => return taken,
+            };
+            if self.store.agent(agent).await?.state == AgentState::Running {
+                return Err(held);
+            }
+            tokio::time::sleep(LETS_GO_LOOK).await;
+        }
+        self.acquire(agent).await
     }
 
     /// Where processes keep the locks that say that they are alive.

@@ -524,11 +524,11 @@ fn files_that_are_no_conversations() {
     error: ../file is not UTF-8 text (byte 1)
     hint: convert it first, for instance with `iconv -t UTF-8`
     ");
-    check!(home.shown(&home.ran(&["ps"])), @r"
+    check!(home.shown(&home.ran(&["ps"])), @"
     code: 0
     --- stdout
-    ID        NAME  KIND  STATE  MODEL     AGE  FORKED-FROM
-    [AGENT8]        root  idle   sim/echo   0s
+    ID        KIND  STATE  MODEL     AGE  USED  DIRECTORY  TITLE
+    [AGENT8]  talk  idle   sim/echo   0s    0s  .          hi
     --- stderr
     ");
 }

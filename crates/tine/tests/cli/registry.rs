@@ -46,12 +46,12 @@ fn an_empty_home_has_no_agents_and_says_how_to_make_one() {
 #[test]
 fn agents_are_listed_with_the_newest_first() {
     let (home, _) = family();
-    check!(home.masked(&home.done(&["ps"])), @r"
-    ID                 NAME  KIND    STATE      MODEL             AGE  FORKED-FROM
-    [AGENT8] (forked)        worker  completed  sim/../case.toml   0s  [AGENT8]@3
-    [AGENT8] (forked)        worker  completed  sim/../case.toml   0s  [AGENT8]@3
-    [AGENT8] (forked)  peer  peer    idle       sim/../case.toml   0s  [AGENT8]@2
-    [AGENT8]           base  root    idle       sim/../case.toml   0s
+    check!(home.masked(&home.done(&["ps"])), @"
+    ID        NAME  KIND    STATE      MODEL             AGE  USED  FORKED-FROM  DIRECTORY  TITLE
+    [AGENT8]        worker  completed  sim/../case.toml   0s    0s  [AGENT8]@3   .          count the lines
+    [AGENT8]        worker  completed  sim/../case.toml   0s    0s  [AGENT8]@3   .          count the files
+    [AGENT8]  peer  fork    idle       sim/../case.toml   0s    0s  [AGENT8]@2   .          look around
+    [AGENT8]  base  talk    idle       sim/../case.toml   0s    0s               .          message 0
     ");
 }
 
@@ -61,8 +61,8 @@ fn the_shape_of_an_agent_is_a_promise() {
     let agents = home.json(&["ps", "--json"]);
     let agents = agents.as_array().unwrap();
     assert_eq!(agents.len(), 4);
-    check!(home.masked(&agents[0].to_string()), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":null,"parent":"[AGENT-ID]","fork_point":3,"kind":"worker","state":"idle","forked":true,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","reach":"directory","writable":[],"network":false,"hosts":[],"depth":1,"created_at":"[TIME]","updated_at":"[TIME]","task":{"status":"completed","turns":1,"tool_uses":0,"description":null,"resumes":0,"flags":["no_work"]},"questions":0,"left_running":[],"worktree":null}"#);
-    check!(home.masked(&agents[3].to_string()), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":"base","parent":null,"fork_point":null,"kind":"root","state":"idle","forked":false,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","reach":"open","writable":[],"network":true,"hosts":[],"depth":0,"created_at":"[TIME]","updated_at":"[TIME]","task":null,"questions":0,"left_running":[],"worktree":null}"#);
+    check!(home.masked(&agents[0].to_string()), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":null,"title":"count the lines","parent":"[AGENT-ID]","fork_point":3,"kind":"worker","state":"idle","forked":true,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","reach":"directory","writable":[],"network":false,"hosts":[],"depth":1,"created_at":"[TIME]","updated_at":"[TIME]","task":{"status":"completed","turns":1,"tool_uses":0,"description":null,"resumes":0,"flags":["no_work"]},"questions":0,"left_running":[],"worktree":null}"#);
+    check!(home.masked(&agents[3].to_string()), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":"base","title":"message 0","parent":null,"fork_point":null,"kind":"root","state":"idle","forked":false,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","reach":"open","writable":[],"network":true,"hosts":[],"depth":0,"created_at":"[TIME]","updated_at":"[TIME]","task":null,"questions":0,"left_running":[],"worktree":null}"#);
     assert_eq!(agents[3]["id"], base.as_str());
     assert_eq!(agents[0]["parent"], base.as_str());
 }
@@ -73,24 +73,24 @@ fn a_tree_is_drawn_from_its_roots() {
     let model = home.near_model(SCENARIO);
     home.import(&model, "other", 1);
     home.done(&["fork", "peer", "--name", "grandchild"]);
-    check!(home.masked(&home.done(&["tree"])), @r"
-    [AGENT8]  base  idle  sim/../case.toml
-    ├─ [AGENT8]  peer  idle  peer at 2
-    │  └─ [AGENT8]  grandchild  idle  peer at 8
-    ├─ [AGENT8]  completed  worker at 3  count the files
-    └─ [AGENT8]  completed  worker at 3  count the lines
-    [AGENT8]  other  idle  sim/../case.toml
+    check!(home.masked(&home.done(&["tree"])), @"
+    [AGENT8]  base  idle  sim/../case.toml  .  0s  message 0
+    ├─ [AGENT8]  peer  idle  fork at 2  0s  look around
+    │  └─ [AGENT8]  grandchild  idle  fork at 8  0s
+    ├─ [AGENT8]  completed  worker at 3  0s  count the files
+    └─ [AGENT8]  completed  worker at 3  0s  count the lines
+    [AGENT8]  other  idle  sim/../case.toml  .  0s  message 0
     ");
-    check!(home.masked(&home.done(&["tree", "peer"])), @r"
-    [AGENT8]  peer  idle  peer at 2
-    └─ [AGENT8]  grandchild  idle  peer at 8
+    check!(home.masked(&home.done(&["tree", "peer"])), @"
+    [AGENT8]  peer  idle  fork at 2  .  0s  look around
+    └─ [AGENT8]  grandchild  idle  fork at 8  0s
     ");
     let tree = home.json(&["tree", "base", "--json"]);
     let children = tree[0]["children"].as_array().unwrap();
     assert_eq!(children.len(), 3);
     assert_eq!(children[0]["children"][0]["name"], "grandchild");
     assert_eq!(children[1]["directive"], "count the files");
-    check!(home.masked(&children[2].to_string()), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":null,"parent":"[AGENT-ID]","fork_point":3,"kind":"worker","state":"idle","forked":true,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","reach":"directory","writable":[],"network":false,"hosts":[],"depth":1,"created_at":"[TIME]","updated_at":"[TIME]","task":{"status":"completed","turns":1,"tool_uses":0,"description":null,"resumes":0,"flags":["no_work"]},"questions":0,"left_running":[],"worktree":null,"directive":"count the lines","children":[]}"#);
+    check!(home.masked(&children[2].to_string()), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":null,"title":"count the lines","parent":"[AGENT-ID]","fork_point":3,"kind":"worker","state":"idle","forked":true,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","reach":"directory","writable":[],"network":false,"hosts":[],"depth":1,"created_at":"[TIME]","updated_at":"[TIME]","task":{"status":"completed","turns":1,"tool_uses":0,"description":null,"resumes":0,"flags":["no_work"]},"questions":0,"left_running":[],"worktree":null,"directive":"count the lines","children":[]}"#);
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn a_fork_point_is_understood_as_ps_prints_it() {
     assert_eq!(forked["fork_point"], 2);
     let listed = home.done(&["ps"]);
     let line = listed.lines().find(|line| line.contains("child")).unwrap();
-    let address = line.split_whitespace().last().unwrap();
+    let address = line.split_whitespace().find(|word| word.contains('@')).unwrap();
     let sibling = home.json(&["fork", address, "--json"]);
     assert_eq!((&sibling["parent"], &sibling["fork_point"]), (&forked["parent"], &2.into()));
     let shown = home.json(&["show", address, "--json"]);

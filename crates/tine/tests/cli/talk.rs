@@ -65,9 +65,9 @@ fn words_are_answered_and_a_fork_takes_their_place() {
     });
     shape!(home.masked(&screen), @"
     Agents  2 agents, 0 running, 0 dead · cost and cache of all requests
-       agent         kind        state          fork        cost  cache  files   age
-    ▸* [AGENT8]      talk        ○ idle         own      $0    0%      –    0s
-       └─ [AGENT8]   fork        ○ idle         @4       $0    0%      –    0s
+       agent         state              cost  cache  files  used  title
+    ▸* [AGENT8]      ○ idle          $0    0%      –    0s  look around
+       └─ [AGENT8]   ○ idle          $0    0%      –    0s  hello
 
 
 

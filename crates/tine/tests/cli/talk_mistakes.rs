@@ -47,7 +47,6 @@ const OF_AGENTS: &[Step] = &[
     ("/stop whoever\r", "Error: Agent not found: whoever"),
     ("/stop\r", "it does not run"),
     ("/resume noone\r", "Error: Agent not found: noone"),
-    ("/resume\r", "Error: no reply is missing; say what comes next"),
     ("/reap nemo\r", "Error: Agent not found: nemo"),
     ("/wait outis\r", "Error: Agent not found: outis"),
     ("/wait\r", "Error: nobody below this agent has anything to do"),
