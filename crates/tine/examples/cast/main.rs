@@ -1,21 +1,25 @@
-//! A session of the terminal as a recording for asciinema, and as pictures in text. Run with `cargo xtask cast`.
+//! A session of the terminal as a recording for asciinema, as a picture that moves, and as pictures in text. Run with `cargo xtask cast`.
 //!
-//! Argument: the directory for `terminal.cast` and `terminal.md`. The real program is driven in a pseudo-terminal with the session of
+//! Argument: the directory for `terminal.cast`, `terminal.svg` and `terminal.md`. The real program is driven in a pseudo-terminal with the session of
 //! [`script`]. Nothing is timed: each step waits for a text, and times in the recording are made, so that it can be watched. Ids are made
 //! as well, the same in each recording.
 
 #![expect(clippy::print_stdout, reason = "it says what it wrote")]
 #![expect(clippy::unwrap_used, reason = "a step that fails makes no recording")]
 
+mod picture;
 mod script;
 
 use std::path::{Path, PathBuf};
 
+use picture::Frame;
 use script::{FILE, SCENARIO, STEPS, Step, TITLE};
 use tine_testkit::pty::{COLUMNS, Place, ROWS, Terminal, beside_example, drawn};
 
 /// How long letters, other changes and pictures are looked at, in seconds of the recording.
 const LETTER_S: f64 = 0.06;
+/// Letters that come at once in the picture that moves.
+const LETTERS_AT_ONCE: usize = 4;
 const CHANGE_S: f64 = 0.7;
 const PICTURE_S: f64 = 2.5;
 
@@ -92,6 +96,7 @@ fn main() {
     }
     terminal.kill();
     write(&directory.join("terminal.cast"), &recording.cast());
+    write(&directory.join("terminal.svg"), &picture::svg(&recording.frames(), TITLE));
     write(&directory.join("terminal.md"), &recording.document());
 }
 
@@ -109,6 +114,8 @@ struct Recording {
     shown: vt100::Parser,
     /// When something is shown, and what is sent for it.
     events: Vec<(f64, String)>,
+    /// The same as whole screens.
+    screens: Vec<(f64, vt100::Screen)>,
     now_s: f64,
     ids: Vec<String>,
     pictures: Vec<(&'static str, &'static str, String)>,
@@ -121,6 +128,7 @@ impl Recording {
             home: home.to_owned(),
             shown: vt100::Parser::new(ROWS, COLUMNS, 0),
             events: Vec::new(),
+            screens: Vec::new(),
             now_s: 0.5,
             ids: Vec::new(),
             pictures: Vec::new(),
@@ -154,6 +162,7 @@ impl Recording {
         let before = self.shown.screen().clone();
         self.shown.process(bytes.as_bytes());
         let sent = self.shown.screen().contents_diff(&before);
+        self.screens.push((self.now_s, self.shown.screen().clone()));
         self.events.push((self.now_s, String::from_utf8(sent).unwrap()));
         self.now_s += seconds;
     }
@@ -161,6 +170,28 @@ impl Recording {
     fn keep(&mut self, title: &'static str, words: &'static str) {
         self.pictures.push((title, words, drawn(self.shown.screen())));
         self.now_s += PICTURE_S;
+    }
+
+    /// The screens, of letters that are typed only some.
+    fn frames(&self) -> Vec<Frame> {
+        let begins = self.screens.iter().map(|(at_s, _)| *at_s);
+        let ends = begins.clone().skip(1).chain([self.now_s]);
+        let mut letters = 0;
+        let mut frames: Vec<Frame> = Vec::new();
+        for (((_, screen), from_s), to_s) in self.screens.iter().zip(begins).zip(ends) {
+            let is_letter = to_s - from_s < LETTER_S * 1.5;
+            letters = if is_letter { letters + 1 } else { 0 };
+            match frames.last_mut() {
+                Some(last) if is_letter && letters % LETTERS_AT_ONCE != 0 => last.to_s = to_s,
+                _ => frames.push(Frame { screen: screen.clone(), from_s, to_s }),
+            }
+        }
+        let first_s = frames.first().map_or(0.0, |frame| frame.from_s);
+        frames.iter_mut().for_each(|frame| {
+            frame.from_s -= first_s;
+            frame.to_s -= first_s;
+        });
+        frames
     }
 
     /// In asciinema's format, version 2.
@@ -192,8 +223,9 @@ const HEAD: &str = "\
 
 `docs/terminal.cast` is a recording of the pictures below and what lies between them, in the format of
 [asciinema](https://asciinema.org): `asciinema play docs/terminal.cast`, or any player of that format.
+`docs/terminal.svg` is the same as a picture that moves.
 
-Both files are made by `cargo xtask cast`. It drives the real program in a pseudo-terminal of 80 columns and 24 lines; tine's
+All three are made by `cargo xtask cast`. It drives the real program in a pseudo-terminal of 80 columns and 24 lines; tine's
 simulator answers in the place of a model, with words that were written beforehand
 (`crates/tine/examples/cast/script.rs`, where the whole session stands). Its times are made: letters come evenly, and each
 change can be read. Figures are the simulator's, ids are made.
