@@ -1,5 +1,7 @@
 //! The marked-block cache of Anthropic's models: which tokens of a prompt are read, written or plain.
 
+use std::path::Path;
+
 use crate::cache::{Cache, Charge, Digest, Entries, Prompt, Ttl, bill, link};
 use crate::limits::{LONG_TTL_MS, LOOKBACK_POSITIONS, SHORT_TTL_MS};
 
@@ -36,6 +38,7 @@ impl BlockCache {
 
 impl Cache for BlockCache {
     fn lookup(&mut self, prompt: &Prompt, now_ms: u64) -> Charge {
+        self.entries.catch_up(now_ms);
         let marks = effective_marks(prompt);
         let hit = self.deepest_hit(prompt, &marks, now_ms);
         if let Some(hit) = hit {
@@ -48,6 +51,10 @@ impl Cache for BlockCache {
 
     fn begun(&mut self, _prompt: &Prompt, charge: &Charge) {
         self.entries.write(&charge.writes, charge.born_ms);
+    }
+
+    fn keep_in(&mut self, file: &Path) {
+        self.entries.keep_in(file);
     }
 }
 

@@ -1,6 +1,8 @@
 //! The breakpoint cache of OpenAI's models from GPT-5.6 on: entries end at breakpoints and, in implicit mode, at the ends
 //! of some messages. There is no search for the longest common prefix and no window of blocks.
 
+use std::path::Path;
+
 use crate::cache::{Cache, Charge, Digest, Entries, Prompt, Ttl, bill, link};
 use crate::limits::{
     BREAKPOINTS_READ_MAX, BREAKPOINTS_WRITTEN_MAX, LONG_BREAKPOINT_TTL_MS, SHORT_BREAKPOINT_TTL_MS,
@@ -27,6 +29,7 @@ impl BreakpointCache {
 
 impl Cache for BreakpointCache {
     fn lookup(&mut self, prompt: &Prompt, now_ms: u64) -> Charge {
+        self.entries.catch_up(now_ms);
         let machines = self.machines.as_mut();
         let machine = machines.map_or(0, |machines| machines.serve(prompt.route, now_ms));
         let key = |index: usize| key(prompt, index, machine);
@@ -46,6 +49,10 @@ impl Cache for BreakpointCache {
 
     fn begun(&mut self, _prompt: &Prompt, charge: &Charge) {
         self.entries.write(&charge.writes, charge.born_ms);
+    }
+
+    fn keep_in(&mut self, file: &Path) {
+        self.entries.keep_in(file);
     }
 }
 

@@ -5,7 +5,9 @@
 //! before either begins therefore both write, as they do at the vendors.
 
 use std::collections::HashMap;
+use std::path::Path;
 
+use crate::kept::{KeptFile, Use};
 use crate::limits::{ENTRIES_MAX, tokens_of};
 
 /// A chained hash: equal for two positions exactly when everything up to and including them is equal.
@@ -126,6 +128,12 @@ pub trait Cache: Send {
         let _ = ticket;
     }
 
+    /// Keeps entries in this file from now on, and reads what other servers keep there. Models without entries of their own, which know
+    /// texts or slots, forget with the process.
+    fn keep_in(&mut self, file: &Path) {
+        let _ = file;
+    }
+
     /// Which slots are at work, where the model has slots.
     fn busy_slots(&self) -> Vec<bool> {
         Vec::new()
@@ -170,44 +178,69 @@ impl Entry {
 
 /// Entries by key, each with a lifetime that starts again with every use.
 #[derive(Debug, Default)]
-pub(crate) struct Entries(HashMap<Digest, Entry>);
+pub(crate) struct Entries {
+    known: HashMap<Digest, Entry>,
+    /// Where they are kept beyond the process.
+    kept: Option<KeptFile>,
+}
 
 impl Entries {
+    pub(crate) fn keep_in(&mut self, file: &Path) {
+        self.kept = Some(KeptFile::at(file));
+    }
+
+    /// Learns what other servers have written. Before a lookup.
+    pub(crate) fn catch_up(&mut self, now_ms: u64) {
+        let added = self.kept.as_mut().map(|kept| kept.added(now_ms)).unwrap_or_default();
+        for one in added {
+            self.used(one);
+        }
+        self.evict(now_ms);
+    }
+
     pub(crate) fn is_live(&self, key: &Digest, now_ms: u64) -> bool {
-        self.0.get(key).is_some_and(|entry| entry.is_live(now_ms))
+        self.known.get(key).is_some_and(|entry| entry.is_live(now_ms))
     }
 
     /// Notes a use of a live entry.
     pub(crate) fn refresh(&mut self, key: &Digest, now_ms: u64) {
-        if let Some(entry) = self.0.get_mut(key)
+        if let Some(entry) = self.known.get_mut(key)
             && entry.is_live(now_ms)
         {
             entry.last_used_ms = entry.last_used_ms.max(now_ms);
+            let now = Use { key: *key, ttl_ms: entry.ttl_ms, at_ms: entry.last_used_ms };
+            self.kept.iter_mut().for_each(|kept| kept.add(&[now]));
         }
     }
 
     /// Keeps entries that were written by a request of `born_ms`; the longer lifetime of two writers wins.
     pub(crate) fn write(&mut self, writes: &[(Digest, u64)], born_ms: u64) {
-        for (key, ttl_ms) in writes {
-            let entry =
-                self.0.entry(*key).or_insert(Entry { ttl_ms: *ttl_ms, last_used_ms: born_ms });
-            entry.ttl_ms = entry.ttl_ms.max(*ttl_ms);
-            entry.last_used_ms = entry.last_used_ms.max(born_ms);
-        }
+        let uses: Vec<Use> = writes
+            .iter()
+            .map(|(key, ttl_ms)| Use { key: *key, ttl_ms: *ttl_ms, at_ms: born_ms })
+            .collect();
+        uses.iter().for_each(|one| self.used(*one));
+        self.kept.iter_mut().for_each(|kept| kept.add(&uses));
         self.evict(born_ms);
     }
 
+    fn used(&mut self, Use { key, ttl_ms, at_ms }: Use) {
+        let entry = self.known.entry(key).or_insert(Entry { ttl_ms, last_used_ms: at_ms });
+        entry.ttl_ms = entry.ttl_ms.max(ttl_ms);
+        entry.last_used_ms = entry.last_used_ms.max(at_ms);
+    }
+
     fn evict(&mut self, now_ms: u64) {
-        if self.0.len() <= ENTRIES_MAX {
+        if self.known.len() <= ENTRIES_MAX {
             return;
         }
-        self.0.retain(|_, entry| entry.is_live(now_ms));
-        if self.0.len() <= ENTRIES_MAX {
+        self.known.retain(|_, entry| entry.is_live(now_ms));
+        if self.known.len() <= ENTRIES_MAX {
             return;
         }
-        let mut uses: Vec<u64> = self.0.values().map(|entry| entry.last_used_ms).collect();
+        let mut uses: Vec<u64> = self.known.values().map(|entry| entry.last_used_ms).collect();
         uses.sort_unstable();
         let median = uses[uses.len() / 2];
-        self.0.retain(|_, entry| entry.last_used_ms > median);
+        self.known.retain(|_, entry| entry.last_used_ms > median);
     }
 }

@@ -2,6 +2,7 @@
 //! decided here. No lock is held across a wait.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use axum::body::Body;
@@ -49,6 +50,8 @@ pub(crate) struct Shared {
 pub(crate) struct ServerState {
     captured: Captured,
     caches: BTreeMap<Profile, Box<dyn Cache>>,
+    /// Where entries are kept beyond the process.
+    kept: Option<PathBuf>,
     pub(crate) memory: Memory,
     pub(crate) cached_contents: CachedContents,
     pub(crate) quota: Meter,
@@ -61,7 +64,13 @@ pub(crate) struct ServerState {
 impl ServerState {
     /// The cache of a profile, made when it is first needed.
     pub(crate) fn cache(&mut self, profile: Profile, scenario: &Scenario) -> &mut dyn Cache {
-        self.caches.entry(profile).or_insert_with(|| profile.cache(scenario)).as_mut()
+        let kept = self.kept.as_deref();
+        let made = || {
+            let mut cache = profile.cache(scenario);
+            kept.into_iter().for_each(|file| cache.keep_in(file));
+            cache
+        };
+        self.caches.entry(profile).or_insert_with(made).as_mut()
     }
 }
 
@@ -111,7 +120,7 @@ impl Shared {
     pub(crate) fn new(
         scenario: Scenario,
         clock: Arc<dyn Clock>,
-        captured: Captured,
+        (captured, kept): (Captured, Option<PathBuf>),
         log: Option<Arc<BodyLog>>,
         tracker: TaskTracker,
         stop: CancellationToken,
@@ -119,6 +128,7 @@ impl Shared {
         let state = Mutex::new(ServerState {
             captured,
             caches: BTreeMap::new(),
+            kept,
             memory: Memory::default(),
             cached_contents: CachedContents::default(),
             quota: Meter::new(scenario.limits.clone()),

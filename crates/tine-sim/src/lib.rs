@@ -62,6 +62,7 @@ mod endpoint;
 mod exchange;
 mod fault;
 mod gemini;
+mod kept;
 pub mod limits;
 mod log;
 mod machines;

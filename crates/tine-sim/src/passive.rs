@@ -1,6 +1,8 @@
 //! MiniMax's cache: marked blocks as Anthropic has them, and, where a scenario turns it on, a passive cache for requests
 //! without a mark. It serves whole blocks that an earlier unmarked request had, and asks no fee for keeping them.
 
+use std::path::Path;
+
 use crate::block_cache::BlockCache;
 use crate::cache::{Cache, Charge, Prompt, PromptUsage, Ttl, link};
 
@@ -37,5 +39,9 @@ impl Cache for PassiveCache {
 
     fn begun(&mut self, prompt: &Prompt, charge: &Charge) {
         self.blocks.begun(prompt, charge);
+    }
+
+    fn keep_in(&mut self, file: &Path) {
+        self.blocks.keep_in(file);
     }
 }

@@ -52,6 +52,7 @@ use serde_json::{Map, Value};
 
 use crate::chat::Host;
 use crate::conversation::Conversation;
+use crate::endpoint::Endpoint;
 use crate::fault::{Ending, Fault};
 use crate::limits::ENGINE_CAPACITY_TOKENS;
 use crate::profile::Profile;
@@ -453,6 +454,21 @@ impl Scenario {
     /// Tokens that the memory of a server of one's own holds.
     pub(crate) fn capacity_tokens(&self) -> usize {
         self.capacity_tokens.map_or(ENGINE_CAPACITY_TOKENS, NonZeroUsize::get)
+    }
+
+    /// Returns true where the cache that serves this model is one whose entries can be kept beyond the server.
+    pub fn keeps_entries(&self, model: &str) -> bool {
+        match Profile::of(self.profile, model, Endpoint::Messages) {
+            Profile::Anthropic | Profile::OpenAi | Profile::MiniMax => true,
+            Profile::OpenAiLegacy
+            | Profile::DeepSeek
+            | Profile::Kimi
+            | Profile::Vllm
+            | Profile::Sglang
+            | Profile::LlamaCpp
+            | Profile::Ollama
+            | Profile::Gemini => false,
+        }
     }
 
     /// llama.cpp and Ollama: how many slots there are.

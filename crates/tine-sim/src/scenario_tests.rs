@@ -62,7 +62,7 @@ fn a_wrong_template_inside_a_tool_input_is_refused_too() {
       |
     3 | tool_calls = [{ name = "bash", input = { command = ["{{user | up}}"] } }]
       |              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-    unknown filter `up`: expected `lines N`, `skip N`, `skip_last N`, `first_line`, `count_lines`, `trim` or `indent N` (N at most 80)
+    unknown filter `up`: expected `lines N`, `skip N`, `skip_last N`, `first_line`, `count_lines`, `trim`, `after WORD` or `indent N` (N at most 80)
     "#);
 }
 

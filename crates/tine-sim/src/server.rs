@@ -35,6 +35,9 @@ pub struct SimOptions {
     /// What cache lifetimes and rate limits are measured by. A [`crate::ManualClock`] can be moved from outside, at
     /// `POST /sim/clock`.
     pub clock: Arc<dyn Clock>,
+    /// A file that keeps the entries of caches with marks (Anthropic's, OpenAI's from GPT-5.6 on, MiniMax's) beyond the server, for as
+    /// long as they live. Servers may share it. `None`: every cache ends with the server, as all others do.
+    pub kept_entries: Option<PathBuf>,
 }
 
 impl SimOptions {
@@ -46,6 +49,7 @@ impl SimOptions {
             log_bodies: None,
             requests_bytes_max: CAPTURED_BYTES_MAX,
             clock: Arc::new(SystemClock),
+            kept_entries: None,
         }
     }
 }
@@ -83,7 +87,8 @@ pub struct SimServer {
 impl SimServer {
     /// Starts a server; it accepts connections when this returns. Any number may run in one process.
     pub async fn start(options: SimOptions) -> Result<Self, SimError> {
-        let SimOptions { scenario, address, log_bodies, requests_bytes_max, clock } = options;
+        let SimOptions { scenario, address, log_bodies, requests_bytes_max, clock, kept_entries } =
+            options;
         let log = match log_bodies {
             None => None,
             Some(directory) => match BodyLog::create(&directory) {
@@ -97,7 +102,7 @@ impl SimServer {
         // Small events must leave at once; a socket that cannot be told so is merely slower.
         let listener = listener.tap_io(|socket| drop(socket.set_nodelay(true)));
         let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
-        let captured = Captured::new(requests_bytes_max);
+        let captured = (Captured::new(requests_bytes_max), kept_entries);
         let (tasks, ends) = (tracker.clone(), stop.clone());
         let shared = Arc::new(Shared::new(scenario, clock, captured, log, tasks, ends));
         let serve = axum::serve(listener, router(Arc::clone(&shared)))

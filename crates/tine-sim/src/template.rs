@@ -24,7 +24,7 @@ enum Source {
     LastToolResult,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Filter {
     Lines(usize),
     Skip(usize),
@@ -33,6 +33,7 @@ enum Filter {
     CountLines,
     Trim,
     Indent(usize),
+    After(String),
 }
 
 /// Widest indentation a filter may ask for; more is a slip of the pen, and the text is built in memory.
@@ -49,7 +50,7 @@ pub(crate) enum TemplateError {
     UnknownName(String),
     /// A part after a `|` is not a known filter.
     #[error(
-        "unknown filter `{0}`: expected `lines N`, `skip N`, `skip_last N`, `first_line`, `count_lines`, `trim` or `indent N` (N at most {INDENT_MAX})"
+        "unknown filter `{0}`: expected `lines N`, `skip N`, `skip_last N`, `first_line`, `count_lines`, `trim`, `after WORD` or `indent N` (N at most {INDENT_MAX})"
     )]
     UnknownFilter(String),
 }
@@ -125,6 +126,7 @@ fn filter(text: &str) -> Result<Filter, TemplateError> {
         ["first_line"] => Ok(Filter::FirstLine),
         ["count_lines"] => Ok(Filter::CountLines),
         ["trim"] => Ok(Filter::Trim),
+        ["after", word] => Ok(Filter::After((*word).to_owned())),
         ["lines", count] => count.parse().map(Filter::Lines).map_err(|_| unknown()),
         ["skip", count] => count.parse().map(Filter::Skip).map_err(|_| unknown()),
         ["skip_last", count] => count.parse().map(Filter::SkipLast).map_err(|_| unknown()),
@@ -149,20 +151,24 @@ impl Source {
 }
 
 impl Filter {
-    fn apply(self, text: String) -> String {
+    fn apply(&self, text: String) -> String {
         let join = |lines: Vec<String>| lines.join("\n");
         match self {
-            Self::Lines(count) => join(text.lines().take(count).map(str::to_owned).collect()),
-            Self::Skip(count) => join(text.lines().skip(count).map(str::to_owned).collect()),
+            Self::After(word) => {
+                let behind = text.split_once(word.as_str()).map(|(_, behind)| behind.to_owned());
+                behind.unwrap_or(text)
+            }
+            Self::Lines(count) => join(text.lines().take(*count).map(str::to_owned).collect()),
+            Self::Skip(count) => join(text.lines().skip(*count).map(str::to_owned).collect()),
             Self::SkipLast(count) => {
-                let kept = text.lines().count().saturating_sub(count);
+                let kept = text.lines().count().saturating_sub(*count);
                 join(text.lines().take(kept).map(str::to_owned).collect())
             }
             Self::FirstLine => text.lines().next().unwrap_or_default().to_owned(),
             Self::CountLines => text.lines().count().to_string(),
             Self::Trim => text.trim().to_owned(),
             Self::Indent(width) => {
-                let pad = " ".repeat(width);
+                let pad = " ".repeat(*width);
                 join(text.lines().map(|line| format!("{pad}{line}")).collect())
             }
         }
@@ -206,6 +212,7 @@ mod tests {
         check("{{tool_result.0 | skip 1 | first_line}}", "b");
         check("{{tool_result.0 | first_line}}", "a");
         check("{{tool_result.0 | count_lines}}", "3");
+        check("{{user | after the | trim}} {{user | after nothing}}", "files count the files");
         check("[{{tool_result.last | trim}}]", "[last]");
         check("{{tool_result.0 | lines 2 | indent 2}}", "  a\n  b");
     }
@@ -218,7 +225,7 @@ mod tests {
         check("{{tool_result.x}}", &format!("error: unknown name `tool_result.x`: {names}"));
         check(
             "{{user | shout}}",
-            "error: unknown filter `shout`: expected `lines N`, `skip N`, `skip_last N`, `first_line`, `count_lines`, `trim` or `indent N` (N at most 80)",
+            "error: unknown filter `shout`: expected `lines N`, `skip N`, `skip_last N`, `first_line`, `count_lines`, `trim`, `after WORD` or `indent N` (N at most 80)",
         );
     }
 }

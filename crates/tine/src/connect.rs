@@ -40,8 +40,11 @@ pub(crate) struct Models {
     servers: Servers,
     /// The addresses at which the simulators listen, by scenario.
     simulated: StdMutex<HashMap<String, String>>,
-    /// Tells this process's simulators from those of all others: their caches end with it.
+    /// Tells this process's simulators from those of all others, for caches that end with it.
     process: String,
+    /// Where simulators keep their caches beyond the process, and by scenario and model whether they can.
+    kept_entries: Option<PathBuf>,
+    keeps: StdMutex<HashMap<String, bool>>,
 }
 
 impl Models {
@@ -62,12 +65,23 @@ impl Models {
             servers: Servers::default(),
             simulated: StdMutex::default(),
             process,
+            kept_entries: None,
+            keeps: StdMutex::default(),
         }
     }
 
-    /// Makes it know what earlier processes have learnt of servers, and keep what it learns in this file.
-    pub(crate) fn remembering(self, servers: PathBuf) -> Self {
-        Self { servers: Servers::open(servers), ..self }
+    /// Makes it know what earlier processes have learnt of servers, and keep what it learns in the first file. Simulators keep their
+    /// caches in the second one, for as long as providers would.
+    pub(crate) fn remembering(self, servers: PathBuf, entries: PathBuf) -> Self {
+        Self { servers: Servers::open(servers), kept_entries: Some(entries), ..self }
+    }
+
+    /// Returns true where the cache of a simulated model outlives this process.
+    fn keeps_entries(&self, model: &ModelRef) -> bool {
+        let scenario = model.scenario().0;
+        let loaded = || Scenario::load(scenario).is_ok_and(|it| it.keeps_entries(&model.name));
+        let mut keeps = self.keeps.lock().unwrap_or_else(PoisonError::into_inner);
+        self.kept_entries.is_some() && *keeps.entry(model.name.clone()).or_insert_with(loaded)
     }
 
     /// From now on, requests for this model go to this address, without a key: those that are set belong to somebody else.
@@ -111,7 +125,11 @@ impl Models {
         if !simulators.contains_key(scenario) {
             let loaded = Scenario::load(scenario).map_err(|error| failed(Box::new(error)))?;
             // Nobody here asks what was requested.
-            let options = SimOptions { requests_bytes_max: 0, ..SimOptions::new(loaded) };
+            let options = SimOptions {
+                requests_bytes_max: 0,
+                kept_entries: self.kept_entries.clone(),
+                ..SimOptions::new(loaded)
+            };
             let server = SimServer::start(options).await;
             let server = server.map_err(|error| failed(Box::new(error)))?;
             let mut simulated = self.simulated.lock().unwrap_or_else(PoisonError::into_inner);
@@ -150,6 +168,7 @@ impl Connector for Models {
 
     fn account(&self, model: &ModelRef) -> String {
         match (model.provider, self.options(model)) {
+            (Provider::Sim, _) if self.keeps_entries(model) => "sim".to_owned(),
             (Provider::Sim, _) => self.process.clone(),
             (_, Ok(options)) => options.account(),
             // Nothing can be sent, and so nothing is in any cache.

@@ -115,7 +115,8 @@ impl Context {
         let options = OpenOptions { wait_hook: Some(wait_hook), ..OpenOptions::default() };
         let store = SqliteStore::open(dirs.database.clone(), options).await?;
         let caller = inside::caller(&store).await?;
-        let models = Arc::new(Models::of(&config)?.remembering(dirs.servers()));
+        let models =
+            Arc::new(Models::of(&config)?.remembering(dirs.servers(), dirs.simulator_cache()));
         let ports = Ports {
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),

@@ -35,6 +35,11 @@ impl Dirs {
         self.database.with_file_name("servers.json")
     }
 
+    /// The file in which simulators keep their caches.
+    pub(crate) fn simulator_cache(&self) -> PathBuf {
+        self.database.with_file_name("simulator-cache")
+    }
+
     /// The directories that hold tine's own files, without links.
     pub(crate) fn own_directories(&self) -> Vec<PathBuf> {
         let holding = [self.config_file.parent(), self.database.parent(), Some(&self.logs)];
