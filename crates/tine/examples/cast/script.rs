@@ -23,44 +23,47 @@ use Step::{Gone, Picture, Press, Rest, See, Type};
 pub(crate) const TITLE: &str = "tine: a conversation, a fork, a question and the way back";
 
 /// The file that the session is about.
-pub(crate) const FILE: (&str, &str) =
-    ("packing.md", "# For the mountains\n\n- boots\n- a rope\n- woollen socks\n- a map\n");
+pub(crate) const FILE: (&str, &str) = (
+    "fetch.py",
+    "import time\n\ndef fetch(get, url):\n    for attempt in range(3):\n        try:\n            return get(url)\n        \
+     except OSError:\n            time.sleep(1)\n",
+);
 
 /// What the simulator answers in the place of a model.
 pub(crate) const SCENARIO: &str = r#"
 name = "story"
-description = "Packs for a journey."
+description = "Looks at a function that gives up too quietly."
 tokens_per_second = 60
 
 [[turn]]
-when = { user_contains = "packing list", tool_results = 0 }
+when = { user_contains = "give up", tool_results = 0 }
 thinking = "I should read it before I say anything."
 text = "I read it first."
-tool_calls = [{ name = "FileRead", input = { file_path = "packing.md" } }]
+tool_calls = [{ name = "FileRead", input = { file_path = "fetch.py" } }]
 
 [[turn]]
-when = { user_contains = "packing list" }
-text = """It is a list **for the mountains**, four things long:
+when = { user_contains = "give up" }
+text = """`fetch` tries **three times** and then falls out of its loop:
 
-1. *boots* and *woollen socks*, so somebody walks far,
-2. a *rope*, so somebody climbs,
-3. a *map*, so nobody was there before.
+1. the last error is lost, so callers get *None*,
+2. it sleeps once more after the last attempt,
+3. the pause never grows.
 
-What is missing is something to drink. For another journey I would begin in a fork: this conversation stays as it is."""
-
-[[turn]]
-when = { user_contains = "the sea", tool_results = 0 }
-text = "I know the list from before the fork; I look whether it is still the same."
-tool_calls = [{ name = "FileRead", input = { file_path = "packing.md" } }]
+There are two ways out: raise the last error, or return what went wrong. Try one in a fork: this conversation stays as it is."""
 
 [[turn]]
-when = { user_contains = "the sea", tool_results = 1 }
-text = "One line is wrong at the sea:"
-tool_calls = [{ name = "FileEdit", input = { file_path = "packing.md", old_string = "- a rope\n", new_string = "- a towel\n- sun cream\n" } }]
+when = { user_contains = "Raise it", tool_results = 0 }
+text = "I know the function from before the fork; I look whether it is still the same."
+tool_calls = [{ name = "FileRead", input = { file_path = "fetch.py" } }]
 
 [[turn]]
-when = { user_contains = "the sea" }
-text = "The rope stays at home."
+when = { user_contains = "Raise it", tool_results = 1 }
+text = "Three lines are enough:"
+tool_calls = [{ name = "FileEdit", input = { file_path = "fetch.py", old_string = "            time.sleep(1)\n", new_string = "            if attempt == 2:\n                raise\n            time.sleep(2 ** attempt)\n" } }]
+
+[[turn]]
+when = { user_contains = "Raise it" }
+text = "Callers see the error now, and the pause grows."
 "#;
 
 const ENTER: &str = "\r";
@@ -74,21 +77,21 @@ const CTRL_T: &str = "\u{14}";
 pub(crate) const STEPS: &[Step] = &[
     See("Say what is to be done."),
     Picture("The beginning", "An empty conversation. Whoever types here speaks to an agent."),
-    Type("What is on my packing list?"),
+    Type("Why does fetch give up without a word?"),
     Press(ENTER),
     See("I should read it"),
-    See("four things long"),
-    See("so somebody climbs"),
+    See("three times"),
+    See("once more after"),
     Rest("stays as it is."),
     Picture(
         "A reply",
         "The reply came in word by word, as Markdown. The call before it is one line, and so is what it brought; the reasoning stands above.",
     ),
-    Type("/fork \"And for the sea?\""),
+    Type("/fork \"Raise it.\""),
     Press(ENTER),
-    See("I know the list"),
+    See("I know the function"),
     // Words from before the question are a prompt. Ctrl+P keeps them for later.
-    Type("And a hat?"),
+    Type("And a test?"),
     See("wants to use"),
     See("keeps it and answers"),
     Press(CTRL_P),
@@ -98,14 +101,14 @@ pub(crate) const STEPS: &[Step] = &[
         "`/fork` made a child that knows the whole conversation, and went there. The child wants to change a file, which nobody has allowed: it asks. Letters go to the line; Enter on an empty line confirms the marked choice. Ctrl+P has set the begun line aside, and it comes back.",
     ),
     Press(ENTER),
-    Rest("The rope stays at home."),
+    Rest("the pause grows."),
     Picture("What has changed", "The call is one line; behind it stands how much was changed."),
     Press(CTRL_C),
     Press(CTRL_O),
-    See("sun cream"),
+    See("2 ** attempt"),
     Picture("The change", "Ctrl+O opens calls and reasoning: the change, line by line."),
     Press(CTRL_O),
-    Gone("sun cream"),
+    Gone("2 ** attempt"),
     Press(CTRL_T),
     See("2 agents"),
     Picture("The tree", "All agents. Enter goes to the one that is marked."),

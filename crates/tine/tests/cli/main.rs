@@ -44,6 +44,7 @@ mod import_export;
 mod import_tools;
 mod leftovers;
 mod merge_back;
+mod pages;
 mod paperwork;
 mod permission;
 mod pick;
