@@ -7,12 +7,24 @@ use crate::forms::{Bill, Forms, closed_forms};
 use crate::plan::{Situation, plan};
 use crate::price::Price;
 
-/// Tokens that a turn adds besides what the model generates: the results of its tools. A middling result; a fan that reads
-/// whole files has more.
-const RESULT_TOKENS: u64 = 1_000;
-
 /// Most turns that are reckoned with: no agent makes as many.
 const TURNS_MAX: u32 = 10_000;
+
+/// The run that each sibling is expected to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExpectedRun {
+    /// Requests.
+    pub turns: u32,
+    /// Tokens generated in each of them.
+    pub output_tokens: u64,
+    /// Tokens that a turn adds besides those: the results of its tools.
+    pub result_tokens: u64,
+}
+
+impl ExpectedRun {
+    /// A middling run. One that reads whole files has longer results.
+    pub const MIDDLING: Self = Self { turns: 5, output_tokens: 500, result_tokens: 1_000 };
+}
 
 /// USD, by part.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -45,19 +57,14 @@ pub struct Estimate {
     pub parts: EstimateParts,
 }
 
-/// Prices a fan-out before it runs: each sibling makes `turns` requests, each of which generates `output_tokens`, and the
-/// launch is the one that [`plan`] chooses. `None` without a price.
-pub fn estimate(
-    situation: &Situation,
-    facts: &Facts,
-    turns: u32,
-    output_tokens: u64,
-) -> Option<Estimate> {
+/// Prices a fan-out before it runs: each sibling makes such a run, and the launch is the one that [`plan`] chooses. `None` without a
+/// price.
+pub fn estimate(situation: &Situation, facts: &Facts, run: ExpectedRun) -> Option<Estimate> {
     let price = &facts.prices.at(situation.now_ms)?;
-    let turns = u64::from(turns.clamp(1, TURNS_MAX));
+    let output_tokens = run.output_tokens;
     let Forms { naive, warm, .. } = closed_forms(&situation.shape(), facts);
     let planned = plan(situation, facts).bill(situation, facts);
-    let later = later_turns(situation, facts, price, turns, output_tokens);
+    let later = later_turns(situation, facts, price, run);
     let parts = |first: &Bill| first_requests(first, price, output_tokens);
     let with_later = |first: EstimateParts| EstimateParts {
         later_turns: later.later_turns,
@@ -89,11 +96,12 @@ fn later_turns(
     situation: &Situation,
     facts: &Facts,
     price: &Price,
-    turns: u64,
-    output: u64,
+    run: ExpectedRun,
 ) -> EstimateParts {
+    let turns = u64::from(run.turns.clamp(1, TURNS_MAX));
+    let output = run.output_tokens;
     let siblings = situation.siblings as f64;
-    let added = output.saturating_add(RESULT_TOKENS);
+    let added = output.saturating_add(run.result_tokens);
     let start = situation.prefix_tokens.saturating_add(situation.directive_tokens);
     let mut parts = EstimateParts::default();
     for turn in 1..turns {
@@ -122,6 +130,10 @@ mod tests {
     use super::*;
     use crate::models::Models;
 
+    fn run(turns: u32, output_tokens: u64) -> ExpectedRun {
+        ExpectedRun { turns, output_tokens, ..ExpectedRun::MIDDLING }
+    }
+
     fn situation(gap_tokens: u64) -> Situation {
         Situation {
             siblings: 8,
@@ -135,7 +147,7 @@ mod tests {
     #[test]
     fn a_single_turn_costs_its_first_requests_and_its_output() {
         let facts = Models::bundled().facts("anthropic/claude-opus-5-5");
-        let estimate = estimate(&situation(100_000), &facts, 1, 1_000).unwrap();
+        let estimate = estimate(&situation(100_000), &facts, run(1, 1_000)).unwrap();
         let shown = |dollars: f64| format!("{dollars:.3}");
         assert_eq!(shown(estimate.parts.forking), "0.660");
         assert_eq!(shown(estimate.parts.output), "0.160");
@@ -151,7 +163,7 @@ mod tests {
     fn later_turns_read_the_prefix_again() {
         let facts = Models::bundled().facts("anthropic/claude-opus-5-5");
         let one = Situation { siblings: 1, ..situation(0) };
-        let estimate = estimate(&one, &facts, 10, 0).unwrap();
+        let estimate = estimate(&one, &facts, run(10, 0)).unwrap();
         let prefix = 10.0 * 100_000.0 * 0.2 / 1e6;
         let total = estimate.parts.forking + estimate.parts.later_turns;
         assert!(total > prefix && total < 1.5 * prefix, "{total}");
@@ -165,13 +177,13 @@ mod tests {
         {
             let facts = models.facts(model);
             for gap in [0, 10_000, 100_000] {
-                let estimate = estimate(&situation(gap), &facts, 12, 700).unwrap();
+                let estimate = estimate(&situation(gap), &facts, run(12, 700)).unwrap();
                 assert!(estimate.low <= estimate.expected, "{model} {gap}");
                 assert!(estimate.expected <= estimate.high, "{model} {gap}");
             }
         }
-        assert_eq!(estimate(&situation(0), &models.facts("openai-compat/llama"), 1, 1), None);
-        let endless = estimate(&situation(0), &models.facts("sim/x"), u32::MAX, u64::MAX);
+        assert_eq!(estimate(&situation(0), &models.facts("openai-compat/llama"), run(1, 1)), None);
+        let endless = estimate(&situation(0), &models.facts("sim/x"), run(u32::MAX, u64::MAX));
         assert!(endless.unwrap().expected.is_finite());
     }
 }

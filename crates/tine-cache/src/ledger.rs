@@ -23,7 +23,7 @@ use view::{Known, View, life_left_ms};
 type Hash = [u8; 32];
 
 /// An entry is remembered for so long after its life has ended, so that a miss can be called expired and not cold.
-const EXPIRED_KEPT_MS: i64 = 24 * 60 * 60 * 1000;
+const EXPIRED_KEPT_MS: i64 = 2 * 24 * 60 * 60 * 1000;
 
 /// Whose cache it is: provider, workspace and model key. Entries of one scope are never seen by another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

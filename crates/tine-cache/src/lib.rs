@@ -17,7 +17,7 @@ mod tokens;
 mod verdict;
 mod warm;
 
-pub use estimate::{Estimate, EstimateParts, estimate};
+pub use estimate::{Estimate, EstimateParts, ExpectedRun, estimate};
 pub use explicit::{explicit_break_even, pays_explicit};
 pub use facts::{Facts, SharesAt};
 pub use fan::{FanCost, Sibling, fan_cost, fork_costs};

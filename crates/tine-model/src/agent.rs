@@ -127,6 +127,8 @@ pub struct AgentRecord {
     pub standing: Standing,
     /// What it does now.
     pub state: AgentState,
+    /// Why its last run failed, in a line; `None` where it did not, and while one is under way.
+    pub failure: Option<String>,
     /// How it inherits.
     pub context: ContextMode,
     /// Model and settings, fixed for its life.

@@ -1,17 +1,21 @@
 //! What a fork will cost, before it is made.
 
+use std::collections::HashMap;
+
 use tine_cache::{
-    Asked, Estimate, EstimateParts, Expectation, Facts, Plan, REQUEST_MS, Situation, estimate,
+    Asked, Estimate, EstimateParts, Expectation, ExpectedRun, Facts, Plan, REQUEST_MS, Situation,
+    estimate,
 };
 use tine_fork::cache::child_places;
 use tine_fork::worker::{Inherits, worker_directive};
-use tine_model::{AgentId, AgentState, EntryId};
-use tine_store::StoreError;
+use tine_model::{AgentId, AgentState, Block, EntryId, Message, Role, TaskStatus};
+use tine_store::{RequestRow, StoreError, UsageScope};
 use tine_wire::Lifetimes;
 
 use crate::cache::{CachePolicy, LifetimeChoice};
 use crate::cached_content::{held_cost, is_worth_holding, longest_held_ms, to_hold};
 use crate::error::RuntimeError;
+use crate::load::Loaded;
 use crate::runtime::Runtime;
 
 /// What is to be priced.
@@ -27,10 +31,32 @@ pub struct EstimateSpec {
     pub workers: bool,
     /// How they would start.
     pub plan: Asked,
-    /// Requests of each child.
-    pub turns: u32,
-    /// Tokens that each child generates in each of them.
-    pub output_tokens: u64,
+    /// Requests of each child; `None` for as many as are usual.
+    pub turns: Option<u32>,
+    /// Tokens that each child generates in each of them; `None` for as many as are usual.
+    pub output_tokens: Option<u64>,
+}
+
+/// A child's usual run, and how it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usual {
+    /// The run.
+    pub run: ExpectedRun,
+    /// Where this comes from.
+    pub known_by: KnownBy,
+}
+
+/// Where a usual run is known from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KnownBy {
+    /// So many workers of the same agent that have ended.
+    Workers(usize),
+    /// The parent's own runs.
+    Parent,
+    /// Nothing: a middling run.
+    Nothing,
+    /// Whoever asked has said it.
+    Caller,
 }
 
 /// What a fork will cost.
@@ -46,6 +72,8 @@ pub struct ForkEstimate {
     pub expectation: Expectation,
     /// How the children would start, and why.
     pub plan: Plan,
+    /// The run of each child that the figures count on.
+    pub usual: Usual,
     /// Money; `None` for a model without a known price.
     pub estimate: Option<Estimate>,
 }
@@ -61,6 +89,18 @@ impl Runtime {
         if loaded.record.state == AgentState::Dead {
             return Err(StoreError::Dead { agent: spec.parent }.into());
         }
+        let usual = self.usual(&loaded, spec.workers).await?;
+        let usual = Usual {
+            run: ExpectedRun {
+                turns: spec.turns.unwrap_or(usual.run.turns),
+                output_tokens: spec.output_tokens.unwrap_or(usual.run.output_tokens),
+                ..usual.run
+            },
+            known_by: match (spec.turns, spec.output_tokens) {
+                (None, None) => usual.known_by,
+                _ => KnownBy::Caller,
+            },
+        };
         let model = loaded.record.settings.model;
         let lane = self.lane(&model, policy).await?;
         let mut parent = loaded.conversation;
@@ -87,10 +127,10 @@ impl Runtime {
             false => situation,
         };
         let mut plan = lane.plan(situation);
-        let mut estimate = estimate(&situation, &lane.facts, spec.turns, spec.output_tokens);
+        let mut estimate = estimate(&situation, &lane.facts, usual.run);
         if holds {
             plan.reason.push_str("; the provider would hold them until the workers are done");
-            let run_ms = REQUEST_MS.saturating_mul(i64::from(spec.turns.max(1)));
+            let run_ms = REQUEST_MS.saturating_mul(i64::from(usual.run.turns.max(1)));
             estimate =
                 estimate.map(|estimate| with_held(estimate, &situation, run_ms, &lane.facts));
         }
@@ -102,14 +142,97 @@ impl Runtime {
             model: name,
             expectation,
             plan,
+            usual,
             estimate,
         })
     }
 }
 
-/// What an estimate counts on for a worker of a model's own, where nothing is known of it: the same as the command line does.
-const EXPECTED_TURNS: u32 = 5;
-const EXPECTED_OUTPUT: u64 = 500;
+/// Workers of a parent that are looked at: the last ones tell most.
+const LOOKED_AT_MAX: usize = 32;
+
+/// Fewest turns of a worker: a look, and the report.
+const WORKER_TURNS_MIN: u64 = 2;
+
+impl Runtime {
+    /// The run that a child of this parent usually makes: as earlier workers of its, else as the parent's own runs. A worker that nothing
+    /// is known of is asked for a part of what its parent was asked for, and knows what that has read: it is expected to make half of the
+    /// turns, with results that are no longer than middling ones.
+    async fn usual(&self, parent: &Loaded, workers: bool) -> Result<Usual, RuntimeError> {
+        let agent = parent.record.id;
+        let requests = self.store().requests(agent, UsageScope::Subtree).await?;
+        if workers {
+            let tasks = self.store().tasks(agent).await?;
+            let ended = tasks.iter().rev().filter(|task| task.status == TaskStatus::Completed);
+            let ended: Vec<AgentId> = ended.take(LOOKED_AT_MAX).map(|task| task.agent).collect();
+            let of_workers = requests.iter().filter(|request| ended.contains(&request.agent));
+            if let Some(habits) = Habits::of(of_workers) {
+                let turns = habits.requests.div_ceil(ended.len().max(1) as u64);
+                let known_by = KnownBy::Workers(ended.len());
+                return Ok(Usual { run: habits.run(turns), known_by });
+            }
+        }
+        let messages = || parent.conversation.history().iter().map(|item| &item.message);
+        let replies = messages().filter(|message| message.role() == Role::Assistant).count() as u64;
+        let prompts = messages().filter(|message| is_prompt(message)).count() as u64;
+        let own = Habits::of(requests.iter().filter(|request| request.agent == agent));
+        let (Some(habits), 1..) = (own, prompts) else {
+            return Ok(Usual { run: ExpectedRun::MIDDLING, known_by: KnownBy::Nothing });
+        };
+        let turns = replies.div_ceil(prompts);
+        let run = match workers {
+            false => habits.run(turns),
+            true => {
+                let run = habits.run(turns.div_ceil(2).max(WORKER_TURNS_MIN));
+                let most = ExpectedRun::MIDDLING.result_tokens;
+                ExpectedRun { result_tokens: run.result_tokens.min(most), ..run }
+            }
+        };
+        Ok(Usual { run, known_by: KnownBy::Parent })
+    }
+}
+
+/// The habits that requests show.
+struct Habits {
+    requests: u64,
+    /// The mean of the tokens generated.
+    output: u64,
+    /// The median of what a turn has added to the next prompt of the same agent, `None` where no turn followed another.
+    added: Option<u64>,
+}
+
+impl Habits {
+    /// `None` without requests whose tokens are known.
+    fn of<'a>(requests: impl Iterator<Item = &'a RequestRow>) -> Option<Self> {
+        let mut last: HashMap<AgentId, u64> = HashMap::new();
+        let (mut count, mut output, mut added) = (0, 0_u64, Vec::new());
+        for request in requests {
+            let Some(usage) = request.usage else { continue };
+            count += 1;
+            output = output.saturating_add(usage.output);
+            let before = last.insert(request.agent, usage.prompt());
+            added.extend(before.and_then(|before| usage.prompt().checked_sub(before)));
+        }
+        added.sort_unstable();
+        let added = added.get(added.len() / 2).copied();
+        Some(Self { requests: count, output: output.checked_div(count)?, added })
+    }
+
+    fn run(&self, turns: u64) -> ExpectedRun {
+        let results = self.added.map(|added| added.saturating_sub(self.output));
+        ExpectedRun {
+            turns: u32::try_from(turns.max(1)).unwrap_or(u32::MAX),
+            output_tokens: self.output,
+            result_tokens: results.unwrap_or(ExpectedRun::MIDDLING.result_tokens),
+        }
+    }
+}
+
+/// Returns true for words of a person, with which a run began.
+fn is_prompt(message: &Message) -> bool {
+    let is_result = |block: &Block| matches!(block, Block::ToolResult { .. });
+    message.role() == Role::User && !message.blocks().iter().any(is_result)
+}
 
 impl Runtime {
     /// The price of workers that a model wants to make, where it is expected to be above `threshold`, in USD; `None` where it
@@ -127,8 +250,8 @@ impl Runtime {
             directives: directives.to_vec(),
             workers: true,
             plan: Asked::Auto,
-            turns: EXPECTED_TURNS,
-            output_tokens: EXPECTED_OUTPUT,
+            turns: None,
+            output_tokens: None,
         };
         let priced = self.estimate(spec, policy).await?;
         let is_dear = priced.estimate.as_ref().is_some_and(|price| price.expected > threshold);

@@ -12,7 +12,6 @@ use tine_store::{ForkFrom, Lease, NewChild, StoreError};
 use crate::budget::OnBudget;
 use crate::error::RuntimeError;
 use crate::journal::StoreJournal;
-use crate::run::state_after;
 use crate::runtime::Runtime;
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
@@ -71,7 +70,7 @@ impl StoreRegistry {
 
     async fn end(&self, result: &ForkResult) -> Result<(), RuntimeError> {
         let Some(lease) = self.running().remove(&result.run_id) else { return Ok(()) };
-        let marked = self.runtime.mark(&lease, state_after(&result.outcome)).await;
+        let marked = self.runtime.mark_after(&lease, &result.outcome).await;
         // Whatever happened, the lease goes back.
         self.runtime.store().release(&lease).await?;
         marked

@@ -94,7 +94,7 @@ pub use dream::{
     Dreamed, Gate, SessionOrder,
 };
 pub use error::RuntimeError;
-pub use estimate::{EstimateSpec, ForkEstimate};
+pub use estimate::{EstimateSpec, ForkEstimate, KnownBy, Usual};
 pub use explain::ExplainedRequest;
 pub use export::{ExportShape, ExportSpec, to_messages};
 pub use fan::{FAN_MAX, FanSpec, FanWatcher};

@@ -313,7 +313,7 @@ impl Runtime {
         if loaded.record.standing == Standing::Worker {
             self.end_background(&[agent]).await;
         }
-        match self.mark(&lease, state_after(&report.outcome)).await {
+        match self.mark_after(&lease, &report.outcome).await {
             Ok(()) => Ok(report),
             // Killed meanwhile: it stays dead, and the report says what it had done.
             Err(RuntimeError::Store(StoreError::Dead { .. })) => {
@@ -354,7 +354,23 @@ impl Runtime {
 
     pub(crate) async fn mark(&self, lease: &Lease, state: AgentState) -> Result<(), RuntimeError> {
         let (agent, fence, now_ms) = (lease.agent, Some(lease.fence), self.now_ms());
-        Ok(self.store().set_state(SetState { agent, state, fence, now_ms }).await?)
+        let change = SetState { agent, state, failure: None, fence, now_ms };
+        Ok(self.store().set_state(change).await?)
+    }
+
+    /// Marks the agent as what it is after a run with this outcome.
+    pub(crate) async fn mark_after(
+        &self,
+        lease: &Lease,
+        outcome: &Outcome,
+    ) -> Result<(), RuntimeError> {
+        let failure = match outcome {
+            Outcome::Failed(cause) => Some(in_a_line(cause)),
+            _ => None,
+        };
+        let (agent, fence, now_ms) = (lease.agent, Some(lease.fence), self.now_ms());
+        let change = SetState { agent, state: state_after(outcome), failure, fence, now_ms };
+        Ok(self.store().set_state(change).await?)
     }
 
     /// Does what other processes ask of the run: stops it when its agent was killed, or when somebody wants it stopped.
@@ -455,7 +471,17 @@ fn within(options: &RunOptions, settled: &Confinement) -> RunOptions {
 }
 
 /// The state of an agent when a run of it has ended.
-pub(crate) fn state_after(outcome: &Outcome) -> AgentState {
+/// Characters of a cause that are kept.
+const CAUSE_CHARACTERS_MAX: usize = 300;
+
+/// The cause of a failure as lists show it, without keys.
+fn in_a_line(cause: &str) -> String {
+    let cause = tine_guard::redact(cause);
+    let words: Vec<&str> = cause.split_whitespace().collect();
+    words.join(" ").chars().take(CAUSE_CHARACTERS_MAX).collect()
+}
+
+fn state_after(outcome: &Outcome) -> AgentState {
     match outcome {
         Outcome::Aborted | Outcome::Failed(_) => AgentState::Interrupted,
         Outcome::Completed

@@ -120,12 +120,14 @@ pub struct Rename {
 }
 
 /// Changes what an agent does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetState {
     /// The agent; not a dead one.
     pub agent: AgentId,
     /// What it does now; not [`AgentState::Dead`].
     pub state: AgentState,
+    /// Why its run failed, in a line; `None` where none has.
+    pub failure: Option<String>,
     /// Where given, the change is refused unless this is the current lease.
     pub fence: Option<Fence>,
     /// When, in milliseconds since the Unix epoch.

@@ -226,7 +226,7 @@ pub trait Store: Send + Sync {
 
     /// Records a request together with the cache entries that it wrote or refreshed, and adds it to what its tree has spent;
     /// `false`, and nothing done, when its id is recorded. Of an entry that is known the later use wins, and tokens that a provider has reported stay. Entries that
-    /// nobody has used for a day are forgotten.
+    /// nobody has used for two days are forgotten.
     async fn record_request(&self, request: RequestRow, cache: &[CacheRow]) -> Result<bool>;
 
     /// Requests in the order in which they were recorded.

@@ -3,6 +3,7 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+use crossterm::event::KeyCode;
 use tine_tui::bench::Stage;
 
 /// Messages of the conversation.
@@ -73,7 +74,18 @@ fn main() {
         stage.frame();
         stage.tree();
         told("the tree of 10,000 agents", &mut stage, |stage, _| stage.stream(DELTAS));
-        told("the same, as they change", &mut stage, |stage, number| {
+        stage.tree();
+        stage.picker();
+        println!("  {:<34} {:>7.2}", "opening the picker of 10,000 agents", stage.frame());
+        told("a key in that picker", &mut stage, |stage, number| match number % 8 {
+            7 => (0..7).for_each(|_| stage.press(KeyCode::Backspace)),
+            letter => stage.press(KeyCode::Char(char::from(b"number "[letter]))),
+        });
+        stage.press(KeyCode::Esc);
+        stage.press(KeyCode::Esc);
+        stage.frame();
+        stage.tree();
+        told("the tree, as agents change", &mut stage, |stage, number| {
             stage.stream(DELTAS);
             if number.is_multiple_of(WRITTEN) {
                 stage.write();

@@ -100,8 +100,17 @@ impl Stage {
 
     /// A key that writes.
     pub fn key(&mut self, letter: char) {
-        let key = KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE);
-        self.inbox.push(Event::Key(key));
+        self.press(KeyCode::Char(letter));
+    }
+
+    /// A key.
+    pub fn press(&mut self, code: KeyCode) {
+        self.inbox.push(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    }
+
+    /// The picker of conversations.
+    pub fn picker(&mut self) {
+        self.app.open_picker();
     }
 
     /// The tree of all agents, or no longer.
@@ -154,11 +163,12 @@ fn agent(number: u16) -> AgentRecord {
     AgentRecord {
         id: id(number),
         name: None,
-        title: None,
+        title: Some(format!("Look at part number {number} and say what it does")),
         parent: (number > 0).then(|| id(number / 8)),
         fork_point: None,
         standing: if number == 0 { Standing::Root } else { Standing::Peer },
         state: AgentState::Idle,
+        failure: None,
         context: ContextMode::Full,
         settings: ModelSettings {
             model: ModelRef { provider: Provider::Sim, name: "echo".to_owned() },

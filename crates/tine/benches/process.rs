@@ -1,4 +1,4 @@
-//! Whole processes, printed: `tine --version`, and `tine fork` of a short and of a long conversation. Run with
+//! Whole processes, printed: `tine --version`, `tine fork` of a short and of a long conversation, and the lists of many agents. Run with
 //! `cargo xtask bench process`. Medians; the growth of the database is measured over 64 forks.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
@@ -9,6 +9,9 @@ use std::time::{Duration, Instant};
 
 /// Runs of each command that are counted.
 const RUNS: usize = 41;
+
+/// Agents of a store that has many.
+const AGENTS: usize = 5_000;
 
 /// Forks over which the growth of the database is measured, as DESIGN §14 has it.
 const FORKS: u64 = 64;
@@ -33,6 +36,16 @@ fn main() {
     }
     let ratio = times[1].as_secs_f64() / times[0].as_secs_f64();
     println!("10,000 messages against 10: {ratio:.2} times");
+    let many = tempfile::tempdir().unwrap();
+    let file = many.path().join("short");
+    std::fs::write(&file, conversation(10)).unwrap();
+    let import = ["import", file.to_str().unwrap(), "--model", "sim/echo", "--name", "root"];
+    tine(many.path(), &import);
+    (1..AGENTS).for_each(|_| tine(many.path(), &["fork", "root"]));
+    for command in [&["ps"][..], &["ps", "--json"], &["tree"]] {
+        let time = median(|| tine(many.path(), command));
+        println!("tine {} of {AGENTS} agents: {}", command.join(" "), shown(time));
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the benchmark runs the real binary")]

@@ -14,7 +14,7 @@ use tine_testkit::pty::{Place, Terminal};
 const STARTS: usize = 15;
 
 /// Agents of a store that has many.
-const AGENTS: usize = 1_000;
+const AGENTS: usize = 5_000;
 
 /// Messages of a conversation that is long.
 const MESSAGES: usize = 10_000;
@@ -22,7 +22,7 @@ const MESSAGES: usize = 10_000;
 /// What stands before the words that are written.
 const PROMPT: &str = "❯";
 
-const START_MS: f64 = 50.0;
+const START_MS: f64 = 40.0;
 const MEMORY_MIB: f64 = 40.0;
 const VERSION_MS: f64 = 10.0;
 
@@ -74,13 +74,14 @@ fn main() {
         start.elapsed()
     };
     told("tine --version", median(version), "ms", VERSION_MS);
-    for (what, home) in [("an empty store", &empty), ("1,000 agents", &many)] {
+    for (what, home) in [("an empty store", &empty), ("5,000 agents", &many)] {
         let time = median(|| first_prompt(home));
         told(&format!("start to first prompt, {what}"), time, "ms", START_MS);
     }
-    let idle: [(_, _, &[&str]); 3] = [
+    let idle: [(_, _, &[&str]); 4] = [
         ("an empty store", &empty, &[]),
-        ("1,000 agents", &many, &[]),
+        ("5,000 agents", &many, &[]),
+        ("5,000 agents in the picker", &many, &["-r"]),
         ("10,000 messages shown", &long, &["--resume", "long"]),
     ];
     for (what, home, arguments) in idle {

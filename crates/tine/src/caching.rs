@@ -7,7 +7,7 @@ use serde::Serialize;
 use tine_cache::{Asked, Models};
 use tine_model::Lifetime;
 use tine_runtime::{
-    CachePolicy, EstimateSpec, ForkEstimate, LifetimeChoice, VALUE_PER_SECOND_DEFAULT,
+    CachePolicy, EstimateSpec, ForkEstimate, KnownBy, LifetimeChoice, VALUE_PER_SECOND_DEFAULT,
 };
 
 use crate::ask::{a_person_is_there, agrees};
@@ -135,8 +135,8 @@ pub(crate) async fn go_ahead(context: &Context, before: Before<'_>) -> Result<bo
     let estimate = context.runtime.estimate(spec, policy).await?;
     if args.estimate {
         match json {
-            true => output::json(&shape(&estimate, children, args))?,
-            false => output::write_out(&text(&estimate, children, args))?,
+            true => output::json(&shape(&estimate, children))?,
+            false => output::write_out(&text(&estimate, children))?,
         }
         return Ok(false);
     }
@@ -165,15 +165,15 @@ fn confirm(price: &str) -> Result<bool, Failure> {
     }
 }
 
-fn shape<'a>(estimate: &'a ForkEstimate, children: usize, args: &EstimateArgs) -> EstimateJson<'a> {
+fn shape(estimate: &ForkEstimate, children: usize) -> EstimateJson<'_> {
     let dollars = estimate.estimate;
     EstimateJson {
         model: &estimate.model,
         priced_as: estimate.priced_as.as_deref(),
         prices_date: &estimate.prices_date,
         children,
-        turns: args.expect_turns,
-        output_tokens: args.expect_output,
+        turns: estimate.usual.run.turns,
+        output_tokens: estimate.usual.run.output_tokens,
         prefix_tokens: estimate.expectation.prefix,
         cached_tokens: covered(estimate),
         gap_tokens: estimate.expectation.gap,
@@ -202,7 +202,7 @@ pub(crate) fn launch_word(launch: tine_cache::Launch) -> &'static str {
     }
 }
 
-fn text(estimate: &ForkEstimate, children: usize, args: &EstimateArgs) -> String {
+fn text(estimate: &ForkEstimate, children: usize) -> String {
     let noun = if children == 1 { "fork" } else { "workers" };
     let mut lines = vec![format!(
         "{children} {noun} over a prefix of {} tokens, {}",
@@ -221,7 +221,7 @@ fn text(estimate: &ForkEstimate, children: usize, args: &EstimateArgs) -> String
     match &estimate.estimate {
         None => lines.push("The price of this model is unknown.".to_owned()),
         Some(dollars) => {
-            let turns = plural(u64::from(args.expect_turns), "turn");
+            let turns = plural(u64::from(estimate.usual.run.turns), "turn");
             let each = if children == 1 { String::new() } else { " each".to_owned() };
             let parts = dollars.parts;
             lines.push(styled(BOLD, &format!("about {}", money(dollars.expected))));
@@ -236,8 +236,21 @@ fn text(estimate: &ForkEstimate, children: usize, args: &EstimateArgs) -> String
             lines.push(format!(
                 "  {:>9}  output, at {} tokens a turn",
                 money(parts.output),
-                grouped(args.expect_output)
+                grouped(estimate.usual.run.output_tokens)
             ));
+            lines.extend(match estimate.usual.known_by {
+                KnownBy::Workers(1) => {
+                    Some("turns and output are those of the worker before".into())
+                }
+                KnownBy::Workers(count) => {
+                    Some(format!("turns and output are the mean of the last {count} workers"))
+                }
+                KnownBy::Parent => Some("turns and output are the mean of the parent's own".into()),
+                KnownBy::Nothing => {
+                    Some("turns and output are guessed: nothing is known yet".into())
+                }
+                KnownBy::Caller => None,
+            });
             lines.push(format!(
                 "between {} (everything cached, one turn) and {} (nothing cached)",
                 money(dollars.low),

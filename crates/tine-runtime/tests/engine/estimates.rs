@@ -42,8 +42,8 @@ async fn estimate(house: &House, parent: AgentId, count: usize) -> ForkEstimate 
         directives: directives(0, count),
         workers: true,
         plan: Asked::Auto,
-        turns: 1,
-        output_tokens: 0,
+        turns: Some(1),
+        output_tokens: Some(0),
     };
     house.runtime.estimate(spec, CachePolicy::default()).await.unwrap()
 }

@@ -200,8 +200,8 @@ async fn an_estimate_says_how_a_servers_slots_make_workers_wait() {
         directives: vec!["One.".to_owned(), "Two.".to_owned()],
         workers: true,
         plan: Asked::Auto,
-        turns: 1,
-        output_tokens: 10,
+        turns: Some(1),
+        output_tokens: Some(10),
     };
     let estimate = house.runtime.estimate(spec, CachePolicy::default()).await.unwrap();
     assert_eq!(estimate.plan.launch, Launch::InTurn);

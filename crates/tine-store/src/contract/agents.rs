@@ -56,6 +56,7 @@ pub async fn an_agent_is_read_as_it_was_made(fixture: &dyn Fixture) -> Result<()
         fork_point: None,
         standing: new.standing,
         state: AgentState::Idle,
+        failure: None,
         context: new.context,
         settings: new.settings.clone(),
         head: new.head.hash,
@@ -205,7 +206,7 @@ pub async fn ancestry_runs_from_the_root(fixture: &dyn Fixture) -> Result<()> {
 pub async fn only_kill_makes_dead(fixture: &dyn Fixture) -> Result<()> {
     let store = fixture.open().await?;
     let agent = create(&*store, 1).await?;
-    let set = |state| SetState { agent, state, fence: None, now_ms: 5 };
+    let set = |state| SetState { agent, state, failure: None, fence: None, now_ms: 5 };
     for state in [AgentState::Running, AgentState::Interrupted, AgentState::Idle] {
         store.set_state(set(state)).await?;
         assert_eq!(store.agent(agent).await?.state, state);

@@ -22,7 +22,7 @@ async fn spawn_worker(store: &dyn Store, spawner: AgentId, number: u64) -> Resul
 
 async fn run(store: &dyn Store, agent: AgentId) -> Result<()> {
     let (state, fence) = (AgentState::Running, None);
-    store.set_state(SetState { agent, state, fence, now_ms: 7000 }).await
+    store.set_state(SetState { agent, state, failure: None, fence, now_ms: 7000 }).await
 }
 
 /// The second one is told who the first is, also when it has the same name.
@@ -68,7 +68,7 @@ pub async fn a_lease_given_back_in_a_run_interrupts(fixture: &dyn Fixture) -> Re
     let agent = create(&*store, 1).await?;
     let held = lease(&*store, agent, "host:1").await?;
     let (state, fence) = (AgentState::Running, Some(held.fence));
-    store.set_state(SetState { agent, state, fence, now_ms: 8000 }).await?;
+    store.set_state(SetState { agent, state, failure: None, fence, now_ms: 8000 }).await?;
     store.release(&held).await?;
     assert_eq!(store.agent(agent).await?.state, AgentState::Interrupted);
     Ok(())
@@ -85,7 +85,7 @@ pub async fn a_lost_lease_writes_nothing(fixture: &dyn Fixture) -> Result<()> {
     let second = lease(&*store, agent, "two").await?;
     assert!(is_fenced(&*store, agent, first.fence).await);
     let (state, fence) = (AgentState::Running, Some(first.fence));
-    let stale = store.set_state(SetState { agent, state, fence, now_ms: 1 }).await;
+    let stale = store.set_state(SetState { agent, state, failure: None, fence, now_ms: 1 }).await;
     refused!(stale, StoreError::Fenced { .. });
     // Releasing what is lost takes nothing from the new holder.
     store.release(&first).await?;

@@ -20,7 +20,7 @@ async fn worker(store: &dyn Store, spawner: AgentId, number: u64) -> Result<Agen
 }
 
 async fn mark(store: &dyn Store, agent: AgentId, state: AgentState) -> Result<()> {
-    store.set_state(SetState { agent, state, fence: None, now_ms: 7000 }).await
+    store.set_state(SetState { agent, state, failure: None, fence: None, now_ms: 7000 }).await
 }
 
 /// Any end will do, every time counts, and the flags of the last end are gone.

@@ -207,7 +207,7 @@ pub async fn usage_is_summed_from_where_one_asked_last(fixture: &dyn Fixture) ->
 
 /// By scope and time; the later use and the reported count win, and what nobody uses is forgotten.
 pub async fn cache_entries_are_kept_while_they_are_used(fixture: &dyn Fixture) -> Result<()> {
-    const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+    const KEPT_MS: i64 = 2 * 24 * 60 * 60 * 1000;
     let store = fixture.open().await?;
     let agent = create(&*store, 1).await?;
     let record = |number: u8, at_ms, rows: Vec<CacheRow>| {
@@ -225,7 +225,9 @@ pub async fn cache_entries_are_kept_while_they_are_used(fixture: &dyn Fixture) -
     assert_eq!(store.cache_entries([0; 32], 0).await?, [second, first.clone()]);
     assert_eq!(store.cache_entries([0; 32], 2001).await?, [first]);
     assert_eq!(store.cache_entries([9; 32], 0).await?.len(), 1);
-    record(4, 3001 + DAY_MS, vec![]).await?;
+    record(4, 3000 + KEPT_MS, vec![]).await?;
+    assert_eq!(store.cache_entries([0; 32], 0).await?.len(), 1);
+    record(5, 3001 + KEPT_MS, vec![]).await?;
     assert!(store.cache_entries([0; 32], 0).await?.is_empty());
     Ok(())
 }

@@ -31,7 +31,7 @@ macro_rules! agent_columns {
     () => {
         "a.id, a.name, a.parent, a.fork_point, a.standing, a.state, a.context, a.model, \
          a.max_tokens, a.thinking, a.effort, a.head, a.directory, a.depth, a.created_ms, \
-         a.updated_ms, a.stop, a.reach, a.title"
+         a.updated_ms, a.stop, a.reach, a.title, a.failure"
     };
 }
 
@@ -167,6 +167,11 @@ impl SqliteStore {
             check_fence(&mut write, change.agent, fence).await?;
         }
         write_state(&mut write, change.agent, change.state, change.now_ms).await?;
+        if let Some(failure) = change.failure {
+            let sql = sqlx::query("UPDATE agents SET failure = ? WHERE id = ?");
+            let sql = sql.bind(failure).bind(change.agent.as_bytes().as_slice());
+            write.run("failure", sql).await?;
+        }
         write.commit().await
     }
 
@@ -333,7 +338,7 @@ pub(super) async fn write_state(
     now_ms: i64,
 ) -> Result<()> {
     // What was asked of a run ends with it.
-    let sql = "UPDATE agents SET state = ?1, updated_ms = max(updated_ms, ?2), \
+    let sql = "UPDATE agents SET state = ?1, updated_ms = max(updated_ms, ?2), failure = NULL, \
          stop = CASE ?1 WHEN 'running' THEN stop END WHERE id = ?3";
     let sql = sqlx::query(sql).bind(state.as_str()).bind(now_ms).bind(agent.as_bytes().as_slice());
     write.run("state", sql).await?;
@@ -374,7 +379,7 @@ async fn store_head(write: &mut Writing<'_>, new: &NewAgent) -> Result<()> {
 }
 
 fn agent_record(path: &Path, row: &SqliteRow) -> Result<AgentRecord> {
-    debug_assert_eq!(row.len(), 19);
+    debug_assert_eq!(row.len(), 20);
     let row = Columns::new(path, row);
     Ok(AgentRecord {
         id: row.agent(0)?,
@@ -398,6 +403,7 @@ fn agent_record(path: &Path, row: &SqliteRow) -> Result<AgentRecord> {
         stop: row.word_or_null(16, StopKind::from_name)?,
         reach: row.word(17, reach_from_text)?,
         title: row.get(18)?,
+        failure: row.get(19)?,
     })
 }
 

@@ -207,7 +207,7 @@ async fn remove_one(
             write.run(step, sqlx::query(sql).bind(id())).await?;
         }
     } else {
-        let sql = "UPDATE agents SET name = NULL, title = NULL, state = 'dead', reaped_ms = coalesce(reaped_ms, ?2), \
+        let sql = "UPDATE agents SET name = NULL, title = NULL, failure = NULL, state = 'dead', reaped_ms = coalesce(reaped_ms, ?2), \
              removed_ms = coalesce(removed_ms, ?2), stop = NULL, follow_up = NULL WHERE id = ?1";
         write.run("what is inherited", sqlx::query(sql).bind(id()).bind(now_ms)).await?;
     }

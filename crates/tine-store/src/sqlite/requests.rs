@@ -13,9 +13,9 @@ use super::column::{Columns, usage_columns};
 use super::connection::Writing;
 use crate::{CacheRow, RequestRow, Result, UsageScope, UsageSum};
 
-/// How long a cache entry is remembered after its last use, in milliseconds. Twice the longest lifetime that a provider sells
-/// (OpenAI's 12 hours); those that promise none (DeepSeek) keep theirs for hours.
-const CACHE_KEPT_MS: i64 = 24 * 60 * 60 * 1000;
+/// How long a cache entry is remembered after its last use, in milliseconds: until tomorrow's evening, so that a miss of then can be called
+/// expired. The longest lifetime that a provider sells is OpenAI's of 12 hours; those that promise none (DeepSeek) keep theirs for hours.
+const CACHE_KEPT_MS: i64 = 2 * 24 * 60 * 60 * 1000;
 
 macro_rules! request_columns {
     ($table:literal) => {

@@ -9,6 +9,7 @@ use tine_store::BudgetRow;
 use super::facts::Fact;
 use super::live::Happening;
 use super::piece::Tone;
+use super::room::Cost;
 use super::side::SideEvent;
 use super::workers::WorkerLine;
 use crate::host::{ModelChoice, Offer};
@@ -43,8 +44,8 @@ pub(crate) enum Event {
         /// What was written.
         entries: Vec<FoldedEntry>,
     },
-    /// What an agent and its tree cost so far, in USD.
-    Cost(AgentId, Option<f64>, Option<f64>),
+    /// The cost of an agent and its tree so far.
+    Cost(AgentId, Cost),
     /// What an agent may use: the budget of its tree, and most tokens that its model reads at once, as far as there is such a thing.
     Means(AgentId, Option<Box<BudgetRow>>, Option<u64>),
     /// An agent was made for what was typed first.

@@ -25,6 +25,7 @@ pub(crate) fn agent(byte: u8, parent: Option<u8>) -> AgentRecord {
         fork_point: None,
         standing: if parent.is_some() { Standing::Peer } else { Standing::Root },
         state: AgentState::Idle,
+        failure: None,
         context: ContextMode::Full,
         settings: ModelSettings {
             model: "sim/echo".parse().unwrap(),

@@ -39,6 +39,8 @@ pub(crate) enum Doing {
     Idle,
     /// Its run broke off.
     Interrupted,
+    /// Its run failed.
+    Failed,
     /// It was ended for good.
     Dead,
     /// What became of its task.
@@ -57,7 +59,8 @@ impl Doing {
             Self::Dead => "†",
             Self::Task(TaskStatus::Queued) => "…",
             Self::Task(TaskStatus::Completed) => "✓",
-            Self::Task(TaskStatus::Failed | TaskStatus::Cancelled | TaskStatus::TimedOut) => "✗",
+            Self::Failed
+            | Self::Task(TaskStatus::Failed | TaskStatus::Cancelled | TaskStatus::TimedOut) => "✗",
             Self::Task(TaskStatus::Lost) => "!",
         }
     }
@@ -70,6 +73,7 @@ impl Doing {
             Self::Asks => "permission",
             Self::Idle => AgentState::Idle.as_str(),
             Self::Interrupted => AgentState::Interrupted.as_str(),
+            Self::Failed => TaskStatus::Failed.as_str(),
             Self::Dead => AgentState::Dead.as_str(),
             Self::Task(status) => status.as_str(),
         }
@@ -82,7 +86,9 @@ impl Doing {
             Self::Elsewhere => "running elsewhere",
             Self::Asks => "waiting for permission",
             Self::Task(TaskStatus::Lost) => "lost: its process is gone",
-            Self::Idle | Self::Interrupted | Self::Dead | Self::Task(_) => self.word(),
+            Self::Idle | Self::Interrupted | Self::Failed | Self::Dead | Self::Task(_) => {
+                self.word()
+            }
         }
     }
 }
@@ -164,6 +170,7 @@ impl App {
             _ if self.lives.contains_key(&agent.id) => Doing::Here,
             (AgentState::Running, _) => Doing::Elsewhere,
             (AgentState::Idle | AgentState::Interrupted, Some(status)) => Doing::Task(status),
+            (AgentState::Interrupted, None) if agent.failure.is_some() => Doing::Failed,
             (AgentState::Interrupted, None) => Doing::Interrupted,
             (AgentState::Idle, None) => Doing::Idle,
         }

@@ -34,7 +34,12 @@ pub(crate) enum Happening {
     /// A call has its answer.
     ToolFinished(ToolCallId),
     /// A request was answered.
-    Answered(Usage),
+    Answered {
+        /// Its tokens.
+        usage: Usage,
+        /// True where the cache would have served more a while ago.
+        is_expired: bool,
+    },
     /// It waits for something, which these words say.
     Held(String, Option<Duration>),
     /// Something that the person is to know.
@@ -103,7 +108,7 @@ impl Live {
                 self.running.push((id.clone(), tool.clone(), line.clone()));
             }
             Happening::ToolFinished(done) => self.running.retain(|(id, ..)| id != done),
-            Happening::Answered(_) => (self.held, self.is_answered) = (None, true),
+            Happening::Answered { .. } => (self.held, self.is_answered) = (None, true),
             Happening::Held(why, wait) => {
                 let at_least = wait.map(|wait| format!(" ({} s)", wait.as_secs().max(1)));
                 self.held = Some(format!("{why}{}", at_least.unwrap_or_default()));

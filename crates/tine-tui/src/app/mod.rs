@@ -71,7 +71,7 @@ pub(crate) use past::PICKER_KEYS;
 pub(crate) use piece::{AnswerText, Body, CallPiece, OWN_COMMAND, Tone};
 pub(crate) use point::{POINT_KEYS, Seen};
 pub(crate) use questions::{Questions, Standby, where_and_why, who_asks};
-pub(crate) use room::{Room, Scroll, called};
+pub(crate) use room::{Cost, LastRequest, Room, Scroll, called};
 pub(crate) use setup::{Setup, Weight};
 pub(crate) use side::{SideEvent, SidePage};
 pub(crate) use tree::{Asks, Tree};
@@ -259,9 +259,9 @@ impl App {
                 }
                 Vec::new()
             }
-            Event::Cost(agent, own, tree) => {
+            Event::Cost(agent, cost) => {
                 if let Some(room) = self.rooms.get_mut(&agent) {
-                    room.cost = Some((own, tree));
+                    room.cost = Some(cost);
                 }
                 Vec::new()
             }
@@ -469,9 +469,10 @@ impl App {
                 self.say(Some(agent), Tone::Warning, text);
                 Vec::new()
             }
-            Happening::Answered(usage) => {
+            Happening::Answered { usage, is_expired } => {
                 if let Some(room) = self.rooms.get_mut(&agent) {
-                    room.last_request = Some((usage.read, usage.prompt()));
+                    let (read, prompt) = (usage.read, usage.prompt());
+                    room.last_request = Some(LastRequest { read, prompt, is_expired });
                 }
                 match self.focus == Some(agent) {
                     true => vec![Effect::Price(agent)],

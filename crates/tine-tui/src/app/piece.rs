@@ -17,7 +17,7 @@ use crate::words::one_line;
 
 /// What is told to agents about their surroundings stands in these; people know it.
 const FRAMES: [(&str, &str); 3] = [
-    ("environment", "surroundings"),
+    ("environment", "its working directory"),
     ("worktree", "its worktree"),
     ("side-question", "to answer beside the conversation"),
 ];
@@ -288,7 +288,7 @@ mod tests {
         }
         let shown: Vec<String> = pieces.iter().map(|piece| format!("{:?}", piece.body)).collect();
         insta::assert_snapshot!(shown.join("\n"), @r#"
-        Event("(the agent is told surroundings)")
+        Event("(the agent is told its working directory)")
         User("look")
         Call(CallPiece { id: ToolCallId("t1"), tool: "Bash", line: "ls", input: "{\"command\":\"ls\"}", answer: Some(AnswerText { entry: EntryId(3), text: "a.txt\n", is_error: false }) })
         "#);

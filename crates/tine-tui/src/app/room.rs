@@ -28,6 +28,28 @@ pub(crate) enum Scroll {
 /// A piece that keeps its place when the conversation is read anew: its entry, and the how manieth of that entry it is.
 pub(crate) type Place = (EntryId, usize);
 
+/// Tokens of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LastRequest {
+    /// Those that the cache served, where the provider says it.
+    pub(crate) read: Option<u64>,
+    /// All of its prompt.
+    pub(crate) prompt: u64,
+    /// True where the cache would have served more a while ago.
+    pub(crate) is_expired: bool,
+}
+
+/// Money, in USD; `None` where a price is unknown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Cost {
+    /// What an agent's own requests cost so far.
+    pub(crate) own: Option<f64>,
+    /// What they cost with those of its tree.
+    pub(crate) tree: Option<f64>,
+    /// How much more its own would have cost without any cache.
+    pub(crate) saved: Option<f64>,
+}
+
 /// An agent on the screen.
 #[derive(Debug, Clone)]
 pub(crate) struct Room {
@@ -60,10 +82,10 @@ pub(crate) struct Room {
     pub(crate) toggled: HashSet<Place>,
     /// Whether all calls and all reasoning are shown whole.
     pub(crate) is_open: bool,
-    /// Tokens of the last request: those that the cache served, and all of its prompt.
-    pub(crate) last_request: Option<(Option<u64>, u64)>,
+    /// Tokens of the last request.
+    pub(crate) last_request: Option<LastRequest>,
     /// What it cost so far, and its tree, in USD.
-    pub(crate) cost: Option<(Option<f64>, Option<f64>)>,
+    pub(crate) cost: Option<Cost>,
     /// The budget of its tree, where there is one.
     pub(crate) budget: Option<BudgetRow>,
     /// Most tokens that its model reads at once, where that is known.

@@ -33,6 +33,8 @@ pub(super) fn lines(app: &App, agent: AgentId, width: usize) -> Vec<Line<'static
         if let Some((_, tool, line)) = live.running.first() {
             does.push_str(&format!(" · {tool} {line}"));
         }
+    } else if let Some(failure) = &record.failure {
+        does.push_str(&format!(": {}", one_line(failure)));
     } else if let Some(request) = app.questions.of(agent) {
         does.push_str(&format!(": {}", one_line(&request.what)));
     }

@@ -12,7 +12,7 @@ use tine_store::{BudgetRow, Caps};
 
 use super::{Kept, draw};
 use crate::app::fixture::{agent, id, request, worker};
-use crate::app::{App, Event, Happening, Tone};
+use crate::app::{App, Cost, Event, Happening, Tone};
 
 fn call(id: &str, name: &str, input: &str) -> Block {
     let input = ToolInput::Valid(RawJson::parse(input).unwrap());
@@ -525,10 +525,11 @@ fn working(app: &mut App) {
         started_ms: 0,
         updated_ms: 0,
     };
-    app.update(Event::Cost(id(1), Some(1.2), Some(4.2)));
+    let cost = Cost { own: Some(1.2), tree: Some(4.2), saved: Some(2.0) };
+    app.update(Event::Cost(id(1), cost));
     app.update(Event::Means(id(1), Some(Box::new(budget)), Some(200_000)));
     let usage = Usage { uncached: 2_000, read: Some(10_000), ..Usage::default() };
-    app.update(Event::Happened(id(1), Happening::Answered(usage)));
+    app.update(Event::Happened(id(1), Happening::Answered { usage, is_expired: false }));
 }
 
 #[test]
@@ -567,7 +568,7 @@ fn workers_and_a_budget_on_a_small_screen() {
 fn the_parent_of_working_workers_waits_for_them_and_not_for_the_model() {
     let mut app = session();
     working(&mut app);
-    let answered = Happening::Answered(Usage::default());
+    let answered = Happening::Answered { usage: Usage::default(), is_expired: true };
     for happening in [Happening::Began, Happening::Request, answered, Happening::Written] {
         app.update(Event::Happened(id(1), happening));
     }
@@ -638,7 +639,7 @@ fn workers_and_a_budget_on_a_large_screen() {
     ◦ 07070707: running in another process
     ── 01010101 · 5 forks ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
     ❯
-    sim/echo · 3 running · $0.80 left · 12.0k context (6%) · last request 83% cached · $1.20 (tree $4.20) · default (Shift+Tab)
+    sim/echo · 3 running · $0.80 left · 12.0k context (6%) · last request 83% cached · $1.20 (tree $4.20) · the cache saved $2.00 · default (Shift+Tab)
     ");
 }
 

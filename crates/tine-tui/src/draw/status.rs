@@ -8,7 +8,9 @@ use tine_store::BudgetRow;
 use unicode_width::UnicodeWidthStr;
 
 use super::{BOLD, CYAN, DIM, RED, YELLOW};
-use crate::app::{Action, App, Escape, POINT_KEYS, Scroll, Standby, called, is_command, mode_word};
+use crate::app::{
+    Action, App, Escape, LastRequest, POINT_KEYS, Scroll, Standby, called, is_command, mode_word,
+};
 use crate::figures::{money, plural, span, tokens};
 use crate::question::{Said, said};
 use crate::words::{cut, fit};
@@ -21,6 +23,9 @@ const MICRO: f64 = 1_000_000.0;
 
 /// Millionths of a USD in a cent.
 const CENT: u64 = 10_000;
+
+/// Fewest dollars that are called saved.
+const SAVED_MIN: f64 = 0.0001;
 
 /// What stands between two parts of a line.
 const BETWEEN: &str = " · ";
@@ -52,7 +57,8 @@ pub(super) fn rule(app: &App, width: usize) -> Line<'static> {
         parts.push("dead".to_owned());
     }
     if record.state == AgentState::Interrupted && !app.runs(record.id) {
-        parts.push("interrupted: /resume goes on".to_owned());
+        let how = if record.failure.is_some() { "failed" } else { "interrupted" };
+        parts.push(format!("{how}: /resume goes on"));
     }
     if room.scroll != Scroll::Bottom {
         let key = app.keys.hint(Action::Bottom).map(|key| format!(" ({key})"));
@@ -114,24 +120,28 @@ pub(super) fn line(app: &App, width: usize) -> Line<'static> {
         left => (None, left),
     };
     short.into_iter().for_each(|(text, style)| add(text, style));
-    if let Some((room, (read, prompt))) =
-        app.room().and_then(|room| Some((room, room.last_request?)))
-    {
+    if let Some((room, last)) = app.room().and_then(|room| Some((room, room.last_request?))) {
+        let LastRequest { read, prompt, is_expired } = last;
         let share = room.window.filter(|window| *window > 0).map(|window| prompt * 100 / window);
         let share = share.filter(|share| *share > 0).map(|share| format!(" ({share}%)"));
         let share = share.unwrap_or_default();
         add(format!("{} context{share}", tokens(prompt)), DIM);
         if let (Some(read), true) = (read, prompt > 0) {
             let share = read.min(prompt) * 100 / prompt;
-            add(format!("last request {share}% cached"), DIM);
+            let why = if is_expired { ", the rest had expired" } else { "" };
+            add(format!("last request {share}% cached{why}"), DIM);
         }
     }
-    match app.room().and_then(|room| room.cost) {
-        Some((Some(own), Some(tree))) if tree > own => {
-            add(format!("{} (tree {})", money(own), money(tree)), DIM);
+    if let Some(cost) = app.room().and_then(|room| room.cost) {
+        match (cost.own, cost.tree) {
+            (Some(own), Some(tree)) if tree > own => {
+                add(format!("{} (tree {})", money(own), money(tree)), DIM);
+            }
+            (Some(own), _) => add(money(own), DIM),
+            (None, _) => {}
         }
-        Some((Some(own), _)) => add(money(own), DIM),
-        Some((None, _)) | None => {}
+        let saved = cost.saved.filter(|saved| *saved >= SAVED_MIN);
+        saved.into_iter().for_each(|saved| add(format!("the cache saved {}", money(saved)), DIM));
     }
     left.into_iter().for_each(|(text, style)| add(text, style));
     if app.mode == PermissionMode::Default {

@@ -279,7 +279,8 @@ pub(super) fn style(doing: Doing) -> Style {
         Doing::Here | Doing::Elsewhere | Doing::Task(TaskStatus::Running) => CYAN,
         Doing::Asks | Doing::Interrupted | Doing::Task(TaskStatus::Interrupted) => YELLOW,
         Doing::Task(TaskStatus::Completed) => GREEN,
-        Doing::Task(
+        Doing::Failed
+        | Doing::Task(
             TaskStatus::Failed | TaskStatus::Cancelled | TaskStatus::TimedOut | TaskStatus::Lost,
         ) => RED,
         Doing::Dead => DIM,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use tine_cache::Plan;
+use tine_cache::{Plan, Verdict};
 use tine_fork::neighbour::Neighbour;
 use tine_fork::run::{Observer, RunEvent};
 use tine_model::{AgentId, Decision, PermissionId, TaskRecord, in_full};
@@ -111,7 +111,13 @@ fn happening(event: &RunEvent<'_>, directory: &std::path::Path) -> Option<Happen
         RunEvent::LeftBehind(left) => Happening::Warning(left_behind(left)),
         RunEvent::Shared(neighbours) => Happening::Warning(one_line(&Neighbour::note(neighbours))),
         RunEvent::Dialect(change) => Happening::Warning(one_line(&change.to_string())),
-        RunEvent::Answered(record) => Happening::Answered(record.usage),
+        RunEvent::Answered(record) => Happening::Answered {
+            usage: record.usage,
+            is_expired: record
+                .cache
+                .as_ref()
+                .is_some_and(|cache| cache.judgement.verdict == Verdict::Expired),
+        },
         RunEvent::Message(_) => Happening::Written,
         RunEvent::ToolStarted { call } => {
             let (tool, line) = call_line(call, directory);

@@ -21,7 +21,7 @@ use super::queue::Queue;
 use super::runs::Runs;
 use super::terminal;
 use super::watch::Found;
-use crate::app::{Effect, Event, Happening, Tone};
+use crate::app::{Cost, Effect, Event, Happening, Tone};
 use crate::figures::grouped;
 use crate::host::{Host, ModelChoice, Seams};
 use crate::question::whole;
@@ -382,7 +382,10 @@ impl Hands {
         let sum = |lines: &[tine_runtime::CostLine]| {
             lines.iter().map(|line| line.dollars).sum::<Option<f64>>()
         };
-        self.inbox.push(Event::Cost(agent, sum(&report.own), sum(&report.subtree)));
+        let (own, tree) = (sum(&report.own), sum(&report.subtree));
+        let uncached = report.own.iter().map(|line| line.dollars_uncached).sum::<Option<f64>>();
+        let saved = uncached.zip(own).map(|(uncached, own)| uncached - own);
+        self.inbox.push(Event::Cost(agent, Cost { own, tree, saved }));
         let runtime = self.runtime();
         let budget = runtime.budget(agent).await?.map(Box::new);
         let model = runtime.store().agent(agent).await?.settings.model;

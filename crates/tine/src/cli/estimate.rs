@@ -4,12 +4,8 @@ use clap::{Args, ValueEnum, value_parser};
 
 use super::{LimitArgs, PlaceArgs};
 
-/// A middling child's run, which an estimate counts on where nothing else is said: requests, and tokens generated in each.
-const EXPECTED_TURNS: u32 = 5;
-const EXPECTED_OUTPUT: u64 = 500;
-
 /// What a fork will cost, before it is made.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct EstimateArgs {
     /// Say what it would cost, and do nothing
     #[arg(long)]
@@ -17,23 +13,12 @@ pub(crate) struct EstimateArgs {
     /// Do not ask, whatever it costs
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// Requests of each child that an estimate counts on
-    #[arg(long, value_name = "N", default_value_t = EXPECTED_TURNS, value_parser = value_parser!(u32).range(1..=10_000))]
-    pub(crate) expect_turns: u32,
-    /// Tokens generated in each of them that an estimate counts on
-    #[arg(long, value_name = "TOKENS", default_value_t = EXPECTED_OUTPUT, value_parser = value_parser!(u64).range(..=1_000_000))]
-    pub(crate) expect_output: u64,
-}
-
-impl Default for EstimateArgs {
-    fn default() -> Self {
-        Self {
-            estimate: false,
-            yes: false,
-            expect_turns: EXPECTED_TURNS,
-            expect_output: EXPECTED_OUTPUT,
-        }
-    }
+    /// Requests of each child that an estimate counts on, instead of as many as earlier runs took
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=10_000))]
+    pub(crate) expect_turns: Option<u32>,
+    /// Tokens generated in each of them, instead of as many as in earlier runs
+    #[arg(long, value_name = "TOKENS", value_parser = value_parser!(u64).range(..=1_000_000))]
+    pub(crate) expect_output: Option<u64>,
 }
 
 /// How workers start.

@@ -36,6 +36,8 @@ pub(crate) struct AgentJson<'a> {
     fork_point: Option<i64>,
     kind: &'static str,
     state: &'static str,
+    /// Why its last run failed; `null` where it did not.
+    failure: Option<&'a str>,
     forked: bool,
     context: &'static str,
     model: String,
@@ -86,6 +88,7 @@ impl Shown {
             fork_point: record.fork_point.map(|entry| entry.0),
             kind: record.standing.as_str(),
             state: record.state.as_str(),
+            failure: record.failure.as_deref(),
             forked: record.parent.is_some() && record.context != ContextMode::Fresh,
             context: record.context.as_str(),
             model: record.settings.model.to_string(),
@@ -143,6 +146,7 @@ impl Shown {
             (_, AgentState::Running) if self.questions > 0 => "asks for permission",
             (Some(task), AgentState::Idle) if is_denied(task) => Check::Denied.as_str(),
             (Some(task), AgentState::Idle | AgentState::Interrupted) => task.status.as_str(),
+            (None, AgentState::Interrupted) if self.record.failure.is_some() => "failed",
             (_, state) => state.as_str(),
         }
     }

@@ -102,6 +102,7 @@ fn a_price_is_told_before_a_fork_is_made() {
     # first requests: the prefix and the prompts
     # reading it again in later turns, at # turns each
     # output, at # tokens a turn
+    turns and output are the mean of the parent's own
     between # (everything cached, one turn) and # (nothing cached)
     prices in USD, as of 2026-11-21
     ");
@@ -112,8 +113,9 @@ fn a_price_is_told_before_a_fork_is_made() {
 
     about #
     # first requests: the prefix and the prompts
-    # reading it again in later turns, at # turns
+    # reading it again in later turns, at # turn
     # output, at # tokens a turn
+    turns and output are the mean of the parent's own
     between # (everything cached, one turn) and # (nothing cached)
     prices in USD, as of 2026-11-21
     ");
@@ -171,6 +173,7 @@ fn a_models_file_with_errors_is_told_of_and_changes_nothing() {
         $0  first requests: the prefix and the prompts
         $0  reading it again in later turns, at 5 turns
         $0  output, at 0 tokens a turn
+    turns and output are guessed: nothing is known yet
     between $0 (everything cached, one turn) and $0 (nothing cached)
     prices of anthropic/claude-opus-5-5 in USD, as of 2026-11-21
     --- stderr
@@ -235,5 +238,35 @@ fn the_simulator_plays_every_provider() {
         let model = format!("sim/echo@{provider}");
         let said = home.done(&["run", "-q", "--model", &model, "Good morning"]);
         assert!(said.contains("Good morning"), "{provider}: {said}");
+    }
+}
+
+/// What is known of earlier runs makes the estimate: those of the parent at first, and of its workers once there are any.
+#[test]
+fn an_estimate_of_the_demos_fan_is_within_a_factor_of_two() {
+    let home = Home::new();
+    home.write("work/README.md", &"A line that says something of the project.\n".repeat(40));
+    home.write("work/src/main.rs", &"fn main() {}\n// TODO: more\n".repeat(60));
+    let known = ["run", "--model", "sim/demo", "--allow", "Bash", "--name", "base"];
+    home.done(&[&known[..], &["Get to know this directory."]].concat());
+    let mut fan = vec!["fan", "base", "--allow", "Bash", "--json"];
+    for directive in [
+        "Measure the sizes by language: files, lines and bytes of each kind.",
+        "Find the longest files, and see how the longest of them begins.",
+        "List the open ends: the lines that say what is left to do.",
+        "Count the tests, and see whether any are switched off.",
+    ] {
+        fan.extend(["-d", directive]);
+    }
+    let estimated = || {
+        let estimate = home.json(&[&fan[..], &["--estimate"]].concat());
+        estimate["expected_usd"].as_f64().unwrap()
+    };
+    let by_parent = estimated();
+    let cost = home.json(&fan)["cache"]["cost_usd"].as_f64().unwrap();
+    let by_workers = estimated();
+    for estimate in [by_parent, by_workers] {
+        let ratio = estimate / cost;
+        assert!((0.5..2.0).contains(&ratio), "{by_parent}, {by_workers}: {cost}");
     }
 }

@@ -72,7 +72,7 @@ fn a_forced_run_in_a_fresh_home_writes_notes_that_can_be_taken_back() {
     shape!(shown(&["dream", "--force"]), @"
     code: 0
     --- stdout
-    [AGENT8] completed · 0s · 2 notes · 2 turns (digest): 0 read, 0 written, 0 uncached · $0
+    [AGENT8] completed · 0s · 2 notes · 2 turns (warm): 0 read, 0 written, 0 uncached · $0
       MEMORY.md
       build.md
       refused: FileWrite: `made` is not an absolute path
@@ -93,7 +93,7 @@ fn a_forced_run_in_a_fresh_home_writes_notes_that_can_be_taken_back() {
     shape!(shown(&["dream", "log"]), @"
     code: 0
     --- stdout
-    [AGENT8] completed · 0s · 2 notes · 2 turns (digest): 0 read, 0 written, 0 uncached · $0 · taken back
+    [AGENT8] completed · 0s · 2 notes · 2 turns (warm): 0 read, 0 written, 0 uncached · $0 · taken back
       MEMORY.md
       build.md
       refused: FileWrite: `made` is not an absolute path
@@ -118,8 +118,8 @@ fn the_json_of_a_run_is_a_promise() {
         let text = text.replace(memory.to_str().unwrap(), "[MEMORY]");
         commit.map_or(text.clone(), |commit| text.replace(commit, "[COMMIT]"))
     };
-    shape!(masked(home.done(&["dream", "--force", "--json"])), @r#"{"memory_dir":"[MEMORY]","gates":[{"name":"enabled","open":true,"reason":"[WHY]"},{"name":"memory","open":true,"reason":"[WHY]"},{"name":"hours","open":true,"reason":"[WHY]"},{"name":"scan","open":true,"reason":"[WHY]"},{"name":"sessions","open":true,"reason":"[WHY]"},{"name":"lock","open":true,"reason":"[WHY]"}],"ran":{"run":"[AGENT-ID]","outcome":"completed","phase":"ended","began_at":"[TIME]","ended_at":"[TIME]","context":"digest","sessions":["[AGENT-ID]"],"gates":[{"name":"enabled","open":true,"reason":"[WHY]"},{"name":"memory","open":true,"reason":"[WHY]"},{"name":"hours","open":true,"reason":"[WHY]"},{"name":"scan","open":true,"reason":"[WHY]"},{"name":"sessions","open":true,"reason":"[WHY]"},{"name":"lock","open":true,"reason":"[WHY]"}],"files":["MEMORY.md","build.md"],"escapes":[],"refused":["FileWrite: `made` is not an absolute path"],"redacted":0,"commit":"[COMMIT]","undone":null,"turns":2,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"error":null}}"#);
-    shape!(masked(home.done(&["dream", "status", "--json"])), @r#"{"memory_dir":"[MEMORY]","gates":[{"name":"enabled","open":false,"reason":"[WHY]"},{"name":"memory","open":true,"reason":"[WHY]"},{"name":"hours","open":false,"reason":"[WHY]"},{"name":"scan","open":false,"reason":"[WHY]"},{"name":"sessions","open":false,"reason":"[WHY]"},{"name":"lock","open":true,"reason":"[WHY]"}],"last":{"run":"[AGENT-ID]","outcome":"completed","phase":"ended","began_at":"[TIME]","ended_at":"[TIME]","context":"digest","sessions":["[AGENT-ID]"],"gates":[{"name":"enabled","open":true,"reason":"[WHY]"},{"name":"memory","open":true,"reason":"[WHY]"},{"name":"hours","open":true,"reason":"[WHY]"},{"name":"scan","open":true,"reason":"[WHY]"},{"name":"sessions","open":true,"reason":"[WHY]"},{"name":"lock","open":true,"reason":"[WHY]"}],"files":["MEMORY.md","build.md"],"escapes":[],"refused":["FileWrite: `made` is not an absolute path"],"redacted":0,"commit":"[COMMIT]","undone":null,"turns":2,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"error":null}}"#);
+    shape!(masked(home.done(&["dream", "--force", "--json"])), @r#"{"memory_dir":"[MEMORY]","gates":[{"name":"enabled","open":true,"reason":"[WHY]"},{"name":"memory","open":true,"reason":"[WHY]"},{"name":"hours","open":true,"reason":"[WHY]"},{"name":"scan","open":true,"reason":"[WHY]"},{"name":"sessions","open":true,"reason":"[WHY]"},{"name":"lock","open":true,"reason":"[WHY]"}],"ran":{"run":"[AGENT-ID]","outcome":"completed","phase":"ended","began_at":"[TIME]","ended_at":"[TIME]","context":"warm","sessions":["[AGENT-ID]"],"gates":[{"name":"enabled","open":true,"reason":"[WHY]"},{"name":"memory","open":true,"reason":"[WHY]"},{"name":"hours","open":true,"reason":"[WHY]"},{"name":"scan","open":true,"reason":"[WHY]"},{"name":"sessions","open":true,"reason":"[WHY]"},{"name":"lock","open":true,"reason":"[WHY]"}],"files":["MEMORY.md","build.md"],"escapes":[],"refused":["FileWrite: `made` is not an absolute path"],"redacted":0,"commit":"[COMMIT]","undone":null,"turns":2,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"error":null}}"#);
+    shape!(masked(home.done(&["dream", "status", "--json"])), @r#"{"memory_dir":"[MEMORY]","gates":[{"name":"enabled","open":false,"reason":"[WHY]"},{"name":"memory","open":true,"reason":"[WHY]"},{"name":"hours","open":false,"reason":"[WHY]"},{"name":"scan","open":false,"reason":"[WHY]"},{"name":"sessions","open":false,"reason":"[WHY]"},{"name":"lock","open":true,"reason":"[WHY]"}],"last":{"run":"[AGENT-ID]","outcome":"completed","phase":"ended","began_at":"[TIME]","ended_at":"[TIME]","context":"warm","sessions":["[AGENT-ID]"],"gates":[{"name":"enabled","open":true,"reason":"[WHY]"},{"name":"memory","open":true,"reason":"[WHY]"},{"name":"hours","open":true,"reason":"[WHY]"},{"name":"scan","open":true,"reason":"[WHY]"},{"name":"sessions","open":true,"reason":"[WHY]"},{"name":"lock","open":true,"reason":"[WHY]"}],"files":["MEMORY.md","build.md"],"escapes":[],"refused":["FileWrite: `made` is not an absolute path"],"redacted":0,"commit":"[COMMIT]","undone":null,"turns":2,"usage":{"uncached":0,"write_short":0,"write_long":0,"read":0,"output":0,"reasoning":null},"cost_usd":0,"error":null}}"#);
     assert_eq!(home.json(&["tick", "--json"]), serde_json::json!([]));
 }
 

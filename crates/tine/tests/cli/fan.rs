@@ -71,8 +71,6 @@ fn the_json_of_a_fan_is_a_promise() {
 #[test]
 fn a_cold_prefix_is_written_once_and_read_by_the_rest() {
     let home = home();
-    // The simulator's cache is gone with its process, however short ago this was.
-    home.done(&["run", "--resume", "base", "hello"]);
     let fan = home.json(&["fan", "base", "-d", "a", "-d", "b", "-d", "c", "-d", "d", "--json"]);
     let tasks = fan["tasks"].as_array().unwrap();
     let reads: Vec<u64> =
@@ -82,6 +80,30 @@ fn a_cold_prefix_is_written_once_and_read_by_the_rest() {
     let directives: Vec<&str> =
         tasks.iter().map(|task| task["directive"].as_str().unwrap()).collect();
     assert_eq!(directives, ["a", "b", "c", "d"]);
+}
+
+/// The simulator's cache outlives its process, as a provider's does.
+#[test]
+fn what_an_earlier_command_wrote_is_read_by_a_fork_and_by_all_of_a_fan() {
+    let home = home();
+    let first = home.json(&["run", "--resume", "base", "hello", "--json"]);
+    let written = first["usage"]["write_short"].as_u64().unwrap();
+    let forked = home.json(&["fork", "base", "hello again", "--json"]);
+    let fan = home.json(&["fan", "base", "-d", "a", "-d", "b", "--json"]);
+    let reads = fan["tasks"].as_array().unwrap().iter().map(|task| &task["first_usage"]["read"]);
+    let reads: Vec<u64> = reads.map(|read| read.as_u64().unwrap()).collect();
+    assert!(reads.iter().all(|read| *read >= written), "{written}: {reads:?}, {forked}");
+    assert_eq!(
+        (&fan["cache"]["launch"], &fan["cache"]["warmth"]),
+        (&"together".into(), &"warm".into())
+    );
+    let cost = home.json(&["cost", "base", "--json"]);
+    let total = &cost["total"];
+    assert!(total["cost_usd"].as_f64() < total["uncached_usd"].as_f64(), "{cost}");
+    assert_eq!(
+        cost["agents"][0]["causes"][0]["requests"], 1,
+        "the first one alone was cold: {cost}"
+    );
 }
 
 #[test]

@@ -61,8 +61,8 @@ fn the_shape_of_an_agent_is_a_promise() {
     let agents = home.json(&["ps", "--json"]);
     let agents = agents.as_array().unwrap();
     assert_eq!(agents.len(), 4);
-    check!(home.masked(&agents[0].to_string()), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":null,"title":"count the lines","parent":"[AGENT-ID]","fork_point":3,"kind":"worker","state":"idle","forked":true,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","reach":"directory","writable":[],"network":false,"hosts":[],"depth":1,"created_at":"[TIME]","updated_at":"[TIME]","task":{"status":"completed","turns":1,"tool_uses":0,"description":null,"resumes":0,"flags":["no_work"]},"questions":0,"left_running":[],"worktree":null}"#);
-    check!(home.masked(&agents[3].to_string()), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":"base","title":"message 0","parent":null,"fork_point":null,"kind":"root","state":"idle","forked":false,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","reach":"open","writable":[],"network":true,"hosts":[],"depth":0,"created_at":"[TIME]","updated_at":"[TIME]","task":null,"questions":0,"left_running":[],"worktree":null}"#);
+    check!(home.masked(&agents[0].to_string()), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":null,"title":"count the lines","parent":"[AGENT-ID]","fork_point":3,"kind":"worker","state":"idle","failure":null,"forked":true,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","reach":"directory","writable":[],"network":false,"hosts":[],"depth":1,"created_at":"[TIME]","updated_at":"[TIME]","task":{"status":"completed","turns":1,"tool_uses":0,"description":null,"resumes":0,"flags":["no_work"]},"questions":0,"left_running":[],"worktree":null}"#);
+    check!(home.masked(&agents[3].to_string()), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":"base","title":"message 0","parent":null,"fork_point":null,"kind":"root","state":"idle","failure":null,"forked":false,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","reach":"open","writable":[],"network":true,"hosts":[],"depth":0,"created_at":"[TIME]","updated_at":"[TIME]","task":null,"questions":0,"left_running":[],"worktree":null}"#);
     assert_eq!(agents[3]["id"], base.as_str());
     assert_eq!(agents[0]["parent"], base.as_str());
 }
@@ -90,7 +90,7 @@ fn a_tree_is_drawn_from_its_roots() {
     assert_eq!(children.len(), 3);
     assert_eq!(children[0]["children"][0]["name"], "grandchild");
     assert_eq!(children[1]["directive"], "count the files");
-    check!(home.masked(&children[2].to_string()), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":null,"title":"count the lines","parent":"[AGENT-ID]","fork_point":3,"kind":"worker","state":"idle","forked":true,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","reach":"directory","writable":[],"network":false,"hosts":[],"depth":1,"created_at":"[TIME]","updated_at":"[TIME]","task":{"status":"completed","turns":1,"tool_uses":0,"description":null,"resumes":0,"flags":["no_work"]},"questions":0,"left_running":[],"worktree":null,"directive":"count the lines","children":[]}"#);
+    check!(home.masked(&children[2].to_string()), @r#"{"agent":"[AGENT-ID]","id":"[AGENT-ID]","name":null,"title":"count the lines","parent":"[AGENT-ID]","fork_point":3,"kind":"worker","state":"idle","failure":null,"forked":true,"context":"full","model":"sim/../case.toml","directory":"[HOME]/work","reach":"directory","writable":[],"network":false,"hosts":[],"depth":1,"created_at":"[TIME]","updated_at":"[TIME]","task":{"status":"completed","turns":1,"tool_uses":0,"description":null,"resumes":0,"flags":["no_work"]},"questions":0,"left_running":[],"worktree":null,"directive":"count the lines","children":[]}"#);
 }
 
 #[test]
@@ -471,4 +471,25 @@ fn a_closed_pipe_is_no_failure() {
     );
     let ran = Ran::of(assert_cmd::Command::new("bash").args(["-c", &script]));
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn a_run_that_failed_says_so_until_the_next_one() {
+    let home = Home::new();
+    let scenario = "name = \"case\"\n[[turn]]\nwhen = { user_contains = \"badly\" }\n\
+        fault = { status = 401, message = \"no such key\" }\n[[turn]]\ntext = \"Well.\"\n";
+    let model = home.near_model(scenario);
+    assert_eq!(home.ran(&["run", "--name", "base", "--model", &model, "do it badly"]).code, 1);
+    check!(home.masked(&home.done(&["ps"])), @"
+    ID        NAME  KIND  STATE   MODEL             AGE  USED  DIRECTORY  TITLE
+    [AGENT8]  base  talk  failed  sim/../case.toml   0s    0s  .          do it badly
+    ");
+    let failed = &home.json(&["ps", "--json"])[0];
+    assert_eq!(failed["state"], "interrupted");
+    assert!(failed["failure"].as_str().unwrap().contains("no such key"), "{failed}");
+    home.done(&["fork", "base", "and well", "--name", "other"]);
+    home.done(&["run", "--resume", "base", "well"]);
+    let agents = home.json(&["ps", "--json"]);
+    assert!(agents.as_array().unwrap().iter().all(|agent| agent["failure"].is_null()), "{agents}");
+    assert_eq!(agents[1]["state"], "idle");
 }

@@ -26,7 +26,7 @@ fn words_are_answered_and_a_fork_takes_their_place() {
     terminal.see("look around\r", "That is all.");
     let screen = terminal.at_rest("cached · $");
     shape!(home.masked(&screen), @"
-      (the agent is told surroundings)
+      (the agent is told its working directory)
 
     ▌ look around
 
@@ -141,7 +141,7 @@ fn a_question_shows_the_whole_command_and_its_choices() {
     terminal.see("the command\r", "wants to use");
     let screen = terminal.screen("Enter confirms");
     shape!(home.masked(&screen), @"
-      (the agent is told surroundings)
+      (the agent is told its working directory)
 
     ▌ the command
 

@@ -36,7 +36,7 @@ fn a_pipe_is_talked_to_line_by_line() {
     [no agent yet · sim/../case.toml]
     Say what is to be done; /help lists all commands.
     [agent [AGENT8] · sim/../case.toml · idle]
-    * (the agent is told surroundings)
+    * (the agent is told its working directory)
     > look around
     [1] reasoning: I should look first.
     I look.
@@ -84,7 +84,7 @@ fn another_model_goes_on_in_a_fork_that_says_what_it_costs() {
     [no agent yet · sim/../case.toml]
     Say what is to be done; /help lists all commands.
     [agent [AGENT8] · sim/../case.toml · idle]
-    * (the agent is told surroundings)
+    * (the agent is told its working directory)
     > hello
     You said: hello
     [agent [AGENT8] · sim/../case.toml · idle]

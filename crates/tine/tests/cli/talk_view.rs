@@ -57,7 +57,7 @@ fn a_fork_from_a_prompt_that_was_inherited_begins_before_it() {
     let screen = terminal.see("f", "❯ look around");
     assert!(!screen.contains("I have looked"), "{screen}");
     let screen = terminal.see_at_rest("\r", "I have looked.");
-    assert!(screen.contains("(the agent is told surroundings)"), "{screen}");
+    assert!(screen.contains("(the agent is told its working directory)"), "{screen}");
     terminal.type_in("/quit\r");
     assert_eq!(terminal.end().0, 0);
     let agents = home.json(&["ps", "--json"]);

@@ -261,7 +261,7 @@ fn a_worker_has_a_context_an_agent_and_a_model() {
     code: 42
     --- stdout
     --- stderr
-    error: no cache of sim/echo has this conversation: about 3874 tokens would be sent anew, for $0.0194
+    error: no cache of sim/echo has this conversation: about 3342 tokens would be sent anew, for $0.0167
     hint: without --model the fork keeps its parent's model, and with it the cache
     hint: --context digest tells the other model the conversation as a shorter text
     hint: --accept-cache-loss sends all of it anew

@@ -64,8 +64,8 @@ fn a_worker_in_the_shared_directory_chooses_no_model_of_the_next_run() {
     --- stderr
     note: `model = sim/./e.toml` of [HOME]/work/.tine/config.toml does not count: a project never chooses a scenario in a file
     agent [AGENT8] trusted · sim/echo
-    completed · 1 turn · $0.0171 at anthropic/claude-opus-5-5 prices
-    0 read, 3.3k written, 0 uncached, 27 output · go on: tine run --resume [AGENT8]
+    completed · 1 turn · $0.0012 at anthropic/claude-opus-5-5 prices
+    3.3k read, 0 written, 0 uncached, 27 output · go on: tine run --resume [AGENT8]
     ");
     assert_eq!(model_of(&home, "trusted"), "sim/echo");
     assert!(!home.work().join("mark").exists(), "the planted command ran");

@@ -150,8 +150,8 @@ fn a_change_is_shown_as_a_difference_and_asked_about_again() {
     --- stderr
     note: the settings that [HOME]/work brings along have changed since you trusted them; only what they forbade holds; `tine trust` shows the difference
     agent [AGENT8] · sim/echo
-    completed · 1 turn · $0.0170 at anthropic/claude-opus-5-5 prices
-    0 read, 3.3k written, 0 uncached, 23 output · go on: tine run --resume [AGENT8]
+    completed · 1 turn · $0.0011 at anthropic/claude-opus-5-5 prices
+    3.3k read, 0 written, 0 uncached, 23 output · go on: tine run --resume [AGENT8]
     ");
     check!(home.shown(&home.ran(&["trust", "--yes"])), @r#"
     code: 0
