@@ -252,7 +252,7 @@ fn people_get_a_page_and_may_keep_the_agents() {
     assert_eq!(code, 0, "{stderr}");
     assert!(stderr.contains("sim/demo: the simulator, not a model"), "{stderr}");
     for part in
-        ["The tree", "sizes by language", "What the cache did", "without any cache", "tine tree"]
+        ["The tree", "sizes by language", "What the cache did", "without a cache", "tine tree"]
     {
         assert!(stdout.contains(part), "{part}: {stdout}");
     }

@@ -200,7 +200,7 @@ fn what_is_kept_can_be_looked_at_and_undone() {
     What the cache did
     Each worker inherited # tokens. Every one of them was written once: # by the root agent,
     the last # by the worker that went first. The other # read them all.
-    # less than with a prefix each, # less than without a cache.
+    # less than as new conversations, # less than without a cache.
 
     What next
     All this was sim/worktrees: the simulator, not a model.

@@ -35,6 +35,7 @@ mod dream;
 mod eval;
 mod fan;
 mod faults;
+mod first_hour;
 mod fork;
 mod gate;
 mod guard_filter;

@@ -15,7 +15,7 @@ const OF_A_CLONE: &str = "cargo run -p tine -- ";
 const RUNS_THIS: &str = "cargo xtask test";
 
 /// A small project, and `tine` among the programs.
-fn project() -> Home {
+pub(crate) fn project() -> Home {
     let home = Home::new();
     home.write("work/README.md", "# A small project\n");
     home.write("work/src/lib.rs", "pub fn one() -> u32 { 1 }\n");
@@ -29,6 +29,11 @@ fn project() -> Home {
     let program = home.path().join("bin/tine");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tine"), program).unwrap();
     home
+}
+
+/// The search path of somebody who has installed the program.
+pub(crate) fn path_with_tine(home: &Home) -> String {
+    format!("{}:{}", home.path().join("bin").display(), std::env::var("PATH").unwrap())
 }
 
 /// The lines of the blocks of `sh`.
@@ -55,7 +60,7 @@ fn type_all(page: &str) {
     let lines = lines(&std::fs::read_to_string(file).unwrap());
     assert!(!lines.is_empty(), "{page} has no command lines");
     let home = project();
-    let path = format!("{}:{}", home.path().join("bin").display(), std::env::var("PATH").unwrap());
+    let path = path_with_tine(&home);
     for line in lines.iter().filter(|line| !line.starts_with(RUNS_THIS)) {
         let typed = line.replace(OF_A_CLONE, "tine ");
         let mut shell = assert_cmd::Command::new("bash");

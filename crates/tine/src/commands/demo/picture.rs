@@ -282,11 +282,11 @@ mod tests {
 
         The same 6 jobs, at the prices of anthropic/some-model ([DATE]), replies
         included:
-        as it was             $0.1000  █████
-        ideal, all read       $0.0900  ████▌
-        each its own prefix   $0.3000  ███████████████
-        without any cache     $0.8000  ████████████████████████████████████████
-        67% less than with a prefix each, 88% less than without a cache.
+        as forks              $0.1000  █████
+        all of it cached      $0.0900  ████▌
+        as new conversations  $0.3000  ███████████████
+        without a cache       $0.8000  ████████████████████████████████████████
+        67% less than as new conversations, 88% less than without a cache.
 
         What next
         All this was sim/demo: the simulator, not a model.

@@ -81,10 +81,10 @@ impl Savings<'_> {
         let model = self.fan.cache.priced_as.as_deref().unwrap_or(super::story::MODEL);
         let date = Models::bundled().date().to_owned();
         let rows = [
-            ("as it was", cost.actual, GREEN),
-            ("ideal, all read", cost.ideal, DIM),
-            ("each its own prefix", cost.naive, YELLOW),
-            ("without any cache", cost.uncached, RED),
+            ("as forks", cost.actual, GREEN),
+            ("all of it cached", cost.ideal, DIM),
+            ("as new conversations", cost.naive, YELLOW),
+            ("without a cache", cost.uncached, RED),
         ];
         let most = rows.iter().map(|(_, dollars, _)| *dollars).fold(f64::MIN_POSITIVE, f64::max);
         let columns = BAR_COLUMNS.min(self.room.saturating_sub(LABEL_COLUMNS + 11)).max(1);
@@ -109,7 +109,7 @@ pub(super) fn saved(cost: &FanCost) -> String {
     let less =
         |than: f64| format!("{:.0}%", (1.0 - cost.actual / than.max(f64::MIN_POSITIVE)) * 100.0);
     format!(
-        "{} less than with a prefix each, {} less than without a cache.",
+        "{} less than as new conversations, {} less than without a cache.",
         less(cost.naive),
         less(cost.uncached)
     )
