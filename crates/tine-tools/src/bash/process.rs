@@ -38,6 +38,10 @@ const READ_BYTES: usize = 64 * 1024;
 /// can have. A process that has left the group and goes on printing cannot hold the tool.
 const REST_BYTES_MAX: usize = 1024 * 1024;
 
+/// How often what has lost its supervisor is looked for, and the pause behind each look.
+const ORPHAN_LOOKS: u32 = 3;
+const ORPHAN_LOOK: Duration = Duration::from_millis(10);
+
 /// How often a group that was asked to end is looked at.
 const GRACE_STEP: Duration = Duration::from_millis(10);
 
@@ -250,7 +254,7 @@ impl Process {
                 },
             }
         };
-        let (ending, is_orphan) = self.group.supervised(ending);
+        let (ending, is_orphan) = self.group.supervised(ending).await;
         let is_over = matches!(ending, Ending::Exited { .. });
         let is_supervised = self.group.supervisor.is_some();
         let mut stopped = self.group.stop(&mut self.child, grace, is_over).await;
@@ -361,7 +365,7 @@ impl Group {
 
     /// The ending as the supervisor has seen it, and true if the supervisor was killed itself and has seen none: then the command goes on
     /// without it, and is killed.
-    fn supervised(&mut self, ending: Ending) -> (Ending, bool) {
+    async fn supervised(&mut self, ending: Ending) -> (Ending, bool) {
         let (Some(supervisor), Ending::Exited { .. }) = (&mut self.supervisor, &ending) else {
             return (ending, false);
         };
@@ -371,7 +375,11 @@ impl Group {
             }
             Some(Supervised::Failed(error)) => (Ending::Lost(error), false),
             None => {
-                self.mark.kill();
+                // A process that becomes another program carries no mark for a moment.
+                for _ in 0..ORPHAN_LOOKS {
+                    self.mark.kill();
+                    tokio::time::sleep(ORPHAN_LOOK).await;
+                }
                 (ending, true)
             }
         }
