@@ -135,6 +135,7 @@ pub use tine_fork::host::{Clock, Ids};
 pub use tine_fork::merge_note::{MergeNote, Wording};
 pub use tine_tools::{AGENT_VARIABLE, CommandLimitsSet, Gap, Missing, Preview, Support, WallError};
 pub use tine_worktree::NotesError;
+pub use title::titled;
 pub use worktrees::{
     Applied, AsOf, BringSpec, Brought, BroughtOutcome, Candidate, ChangeStatus, Changes, Check,
     Checked, CollectSpec, Collected, Conflict, ConflictKind, ConflictPlace, DuePurge, FastForward,

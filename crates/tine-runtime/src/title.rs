@@ -8,7 +8,7 @@ use tine_model::{Block, Message, Role};
 /// Characters of a title: a line of a list.
 const CHARACTERS_MAX: usize = 80;
 
-/// Characters of the words that are looked at. A key that begins in the title ends within them.
+/// Bytes of words, the last one whole, that are looked at. A key that begins in the title ends within them.
 const LOOKED_AT_MAX: usize = 4_096;
 
 /// The title that a message gives; `None` where it holds no words to the agent. Keys and passwords are left out.
@@ -19,25 +19,39 @@ pub(crate) fn of(message: &Message) -> Option<String> {
     message.blocks().iter().filter_map(Block::as_text).find_map(first_words)
 }
 
-fn first_words(text: &str) -> Option<String> {
-    let task = directive_task(text);
-    let words = match &task {
-        Some(task) => task,
-        None if is_frame(text) => return None,
-        None => text,
+/// Words as a title: in a line, cut, without keys and passwords and what cannot be seen. `None` where nothing is left.
+pub fn titled(words: &str) -> Option<String> {
+    let is_blank = |character: char| character.is_whitespace() || character.is_control();
+    let seen = words.split(is_blank).map(|word| word.replace(is_unseen, ""));
+    let mut line = String::new();
+    for word in seen.filter(|word| !word.is_empty()) {
+        if line.len() >= LOOKED_AT_MAX {
+            break;
+        }
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.push_str(&word);
+    }
+    let line = redact(&line);
+    let title: String = match line.chars().count() > CHARACTERS_MAX {
+        true => line.chars().take(CHARACTERS_MAX - 1).chain(['…']).collect(),
+        false => line.into_owned(),
     };
-    let looked_at: String = words.chars().take(LOOKED_AT_MAX).collect();
-    let is_blank = |character: char| character.is_whitespace() || is_unseen(character);
-    let shown = redact(&looked_at);
-    let line: Vec<&str> = shown.split(is_blank).filter(|word| !word.is_empty()).collect();
-    let title: String = line.join(" ").chars().take(CHARACTERS_MAX).collect();
     Some(title).filter(|title| !title.is_empty())
+}
+
+fn first_words(text: &str) -> Option<String> {
+    match directive_task(text) {
+        Some(task) => titled(&task),
+        None if is_frame(text) => None,
+        None => titled(text),
+    }
 }
 
 /// Returns true for a text of tine's own: its surroundings, a file, a command, a notice.
 fn is_frame(text: &str) -> bool {
     let tag = text.strip_prefix('<').unwrap_or_default();
-    FRAME_TAGS.iter().any(|own| tag.starts_with(own))
+    let ends = |rest: &str| rest.starts_with(['>', ' ']);
+    FRAME_TAGS.iter().any(|own| tag.strip_prefix(own).is_some_and(ends))
 }
 
 #[cfg(test)]
@@ -49,6 +63,7 @@ mod tests {
         let title = |text: &str| of(&Message::user(text));
         assert_eq!(title("Fix the\n\tparser,  please").as_deref(), Some("Fix the parser, please"));
         assert_eq!(title("\u{202e}a\u{1b}[2Jb\u{feff}").as_deref(), Some("a [2Jb"));
+        assert_eq!(title("<worktrees> are broken").as_deref(), Some("<worktrees> are broken"));
         assert_eq!(title(" \n\u{200b}"), None);
         assert_eq!(title("<environment>\nWorking directory: /srv\n</environment>"), None);
         assert_eq!(title("<attached-file path=\"a\">\nx\n</attached-file>"), None);
@@ -60,8 +75,12 @@ mod tests {
     #[test]
     fn a_key_is_in_no_title() {
         let key = format!("sk-ant-api03-{}", "Ab1".repeat(30));
-        let title = of(&Message::user(format!("use {key} for it"))).unwrap();
-        assert!(!title.contains("Ab1Ab1") && title.starts_with("use "), "{title}");
+        let unseen = key.replace("api03", "api\u{200b}03");
+        let far = format!("hello{}{key}", " ".repeat(4_080));
+        for words in [format!("use {key} for it"), format!("use {unseen}"), far] {
+            let title = of(&Message::user(words)).unwrap();
+            assert!(!title.contains("Ab1Ab1"), "{title}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! cannot be read or written is as if it had been evicted.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::cache::Digest;
@@ -14,6 +14,9 @@ const USE_BYTES: usize = 32 + 8 + 8;
 
 /// Length from which on a file is written anew without the uses that are over, when it is first read.
 const LONG_BYTES: u64 = 512 * 1024;
+
+/// Longest file that is read.
+const READ_BYTES_MAX: u64 = 32 * 1024 * 1024;
 
 /// One use of an entry, by which its lifetime begins again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +77,10 @@ impl KeptFile {
     }
 
     fn open(&self) -> io::Result<File> {
+        // Nothing that stands in its place is written to, or waited for.
+        if self.path.symlink_metadata().is_ok_and(|about| !about.is_file()) {
+            return Err(ErrorKind::InvalidInput.into());
+        }
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
         #[cfg(unix)]
@@ -82,20 +89,21 @@ impl KeptFile {
     }
 
     fn more(&mut self, now_ms: u64) -> io::Result<Vec<u8>> {
-        let mut file = match File::open(&self.path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+        let mut length = match self.path.symlink_metadata() {
+            Ok(about) if about.is_file() => about.len(),
+            Ok(_) => return Err(ErrorKind::InvalidInput.into()),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
                 self.read = 0;
                 return Ok(Vec::new());
             }
             Err(error) => return Err(error),
         };
-        let mut length = file.metadata()?.len();
-        if self.read == 0 && length > LONG_BYTES {
-            self.shorten(now_ms)?;
-            file = File::open(&self.path)?;
-            length = file.metadata()?.len();
+        let is_torn = length % USE_BYTES as u64 != 0;
+        if self.read == 0 && (is_torn || length > LONG_BYTES) {
+            self.shorten(length, now_ms)?;
+            length = self.path.symlink_metadata()?.len();
         }
+        let mut file = File::open(&self.path)?;
         if length < self.read {
             // Somebody has written it anew.
             self.read = 0;
@@ -109,8 +117,9 @@ impl KeptFile {
     }
 
     /// Writes the file anew with the last use of each entry that lives. A use that somebody adds meanwhile may be lost.
-    fn shorten(&self, now_ms: u64) -> io::Result<()> {
-        let bytes = fs::read(&self.path)?;
+    fn shorten(&self, length: u64, now_ms: u64) -> io::Result<()> {
+        // What is longer still was not written here.
+        let bytes = if length > READ_BYTES_MAX { Vec::new() } else { fs::read(&self.path)? };
         let uses = bytes.chunks_exact(USE_BYTES).filter_map(Use::read);
         let mut last = std::collections::BTreeMap::new();
         for one in uses.filter(|one| !one.is_over(now_ms)) {
@@ -151,8 +160,17 @@ mod tests {
         assert_eq!(one.added(0), []);
         file.write_all(&used(4, 8).to_bytes()[20..]).unwrap();
         assert_eq!(one.added(0), [used(4, 8)]);
+        // Whoever comes next heals a torn file.
+        file.write_all(b"torn").unwrap();
+        let mut third = KeptFile::at(&path);
+        assert_eq!(third.added(0).len(), 4);
+        third.add(&[used(5, 9)]);
+        assert_eq!(KeptFile::at(&path).added(0).len(), 5);
         fs::remove_file(&path).unwrap();
         assert_eq!(one.added(0), []);
+        std::os::unix::fs::symlink(directory.path().join("elsewhere"), &path).unwrap();
+        one.add(&[used(1, 5)]);
+        assert!(!directory.path().join("elsewhere").exists());
     }
 
     /// A prompt with a mark at its end.

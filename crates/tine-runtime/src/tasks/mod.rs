@@ -56,7 +56,7 @@ impl TaskView {
     /// The task on a line: its description, or else how its directive begins.
     pub fn title(&self) -> String {
         let text = self.task.description.as_deref().unwrap_or(&self.task.directive);
-        tine_fork::notification::TaskNotification::summary_of(Some(text), "")
+        tine_fork::notification::TaskNotification::summary_of(Some(&tine_guard::redact(text)), "")
     }
 
     /// How long it took, or has taken by `now_ms`, in milliseconds.

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use tine_model::{AgentId, AgentRecord, AgentState, Standing, TaskRecord, TaskStatus};
+use tine_runtime::titled;
 
 use super::{App, called};
 use crate::words::one_line;
@@ -188,16 +189,17 @@ impl App {
 
     /// What an agent was asked: its task, or the first words to it.
     pub(crate) fn title_of(&self, agent: AgentId) -> Option<String> {
-        if let Some(task) = self.tasks.get(&agent) {
-            return Some(one_line(task.description.as_deref().unwrap_or(&task.directive)));
-        }
-        self.record(agent)?.title.as_deref().map(one_line)
+        let task = self.tasks.get(&agent);
+        let described = task.and_then(|task| titled(task.description.as_deref()?));
+        let own = || self.record(agent)?.title.as_deref().map(one_line);
+        described.or_else(own).or_else(|| titled(&task?.directive))
     }
 
     /// The directory of an agent, as it is seen from that of the session.
     pub(crate) fn place_of(&self, agent: &AgentRecord) -> String {
         match agent.directory == self.directory {
             true => "here".to_owned(),
+            false if self.facts.worktree(agent.id).is_some() => "its worktree".to_owned(),
             false => one_line(&agent.directory),
         }
     }

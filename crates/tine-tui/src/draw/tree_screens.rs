@@ -65,10 +65,10 @@ fn all_agents_on_a_large_screen_and_one_closely() {
     Agents  9 agents, 4 running, 1 dead · cost and cache of all requests
        agent          kind        state          fork        cost  cache  files  model                   used  directory             title
      * parser         talk        ● running      own        $1.23    93%      –  sim/echo                  1m  /srv                  Why is the parser slow?
-    ▸  ├─ faster      background  ● running      @42      $0.0456    99%      4  sim/echo                  2m  /srv
+    ▸  ├─ faster      background  ● running      @42      $0.0456    99%      4  sim/echo                  2m  its worktree
        │  ├─ read     worker      ✓ completed    @43            ?     0%      –  sim/echo                  3m  /srv                  Read all of src and say what it does
        │  ├─ measure  worker      ! lost         @44            –      –      –  sim/echo                  4m  /srv                  Measure it
-       │  └─ rewrite  worker      ? permission   @45      $0.0009    99%     12  sim/echo                  5m  /srv                  Rewrite the lexer
+       │  └─ rewrite  worker      ? permission   @45      $0.0009    99%     12  sim/echo                  5m  its worktree          Rewrite the lexer
        ├─ smaller     background  ◌ elsewhere    @46            –      –      –  sim/echo                  6m  /srv
        └─ older       fork        ‖ interrupted  @47            –      –      –  sim/echo                  7m  /srv
           └─ wrong    fork        † dead         @48            –      –      –  sim/echo                  8m  /srv

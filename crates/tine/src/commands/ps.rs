@@ -30,7 +30,8 @@ pub(crate) async fn ps(context: &Context, args: ListArgs) -> Result<u8, Failure>
         listing::say_empty(context).await?;
     } else {
         let columns = output::stdout_columns();
-        let fold = columns.map(|_| Fold::of(&agents, None)).unwrap_or_default();
+        let folds = columns.filter(|_| !args.all);
+        let fold = folds.map(|_| Fold::of(&agents, None)).unwrap_or_default();
         agents.retain(|agent| !fold.agents.contains(&agent.record.id));
         agents.reverse();
         let table = table(context, &agents).without_empty(&["NAME", "FORKED-FROM"]);
@@ -78,7 +79,7 @@ fn table(context: &Context, agents: &[Shown]) -> Table {
             age(now_ms, record.updated_ms).into(),
             agent.origin().unwrap_or_default().into(),
             place(&record.directory, &context.directory, home.as_deref()).into(),
-            one_line(agent.title().unwrap_or_default()).into(),
+            one_line(&agent.title().unwrap_or_default()).into(),
         ]);
     }
     table

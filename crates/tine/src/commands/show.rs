@@ -60,7 +60,11 @@ pub(crate) async fn show(context: &Context, args: ShowArgs) -> Result<u8, Failur
 
 fn header(agent: &Shown, now_ms: i64) -> String {
     let record = &agent.record;
-    let mut lines = vec![("state", record.state.as_str().to_owned())];
+    let state = match &record.failure {
+        Some(failure) => format!("failed: {}", one_line(failure)),
+        None => record.state.as_str().to_owned(),
+    };
+    let mut lines = vec![("state", state)];
     lines.push(("kind", record.standing.as_str().to_owned()));
     if let Some(parent) = record.parent {
         let at = record.fork_point.map(|entry| format!(" at entry {entry}")).unwrap_or_default();

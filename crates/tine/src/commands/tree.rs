@@ -35,7 +35,8 @@ pub(crate) async fn tree(context: &Context, args: TreeArgs) -> Result<u8, Failur
     };
     let agents = listing::agents(context, AgentFilter::Kept).await?;
     let columns = output::stdout_columns().filter(|_| !args.json);
-    let fold = columns.map(|_| Fold::of(&agents, top)).unwrap_or_default();
+    let folds = columns.filter(|_| !args.all);
+    let fold = folds.map(|_| Fold::of(&agents, top)).unwrap_or_default();
     let forest = Forest::of(agents, top, args.all, &fold);
     if args.json {
         output::line(&forest.to_json()?)?;
@@ -227,7 +228,7 @@ impl Screen<'_> {
         words.push((DIM, age(self.now_ms, record.updated_ms)));
         let used = drawn + words.iter().map(|(_, word)| word.width() + GAP.len()).sum::<usize>();
         let room = self.columns.map_or(usize::MAX, |columns| columns.saturating_sub(used));
-        let title = agent.title().map(|title| cut(&one_line(title), room.max(TITLE_COLUMNS_MIN)));
+        let title = agent.title().map(|title| cut(&one_line(&title), room.max(TITLE_COLUMNS_MIN)));
         words.extend(title.map(|title| (Style::new(), title)));
         let words: Vec<String> =
             words.into_iter().map(|(style, word)| styled(style, &word)).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use tine_model::{AgentId, AgentState};
+use tine_model::{AgentId, AgentState, Standing};
 
 use crate::render::record::Shown;
 
@@ -28,7 +28,11 @@ impl Fold {
         };
         let mut seen: HashMap<AgentId, usize> = HashMap::new();
         let mut fold = Self::default();
-        for agent in agents.iter().rev() {
+        let is_listed = |agent: &&Shown| {
+            let is_hidden = agent.record.standing == Standing::Hidden;
+            agent.record.state != AgentState::Dead && !is_hidden
+        };
+        for agent in agents.iter().rev().filter(is_listed) {
             let Some(parent) = agent.record.parent.filter(|parent| Some(*parent) != open) else {
                 continue;
             };

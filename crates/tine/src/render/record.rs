@@ -5,6 +5,7 @@ use tine_fork::stray::Check;
 use tine_model::{
     AgentRecord, AgentState, ContextMode, Leftover, Standing, TaskRecord, WorktreeRecord,
 };
+use tine_runtime::titled;
 
 use crate::render::json::LeftoverShape;
 use crate::render::worktree::HomeShape;
@@ -31,7 +32,7 @@ pub(crate) struct AgentJson<'a> {
     id: String,
     name: Option<&'a str>,
     /// The first words to it, or a worker's description; `null` before there are any.
-    title: Option<&'a str>,
+    title: Option<String>,
     parent: Option<String>,
     fork_point: Option<i64>,
     kind: &'static str,
@@ -125,9 +126,9 @@ impl Shown {
     }
 
     /// The words that it is known by: a worker's description, else the first words to it.
-    pub(crate) fn title(&self) -> Option<&str> {
+    pub(crate) fn title(&self) -> Option<String> {
         let described = self.task.as_ref().and_then(|task| task.description.as_deref());
-        described.or(self.record.title.as_deref())
+        described.and_then(titled).or_else(|| self.record.title.clone())
     }
 
     /// What it is to its parent, in people's words.

@@ -487,6 +487,7 @@ fn a_run_that_failed_says_so_until_the_next_one() {
     let failed = &home.json(&["ps", "--json"])[0];
     assert_eq!(failed["state"], "interrupted");
     assert!(failed["failure"].as_str().unwrap().contains("no such key"), "{failed}");
+    assert!(home.done(&["show", "base"]).contains("failed: "), "with its cause");
     home.done(&["fork", "base", "and well", "--name", "other"]);
     home.done(&["run", "--resume", "base", "well"]);
     let agents = home.json(&["ps", "--json"]);
