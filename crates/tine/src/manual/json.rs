@@ -53,7 +53,7 @@ pub(super) const JSON: Section = Section {
         ),
         (
             "tine ps",
-            r#"[{"agent","id","name","parent","fork_point","kind","state","forked","context","model","directory","reach","writable":[…],"network","hosts":[…],"depth","created_at","updated_at","task":{"status","turns","tool_uses","description","resumes","flags"}|null,"questions","left_running":[{"agent","call","process","command","ended"}],"worktree":{"path","origin","removed"}|null}]"#,
+            r#"[{"agent","id","name","title","parent","fork_point","kind","state","failure","forked","context","model","directory","reach","writable":[…],"network","hosts":[…],"depth","created_at","updated_at","task":{"status","turns","tool_uses","description","resumes","flags"}|null,"questions","left_running":[{"agent","call","process","command","ended"}],"worktree":{"path","origin","removed"}|null}]"#,
         ),
         ("tine tree", r#"the objects of ps, each with "directive" and "children":[…]"#),
         (
