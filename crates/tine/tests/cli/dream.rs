@@ -147,10 +147,12 @@ fn a_run_begins_by_itself_behind_a_turn() {
 #[test]
 fn what_is_due_is_done_by_a_tick() {
     let rules = "[dream]\nenabled = true\nmin_hours = 1\nscan_minutes = 0\nmin_sessions = 2\n";
-    let (home, memory) = home(rules);
+    // Not before the tick: what a run begins in the background would hold the lock of the memory for a moment.
+    let (home, memory) = home("");
     fs::create_dir_all(&memory).unwrap();
     home.done(&["run", "one"]);
     home.done(&["run", "two"]);
+    home.write("config.toml", &format!("model = \"sim/../case.toml\"\n{rules}"));
     let ticked = home.json(&["tick", "--json"]);
     assert_eq!(ticked[0]["outcome"], "completed", "{ticked}");
     assert_eq!(home.json(&["tick", "--json"]), serde_json::json!([]));
