@@ -42,11 +42,11 @@ pub struct EstimateSpec {
 pub struct Usual {
     /// The run.
     pub run: ExpectedRun,
-    /// Where this comes from.
+    /// The source of these figures.
     pub known_by: KnownBy,
 }
 
-/// Where a usual run is known from.
+/// The source of a usual run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KnownBy {
     /// So many workers of the same agent that have ended.

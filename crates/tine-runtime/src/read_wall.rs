@@ -24,7 +24,7 @@ const ATTEMPTS_MAX: usize = 3;
 /// Raises a wall around the directory of a place that shows these paths as well. Blocks.
 type Raise = Arc<dyn Fn(&Path, Around) -> Result<Enclosure, WallError> + Send + Sync>;
 
-/// What stands around the directory of a place.
+/// The paths and the wall around the directory of a place.
 struct Around {
     /// Paths that are shown beside it.
     shown: Vec<PathBuf>,

@@ -31,6 +31,7 @@ use crate::read_wall::ReadWalls;
 use crate::rest::Resting;
 use crate::runtime::Runtime;
 use crate::servers::{Server, Servers};
+use crate::title;
 use crate::worktrees::{Cause, Home};
 use crate::writers::{Writers, Writing};
 
@@ -353,9 +354,7 @@ impl Runtime {
     }
 
     pub(crate) async fn mark(&self, lease: &Lease, state: AgentState) -> Result<(), RuntimeError> {
-        let (agent, fence, now_ms) = (lease.agent, Some(lease.fence), self.now_ms());
-        let change = SetState { agent, state, failure: None, fence, now_ms };
-        Ok(self.store().set_state(change).await?)
+        self.mark_with(lease, state, None).await
     }
 
     /// Marks the agent as what it is after a run with this outcome.
@@ -365,11 +364,20 @@ impl Runtime {
         outcome: &Outcome,
     ) -> Result<(), RuntimeError> {
         let failure = match outcome {
-            Outcome::Failed(cause) => Some(in_a_line(cause)),
+            Outcome::Failed(cause) => Some(title::in_a_line(cause, CAUSE_CHARACTERS_MAX)),
             _ => None,
         };
+        self.mark_with(lease, state_after(outcome), failure).await
+    }
+
+    async fn mark_with(
+        &self,
+        lease: &Lease,
+        state: AgentState,
+        failure: Option<String>,
+    ) -> Result<(), RuntimeError> {
         let (agent, fence, now_ms) = (lease.agent, Some(lease.fence), self.now_ms());
-        let change = SetState { agent, state: state_after(outcome), failure, fence, now_ms };
+        let change = SetState { agent, state, failure, fence, now_ms };
         Ok(self.store().set_state(change).await?)
     }
 
@@ -471,15 +479,8 @@ fn within(options: &RunOptions, settled: &Confinement) -> RunOptions {
 }
 
 /// The state of an agent when a run of it has ended.
-/// Characters of a cause that are kept.
+/// Characters of a failure's cause that are kept: some lines of a screen.
 const CAUSE_CHARACTERS_MAX: usize = 300;
-
-/// The cause of a failure as lists show it, without keys.
-fn in_a_line(cause: &str) -> String {
-    let cause = tine_guard::redact(cause);
-    let words: Vec<&str> = cause.split_whitespace().collect();
-    words.join(" ").chars().take(CAUSE_CHARACTERS_MAX).collect()
-}
 
 fn state_after(outcome: &Outcome) -> AgentState {
     match outcome {

@@ -30,7 +30,7 @@ use crate::servers::Servers;
 use crate::store_waits::StoreWaits;
 use crate::worktrees::WorktreePolicy;
 
-/// How often it is looked whether a process has let go of an agent that it runs no more, and the pause before the next look. Two seconds.
+/// Looks whether a process has let go of an agent that it runs no more, and the pause behind each: two seconds in all.
 const LETS_GO_LOOKS: u32 = 40;
 const LETS_GO_LOOK: Duration = Duration::from_millis(50);
 
@@ -319,7 +319,8 @@ impl Runtime {
         Ok(self.store.acquire(acquire).await?)
     }
 
-    /// The same once nobody runs the agent: a process that has told of the end of a run holds the lease for a moment more.
+    /// Takes the lease, and waits for it where nobody runs the agent: a process that has told of the end of a run holds it for a moment
+    /// more.
     pub(crate) async fn acquire_once_idle(&self, agent: AgentId) -> Result<Lease, RuntimeError> {
         for _ in 0..LETS_GO_LOOKS {
             let held = match self.acquire(agent).await {

@@ -1,4 +1,5 @@
-//! The title of an agent: the first words that a person, or whoever started it, has said to it.
+//! The title of an agent: the first words that a person, or whoever started it, has said to it. Also other words of outside as lists show
+//! them.
 
 use tine_fork::envelope::FRAME_TAGS;
 use tine_fork::worker::directive_task;
@@ -8,7 +9,7 @@ use tine_model::{Block, Message, Role};
 /// Characters of a title: a line of a list.
 const CHARACTERS_MAX: usize = 80;
 
-/// Bytes of words, the last one whole, that are looked at. A key that begins in the title ends within them.
+/// Bytes of words, the last one whole, that are looked at. A key that begins in the line ends within them.
 const LOOKED_AT_MAX: usize = 4_096;
 
 /// The title that a message gives; `None` where it holds no words to the agent. Keys and passwords are left out.
@@ -19,8 +20,13 @@ pub(crate) fn of(message: &Message) -> Option<String> {
     message.blocks().iter().filter_map(Block::as_text).find_map(first_words)
 }
 
-/// Words as a title: in a line, cut, without keys and passwords and what cannot be seen. `None` where nothing is left.
+/// Words as a title, made by [`in_a_line`]. `None` where nothing is left.
 pub fn titled(words: &str) -> Option<String> {
+    Some(in_a_line(words, CHARACTERS_MAX)).filter(|title| !title.is_empty())
+}
+
+/// Words in a line of so many characters, without keys and passwords and without characters that cannot be seen.
+pub(crate) fn in_a_line(words: &str, most: usize) -> String {
     let is_blank = |character: char| character.is_whitespace() || character.is_control();
     let seen = words.split(is_blank).map(|word| word.replace(is_unseen, ""));
     let mut line = String::new();
@@ -32,11 +38,10 @@ pub fn titled(words: &str) -> Option<String> {
         line.push_str(&word);
     }
     let line = redact(&line);
-    let title: String = match line.chars().count() > CHARACTERS_MAX {
-        true => line.chars().take(CHARACTERS_MAX - 1).chain(['…']).collect(),
+    match line.chars().count() > most {
+        true => line.chars().take(most - 1).chain(['…']).collect(),
         false => line.into_owned(),
-    };
-    Some(title).filter(|title| !title.is_empty())
+    }
 }
 
 fn first_words(text: &str) -> Option<String> {

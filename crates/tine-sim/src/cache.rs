@@ -180,7 +180,7 @@ impl Entry {
 #[derive(Debug, Default)]
 pub(crate) struct Entries {
     known: HashMap<Digest, Entry>,
-    /// Where they are kept beyond the process.
+    /// The file that keeps them beyond the process.
     kept: Option<KeptFile>,
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct Shared {
 pub(crate) struct ServerState {
     captured: Captured,
     caches: BTreeMap<Profile, Box<dyn Cache>>,
-    /// Where entries are kept beyond the process.
+    /// The file that keeps entries of caches beyond the process.
     kept: Option<PathBuf>,
     pub(crate) memory: Memory,
     pub(crate) cached_contents: CachedContents,

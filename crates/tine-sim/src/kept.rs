@@ -47,7 +47,7 @@ impl Use {
     }
 }
 
-/// The file of one cache model.
+/// The file, as far as one cache model has read it.
 #[derive(Debug)]
 pub(crate) struct KeptFile {
     path: PathBuf,

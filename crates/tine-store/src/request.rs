@@ -60,7 +60,7 @@ pub struct NewEntry {
     pub body: String,
     /// When it happened, in milliseconds since the Unix epoch.
     pub at_ms: i64,
-    /// What it calls an agent that has no title yet; `None` where it says nothing to people's eyes.
+    /// The title that it gives to an agent without one; `None` where it holds no words to the agent.
     pub title: Option<String>,
 }
 

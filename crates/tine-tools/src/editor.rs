@@ -21,18 +21,15 @@ pub async fn edit_file(command: &str, file: &Path) -> io::Result<bool> {
 }
 
 /// Shows a text by a command as `$PAGER` holds it, which may have options, and waits until it has ended. It has this process's terminal
-/// meanwhile. An error means that it did not start.
+/// meanwhile. An error means that it failed, and may have shown nothing.
 pub async fn page(command: &str, text: &str) -> io::Result<()> {
     let mut pager = Command::new("/bin/sh").args(["-c", command]).stdin(Stdio::piped()).spawn()?;
     if let Some(mut input) = pager.stdin.take() {
         // Whoever leaves early has seen enough.
         let _ = input.write_all(text.as_bytes()).await;
     }
-    match pager.wait().await?.code() {
-        // The words of a shell for a command that is not there, or cannot be run.
-        Some(code @ (126 | 127)) => Err(io::Error::other(format!("exit code {code}"))),
-        _ => Ok(()),
-    }
+    let status = pager.wait().await?;
+    if status.success() { Ok(()) } else { Err(io::Error::other(status.to_string())) }
 }
 
 #[cfg(test)]
@@ -44,7 +41,9 @@ mod tests {
         let text = "line\n".repeat(100_000);
         page("true", &text).await.unwrap();
         page("cat > /dev/null", &text).await.unwrap();
-        page("exit 127", &text).await.unwrap_err();
+        for failing in ["exit 127", "false", "less '"] {
+            page(failing, &text).await.unwrap_err();
+        }
     }
 
     #[tokio::test]

@@ -38,7 +38,7 @@ const READ_BYTES: usize = 64 * 1024;
 /// can have. A process that has left the group and goes on printing cannot hold the tool.
 const REST_BYTES_MAX: usize = 1024 * 1024;
 
-/// How often what has lost its supervisor is looked for, and the pause behind each look.
+/// Looks for what has lost its supervisor, and the pause behind each.
 const ORPHAN_LOOKS: u32 = 3;
 const ORPHAN_LOOK: Duration = Duration::from_millis(10);
 
