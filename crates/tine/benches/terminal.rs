@@ -22,6 +22,9 @@ const MESSAGES: usize = 10_000;
 /// What stands before the words that are written.
 const PROMPT: &str = "❯";
 
+/// What stands before the words that are searched for in the picker.
+const FIND: &str = "find:";
+
 const START_MS: f64 = 40.0;
 const MEMORY_MIB: f64 = 40.0;
 const VERSION_MS: f64 = 10.0;
@@ -86,7 +89,7 @@ fn main() {
     ];
     for (what, home, arguments) in idle {
         let mut terminal = Terminal::start(home, arguments);
-        terminal.at_rest(PROMPT);
+        terminal.at_rest(if arguments == ["-r"] { FIND } else { PROMPT });
         // A key that is shown was taken after everything before it.
         terminal.type_in("at rest");
         terminal.at_rest("at rest");

@@ -1,19 +1,14 @@
 //! The registry: who exists, whose child, under which name, in which state.
 
-use std::path::Path;
-
-use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 use tine_model::{
-    AgentId, AgentPrefix, AgentRecord, AgentState, ContextMode, Effort, EntryId, IdError,
-    ModelSettings, Reach, Standing, StopKind, TaskStatus,
+    AgentId, AgentPrefix, AgentRecord, AgentState, Effort, EntryId, IdError, Reach, TaskStatus,
 };
 
 use super::SqliteStore;
+use super::agent_cells::{agent_cells, read_agent, read_agents};
 use super::budgets::drop_places_of_the_dead;
-use super::column::{
-    Columns, reach_from_text, reach_to_text, thinking_from_text, thinking_to_text,
-};
+use super::column::{Columns, reach_from_text, reach_to_text, thinking_to_text};
 use super::connection::Writing;
 use super::entries::append_entries;
 use super::leases::check_fence;
@@ -27,14 +22,6 @@ use crate::{
 /// Candidates named for an ambiguous prefix: as many as fit under an error message.
 const CANDIDATES_MAX: i64 = 8;
 
-macro_rules! agent_columns {
-    () => {
-        "a.id, a.name, a.parent, a.fork_point, a.standing, a.state, a.context, a.model, \
-         a.max_tokens, a.thinking, a.effort, a.head, a.directory, a.depth, a.created_ms, \
-         a.updated_ms, a.stop, a.reach, a.title, a.failure"
-    };
-}
-
 impl SqliteStore {
     pub(super) async fn create_agent_row(&self, create: CreateAgent) -> Result<Vec<EntryId>> {
         let mut write = self.connections.write().await?;
@@ -46,12 +33,12 @@ impl SqliteStore {
     }
 
     pub(super) async fn agent_row(&self, agent: AgentId) -> Result<AgentRecord> {
-        let sql = concat!("SELECT ", agent_columns!(), " FROM agents a WHERE a.id = ?");
+        let sql = concat!("SELECT ", agent_cells!(), " FROM agents a WHERE a.id = ?");
         let mut read = self.connections.read().await?;
         let row = read.one(sqlx::query(sql).bind(agent.as_bytes().as_slice())).await?;
         read.finish().await?;
         let row = row.ok_or_else(|| StoreError::no_agent(agent))?;
-        agent_record(self.connections.path(), &row)
+        self.agent_record(&row)
     }
 
     /// Finds the agent that a word means, by the rules of [`tine_model::meant`].
@@ -104,26 +91,10 @@ impl SqliteStore {
     }
 
     pub(super) async fn agent_rows(&self, filter: AgentFilter) -> Result<Vec<AgentRecord>> {
-        let all = concat!("SELECT ", agent_columns!(), " FROM agents a ORDER BY a.seq");
-        let listed = concat!(
-            "SELECT ",
-            agent_columns!(),
-            " FROM agents a WHERE a.state <> 'dead' AND a.standing <> 'hidden' ORDER BY a.seq"
-        );
-        let kept = concat!(
-            "SELECT ",
-            agent_columns!(),
-            " FROM agents a WHERE a.reaped_ms IS NULL ORDER BY a.seq"
-        );
-        let sql = match filter {
-            AgentFilter::All => all,
-            AgentFilter::Kept => kept,
-            AgentFilter::Listed => listed,
-        };
-        let mut read = self.connections.read().await?;
-        let rows = read.all(sqlx::query(sql)).await?;
+        let mut read = self.connections.read_snapshot().await?;
+        let agents = read_agents(&mut read, filter).await?;
         read.finish().await?;
-        self.agent_records(&rows)
+        Ok(agents)
     }
 
     pub(super) async fn ancestry_rows(&self, agent: AgentId) -> Result<Vec<AgentRecord>> {
@@ -131,7 +102,7 @@ impl SqliteStore {
             "WITH RECURSIVE line (id, up) AS (VALUES (?, 0) UNION ALL \
              SELECT a.parent, line.up + 1 FROM line JOIN agents a ON a.id = line.id \
              WHERE a.parent IS NOT NULL) SELECT ",
-            agent_columns!(),
+            agent_cells!(),
             " FROM line JOIN agents a ON a.id = line.id ORDER BY line.up DESC"
         );
         let mut read = self.connections.read().await?;
@@ -139,7 +110,7 @@ impl SqliteStore {
         read.finish().await?;
         match rows.is_empty() {
             true => Err(StoreError::no_agent(agent)),
-            false => self.agent_records(&rows),
+            false => rows.iter().map(|row| self.agent_record(row)).collect(),
         }
     }
 
@@ -259,8 +230,9 @@ impl SqliteStore {
         row.map(|row| Columns::new(self.connections.path(), &row).get(0)).transpose()
     }
 
-    fn agent_records(&self, rows: &[SqliteRow]) -> Result<Vec<AgentRecord>> {
-        rows.iter().map(|row| agent_record(self.connections.path(), row)).collect()
+    fn agent_record(&self, row: &SqliteRow) -> Result<AgentRecord> {
+        let path = self.connections.path();
+        read_agent(path, Columns::new(path, row).get(0)?)
     }
 }
 
@@ -376,35 +348,6 @@ async fn store_head(write: &mut Writing<'_>, new: &NewAgent) -> Result<()> {
             known.map(|_| ()).ok_or(StoreError::UnknownHead { agent: new.id })
         }
     }
-}
-
-fn agent_record(path: &Path, row: &SqliteRow) -> Result<AgentRecord> {
-    debug_assert_eq!(row.len(), 20);
-    let row = Columns::new(path, row);
-    Ok(AgentRecord {
-        id: row.agent(0)?,
-        name: row.get(1)?,
-        parent: row.agent_or_null(2)?,
-        fork_point: row.entry_or_null(3)?,
-        standing: row.word(4, Standing::from_name)?,
-        state: row.word(5, AgentState::from_name)?,
-        context: row.word(6, ContextMode::from_name)?,
-        settings: ModelSettings {
-            model: row.word(7, |text| text.parse().ok())?,
-            max_tokens: row.unsigned(8)?,
-            thinking: row.word_or_null(9, thinking_from_text)?,
-            effort: row.word_or_null(10, Effort::from_name)?,
-        },
-        head: row.bytes(11)?,
-        directory: row.get(12)?,
-        depth: row.unsigned(13)?,
-        created_ms: row.get(14)?,
-        updated_ms: row.get(15)?,
-        stop: row.word_or_null(16, StopKind::from_name)?,
-        reach: row.word(17, reach_from_text)?,
-        title: row.get(18)?,
-        failure: row.get(19)?,
-    })
 }
 
 /// The lowest and the highest 16 bytes that begin with the prefix.

@@ -1,6 +1,7 @@
 //! SQLite: one file in WAL mode, synced on every commit. One writer at a time in this process, IMMEDIATE transactions among
 //! processes. Knows SQL, and nothing of what a body says.
 
+mod agent_cells;
 mod agents;
 mod budgets;
 mod column;
