@@ -1,5 +1,7 @@
 //! Conversations of other tools: in, forked and fanned, and out again.
 
+use std::path::Path;
+
 use crate::support::{Home, Ran};
 
 /// A transcript of Claude Code, written by hand: one record a block, a call on a branch of its own, a subagent, a line that a
@@ -126,9 +128,8 @@ fn a_recorded_request_is_gone_on_from_as_it_was_sent() {
     fan.env("ANTHROPIC_API_KEY", "any").env("ANTHROPIC_BASE_URL", server.field("anthropic"));
     let ran = Ran::of(&mut fan);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let read = |name: &str| std::fs::read_to_string(bodies.join(name)).unwrap();
     let mark = r#","cache_control":{"type":"ephemeral"}"#;
-    for body in [read("0001.json"), read("0002.json")] {
+    for body in <[String; 2]>::from(first_requests(&bodies)) {
         assert!(body.starts_with(r#"{"model":"claude-opus-5-5","messages":[{"role":"user","content":[{"type":"text","text":"<system-reminder>"#), "{body}");
         let result = format!(
             r#"{{"tool_use_id":"t1","type":"tool_result","content":"3","is_error":false{mark}}}]}},{{"role":"assistant""#
@@ -208,10 +209,19 @@ fn what_cannot_be_taken_in_full_says_why() {
     ");
 }
 
+/// The first requests of the workers that count lines and words: one may be at its second before the other has sent its first.
+fn first_requests(bodies: &Path) -> (String, String) {
+    let of = |task: &str| {
+        let paths = (1..).map(|n| bodies.join(format!("{n:04}.json")));
+        let mut requests = paths.map(|path| std::fs::read_to_string(path).unwrap());
+        requests.find(|body| body.contains(task)).unwrap()
+    };
+    (of("Task: count lines"), of("Task: count words"))
+}
+
 #[test]
 fn an_imported_agent_is_forked_and_fanned_byte_for_byte() {
-    // The first two requests are those of the two workers: nobody's second one comes before.
-    let home = Home::new().without_nudges();
+    let home = Home::new();
     home.write("a.jsonl", CLAUDE_CODE);
     home.json(&[
         "import",
@@ -231,8 +241,7 @@ fn an_imported_agent_is_forked_and_fanned_byte_for_byte() {
     fan.env("ANTHROPIC_API_KEY", "any").env("ANTHROPIC_BASE_URL", server.field("anthropic"));
     let ran = Ran::of(&mut fan);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let read = |name: &str| std::fs::read_to_string(bodies.join(name)).unwrap();
-    let (one, two) = (read("0001.json"), read("0002.json"));
+    let (one, two) = first_requests(&bodies);
     let whole = r#"{"type":"text","text":"I look."},{"type":"tool_use","id":"t1","name":"Bash","input":{ "command":"ls", "timeout":1e1 }},{"type":"tool_use","id":"t2","name":"Read","input":{"file_path":"a"}}"#;
     assert!(one.contains(whole) && two.contains(whole), "{one}");
     let shared = one.bytes().zip(two.bytes()).take_while(|(a, b)| a == b).count();
