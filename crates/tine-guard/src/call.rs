@@ -3,6 +3,7 @@
 //! The built-in tools are known by name, because a rule's pattern must know which argument it is
 //! about. Any other tool is only a name here: its arguments are never interpreted.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use tine_model::RawJson;
@@ -11,6 +12,7 @@ use crate::arguments::Arguments;
 use crate::paths::{PathPlace, place_of};
 use crate::protected::is_steering;
 use crate::secrets::is_secret;
+use crate::shell::reading::CommandReading;
 use crate::unseen::is_unseen;
 use crate::verdict::Reason;
 use crate::wildcard::COMMAND_BYTES_MAX;
@@ -88,12 +90,31 @@ pub(crate) enum Subject {
     Read(Target),
     Write(Target),
     Search(Target),
-    Command(String),
+    Command(CommandText),
     /// A script does nothing but make calls, and each of them is judged by itself.
     Script(String),
     /// Starts or steers workers; what those do is judged by itself.
     Crew(String),
     Unknown,
+}
+
+/// The text of a shell command, which is read once where a rule asks for it.
+#[derive(Debug)]
+pub(crate) struct CommandText {
+    pub(crate) text: String,
+    pub(crate) directory: PathBuf,
+    reading: OnceCell<CommandReading>,
+}
+
+impl CommandText {
+    fn new(text: &str, directory: &Path) -> Self {
+        let (text, directory) = (text.to_owned(), directory.to_owned());
+        Self { text, directory, reading: OnceCell::new() }
+    }
+
+    pub(crate) fn reading(&self) -> &CommandReading {
+        self.reading.get_or_init(|| CommandReading::of(&self.text))
+    }
 }
 
 /// The path that a call is about.
@@ -162,7 +183,7 @@ impl Subject {
                 if command.len() > COMMAND_BYTES_MAX {
                     return Err(format!("the command is longer than {COMMAND_BYTES_MAX} bytes"));
                 }
-                Ok(Self::Command(command.to_owned()))
+                Ok(Self::Command(CommandText::new(command, call.directory)))
             }
             Kind::Script => Ok(Self::Script(required(&arguments, "code")?.to_owned())),
             Kind::Crew => Ok(Self::Crew(crew_text(&arguments))),
@@ -264,7 +285,8 @@ const DESCRIPTION_CHARACTERS_MAX: usize = 200;
 pub fn describe(call: &Call<'_>) -> String {
     let argument = match Subject::of(call) {
         Err(reason) => format!("({reason})"),
-        Ok(Subject::Command(text) | Subject::Script(text) | Subject::Crew(text)) => shown(&text),
+        Ok(Subject::Command(command)) => shown(&command.text),
+        Ok(Subject::Script(text) | Subject::Crew(text)) => shown(&text),
         Ok(Subject::Read(target) | Subject::Write(target)) => target.shown(),
         Ok(Subject::Search(target)) => {
             let pattern = Arguments::parse(call.input)

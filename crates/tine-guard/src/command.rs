@@ -1,15 +1,39 @@
-//! What a shell command would read, in the eyes of the rules and modes.
+//! The files that a shell command names, in the eyes of the rules and modes.
 //!
 //! A command that only reads is judged like the reads that it makes: a rule that denies a file to the reading tools
 //! denies it to `cat` too. This is text alone; links are the caller's part ([`command_reads`]).
+//!
+//! Of any other command every word may be a file that it reads, and those of the writers a file that it writes.
 
 use std::path::{Path, PathBuf};
 
-use crate::call::{Subject, Target, literal_folders};
+use crate::call::{CommandText, Subject, Target, literal_folders};
+use crate::command_pattern::Meets;
 use crate::paths::normalise;
+use crate::real_path::real_path;
 use crate::rule::Rule;
+use crate::shell::launch::base_name;
 use crate::shell::reach::{Reached, reach};
+use crate::shell::reading::{Command, CommandReading, is_mark};
 use crate::shell::{Width, shell_verdict};
+
+/// Stands for an unknown name in a folder.
+const SOME_NAME: &str = "_";
+
+/// Commands whose words are no files that they read.
+const NO_READERS: [&str; 12] = [
+    "cd", "echo", "export", "kill", "mkdir", "printf", "pushd", "rmdir", "sleep", "touch", "true",
+    "unset",
+];
+
+/// Commands that write the files that they name.
+const WRITERS: [&str; 13] = [
+    "chmod", "chown", "cp", "install", "ln", "mkdir", "mv", "rm", "rmdir", "shred", "tee", "touch",
+    "truncate",
+];
+
+/// Commands of git that write the files that they name.
+const GIT_WRITERS: [&str; 5] = ["checkout", "clean", "mv", "restore", "rm"];
 
 /// A command as the judge sees it.
 #[derive(Debug)]
@@ -50,12 +74,84 @@ impl Judged {
         Self { not_read_only: None, objection, reads }
     }
 
-    /// Whether a rule for the reading tools is about anything that the command reads.
-    pub(crate) fn touched_by(&self, rule: &Rule) -> bool {
-        self.reads.iter().any(|read| {
-            let tools: &[&str] = if read.contents { &["FileRead", "Grep"] } else { &["Glob"] };
-            tools.iter().any(|tool| rule.touches(tool, &read.subject))
+    /// Whether a rule for the tools of files is about a file that the command names.
+    pub(crate) fn touched_by(&self, rule: &Rule, command: &CommandText) -> bool {
+        if self.not_read_only.is_none() {
+            return self.reads.iter().any(|read| {
+                let tools: &[&str] = if read.contents { &["FileRead", "Grep"] } else { &["Glob"] };
+                tools.iter().any(|tool| rule.meets(tool, &read.subject) == Meets::Yes)
+            });
+        }
+        let named = match rule.tool() {
+            "FileRead" => read_by(command.reading()),
+            "FileEdit" | "FileWrite" => written_by(command.reading()),
+            _ => return false,
+        };
+        named.iter().any(|path| {
+            let target = |path: &Path| {
+                Subject::Read(Target::new(&command.directory, &path.to_string_lossy()))
+            };
+            let path = command.directory.join(in_own_home(path));
+            let real = real_path(&normalise(&path)).ok().filter(|real| *real != path);
+            [Some(path), real]
+                .into_iter()
+                .flatten()
+                // It may be a folder.
+                .flat_map(|path| [path.join(SOME_NAME), path])
+                .any(|path| rule.meets(rule.tool(), &target(&path)) == Meets::Yes)
         })
+    }
+}
+
+/// The words that may be files which commands read: all that are known, also behind `=` and `@`.
+fn read_by(reading: &CommandReading) -> Vec<&str> {
+    let mut named: Vec<&str> = reading.inputs.iter().map(String::as_str).collect();
+    for Command { words, .. } in reading.all() {
+        let Some((name, arguments)) = words.split_first() else { continue };
+        if !NO_READERS.contains(&base_name(name)) {
+            named.push(name);
+            named.extend(arguments.iter().flat_map(|word| word.split(['=', '@', ','])));
+            named.extend(arguments.iter().map(String::as_str));
+        }
+    }
+    named.retain(|word| !word.is_empty() && !word.contains(is_mark));
+    named
+}
+
+/// The words that may be files which commands write.
+fn written_by(reading: &CommandReading) -> Vec<&str> {
+    let mut named: Vec<&str> = reading.outputs.iter().map(String::as_str).collect();
+    for Command { words, .. } in reading.all() {
+        let Some((name, arguments)) = words.split_first() else { continue };
+        let has = |option: &str| arguments.iter().any(|word| word.starts_with(option));
+        match base_name(name) {
+            name if WRITERS.contains(&name) => named.extend(arguments.iter().map(String::as_str)),
+            "sed" | "perl" if has("-i") || has("--in-place") || has("-pi") => {
+                named.extend(arguments.iter().map(String::as_str));
+            }
+            "dd" => named.extend(arguments.iter().filter_map(|word| word.strip_prefix("of="))),
+            "sort" | "curl" | "gcc" | "cc" => {
+                let behind = arguments.windows(2).filter(|pair| pair[0] == "-o");
+                named.extend(behind.map(|pair| pair[1].as_str()));
+            }
+            "git" if arguments.iter().any(|word| GIT_WRITERS.contains(&word.as_str())) => {
+                named.extend(arguments.iter().map(String::as_str))
+            }
+            _ => {}
+        }
+    }
+    named.retain(|word| !word.is_empty() && !word.starts_with('-') && !word.contains(is_mark));
+    named
+}
+
+/// The path with the home directory of this process in place of a `~`.
+fn in_own_home(path: &str) -> PathBuf {
+    let home = path
+        .strip_prefix('~')
+        .and_then(|rest| rest.strip_prefix('/').or(rest.is_empty().then_some("")));
+    match (home, std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(path),
     }
 }
 

@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use crate::call::{Call, Subject, shown};
+use crate::command_pattern::Meets;
 use crate::rule::Rule;
 
 /// Characters with a meaning of their own in a path pattern.
@@ -16,8 +17,8 @@ const GLOB_CHARACTERS: [char; 8] = ['*', '?', '[', ']', '{', '}', '\\', '!'];
 pub fn rule_for(call: &Call<'_>) -> Option<Rule> {
     let subject = Subject::of(call).ok()?;
     let pattern = match &subject {
-        Subject::Command(command) if command.contains('*') => return None,
-        Subject::Command(command) => command.clone(),
+        Subject::Command(command) if command.text.contains('*') => return None,
+        Subject::Command(command) => command.text.clone(),
         Subject::Read(target) | Subject::Write(target) | Subject::Search(target) => {
             plain_path(&target.absolute)?
         }
@@ -45,7 +46,7 @@ impl Rule {
 
     /// Whether this rule, as one that denies, covers any part of the call.
     pub fn forbids(&self, call: &Call<'_>) -> bool {
-        Subject::of(call).map_or(true, |subject| self.touches(call.tool, &subject))
+        Subject::of(call).map_or(true, |subject| self.meets(call.tool, &subject) == Meets::Yes)
     }
 }
 

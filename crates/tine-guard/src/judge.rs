@@ -2,9 +2,10 @@
 
 use crate::call::{Call, Subject, Target};
 use crate::command::Judged;
+use crate::command_pattern::Meets;
 use crate::paths::PathPlace;
 use crate::protected::steers_agents;
-use crate::rule::{Rule, Rules};
+use crate::rule::{Rule, Rules, allows};
 use crate::shell::Width;
 use crate::verdict::{PermissionMode, Reason, Verdict};
 
@@ -22,12 +23,20 @@ pub fn judge(call: &Call<'_>, mode: PermissionMode, width: Width, rules: &Rules)
         Err(reason) => return Verdict::Deny(reason),
     };
     let aim = Aim::of(call, &subject, width);
-    let touches = |rule: &Rule| {
-        rule.touches(call.tool, &subject)
-            || matches!(&aim, Aim::Command(command) if command.touched_by(rule))
+    let meets = |rule: &Rule| match (&aim, &subject) {
+        (Aim::Command(judged), Subject::Command(command)) if judged.touched_by(rule, command) => {
+            Meets::Yes
+        }
+        _ => rule.meets(call.tool, &subject),
     };
-    if let Some(rule) = first(&rules.deny, touches) {
+    let (denied, in_doubt) = first(&rules.deny, meets);
+    if let Some(rule) = denied {
         return Verdict::Deny(Reason::new(format!("the rule `{rule}` denies it")));
+    }
+    if let Some((rule, why)) = in_doubt
+        && !rules.allow.iter().any(|rule| rule.is_exactly(call.tool, &subject))
+    {
+        return Verdict::Ask(Reason::new(format!("the rule `{rule}` may deny it: {why}")));
     }
     let writes = match &aim {
         Aim::Command(command) => command.not_read_only.as_ref().map(|why| format!(" ({why})")),
@@ -42,19 +51,22 @@ pub fn judge(call: &Call<'_>, mode: PermissionMode, width: Width, rules: &Rules)
         }
         (PermissionMode::ReadOnly | PermissionMode::Default | PermissionMode::AcceptEdits, _) => {}
     }
-    if let Some(rule) = first(&rules.ask, touches) {
+    let (asked, in_doubt) = first(&rules.ask, meets);
+    if let Some(rule) = asked {
         return Verdict::Ask(Reason::new(format!("the rule `{rule}` asks")));
     }
-    if rules.allow.iter().any(|rule| rule.allows(call.tool, &subject)) {
+    if let Some((rule, why)) = in_doubt {
+        return Verdict::Ask(Reason::new(format!("the rule `{rule}` may ask: {why}")));
+    }
+    if allows(&rules.allow, call.tool, &subject) {
         return Verdict::Allow;
     }
     without_rule(call.tool, mode, aim)
 }
 
-/// Returns true if an allow rule covers a call.
+/// Returns true if the allow rules cover a call.
 pub fn allowed_by_rule(call: &Call<'_>, rules: &Rules) -> bool {
-    let covers = |subject: Subject| rules.allow.iter().any(|rule| rule.allows(call.tool, &subject));
-    Subject::of(call).is_ok_and(covers)
+    Subject::of(call).is_ok_and(|subject| allows(&rules.allow, call.tool, &subject))
 }
 
 /// What a call comes down to where no rule speaks.
@@ -72,7 +84,9 @@ impl<'a> Aim<'a> {
         match subject {
             Subject::Read(target) | Subject::Search(target) => Self::Look(target),
             Subject::Write(target) => Self::Write(target),
-            Subject::Command(text) => Self::Command(Judged::new(call.directory, text, width)),
+            Subject::Command(command) => {
+                Self::Command(Judged::new(call.directory, &command.text, width))
+            }
             Subject::Script(_) => Self::Script,
             Subject::Crew(_) => Self::Crew,
             Subject::Unknown => Self::Unknown,
@@ -80,10 +94,21 @@ impl<'a> Aim<'a> {
     }
 }
 
-/// The covering rule that comes first in the alphabet, so that the reason does not depend on the
-/// order of the list.
-fn first(rules: &[Rule], covers: impl Fn(&Rule) -> bool) -> Option<String> {
-    rules.iter().filter(|rule| covers(rule)).map(ToString::to_string).min()
+/// The rule that meets the call, and the one that may, with the reason. Of several the one that comes first in the alphabet, so
+/// that what is told does not depend on the order of the list.
+fn first(
+    rules: &[Rule],
+    meets: impl Fn(&Rule) -> Meets,
+) -> (Option<String>, Option<(String, String)>) {
+    let (mut certain, mut in_doubt) = (Vec::new(), Vec::new());
+    for rule in rules {
+        match meets(rule) {
+            Meets::Yes => certain.push(rule.to_string()),
+            Meets::Perhaps(why) => in_doubt.push((rule.to_string(), why)),
+            Meets::No => {}
+        }
+    }
+    (certain.into_iter().min(), in_doubt.into_iter().min())
 }
 
 fn without_rule_for_command(command: Judged) -> Verdict {

@@ -15,6 +15,7 @@
 mod arguments;
 mod call;
 mod command;
+mod command_pattern;
 pub mod filter;
 mod grant;
 mod judge;

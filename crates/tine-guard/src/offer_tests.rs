@@ -170,16 +170,21 @@ proptest! {
         let permits = |rule: &Rule, command: &str| {
             with_call("Bash", serde_json::json!({ "command": command }), |call| rule.permits(call))
         };
+        // In quotes and comments an operator is a character as any.
+        let hides = |c: char| "'\"\\#$`{([".contains(c);
         for offer in of_command(&command) {
             let rule: Rule = offer.rule.parse().unwrap();
             prop_assert!(permits(&rule, &command));
-            let second = format!("cargo test {arguments}{operator}{other}");
-            prop_assert!(!permits(&rule, &second), "{}", second);
-            let another = format!("{other}{command}");
-            prop_assert!(!permits(&rule, &another) || another.starts_with("cargo test "));
+            if !arguments.contains(hides) {
+                let second = format!("cargo test {arguments}{operator}x {other}");
+                prop_assert!(!permits(&rule, &second), "{}", second);
+            }
+            let another = format!("x{other};{command}");
+            prop_assert!(!permits(&rule, &another), "{}", another);
         }
-        let with_operator = format!("{command}{operator}{other}");
-        prop_assert_eq!(of_command(&with_operator), []);
+        if !arguments.contains(hides) {
+            prop_assert_eq!(of_command(&format!("{command}{operator}x {other}")), []);
+        }
     }
 
     #[test]

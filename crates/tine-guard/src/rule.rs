@@ -10,15 +10,17 @@ use std::str::FromStr;
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::call::{Kind, Subject, Target, literal_folders};
+use crate::command_pattern::{CommandPattern, Meets, all_allowed};
 use crate::paths::PathPlace;
 use crate::protected::is_steering;
 use crate::secrets::is_secret;
-use crate::wildcard;
 
 /// A rule, written `Tool` or `Tool(pattern)`: `Bash(git log *)`, `FileEdit(src/**)`.
 ///
-/// For `Bash` the pattern is compared with the whole command text, and `*` stands for any text
-/// without a character that could begin another command or a redirect. For the file and search
+/// For `Bash` the pattern is words with `*` for any text, and is held against each command that the text runs, however it
+/// is written there. Where it denies or asks, it meets the command behind launchers too (`env`, `sudo`, `sh -c`), by any path of
+/// its program, and with options before its subcommand; a line is allowed if rules cover all its commands as they are
+/// written. A pattern with an operator in it (`cd x && make *`) is compared with the text of the line. For the file and search
 /// tools it is a glob over the path, relative to the working directory or absolute. To write a file
 /// that can start programs, the glob must name it, or the folder that makes it one.
 #[derive(Clone, Debug)]
@@ -29,7 +31,7 @@ pub struct Rule {
 
 #[derive(Clone, Debug)]
 enum Pattern {
-    Command(String),
+    Command(CommandPattern),
     Path { text: String, glob: GlobMatcher },
 }
 
@@ -123,7 +125,7 @@ impl Pattern {
             Kind::Script | Kind::Crew | Kind::Unknown => {
                 Err(RuleError::PatternNotKnown(tool.to_owned()))
             }
-            Kind::Command => Ok(Self::Command(text.to_owned())),
+            Kind::Command => Ok(Self::Command(CommandPattern::new(text))),
             Kind::Read | Kind::Write | Kind::Search => Self::parse_path(text),
         }
     }
@@ -148,12 +150,37 @@ impl Pattern {
 
     fn text(&self) -> &str {
         match self {
-            Self::Command(text) | Self::Path { text, .. } => text,
+            Self::Command(pattern) => pattern.text(),
+            Self::Path { text, .. } => text,
         }
     }
 }
 
+/// Whether the rules, as ones that allow, together cover the call.
+pub(crate) fn allows(rules: &[Rule], tool: &str, subject: &Subject) -> bool {
+    if rules.iter().any(|rule| rule.allows(tool, subject)) {
+        return true;
+    }
+    let Subject::Command(command) = subject else { return false };
+    let patterns = rules.iter().filter_map(|rule| match &rule.pattern {
+        Some(Pattern::Command(pattern)) if rule.tool == tool => Some(pattern),
+        _ => None,
+    });
+    patterns.clone().next().is_some() && all_allowed(patterns, &command.text, command.reading())
+}
+
 impl Rule {
+    pub(crate) fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// Whether this is a rule for the text of the command and no other.
+    pub(crate) fn is_exactly(&self, tool: &str, subject: &Subject) -> bool {
+        let Subject::Command(command) = subject else { return false };
+        let text = self.pattern.as_ref().map(Pattern::text);
+        self.tool == tool && text == Some(&command.text) && !command.text.contains('*')
+    }
+
     /// Whether this rule, standing among the allow rules, covers the call.
     pub(crate) fn allows(&self, tool: &str, subject: &Subject) -> bool {
         if self.tool != tool {
@@ -178,7 +205,7 @@ impl Rule {
                     })
             }
             (Subject::Command(command), Some(Pattern::Command(pattern))) => {
-                wildcard::allows(pattern, command)
+                all_allowed(std::iter::once(pattern), &command.text, command.reading())
             }
             (
                 Subject::Command(_) | Subject::Script(_) | Subject::Crew(_) | Subject::Unknown,
@@ -196,11 +223,14 @@ impl Rule {
 
     /// Whether this rule, standing among the deny or ask rules, covers any part of the call. A path
     /// pattern covers everything below what it matches.
-    pub(crate) fn touches(&self, tool: &str, subject: &Subject) -> bool {
+    pub(crate) fn meets(&self, tool: &str, subject: &Subject) -> Meets {
         if self.tool != tool {
-            return false;
+            return Meets::No;
         }
-        match (subject, &self.pattern) {
+        let meets = match (subject, &self.pattern) {
+            (Subject::Command(command), Some(Pattern::Command(pattern))) => {
+                return pattern.meets(&command.text, command.reading(), &command.directory);
+            }
             (_, None) => true,
             (Subject::Read(target) | Subject::Write(target), Some(pattern)) => {
                 pattern.matches_above(target)
@@ -210,12 +240,10 @@ impl Rule {
                     || pattern.matches(target, ANY_NAME)
                     || pattern.is_below(target)
             }
-            (Subject::Command(command), Some(Pattern::Command(pattern))) => {
-                wildcard::touches(pattern, command)
-            }
             (Subject::Command(_), Some(Pattern::Path { .. }))
             | (Subject::Script(_) | Subject::Crew(_) | Subject::Unknown, Some(_)) => false,
-        }
+        };
+        if meets { Meets::Yes } else { Meets::No }
     }
 }
 

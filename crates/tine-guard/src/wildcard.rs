@@ -1,9 +1,8 @@
-//! Matching a command text against a pattern with `*`.
+//! Matching the text of a line against a pattern that has an operator in it.
 //!
 //! A pattern that allows must not be talked into a second command, so there a `*` never covers a
 //! character with which the shell could begin one or redirect. A pattern that denies or asks is
-//! matched as widely as possible. This compares text; it does not understand the shell, and a deny
-//! pattern is therefore a hint and not a fence.
+//! matched as widely as possible. This compares text; it does not understand the shell.
 
 /// The longest command that is matched at all: the longest single argument Linux passes to a program
 /// (`MAX_ARG_STRLEN`), so nothing longer could run. It also bounds the time of a match.

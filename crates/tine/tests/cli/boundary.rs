@@ -154,3 +154,45 @@ fn a_worker_that_is_resumed_ends_its_task_after_all() {
     let shown = home.done(&["show", &parent, "--full"]);
     assert_eq!(shown.matches("<task-notification>").count(), 2, "{shown}");
 }
+
+/// Shows: a rule that denies a command holds for the command, however the model writes it, and for nothing that only mentions it.
+#[test]
+fn a_deny_rule_holds_for_what_a_line_runs() {
+    let home = Home::new();
+    let call = |command: &str| {
+        let command = serde_json::json!(command);
+        format!("[[turn.tool_calls]]\nname = \"Bash\"\ninput.command = {command}\n")
+    };
+    let calls: String = [
+        "touch denied-1",
+        "cd . && \"touch\"  denied-2",
+        "env X=1 sh -c 'touch denied-3'",
+        "x=touch; $x denied-4",
+        "echo 'touch denied' > said",
+        "printf x > made",
+    ]
+    .into_iter()
+    .map(call)
+    .collect();
+    let model = home.model(&format!(
+        "name = \"d\"\n[[turn]]\nwhen = {{ user_contains = \"go\", tool_results = 0 }}\n{calls}[[turn]]\ntext = \"end\"\n"
+    ));
+    let ran = home.ran(&[
+        "run",
+        "--model",
+        &model,
+        "--allow",
+        "Bash",
+        "--deny",
+        "Bash(touch denied*)",
+        "--json",
+        "go",
+    ]);
+    let mut files: Vec<String> = std::fs::read_dir(home.work())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("denied") || name == "said" || name == "made")
+        .collect();
+    files.sort();
+    check!(format!("{} {files:?}", ran.code), @r#"0 ["made", "said"]"#);
+}

@@ -1,4 +1,4 @@
-//! Arithmetic: numbers, names, operators, and expansions that must be numbers. No subscripts: bash expands in them again.
+//! Arithmetic: numbers, names, operators, and expansions. Verdicts accept no subscripts: bash expands in them again.
 
 use super::parser::Parser;
 use super::tree::{Arithmetic, Change, Part, Template};
@@ -34,12 +34,27 @@ impl Parser<'_> {
             }
             match byte {
                 b'$' if matches!(self.peek_at(1), Some(b'\'' | b'"')) => {
-                    return self.refuse(2, WHY);
+                    self.object(2, WHY);
+                    self.at += 1;
                 }
                 b'$' => self.expansion_in(&mut all)?,
-                b'`' => return self.refuse(1, WHY),
-                b'A'..=b'Z' | b'a'..=b'z' | b'_' => self.name_in(&mut all)?,
-                b'0'..=b'9' => self.number()?,
+                b'`' => {
+                    self.object(1, WHY);
+                    let mut word = Template::default();
+                    self.backticks(&mut word, true)?;
+                    all.parts.extend(word.parts);
+                }
+                b'[' => {
+                    self.object(1, WHY);
+                    depth += 1;
+                    self.at += 1;
+                }
+                b']' if depth > 0 => {
+                    depth -= 1;
+                    self.at += 1;
+                }
+                b'A'..=b'Z' | b'a'..=b'z' | b'_' => self.name_in(&mut all),
+                b'0'..=b'9' => self.number(),
                 b'(' => {
                     depth += 1;
                     self.at += 1;
@@ -54,7 +69,12 @@ impl Parser<'_> {
                 }
                 b' ' | b'\t' | b'\n' | b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'='
                 | b'!' | b'&' | b'|' | b'^' | b'~' | b',' => self.at += 1,
-                _ => return self.refuse(1, WHY),
+                // It is no arithmetic, but a list in two pairs of parentheses.
+                b')' | b']' | b';' => return self.refuse(1, WHY),
+                _ => {
+                    self.object(1, WHY);
+                    let _ = self.next_char();
+                }
             }
         }
         let text = self.slice(start, self.at);
@@ -68,30 +88,28 @@ impl Parser<'_> {
         Ok(all)
     }
 
-    fn name_in(&mut self, all: &mut Arithmetic) -> Result<(), Refusal> {
+    fn name_in(&mut self, all: &mut Arithmetic) {
         let length = name_length(self.rest());
         all.names.push(self.rest()[..length].to_owned());
         self.at += length;
-        match self.peek() {
-            Some(b'[' | b'#' | b'$') => self.refuse(1, WHY),
-            _ => Ok(()),
+        if matches!(self.peek(), Some(b'[' | b'#' | b'$')) {
+            self.object(1, WHY);
         }
     }
 
     /// Digits, and a base before a number.
-    fn number(&mut self) -> Result<(), Refusal> {
+    fn number(&mut self) {
         let rest = self.rest();
         let is_digit = |c: char| c.is_ascii_alphanumeric() || c == '_';
         self.at += rest.find(|c| !is_digit(c)).unwrap_or(rest.len());
         if self.peek() == Some(b'#') {
             self.at += 1;
-            return match self.peek() {
-                Some(b'$') => Ok(()),
+            match self.peek() {
+                Some(b'$') => {}
                 Some(byte) if byte.is_ascii_digit() => self.number(),
-                _ => self.refuse(1, WHY),
-            };
+                _ => self.object(1, WHY),
+            }
         }
-        Ok(())
     }
 
     fn expansion_in(&mut self, all: &mut Arithmetic) -> Result<(), Refusal> {
@@ -99,7 +117,7 @@ impl Parser<'_> {
         self.expansion(&mut word, true)?;
         for part in word.parts {
             match part {
-                Part::Text { .. } => return self.refuse(1, WHY),
+                Part::Text { .. } => self.object(1, WHY),
                 Part::Parameter { name, change: Change::None, .. } if name_length(&name) > 0 => {
                     all.parts.push(Part::Parameter { name, change: Change::None, quoted: true });
                 }
@@ -107,13 +125,11 @@ impl Parser<'_> {
             }
         }
         // What follows would be joined to what was expanded.
-        match self.peek() {
-            Some(byte)
-                if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'[' | b'$' | b'#') =>
-            {
-                self.refuse(1, WHY)
-            }
-            _ => Ok(()),
+        let joins =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'[' | b'$' | b'#');
+        if self.peek().is_some_and(joins) {
+            self.object(1, WHY);
         }
+        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! Commands: simple ones, pipelines, lists, and what holds lists.
 
 use super::parser::Parser;
-use super::tree::{Assignment, Command, Item, List, Node, Redirect, Template, Test};
+use super::tree::{Assignment, Command, Item, List, Node, Part, Redirect, Template, Test};
 use super::word::name_length;
 use crate::shell::grammar::Link;
 use crate::shell::refusal::Refusal;
@@ -14,20 +14,48 @@ const RESERVED: [&str; 19] = [
     "in", "select", "function", "time", "coproc", "{", "}",
 ];
 
-/// Words of which no command may begin with.
-const REFUSED: [&str; 3] = ["select", "function", "coproc"];
+/// Why commands of rare kinds are not judged.
+const RARE: &str = "a command of this kind is not judged";
+
+/// A text as it was read.
+pub(super) struct Parsed {
+    pub(super) list: List,
+    pub(super) documents: Vec<Template>,
+    /// The first piece that no verdict accepts.
+    pub(super) objection: Option<Refusal>,
+}
+
+/// A text of which bash's own reading is not certain.
+pub(super) struct NotRead {
+    /// The first piece before that no verdict accepts.
+    pub(super) objection: Option<Refusal>,
+    /// Where the reading ends.
+    pub(super) refusal: Refusal,
+}
 
 /// Reads a whole text.
-pub(super) fn parse(text: &str) -> Read<(List, Vec<Template>)> {
+pub(super) fn parse(text: &str, is_bash: bool) -> Result<Parsed, NotRead> {
     let mut parser = Parser::new(text);
-    let list = parser.nested(|parser| parser.list(&[]))?;
-    if parser.peek().is_some() {
-        return parser.refuse(2, "this closes nothing");
+    parser.is_bash = is_bash;
+    let read = parser.nested(|parser| {
+        let list = parser.list(&[])?;
+        match parser.peek() {
+            Some(_) => parser.refuse(2, "this closes nothing"),
+            None => Ok(list),
+        }
+    });
+    if read.is_ok() {
+        parser.check_ended();
     }
-    parser.check_ended()?;
-    match list.is_empty() {
-        true => Err(Refusal::new(0, "", "there is no command")),
-        false => Ok((list, parser.documents)),
+    let Parser { documents, mut objection, .. } = parser;
+    match read {
+        Ok(list) => {
+            if list.is_empty() {
+                objection.get_or_insert(Refusal::new(0, "", "there is no command"));
+            }
+            Ok(Parsed { list, documents, objection })
+        }
+        Err(refusal) => Err(NotRead { objection, refusal }),
     }
 }
 
@@ -56,25 +84,30 @@ impl Parser<'_> {
             self.skip_lines()?;
             let stops_here = match self.peek() {
                 None | Some(b')') => true,
-                Some(b';') => self.peek_at(1) == Some(b';'),
+                Some(b';') => matches!(self.peek_at(1), Some(b';' | b'&')),
                 _ => self.reserved().is_some_and(|word| stops.contains(&word)),
             };
             if stops_here && link == Link::Sequence {
                 return Ok(items);
             }
-            items.push(Item { link, pipeline: self.pipeline()? });
+            items.push(Item { link, pipeline: self.pipeline()?, background: false });
             self.skip_blanks()?;
             link = match (self.peek(), self.peek_at(1)) {
-                (None | Some(b')'), _) | (Some(b';'), Some(b';')) => return Ok(items),
+                (None | Some(b')'), _) | (Some(b';'), Some(b';' | b'&')) => return Ok(items),
                 (Some(b'\n'), _) => {
                     self.line_end()?;
                     Link::Sequence
                 }
                 (Some(b'&'), Some(b'&')) => self.link(2, Link::And),
                 (Some(b'|'), Some(b'|')) => self.link(2, Link::Or),
-                (Some(b';'), Some(b'&')) => return self.refuse(2, "a case that falls through"),
                 (Some(b';'), _) => self.link(1, Link::Sequence),
-                (Some(b'&'), _) => return self.refuse(1, "a command may not go to the background"),
+                (Some(b'&'), _) => {
+                    self.object(1, "a command may not go to the background");
+                    if let Some(last) = items.last_mut() {
+                        last.background = true;
+                    }
+                    self.link(1, Link::Sequence)
+                }
                 _ => return self.refuse(1, "a command cannot go on like this"),
             };
         }
@@ -111,7 +144,7 @@ impl Parser<'_> {
             self.at += 1 + usize::from(joined);
             self.skip_lines()?;
             if self.reserved() == Some("time") {
-                return self.refuse(4, "behind `|` this is another command");
+                self.object(4, "behind `|` this is another command");
             }
         }
     }
@@ -121,17 +154,17 @@ impl Parser<'_> {
         let at = self.at;
         let node = match self.peek() {
             Some(b'(') if self.peek_at(1) == Some(b'(') => {
+                let place = self.place();
                 self.at += 2;
-                Node::Compute(self.arithmetic("))")?)
-            }
-            Some(b'(') => {
-                self.at += 1;
-                let list = self.whole_list(&[])?;
-                if !self.eat(")") {
-                    return self.refuse(1, "a subshell that is not closed");
+                match self.arithmetic("))") {
+                    Ok(arithmetic) => Node::Compute(arithmetic),
+                    Err(refusal) => {
+                        self.back(place, refusal)?;
+                        self.subshell()?
+                    }
                 }
-                Node::Group { list, subshell: true }
             }
+            Some(b'(') => self.subshell()?,
             _ => match self.reserved() {
                 Some("{") => {
                     self.at += 1;
@@ -145,13 +178,49 @@ impl Parser<'_> {
                     let condition = self.whole_list(&["do"])?;
                     Node::Loop { condition, body: self.body()?, until: word == "until" }
                 }
-                Some("for") => self.for_loop()?,
+                Some("for") => self.for_loop("for")?,
                 Some("case") => self.case()?,
-                Some(word) if REFUSED.contains(&word) => {
-                    return self.refuse(word.len(), "a command of this kind is not judged");
+                Some("select") => {
+                    self.object("select".len(), RARE);
+                    self.for_loop("select")?
                 }
+                Some("function") => {
+                    self.object("function".len(), RARE);
+                    self.at += "function".len();
+                    self.skip_blanks()?;
+                    self.word()?;
+                    self.skip_blanks()?;
+                    if self.eat("(") {
+                        self.skip_blanks()?;
+                        if !self.eat(")") {
+                            return self.refuse(1, RARE);
+                        }
+                    }
+                    self.function()?
+                }
+                Some("coproc") => {
+                    self.object("coproc".len(), RARE);
+                    self.at += "coproc".len();
+                    self.coprocess()?
+                }
+                // Behind `|` and `!` it is a command.
+                Some("time") => return self.simple(),
                 Some(word) => return self.refuse(word.len(), "a command is missing before this"),
-                None if self.rest().starts_with("[[ ") => self.condition()?,
+                None if self.rest().starts_with("[[")
+                    && matches!(self.peek_at(2), Some(b' ' | b'\t' | b'\n')) =>
+                {
+                    if self.peek_at(2) != Some(b' ') {
+                        self.object(2, RARE);
+                    }
+                    let place = self.place();
+                    match self.condition() {
+                        Ok(node) => node,
+                        Err(refusal) => {
+                            self.back(place, refusal)?;
+                            self.words_of_condition()?
+                        }
+                    }
+                }
                 None => return self.simple(),
             },
         };
@@ -163,6 +232,36 @@ impl Parser<'_> {
             }
         }
         Ok(Command { node, redirects, at })
+    }
+
+    /// `( … )`.
+    fn subshell(&mut self) -> Read<Node> {
+        self.at += 1;
+        let list = self.whole_list(&[])?;
+        if !self.eat(")") {
+            return self.refuse(1, "a subshell that is not closed");
+        }
+        Ok(Node::Group { list, subshell: true })
+    }
+
+    /// The body of a function; the reader stands behind its name and parentheses.
+    fn function(&mut self) -> Read<Node> {
+        self.skip_lines()?;
+        Ok(Node::Function(Box::new(self.nested(Self::command)?)))
+    }
+
+    /// `coproc`, with or without a name; the reader stands behind it.
+    fn coprocess(&mut self) -> Read<Node> {
+        self.skip_blanks()?;
+        let name = name_length(self.rest());
+        let behind = self.rest()[name..].trim_start_matches([' ', '\t']);
+        let compound = ["{", "(", "if ", "for ", "while ", "until ", "case ", "[[ "];
+        let is_reserved = self.reserved().is_some();
+        if name > 0 && !is_reserved && compound.iter().any(|begin| behind.starts_with(begin)) {
+            self.at += name;
+            self.skip_blanks()?;
+        }
+        Ok(Node::Coprocess(Box::new(self.nested(Self::command)?)))
     }
 
     /// A list that is not empty.
@@ -206,8 +305,8 @@ impl Parser<'_> {
         }
     }
 
-    fn for_loop(&mut self) -> Read<Node> {
-        self.at += "for".len();
+    fn for_loop(&mut self, keyword: &str) -> Read<Node> {
+        self.at += keyword.len();
         self.skip_blanks()?;
         if self.eat("((") {
             let mut parts = Vec::new();
@@ -217,7 +316,7 @@ impl Parser<'_> {
             parts.push(self.arithmetic("))")?);
             self.skip_blanks()?;
             let _ = self.eat(";");
-            return Ok(Node::Count { parts, body: self.body()? });
+            return Ok(Node::Count { parts, body: self.body_or_group()? });
         }
         let name = self.rest()[..name_length(self.rest())].to_owned();
         if name.is_empty() {
@@ -225,6 +324,13 @@ impl Parser<'_> {
         }
         self.at += name.len();
         self.skip_lines()?;
+        if self.reserved() != Some("in") {
+            // It goes through the arguments of the script or function.
+            self.object(8, "`in` is missing here");
+            let _ = self.eat(";");
+            let words = vec![Template { parts: vec![Part::Unknown], at: self.at }];
+            return Ok(Node::For { name, words, body: self.body_or_group()? });
+        }
         self.expect("in")?;
         let mut words = Vec::new();
         loop {
@@ -245,7 +351,20 @@ impl Parser<'_> {
                 _ => words.extend(self.words()?),
             }
         }
-        Ok(Node::For { name, words, body: self.body()? })
+        Ok(Node::For { name, words, body: self.body_or_group()? })
+    }
+
+    /// `do … done`, or the braces that may stand in its place.
+    fn body_or_group(&mut self) -> Read<List> {
+        self.skip_lines()?;
+        if self.reserved() != Some("{") {
+            return self.body();
+        }
+        self.object(8, "`do` is missing here");
+        self.at += 1;
+        let list = self.whole_list(&["}"])?;
+        self.expect("}")?;
+        Ok(list)
     }
 
     fn case(&mut self) -> Read<Node> {
@@ -254,12 +373,12 @@ impl Parser<'_> {
         let word = self.word()?;
         self.skip_lines()?;
         self.expect("in")?;
-        let mut arms = Vec::new();
+        let (mut arms, mut falls) = (Vec::new(), false);
         loop {
             self.skip_lines()?;
             if self.reserved() == Some("esac") {
                 self.at += "esac".len();
-                return Ok(Node::Case { word, arms });
+                return Ok(Node::Case { word, arms, falls });
             }
             let _ = self.eat("(");
             let mut patterns = Vec::new();
@@ -276,9 +395,13 @@ impl Parser<'_> {
             }
             let list = self.nested(|parser| parser.list(&["esac"]))?;
             arms.push((patterns, list));
-            if !self.eat(";;") {
+            if self.rest().starts_with(";&") || self.rest().starts_with(";;&") {
+                self.object(2, "a case that falls through");
+                falls = true;
+                let _ = self.eat(";;&") || self.eat(";&");
+            } else if !self.eat(";;") {
                 self.expect("esac")?;
-                return Ok(Node::Case { word, arms });
+                return Ok(Node::Case { word, arms, falls });
             }
         }
     }
@@ -303,6 +426,22 @@ impl Parser<'_> {
             }
             if !(self.eat("&&") || self.eat("||")) {
                 return self.refuse(2, "a condition of this kind is not judged");
+            }
+        }
+    }
+
+    /// `[[ … ]]` of a rare kind: its words, so that what they run is seen.
+    fn words_of_condition(&mut self) -> Read<Node> {
+        self.at += 2;
+        let mut tests = Vec::new();
+        loop {
+            self.space_in_condition()?;
+            match self.peek() {
+                None => return self.refuse(2, "a condition of this kind is not judged"),
+                Some(_) if self.eat("]]") => return Ok(Node::Condition(tests)),
+                Some(b'<' | b'>') if self.peek_at(1) != Some(b'(') => self.at += 1,
+                Some(b'(' | b')' | b'&' | b'|' | b';') => self.at += 1,
+                Some(_) => tests.push(Test::Word(self.word()?)),
             }
         }
     }
@@ -375,39 +514,56 @@ impl Parser<'_> {
                 None | Some(b'\n' | b';' | b'|' | b')') => break,
                 Some(b'&') if self.peek_at(1) != Some(b'>') => break,
                 Some(b'#') => self.skip_comment(),
-                Some(b'(') => return self.refuse(1, "a function or list is not judged here"),
+                Some(b'(') => {
+                    let why = "a function or list is not judged here";
+                    if words.len() != 1 || !assignments.is_empty() {
+                        return self.refuse(1, why);
+                    }
+                    self.object(1, why);
+                    self.at += 1;
+                    self.skip_blanks()?;
+                    if !self.eat(")") {
+                        return self.refuse(1, why);
+                    }
+                    let node = self.function()?;
+                    return Ok(Command { node, redirects, at });
+                }
                 Some(_) if self.redirect(&mut redirects)? => {}
                 Some(_) if words.is_empty() => match self.assignment()? {
                     Some(assignment) => assignments.push(assignment),
-                    None => words.push(self.name()?),
+                    None => words.extend(self.name()?),
                 },
                 Some(_) => words.extend(self.words()?),
             }
         }
-        if assignments.is_empty() && words.is_empty() && redirects.is_empty() {
+        let braced = words.is_empty() && self.at > at;
+        if assignments.is_empty() && words.is_empty() && redirects.is_empty() && !braced {
             return self.refuse(2, "a command is missing here");
         }
         Ok(Command { node: Node::Simple { assignments, words }, redirects, at })
     }
 
-    /// The name of a command: a bare word that hides nothing.
-    fn name(&mut self) -> Read<Template> {
+    /// The name of a command, usually a bare word that hides nothing; with braces it may become several words.
+    fn name(&mut self) -> Read<Vec<Template>> {
+        let start = self.at;
         let word = self.word()?;
         let name = word.bare().unwrap_or_default();
         let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "_.+-:".contains(c));
-        let bracket = matches!(word.parts.as_slice(), [super::tree::Part::Glob('[')]);
+        let bracket = matches!(word.parts.as_slice(), [Part::Glob('[')]);
         if bracket {
-            return Ok(Template {
-                parts: vec![super::tree::Part::Text { text: "[".to_owned(), quoted: false }],
+            return Ok(vec![Template {
+                parts: vec![Part::Text { text: "[".to_owned(), quoted: false }],
                 at: word.at,
-            });
+            }]);
         }
         if name.is_empty() || !plain || name.starts_with(['-', '+', '.']) {
             let piece = self.slice(word.at, self.at);
             let why = "not the plain name of a command";
-            return Err(Refusal::new(word.at, piece, why));
+            self.object_to(Refusal::new(word.at, piece, why));
+            self.at = start;
+            return self.words();
         }
-        Ok(word)
+        Ok(vec![word])
     }
 
     fn assignment(&mut self) -> Read<Option<Assignment>> {
@@ -416,9 +572,7 @@ impl Parser<'_> {
         let (append, sign) = match rest.as_bytes().get(length..) {
             Some([b'=', ..]) => (false, 1),
             Some([b'+', b'=', ..]) => (true, 2),
-            Some([b'[', ..]) if length > 0 => {
-                return self.refuse(length + 1, "an element of a list is not judged here");
-            }
+            Some([b'[', ..]) if length > 0 => return self.element(length),
             _ => return Ok(None),
         };
         if length == 0 {
@@ -430,17 +584,15 @@ impl Parser<'_> {
             let mut values = Vec::new();
             loop {
                 self.skip_lines()?;
+                const WHY: &str = "a list of this kind is not judged";
                 match self.peek() {
                     Some(b')') => break,
-                    Some(b'[') | None => {
-                        return self.refuse(1, "a list of this kind is not judged");
+                    Some(b'[') => {
+                        self.object(1, WHY);
+                        values.extend(self.words()?);
                     }
-                    Some(b'<') if self.peek_at(1) != Some(b'(') => {
-                        return self.refuse(1, "a list of this kind is not judged");
-                    }
-                    Some(b';' | b'|' | b'&' | b'>' | b'(') => {
-                        return self.refuse(1, "a list of this kind is not judged");
-                    }
+                    Some(b'<') if self.peek_at(1) != Some(b'(') => return self.refuse(1, WHY),
+                    None | Some(b';' | b'|' | b'&' | b'>' | b'(') => return self.refuse(1, WHY),
                     _ => values.extend(self.words()?),
                 }
             }
@@ -449,9 +601,27 @@ impl Parser<'_> {
         }
         let value = self.word()?;
         if value.parts.is_empty() && matches!(self.peek(), Some(b'<' | b'>' | b'(')) {
-            return self.refuse(1, "an assignment of this kind is not judged");
+            self.object(1, "an assignment of this kind is not judged");
         }
         Ok(Some(Assignment { name, append, values: vec![value], list: false, at }))
+    }
+
+    /// `NAME[…]=…`, where it is one: what the list holds then is not followed.
+    fn element(&mut self, length: usize) -> Read<Option<Assignment>> {
+        self.object(length + 1, "an element of a list is not judged here");
+        let (place, at) = (self.place(), self.at);
+        let name = self.rest()[..length].to_owned();
+        self.at += length + 1;
+        let subscript = self.arithmetic("]")?;
+        if !(self.eat("=") || self.eat("+=")) {
+            let why = "an element of a list is not judged here";
+            self.back(place, Refusal::new(at, &name, why))?;
+            return Ok(None);
+        }
+        let mut value = self.word()?;
+        value.parts.extend(subscript.parts);
+        value.parts.push(Part::Unknown);
+        Ok(Some(Assignment { name, append: true, values: vec![value], list: true, at }))
     }
 
     /// Reads a redirect where one stands; `false` where a plain word does.
@@ -462,26 +632,38 @@ impl Parser<'_> {
         let descriptor = &rest[..digits];
         let input = matches!(descriptor, "" | "0");
         let output = matches!(descriptor, "" | "1" | "2");
-        if sign.starts_with("<(") && digits == 0 {
+        if (sign.starts_with("<(") || sign.starts_with(">(")) && digits == 0 {
+            if sign.starts_with(">(") {
+                self.object(2, "a redirect of this kind is not judged");
+            }
             return Ok(false);
+        }
+        if rest.starts_with('{') && self.names_descriptor() {
+            let end = rest.find('}').unwrap_or_default();
+            self.object(end + 1, "a redirect that sets a variable");
+            self.at += end + 1;
+            return self.redirect(redirects);
         }
         if !(sign.starts_with(['<', '>']) || digits == 0 && sign.starts_with("&>")) {
             return Ok(false);
         }
         let here = sign.starts_with("<<") && !sign.starts_with("<<<");
-        if here && input {
+        if here {
+            if !input {
+                self.object(2, "a redirect of this kind is not judged");
+            }
             self.at += digits;
             redirects.push(Redirect::Document(self.announce()?));
             return Ok(true);
         }
-        let forms = ["<<<", "&>>", "&>", ">>", ">&", ">|", ">(", "<&", "<>", ">", "<"];
+        let forms = ["<<<", "&>>", "&>", ">>", ">&", ">|", "<&", "<>", ">", "<"];
         let form = forms.into_iter().find(|form| sign.starts_with(form)).unwrap_or_default();
         let start = self.at;
         self.at += digits + form.len();
         while matches!(self.peek(), Some(b' ' | b'\t')) {
             self.at += 1;
         }
-        let process = self.rest().starts_with("<(");
+        let process = self.rest().starts_with("<(") || self.rest().starts_with(">(");
         if !process
             && matches!(
                 self.peek(),
@@ -493,24 +675,50 @@ impl Parser<'_> {
         let target = self.word()?;
         let bare = target.bare().unwrap_or_default();
         let piece = self.slice(start, self.at).to_owned();
-        let refuse = |why: &str| Err(Refusal::new(start, &piece, why));
-        match form {
-            "<<<" if input => redirects.push(Redirect::Text(target)),
-            "<" if input => redirects.push(Redirect::File(target)),
+        let copies = |text: &str| {
+            text == "-" || text.trim_end_matches('-').bytes().all(|b| b.is_ascii_digit())
+        };
+        let joins = matches!(bare, "/dev/stdout" | "/dev/stderr") && !form.contains('&');
+        let (redirect, why) = match form {
+            "<<<" if input => (Redirect::Text(target), None),
+            "<" if input => (Redirect::File(target), None),
             ">" | ">>" | "&>" | "&>>" if output => {
-                let joins = matches!(bare, "/dev/stdout" | "/dev/stderr") && !form.contains('&');
-                if bare != "/dev/null" && !joins {
-                    return refuse("output may only go to /dev/null");
+                if bare == "/dev/null" || joins {
+                    return Ok(true);
                 }
+                (Redirect::Output(target), Some("output may only go to /dev/null"))
             }
             ">&" if output => {
-                let plain = matches!(bare, "1" | "2") || digits == 0 && bare == "/dev/null";
-                if !plain {
-                    return refuse("only descriptors 1 and 2 may be joined");
+                if matches!(bare, "1" | "2") || digits == 0 && bare == "/dev/null" {
+                    return Ok(true);
                 }
+                let redirect = match copies(bare) && !bare.is_empty() {
+                    true => Redirect::Copy,
+                    false => Redirect::Output(target),
+                };
+                (redirect, Some("only descriptors 1 and 2 may be joined"))
             }
-            _ => return refuse("a redirect of this kind is not judged"),
+            _ => {
+                let redirect = match form {
+                    "<<<" => Redirect::Text(target),
+                    "<" => Redirect::File(target),
+                    "<&" | ">&" => Redirect::Copy,
+                    _ => Redirect::Output(target),
+                };
+                (redirect, Some("a redirect of this kind is not judged"))
+            }
+        };
+        if let Some(why) = why {
+            self.object_to(Refusal::new(start, &piece, why));
         }
+        redirects.push(redirect);
         Ok(true)
+    }
+
+    /// True for `{NAME}` before a redirect.
+    fn names_descriptor(&self) -> bool {
+        let rest = &self.rest()[1..];
+        let name = name_length(rest);
+        name > 0 && (rest[name..].starts_with("}<") || rest[name..].starts_with("}>"))
     }
 }

@@ -1,10 +1,13 @@
-//! Judging a text of the wide grammar: every command that may run, in every form that its variables may give it.
+//! Going through a text: every command that may run, in every form that its variables may give it.
 //!
+//! What no verdict accepts is noted as the objection, and the rest is gone through all the same, so that rules see it.
 //! Variables are followed in the order of the commands. Where commands may run or not, what holds in either case is kept;
 //! loops are gone through until nothing new is learned. So a word that the text makes itself, such as an option in a
 //! variable, is judged as if it stood there.
 
-use super::expand::behind;
+use std::collections::BTreeSet;
+
+use super::expand::{MARK, NAMES, behind};
 use super::names::{is_harmless, may_be_set};
 use super::tree::{Assignment, Command, Item, List, Node, Redirect, Template, Test};
 use super::value::{Text, Value, Variables};
@@ -15,6 +18,37 @@ use crate::shell::word::Word;
 
 /// The result of judging a piece.
 pub(super) type Judged<T> = Result<T, Refusal>;
+
+/// Commands of the shell that may set the variables that they name.
+const SETTERS: [&str; 15] = [
+    "declare",
+    "export",
+    "getopts",
+    "let",
+    "local",
+    "mapfile",
+    "printf",
+    "read",
+    "readarray",
+    "readonly",
+    "set",
+    "shift",
+    "typeset",
+    "unset",
+    "wait",
+];
+
+/// Commands of the shell that may set any variable.
+const SET_ANY: [&str; 4] = [".", "eval", "source", "trap"];
+
+/// A simple command that may run, in one of the forms that its variables may give it.
+#[derive(Clone, Debug)]
+pub(in crate::shell) struct Ran {
+    /// Its name, then its arguments. Never empty.
+    pub(in crate::shell) words: Vec<Word>,
+    /// The text of its input, where that is known.
+    pub(in crate::shell) input: Option<String>,
+}
 
 /// Most commands that are judged for one text; loops and variables make more of them than are written.
 const STEPS_MAX: usize = 4_000;
@@ -35,9 +69,26 @@ pub(super) struct Evaluator<'a> {
     /// The words of every command that may run, with marks for what is not known.
     pub(super) seen: Vec<Vec<String>>,
     pub(super) paths: Vec<ReadPath>,
+    /// The first thing that no verdict accepts.
+    pub(super) objection: Option<Refusal>,
+    /// The simple commands as the shell runs them, without what they run themselves.
+    pub(super) ran: Vec<Ran>,
+    /// Whether it does something beside its commands: it redirects input or output to anywhere but nowhere, sets a variable that
+    /// may change more than how programs print, or leaves a command in the background.
+    pub(super) does_more: bool,
+    /// The files that are opened for input and for output.
+    pub(super) inputs: Vec<Word>,
+    pub(super) outputs: Vec<Word>,
+    /// Whether bash may run what the text of a variable holds.
+    pub(super) is_indirect: bool,
+    /// Variables that functions set, whenever those run; `None` where any may be set.
+    loose: Option<BTreeSet<String>>,
+    functions: usize,
     /// What held where a loop was left, for each loop around.
     loops: Vec<Vec<Variables>>,
     steps: usize,
+    /// Whether an error ends the reading.
+    is_exhausted: bool,
 }
 
 impl<'a> Evaluator<'a> {
@@ -47,16 +98,87 @@ impl<'a> Evaluator<'a> {
             variables: Variables::default(),
             seen: Vec::new(),
             paths: Vec::new(),
+            objection: None,
+            ran: Vec::new(),
+            does_more: false,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            is_indirect: false,
+            loose: Some(BTreeSet::new()),
+            functions: 0,
             loops: Vec::new(),
             steps: 0,
+            is_exhausted: false,
+        }
+    }
+
+    pub(super) fn object(&mut self, refusal: Refusal) {
+        self.objection.get_or_insert(refusal);
+    }
+
+    /// Notes a refusal and goes on with what is known then; only an exhausted reading ends.
+    pub(super) fn soften<T>(&mut self, judged: Judged<T>, otherwise: T) -> Judged<T> {
+        match judged {
+            Err(refusal) if !self.is_exhausted => {
+                self.object(refusal);
+                Ok(otherwise)
+            }
+            other => other,
+        }
+    }
+
+    /// Whether nothing is known of the variable, whatever was assigned to it.
+    pub(super) fn is_loose(&self, name: &str) -> bool {
+        self.loose.as_ref().is_none_or(|names| names.contains(name))
+    }
+
+    /// Notes what an assignment may do later.
+    pub(super) fn note_assignment(&mut self, name: &str) {
+        if self.functions > 0
+            && let Some(names) = &mut self.loose
+        {
+            names.insert(name.to_owned());
+        }
+    }
+
+    /// What a command of the shell may set behind the words that are known.
+    fn loosen(&mut self, words: &[Word]) {
+        let Some((name, arguments)) = words.split_first() else { return };
+        let text = name.text.as_str();
+        if !name.is_known() || text.contains([MARK, NAMES]) || SET_ANY.contains(&text) {
+            self.loose = None;
+            return;
+        }
+        let mut plain = arguments.iter().map(|word| word.text.as_str());
+        if text == "set" && plain.any(|word| !word.starts_with(['-', '+']) || word == "--") {
+            self.arguments_are_unknown();
+        }
+        // What `command` and `builtin` run may be these as well.
+        if !SETTERS.contains(&text) && !matches!(text, "command" | "builtin") {
+            return;
+        }
+        for word in arguments {
+            let unknown = !word.is_known() || word.text.contains([MARK, NAMES]);
+            match (unknown, super::word::name_length(&word.text)) {
+                (true, 0) => self.loose = None,
+                (_, 0) => {}
+                (_, length) => {
+                    let names = self.loose.as_mut();
+                    if let Some(names) = names {
+                        names.insert(word.text[..length].to_owned());
+                    }
+                }
+            }
         }
     }
 
     /// Judges the commands; what they print, if anything.
     pub(super) fn list(&mut self, list: &List, input: &Value) -> Judged<Option<Value>> {
         let mut printed = None;
-        for Item { link, pipeline } in list {
-            let before = (*link != Link::Sequence).then(|| self.variables.clone());
+        for Item { link, pipeline, background } in list {
+            self.does_more |= background;
+            let certain = *link == Link::Sequence && !background;
+            let before = (!certain).then(|| self.variables.clone());
             let more = self.pipeline(pipeline, input)?;
             printed = either(printed, more);
             if let Some(before) = before {
@@ -93,17 +215,21 @@ impl<'a> Evaluator<'a> {
     fn command(&mut self, command: &Command, input: &Value) -> Judged<Option<Value>> {
         self.steps += 1 + self.variables.bytes() / BYTES_A_STEP;
         if self.steps > STEPS_MAX {
+            self.is_exhausted = true;
             let why = "this runs too many commands to be judged";
             return Err(Refusal::new(command.at, "", why));
         }
         let mut given = None;
+        self.does_more |= !command.redirects.is_empty();
         for redirect in &command.redirects {
-            given = Some(self.redirect(redirect)?);
+            let value = self.redirect(redirect);
+            given = self.soften(value, Some(Value::Any))?.or(given);
         }
         let input = given.as_ref().unwrap_or(input);
         match &command.node {
             Node::Simple { assignments, words } => {
-                self.simple(assignments, words, input, given.is_some())
+                let redirects = given.is_some().then_some(command.redirects.as_slice());
+                self.simple(assignments, words, input, redirects)
             }
             Node::Group { list, subshell: false } => self.list(list, input),
             Node::Group { list, subshell: true } => {
@@ -115,7 +241,7 @@ impl<'a> Evaluator<'a> {
             Node::For { name, words, body } => self.for_loop(name, words, body, input, command.at),
             Node::Count { parts, body } => {
                 if parts.get(1).is_none_or(|part| part.empty || part.constant) && !leaves(body) {
-                    return Err(Refusal::new(command.at, "for", ENDLESS));
+                    self.object(Refusal::new(command.at, "for", ENDLESS));
                 }
                 if let Some(first) = parts.first() {
                     self.compute(first)?;
@@ -127,7 +253,7 @@ impl<'a> Evaluator<'a> {
             }
             Node::Loop { condition, body, until } => {
                 if always(condition, *until) && !leaves(body) && !leaves(condition) {
-                    return Err(Refusal::new(command.at, "while", ENDLESS));
+                    self.object(Refusal::new(command.at, "while", ENDLESS));
                 }
                 self.repeat(|all| {
                     let printed = all.list(condition, input)?;
@@ -135,16 +261,61 @@ impl<'a> Evaluator<'a> {
                 })
             }
             Node::If { arms, otherwise } => self.conditional(arms, otherwise.as_ref(), input),
-            Node::Case { word, arms } => self.case(word, arms, input),
+            Node::Case { word, arms, falls } => self.case(word, arms, *falls, input),
             Node::Condition(tests) => {
-                tests.iter().try_for_each(|test| self.test(test)).map(|()| None)
+                for test in tests {
+                    let judged = self.test(test);
+                    self.soften(judged, ())?;
+                }
+                Ok(None)
             }
             Node::Compute(arithmetic) => self.compute(arithmetic).map(|()| None),
+            Node::Function(body) => self.function(body),
+            Node::Coprocess(body) => {
+                self.does_more = true;
+                let before = self.variables.clone();
+                self.command(body, &Value::Any)?;
+                self.variables = before.or(&self.variables);
+                Ok(None)
+            }
         }
     }
 
-    fn redirect(&mut self, redirect: &Redirect) -> Judged<Value> {
+    /// A function's commands, with whatever its variables may hold when it runs.
+    fn function(&mut self, body: &Command) -> Judged<Option<Value>> {
+        let before = self.variables.clone();
+        self.variables.forget();
+        self.arguments_are_unknown();
+        self.functions += 1;
+        let done = self.command(body, &Value::Any);
+        self.functions -= 1;
+        self.variables = before;
+        done.map(|_| None)
+    }
+
+    pub(super) fn arguments_are_unknown(&mut self) {
+        for name in ["1", "2", "3", "4", "5", "6", "7", "8", "9", "@", "*"] {
+            self.variables.set(name, Value::Any);
+        }
+    }
+
+    /// The value of the input that a redirect gives.
+    fn redirect(&mut self, redirect: &Redirect) -> Judged<Option<Value>> {
         match redirect {
+            Redirect::Copy => Ok(None),
+            Redirect::Output(template) => {
+                for form in self.forms(std::slice::from_ref(template))? {
+                    self.outputs.extend(form);
+                }
+                Ok(None)
+            }
+            input => self.input(input).map(Some),
+        }
+    }
+
+    fn input(&mut self, redirect: &Redirect) -> Judged<Value> {
+        match redirect {
+            Redirect::Copy | Redirect::Output(_) => Ok(Value::Any),
             Redirect::Text(template) => self.value(template),
             Redirect::Document(index) => {
                 if let Some(document) = self.documents.get(*index) {
@@ -157,6 +328,7 @@ impl<'a> Evaluator<'a> {
                     return self.substitute(list);
                 }
                 for form in self.forms(std::slice::from_ref(template))? {
+                    self.inputs.extend(form.iter().cloned());
                     let refuse = |piece: &str| {
                         let why = "input may only come from a file that is named here";
                         Err(Refusal::new(template.at, piece, why))
@@ -179,35 +351,45 @@ impl<'a> Evaluator<'a> {
         assignments: &[Assignment],
         words: &[Template],
         input: &Value,
-        redirected: bool,
+        redirects: Option<&[Redirect]>,
     ) -> Judged<Option<Value>> {
-        let Some((name, arguments)) = words.split_first() else {
+        if words.is_empty() {
             for assignment in assignments {
                 self.assignment(assignment)?;
             }
             // `$(< FILE)` is the file.
-            return Ok((redirected && assignments.is_empty()).then_some(Value::Any));
-        };
-        let name = name.bare().unwrap_or_default().to_owned();
+            return Ok((redirects.is_some() && assignments.is_empty()).then_some(Value::Any));
+        }
+        let name = words[0].bare().unwrap_or_default().to_owned();
         let mut separator = false;
         for assignment in assignments {
-            separator |= self.for_one_command(assignment, &name)?;
+            let judged = self.for_one_command(assignment, &name);
+            separator |= self.soften(judged, false)?;
         }
+        let text = self.text_of_input(redirects.unwrap_or_default(), input);
         let mut printed = None;
-        for form in self.forms(arguments)? {
+        for form in self.forms(words)? {
             self.steps += 1 + form.len() / WORDS_A_STEP;
-            let word = Word {
-                text: name.clone(),
-                at: words[0].at,
-                quoted: false,
-                glob: None,
-                tilde: false,
-                variables: Vec::new(),
-            };
-            let all = [&[word], form.as_slice()].concat();
-            printed = either(printed, self.run(&all, (input, separator))?);
+            if form.is_empty() {
+                continue;
+            }
+            let judged = self.run(&form, (input, separator));
+            if judged.is_err() || !matches!(name.as_str(), "read" | "mapfile" | "readarray") {
+                self.loosen(&form);
+            }
+            let more = self.soften(judged, Some(Value::Any))?;
+            printed = either(printed, more);
+            self.ran.push(Ran { words: form, input: text.clone() });
         }
         Ok(printed)
+    }
+
+    /// The text of a command's input, where it stands in the command itself.
+    fn text_of_input(&self, redirects: &[Redirect], input: &Value) -> Option<String> {
+        match redirects.last() {
+            Some(Redirect::Document(index)) => self.documents.get(*index)?.literal(),
+            Some(_) | None => input.only().map(str::to_owned),
+        }
     }
 
     fn assignment(&mut self, assignment: &Assignment) -> Judged<()> {
@@ -228,13 +410,16 @@ impl<'a> Evaluator<'a> {
             }
         };
         if *append {
-            let before = self.variable(name, *at)?;
+            let before = self.variable(name, *at);
+            let before = self.soften(before, Value::Any)?;
             value = if *list { before.or(value) } else { behind(before, value) };
         }
         if !may_be_set(name) && is_harmless(name, value.only()) {
             return Ok(());
         }
-        self.assign(name, value, *at)
+        self.does_more = true;
+        let judged = self.assign(name, value, *at);
+        self.soften(judged, ())
     }
 
     /// An assignment before a command; whether it says what divides words.
@@ -244,6 +429,7 @@ impl<'a> Evaluator<'a> {
             _ => Value::text(""),
         };
         let name = assignment.name.as_str();
+        self.does_more |= !is_harmless(name, value.only());
         if name == "IFS" && command == "read" && !assignment.list {
             return Ok(value.only() != Some(""));
         }
@@ -275,7 +461,8 @@ impl<'a> Evaluator<'a> {
         }
         let value = value.unwrap_or_else(|| Value::text(""));
         self.repeat(|all| {
-            all.assign(name, value.clone(), at)?;
+            let judged = all.assign(name, value.clone(), at);
+            all.soften(judged, ())?;
             all.list(body, input)
         })
     }
@@ -301,6 +488,7 @@ impl<'a> Evaluator<'a> {
             }
             entry = if count > 0 { after.widened(&entry) } else { after };
             if count + 1 == ROUNDS_MAX {
+                self.is_exhausted = true;
                 return Err(Refusal::new(0, "", "what the loop does is not certain"));
             }
         }
@@ -343,13 +531,14 @@ impl<'a> Evaluator<'a> {
         &mut self,
         word: &Template,
         arms: &[(Vec<Template>, List)],
+        falls: bool,
         input: &Value,
     ) -> Judged<Option<Value>> {
         self.pieces(word)?;
         let before = self.variables.clone();
         let (mut after, mut printed) = (before.clone(), None);
         for (patterns, list) in arms {
-            self.variables = before.clone();
+            self.variables = if falls { after.clone() } else { before.clone() };
             for pattern in patterns {
                 self.pieces(pattern)?;
             }
@@ -385,6 +574,7 @@ impl<'a> Evaluator<'a> {
                             return Ok(());
                         }
                         let why = "only numbers may be compared: bash runs what other texts hold";
+                        self.is_indirect = true;
                         Err(Refusal::new(one.at, operator, why))
                     }
                     _ => Err(Refusal::new(one.at, operator, "not on the list of tests")),
@@ -474,6 +664,6 @@ fn leaves_by(list: &List, names: &[&str]) -> bool {
             arms.iter().any(arm) || otherwise.as_ref().is_some_and(|list| leaves_by(list, names))
         }
         Node::Case { arms, .. } => arms.iter().any(|(_, list)| leaves_by(list, names)),
-        Node::Condition(_) | Node::Compute(_) => false,
+        Node::Condition(_) | Node::Compute(_) | Node::Function(_) | Node::Coprocess(_) => false,
     })
 }

@@ -15,10 +15,10 @@ use crate::shell::word::Word;
 pub(crate) const MARK: char = '\u{f8ff}';
 
 /// Stands before a wildcard that begins a word: names of files, none of which is meant for an option.
-pub(super) const NAMES: char = '\u{f8fe}';
+pub(crate) const NAMES: char = '\u{f8fe}';
 
-/// Stands in a word for a number.
-pub(super) const NUMBER: &str = "41";
+/// Stands in a word for a number: digits that nobody writes, so that it is told from one that stands there.
+pub(crate) const NUMBER: &str = "414141414141414";
 
 /// Most forms of one command that its variables may give it.
 const FORMS_MAX: usize = 64;
@@ -53,6 +53,7 @@ impl Evaluator<'_> {
             Part::Glob(character) => Piece::Glob(*character),
             Part::Tilde => Piece::Home,
             Part::Sequence => Piece::Of(Value::Number, true),
+            Part::Unknown => Piece::Of(Value::Any, false),
             Part::Number(arithmetic) => {
                 self.compute(arithmetic)?;
                 Piece::Of(Value::Number, true)
@@ -63,17 +64,26 @@ impl Evaluator<'_> {
                 Piece::Of(Value::Names, true)
             }
             Part::Parameter { name, change, quoted } => {
-                if let (Change::Instead { with, .. }, false) = (change, quoted) {
-                    check_unquoted(with)?;
+                if let (Change::Instead { with, .. }, false) = (change, quoted)
+                    && let Err(refusal) = check_unquoted(with)
+                {
+                    self.object(refusal);
+                    self.pieces(with)?;
+                    return Ok(Piece::Of(Value::Any, false));
                 }
-                let quoted = *quoted && !matches!(change, Change::All);
-                Piece::Of(self.parameter(name, change, at)?, quoted)
+                let value = self.parameter(name, change, at);
+                let value = self.soften(value, Value::Any)?;
+                let several = matches!(change, Change::All) || matches!(name.as_str(), "@" | "*");
+                Piece::Of(value, *quoted && !several)
             }
         })
     }
 
     /// The value of a variable; the refusal of one that may hold a key.
     pub(super) fn variable(&self, name: &str, at: usize) -> Judged<Value> {
+        if self.is_loose(name) {
+            return Ok(Value::Any);
+        }
         if let Some(value) = self.variables.get(name) {
             return Ok(value.clone());
         }
@@ -82,8 +92,15 @@ impl Evaluator<'_> {
     }
 
     fn parameter(&mut self, name: &str, change: &Change, at: usize) -> Judged<Value> {
-        let value = self.variable(name, at)?;
+        if let Change::Other(with) = change {
+            self.is_indirect = true;
+            self.pieces(with)?;
+            return Ok(Value::Any);
+        }
+        let value = self.variable(name, at);
+        let value = self.soften(value, Value::Any)?;
         Ok(match change {
+            Change::Other(_) => Value::Any,
             Change::None | Change::All => value,
             Change::Element(index) => {
                 self.compute(index)?;
@@ -93,7 +110,8 @@ impl Evaluator<'_> {
             Change::Instead { with, assigns } => {
                 let all = value.or(self.value(with)?);
                 if *assigns {
-                    self.assign(name, all.clone(), at)?;
+                    let judged = self.assign(name, all.clone(), at);
+                    self.soften(judged, ())?;
                 }
                 all
             }
@@ -119,29 +137,32 @@ impl Evaluator<'_> {
         })
     }
 
-    /// Sets a variable that the text may set.
+    /// Sets a variable; the refusal of one that a text may not set.
     pub(super) fn assign(&mut self, name: &str, value: Value, at: usize) -> Judged<()> {
-        if !may_be_set(name) {
-            return Err(Refusal::new(at, name, "this variable may change what programs do"));
-        }
+        self.note_assignment(name);
         let long = match &value {
             Value::Texts(texts) => texts.iter().any(|text| text.text.len() > TEXT_BYTES_MAX),
             _ => false,
         };
         self.variables.set(name, if long { value.without_texts() } else { value });
+        if !may_be_set(name) {
+            self.does_more = true;
+            return Err(Refusal::new(at, name, "this variable may change what programs do"));
+        }
         Ok(())
     }
 
-    /// Judges an expression: all that it computes with must be numbers, because bash expands the text of a variable again.
+    /// Goes through an expression: all that it computes with must be numbers, because bash expands the text of a variable again.
     pub(super) fn compute(&mut self, arithmetic: &Arithmetic) -> Judged<()> {
-        let refuse = |piece: &str| {
+        let refuse = |all: &mut Self, piece: &str| {
             let why = "only numbers may be computed with: bash runs what other texts hold";
-            Err(Refusal::new(arithmetic.at, piece, why))
+            all.is_indirect = true;
+            all.object(Refusal::new(arithmetic.at, piece, why));
         };
         for part in &arithmetic.parts {
             match self.piece(part, arithmetic.at)? {
                 Piece::Of(value, _) if value.is_number() => {}
-                _ => return refuse("$"),
+                _ => refuse(self, "$"),
             }
         }
         for name in &arithmetic.names {
@@ -150,13 +171,14 @@ impl Evaluator<'_> {
                 Some(value) => value.is_number() || empty(value),
                 None => may_be_set(name) || from_outside(name) == Some(Value::Number),
             };
-            if !number {
-                return refuse(name);
+            if !number || self.is_loose(name) {
+                refuse(self, name);
             }
         }
         if arithmetic.sets {
             for name in &arithmetic.names {
-                self.assign(name, Value::Number, arithmetic.at)?;
+                let judged = self.assign(name, Value::Number, arithmetic.at);
+                self.soften(judged, ())?;
             }
         }
         Ok(())

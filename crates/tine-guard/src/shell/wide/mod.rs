@@ -23,12 +23,16 @@ mod tree;
 mod value;
 mod word;
 
+use self::command::NotRead;
 use self::evaluate::Evaluator;
-pub(crate) use self::expand::MARK as UNKNOWN;
+pub(super) use self::evaluate::Ran;
+pub(super) use self::expand::NUMBER;
+pub(crate) use self::expand::{MARK as UNKNOWN, NAMES};
 use self::value::Value;
 use super::characters::is_allowed;
 use super::refusal::Refusal;
 use super::utility::ReadPath;
+use super::word::Word;
 
 /// What a text would run and read.
 pub(super) struct Wide {
@@ -37,22 +41,89 @@ pub(super) struct Wide {
     pub(super) paths: Vec<ReadPath>,
 }
 
+/// A text that was gone through.
+pub(super) struct Reading {
+    /// The words of every command that may run, with marks for what is not known.
+    seen: Vec<Vec<String>>,
+    paths: Vec<ReadPath>,
+    /// The first thing that no verdict accepts.
+    pub(super) objection: Option<Refusal>,
+    /// Where bash's own reading is not certain, or more is done than is followed: commands may be missing then.
+    pub(super) unread: Option<Refusal>,
+    /// The simple commands as the shell runs them, without what they run themselves.
+    pub(super) ran: Vec<Ran>,
+    /// The files that are opened for input and for output.
+    pub(super) inputs: Vec<Word>,
+    pub(super) outputs: Vec<Word>,
+    /// Whether it does something beside its commands: see [`Evaluator`].
+    pub(super) does_more: bool,
+    /// Whether bash may run what the text of a variable holds.
+    pub(super) is_indirect: bool,
+}
+
+/// Who reads a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reader {
+    /// `bash -c` without arguments.
+    Call,
+    /// Bash, as a script with arguments that are not known.
+    Bash,
+    /// Some shell, in the same way.
+    Shell,
+}
+
+/// Reads a text.
+pub(super) fn read(text: &str, reader: Reader) -> Reading {
+    let strange = text.char_indices().find(|(_, c)| !is_allowed(*c)).map(|(at, character)| {
+        Refusal::new(at, &character.to_string(), "a control, blank or invisible character")
+    });
+    let parsed = match command::parse(text, reader != Reader::Shell) {
+        Ok(parsed) => parsed,
+        Err(NotRead { objection, refusal }) => {
+            return Reading {
+                seen: Vec::new(),
+                paths: Vec::new(),
+                objection: strange.or(objection),
+                unread: Some(refusal),
+                ran: Vec::new(),
+                inputs: Vec::new(),
+                outputs: Vec::new(),
+                does_more: false,
+                is_indirect: false,
+            };
+        }
+    };
+    let mut evaluator = Evaluator::new(&parsed.documents);
+    if reader != Reader::Call {
+        evaluator.arguments_are_unknown();
+    }
+    let unread = evaluator.list(&parsed.list, &Value::Any).err();
+    Reading {
+        seen: evaluator.seen,
+        paths: evaluator.paths,
+        objection: strange.or(parsed.objection).or(evaluator.objection),
+        unread,
+        ran: evaluator.ran,
+        inputs: evaluator.inputs,
+        outputs: evaluator.outputs,
+        does_more: evaluator.does_more,
+        is_indirect: evaluator.is_indirect,
+    }
+}
+
 /// Judges a text.
 pub(super) fn judge(text: &str) -> Result<Wide, Refusal> {
-    if let Some((at, character)) = text.char_indices().find(|(_, c)| !is_allowed(*c)) {
-        let piece = character.to_string();
-        return Err(Refusal::new(at, &piece, "a control, blank or invisible character"));
+    let reading = read(text, Reader::Call);
+    match reading.objection.or(reading.unread) {
+        Some(refusal) => Err(refusal),
+        None => Ok(Wide { commands: reading.seen, paths: reading.paths }),
     }
-    let (list, documents) = command::parse(text)?;
-    let mut evaluator = Evaluator::new(&documents);
-    evaluator.list(&list, &Value::Any)?;
-    let Evaluator { seen, paths, .. } = evaluator;
-    Ok(Wide { commands: seen, paths })
 }
 
 /// A reason as it is shown: what is not known becomes an ellipsis.
 pub(super) fn shown(reason: &str) -> String {
     let mark = |mark: char| mark.escape_default().to_string();
+    let reason = reason.replace(expand::NUMBER, "…");
     reason.replace(&mark(expand::MARK), "…").replace(&mark(expand::NAMES), "")
 }
 

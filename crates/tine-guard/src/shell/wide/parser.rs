@@ -1,4 +1,7 @@
-//! The reader of the wide grammar: its place in the text, blanks, line ends, here-documents.
+//! The reader of shell text: its place in the text, blanks, line ends, here-documents.
+//!
+//! It reads what bash reads. What no verdict accepts is read all the same, so that rules see every command, and the first such
+//! piece is kept as the objection. Only text of which bash's own reading is not certain is refused.
 
 use super::tree::Template;
 use crate::shell::refusal::Refusal;
@@ -33,7 +36,25 @@ pub(super) struct Parser<'a> {
     announced: Vec<Announced>,
     /// The here-documents, in the order of their announcement.
     pub(super) documents: Vec<Template>,
+    /// The first piece that was read but that no verdict accepts.
+    pub(super) objection: Option<Refusal>,
+    /// Whether bash reads the text; another shell knows no braces and no `$'…'`.
+    pub(super) is_bash: bool,
+    /// How often something was read a second time in another way.
+    second_readings: usize,
 }
+
+/// A place in the text to which the reader may go back.
+pub(super) struct Place {
+    at: usize,
+    depth: usize,
+    end: usize,
+    announced: usize,
+    documents: usize,
+}
+
+/// Most pieces of one text that are read twice; it bounds the time.
+const SECOND_READINGS_MAX: usize = 64;
 
 impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str) -> Self {
@@ -45,7 +66,68 @@ impl<'a> Parser<'a> {
             commands: 0,
             announced: Vec::new(),
             documents: Vec::new(),
+            objection: None,
+            is_bash: true,
+            second_readings: 0,
         }
+    }
+
+    /// Notes that no verdict accepts what stands here, so many characters of it, and goes on.
+    pub(super) fn object(&mut self, length: usize, why: &str) {
+        if self.objection.is_none() {
+            let piece: String = self.rest().chars().take(length).collect();
+            self.objection = Some(Refusal::new(self.at, &piece, why));
+        }
+    }
+
+    /// The same of a piece elsewhere.
+    pub(super) fn object_to(&mut self, refusal: Refusal) {
+        self.objection.get_or_insert(refusal);
+    }
+
+    pub(super) fn place(&self) -> Place {
+        Place {
+            at: self.at,
+            depth: self.depth,
+            end: self.end,
+            announced: self.announced.len(),
+            documents: self.documents.len(),
+        }
+    }
+
+    /// Goes back, to read in another way what was read in vain. The refusal is what is told of it.
+    pub(super) fn back(&mut self, place: Place, refusal: Refusal) -> Result<(), Refusal> {
+        self.second_readings += 1;
+        if self.second_readings > SECOND_READINGS_MAX {
+            return Err(refusal);
+        }
+        (self.at, self.depth, self.end) = (place.at, place.depth, place.end);
+        self.announced.truncate(place.announced);
+        self.documents.truncate(place.documents);
+        self.object_to(refusal);
+        Ok(())
+    }
+
+    /// Reads a text that stands for a piece of this one, such as what is left of backticks without their escapes.
+    pub(super) fn within<T>(
+        &mut self,
+        text: &str,
+        read: impl FnOnce(&mut Parser<'_>) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let mut inner = Parser::new(text);
+        inner.depth = self.depth;
+        inner.is_bash = self.is_bash;
+        inner.commands = self.commands;
+        inner.second_readings = self.second_readings;
+        inner.documents = std::mem::take(&mut self.documents);
+        let read = inner.nested(read);
+        self.documents = inner.documents;
+        self.commands = inner.commands;
+        self.second_readings = inner.second_readings;
+        if let Some(objection) = inner.objection {
+            self.object_to(objection);
+        }
+        read
     }
 
     /// The text from here on.
@@ -130,7 +212,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Blanks, and line ends escaped after a blank, where bash's reading is certain.
+    /// Blanks and escaped line ends.
     pub(super) fn skip_blanks(&mut self) -> Result<(), Refusal> {
         loop {
             match (self.peek(), self.peek_at(1)) {
@@ -138,7 +220,7 @@ impl<'a> Parser<'a> {
                 (Some(b'\\'), Some(b'\n')) => {
                     let blank = matches!(self.before(), Some(b' ' | b'\t'));
                     if !blank || matches!(self.peek_at(2), Some(b'#' | b'\\')) {
-                        return self.refuse(1, "an escaped line end inside a word");
+                        self.object(1, "an escaped line end inside a word");
                     }
                     self.at += 2;
                 }
@@ -173,7 +255,8 @@ impl<'a> Parser<'a> {
         for here in announced {
             // Shells differ on where the text begins if a word goes on over the end of the line.
             if self.slice(here.at, line_end).contains('\n') {
-                return Err(Refusal::new(here.at, "<<", "a word over several lines behind it"));
+                let why = "a word over several lines behind it";
+                self.object_to(Refusal::new(here.at, "<<", why));
             }
             self.document(&here)?;
         }
@@ -187,20 +270,32 @@ impl<'a> Parser<'a> {
             let bare = if here.tabs { bare.trim_start_matches('\t') } else { bare };
             if bare == here.name {
                 let after = self.at + line.len();
-                if !here.quoted {
-                    let end = self.at;
-                    self.at = start;
-                    let body = self.until(end, |parser| parser.nested(Self::document_text))?;
-                    if let Some(slot) = self.documents.get_mut(here.index) {
-                        *slot = body;
-                    }
-                }
-                self.at = after;
-                return Ok(());
+                return self.document_between(here, start, after);
             }
             self.at += line.len();
         }
-        Err(Refusal::new(here.at, "<<", "the end of the here-document is missing"))
+        let why = "the end of the here-document is missing";
+        self.object_to(Refusal::new(here.at, "<<", why));
+        self.document_between(here, start, self.at)
+    }
+
+    /// Reads the text of a here-document that begins at `start` and ends here; the reader goes on at `after`.
+    fn document_between(
+        &mut self,
+        here: &Announced,
+        start: usize,
+        after: usize,
+    ) -> Result<(), Refusal> {
+        let end = std::mem::replace(&mut self.at, start);
+        let body = match here.quoted {
+            true => Template::text(start, self.slice(start, end)),
+            false => self.until(end, |parser| parser.nested(Self::document_text))?,
+        };
+        if let Some(slot) = self.documents.get_mut(here.index) {
+            *slot = body;
+        }
+        self.at = after;
+        Ok(())
     }
 
     /// Reads `<<NAME`, in quotes or not; the reader stands before it. Returns its place among the documents.
@@ -211,22 +306,28 @@ impl<'a> Parser<'a> {
         while matches!(self.peek(), Some(b' ' | b'\t')) {
             self.at += 1;
         }
+        let (start, place) = (self.at, self.place());
         let quote = self.peek().filter(|byte| matches!(byte, b'\'' | b'"'));
         self.at += usize::from(quote.is_some());
         let rest = self.rest();
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let length = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
-        let name = rest[..length].to_owned();
+        let mut name = rest[..length].to_owned();
         self.at += length;
         let closed = quote.is_none_or(|quote| self.peek() == Some(quote));
         self.at += usize::from(quote.is_some());
         let ends = self.rest().starts_with([' ', '\t', '\n', ';', '|', '&', '<', '>', ')']);
+        let mut quoted = quote.is_some();
         if name.is_empty() || !closed || !ends {
-            return Err(Refusal::new(at, "<<", "a here-document must have a plain name"));
+            self.back(place, Refusal::new(at, "<<", "a here-document must have a plain name"))?;
+            let word = self.word()?;
+            let source = self.slice(start, self.at);
+            quoted = source.contains(['\'', '"', '\\']);
+            name = word.literal().unwrap_or_else(|| source.to_owned());
         }
         let index = self.documents.len();
         self.documents.push(Template { at, parts: Vec::new() });
-        self.announced.push(Announced { name, quoted: quote.is_some(), tabs, at, index });
+        self.announced.push(Announced { name, quoted, tabs, at, index });
         Ok(index)
     }
 
@@ -235,13 +336,11 @@ impl<'a> Parser<'a> {
         !self.announced.is_empty()
     }
 
-    /// Refuses a here-document whose text never began.
-    pub(super) fn check_ended(&self) -> Result<(), Refusal> {
-        match self.announced.first() {
-            Some(here) => {
-                Err(Refusal::new(here.at, "<<", "the text of the here-document is missing"))
-            }
-            None => Ok(()),
+    /// Objects to here-documents whose text never began, and forgets them.
+    pub(super) fn check_ended(&mut self) {
+        if let Some(here) = std::mem::take(&mut self.announced).first() {
+            let why = "the text of the here-document is missing";
+            self.object_to(Refusal::new(here.at, "<<", why));
         }
     }
 }

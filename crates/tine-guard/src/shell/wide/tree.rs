@@ -1,4 +1,4 @@
-//! A text of the wide grammar, as it was read and before anything in it is expanded.
+//! A shell text, as it was read and before anything in it is expanded.
 
 use crate::shell::grammar::Link;
 
@@ -16,6 +16,8 @@ pub(super) struct Command {
 pub(super) struct Item {
     pub(super) link: Link,
     pub(super) pipeline: Vec<Command>,
+    /// Whether `&` stands behind it.
+    pub(super) background: bool,
 }
 
 /// Commands in order.
@@ -36,12 +38,16 @@ pub(super) enum Node {
     Loop { condition: List, body: List, until: bool },
     /// `if` with its `elif`, and `else`.
     If { arms: Vec<(List, List)>, otherwise: Option<List> },
-    /// `case`, each arm with its patterns.
-    Case { word: Template, arms: Vec<(Vec<Template>, List)> },
+    /// `case`, each arm with its patterns. `falls` where one may go on into the next.
+    Case { word: Template, arms: Vec<(Vec<Template>, List)>, falls: bool },
     /// `[[ … ]]`.
     Condition(Vec<Test>),
     /// `((…))`.
     Compute(Arithmetic),
+    /// A function: its commands may run wherever its name stands later.
+    Function(Box<Command>),
+    /// `coproc`, with what it runs.
+    Coprocess(Box<Command>),
 }
 
 /// `NAME=…`, `NAME+=…`.
@@ -64,6 +70,10 @@ pub(super) enum Redirect {
     Text(Template),
     /// `<< NAME`, by its place among the documents of the text.
     Document(usize),
+    /// `> FILE` and its kin, where it is neither /dev/null nor another descriptor; `<> FILE` as well.
+    Output(Template),
+    /// A descriptor that is copied or closed: `>&3`, `<&-`.
+    Copy,
 }
 
 /// One part of `[[ … ]]`.
@@ -98,8 +108,10 @@ pub(super) enum Part {
     Parameter { name: String, change: Change, quoted: bool },
     /// `$(…)` and backticks.
     Command { list: List, quoted: bool },
-    /// `<(…)`.
+    /// `<(…)` and `>(…)`.
     Process(List),
+    /// Something that becomes any text, or any number of words.
+    Unknown,
     /// `$((…))`.
     Number(Arithmetic),
     /// `{1..900}`: a number each.
@@ -127,6 +139,8 @@ pub(super) enum Change {
     Element(Arithmetic),
     /// All elements of a list.
     All,
+    /// Something else, in which these parts are expanded.
+    Other(Box<Template>),
 }
 
 /// An arithmetic expression: what it uses and what it sets.
@@ -147,6 +161,11 @@ pub(super) struct Arithmetic {
 }
 
 impl Template {
+    /// A text in quotes.
+    pub(super) fn text(at: usize, text: &str) -> Self {
+        Self { parts: vec![Part::Text { text: text.to_owned(), quoted: true }], at }
+    }
+
     /// The text, where all of it stands outside quotes and stays as it is.
     pub(super) fn bare(&self) -> Option<&str> {
         match self.parts.as_slice() {

@@ -121,6 +121,11 @@ impl Variables {
         self.0.insert(name.to_owned(), value);
     }
 
+    /// Nothing is known any more of what was set.
+    pub(super) fn forget(&mut self) {
+        self.0.values_mut().for_each(|value| *value = Value::Any);
+    }
+
     /// Returns about how many bytes a copy takes.
     pub(super) fn bytes(&self) -> usize {
         let of = |value: &Value| match value {

@@ -13,6 +13,11 @@ const BRACE_BYTES_MAX: usize = 1024;
 /// Why braces are refused that bash might read otherwise.
 const BRACES: &str = "braces of this kind are not judged";
 
+/// Why other pieces are refused.
+const EXPANSION: &str = "an expansion of this kind is not judged";
+const ESCAPE: &str = "an escape of this kind is not judged";
+const LINE_END: &str = "an escaped line end inside a word";
+
 impl Template {
     /// Characters that stay as they are.
     fn push(&mut self, text: &str, quoted: bool) {
@@ -43,20 +48,27 @@ impl Parser<'_> {
         if !brace::is_braced(source) {
             return Ok(vec![self.word()?]);
         }
+        if !self.is_bash {
+            let mut word = self.word()?;
+            word.parts.push(Part::Unknown);
+            word.parts.retain(|part| !matches!(part, Part::Text { .. } | Part::Glob(_)));
+            return Ok(vec![word]);
+        }
         if is_sequence(source) {
             self.at += length;
             return Ok(vec![Template { parts: vec![Part::Sequence], at }]);
         }
         let Some(texts) = brace::expanded(source) else {
-            return Err(Refusal::new(at, source, BRACES));
+            self.object_to(Refusal::new(at, source, BRACES));
+            return Ok(vec![self.word()?]);
         };
         self.at += length;
-        let word = |text: &String| {
-            let mut inner = Parser::new(text);
-            let word = inner.nested(|inner| inner.plain_word(true))?;
-            Ok(Template { at, ..word })
-        };
-        texts.iter().map(word).collect()
+        let mut words = Vec::new();
+        for text in &texts {
+            let word = self.within(text, |inner| inner.plain_word(true))?;
+            words.push(Template { at, ..word });
+        }
+        Ok(words)
     }
 
     /// Reads a word without brace expansion.
@@ -66,39 +78,47 @@ impl Parser<'_> {
 
     fn plain_word(&mut self, braces: bool) -> Read<Template> {
         let mut word = Template { at: self.at, parts: Vec::new() };
-        let start = self.at;
+        let (start, mut is_braced) = (self.at, false);
         if self.peek() == Some(b'#') {
             return self.refuse(1, "a comment here is not judged");
         }
         if matches!(self.peek(), Some(b'<')) && self.peek_at(1) == Some(b'(') {
             if !matches!(self.before(), None | Some(b' ' | b'\t' | b'\n')) {
-                return self.refuse(2, "a word that goes on with `<(…)`");
+                self.object(2, "a word that goes on with `<(…)`");
             }
-            self.at += 2;
-            let list = self.substituted(b')')?;
-            word.parts.push(Part::Process(list));
-            return match self.peek() {
-                Some(byte) if !ends_word(byte) => {
-                    self.refuse(1, "a word that goes on behind `<(…)`")
-                }
-                _ => Ok(word),
-            };
+            self.process(&mut word)?;
+            if self.peek().is_some_and(|byte| !ends_word(byte)) {
+                self.object(1, "a word that goes on behind `<(…)`");
+            }
         }
-        while let Some(byte) = self.peek().filter(|byte| !ends_word(*byte)) {
+        let starts_process =
+            |parser: &Self, byte| matches!(byte, b'<' | b'>') && parser.peek_at(1) == Some(b'(');
+        while let Some(byte) = self.peek() {
+            if starts_process(self, byte) {
+                self.object(2, "a word that goes on with `<(…)`");
+                self.process(&mut word)?;
+                continue;
+            }
+            if ends_word(byte) {
+                break;
+            }
             match byte {
                 b'\'' => self.single_quoted(&mut word)?,
                 b'"' => self.double_quoted(&mut word)?,
                 b'\\' => self.escaped(&mut word)?,
                 b'$' if self.peek_at(1) == Some(b'\'') => self.ansi_quoted(&mut word)?,
                 b'$' if self.peek_at(1) == Some(b'"') => {
-                    return self.refuse(2, "a translated text is not judged");
+                    self.object(2, "a translated text is not judged");
+                    self.at += 1;
                 }
                 b'$' => self.expansion(&mut word, false)?,
                 b'`' => self.backticks(&mut word, false)?,
-                b'{' if !braces => self.brace(&mut word)?,
-                b'~' if self.at == start => self.tilde(&mut word)?,
+                b'{' if !braces && !is_braced => is_braced = self.brace(&mut word),
+                b'~' if self.at == start => self.tilde(&mut word),
                 b'~' if matches!(self.before(), Some(b':' | b'=')) => {
-                    return self.refuse(1, "a `~` here is not judged");
+                    self.object(1, "a `~` here is not judged");
+                    self.at += 1;
+                    word.parts.push(Part::Unknown);
                 }
                 b'*' | b'?' | b'[' => {
                     word.parts.push(Part::Glob(char::from(byte)));
@@ -110,37 +130,51 @@ impl Parser<'_> {
                 }
             }
         }
+        if is_braced {
+            // What the braces make of it is not known; what it runs is.
+            word.parts.retain(|part| !matches!(part, Part::Text { .. } | Part::Glob(_)));
+            word.parts.push(Part::Unknown);
+        }
         Ok(word)
     }
 
-    /// `{}`, `@{…}` and other braces that bash leaves as they are.
-    fn brace(&mut self, word: &mut Template) -> Read<()> {
-        let rest = self.rest();
-        let length = rest.find([' ', '\t', '\n', ';']).unwrap_or(rest.len());
-        let source = &rest[..length];
-        if source.len() > BRACE_BYTES_MAX {
-            return self.refuse(1, BRACES);
+    /// `<(…)` or `>(…)`.
+    fn process(&mut self, word: &mut Template) -> Read<()> {
+        if self.peek() == Some(b'>') {
+            self.object(2, "a redirect of this kind is not judged");
         }
-        let name = name_length(&source[1..]) + 1;
-        if source[name..].starts_with("}<") || source[name..].starts_with("}>") {
-            return self.refuse(name + 1, "a redirect that sets a variable");
-        }
-        if source.contains([',', '"', '\'', '$', '`', '\\']) || source.contains("..") {
-            return self.refuse(1, BRACES);
-        }
-        self.at += 1;
-        word.push("{", false);
+        self.at += 2;
+        let list = self.substituted(b')')?;
+        word.parts.push(Part::Process(list));
         Ok(())
     }
 
-    fn tilde(&mut self, word: &mut Template) -> Read<()> {
-        let next = self.peek_at(1);
-        if !next.is_none_or(|byte| ends_word(byte) || byte == b'/') {
-            return self.refuse(2, "somebody's home directory");
+    /// `{}`, `@{…}` and other braces that bash leaves as they are; true for those that it may not.
+    fn brace(&mut self, word: &mut Template) -> bool {
+        let rest = self.rest();
+        let ends = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b';');
+        let bytes = &rest.as_bytes()[..rest.len().min(BRACE_BYTES_MAX + 1)];
+        let length = bytes.iter().position(ends).unwrap_or(bytes.len());
+        let source = rest.get(..length).unwrap_or_default();
+        let several = length > BRACE_BYTES_MAX
+            || source.contains([',', '"', '\'', '$', '`', '\\'])
+            || source.contains("..");
+        if several {
+            self.object(1, BRACES);
         }
         self.at += 1;
-        word.parts.push(Part::Tilde);
-        Ok(())
+        word.push("{", false);
+        several
+    }
+
+    fn tilde(&mut self, word: &mut Template) {
+        let next = self.peek_at(1);
+        let own = next.is_none_or(|byte| ends_word(byte) || byte == b'/');
+        if !own {
+            self.object(2, "somebody's home directory");
+        }
+        self.at += 1;
+        word.parts.push(if own { Part::Tilde } else { Part::Unknown });
     }
 
     fn single_quoted(&mut self, word: &mut Template) -> Read<()> {
@@ -152,10 +186,13 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `$'…'` with the escapes that every shell which knows it reads alike.
+    /// `$'…'`. Verdicts accept the escapes that every shell which knows it reads alike.
     fn ansi_quoted(&mut self, word: &mut Template) -> Read<()> {
         self.at += 2;
         word.push("", true);
+        if !self.is_bash {
+            word.parts.push(Part::Unknown);
+        }
         loop {
             match (self.peek(), self.peek_at(1)) {
                 (None, _) => return self.refuse(1, "a quote that is not closed"),
@@ -172,12 +209,54 @@ impl Parser<'_> {
                     word.push_char(escaped, true);
                     self.at += 2;
                 }
-                (Some(b'\\'), _) => return self.refuse(2, "an escape of this kind is not judged"),
+                (Some(b'\\'), _) => {
+                    self.object(2, ESCAPE);
+                    self.rare_escape(word);
+                }
                 _ => {
                     let Some(character) = self.next_char() else { continue };
                     word.push_char(character, true);
                 }
             }
+        }
+    }
+
+    /// An escape of `$'…'` by a number, or a rare letter. One that makes no character of its own is not known.
+    fn rare_escape(&mut self, word: &mut Template) {
+        self.at += 1;
+        let Some(letter) = self.next_char() else { return };
+        let numeral = match letter {
+            'x' => Some((16, 2)),
+            'u' => Some((16, 4)),
+            'U' => Some((16, 8)),
+            '0'..='7' => {
+                self.at -= 1;
+                Some((8, 3))
+            }
+            _ => None,
+        };
+        let Some((radix, most)) = numeral else {
+            match letter {
+                '?' => word.push_char('?', true),
+                'a' | 'b' | 'e' | 'E' | 'f' | 'r' | 'v' => word.push_char('\u{1b}', true),
+                'c' => {
+                    let _ = self.next_char();
+                    word.parts.push(Part::Unknown);
+                }
+                other => {
+                    word.push("\\", true);
+                    word.push_char(other, true);
+                }
+            }
+            return;
+        };
+        let digits = self.rest().chars().take(most).take_while(|c| c.is_digit(radix)).count();
+        let code = u32::from_str_radix(&self.rest()[..digits], radix).ok();
+        self.at += digits;
+        // A zero ends the text; above 127 the bytes depend on the locale.
+        match code.filter(|code| (1..128).contains(code)).and_then(char::from_u32) {
+            Some(character) => word.push_char(character, true),
+            None => word.parts.push(Part::Unknown),
         }
     }
 
@@ -218,7 +297,11 @@ impl Parser<'_> {
                 self.at += 2;
                 Ok(())
             }
-            (Some(b'\\'), Some(b'\n')) => self.refuse(1, "an escaped line end inside a word"),
+            (Some(b'\\'), Some(b'\n')) => {
+                self.object(1, LINE_END);
+                self.at += 2;
+                Ok(())
+            }
             _ => {
                 if let Some(character) = self.next_char() {
                     word.push_char(character, true);
@@ -235,18 +318,42 @@ impl Parser<'_> {
                 self.at += 2;
                 Ok(())
             }
-            Some(b'\n') => self.refuse(1, "an escaped line end inside a word"),
-            _ => self.refuse(2, "an escape of this kind is not judged"),
+            Some(b'\n') => {
+                self.object(1, LINE_END);
+                self.at += 2;
+                Ok(())
+            }
+            _ => {
+                self.object(2, ESCAPE);
+                self.at += 1;
+                word.push("\\", true);
+                if let Some(character) = self.next_char() {
+                    word.parts.pop();
+                    word.push_char(character, true);
+                }
+                Ok(())
+            }
         }
     }
 
-    fn backticks(&mut self, word: &mut Template, quoted: bool) -> Read<()> {
+    pub(super) fn backticks(&mut self, word: &mut Template, quoted: bool) -> Read<()> {
         let inner = &self.rest()[1..];
-        let Some(length) = inner.find('`') else {
+        let Some(length) = end_of_backticks(inner) else {
             return self.refuse(1, "backticks that are not closed");
         };
         if inner[..length].contains(['\\', '"']) {
-            return self.refuse(1, "quotes inside backticks are not judged");
+            self.object(1, "quotes inside backticks are not judged");
+            let text = without_escapes(&inner[..length], quoted);
+            self.at += length + 2;
+            let list = self.within(&text, |parser| {
+                let list = parser.list(&[])?;
+                match parser.peek() {
+                    Some(_) => parser.refuse(1, "what stands in backticks is not a whole command"),
+                    None => Ok(list),
+                }
+            })?;
+            word.parts.push(Part::Command { list, quoted });
+            return Ok(());
         }
         let end = self.at + 1 + length;
         self.at += 1;
@@ -262,7 +369,7 @@ impl Parser<'_> {
             return self.refuse(1, "a substitution behind a here-document is not judged");
         }
         let list = self.nested(|parser| parser.list(&[]))?;
-        self.check_ended()?;
+        self.check_ended();
         if self.peek() != Some(close) {
             return self.refuse(1, "a substitution that is not closed");
         }
@@ -274,8 +381,16 @@ impl Parser<'_> {
     pub(super) fn expansion(&mut self, word: &mut Template, quoted: bool) -> Read<()> {
         let part = match (self.peek_at(1), self.peek_at(2)) {
             (Some(b'('), Some(b'(')) => {
+                let place = self.place();
                 self.at += 3;
-                Part::Number(self.arithmetic("))")?)
+                match self.arithmetic("))") {
+                    Ok(arithmetic) => Part::Number(arithmetic),
+                    Err(refusal) => {
+                        self.back(place, refusal)?;
+                        self.at += 2;
+                        Part::Command { list: self.substituted(b')')?, quoted }
+                    }
+                }
             }
             (Some(b'('), _) => {
                 self.at += 2;
@@ -285,7 +400,11 @@ impl Parser<'_> {
                 self.at += 2;
                 self.nested(|parser| parser.braced(quoted))?
             }
-            (Some(b'['), _) => return self.refuse(2, "an expansion of this kind is not judged"),
+            (Some(b'['), _) => {
+                self.object(2, EXPANSION);
+                self.at += 2;
+                Part::Number(self.arithmetic("]")?)
+            }
             _ => {
                 self.at += 1;
                 match self.parameter_name() {
@@ -319,10 +438,15 @@ impl Parser<'_> {
         let counts = self.peek() == Some(b'#') && self.peek_at(1) != Some(b'}');
         self.at += usize::from(counts);
         if self.peek() == Some(b'!') {
-            return self.refuse(2, "a variable that is named by another");
+            self.object(2, "a variable that is named by another");
+            return self.rest_of_expansion(quoted);
+        }
+        if matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'|')) {
+            return self.refuse(2, EXPANSION);
         }
         let Some(name) = self.parameter_name() else {
-            return self.refuse(2, "an expansion of this kind is not judged");
+            self.object(2, EXPANSION);
+            return self.rest_of_expansion(quoted);
         };
         let mut change = Change::None;
         if self.peek() == Some(b'[') {
@@ -339,13 +463,24 @@ impl Parser<'_> {
             let element = !matches!(change, Change::None);
             change = self.change(quoted)?;
             if element && matches!(change, Change::Instead { assigns: true, .. }) {
-                return self.refuse(1, "an expansion that sets an element");
+                self.object(1, "an expansion that sets an element");
             }
         }
         if !self.eat("}") {
-            return self.refuse(1, "an expansion of this kind is not judged");
+            return self.refuse(1, EXPANSION);
         }
         Ok(Part::Parameter { name, change, quoted })
+    }
+
+    /// What is left of a `${…}` of a rare kind.
+    fn rest_of_expansion(&mut self, quoted: bool) -> Read<Part> {
+        let with = Box::new(self.operand(quoted, &[])?);
+        match self.eat("}") {
+            true => {
+                Ok(Part::Parameter { name: String::new(), change: Change::Other(with), quoted })
+            }
+            false => self.refuse(1, EXPANSION),
+        }
     }
 
     fn change(&mut self, quoted: bool) -> Read<Change> {
@@ -381,7 +516,8 @@ impl Parser<'_> {
             }
             return Ok(Change::Slice(parts));
         }
-        self.refuse(2, "an expansion of this kind is not judged")
+        self.object(2, EXPANSION);
+        Ok(Change::Other(Box::new(self.operand(quoted, &[])?)))
     }
 
     /// The word behind an operator inside `${…}`, up to the brace or one of the bytes.
@@ -389,17 +525,32 @@ impl Parser<'_> {
         let mut word = Template { at: self.at, parts: Vec::new() };
         while let Some(byte) = self.peek().filter(|byte| *byte != b'}' && !stops.contains(byte)) {
             match byte {
-                b'\'' if quoted => return self.refuse(1, "a quote inside an expansion in quotes"),
+                b'\'' if quoted => {
+                    self.object(1, "a quote inside an expansion in quotes");
+                    self.at += 1;
+                    word.push("'", true);
+                }
                 b'\'' => self.single_quoted(&mut word)?,
                 b'"' => self.double_quoted(&mut word)?,
                 b'\\' => self.escaped(&mut word)?,
-                b'$' if matches!(self.peek_at(1), Some(b'\'' | b'"')) => {
-                    return self.refuse(2, "a quote of this kind inside an expansion");
+                b'$' if matches!(self.peek_at(1), Some(b'\'')) => {
+                    self.object(2, "a quote of this kind inside an expansion");
+                    self.ansi_quoted(&mut word)?;
+                }
+                b'$' if matches!(self.peek_at(1), Some(b'"')) => {
+                    self.object(2, "a quote of this kind inside an expansion");
+                    self.at += 1;
                 }
                 b'$' => self.nested(|parser| parser.expansion(&mut word, quoted))?,
                 b'`' => self.backticks(&mut word, quoted)?,
+                b'<' | b'>' if self.peek_at(1) == Some(b'(') => {
+                    self.object(1, EXPANSION);
+                    self.process(&mut word)?;
+                }
                 b'{' | b'\n' | b'<' | b'>' => {
-                    return self.refuse(1, "an expansion of this kind is not judged");
+                    self.object(1, EXPANSION);
+                    self.at += 1;
+                    word.push_char(char::from(byte), quoted);
                 }
                 b'*' | b'?' | b'[' if !quoted => {
                     word.parts.push(Part::Glob(char::from(byte)));
@@ -413,6 +564,32 @@ impl Parser<'_> {
         }
         Ok(word)
     }
+}
+
+/// Bytes before the backtick that closes.
+fn end_of_backticks(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    text.bytes().position(|byte| {
+        let closes = byte == b'`' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        closes
+    })
+}
+
+/// The text in backticks as the inner shell reads it.
+fn without_escapes(text: &str, quoted: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let next = characters.peek().copied();
+        let is_escape = character == '\\'
+            && (matches!(next, Some('\\' | '`' | '$')) || quoted && next == Some('"'));
+        match characters.next_if(|_| is_escape) {
+            Some(escaped) => out.push(escaped),
+            None => out.push(character),
+        }
+    }
+    out
 }
 
 /// Bytes of the name that the text begins with.
