@@ -2,7 +2,7 @@
 //!
 //! A pattern is words as a shell reads them, with `*` for any text: `git push*`, `cargo test *`. It is held against the words of
 //! one command, however those were written. A pattern that itself has an operator (`cd x && make *`) is compared with the text of the
-//! line instead, by the `wildcard` module.
+//! line instead, by the `wildcard` module; one with a variable or an assignment (`CI=1 make *`) in both ways.
 
 use std::path::Path;
 
@@ -23,6 +23,8 @@ pub(crate) struct CommandPattern {
     text: String,
     /// Its words with [`BETWEEN`] between them and `*` for any text; `None` for one with an operator.
     words: Option<String>,
+    /// Whether it is compared with the text of a line, too.
+    by_text: bool,
 }
 
 /// Whether a pattern meets what a command may become.
@@ -36,7 +38,9 @@ pub(crate) enum Meets {
 
 impl CommandPattern {
     pub(crate) fn new(text: &str) -> Self {
-        Self { text: text.to_owned(), words: words_of(text) }
+        let words = words_of(text);
+        let by_text = words.is_none() || is_of_a_line(text);
+        Self { text: text.to_owned(), words, by_text }
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -45,7 +49,7 @@ impl CommandPattern {
 
     /// Whether a rule that allows covers this command and all that it launches. Only the command as it is written counts:
     /// what may have become of its name is another program.
-    fn allows(&self, command: &Command) -> bool {
+    pub(crate) fn allows(&self, command: &Command) -> bool {
         let Some(pattern) = &self.words else { return false };
         let line = command.words.join("\0");
         patterns(pattern).any(|pattern| covers(pattern, &line, |a, b| a == b))
@@ -53,28 +57,47 @@ impl CommandPattern {
 
     /// Whether a rule that denies or asks meets a command of the text.
     pub(crate) fn meets(&self, text: &str, reading: &CommandReading, directory: &Path) -> Meets {
-        let Some(pattern) = &self.words else {
-            return if wildcard::touches(&self.text, text) { Meets::Yes } else { Meets::No };
-        };
+        if self.by_text && wildcard::touches(&self.text, text) {
+            return Meets::Yes;
+        }
+        let Some(pattern) = &self.words else { return Meets::No };
         let mut perhaps = reading.uncertain.clone();
         for command in reading.all() {
-            for spelling in command.spellings(directory) {
-                let line = spelling.join("\0");
-                if patterns(pattern).any(|pattern| covers(pattern, &line, same_loosely)) {
-                    return Meets::Yes;
+            match Self::meets_command(pattern, command, directory) {
+                Meets::Yes => return Meets::Yes,
+                Meets::Perhaps(why) => {
+                    perhaps.get_or_insert(why);
                 }
-                let uncertain = line.contains(is_mark).then(|| joined(&spelling));
-                let may_meet =
-                    |line: String| patterns(pattern).any(|pattern| may_cover(pattern, &line));
-                if uncertain.is_some_and(may_meet) {
-                    let shown = command.shown();
-                    perhaps.get_or_insert_with(|| format!("not every word of `{shown}` is known"));
-                }
+                Meets::No => {}
             }
-            if command.launches_unknown {
+        }
+        perhaps.map_or(Meets::No, Meets::Perhaps)
+    }
+
+    /// Whether a rule that denies or asks meets this command, whatever others it launches.
+    pub(crate) fn meets_alone(&self, command: &Command, directory: &Path) -> Meets {
+        let Some(pattern) = &self.words else { return Meets::No };
+        Self::meets_command(pattern, command, directory)
+    }
+
+    fn meets_command(pattern: &str, command: &Command, directory: &Path) -> Meets {
+        let mut perhaps = None;
+        for spelling in command.spellings(directory) {
+            let line = spelling.join("\0");
+            if patterns(pattern).any(|pattern| covers(pattern, &line, same_loosely)) {
+                return Meets::Yes;
+            }
+            let uncertain = line.contains(is_mark).then(|| joined(&spelling));
+            let may_meet =
+                |line: String| patterns(pattern).any(|pattern| may_cover(pattern, &line));
+            if uncertain.is_some_and(may_meet) {
                 let shown = command.shown();
-                perhaps.get_or_insert_with(|| format!("what `{shown}` runs is not known"));
+                perhaps.get_or_insert_with(|| format!("not every word of `{shown}` is known"));
             }
+        }
+        if command.launches_unknown {
+            let shown = command.shown();
+            perhaps.get_or_insert_with(|| format!("what `{shown}` runs is not known"));
         }
         perhaps.map_or(Meets::No, Meets::Perhaps)
     }
@@ -86,9 +109,9 @@ pub(crate) fn all_allowed<'a>(
     text: &str,
     reading: &CommandReading,
 ) -> bool {
-    let as_text = |pattern: &CommandPattern| match pattern.words {
-        Some(_) => pattern.text == text,
-        None => wildcard::allows(&pattern.text, text),
+    let as_text = |pattern: &CommandPattern| match pattern.by_text {
+        false => pattern.text == text,
+        true => wildcard::allows(&pattern.text, text),
     };
     if patterns.clone().any(as_text) {
         return true;
@@ -148,6 +171,17 @@ fn words_of(pattern: &str) -> Option<String> {
         }
     }
     Some(out)
+}
+
+/// Whether the pattern speaks of more than the words of a command: of variables, braces, wildcards of the shell, or what stands before
+/// a command.
+fn is_of_a_line(pattern: &str) -> bool {
+    let first = pattern.split_whitespace().next().unwrap_or_default();
+    let before = matches!(first, "!" | "time" | "{" | "if" | "for" | "while" | "until" | "case");
+    let assigns = first.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    });
+    before || assigns || pattern.contains(['$', '~', '?', '[', ',']) || pattern.contains("..")
 }
 
 /// Whether a quote is closed in what follows; else it is a character as any.

@@ -88,6 +88,16 @@ fn a_line_is_allowed_where_every_command_of_it_is() {
     assert!(!allowed(&["rm a b"], "rm 'a b'") && allowed(&["rm a b"], "rm  a 'b'"));
     assert!(allowed(&["a | wc *"], "a | wc -l") && !allowed(&["a | wc *"], "a | wc -l; b"));
     assert!(allowed(&["cargo test | tail"], "cargo test | tail"));
+    for (pattern, command) in [
+        ("CI=1 make *", "CI=1 make x"),
+        ("time make *", "time make x"),
+        ("ls $HOME/*", "ls $HOME/x"),
+        ("cp ~/a *", "cp ~/a b"),
+        ("ls {a,b} *", "ls {a,b} -l"),
+    ] {
+        assert!(allowed(&[pattern], command), "{pattern}");
+        assert!(!allowed(&[pattern], &format!("{command}; b")), "{pattern}");
+    }
     assert!(allowed(&["echo \"*"], "echo \"\\\"x\"") && allowed(&["it's *"], "it\\'s x"));
 }
 

@@ -16,6 +16,7 @@ mod arguments;
 mod call;
 mod command;
 mod command_pattern;
+mod explain;
 pub mod filter;
 mod grant;
 mod judge;
@@ -37,6 +38,7 @@ mod wildcard;
 
 pub use call::{Call, describe, read_path, written_path};
 pub use command::{CommandRead, CommandReads, command_reads};
+pub use explain::{Explanation, MetRule, SeenCommand, explain};
 pub use grant::rule_for;
 pub use judge::{allowed_by_rule, judge};
 pub use look_alike::{LookAlike, TextUse, look_alikes};

@@ -162,16 +162,28 @@ pub(crate) fn allows(rules: &[Rule], tool: &str, subject: &Subject) -> bool {
         return true;
     }
     let Subject::Command(command) = subject else { return false };
-    let patterns = rules.iter().filter_map(|rule| match &rule.pattern {
-        Some(Pattern::Command(pattern)) if rule.tool == tool => Some(pattern),
-        _ => None,
-    });
+    let patterns = rules.iter().filter(|rule| rule.tool == tool).filter_map(Rule::command_pattern);
     patterns.clone().next().is_some() && all_allowed(patterns, &command.text, command.reading())
 }
 
 impl Rule {
+    /// True if the rule, as one that denies, keeps the content of a file from tools that read; the path is absolute. A rule
+    /// without a pattern is about the tools and not about files.
+    pub fn hides(&self, directory: &Path, path: &Path) -> bool {
+        let target = || Subject::Read(Target::new(directory, &path.to_string_lossy()));
+        self.pattern.is_some() && self.meets("FileRead", &target()) == Meets::Yes
+    }
+
     pub(crate) fn tool(&self) -> &str {
         &self.tool
+    }
+
+    /// The pattern of a rule for commands.
+    pub(crate) fn command_pattern(&self) -> Option<&CommandPattern> {
+        match &self.pattern {
+            Some(Pattern::Command(pattern)) => Some(pattern),
+            Some(Pattern::Path { .. }) | None => None,
+        }
     }
 
     /// Whether this is a rule for the text of the command and no other.
@@ -316,6 +328,15 @@ impl Pattern {
         }
     }
 }
+
+impl PartialEq for Rule {
+    fn eq(&self, other: &Self) -> bool {
+        let text = |rule: &'_ Self| rule.pattern.as_ref().map(|pattern| pattern.text().to_owned());
+        self.tool == other.tool && text(self) == text(other)
+    }
+}
+
+impl Eq for Rule {}
 
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tine_guard::Rule;
 use tine_model::{AgentRecord, Reach, Writes};
 use tine_store::{Lease, SetReach};
 use tine_tools::{
@@ -78,6 +79,8 @@ pub struct Confinement {
     /// tine's own files: confined runs do not read them, and no run writes them without a question.
     /// The agent's directory may lie among them.
     pub own: Vec<PathBuf>,
+    /// Rules that deny. Files that they keep from reading tools are hidden from commands behind the wall as well.
+    pub denied: Vec<Rule>,
     /// Notes that the agent was told of. It reads them, wherever they lie, and writes them no more than the rest.
     pub notes_shown: Option<PathBuf>,
     /// Where the agent's directory is a worktree that tine has made, the directory it was made of. It may lie among tine's own
@@ -169,7 +172,7 @@ impl Confinement {
         })
     }
 
-    /// Secrets, and what tine keeps for itself. Notes count by their own names, also where they lie among secrets.
+    /// Secrets, files that a rule denies, and what tine keeps for itself. Notes count by their own names, also where they lie among secrets.
     pub(crate) fn hidden(&self, directory: &Path) -> Withheld {
         let (home, notes, kept) = (std::env::home_dir(), self.notes(), self.kept(directory));
         let shown = both_ways(self.notes_shown.as_slice());
@@ -177,12 +180,14 @@ impl Confinement {
             Some(home) => tine_guard::is_secret_in(path, home),
             None => tine_guard::is_secret(path),
         };
+        let (denied, directory) = (self.denied.clone(), directory.to_owned());
+        let is_denied = move |path: &Path| denied.iter().any(|rule| rule.hides(&directory, path));
         let among_secrets: Vec<PathBuf> =
             notes.into_iter().filter(|notes| is_secret(notes)).collect();
         Arc::new(move |path: &Path| {
             let note = among_secrets.iter().find_map(|notes| path.strip_prefix(notes).ok());
             let is_shown = shown.iter().any(|notes| path.starts_with(notes));
-            is_secret(note.unwrap_or(path)) || kept(path) && !is_shown
+            is_secret(note.unwrap_or(path)) || is_denied(path) || kept(path) && !is_shown
         })
     }
 

@@ -198,7 +198,8 @@ impl Runtime {
             .with_variables(variables.chain([(AGENT_VARIABLE.to_owned(), agent.to_string())]));
         let settled = self.settle_reach(&mut loaded.record, &lease, &options.confinement).await?;
         let notes_shown = self.memory_of(&loaded.record.directory);
-        let settled = Confinement { notes_shown, ..settled };
+        let denied = options.permissions.rules.deny.clone();
+        let settled = Confinement { notes_shown, denied, ..settled };
         let options = &within(options, &settled);
         let confinement = match &home {
             Some(home) => home.walled(&settled),

@@ -40,6 +40,7 @@ pub(crate) use self::inherit::{InheritArgs, WorkerArgs};
 pub(crate) use self::merge_back::MergeBackArgs;
 pub(crate) use self::permission::{
     AllowArgs, DenyArgs, ListPermissionsArgs, PermissionCommand, RevokeArgs, RulesArgs, ScopeArg,
+    WhyArgs,
 };
 pub(crate) use self::pick::PickArgs;
 pub(crate) use self::place::PlaceArgs;

@@ -22,6 +22,19 @@ pub(crate) enum PermissionCommand {
     /// List the rules in force, and where each one was written
     #[command(after_help = examples::PERMISSION_RULES)]
     Rules(RulesArgs),
+    /// Say whether a command may run, and which rules meet the commands in it
+    #[command(after_help = examples::PERMISSION_WHY)]
+    Why(WhyArgs),
+}
+
+/// `tine permission why`
+#[derive(Debug, Args)]
+pub(crate) struct WhyArgs {
+    /// The command, as the tool Bash would get it
+    pub(crate) command: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// `tine permission list`

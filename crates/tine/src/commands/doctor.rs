@@ -6,6 +6,7 @@ mod trial;
 mod trust;
 mod worktrees;
 
+pub(crate) use self::confinement::read_width;
 use serde::Serialize;
 
 use crate::cli::JsonArgs;

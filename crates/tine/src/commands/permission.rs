@@ -3,6 +3,7 @@
 mod answer;
 mod list;
 mod rules;
+mod why;
 
 use std::path::Path;
 
@@ -97,6 +98,7 @@ pub(crate) async fn permission(
         PermissionCommand::Deny(args) => answer::deny(context, args).await,
         PermissionCommand::Revoke(args) => answer::revoke(context, args).await,
         PermissionCommand::Rules(args) => rules::rules(context, args).await,
+        PermissionCommand::Why(args) => why::why(context, &args),
     }
 }
 

@@ -318,6 +318,13 @@ Examples:
   tine permission rules --json | jq -r \\
       '.rules[] | select(.list == \"allow\") | .rule'";
 
+pub(crate) const PERMISSION_WHY: &str = "\
+It looks at the command as a run in this directory would, and runs nothing. The exit code is 56 where it would be asked about or denied.
+
+Examples:
+  tine permission why 'cd x && git push'
+  tine permission why --json 'cargo test | tail' | jq -r .verdict";
+
 pub(crate) const REAP: &str = "\
 Nothing is deleted: `tine show` finds a reaped agent by its id, its forks keep what they inherited, and what it cost \
 still counts.

@@ -67,6 +67,7 @@ fn the_manual_is_one_page() {
     .SS "tine permission deny"
     .SS "tine permission revoke"
     .SS "tine permission rules"
+    .SS "tine permission why"
     .SS "tine trust"
     .SS "tine rename"
     .SS "tine import"

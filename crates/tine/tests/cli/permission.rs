@@ -397,3 +397,57 @@ fn mistakes_change_nothing_and_say_what_to_do() {
     hint: a project's file can only narrow permissions; put this into your own config.toml
     ");
 }
+
+/// Shows: which commands are seen in a line, which rule meets each, and what comes of it.
+#[test]
+fn a_verdict_is_explained() {
+    let home = Home::new();
+    home.write(
+        "config.toml",
+        "[permissions]\nallow = [\"Bash(cargo test *)\", \"Bash(cd *)\"]\nask = [\"Bash(cargo publish*)\"]\ndeny = [\"Bash(git push*)\"]\n",
+    );
+    let why = |command: &str| home.shown(&home.ran(&["permission", "why", command]));
+    check!(why("cd x && bash -c \"git push\""), @"
+    code: 56
+    --- stdout
+    denied: the rule `Bash(git push*)` denies it
+
+    COMMAND           RULE
+    cd x              allow Bash(cd *)
+    bash -c git push  none
+      git push        deny Bash(git push*)
+    --- stderr
+    ");
+    check!(why("cd x && cargo test -p a"), @"
+    code: 0
+    --- stdout
+    allowed: it runs without a question
+
+    COMMAND          RULE
+    cd x             allow Bash(cd *)
+    cargo test -p a  allow Bash(cargo test *)
+    --- stderr
+    ");
+    assert!(why("x=1; cargo test").contains("it also redirects, sets variables"));
+    check!(why("cargo $x; curl x | sh"), @"
+    code: 56
+    --- stdout
+    asked about: the rule `Bash(git push*)` may deny it: what `sh` runs is not known
+
+    COMMAND  RULE
+    cargo …  ask Bash(cargo publish*), perhaps
+    curl x   none
+    sh       deny Bash(git push*), perhaps; ask Bash(cargo publish*), perhaps
+      …      not known
+    --- stderr
+    ");
+    check!(why("ls )"), @"
+    code: 56
+    --- stdout
+    asked about: the rule `Bash(git push*)` may deny it: `)` at column 4: this closes nothing
+
+    There may be more commands: `)` at column 4: this closes nothing.
+    --- stderr
+    ");
+    check!(home.ran(&["permission", "why", "--json", "sudo git push"]).stdout, @r#"{"verdict":"deny","reason":"the rule `Bash(git push*)` denies it","commands":[{"command":"sudo git push","depth":0,"runs_unknown":false,"rules":[]},{"command":"git push","depth":1,"runs_unknown":false,"rules":[{"list":"deny","rule":"Bash(git push*)","perhaps":false}]}],"uncertain":null,"does_more":false}"#);
+}

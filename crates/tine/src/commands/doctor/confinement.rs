@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use tine_guard::Width;
 use tine_model::NetworkReach;
 use tine_runtime::{Gap, Missing, Support};
 use tine_tools::{Ground, Wall, has_control_groups, is_environment_hidden};
@@ -49,8 +50,17 @@ pub(super) fn checks(config: Option<&Config>, directory: &Path) -> Vec<Check> {
 
 /// Raises the wall that reads run behind, without a command.
 fn can_read_behind_a_wall(directory: &Path) -> bool {
+    read_width(directory) != Width::Strict
+}
+
+/// How much counts as a read in the directory: by the wall that can be raised there.
+pub(crate) fn read_width(directory: &Path) -> Width {
     let ground = Ground::here(Arc::new(tine_guard::is_secret));
-    Wall::reading(Vec::new()).raise(directory, &ground).is_ok()
+    match Wall::reading(Vec::new()).raise(directory, &ground) {
+        Ok(wall) if wall.is_search_complete() => Width::Wide,
+        Ok(_) => Width::Walled,
+        Err(_) => Width::Strict,
+    }
 }
 
 /// Raises a worker's wall, without a command. What cannot be raised is told elsewhere.

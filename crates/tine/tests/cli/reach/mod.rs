@@ -190,3 +190,33 @@ fn settings_widen_nothing_that_exists() {
     home.done(&["fan", "a", "-d", "PROBE", "--json"]);
     assert!(wrote_outside(&home));
 }
+
+/// Shows: a file that a rule denies is hidden from what a program reads behind the wall, which no reading of the command tells.
+#[test]
+fn a_denied_file_is_hidden_behind_the_wall() {
+    if lacks(Ability::Namespaces, &test_name()) {
+        return;
+    }
+    let home = Home::new();
+    home.write("work/private/key", "hidden\n");
+    home.write("work/look.sh", "cat private/key public > seen\n");
+    home.write("work/public", "shown\n");
+    let model = home.model(
+        r#"
+name = "look"
+
+[[turn]]
+when = { user_contains = "go", tool_results = 0 }
+tool_calls = [{ name = "Bash", input = { command = "sh look.sh" } }]
+
+[[turn]]
+text = "Done."
+"#,
+    );
+    let run = ["run", "-q", "--model", &model, "--confine", "directory", "--allow", "Bash"];
+    home.done(&[&run[..], &["--deny", "FileRead(private/**)", "go"]].concat());
+    let seen = || std::fs::read_to_string(home.work().join("seen")).unwrap();
+    assert_eq!(seen(), "shown\n");
+    home.done(&[&run[..], &["go"]].concat());
+    assert_eq!(seen(), "hidden\nshown\n");
+}
